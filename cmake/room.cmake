@@ -1,0 +1,36 @@
+# cardea_room(<name> USES <rooms...> LINK <libraries...>)
+#
+# One folder under src/ becomes one library. Its `*_test.cc` files become the test program
+# `<name>_test`. A folder without sources becomes nothing.
+function(cardea_room name)
+  cmake_parse_arguments(ROOM "" "" "USES;LINK" ${ARGN})
+  set(dir ${CMAKE_SOURCE_DIR}/src/${name})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cc)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+
+  set(friends "")
+  foreach(room ${ROOM_USES})
+    list(APPEND friends cardea_${room})
+  endforeach()
+
+  if(sources)
+    add_library(cardea_${name} STATIC ${sources})
+    set(scope PUBLIC)
+  else()
+    add_library(cardea_${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(cardea_${name} ${scope} ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(cardea_${name} ${scope} ${friends} ${ROOM_LINK} Threads::Threads)
+  if(EXISTS ${dir}/room.cmake)
+    include(${dir}/room.cmake)
+  endif()
+
+  if(CARDEA_TESTS AND tests)
+    add_executable(${name}_test ${tests})
+    target_link_libraries(${name}_test PRIVATE cardea_${name} gtest gmock gtest_main)
+    add_test(NAME ${name} COMMAND ${name}_test)
+  endif()
+endfunction()
