@@ -1,5 +1,6 @@
 # Compiler flags, sanitizers, the fast linker and the compiler cache.
-add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers -fno-omit-frame-pointer)
+# libstdc++ 12 uses its own deprecated get_temporary_buffer in std::stable_sort, hence the last warning flag.
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers -Wno-deprecated-declarations -fno-omit-frame-pointer)
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG -g1")
 set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g1")
 

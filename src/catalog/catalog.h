@@ -1,0 +1,98 @@
+#pragma once
+#include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "catalog/strategy.h"
+#include "json/value.h"
+#include "schema/schema.h"
+
+namespace cardea::catalog {
+
+struct Column {  // one column that `kubectl get` shows
+  std::string name;
+  std::string type;
+  std::string format;
+  std::string description;
+  int priority = 0;       // above 0: only with -o wide
+  std::string json_path;  // custom resources
+};
+
+struct Subresource {
+  std::string name;  // "status", "scale", "eviction"
+  std::string group, version, kind;  // of the body, where it differs from the parent's
+  std::vector<std::string> verbs;
+};
+
+// One resource in one served version: everything a handler needs to know about it. Immutable.
+struct Resource {
+  std::string group, version;  // "" and "v1" for the core group
+  std::string name;            // "deployments"
+  std::string singular, kind, list_kind;
+  std::vector<std::string> short_names, categories;
+  bool namespaced = true;
+  std::vector<std::string> verbs;
+  std::vector<Subresource> subresources;
+  const schema::Schema* schema = nullptr;  // of the whole object; lives as long as the Catalog
+  std::vector<Column> columns;             // empty: Name and Age
+  const Strategy* strategy = nullptr;      // never null once in a catalogue
+
+  // Where objects rest: "/registry/apps/deployments/". Versions of one resource share it, and so do the
+  // two faces of Events. `storage_version` names the group/version objects are stored in.
+  std::string storage_prefix;
+  std::string storage_group, storage_version;
+
+  bool is_custom = false;
+  json::Value definition;  // the CustomResourceDefinition, when is_custom
+  json::Value custom_version;  // its spec.versions[] entry
+  std::string singular_or_kind() const { return singular.empty() ? kind : singular; }
+
+  std::string api_version() const { return group.empty() ? version : group + "/" + version; }
+  std::string qualified_name() const { return group.empty() ? name : name + "." + group; }
+  bool has_verb(std::string_view verb) const;
+  const Subresource* subresource(std::string_view name) const;
+};
+
+struct Version {
+  std::string name;
+  std::vector<const Resource*> resources;  // in discovery order
+};
+
+struct Group {
+  std::string name;
+  std::vector<Version> versions;  // preferred first
+};
+
+// Every resource that is served at one moment. An immutable snapshot: readers keep a shared_ptr while they
+// work with it, writers build the next one.
+class Catalog {
+ public:
+  // The built-in resources.
+  static std::shared_ptr<const Catalog> builtin();
+
+  // This catalogue with the given CustomResourceDefinitions (those that are Established) instead of the
+  // ones it had.
+  std::shared_ptr<const Catalog> with_definitions(const std::vector<json::Value>& definitions) const;
+
+  const Resource* find(std::string_view group, std::string_view version, std::string_view name) const;
+  const Resource* find_kind(std::string_view group, std::string_view version, std::string_view kind) const;
+  // The version in which objects of this resource are stored.
+  const Resource* storage_of(const Resource& resource) const;
+  const std::vector<Group>& groups() const;  // the core group first, named ""
+  // A built-in type by its OpenAPI name ("io.k8s.api.autoscaling.v1.Scale"); nullptr when unknown.
+  const schema::Schema* type(std::string_view name) const;
+  // Changes with every catalogue; for ETags and caches.
+  std::uint64_t generation() const;
+
+  Catalog();
+  ~Catalog();
+
+ private:
+  struct Content;
+  std::unique_ptr<Content> content_;
+};
+
+}  // namespace cardea::catalog

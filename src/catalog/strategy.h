@@ -1,0 +1,66 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "json/field_error.h"
+#include "json/value.h"
+
+namespace cardea::catalog {
+
+// What a strategy may know beyond the object itself.
+struct StrategyContext {
+  std::string_view group;
+  std::string_view version;
+  std::string_view resource;
+  std::string_view subresource;  // "" for the object itself
+  std::string_view namespace_name;
+  std::string_view user;  // the name of who asks
+  std::string_view now;   // RFC 3339
+  bool allow_privileged = false;
+};
+
+// What is particular to one kind, as data in the catalogue: handlers call the hooks and know no kind by
+// name. Every hook may be null. Hooks are pure functions, safe from any thread; objects are in the version
+// named by the context.
+//
+// Order on create: defaults, (mutating admission), prepare_for_create, validate_create.
+// Order on update: defaults, (mutating admission), prepare_for_update, validate_update.
+struct Strategy {
+  using Edit = void (*)(json::Value& object, const StrategyContext&);
+  using EditUpdate = void (*)(json::Value& object, const json::Value& old, const StrategyContext&);
+  using Check = json::FieldErrors (*)(const json::Value& object, const StrategyContext&);
+  using CheckUpdate = json::FieldErrors (*)(const json::Value& object, const json::Value& old, const StrategyContext&);
+  using Warn = std::vector<std::string> (*)(const json::Value& object, const json::Value* old, const StrategyContext&);
+
+  // Fills in what the client left out; idempotent. Also run on objects read by older clients' writes.
+  Edit defaults = nullptr;
+  // Clears what a client may not set (status), sets what the server owns (generation is set by the caller).
+  Edit prepare_for_create = nullptr;
+  EditUpdate prepare_for_update = nullptr;
+  Check validate_create = nullptr;
+  CheckUpdate validate_update = nullptr;
+  Warn warnings = nullptr;
+
+  // The status subresource. When null: spec and metadata (but labels, annotations, finalizers... as
+  // Kubernetes keeps them) come from the old object, nothing is validated.
+  EditUpdate prepare_for_status_update = nullptr;
+  CheckUpdate validate_status_update = nullptr;
+
+  // Field selectors beyond metadata.name and metadata.namespace: the names and how to read them.
+  std::vector<std::string> selectable_fields = {};
+  std::string (*selectable_field)(const json::Value& object, std::string_view field) = nullptr;
+
+  enum class NameRule { kDnsSubdomain, kDnsLabel, kDns1035Label, kPathSegment };
+  NameRule name_rule = NameRule::kDnsSubdomain;
+  bool has_generation = false;          // metadata.generation counts changes of the spec
+  bool allow_create_on_update = false;  // PUT of a missing object creates it
+  bool allow_unconditional_update = true;
+  bool graceful_delete = false;         // pods
+  std::string_view default_propagation = "Background";  // or "Orphan"
+};
+
+// The hooks of built-in kinds by group and kind ("" / "Pod"); nullptr when a kind has none of its own.
+const Strategy* builtin_strategy(std::string_view group, std::string_view kind);
+
+}  // namespace cardea::catalog

@@ -1,0 +1,111 @@
+#include "json/value.h"
+
+#include <gtest/gtest.h>
+
+#include "json/field_error.h"
+#include "json/parse.h"
+#include "json/print.h"
+
+namespace cardea::json {
+namespace {
+
+Value must(std::string_view text) {
+  auto v = parse(text);
+  EXPECT_TRUE(v) << v.error().message;
+  return v ? *v : Value();
+}
+
+std::string error_of(std::string_view text) {
+  auto v = parse(text);
+  return v ? "no error" : v.error().message;
+}
+
+TEST(Value, EditingACopyLeavesTheOriginalAlone) {
+  Value a = must(R"({"metadata":{"labels":{"x":"1"}},"list":[1,2]})");
+  Value b = a;
+  b.member("metadata").member("labels").set("y", "2");
+  b.member("list").push_back(3);
+  EXPECT_EQ(print(a), R"({"list":[1,2],"metadata":{"labels":{"x":"1"}}})");
+  EXPECT_EQ(print(b), R"({"list":[1,2,3],"metadata":{"labels":{"x":"1","y":"2"}}})");
+}
+
+TEST(Value, SharesWhatDidNotChange) {
+  Value a = must(R"({"big":{"a":1},"small":1})");
+  Value b = a;
+  b.set("small", 2);
+  EXPECT_TRUE(a["big"].same(b["big"]));
+  EXPECT_FALSE(a == b);
+}
+
+TEST(Value, ReadsMissingThingsAsNull) {
+  Value v = must(R"({"a":{"b":1}})");
+  EXPECT_EQ(v["a"]["b"].as_int(), 1);
+  EXPECT_TRUE(v["x"]["y"][3]["z"].is_null());
+}
+
+TEST(Value, KeepsShortAndLongText) {
+  for (std::size_t n : {0u, 1u, 13u, 14u, 15u, 16u, 1000u}) {
+    std::string text(n, 'x');
+    EXPECT_EQ(Value(text).as_string(), text);
+    EXPECT_EQ(Value(text), Value(text));
+  }
+}
+
+TEST(Parse, LastOfDuplicateKeysWinsAndEachIsReported) {
+  auto d = parse_document(R"({"a":1,"b":{"c":[{"d":1,"d":2}]},"a":3,"a":4})");
+  ASSERT_TRUE(d);
+  EXPECT_EQ(print(d->value), R"({"a":4,"b":{"c":[{"d":2}]}})");
+  EXPECT_EQ(d->duplicates, (std::vector<std::string>{"b.c[0].d", "a", "a"}));
+}
+
+TEST(Parse, NumbersAsKubernetesReadsThem) {
+  EXPECT_EQ(must("9223372036854775807").as_int(), INT64_MAX);
+  EXPECT_TRUE(must("9223372036854775808").is_double());
+  EXPECT_TRUE(must("1.0").is_double());
+  EXPECT_EQ(print(must("[1.5,1e3,1e21,1e-7,-0.0,100000000000000000000]")),
+            "[1.5,1000,1e+21,1e-7,-0,100000000000000000000]");
+  EXPECT_EQ(error_of("1e999"), "cannot represent number 1e999 as a 64-bit float");
+  EXPECT_EQ(must("1e-999").as_double(), 0);
+}
+
+TEST(Parse, StringsAreUnescapedAndChecked) {
+  EXPECT_EQ(must(R"("a\n\u00e9\ud83d\ude00\/")").as_string(), "a\n\xc3\xa9\xf0\x9f\x98\x80/");
+  EXPECT_EQ(error_of(R"("\ud800")"), "invalid JSON string: lone surrogate");
+  EXPECT_EQ(error_of(R"("\udc00")"), "invalid JSON string: lone surrogate");
+  EXPECT_EQ(error_of("\"\xff\""), "invalid JSON string: invalid UTF-8");
+  EXPECT_EQ(error_of("\"a\nb\""), "invalid character '\\n' in string literal");
+}
+
+TEST(Parse, ErrorsAreWordedAsClientsKnowThem) {
+  EXPECT_EQ(error_of(""), "unexpected end of JSON input");
+  EXPECT_EQ(error_of("{"), "unexpected end of JSON input");
+  EXPECT_EQ(error_of("{\"a\" 1}"), "invalid character '1' after object key");
+  EXPECT_EQ(error_of("{a:1}"), "invalid character 'a' looking for beginning of object key string");
+  EXPECT_EQ(error_of("[1 2]"), "invalid character '2' after array element");
+  EXPECT_EQ(error_of("{} x"), "invalid character 'x' after top-level value");
+  EXPECT_EQ(error_of("nul"), "unexpected end of JSON input");
+  EXPECT_EQ(error_of("tru3"), "invalid character '3' in literal true (expecting 'e')");
+}
+
+TEST(Parse, DeepNestingIsAnErrorNotACrash) {
+  EXPECT_EQ(error_of(std::string(1'000'000, '[')), "exceeded max depth");
+  std::string deep = std::string(kMaxDepth, '[') + std::string(kMaxDepth, ']');
+  EXPECT_EQ(print(must(deep)), deep);
+}
+
+TEST(Print, PutsKindAndMetadataFirst) {
+  EXPECT_EQ(print_object(must(R"({"data":{"metadata":{}},"metadata":{"name":"a"},"apiVersion":"v1","kind":"ConfigMap"})")),
+            R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"data":{"metadata":{}}})");
+  EXPECT_EQ(print_object(Value::object()), "{}");
+}
+
+TEST(FieldError, SpeaksAsKubernetesDoes) {
+  EXPECT_EQ(invalid("spec.replicas", -1, "must be greater than or equal to 0").message(),
+            "spec.replicas: Invalid value: -1: must be greater than or equal to 0");
+  auto e = invalid_object("apps", "Deployment", "d", {required("spec.selector"), forbidden("a", "no")});
+  EXPECT_EQ(e.message, "Deployment.apps \"d\" is invalid: [spec.selector: Required value, a: Forbidden: no]");
+  EXPECT_EQ(e.details->causes[0].reason, "FieldValueRequired");
+}
+
+}  // namespace
+}  // namespace cardea::json
