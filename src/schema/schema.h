@@ -13,12 +13,19 @@ namespace cardea::schema {
 
 struct Schema;
 
+// How Kubernetes' own type holds a field. It decides what absence and emptiness print as: a struct held by
+// value is `{}` when absent, a scalar that is not omitted when empty prints its zero, a list prints null.
+enum class Held : std::uint8_t { kFreely, kScalar, kPointer, kStruct, kList, kMap, kRaw };
+
 // A named field of an object.
 struct Property {
   std::string name;
   const Schema* schema;
   std::uint32_t number = 0;  // Protobuf field number, 0 where there is none
   bool required = false;
+  Held held = Held::kFreely;  // custom resources: as written
+  bool omit_empty = false;    // Go's omitempty: false, 0, "", an empty list or map are left out
+  bool omit_zero = false;     // Go's omitzero: a struct of zeros is left out too
 };
 
 // The shape of a value: one node of a graph that may be cyclic (JSONSchemaProps holds itself). Nodes are
