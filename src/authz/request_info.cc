@@ -1,0 +1,137 @@
+#include "authz/request_info.h"
+
+#include <array>
+
+#include "base/strings.h"
+#include "json/selector.h"
+
+namespace cardea::authz {
+namespace {
+
+std::string decode_component(std::string_view text) {
+  std::string plain(text);
+  for (char& c : plain)
+    if (c == '+') c = ' ';
+  auto decoded = percent_decode(plain);
+  return decoded ? *decoded : plain;
+}
+
+std::string_view verb_of_method(std::string_view method) {
+  struct Row {
+    std::string_view method, verb;
+  };
+  constexpr std::array kRows = {Row{"POST", "create"}, Row{"GET", "get"},     Row{"HEAD", "get"},
+                                Row{"PUT", "update"},  Row{"PATCH", "patch"}, Row{"DELETE", "delete"}};
+  for (const Row& r : kRows)
+    if (r.method == method) return r.verb;
+  return "";
+}
+
+// Whether every list option can be read. One that cannot makes Kubernetes forget the others.
+bool list_options_are_readable(const Query& query) {
+  for (std::string_view number : {"limit", "timeoutSeconds"})
+    if (auto v = query.first(number); v && !v->empty() && !parse_int(*v)) return false;
+  if (auto v = query.first("fieldSelector"); v && !json::FieldSelector::parse(*v)) return false;
+  if (auto v = query.first("labelSelector"); v && !json::LabelSelector::parse(*v)) return false;
+  return true;
+}
+
+bool is_path_segment(std::string_view name) {
+  return name != "." && name != ".." && name.find_first_of("/%") == std::string_view::npos;
+}
+
+// A list or watch whose field selector asks for one name is about that name.
+void take_list_options(RequestInfo& info) {
+  auto watch = info.query.first("watch");
+  info.verb = watch && is_true_parameter(*watch) ? "watch" : "list";
+  auto fields = info.query.first("fieldSelector");
+  if (!fields || !list_options_are_readable(info.query)) return;
+  auto selector = json::FieldSelector::parse(*fields);
+  auto name = selector->exact("metadata.name");
+  if (name && !name->empty() && is_path_segment(*name)) info.name = *name;
+}
+
+void take_selectors(RequestInfo& info) {
+  if (info.verb != "list" && info.verb != "watch" && info.verb != "deletecollection") return;
+  info.field_selector = info.query.first("fieldSelector").value_or("");
+  info.label_selector = info.query.first("labelSelector").value_or("");
+}
+
+}  // namespace
+
+Query Query::parse(std::string_view raw) {
+  Query query;
+  for (std::string_view pair : split(raw, '&')) {
+    if (pair.empty() || pair.find(';') != std::string_view::npos) continue;
+    auto at = pair.find('=');
+    auto value = at == std::string_view::npos ? std::string_view() : pair.substr(at + 1);
+    query.pairs_.emplace_back(decode_component(pair.substr(0, at)), decode_component(value));
+  }
+  return query;
+}
+
+std::optional<std::string_view> Query::first(std::string_view key) const {
+  for (const auto& [k, v] : pairs_)
+    if (k == key) return v;
+  return std::nullopt;
+}
+
+std::vector<std::string_view> Query::all(std::string_view key) const {
+  std::vector<std::string_view> values;
+  for (const auto& [k, v] : pairs_)
+    if (k == key) values.push_back(v);
+  return values;
+}
+
+bool is_true_parameter(std::string_view value) {
+  return value != "0" && !equals_ignoring_case(value, "false");
+}
+
+Result<RequestInfo> parse_request_info(std::string_view method, std::string_view path, std::string_view query) {
+  RequestInfo info;
+  info.path = percent_decode(path).value_or(std::string(path));
+  info.verb = lower(method);
+  info.query = Query::parse(query);
+
+  std::string_view trimmed = info.path;
+  if (trimmed.starts_with('/')) trimmed.remove_prefix(1);
+  if (trimmed.ends_with('/')) trimmed.remove_suffix(1);
+  std::vector<std::string_view> parts = split(trimmed, '/');
+  std::size_t at = 0;
+  auto left = [&] { return parts.size() - at; };
+
+  if (left() < 3 || (parts[0] != "api" && parts[0] != "apis")) return info;
+  info.api_prefix = parts[at++];
+  if (info.api_prefix == "apis") {
+    if (left() < 3) return info;
+    info.api_group = parts[at++];
+  }
+  info.is_resource_request = true;
+  info.api_version = parts[at++];
+
+  bool verb_in_path = parts[at] == "proxy" || parts[at] == "watch";
+  if (verb_in_path) {
+    if (left() < 2)
+      return fail(internal_error(cat("unable to determine kind and namespace from url, ", info.path)));
+    info.verb = parts[at++];
+  } else {
+    info.verb = verb_of_method(method);
+  }
+
+  if (parts[at] == "namespaces" && left() > 1) {
+    info.namespace_name = parts[at + 1];
+    if (left() > 2 && parts[at + 2] != "status" && parts[at + 2] != "finalize") at += 2;
+  }
+  for (std::size_t i = at; i < parts.size(); ++i) info.parts.emplace_back(parts[i]);
+  // Written `/namespaces/x/status`: the namespace itself is meant.
+  info.resource = info.parts[0];
+  if (info.parts.size() >= 2) info.name = info.parts[1];
+  if (info.parts.size() >= 3 && info.verb != "proxy") info.subresource = info.parts[2];
+
+  if (info.name.empty() && info.verb == "get") take_list_options(info);
+  if (info.name.empty() && info.verb == "delete") info.verb = "deletecollection";
+  if (!verb_in_path) take_selectors(info);
+  return info;
+}
+
+}  // namespace cardea::authz

@@ -1,0 +1,32 @@
+#pragma once
+#include <string>
+
+#include "json/value.h"
+
+namespace cardea::conformance {
+
+// What a data-driven test saw. Differences are printed as they are found.
+struct Counts {
+  int passed = 0;
+  int failed = 0;
+  int skipped = 0;
+
+  Counts& operator+=(const Counts& o) {
+    passed += o.passed;
+    failed += o.failed;
+    skipped += o.skipped;
+    return *this;
+  }
+  void check(bool ok) { ok ? ++passed : ++failed; }
+};
+
+// The folder of public cases: $CARDEA_CONFORMANCE, else `shared/conformance` beside the repository; empty
+// when there is none.
+std::string folder();
+
+// Reads a JSON file; stops the program with a clear line when it cannot.
+json::Value read(const std::string& path);
+
+Counts run_requestinfo(const std::string& path);  // requestinfo.json
+
+}  // namespace cardea::conformance

@@ -1,0 +1,18 @@
+#include "conformance/conformance.h"
+
+#include <gtest/gtest.h>
+
+namespace cardea::conformance {
+namespace {
+
+void expect_no_difference(Counts (*run)(const std::string&), const std::string& file) {
+  if (folder().empty()) GTEST_SKIP() << "no conformance folder beside the repository and no $CARDEA_CONFORMANCE";
+  Counts counts = run(folder() + "/" + file);
+  EXPECT_GT(counts.passed, 0);
+  EXPECT_EQ(counts.failed, 0);
+}
+
+TEST(Conformance, RequestInfo) { expect_no_difference(run_requestinfo, "requestinfo.json"); }
+
+}  // namespace
+}  // namespace cardea::conformance
