@@ -1,0 +1,304 @@
+#include "json/yaml.h"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/yaml.h>
+
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <sstream>
+#include <unordered_set>
+
+#include "base/strings.h"
+#include "json/print.h"
+
+namespace cardea::json {
+namespace {
+
+std::string without(std::string_view text, char c) {
+  std::string out;
+  for (char x : text)
+    if (x != c) out += x;
+  return out;
+}
+
+bool one_of(std::string_view text, std::initializer_list<std::string_view> words) {
+  for (std::string_view w : words)
+    if (w == text) return true;
+  return false;
+}
+
+// An integer in the given base with its sign, or null.
+Value integer(std::string_view digits, int base, bool negative) {
+  if (digits.empty()) return {};
+  std::uint64_t magnitude = 0;
+  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), magnitude, base);
+  if (end != digits.data() + digits.size()) return {};
+  if (error != std::errc{} || magnitude > static_cast<std::uint64_t>(INT64_MAX) + (negative ? 1 : 0)) {
+    if (base != 10) return {};
+    double d = std::strtod(std::string(digits).c_str(), nullptr);
+    return std::isfinite(d) ? Value(negative ? -d : d) : Value();
+  }
+  return negative ? Value(static_cast<std::int64_t>(0 - magnitude)) : Value(static_cast<std::int64_t>(magnitude));
+}
+
+Value number(std::string_view text) {
+  bool negative = text.starts_with('-');
+  std::string_view unsigned_text = text.substr(negative || text.starts_with('+') ? 1 : 0);
+  std::string plain = without(unsigned_text, '_');
+  std::string_view p = plain;
+  if (p.empty() || !((p[0] >= '0' && p[0] <= '9') || p[0] == '.')) return {};
+  if (p.starts_with("0x")) return integer(p.substr(2), 16, negative);
+  if (p.starts_with("0b")) return integer(p.substr(2), 2, negative);
+  if (p.starts_with("0o")) return integer(p.substr(2), 8, negative);
+  if (p.size() > 1 && p[0] == '0')
+    if (Value octal = integer(p.substr(1), 8, negative); !octal.is_null()) return octal;
+  if (Value decimal = integer(p, 10, negative); !decimal.is_null()) return decimal;
+  if (p.find_first_not_of("0123456789.eE+-") != std::string_view::npos) return {};
+  double d = 0;
+  auto [end, error] = std::from_chars(p.data(), p.data() + p.size(), d);
+  if (error != std::errc{} || end != p.data() + p.size()) return {};
+  return negative ? -d : d;
+}
+
+// What a plain scalar means.
+Result<Value> resolve(std::string_view text) {
+  if (one_of(text, {"", "~", "null", "Null", "NULL"})) return Value();
+  if (one_of(text, {"true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON", "y", "Y"})) return Value(true);
+  if (one_of(text, {"false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF", "n", "N"})) return Value(false);
+  if (one_of(text, {".inf", ".Inf", ".INF", "+.inf", "-.inf", ".nan", ".NaN", ".NAN"}))
+    return fail(bad_request(cat("yaml: `", text, "` cannot be written in JSON")));
+  if (Value n = number(text); !n.is_null()) return n;
+  return Value(text);
+}
+
+struct Failure {
+  std::string message;
+};
+
+// Builds the value from the parser's events. An alias shares the value of its anchor; what it would print
+// is counted, so that a few lines cannot stand for gigabytes.
+class Builder : public YAML::EventHandler {
+ public:
+  explicit Builder(std::size_t budget) : budget_(budget) {}
+
+  Document take() { return {std::move(result_), std::move(duplicates_)}; }
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t anchor) override { add(Value(), anchor, 4); }
+
+  void OnAlias(const YAML::Mark&, YAML::anchor_t anchor) override {
+    auto found = anchors_.find(anchor);
+    if (found == anchors_.end()) throw Failure{"yaml: anchor value contains itself"};
+    Anchored anchored = found->second;
+    if (!stack_.empty() && is_merge_key()) return merge(anchored.value);
+    add(anchored.value, 0, anchored.size);
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& text) override {
+    if (!is_valid_utf8(text)) throw Failure{"yaml: invalid UTF-8"};
+    std::size_t size = text.size() + 2;
+    if (expects_key()) {
+      stack_.back().key = key_text(tag, text);
+      stack_.back().has_key = true;
+      spend(size);
+      return;
+    }
+    add(scalar(mark, tag, text), anchor, size);
+  }
+
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(false, anchor);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+    open(true, anchor);
+  }
+  void OnMapEnd() override { close(); }
+
+ private:
+  struct Anchored {
+    Value value;
+    std::size_t size;
+  };
+  struct Frame {
+    bool is_map;
+    YAML::anchor_t anchor;
+    std::size_t size = 2;
+    std::vector<Value> items;
+    std::vector<Member> members;
+    std::vector<Member> merged;
+    std::unordered_set<std::string> seen;
+    std::string key;
+    bool has_key = false;
+  };
+
+  bool expects_key() const { return !stack_.empty() && stack_.back().is_map && !stack_.back().has_key; }
+  bool is_merge_key() const { return stack_.back().is_map && stack_.back().has_key && stack_.back().key == "<<"; }
+
+  void spend(std::size_t size) {
+    if (size > budget_) throw Failure{"yaml: document contains excessive aliasing"};
+    budget_ -= size;
+    if (!stack_.empty()) stack_.back().size += size;
+  }
+
+  static Value scalar(const YAML::Mark&, const std::string& tag, const std::string& text) {
+    if (tag == "!" || tag == "tag:yaml.org,2002:str") return text;
+    if (tag == "tag:yaml.org,2002:binary") {
+      auto bytes = base64_decode(without(without(text, '\n'), ' '));
+      if (!bytes || !is_valid_utf8(*bytes)) throw Failure{"yaml: !!binary value contains invalid base64 data"};
+      return *bytes;
+    }
+    auto value = resolve(text);
+    if (!value) throw Failure{value.error().message};
+    return *value;
+  }
+
+  // Keys of JSON are strings: numbers and booleans are written out.
+  static std::string key_text(const std::string& tag, const std::string& text) {
+    if (tag == "!" || text == "<<") return text;
+    Value v = scalar({}, tag, text);
+    return v.is_string() ? std::string(v.as_string()) : print(v);
+  }
+
+  void merge(const Value& value) {
+    Frame& frame = stack_.back();
+    frame.has_key = false;
+    auto all = value.is_array() ? value.items() : std::span<const Value>(&value, 1);
+    for (const Value& map : all) {
+      if (!map.is_object()) throw Failure{"yaml: map merge requires map or sequence of maps as the value"};
+      for (const Member& m : map.members()) {
+        spend(print(m.value).size());
+        frame.merged.push_back(m);
+      }
+    }
+  }
+
+  void open(bool is_map, YAML::anchor_t anchor) {
+    if (expects_key()) throw Failure{"yaml: keys must be scalars"};
+    if (stack_.size() >= static_cast<std::size_t>(kMaxDepth)) throw Failure{"yaml: exceeded max depth"};
+    stack_.push_back(Frame{.is_map = is_map, .anchor = anchor});
+  }
+
+  void close() {
+    Frame frame = std::move(stack_.back());
+    stack_.pop_back();
+    Value value;
+    if (frame.is_map) {
+      // What is written wins over what is merged in, and an earlier merge over a later one.
+      std::vector<Member> members(frame.merged.rbegin(), frame.merged.rend());
+      members.insert(members.end(), frame.members.begin(), frame.members.end());
+      value = Value::object(std::move(members));
+    } else {
+      value = Value::array(std::move(frame.items));
+    }
+    spend(2);
+    add(std::move(value), frame.anchor, 0);
+    if (!stack_.empty()) stack_.back().size += frame.size;
+    if (frame.anchor) anchors_[frame.anchor].size = frame.size;
+  }
+
+  void add(Value value, YAML::anchor_t anchor, std::size_t size) {
+    spend(size);
+    if (anchor) anchors_[anchor] = {value, size};
+    if (stack_.empty()) {
+      result_ = std::move(value);
+      return;
+    }
+    Frame& frame = stack_.back();
+    if (!frame.is_map) return frame.items.push_back(std::move(value));
+    if (!frame.has_key) throw Failure{"yaml: keys must be scalars"};
+    frame.has_key = false;
+    if (frame.key == "<<") {
+      frame.has_key = true;
+      return merge(value);
+    }
+    if (!frame.seen.insert(frame.key).second) duplicates_.push_back(path_to_here());
+    frame.members.push_back({frame.key, std::move(value)});
+  }
+
+  std::string path_to_here() const {
+    std::string path;
+    for (const Frame& f : stack_) {
+      if (f.is_map)
+        path += (path.empty() ? "" : ".") + f.key;
+      else
+        path += cat("[", f.items.size(), "]");
+    }
+    return path;
+  }
+
+  std::size_t budget_;
+  std::vector<Frame> stack_;
+  std::map<YAML::anchor_t, Anchored> anchors_;
+  Value result_;
+  std::vector<std::string> duplicates_;
+};
+
+bool reads_as_itself(std::string_view text) {
+  if (text.empty() || text != trim(text)) return false;
+  if (std::string_view("-?:,[]{}#&*!|>'\"%@`").find(text[0]) != std::string_view::npos) return false;
+  if (text.find(": ") != std::string_view::npos || text.find(" #") != std::string_view::npos || text.ends_with(':'))
+    return false;
+  for (unsigned char c : text)
+    if (c < 0x20 || c == 0x7f) return false;
+  // 2001-01-01 would read as a time elsewhere.
+  if (text.size() >= 8 && text[0] >= '0' && text[0] <= '9' && text.find('-') == 4) return false;
+  auto resolved = resolve(text);
+  return resolved && resolved->is_string();
+}
+
+void yaml_to(std::string& out, const Value& value, std::size_t indent, bool after_key) {
+  if (value.is_object() && !value.empty()) {
+    bool first = !after_key;
+    for (const Member& m : value.members()) {
+      if (!first) out += "\n" + std::string(indent, ' ');
+      first = false;
+      out += reads_as_itself(m.key()) ? std::string(m.key()) : print(m.name);
+      out += ':';
+      bool nested = (m.value.is_object() || m.value.is_array()) && !m.value.empty();
+      if (!nested) out += ' ';
+      yaml_to(out, m.value, m.value.is_array() ? indent : indent + 2, true);
+    }
+  } else if (value.is_array() && !value.empty()) {
+    bool first = !after_key;
+    for (const Value& item : value.items()) {
+      if (!first) out += "\n" + std::string(indent, ' ');
+      first = false;
+      out += "- ";
+      yaml_to(out, item, indent + 2, false);
+    }
+  } else if (value.is_string() && reads_as_itself(value.as_string())) {
+    out += value.as_string();
+  } else {
+    print_to(out, value);  // JSON scalars and quoted strings are YAML too
+  }
+}
+
+}  // namespace
+
+Result<Document> parse_yaml(std::string_view text, std::size_t max_bytes) {
+  try {
+    std::istringstream stream{std::string(text)};
+    YAML::Parser parser(stream);
+    Builder builder(max_bytes);
+    parser.HandleNextDocument(builder);
+    return builder.take();
+  } catch (const YAML::Exception& e) {
+    return fail(bad_request(cat("yaml: line ", e.mark.line + 1, ": ", e.msg)));
+  } catch (const Failure& f) {
+    return fail(bad_request(f.message));
+  }
+}
+
+std::string print_yaml(const Value& value) {
+  std::string out;
+  yaml_to(out, value, 0, false);
+  out += '\n';
+  return out;
+}
+
+}  // namespace cardea::json
