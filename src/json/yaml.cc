@@ -161,6 +161,7 @@ class Builder : public YAML::EventHandler {
   static std::string key_text(const std::string& tag, const std::string& text) {
     if (tag == "!" || text == "<<") return text;
     Value v = scalar({}, tag, text);
+    if (v.is_null()) throw Failure{"unsupported map key of type: null"};
     return v.is_string() ? std::string(v.as_string()) : print(v);
   }
 
