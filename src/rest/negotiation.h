@@ -1,0 +1,39 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace cardea::rest {
+
+// In which form a client wants its answer.
+struct View {
+  enum class Shape { kObject, kTable, kPartialObject, kPartialList };
+  Shape shape = Shape::kObject;
+  bool yaml = false;
+  bool pretty = false;
+  std::string table_version = "v1";  // of meta.k8s.io, for tables and partial metadata
+
+  bool is_plain_json() const { return shape == Shape::kObject && !yaml && !pretty; }
+  std::string_view content_type() const { return yaml ? "application/yaml" : "application/json"; }
+};
+
+// Chooses by the Accept header: the first that we can serve, with quality values in order. `transforms` says
+// whether tables and partial metadata can be had here. 406 when nothing fits.
+Result<View> negotiate(std::string_view accept, bool transforms);
+
+// `pretty=1`, or a person's tool (curl, wget, a browser) that did not say otherwise.
+bool wants_pretty(std::string_view user_agent, std::string_view pretty_parameter, bool has_parameter);
+
+enum class BodyFormat { kJson, kYaml, kProtobuf };
+
+// The format of a request body by its Content-Type; an absent one is JSON. 415 for any other.
+Result<BodyFormat> body_format(std::string_view content_type);
+
+enum class PatchType { kJson, kMerge, kStrategicMerge, kApply };
+Result<PatchType> patch_type(std::string_view content_type, bool strategic_allowed);
+
+// The media type without its parameters, in lower case.
+std::string media_type(std::string_view content_type);
+
+}  // namespace cardea::rest

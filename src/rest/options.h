@@ -1,0 +1,60 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "authz/request_info.h"
+#include "base/result.h"
+#include "json/selector.h"
+#include "json/value.h"
+#include "store/store.h"
+
+namespace cardea::rest {
+
+enum class FieldValidation { kIgnore, kWarn, kStrict };
+
+// What the URL of a write may say.
+struct WriteOptions {
+  bool dry_run = false;
+  FieldValidation field_validation = FieldValidation::kWarn;
+  std::string field_manager;
+  bool force = false;      // apply only
+  bool has_force = false;
+  json::Value document;    // as admission sees it: CreateOptions, UpdateOptions or PatchOptions
+};
+
+// `kind` is the options' own: "CreateOptions", "UpdateOptions", "PatchOptions".
+Result<WriteOptions> write_options(const authz::Query& query, std::string_view kind, bool is_apply = false);
+
+struct ListOptions {
+  enum class Match { kUnset, kExact, kNotOlderThan };
+  json::LabelSelector labels;
+  json::FieldSelector fields;
+  std::string resource_version;
+  Match match = Match::kUnset;
+  std::int64_t limit = 0;
+  std::string continue_token;
+  std::optional<std::int64_t> timeout_seconds;
+  bool watch = false;
+  bool allow_bookmarks = false;
+  std::optional<bool> send_initial_events;
+};
+
+Result<ListOptions> list_options(const authz::Query& query, bool is_watch);
+
+struct DeleteOptions {
+  bool dry_run = false;
+  std::optional<std::int64_t> grace_period_seconds;
+  std::optional<std::string> propagation_policy;
+  std::optional<bool> orphan_dependents;
+  std::optional<std::string> uid, resource_version;  // preconditions
+  json::Value document;
+};
+
+// From the parsed body (null when there is none) or, without one, from the URL.
+Result<DeleteOptions> delete_options(const json::Value& body, const authz::Query& query);
+
+// A resourceVersion as a number; an error in Go's words for what is none.
+Result<store::Revision> parse_revision(std::string_view text);
+
+}  // namespace cardea::rest
