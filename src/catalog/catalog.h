@@ -1,5 +1,5 @@
 #pragma once
-#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,6 +11,8 @@
 #include "schema/schema.h"
 
 namespace cardea::catalog {
+
+class BuiltinTypes;
 
 struct Column {  // one column that `kubectl get` shows
   std::string name;
@@ -25,6 +27,7 @@ struct Subresource {
   std::string name;  // "status", "scale", "eviction"
   std::string group, version, kind;  // of the body, where it differs from the parent's
   std::vector<std::string> verbs;
+  const schema::Schema* schema = nullptr;  // of the body; null for options that are only query parameters
 };
 
 // One resource in one served version: everything a handler needs to know about it. Immutable.
@@ -40,8 +43,10 @@ struct Resource {
   std::vector<Column> columns;             // empty: Name and Age
   const Strategy* strategy = nullptr;      // never null once in a catalogue
 
-  // Where objects rest: "/registry/apps/deployments/". Versions of one resource share it, and so do the
-  // two faces of Events. `storage_version` names the group/version objects are stored in.
+  // Where objects rest, as Kubernetes lays out its keys: "/registry/deployments/",
+  // "/registry/services/specs/", "/registry/example.com/widgets/". Versions of one resource share it, and so
+  // do the two faces of Events. `storage_version` names the group/version objects are stored in. Empty
+  // prefix: not stored (reviews, bindings).
   std::string storage_prefix;
   std::string storage_group, storage_version;
 
@@ -73,8 +78,9 @@ class Catalog {
   // The built-in resources.
   static std::shared_ptr<const Catalog> builtin();
 
-  // This catalogue with the given CustomResourceDefinitions (those that are Established) instead of the
-  // ones it had.
+  // This catalogue with the given CustomResourceDefinitions instead of the ones it had. Those that are not
+  // Established are left out. What did not change is shared with this catalogue, so the cost is that of the
+  // definitions that did.
   std::shared_ptr<const Catalog> with_definitions(const std::vector<json::Value>& definitions) const;
 
   const Resource* find(std::string_view group, std::string_view version, std::string_view name) const;
@@ -84,7 +90,10 @@ class Catalog {
   const std::vector<Group>& groups() const;  // the core group first, named ""
   // A built-in type by its OpenAPI name ("io.k8s.api.autoscaling.v1.Scale"); nullptr when unknown.
   const schema::Schema* type(std::string_view name) const;
-  // Changes with every catalogue; for ETags and caches.
+  // The type of a built-in kind, resource or not: DeleteOptions, Scale, Status, PodList.
+  const schema::Schema* kind_type(std::string_view group, std::string_view version, std::string_view kind) const;
+  const BuiltinTypes& types() const;
+  // Differs between any two catalogues of a process; for ETags and caches.
   std::uint64_t generation() const;
 
   Catalog();

@@ -21,7 +21,9 @@ enum class Held : std::uint8_t { kFreely, kScalar, kPointer, kStruct, kList, kMa
 struct Property {
   std::string name;
   const Schema* schema;
-  std::uint32_t number = 0;  // Protobuf field number, 0 where there is none
+  // Protobuf field number, 0 where there is none. Where JSON shows the fields of an embedded message as its
+  // parent's, it is the path to the field: ten bits for each step, the outermost highest.
+  std::uint32_t number = 0;
   bool required = false;
   Held held = Held::kFreely;  // custom resources: as written
   bool omit_empty = false;    // Go's omitempty: false, 0, "", an empty list or map are left out

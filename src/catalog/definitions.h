@@ -1,0 +1,27 @@
+#pragma once
+#include <deque>
+#include <memory>
+#include <string_view>
+
+#include "catalog/catalog.h"
+#include "json/value.h"
+#include "schema/schema.h"
+
+namespace cardea::catalog {
+
+// What one CustomResourceDefinition adds to a catalogue: its served versions as resources, with the schemas
+// and hooks they point to. Immutable, and shared by every catalogue that has the definition.
+struct Definition {
+  json::Value source;
+  std::deque<Resource> resources;  // one for each served version
+  std::deque<Strategy> strategies;
+  schema::SchemaSet schemas;
+};
+
+// True when the definition's names were accepted and it is ready to be served.
+bool is_established(const json::Value& definition);
+
+// `types` gives the shape of `metadata`.
+std::shared_ptr<const Definition> read_definition(const json::Value& definition, const BuiltinTypes& types);
+
+}  // namespace cardea::catalog
