@@ -1,0 +1,56 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "authz/user.h"
+#include "base/result.h"
+#include "base/task.h"
+#include "catalog/catalog.h"
+#include "json/value.h"
+
+namespace cardea::admission {
+
+enum class Operation { kCreate, kUpdate, kDelete, kConnect };
+std::string_view operation_name(Operation operation);  // "CREATE"
+
+// What is about to happen, as a plugin sees it. Borrows everything but the object.
+struct Review {
+  Operation operation;
+  const catalog::Catalog& catalog;
+  const catalog::Resource& resource;
+  std::string_view subresource;     // "" for the object itself
+  std::string_view namespace_name;  // "" for cluster-scoped
+  std::string_view name;            // "" when it is not known yet
+  const authz::User& user;
+  bool dry_run = false;
+  json::Value object;                      // the new one; null on delete; a mutating plugin may change it
+  const json::Value* old_object = nullptr; // null on create
+  json::Value options;
+  std::vector<std::string> warnings;  // shown to the client
+};
+
+// Changes or refuses what authorization allowed. Run again when a write has to be retried, so both must be
+// repeatable. Instances are shared between threads.
+class Plugin {
+ public:
+  virtual ~Plugin() = default;
+  virtual std::string_view name() const = 0;
+  virtual bool handles(const Review& review) const = 0;
+  virtual Task<Result<void>> mutate(Review& review) const;
+  virtual Task<Result<void>> validate(const Review& review) const;
+};
+
+// Plugins in order: all mutate, later all validate. The first error ends it.
+class Chain {
+ public:
+  explicit Chain(std::vector<std::unique_ptr<Plugin>> plugins) : plugins_(std::move(plugins)) {}
+  Task<Result<void>> mutate(Review& review) const;
+  Task<Result<void>> validate(const Review& review) const;
+
+ private:
+  std::vector<std::unique_ptr<Plugin>> plugins_;
+};
+
+}  // namespace cardea::admission

@@ -1,0 +1,176 @@
+#include "rest/body.h"
+
+#include "base/strings.h"
+#include "json/yaml.h"
+#include "rest/form.h"
+
+namespace cardea::rest {
+
+using json::Document;
+using json::Value;
+
+namespace {
+
+constexpr std::string_view kProtobufPrefix("k8s\0", 4);
+
+// The beginning of a body, for an error message: JSON as it is, anything else in hex.
+std::string summary(std::string_view body) {
+  constexpr std::size_t kShown = 30;
+  if (body.empty()) return "<empty>";
+  std::string_view head = body.substr(0, kShown);
+  std::string out;
+  if (body[0] == '{') {
+    out = head;
+  } else {
+    constexpr char kHex[] = "0123456789abcdef";
+    for (unsigned char c : head) {
+      out += kHex[c >> 4];
+      out += kHex[c & 15];
+    }
+  }
+  return body.size() > kShown ? out + " ..." : out;
+}
+
+std::unexpected<Error> unrecognized(const Expected& e, std::string_view why, std::string_view body) {
+  return fail(bad_request(cat("the object provided is unrecognized (must be of type ", e.kind, "): ", why, " (",
+                              summary(body), ")")));
+}
+
+std::string_view go_kind(const Value& v) {
+  switch (v.kind()) {
+    case Value::Kind::kBool: return "bool";
+    case Value::Kind::kInt:
+    case Value::Kind::kDouble: return "number";
+    case Value::Kind::kString: return "string";
+    case Value::Kind::kArray: return "array";
+    case Value::Kind::kObject: return "object";
+    case Value::Kind::kNull: break;
+  }
+  return "null";
+}
+
+Result<void> check_version_and_kind(const Expected& e, const Value& object, std::string_view body) {
+  if (!object.is_object() && !object.is_null())
+    return unrecognized(e,
+                        cat("couldn't get version/kind; json parse error: json: cannot unmarshal ", go_kind(object),
+                            " into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; "
+                            "Kind string \"json:\\\"kind,omitempty\\\"\" }"),
+                        body);
+  for (std::string_view key : {"apiVersion", "kind"})
+    if (const Value& v = object[key]; !v.is_null() && !v.is_string())
+      return unrecognized(e,
+                          cat("couldn't get version/kind; json parse error: json: cannot unmarshal ", go_kind(v),
+                              " into Go struct field .", key, " of type string"),
+                          body);
+  std::string_view version = object["apiVersion"].as_string(), kind = object["kind"].as_string();
+  std::string want = e.group.empty() ? e.version : cat(e.group, "/", e.version);
+  if (split(version, '/').size() > 2)
+    return unrecognized(e, cat("unexpected GroupVersion string: ", version), body);
+  if (e.resource->is_custom) {
+    if (kind.empty()) return unrecognized(e, cat("Object 'Kind' is missing in '", body, "'"), body);
+    if (version != want)
+      return fail(bad_request(cat("the API version in the data (", version,
+                                  ") does not match the expected API version (", want, ")")));
+    if (kind != e.kind)
+      return fail(bad_request(cat("the kind in the data (", kind, ") does not match the expected kind (", e.kind, ")")));
+    return {};
+  }
+  if (!kind.empty() && kind != e.kind) {
+    auto parts = split(version.empty() ? std::string_view(want) : version, '/');
+    std::string internal_group = e.group.empty() ? "core" : std::string(split(e.group, '.')[0]);
+    return fail(bad_request(cat(kind, " in version ", quoted(parts.back()), " cannot be handled as a ", e.kind,
+                                ": converting (", parts.back(), ".", kind, ") to (", internal_group, ".", e.kind,
+                                "): unknown conversion")));
+  }
+  if (!version.empty() && version != want)
+    return fail(bad_request(cat("the API version in the data (", version, ") does not match the expected API version (",
+                                want, ")")));
+  return {};
+}
+
+Result<Value> finish(const Expected& e, const Document& document, std::string_view text, FieldValidation validation,
+                     std::vector<std::string>& warnings) {
+  Document complete = document;
+  if (complete.value.is_null()) complete.value = Value::object();
+  std::string api_version = e.group.empty() ? e.version : cat(e.group, "/", e.version);
+  complete.value.set("kind", e.kind);
+  complete.value.set("apiVersion", api_version);
+  auto decoded = decode_form(*e.resource, *e.schema, complete, text);
+  auto unfit = [&](std::string_view why) {
+    return fail(bad_request(cat(e.kind, " in version ", quoted(e.version), " cannot be handled as a ", e.kind, ": ", why)));
+  };
+  if (!decoded) return decoded.error().reason == Reason::kBadRequest ? unfit(decoded.error().message) : fail(decoded.error());
+  if (!decoded->strict.empty()) {
+    if (validation == FieldValidation::kStrict) return unfit(schema::strict_error(decoded->strict));
+    if (validation == FieldValidation::kWarn)
+      for (const std::string& s : decoded->strict) warnings.push_back(s);
+  }
+  return std::move(decoded->value);
+}
+
+}  // namespace
+
+Expected Expected::object_of(const catalog::Resource& r) { return {&r, r.group, r.version, r.kind, r.schema}; }
+
+Expected Expected::body_of(const catalog::Resource& r, const catalog::Subresource& s) {
+  if (s.kind.empty() || (s.kind == r.kind && !s.schema)) return object_of(r);
+  return {&r, s.version.empty() ? r.group : s.group, s.version.empty() ? r.version : s.version, s.kind,
+          s.schema ? s.schema : r.schema};
+}
+
+Error body_too_large() {
+  return Error::of(Reason::kRequestEntityTooLarge, cat("Request entity too large: limit is ", kMaxBody));
+}
+
+Result<Document> read_document(Call& call) {
+  http::Request& request = call.request();
+  if (request.body_too_large) return fail(body_too_large());
+  if (request.body.empty()) return Document{};
+  auto format = body_format(request.headers.get("content-type"));
+  if (!format) return fail(format.error());
+  if (*format == BodyFormat::kProtobuf)
+    return fail(Error::of(Reason::kUnsupportedMediaType, "Protobuf bodies are not accepted here"));
+  if (*format == BodyFormat::kYaml) return json::parse_yaml(request.body, kMaxBody);
+  auto document = json::parse_document(request.body);
+  if (!document)
+    return fail(bad_request(cat("couldn't get version/kind; json parse error: ", document.error().message)));
+  return document;
+}
+
+Result<Value> read_object(Call& call, const Expected& e, FieldValidation validation) {
+  http::Request& request = call.request();
+  if (request.body_too_large) return fail(body_too_large());
+  auto format = body_format(request.headers.get("content-type"));
+  if (!format) return fail(format.error());
+  std::string_view body = request.body;
+  Document document;
+  std::string_view text;
+  if (*format == BodyFormat::kProtobuf) {
+    if (!body.starts_with(kProtobufPrefix))
+      return unrecognized(
+          e, "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]", body);
+    return fail(Error::of(Reason::kUnsupportedMediaType,
+                          "the body of the request was in an unknown format - accepted media types include: "
+                          "application/json, application/yaml"));
+  }
+  if (*format == BodyFormat::kYaml) {
+    auto parsed = json::parse_yaml(body, kMaxBody);
+    if (!parsed) return unrecognized(e, parsed.error().message, body);
+    document = std::move(*parsed);
+  } else {
+    auto parsed = json::parse_document(body);
+    if (!parsed)
+      return unrecognized(e, cat("couldn't get version/kind; json parse error: ", parsed.error().message), body);
+    document = std::move(*parsed);
+    text = body;
+  }
+  if (auto fits = check_version_and_kind(e, document.value, body); !fits) return fail(fits.error());
+  return finish(e, document, text, validation, call.warnings);
+}
+
+Result<Value> check_object(const Expected& e, const Value& object, FieldValidation validation,
+                           std::vector<std::string>& warnings) {
+  return finish(e, Document{object, {}}, "", validation, warnings);
+}
+
+}  // namespace cardea::rest

@@ -1,0 +1,36 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "rest/call.h"
+#include "rest/options.h"
+
+namespace cardea::rest {
+
+// What a body must be: `kind` of `api_version` with this shape.
+struct Expected {
+  const catalog::Resource* resource;  // decides between built-in and custom rules
+  std::string group, version, kind;
+  const schema::Schema* schema;
+
+  static Expected object_of(const catalog::Resource& resource);
+  static Expected body_of(const catalog::Resource& resource, const catalog::Subresource& subresource);
+};
+
+// Reads the request's body as an object: format, size, kind and version, field types, unknown and duplicate
+// fields by `validation` (refused, or added to the call's warnings), defaults. Everything that can be wrong
+// with it is a 4xx in Kubernetes' words.
+Result<json::Value> read_object(Call& call, const Expected& expected, FieldValidation validation);
+
+// The same for an object that is already parsed, as patches and apply make them.
+Result<json::Value> check_object(const Expected& expected, const json::Value& object, FieldValidation validation,
+                                 std::vector<std::string>& warnings);
+
+// The body as JSON or YAML without any expectation; null when there is none.
+Result<json::Document> read_document(Call& call);
+
+constexpr std::size_t kMaxBody = 3u << 20;
+Error body_too_large();
+
+}  // namespace cardea::rest

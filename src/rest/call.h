@@ -1,0 +1,80 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "admission/plugin.h"
+#include "authz/authorizer.h"
+#include "base/clock.h"
+#include "catalog/catalog.h"
+#include "http/exchange.h"
+#include "rest/negotiation.h"
+#include "store/store.h"
+
+namespace cardea::rest {
+
+class CatalogHolder;
+class ServiceNetwork;
+
+// What every verb needs, built once by the program and shared by all requests.
+struct Services {
+  store::Store& store;
+  CatalogHolder& catalog;
+  const admission::Chain& admission;
+  const authz::Chain& authorizer;
+  const Clock& clock;
+  ServiceNetwork& network;
+  bool allow_privileged = false;
+};
+
+// One request on its way, after authentication and authorization: what it asks, who asks, and the proof
+// that they may. Lives until the answer is given.
+struct Call {
+  std::shared_ptr<http::Exchange> exchange;
+  Services& services;
+  authz::RequestInfo info;
+  authz::User user;
+  authz::Permit permit;
+  std::shared_ptr<const catalog::Catalog> catalog;  // keeps `resource` alive
+  const catalog::Resource* resource;
+  const catalog::Subresource* subresource = nullptr;
+  View view;
+  std::vector<std::string> warnings;
+
+  http::Request& request() { return exchange->request(); }
+  std::string now() const { return rfc3339(services.clock.now()); }
+};
+
+// What a verb says. The gateway turns it into bytes in the form the client wants.
+struct Answer {
+  int status = 200;
+  json::Value document;                // an object, a list or a Status
+  http::Body body;                     // or bytes that are ready to send
+  bool is_raw = false;                 // whether `body` counts
+  std::string content_type;            // of a raw body; JSON when empty
+  bool transforms = true;              // whether tables and partial metadata apply to `document`
+  bool is_list = false;
+  std::vector<std::pair<std::string, std::string>> headers;
+  bool is_streaming = false;           // the verb answers through the exchange itself
+
+  static Answer of(json::Value document, int status = 200) {
+    Answer a;
+    a.status = status;
+    a.document = std::move(document);
+    return a;
+  }
+};
+
+// Continues the coroutine on the loop of the request's connection: writes complete on a thread of the store,
+// and what follows belongs to the loop.
+inline auto commit(Call& call, store::Txn txn) {
+  return await_callback<Result<store::Commit>>([&call, txn = std::move(txn)](auto done) mutable {
+    net::Loop& loop = call.exchange->loop();
+    call.services.store.commit(std::move(txn), [&loop, done](Result<store::Commit> result) mutable {
+      loop.post([done, result = std::move(result)]() mutable { done(std::move(result)); });
+    });
+  });
+}
+
+}  // namespace cardea::rest

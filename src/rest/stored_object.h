@@ -1,0 +1,32 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "catalog/catalog.h"
+#include "http/message.h"
+#include "json/value.h"
+#include "store/record.h"
+
+namespace cardea::rest {
+
+// How objects rest in the store: JSON with `kind`, `apiVersion` and `metadata` first, in the storage version,
+// without a resourceVersion. That one is the record's revision and is written in when the object is read, so
+// that a read of an unchanged object sends the stored bytes.
+
+// The key of an object; that of the collection when `name` is empty.
+std::string object_key(const catalog::Resource& resource, std::string_view namespace_name, std::string_view name);
+std::string collection_prefix(const catalog::Resource& resource, std::string_view namespace_name);
+
+std::string stored_bytes(const json::Value& object);
+
+// The object with its resourceVersion. Parsed anew each time: stored objects are kept as bytes.
+json::Value parse_stored(const store::Record& record);
+
+// Appends the object as JSON with its resourceVersion; without kind and apiVersion when `is_item`, as in
+// lists of built-in kinds.
+void append_stored(std::string& out, const store::Record& record, bool is_item);
+
+// The object as pieces that point into the record.
+http::Body stored_body(store::RecordPtr record);
+
+}  // namespace cardea::rest
