@@ -1,0 +1,82 @@
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "net/loop.h"
+#include "net/peer.h"
+#include "net/socket.h"
+
+namespace cardea::net {
+
+enum class Io {
+  kDone,        // some bytes moved
+  kWouldBlock,  // nothing now; the owner is told when to try again
+  kEnd,         // reading only: the peer will send no more
+  kFailed,      // reset, or broken TLS: close it
+};
+
+struct IoResult {
+  Io status = Io::kWouldBlock;
+  std::size_t bytes = 0;
+};
+
+// A stream of bytes to a peer, plain or TLS. It holds no buffer while nothing happens, so that ten
+// thousand idle ones are cheap: the owner is told "try again" and brings the memory.
+//
+// Belongs to one loop and is used on its thread only.
+class Connection : private Watcher {
+ public:
+  // Told that reading, writing or the handshake may get further. Never called from inside a call to the
+  // connection.
+  class Owner {
+   public:
+    virtual void on_ready() = 0;
+
+   protected:
+    ~Owner() = default;
+  };
+
+  Connection(Loop& loop, Socket socket, bool tls);
+  virtual ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // Begins to tell `owner`, who outlives the connection or closes it first.
+  Result<void> start(Owner& owner);
+
+  // Must be kDone before anything is read or written; kWouldBlock: call again when ready.
+  virtual Io handshake() = 0;
+  // The protocol agreed on by ALPN; empty when none was.
+  virtual std::string_view protocol() const { return {}; }
+
+  virtual IoResult read(std::span<char> into) = 0;
+  // Takes as much as the socket takes now, from the front. After kWouldBlock the next call must begin
+  // with the bytes that were not taken.
+  virtual IoResult write(std::span<const std::string_view> pieces) = 0;
+  // Sends no more; reading goes on. For a clean end the peer's bytes are read until kEnd, then close().
+  virtual void shutdown() = 0;
+  void close();
+
+  bool is_open() const { return socket_.is_open(); }
+  // The peer announced its end, perhaps with unread bytes before it.
+  bool peer_closed() const { return socket_.peer_closed(); }
+  bool broken() const { return socket_.broken(); }
+  const std::shared_ptr<const Peer>& peer() const { return peer_; }
+  Loop& loop() const { return loop_; }
+
+ protected:
+  Loop& loop_;
+  Socket socket_;
+  std::shared_ptr<const Peer> peer_;
+
+ private:
+  void on_events(Events events) final;
+  Owner* owner_ = nullptr;
+};
+
+std::unique_ptr<Connection> make_plain_connection(Loop& loop, Socket socket);
+
+}  // namespace cardea::net

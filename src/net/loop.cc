@@ -1,0 +1,211 @@
+#include "net/loop.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "base/strings.h"
+
+namespace cardea::net {
+namespace {
+
+thread_local const Loop* current_loop = nullptr;
+
+Watcher::Events events_of(std::uint32_t bits) {
+  return {.readable = (bits & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0,
+          .writable = (bits & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0,
+          .peer_closed = (bits & (EPOLLRDHUP | EPOLLHUP)) != 0,
+          .broken = (bits & (EPOLLERR | EPOLLHUP)) != 0};
+}
+
+}  // namespace
+
+Loop::Loop() : now_(std::chrono::steady_clock::now()) {
+  epoll_fd_ = ::epoll_create1(EPOLL_CLOEXEC);
+  wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  CARDEA_CHECK(epoll_fd_ >= 0 && wake_fd_ >= 0);
+  epoll_event event{.events = EPOLLIN | EPOLLET, .data = {.ptr = nullptr}};
+  CARDEA_CHECK(::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, wake_fd_, &event) == 0);
+}
+
+Loop::~Loop() {
+  // What is dropped here may own timers or post once more; let it go while the loop still stands.
+  while (!own_tasks_.empty() || !posted_.empty() || !buried_.empty()) {
+    auto tasks = std::exchange(own_tasks_, {});
+    auto buried = std::exchange(buried_, {});
+    std::vector<Task> posted;
+    std::lock_guard lock(mutex_);
+    posted.swap(posted_);
+  }
+  ::close(wake_fd_);
+  ::close(epoll_fd_);
+}
+
+bool Loop::in_loop() const { return current_loop == this; }
+
+void Loop::post(Task task) {
+  if (in_loop()) {
+    own_tasks_.push_back(std::move(task));
+    return;
+  }
+  bool first;
+  {
+    std::lock_guard lock(mutex_);
+    first = posted_.empty();
+    posted_.push_back(std::move(task));
+  }
+  if (first) {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] auto written = ::write(wake_fd_, &one, sizeof one);
+  }
+}
+
+void Loop::stop() {
+  post([this] { stopping_ = true; });
+}
+
+void Loop::bury(std::shared_ptr<void> thing) { buried_.push_back(std::move(thing)); }
+
+Result<void> Loop::watch(int fd, Watcher& watcher) {
+  epoll_event event{.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data = {.ptr = &watcher}};
+  if (::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) != 0)
+    return fail(internal_error(cat("cannot watch a socket: ", std::strerror(errno))));
+  return {};
+}
+
+void Loop::forget(int fd) { ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr); }
+
+void Loop::run() {
+  CARDEA_CHECK(current_loop == nullptr);
+  current_loop = this;
+  epoll_event events[256];
+  while (!stopping_) {
+    const int count = ::epoll_wait(epoll_fd_, events, 256, wait_milliseconds());
+    now_ = std::chrono::steady_clock::now();
+    for (int i = 0; i < count; ++i) {
+      if (auto* watcher = static_cast<Watcher*>(events[i].data.ptr)) {
+        watcher->on_events(events_of(events[i].events));
+      } else {
+        std::uint64_t ignored;
+        [[maybe_unused]] auto got = ::read(wake_fd_, &ignored, sizeof ignored);
+      }
+    }
+    run_timers();
+    run_tasks();
+    buried_.clear();
+  }
+  stopping_ = false;
+  current_loop = nullptr;
+}
+
+void Loop::run_tasks() {
+  {
+    std::lock_guard lock(mutex_);
+    running_.swap(posted_);
+  }
+  for (auto& task : running_) task();
+  running_.clear();
+  // Tasks that tasks post wait for the next turn, so that a busy poster cannot starve the sockets.
+  running_.swap(own_tasks_);
+  for (auto& task : running_) task();
+  running_.clear();
+}
+
+int Loop::wait_milliseconds() const {
+  if (!own_tasks_.empty()) return 0;
+  if (timers_.empty()) return -1;
+  const auto left = timers_.front().at - std::chrono::steady_clock::now();
+  if (left <= left.zero()) return 0;
+  const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+  return static_cast<int>(std::min<std::int64_t>(milliseconds, 3'600'000));
+}
+
+void Loop::run_timers() {
+  while (!timers_.empty() && timers_.front().at <= now_) {
+    Timer& timer = *timers_.front().timer;
+    if (timer.pending_ && timer.due_ > now_) {
+      timers_.front().at = timer.due_;
+      sift_down(0);
+      continue;
+    }
+    remove_timer(0);
+    if (std::exchange(timer.pending_, false)) timer.callback_();
+  }
+}
+
+void Loop::place(std::size_t index, Due due) {
+  timers_[index] = due;
+  due.timer->place_ = index;
+}
+
+void Loop::sift_up(std::size_t index) {
+  const Due due = timers_[index];
+  while (index > 0 && due.at < timers_[(index - 1) / 2].at) {
+    place(index, timers_[(index - 1) / 2]);
+    index = (index - 1) / 2;
+  }
+  place(index, due);
+}
+
+void Loop::sift_down(std::size_t index) {
+  const Due due = timers_[index];
+  for (std::size_t child; (child = 2 * index + 1) < timers_.size(); index = child) {
+    if (child + 1 < timers_.size() && timers_[child + 1].at < timers_[child].at) ++child;
+    if (due.at <= timers_[child].at) break;
+    place(index, timers_[child]);
+  }
+  place(index, due);
+}
+
+void Loop::remove_timer(std::size_t index) {
+  timers_[index].timer->place_ = Timer::kNowhere;
+  const Due last = timers_.back();
+  timers_.pop_back();
+  if (index == timers_.size()) return;
+  place(index, last);
+  sift_up(index);
+  sift_down(last.timer->place_);
+}
+
+void Timer::start(std::chrono::milliseconds delay) {
+  due_ = loop_.now_ + delay;
+  pending_ = true;
+  if (place_ == kNowhere) {
+    loop_.timers_.push_back({due_, this});
+    loop_.sift_up(loop_.timers_.size() - 1);
+  } else if (due_ < loop_.timers_[place_].at) {
+    loop_.timers_[place_].at = due_;
+    loop_.sift_up(place_);
+  }
+}
+
+void Timer::cancel() {
+  pending_ = false;
+  if (place_ != kNowhere) loop_.remove_timer(place_);
+}
+
+struct Loops::Threads {
+  std::vector<std::thread> threads;
+};
+
+Loops::Loops(std::size_t count) : threads_(std::make_unique<Threads>()) {
+  for (std::size_t i = 0; i < std::max<std::size_t>(count, 1); ++i) loops_.push_back(std::make_unique<Loop>());
+  for (auto& loop : loops_) threads_->threads.emplace_back([&loop = *loop] { loop.run(); });
+}
+
+Loops::~Loops() { stop(); }
+
+void Loops::stop() {
+  if (threads_->threads.empty()) return;
+  for (auto& loop : loops_) loop->stop();
+  for (auto& thread : threads_->threads) thread.join();
+  threads_->threads.clear();
+}
+
+}  // namespace cardea::net

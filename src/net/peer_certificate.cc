@@ -1,0 +1,98 @@
+#include <openssl/asn1.h>
+#include <openssl/bn.h>
+#include <openssl/err.h>
+#include <openssl/obj_mac.h>
+#include <openssl/x509_vfy.h>
+
+#include <ctime>
+
+#include "net/openssl.h"
+
+namespace cardea::net {
+namespace {
+
+constexpr char kUidAttribute[] = "1.3.6.1.4.1.57683.2";
+
+std::string text_of(const ASN1_STRING* value) {
+  unsigned char* utf8 = nullptr;
+  const int size = ASN1_STRING_to_UTF8(&utf8, value);
+  if (size < 0) return {};
+  std::string text(reinterpret_cast<char*>(utf8), static_cast<std::size_t>(size));
+  OPENSSL_free(utf8);
+  return text;
+}
+
+std::chrono::system_clock::time_point time_of(const ASN1_TIME* value) {
+  std::tm parts{};
+  if (ASN1_TIME_to_tm(value, &parts) != 1) return {};
+  return std::chrono::system_clock::from_time_t(::timegm(&parts));
+}
+
+std::string decimal(const ASN1_INTEGER* value) {
+  BIGNUM* number = ASN1_INTEGER_to_BN(value, nullptr);
+  char* digits = number ? BN_bn2dec(number) : nullptr;
+  std::string text = digits ? digits : "";
+  OPENSSL_free(digits);
+  BN_free(number);
+  return text;
+}
+
+std::string one_line(X509_NAME* name) {
+  BioPtr out(BIO_new(BIO_s_mem()));
+  X509_NAME_print_ex(out.get(), name, 0, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB);
+  char* bytes = nullptr;
+  const long size = BIO_get_mem_data(out.get(), &bytes);
+  return std::string(bytes, static_cast<std::size_t>(size));
+}
+
+void read_subject(X509_NAME* name, PeerCertificate& into) {
+  for (int i = 0; i < X509_NAME_entry_count(name); ++i) {
+    X509_NAME_ENTRY* entry = X509_NAME_get_entry(name, i);
+    const ASN1_OBJECT* attribute = X509_NAME_ENTRY_get_object(entry);
+    std::string value = text_of(X509_NAME_ENTRY_get_data(entry));
+    const int nid = OBJ_obj2nid(attribute);
+    if (nid == NID_commonName) {
+      into.common_name = std::move(value);
+    } else if (nid == NID_organizationName) {
+      into.organizations.push_back(std::move(value));
+    } else {
+      char oid[64] = "";
+      OBJ_obj2txt(oid, sizeof oid, attribute, 1);
+      if (std::string_view(oid) == kUidAttribute) into.uid = std::move(value);
+    }
+  }
+  into.subject = one_line(name);
+}
+
+std::string der_of(X509* certificate) {
+  const int size = i2d_X509(certificate, nullptr);
+  if (size <= 0) return {};
+  std::string der(static_cast<std::size_t>(size), '\0');
+  auto* out = reinterpret_cast<unsigned char*>(der.data());
+  i2d_X509(certificate, &out);
+  return der;
+}
+
+}  // namespace
+
+std::unique_ptr<const PeerCertificate> peer_certificate(SSL* ssl) {
+  X509* certificate = SSL_get0_peer_certificate(ssl);
+  if (!certificate) return nullptr;
+  auto peer = std::make_unique<PeerCertificate>();
+  read_subject(X509_get_subject_name(certificate), *peer);
+  peer->serial = decimal(X509_get0_serialNumber(certificate));
+  peer->der = der_of(certificate);
+  peer->not_before = time_of(X509_get0_notBefore(certificate));
+  peer->not_after = time_of(X509_get0_notAfter(certificate));
+
+  long verdict = SSL_get_verify_result(ssl);
+  // A resumed session carries the verdict of its first handshake; the certificate may have run out since.
+  if (verdict == X509_V_OK && X509_cmp_current_time(X509_get0_notAfter(certificate)) <= 0)
+    verdict = X509_V_ERR_CERT_HAS_EXPIRED;
+  peer->verified = verdict == X509_V_OK;
+  if (!peer->verified) peer->error = X509_verify_cert_error_string(verdict);
+  ERR_clear_error();
+  return peer;
+}
+
+}  // namespace cardea::net

@@ -1,0 +1,56 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cardea::net {
+
+// A non-blocking stream socket that remembers what it may still try, so that no system call is made
+// only to learn that it would block. Owns the descriptor.
+class Socket {
+ public:
+  Socket() = default;
+  explicit Socket(int fd) : fd_(fd) {}
+  ~Socket() { close(); }
+  Socket(Socket&& other) noexcept { *this = std::move(other); }
+  Socket& operator=(Socket&& other) noexcept;
+
+  int fd() const { return fd_; }
+  bool is_open() const { return fd_ >= 0; }
+  bool peer_closed() const { return peer_closed_; }
+  bool broken() const { return broken_; }
+  bool ended() const { return ended_; }  // a receive() has returned 0
+
+  // The number of bytes moved, 0 when the peer has ended, or one of these.
+  static constexpr std::ptrdiff_t kAgain = -1;
+  static constexpr std::ptrdiff_t kBroken = -2;
+  std::ptrdiff_t receive(void* into, std::size_t size);
+  std::ptrdiff_t send(const void* bytes, std::size_t size);
+  std::ptrdiff_t send(std::span<const std::string_view> pieces);
+
+  void shutdown_write();
+  void close();
+
+  // What the loop saw.
+  void saw(bool readable, bool writable, bool peer_closed, bool broken);
+
+ private:
+  int fd_ = -1;
+  bool readable_ = true;
+  bool writable_ = true;
+  bool peer_closed_ = false;
+  bool broken_ = false;
+  bool ended_ = false;
+};
+
+struct Endpoint {
+  std::string address;
+  std::uint16_t port = 0;
+};
+Endpoint peer_of(const Socket& socket);
+Endpoint local_of(int fd);
+
+}  // namespace cardea::net

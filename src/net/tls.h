@@ -1,0 +1,70 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "net/connection.h"
+
+namespace cardea::net {
+
+// All of these are PEM texts.
+struct TlsServerConfig {
+  std::string certificates;  // the server's, then its intermediates
+  std::string key;
+  std::string client_cas;  // empty: clients are not asked for a certificate
+  std::vector<std::string> protocols = {"http/1.1"};  // ALPN, the preferred one first
+};
+
+// Reads the files a server is usually given. `client_ca_file` may be empty.
+Result<TlsServerConfig> read_tls_files(const std::string& certificate_file, const std::string& key_file,
+                                       const std::string& client_ca_file);
+
+// Makes TLS connections (1.2 and later) out of accepted sockets.
+//
+// With client CAs a certificate is asked for but not required, and one that does not verify leaves the
+// handshake alone: it appears as an unverified PeerCertificate, and what that means is decided above.
+// Shared between threads.
+class TlsServer {
+ public:
+  static Result<std::shared_ptr<TlsServer>> make(const TlsServerConfig& config);
+  ~TlsServer();
+
+  // New connections use `config`; those that exist keep what they began with. Session tickets given out
+  // before are void afterwards, so that a withdrawn client CA is withdrawn. On an error nothing changes.
+  Result<void> reload(const TlsServerConfig& config);
+
+  std::unique_ptr<Connection> accept(Loop& loop, Socket socket) const;
+
+ private:
+  struct State;
+  explicit TlsServer(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+struct TlsClientConfig {
+  std::string server_cas;    // PEM; empty: the system's
+  std::string certificates;  // ours, PEM; may be empty
+  std::string key;
+  std::vector<std::string> protocols = {"http/1.1"};
+  bool insecure_skip_verify = false;
+};
+
+// Makes TLS connections out of connected sockets. The server's certificate must verify and carry the
+// name, otherwise the handshake fails. Shared between threads.
+class TlsClient {
+ public:
+  static Result<std::shared_ptr<TlsClient>> make(const TlsClientConfig& config);
+  ~TlsClient();
+
+  // `server_name` is a DNS name or an IP address.
+  std::unique_ptr<Connection> connect(Loop& loop, Socket socket, const std::string& server_name) const;
+
+ private:
+  struct State;
+  explicit TlsClient(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace cardea::net
