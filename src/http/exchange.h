@@ -1,0 +1,62 @@
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+#include "http/message.h"
+#include "net/loop.h"
+
+namespace cardea::http {
+
+// An answer whose end is not known when it begins, such as a watch.
+//
+// Any thread may write; what is written between two turns of the connection's loop leaves together.
+// Pieces wait in a bounded queue: a client that does not read gets its connection closed, never our memory.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+
+  // False when the stream is closed (the client went away, did not keep up, or finish() was called): the
+  // piece is dropped, and so will all later ones be.
+  virtual bool write(Piece piece) = 0;
+  // Ends the answer once everything written has been sent.
+  virtual void finish() = 0;
+  // Cuts the connection, so that the client cannot take a part for the whole.
+  virtual void abort() = 0;
+  virtual std::size_t pending_bytes() const = 0;  // written by us, not yet taken by the network
+};
+
+// One request and its answer.
+//
+// It begins on its connection's loop thread. respond and stream may be called from any thread, exactly
+// one of them, once. Somebody must: an exchange nobody answers keeps its client waiting.
+class Exchange {
+ public:
+  virtual ~Exchange() = default;
+
+  Request& request() { return request_; }
+  net::Loop& loop() const { return loop_; }
+
+  virtual void respond(Response response) = 0;
+  // Sends status and headers now. For HEAD no body follows whatever is written. The body of `head` is
+  // sent first.
+  virtual std::shared_ptr<Stream> stream(Response head) = 0;
+
+  // Calls back on the loop's thread, once, if the connection ends before the answer was finished; at once
+  // (but not inside this call) if it already has. Dropped uncalled when the answer was finished. Any thread.
+  virtual void on_close(net::Task callback) = 0;
+
+ protected:
+  explicit Exchange(net::Loop& loop) : loop_(loop) {}
+  Request request_;
+  net::Loop& loop_;
+};
+
+// Answers requests. Called on loop threads, several at once; must neither block nor throw.
+class Handler {
+ public:
+  virtual ~Handler() = default;
+  virtual void handle(std::shared_ptr<Exchange> exchange) = 0;
+};
+
+}  // namespace cardea::http

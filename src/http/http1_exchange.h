@@ -1,0 +1,60 @@
+#pragma once
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "http/exchange.h"
+
+namespace cardea::http {
+
+class Http1Session;
+
+// An exchange of an HTTP/1.x connection, and its stream when the answer is one.
+//
+// What other threads call leaves something in here and posts to the loop; only the loop's thread reaches
+// the session, and only until the session lets go.
+class Http1Exchange final : public Exchange, public Stream, public std::enable_shared_from_this<Http1Exchange> {
+ public:
+  Http1Exchange(Http1Session& session, net::Loop& loop, Request memory, std::size_t max_pending);
+
+  void respond(Response response) override;
+  std::shared_ptr<Stream> stream(Response head) override;
+  void on_close(net::Task callback) override;
+
+  bool write(Piece piece) override;
+  void finish() override;
+  void abort() override;
+  std::size_t pending_bytes() const override;
+
+  // For the session, on the loop's thread.
+  bool streaming() const { return streaming_; }
+  void set_unsent(std::size_t bytes) { unsent_.store(bytes, std::memory_order_relaxed); }
+  void let_go(bool answered);
+
+ private:
+  void deliver();
+  void pump();
+  void schedule_pump();
+
+  // Loop thread only.
+  Http1Session* session_;
+  bool streaming_ = false;
+
+  const std::size_t max_pending_;
+  std::atomic<bool> answered_{false};
+  std::atomic<std::size_t> unsent_{0};
+  Response response_;  // from respond or stream until the loop takes it
+
+  mutable std::mutex mutex_;
+  std::vector<Piece> queue_;
+  std::vector<net::Task> on_close_;
+  std::size_t queued_ = 0;
+  bool scheduled_ = false;
+  bool finished_ = false;
+  bool aborted_ = false;
+  bool over_ = false;  // the session has let go
+  bool gone_ = false;  // ... before the answer was finished
+};
+
+}  // namespace cardea::http

@@ -1,0 +1,387 @@
+#include "http/http1_session.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/strings.h"
+
+namespace cardea::http {
+namespace {
+
+constexpr std::size_t kMaxUnsent = 64 * 1024;       // no further request is read over this much unsent answer
+constexpr std::size_t kMaxPipelined = 16 * 1024;    // read ahead while a request is being answered
+constexpr std::size_t kMaxDiscarded = 16u << 20;    // of a body nobody wants
+constexpr std::size_t kFirstReserve = 256 * 1024;   // of what Content-Length promises
+
+void append_number(std::string& out, std::uint64_t number, int base = 10) {
+  char digits[24];
+  const auto end = std::to_chars(digits, digits + sizeof digits, number, base).ptr;
+  out.append(digits, static_cast<std::size_t>(end - digits));
+}
+
+bool may_have_body(int status) { return status >= 200 && status != 204 && status != 304; }
+
+}  // namespace
+
+Http1Session::Http1Session(Worker& worker, std::unique_ptr<net::Connection> connection)
+    : worker_(worker),
+      connection_(std::move(connection)),
+      timer_(worker.loop(), [this] { on_timer(); }),
+      output_(worker.output_memory()) {}
+
+Http1Session::~Http1Session() = default;
+
+std::shared_ptr<Session> make_http1_session(Worker& worker, std::unique_ptr<net::Connection> connection) {
+  return std::make_shared<Http1Session>(worker, std::move(connection));
+}
+
+void Http1Session::start() {
+  if (!connection_->start(*this)) return close_now();
+  wait_for(Waiting::kHead, true);
+  on_ready();
+}
+
+void Http1Session::close_when_idle() {
+  if (state_ == State::kHandshake) return close_now();
+  if (state_ != State::kOpen || exchange_ || building_) return;
+  if (output_.pending() == 0 && input_.empty() && parser_.between_requests()) close_now();
+}
+
+void Http1Session::close_now() {
+  if (state_ == State::kClosed) return;
+  state_ = State::kClosed;
+  timer_.cancel();
+  connection_->close();
+  output_.clear();
+  building_.reset();
+  if (auto left = std::move(exchange_)) left->let_go(false);
+  worker_.drop(*this);
+}
+
+bool Http1Session::shake_hands() {
+  switch (connection_->handshake()) {
+    case net::Io::kDone:
+      state_ = State::kOpen;
+      return true;
+    case net::Io::kWouldBlock:
+      if (connection_->broken()) close_now();
+      return false;
+    default:
+      close_now();
+      return false;
+  }
+}
+
+void Http1Session::on_ready() {
+  if (state_ == State::kHandshake && !shake_hands()) return;
+  if (state_ == State::kLingering) return discard_input();
+  if (output_.pending() > 0) flush();
+  process();
+}
+
+void Http1Session::on_timer() {
+  switch (waiting_) {
+    case Waiting::kNothing:
+      return;
+    case Waiting::kHead:
+    case Waiting::kBody:
+      if (state_ != State::kOpen || parser_.between_requests()) return close_now();
+      refuse(408, {});
+      return flush();
+    case Waiting::kIdle:
+    case Waiting::kWrite:
+    case Waiting::kLinger:
+      return close_now();
+  }
+}
+
+// Reads and answers as long as there is something to read and nothing to wait for.
+void Http1Session::process() {
+  processing_ = true;
+  while (state_ == State::kOpen && !exchange_ && output_.pending() < kMaxUnsent) {
+    if (!input_.empty()) {
+      const std::string held = std::exchange(input_, {});
+      std::string_view rest = held;
+      consume(rest);
+      if (state_ == State::kOpen && !rest.empty()) input_.assign(rest);
+      continue;
+    }
+    if (end_of_input_) {
+      on_end_of_input();
+      break;
+    }
+    const auto buffer = worker_.read_buffer();
+    const net::IoResult got = connection_->read(buffer);
+    if (got.status == net::Io::kWouldBlock) break;
+    if (got.status == net::Io::kFailed) {
+      close_now();
+      break;
+    }
+    if (got.status == net::Io::kEnd) {
+      end_of_input_ = true;
+      continue;
+    }
+    std::string_view rest(buffer.data(), got.bytes);
+    consume(rest);
+    if (state_ == State::kOpen && !rest.empty()) input_.assign(rest);
+  }
+  if (state_ == State::kOpen && exchange_) watch_peer();
+  processing_ = false;
+  if (state_ == State::kClosed) return;
+  if (output_.pending() > 0) flush();
+  // A flush may have made room for requests that wait in input_.
+  if (state_ == State::kOpen && !exchange_ && !input_.empty() && output_.pending() < kMaxUnsent) return resume();
+  arm_timer();
+}
+
+void Http1Session::on_end_of_input() {
+  // Half a request will never be whole. What was answered is still sent.
+  building_.reset();
+  close_after_ = true;
+  drain();
+}
+
+// While a request is being answered: notices that the client left, and holds a little of what it sends.
+void Http1Session::watch_peer() {
+  if (connection_->broken()) return close_now();
+  while (!end_of_input_ && input_.size() < kMaxPipelined) {
+    const auto buffer = worker_.read_buffer();
+    const net::IoResult got = connection_->read(buffer.first(kMaxPipelined));
+    if (got.status == net::Io::kWouldBlock) break;
+    if (got.status == net::Io::kFailed) return close_now();
+    if (got.status == net::Io::kEnd) end_of_input_ = true;
+    input_.append(buffer.data(), got.bytes);
+  }
+  // Nobody half-closes a connection and goes on watching: for a stream the end of input is the end.
+  if (exchange_->streaming() && (end_of_input_ || connection_->peer_closed())) close_now();
+}
+
+void Http1Session::consume(std::string_view& input) {
+  while (state_ == State::kOpen && !exchange_ && output_.pending() < kMaxUnsent) {
+    if (!building_) {
+      if (input.empty()) return;
+      building_ = std::make_shared<Http1Exchange>(*this, worker_.loop(), worker_.take_request(),
+                                                  worker_.options().max_stream_pending);
+    }
+    switch (parser_.next(input, building_->request())) {
+      case RequestParser::Event::kNeedMore:
+        return;
+      case RequestParser::Event::kHead:
+        on_head(input);
+        break;
+      case RequestParser::Event::kBody:
+        on_body();
+        break;
+      case RequestParser::Event::kEnd:
+        dispatch();
+        break;
+      case RequestParser::Event::kError:
+        return refuse(parser_.error().status, parser_.error().text);
+    }
+  }
+}
+
+void Http1Session::on_head(std::string_view rest) {
+  any_request_ = true;
+  if (!parser_.keep_alive()) close_after_ = true;
+  if (!parser_.has_body()) return;
+  reading_body_ = true;
+  const auto length = parser_.content_length().value_or(0);
+  if (length > worker_.options().max_body) {
+    building_->request().body_too_large = true;
+    close_after_ = true;
+    return dispatch();
+  }
+  building_->request().body.reserve(std::min<std::uint64_t>(length, kFirstReserve));
+  if (parser_.expects_continue() && rest.empty()) output_.append("HTTP/1.1 100 Continue\r\n\r\n");
+}
+
+void Http1Session::on_body() {
+  Request& request = building_->request();
+  if (request.body.size() + parser_.body().size() > worker_.options().max_body) {
+    request.body = {};
+    request.body_too_large = true;
+    close_after_ = true;
+    return dispatch();
+  }
+  request.body.append(parser_.body());
+}
+
+void Http1Session::dispatch() {
+  reading_body_ = false;
+  exchange_ = std::move(building_);
+  exchange_->request().peer = connection_->peer();
+  const auto current = exchange_;
+  worker_.handler().handle(current);
+  if (exchange_ != current && current.use_count() == 1) worker_.give_back(std::move(current->request()));
+}
+
+// What cannot be understood is answered as Go's server does, in plain text, and ends the connection.
+void Http1Session::refuse(int status, std::string_view text) {
+  building_.reset();
+  std::string& out = output_.text();
+  const std::string line = cat(status, " ", status_text(status));
+  out.append("HTTP/1.1 ").append(line);
+  out.append("\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n").append(line);
+  if (!text.empty()) out.append(": ").append(text);
+  output_.wrote();
+  drain();
+}
+
+void Http1Session::write_head(const Response& response, bool known_length) {
+  if (worker_.stopping() || end_of_input_) close_after_ = true;
+  bool says_close = false;
+  std::string& out = output_.text();
+  out.append(response.status == 200 ? std::string_view("HTTP/1.1 200 OK\r\n") : std::string_view());
+  if (response.status != 200) {
+    out.append("HTTP/1.1 ");
+    append_number(out, static_cast<std::uint64_t>(response.status));
+    out.append(" ").append(status_text(response.status)).append("\r\n");
+  }
+  for (const auto& [name, value] : response.headers) {
+    if (name.size() == 10 && equals_ignoring_case(name, "connection")) {
+      says_close |= equals_ignoring_case(value, "close");
+      continue;
+    }
+    out.append(name).append(": ").append(value).append("\r\n");
+  }
+  close_after_ |= says_close;
+  out.append(worker_.date_header());
+  if (known_length && may_have_body(response.status)) {
+    out.append("Content-Length: ");
+    append_number(out, response.body.size());
+    out.append("\r\n");
+  } else if (!known_length && stream_is_chunked_) {
+    out.append("Transfer-Encoding: chunked\r\n");
+  }
+  out.append(close_after_ ? "Connection: close\r\n\r\n" : "\r\n");
+  output_.wrote();
+}
+
+void Http1Session::send_response(const Response& response) {
+  write_head(response, true);
+  if (exchange_->request().method != "HEAD" && may_have_body(response.status))
+    for (std::size_t i = 0; i < response.body.pieces(); ++i) output_.append(response.body.piece(i));
+  finish_exchange();
+}
+
+void Http1Session::begin_stream(const Response& head) {
+  const Request& request = exchange_->request();
+  stream_has_body_ = may_have_body(head.status) && request.method != "HEAD";
+  stream_is_chunked_ = may_have_body(head.status) && request.minor_version >= 1;
+  if (!stream_is_chunked_ && stream_has_body_) close_after_ = true;
+  write_head(head, false);
+  std::vector<Piece> first;
+  for (std::size_t i = 0; i < head.body.pieces(); ++i) first.push_back(head.body.piece(i));
+  send_chunk(first, false);
+}
+
+void Http1Session::send_chunk(const std::vector<Piece>& pieces, bool last) {
+  std::size_t size = 0;
+  for (const auto& piece : pieces) size += piece.bytes.size();
+  if (size > 0 && stream_has_body_) {
+    if (stream_is_chunked_) {
+      append_number(output_.text(), size, 16);
+      output_.append("\r\n");
+    }
+    for (const auto& piece : pieces) output_.append(piece);
+    if (stream_is_chunked_) output_.append("\r\n");
+  }
+  if (last) {
+    if (stream_has_body_ && stream_is_chunked_) output_.append("0\r\n\r\n");
+    return finish_exchange();
+  }
+  if (processing_) return;
+  flush();
+  if (state_ != State::kOpen) return;
+  if (end_of_input_ || connection_->peer_closed()) return close_now();
+  arm_timer();
+}
+
+void Http1Session::finish_exchange() {
+  auto done = std::move(exchange_);
+  done->let_go(true);
+  if (close_after_)
+    drain();
+  else if (!processing_)
+    resume();
+  if (!processing_ && state_ != State::kClosed) {
+    flush();
+    if (state_ != State::kClosed) arm_timer();
+  }
+}
+
+// Goes on reading, but not from inside somebody else's call: the read buffer is shared by all sessions of
+// the loop, and one of them may be using it.
+void Http1Session::resume() {
+  worker_.loop().post([self = shared_from_this()] {
+    if (self->state_ == State::kOpen) self->process();
+  });
+}
+
+void Http1Session::flush() {
+  if (output_.pending() > 0) {
+    const net::Io outcome = output_.flush(*connection_);
+    if (outcome == net::Io::kFailed) return close_now();
+    if (output_.pending() > 0) wait_for(Waiting::kWrite, outcome == net::Io::kDone);
+    if (exchange_ && exchange_->streaming()) exchange_->set_unsent(output_.pending());
+  }
+  if (state_ == State::kDraining && output_.pending() == 0) linger();
+}
+
+void Http1Session::drain() {
+  if (state_ == State::kOpen) state_ = State::kDraining;
+}
+
+void Http1Session::linger() {
+  connection_->shutdown();
+  if (end_of_input_) return close_now();
+  state_ = State::kLingering;
+  input_ = {};
+  wait_for(Waiting::kLinger, true);
+  discard_input();
+}
+
+void Http1Session::discard_input() {
+  while (discarded_ < kMaxDiscarded) {
+    const net::IoResult got = connection_->read(worker_.read_buffer());
+    if (got.status == net::Io::kWouldBlock) {
+      if (connection_->broken()) close_now();
+      return;
+    }
+    if (got.status != net::Io::kDone) break;
+    discarded_ += got.bytes;
+  }
+  close_now();
+}
+
+void Http1Session::wait_for(Waiting what, bool renew) {
+  if (waiting_ == what && !renew) return;
+  waiting_ = what;
+  const ServerOptions& options = worker_.options();
+  switch (what) {
+    case Waiting::kNothing:
+      return;  // the timer may run out; on_timer then finds nothing to do
+    case Waiting::kHead:
+      return timer_.start(options.header_timeout);
+    case Waiting::kBody:
+      return timer_.start(options.body_timeout);
+    case Waiting::kIdle:
+      return timer_.start(options.idle_timeout);
+    case Waiting::kWrite:
+      return timer_.start(options.write_timeout);
+    case Waiting::kLinger:
+      return timer_.start(options.linger_timeout);
+  }
+}
+
+void Http1Session::arm_timer() {
+  if (state_ == State::kLingering || state_ == State::kClosed) return;
+  if (output_.pending() > 0) return wait_for(Waiting::kWrite, false);
+  if (exchange_) return wait_for(Waiting::kNothing, false);
+  if (reading_body_) return wait_for(Waiting::kBody, false);
+  if (!any_request_ || !parser_.between_requests()) return wait_for(Waiting::kHead, false);
+  wait_for(Waiting::kIdle, true);
+}
+
+}  // namespace cardea::http

@@ -1,0 +1,90 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "http/http1_exchange.h"
+#include "http/output.h"
+#include "http/request_parser.h"
+#include "http/session.h"
+#include "net/connection.h"
+#include "net/loop.h"
+
+namespace cardea::http {
+
+// Drives one HTTP/1.x connection: bytes in, requests to the handler one at a time, answers out in order.
+//
+// An idle one holds no buffer: it reads into the worker's, keeps only what it could not use yet, and
+// borrows memory for its output.
+class Http1Session final : public Session,
+                           private net::Connection::Owner,
+                           public std::enable_shared_from_this<Http1Session> {
+ public:
+  Http1Session(Worker& worker, std::unique_ptr<net::Connection> connection);
+  ~Http1Session() override;
+
+  void start() override;
+  void close_when_idle() override;
+  void close_now() override;
+
+  // For the exchange being answered.
+  void send_response(const Response& response);
+  void begin_stream(const Response& head);
+  void send_chunk(const std::vector<Piece>& pieces, bool last);
+
+ private:
+  enum class State : std::uint8_t {
+    kHandshake,
+    kOpen,
+    kDraining,   // sends what is pending, then ends
+    kLingering,  // has ended its side, waits for the peer's so that no answer is lost to a reset
+    kClosed,
+  };
+  enum class Waiting : std::uint8_t { kNothing, kHead, kBody, kIdle, kWrite, kLinger };
+
+  void on_ready() override;
+  void on_timer();
+  bool shake_hands();
+
+  void process();
+  void consume(std::string_view& input);
+  void on_head(std::string_view rest);
+  void on_body();
+  void dispatch();
+  void refuse(int status, std::string_view text);
+  void watch_peer();
+  void on_end_of_input();
+
+  void write_head(const Response& response, bool known_length);
+  void finish_exchange();
+  void resume();
+  void flush();
+  void drain();
+  void linger();
+  void discard_input();
+  void wait_for(Waiting what, bool renew);
+  void arm_timer();
+
+  Worker& worker_;
+  std::unique_ptr<net::Connection> connection_;
+  net::Timer timer_;
+  RequestParser parser_;
+  Output output_;
+  std::string input_;                        // read but not yet understood: pipelined requests
+  std::shared_ptr<Http1Exchange> building_;  // its request is being read
+  std::shared_ptr<Http1Exchange> exchange_;  // with the handler
+  std::size_t discarded_ = 0;
+  State state_ = State::kHandshake;
+  Waiting waiting_ = Waiting::kNothing;
+  bool processing_ = false;
+  bool reading_body_ = false;
+  bool end_of_input_ = false;
+  bool close_after_ = false;  // the answer under way is the last
+  bool any_request_ = false;
+  bool stream_has_body_ = false;
+  bool stream_is_chunked_ = false;
+};
+
+}  // namespace cardea::http

@@ -1,0 +1,268 @@
+#include "http/request_parser.h"
+
+#include <cstring>
+
+#include "base/strings.h"
+
+namespace cardea::http {
+namespace {
+
+constexpr std::size_t kMaxFields = 10'000;
+constexpr std::size_t kKeptPartial = 4096;
+
+// Where the head ends (just behind its empty line), or npos. Lines end in LF, with or without CR.
+std::size_t end_of_head(std::string_view text, std::size_t from) {
+  for (;;) {
+    const auto* lf = static_cast<const char*>(std::memchr(text.data() + from, '\n', text.size() - from));
+    if (!lf) return std::string_view::npos;
+    const auto at = static_cast<std::size_t>(lf - text.data());
+    if (at + 1 < text.size() && text[at + 1] == '\n') return at + 2;
+    if (at + 2 < text.size() && text[at + 1] == '\r' && text[at + 2] == '\n') return at + 3;
+    from = at + 1;
+    if (from == text.size()) return std::string_view::npos;
+  }
+}
+
+// Cuts the next line off `text`, without its end.
+std::string_view take_line(std::string_view& text) {
+  const std::size_t lf = text.find('\n');
+  std::string_view line = text.substr(0, lf);
+  text.remove_prefix(lf + 1);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+std::string_view trim_spaces(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+bool lists(std::string_view value, std::string_view word) {
+  for (std::string_view part : split(value, ','))
+    if (equals_ignoring_case(trim_spaces(part), word)) return true;
+  return false;
+}
+
+bool is_hex(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+bool escapes_are_well_formed(std::string_view path) {
+  for (std::size_t at = 0; (at = path.find('%', at)) != std::string_view::npos; at += 3)
+    if (at + 2 >= path.size() || !is_hex(path[at + 1]) || !is_hex(path[at + 2])) return false;
+  return true;
+}
+
+bool is_host(std::string_view text) {
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte <= 0x20 || byte >= 0x7f || std::strchr("/\\@#?<>\"{}|^`", c)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool RequestParser::refuse(int status, std::string_view text) {
+  stage_ = Stage::kFailed;
+  error_ = {status, text};
+  return false;
+}
+
+RequestParser::Event RequestParser::next(std::string_view& input, Request& request) {
+  switch (stage_) {
+    case Stage::kFailed:
+      return Event::kError;
+    case Stage::kHeadDone:
+      stage_ = Stage::kBody;
+      [[fallthrough]];
+    case Stage::kBody:
+      switch (decoder_.next(input, body_)) {
+        case BodyDecoder::Event::kNeedMore:
+          return Event::kNeedMore;
+        case BodyDecoder::Event::kData:
+          return Event::kBody;
+        case BodyDecoder::Event::kEnd:
+          stage_ = Stage::kHead;
+          return Event::kEnd;
+        case BodyDecoder::Event::kError:
+          refuse(400, decoder_.error());
+          return Event::kError;
+      }
+      return Event::kError;
+    case Stage::kHead:
+      break;
+  }
+
+  if (partial_.empty()) {
+    // Some old clients send an empty line after a body; RFC 9112 section 2.2 has servers skip it.
+    while (!input.empty() && (input.starts_with("\r\n") || input.front() == '\n'))
+      input.remove_prefix(input.front() == '\n' ? 1 : 2);
+    if (input.empty()) return Event::kNeedMore;
+    const std::size_t end = end_of_head(input, 0);
+    if (end != std::string_view::npos && end <= max_head_) {
+      const std::string_view head = input.substr(0, end);
+      input.remove_prefix(end);
+      return parse_head(head, request);
+    }
+  }
+  const std::size_t room = max_head_ + 1 - partial_.size();
+  const std::size_t before = partial_.size();
+  partial_.append(input.substr(0, room));
+  if (before == 0 && partial_ != "\r" && partial_.front() == '\r') {
+    refuse(400);
+    return Event::kError;
+  }
+  if (before == 1 && partial_.starts_with("\r\n")) {  // the empty line above, in two portions
+    partial_.clear();
+    input.remove_prefix(1);
+    return next(input, request);
+  }
+  const std::size_t end = end_of_head(partial_, scanned_);
+  if (end == std::string_view::npos || end > max_head_) {
+    if (partial_.size() > max_head_) {
+      refuse(431);
+      return Event::kError;
+    }
+    scanned_ = partial_.size() >= 3 ? partial_.size() - 3 : 0;
+    input = {};
+    return Event::kNeedMore;
+  }
+  input.remove_prefix(end - before);
+  const Event event = parse_head(std::string_view(partial_).substr(0, end), request);
+  scanned_ = 0;
+  partial_.clear();
+  if (partial_.capacity() > kKeptPartial) partial_.shrink_to_fit();
+  return event;
+}
+
+RequestParser::Event RequestParser::parse_head(std::string_view head, Request& request) {
+  request.headers.clear();
+  content_length_.reset();
+  chunked_ = expects_continue_ = false;
+  hosts_ = 0;
+  if (!request_line(take_line(head), request)) return Event::kError;
+  for (std::string_view line = take_line(head); !line.empty(); line = take_line(head))
+    if (!field(line, request)) return Event::kError;
+  if (!framing(request)) return Event::kError;
+  stage_ = Stage::kHeadDone;
+  return Event::kHead;
+}
+
+bool RequestParser::request_line(std::string_view line, Request& request) {
+  const std::size_t first = line.find(' ');
+  const std::size_t last = line.rfind(' ');
+  if (first == std::string_view::npos || first == last) return refuse(400);
+  const std::string_view version = line.substr(last + 1);
+  if (!is_token(line.substr(0, first))) return refuse(400);
+  if (version == "HTTP/1.1")
+    request.minor_version = 1;
+  else if (version == "HTTP/1.0")
+    request.minor_version = 0;
+  else if (version.size() == 8 && version.starts_with("HTTP/") && version[6] == '.' && version[5] >= '0' &&
+           version[5] <= '9' && version[7] >= '0' && version[7] <= '9')
+    return refuse(505, "unsupported protocol version");
+  else
+    return refuse(400);
+  keep_alive_ = request.minor_version == 1;
+  request.method.assign(line.substr(0, first));
+  return target(line.substr(first + 1, last - first - 1), request);
+}
+
+bool RequestParser::target(std::string_view text, Request& request) {
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte <= 0x20 || byte == 0x7f) return refuse(400);
+  }
+  request.target.assign(text);
+  request.path.clear();
+  request.query.clear();
+  if (request.method == "CONNECT" && !text.starts_with('/')) return is_host(text) || refuse(400);
+  if (text == "*") {
+    request.path = "*";
+    return request.method == "OPTIONS" || refuse(400);
+  }
+  if (!text.starts_with('/')) {
+    // The absolute form, which proxies are sent.
+    const std::size_t scheme = text.find("://");
+    if (scheme == std::string_view::npos) return refuse(400);
+    const std::string_view name = text.substr(0, scheme);
+    if (!equals_ignoring_case(name, "http") && !equals_ignoring_case(name, "https")) return refuse(400);
+    text.remove_prefix(scheme + 3);
+    const std::size_t path = std::min(text.find_first_of("/?"), text.size());
+    if (path == 0 || !is_host(text.substr(0, path))) return refuse(400);
+    text.remove_prefix(path);
+  }
+  const std::size_t mark = std::min(text.find('?'), text.size());
+  request.path.assign(text.substr(0, mark));
+  if (request.path.empty()) request.path = "/";
+  if (mark < text.size()) request.query.assign(text.substr(mark + 1));
+  return escapes_are_well_formed(request.path) || refuse(400);
+}
+
+bool RequestParser::field(std::string_view line, Request& request) {
+  const std::size_t colon = line.find(':');
+  if (colon == std::string_view::npos) return refuse(400);
+  const std::string_view name = line.substr(0, colon);
+  // Also refuses "Name : value" and lines folded with leading white space.
+  if (!is_token(name)) return refuse(400, "invalid header name");
+  const std::string_view value = trim_spaces(line.substr(colon + 1));
+  if (!is_field_value(value)) return refuse(400, "invalid header value");
+  if (request.headers.count() >= kMaxFields) return refuse(431);
+  request.headers.add(name, value);
+
+  switch (name.size()) {
+    case 4:
+      if (!equals_ignoring_case(name, "host")) return true;
+      if (++hosts_ > 1) return refuse(400, "too many Host headers");
+      return is_host(value) || refuse(400, "malformed Host header");
+    case 6:
+      if (!equals_ignoring_case(name, "expect")) return true;
+      if (!equals_ignoring_case(value, "100-continue")) return refuse(417);
+      expects_continue_ = true;
+      return true;
+    case 10:
+      if (!equals_ignoring_case(name, "connection")) return true;
+      if (lists(value, "close"))
+        keep_alive_ = false;
+      return true;
+    case 14:
+      return !equals_ignoring_case(name, "content-length") || take_content_length(value);
+    case 17:
+      if (!equals_ignoring_case(name, "transfer-encoding")) return true;
+      if (chunked_) return refuse(400, "too many transfer encodings");
+      if (!equals_ignoring_case(value, "chunked")) return refuse(501, "Unsupported transfer encoding");
+      chunked_ = true;
+      return true;
+    default:
+      return true;
+  }
+}
+
+bool RequestParser::take_content_length(std::string_view value) {
+  constexpr std::size_t kMaxDigits = 18;
+  std::uint64_t length = 0;
+  if (value.empty() || value.size() > kMaxDigits) return refuse(400, "bad Content-Length");
+  for (const char c : value) {
+    if (c < '0' || c > '9') return refuse(400, "bad Content-Length");
+    length = length * 10 + static_cast<std::uint64_t>(c - '0');
+  }
+  if (content_length_ && *content_length_ != length) return refuse(400, "differing Content-Length headers");
+  content_length_ = length;
+  return true;
+}
+
+bool RequestParser::framing(const Request& request) {
+  if (request.minor_version == 1 && hosts_ == 0) return refuse(400, "missing required Host header");
+  if (chunked_ && content_length_) return refuse(400, "both Content-Length and Transfer-Encoding");
+  if (chunked_ && request.minor_version == 0) return refuse(400, "chunked encoding in HTTP/1.0");
+  if (request.minor_version == 0) expects_continue_ = false;
+  if (chunked_)
+    decoder_.expect_chunks();
+  else
+    decoder_.expect_length(content_length_.value_or(0));
+  return true;
+}
+
+}  // namespace cardea::http

@@ -1,0 +1,79 @@
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "http/output.h"
+#include "http/server.h"
+#include "net/connection.h"
+
+namespace cardea::http {
+
+class Worker;
+
+// One connection and the protocol spoken on it. Loop thread only.
+//
+// Only HTTP/1.x is offered by ALPN today, so adopt() makes that session at once and it does the handshake
+// itself. A second protocol is chosen from Connection::protocol() when the handshake is over.
+class Session {
+ public:
+  virtual ~Session() = default;
+  virtual void start() = 0;
+  // The server is stopping: close now when idle, otherwise after the answer that is under way.
+  virtual void close_when_idle() = 0;
+  virtual void close_now() = 0;
+
+ private:
+  friend class Worker;
+  std::size_t place_ = 0;
+};
+
+std::shared_ptr<Session> make_http1_session(Worker& worker, std::unique_ptr<net::Connection> connection);
+
+// The part of a server that lives on one loop: its sessions and the memory they lend each other. Loop
+// thread only.
+class Worker {
+ public:
+  Worker(net::Loop& loop, Handler& handler, const ServerOptions& options, std::atomic<std::size_t>& connections,
+         net::Task emptied);
+
+  void adopt(std::unique_ptr<net::Connection> connection);
+  void drop(Session& session);  // destroys it when the loop's turn is over
+  void close_when_idle();
+  void close_all();
+  bool stopping() const { return stopping_; }
+
+  net::Loop& loop() const { return loop_; }
+  Handler& handler() const { return handler_; }
+  const ServerOptions& options() const { return options_; }
+  std::span<char> read_buffer() { return {read_buffer_.get(), kReadBuffer}; }
+  Output::Memory& output_memory() { return output_memory_; }
+  std::string_view date_header();  // "Date: ...\r\n", made once a second
+
+  // A request's memory, reused by the next one.
+  Request take_request();
+  void give_back(Request request);
+
+ private:
+  static constexpr std::size_t kReadBuffer = 64 * 1024;
+
+  net::Loop& loop_;
+  Handler& handler_;
+  const ServerOptions options_;
+  std::atomic<std::size_t>& connections_;
+  net::Task emptied_;
+  std::vector<std::shared_ptr<Session>> sessions_;
+  std::unique_ptr<char[]> read_buffer_;
+  Output::Memory output_memory_;
+  std::vector<Request> requests_;
+  std::string date_header_;
+  std::int64_t date_second_ = 0;
+  bool stopping_ = false;
+};
+
+}  // namespace cardea::http
