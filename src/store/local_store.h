@@ -1,0 +1,85 @@
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <thread>
+
+#include "base/clock.h"
+#include "store/journal.h"
+#include "store/subscriptions.h"
+
+namespace cardea::store {
+
+struct HistoryOptions {
+  std::chrono::seconds keep{300};
+  // Superseded records live in memory; beyond this many bytes history is cut short.
+  std::uint64_t max_bytes = 128ull << 20;
+};
+
+// A store that one process owns: a Timeline to read from, a Journal to survive with, and one thread that
+// writes.
+//
+// Group commit: the thread takes all transactions that are waiting, decides each against memory and its
+// predecessors in the batch, hands everything to the journal at once, publishes, and then answers. A
+// failed batch publishes nothing. When the journal cannot tell whether a batch was written, the batch
+// is kept aside and writes are refused until the journal knows: memory and disk never disagree.
+class LocalStore : public Store {
+ public:
+  static Result<std::unique_ptr<Store>> open(std::unique_ptr<Journal> journal, HistoryOptions history,
+                                             const Clock& clock);
+  ~LocalStore() override;  // finishes what was committed before
+
+  RecordPtr get(std::string_view key) const override { return timeline_.get(key); }
+  Result<RangeResult> range(const RangeQuery& query) const override { return timeline_.range(query); }
+  std::int64_t count(const KeyRange& keys) const override { return timeline_.count(keys); }
+  Revision current_revision() const override { return timeline_.revision(); }
+  Revision compacted_revision() const override { return timeline_.compacted(); }
+  void commit(Txn txn, Done done) override;
+  Result<std::unique_ptr<Watch>> watch(std::string prefix, Revision from, Sink sink) override;
+  void compact(Revision revision, Compacted done) override;
+  StoreStats stats() const override;
+
+ private:
+  struct Pending {
+    Txn txn;
+    Done done;
+  };
+  struct Compaction {
+    Revision revision;
+    Compacted done;
+  };
+  class Batch;
+
+  LocalStore(std::unique_ptr<Journal> journal, HistoryOptions history, const Clock& clock);
+  void run();
+  void write(std::vector<Pending> pending);
+  bool settle_doubt();
+  void publish(std::span<const EventPtr> events);
+  void note_time();
+  Revision oldest_to_keep();
+  void accept(std::vector<Compaction> compactions);
+  bool do_chores(bool busy);
+
+  const std::unique_ptr<Journal> journal_;
+  const HistoryOptions history_;
+  const Clock& clock_;
+  Timeline timeline_;
+  Subscriptions subscriptions_{timeline_};
+
+  // Of the writer thread.
+  std::vector<EventPtr> in_doubt_;
+  std::string doubt_;
+  std::deque<Journal::Mark> marks_;  // when which revision was current, oldest first
+  Revision compact_to_ = 0;
+  std::vector<Compaction> compacting_;
+
+  mutable std::mutex queue_lock_;
+  std::condition_variable wake_;
+  std::vector<Pending> queue_;
+  std::vector<Compaction> compactions_;
+  std::string trouble_;
+  bool stopping_ = false;
+  std::thread writer_;
+};
+
+}  // namespace cardea::store

@@ -1,0 +1,36 @@
+#include "store/sqlite/directory_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/strings.h"
+
+namespace cardea::store {
+
+Result<DirectoryLock> DirectoryLock::take(const std::string& directory) {
+  auto trouble = [&](std::string_view what) {
+    return fail(internal_error(cat(what, " `", directory, "`: ", std::strerror(errno))));
+  };
+  // The data may hold secrets: nobody else reads it.
+  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return trouble("cannot make the directory");
+  int file = ::open((directory + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (file < 0) return trouble("cannot use the directory");
+  DirectoryLock lock(file);
+  if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return trouble("cannot lock the directory");
+    return fail(
+        Error::of(Reason::kConflict, cat("the directory `", directory, "` is in use by another process")));
+  }
+  return lock;
+}
+
+DirectoryLock::~DirectoryLock() {
+  if (file_ >= 0) ::close(file_);
+}
+
+}  // namespace cardea::store

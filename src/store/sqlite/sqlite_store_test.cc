@@ -1,0 +1,164 @@
+#include "store/sqlite/sqlite_store.h"
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <fstream>
+
+#include "store/testing.h"
+
+namespace cardea::store {
+namespace {
+
+class SqliteStoreTest : public testing::Test {
+ protected:
+  void SetUp() override { open(); }
+  void open() {
+    store_.reset();
+    auto opened = open_sqlite_store({directory_.path(), history_, "", &clock_});
+    ASSERT_TRUE(opened) << opened.error().message;
+    store_ = std::move(*opened);
+  }
+  Revision write(Txn txn) {
+    auto answer = commit_sync(*store_, std::move(txn));
+    EXPECT_TRUE(answer) << answer.error().message;
+    return answer ? answer->revision : 0;
+  }
+  std::uint64_t file_size() const {
+    std::uint64_t bytes = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(directory_.path()))
+      bytes += entry.file_size();
+    return bytes;
+  }
+
+  TemporaryDirectory directory_;
+  TestClock clock_;
+  HistoryOptions history_;
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(SqliteStoreTest, EverythingIsThereAfterARestart) {
+  write(put("/a", "1"));
+  write(put("/b", "1"));
+  write(put("/a", "2"));
+  write(remove("/b"));
+  write(put("/b", "2"));
+  Collector before;
+  auto watch = store_->watch("/", 1, before.sink());
+  watch->reset();
+  open();
+  EXPECT_EQ(store_->current_revision(), 6);
+  EXPECT_EQ(text(store_->range({keys_with_prefix("/")})->records), "/a=2 /b=2");
+  EXPECT_EQ(store_->get("/a")->create_revision, 2);
+  EXPECT_EQ(store_->get("/a")->mod_revision, 4);
+  EXPECT_EQ(store_->get("/a")->version, 2);
+  EXPECT_EQ(store_->get("/b")->create_revision, 6);
+  EXPECT_EQ(text(store_->range({keys_with_prefix("/"), 0, 3})->records), "/a=1 /b=1");
+  EXPECT_EQ(text(store_->range({keys_with_prefix("/"), 0, 5})->records), "/a=2");
+  Collector after;
+  watch = store_->watch("/", 1, after.sink());
+  EXPECT_EQ(after.text(), before.text());
+  auto events = after.events();
+  EXPECT_EQ(events[2]->previous->value(), "1");
+  EXPECT_EQ(events[3]->previous->value(), "1");
+  EXPECT_EQ(events[4]->previous, nullptr);
+  EXPECT_EQ(write(put("/c", "1")), 7);
+}
+
+TEST_F(SqliteStoreTest, RevisionsDoNotGoBackWhenTheLastChangeIsForgotten) {
+  write(put("/a", "1"));
+  write(remove("/a"));
+  ASSERT_TRUE(compact_sync(*store_, 3));
+  open();
+  EXPECT_EQ(store_->current_revision(), 3);
+  EXPECT_EQ(store_->compacted_revision(), 3);
+  EXPECT_EQ(write(put("/a", "1")), 4);
+}
+
+TEST_F(SqliteStoreTest, HistoryAgesAcrossRestarts) {
+  write(put("/a", "1"));
+  write(put("/a", "2"));
+  write(put("/b", "1"));
+  clock_.advance(std::chrono::seconds(200));
+  open();
+  write(put("/a", "3"));
+  clock_.advance(std::chrono::seconds(150));
+  while (store_->compacted_revision() == 0) write(put("/b", "2"));
+  EXPECT_LT(store_->compacted_revision(), 5);
+}
+
+TEST_F(SqliteStoreTest, ASecondOwnerIsToldThatTheDirectoryIsInUse) {
+  auto second = open_sqlite_store({directory_.path(), history_, "", &clock_});
+  ASSERT_FALSE(second);
+  EXPECT_NE(second.error().message.find("in use by another process"), std::string::npos);
+}
+
+TEST_F(SqliteStoreTest, AForeignFileIsNotTouched) {
+  store_.reset();
+  std::string path = directory_.path("other");
+  std::filesystem::create_directory(path);
+  sqlite3* raw = nullptr;
+  ASSERT_EQ(sqlite3_open((path + "/cardea.db").c_str(), &raw), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(raw, "CREATE TABLE t(x)", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(raw);
+  auto opened = open_sqlite_store({path, history_, "", &clock_});
+  ASSERT_FALSE(opened);
+  EXPECT_NE(opened.error().message.find("is not a database of Cardea"), std::string::npos);
+
+  path = directory_.path("garbage");
+  std::filesystem::create_directory(path);
+  std::ofstream(path + "/cardea.db") << std::string(10'000, 'x');
+  opened = open_sqlite_store({path, history_, "", &clock_});
+  ASSERT_FALSE(opened);
+  EXPECT_NE(opened.error().message.find("not a database"), std::string::npos) << opened.error().message;
+}
+
+TEST_F(SqliteStoreTest, AMissingParentDirectoryIsAClearError) {
+  auto opened = open_sqlite_store({directory_.path("none/data"), history_, "", &clock_});
+  ASSERT_FALSE(opened);
+  EXPECT_NE(opened.error().message.find("No such file"), std::string::npos);
+}
+
+// The bound of the file: twice what is live, plus the history that is kept, plus a fixed little.
+class SqliteSpaceTest : public SqliteStoreTest, public testing::WithParamInterface<int> {};
+INSTANTIATE_TEST_SUITE_P(ValueSizes, SqliteSpaceTest, testing::Values(100, 1300, 6000));
+
+TEST_P(SqliteSpaceTest, AfterCompactionTheFileIsAtMostTwiceTheLiveData) {
+  constexpr std::uint64_t kFixed = 1 << 20;
+  const std::size_t size = static_cast<std::size_t>(GetParam());
+  const int keys = static_cast<int>(4'000'000 / size);
+  auto key = [](int i) { return "/registry/configmaps/default/name-" + std::to_string(i); };
+  auto write_all = [&](char fill, int step) {
+    for (int i = 0; i < keys;) {
+      Txn txn;
+      for (int n = 0; n < 100 && i < keys; ++n, i += step)
+        txn.ops.push_back(Put{key(i), std::string(size, fill)});
+      write(std::move(txn));
+    }
+  };
+  for (char round = 'a'; round < 'e'; ++round) write_all(round, 1);
+  ASSERT_TRUE(compact_sync(*store_, store_->current_revision()));
+  StoreStats stats = store_->stats();
+  EXPECT_EQ(stats.history_bytes, 0u);
+  EXPECT_LE(file_size(), 2 * stats.live_bytes + kFixed);
+
+  // Two of three keys go, from everywhere.
+  for (int i = 0; i < keys;) {
+    Txn txn;
+    for (int n = 0; n < 100 && i < keys; ++n, ++i) {
+      if (i % 3 != 0) txn.ops.push_back(Delete{key(i)});
+    }
+    write(std::move(txn));
+  }
+  ASSERT_TRUE(compact_sync(*store_, store_->current_revision()));
+  stats = store_->stats();
+  EXPECT_LE(file_size(), 2 * stats.live_bytes + kFixed);
+
+  write_all('z', 3);
+  open();
+  EXPECT_EQ(store_->stats().live_bytes, stats.live_bytes);
+  EXPECT_EQ(store_->get(key(3))->value(), std::string(size, 'z'));
+}
+
+}  // namespace
+}  // namespace cardea::store
