@@ -33,7 +33,7 @@ const Row& row(FieldError::Type type) {
   return *std::ranges::find(kRows, type, &Row::type);
 }
 
-std::string shown(const Value& value) {
+std::string value_text(const Value& value) {
   return value.is_string() ? quoted(value.as_string()) : print(value);
 }
 
@@ -41,7 +41,7 @@ std::string shown(const Value& value) {
 
 std::string FieldError::body() const {
   std::string out(row(type).title);
-  if (has_value) out += ": " + shown(value);
+  if (has_value) out += ": " + (shown.empty() ? value_text(value) : shown);
   if (!detail.empty()) out += ": " + detail;
   return out;
 }
@@ -49,36 +49,41 @@ std::string FieldError::body() const {
 std::string FieldError::message() const { return (field.empty() ? "<nil>" : field) + ": " + body(); }
 
 FieldError required(std::string field, std::string detail) {
-  return {FieldError::Type::kRequired, std::move(field), std::move(detail), {}, false};
+  return {FieldError::Type::kRequired, std::move(field), std::move(detail), {}, false, {}};
 }
 FieldError duplicate(std::string field, Value value) {
-  return {FieldError::Type::kDuplicate, std::move(field), "", std::move(value)};
+  return {FieldError::Type::kDuplicate, std::move(field), "", std::move(value), true, {}};
 }
 FieldError invalid(std::string field, Value value, std::string detail) {
-  return {FieldError::Type::kInvalid, std::move(field), std::move(detail), std::move(value)};
+  return {FieldError::Type::kInvalid, std::move(field), std::move(detail), std::move(value), true, {}};
 }
 FieldError not_supported(std::string field, Value value, const std::vector<std::string>& supported) {
   std::string detail;
   for (const std::string& s : supported) detail += (detail.empty() ? "supported values: " : ", ") + quoted(s);
-  return {FieldError::Type::kNotSupported, std::move(field), std::move(detail), std::move(value)};
+  return {FieldError::Type::kNotSupported, std::move(field), std::move(detail), std::move(value), true, {}};
 }
 FieldError forbidden(std::string field, std::string detail) {
-  return {FieldError::Type::kForbidden, std::move(field), std::move(detail), {}, false};
+  return {FieldError::Type::kForbidden, std::move(field), std::move(detail), {}, false, {}};
 }
 FieldError too_long(std::string field, int max_bytes) {
-  return {FieldError::Type::kTooLong, std::move(field), cat("may not be more than ", max_bytes, " bytes"), {}, false};
+  return {FieldError::Type::kTooLong, std::move(field), cat("may not be more than ", max_bytes, " bytes"), {}, false, {}};
 }
 FieldError too_many(std::string field, int actual, int max) {
-  return {FieldError::Type::kTooMany, std::move(field), cat("must have at most ", max, " items"), actual};
+  return {FieldError::Type::kTooMany, std::move(field), cat("must have at most ", max, " items"), actual, true, {}};
 }
 FieldError too_few(std::string field, int actual, int min) {
-  return {FieldError::Type::kTooFew, std::move(field), cat("must have at least ", min, " items"), actual};
+  return {FieldError::Type::kTooFew, std::move(field), cat("must have at least ", min, " items"), actual, true, {}};
 }
 FieldError not_found(std::string field, Value value) {
-  return {FieldError::Type::kNotFound, std::move(field), "", std::move(value)};
+  return {FieldError::Type::kNotFound, std::move(field), "", std::move(value), true, {}};
 }
 FieldError type_invalid(std::string field, Value value, std::string detail) {
-  return {FieldError::Type::kTypeInvalid, std::move(field), std::move(detail), std::move(value)};
+  return {FieldError::Type::kTypeInvalid, std::move(field), std::move(detail), std::move(value), true, {}};
+}
+
+FieldError shown_as(FieldError error, std::string json) {
+  error.shown = std::move(json);
+  return error;
 }
 
 Error invalid_object(std::string_view group, std::string_view kind, std::string_view name,

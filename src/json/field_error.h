@@ -30,6 +30,7 @@ struct FieldError {
   std::string detail;  // may be empty
   Value value;         // what was found, where the type shows it
   bool has_value = true;
+  std::string shown;  // when not empty, printed instead of `value`: a type whose fields have an order of their own
 
   std::string body() const;     // "Invalid value: -1: must be greater than or equal to 0"
   std::string message() const;  // field + ": " + body
@@ -47,6 +48,9 @@ FieldError too_many(std::string field, int actual, int max);
 FieldError too_few(std::string field, int actual, int min);
 FieldError not_found(std::string field, Value value);
 FieldError type_invalid(std::string field, Value value, std::string detail);
+
+// The same error showing its value as this JSON text.
+FieldError shown_as(FieldError error, std::string json);
 
 // The 422 that names the object: `Pod "x" is invalid: ...`, one cause per field.
 Error invalid_object(std::string_view group, std::string_view kind, std::string_view name,
