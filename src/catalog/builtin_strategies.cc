@@ -1,10 +1,9 @@
 #include <algorithm>
-#include <initializer_list>
 
+#include "catalog/kinds/strategies.h"
 #include "catalog/strategy.h"
 
 namespace cardea::catalog {
-
 namespace {
 
 struct Entry {
@@ -12,15 +11,27 @@ struct Entry {
   const Strategy& (*strategy)();
 };
 
-// One line per kind that has hooks of its own: {"", "Pod", kinds::pod_strategy},
-constexpr std::initializer_list<Entry> kEntries = {
+// One line per kind that has hooks of its own.
+constexpr Entry kEntries[] = {
+    {"coordination.k8s.io", "Lease", lease_strategy},
+    {"policy", "PodDisruptionBudget", pod_disruption_budget_strategy},
+    {"rbac.authorization.k8s.io", "ClusterRole", cluster_role_strategy},
+    {"rbac.authorization.k8s.io", "ClusterRoleBinding", cluster_role_binding_strategy},
+    {"rbac.authorization.k8s.io", "Role", role_strategy},
+    {"rbac.authorization.k8s.io", "RoleBinding", role_binding_strategy},
+    {"scheduling.k8s.io", "PriorityClass", priority_class_strategy},
+    {"storage.k8s.io", "CSIDriver", csi_driver_strategy},
+    {"storage.k8s.io", "CSINode", csi_node_strategy},
+    {"storage.k8s.io", "CSIStorageCapacity", csi_storage_capacity_strategy},
+    {"storage.k8s.io", "StorageClass", storage_class_strategy},
+    {"storage.k8s.io", "VolumeAttributesClass", volume_attributes_class_strategy},
 };
 
 }  // namespace
 
 const Strategy* builtin_strategy(std::string_view group, std::string_view kind) {
   auto at = std::ranges::find_if(kEntries, [&](const Entry& e) { return e.group == group && e.kind == kind; });
-  return at == kEntries.end() ? nullptr : &at->strategy();
+  return at == std::end(kEntries) ? nullptr : &at->strategy();
 }
 
 }  // namespace cardea::catalog

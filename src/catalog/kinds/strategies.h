@@ -1,0 +1,65 @@
+#pragma once
+#include <vector>
+
+#include "catalog/strategy.h"
+
+namespace cardea::catalog {
+
+// What is particular to each built-in kind outside the core group. The table in builtin_strategies.cc gives
+// them their groups and kinds.
+
+const Strategy& deployment_strategy();
+const Strategy& replica_set_strategy();
+const Strategy& stateful_set_strategy();
+const Strategy& daemon_set_strategy();
+const Strategy& controller_revision_strategy();
+const Strategy& job_strategy();
+const Strategy& cron_job_strategy();
+const Strategy& horizontal_pod_autoscaler_strategy();
+const Strategy& pod_disruption_budget_strategy();
+const Strategy& ingress_strategy();
+const Strategy& ingress_class_strategy();
+const Strategy& network_policy_strategy();
+const Strategy& ip_address_strategy();
+const Strategy& service_cidr_strategy();
+const Strategy& role_strategy();
+const Strategy& cluster_role_strategy();
+const Strategy& role_binding_strategy();
+const Strategy& cluster_role_binding_strategy();
+const Strategy& validating_webhook_configuration_strategy();
+const Strategy& mutating_webhook_configuration_strategy();
+const Strategy& validating_admission_policy_strategy();
+const Strategy& validating_admission_policy_binding_strategy();
+const Strategy& mutating_admission_policy_strategy();
+const Strategy& mutating_admission_policy_binding_strategy();
+const Strategy& api_service_strategy();
+const Strategy& lease_strategy();
+const Strategy& endpoint_slice_strategy();
+const Strategy& events_event_strategy();
+const Strategy& priority_class_strategy();
+const Strategy& runtime_class_strategy();
+const Strategy& storage_class_strategy();
+const Strategy& volume_attachment_strategy();
+const Strategy& csi_driver_strategy();
+const Strategy& csi_node_strategy();
+const Strategy& csi_storage_capacity_strategy();
+const Strategy& volume_attributes_class_strategy();
+const Strategy& certificate_signing_request_strategy();
+const Strategy& flow_schema_strategy();
+const Strategy& priority_level_configuration_strategy();
+const Strategy& resource_claim_strategy();
+const Strategy& resource_claim_template_strategy();
+const Strategy& resource_slice_strategy();
+const Strategy& device_class_strategy();
+const Strategy& subject_access_review_strategy();
+const Strategy& local_subject_access_review_strategy();
+const Strategy& self_subject_access_review_strategy();
+const Strategy& self_subject_rules_review_strategy();
+const Strategy& token_review_strategy();
+const Strategy& self_subject_review_strategy();
+
+// Objects that a new server has from its first moment.
+std::vector<json::Value> bootstrap_priority_classes();
+std::vector<json::Value> bootstrap_flow_control();
+
+}  // namespace cardea::catalog
