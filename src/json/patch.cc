@@ -34,9 +34,11 @@ std::string_view go_kind(const Value& value) {
   }
 }
 
+// What stands before the first slash is ignored, as Kubernetes ignores it.
 std::vector<std::string> pointer_tokens(std::string_view path) {
   std::vector<std::string> tokens;
-  for (std::string_view part : split(path.substr(1), '/')) {
+  path.remove_prefix(path.find('/') + 1);
+  for (std::string_view part : split(path, '/')) {
     std::string token;
     for (std::size_t i = 0; i < part.size(); ++i) {
       if (part[i] == '~' && i + 1 < part.size() && (part[i + 1] == '0' || part[i + 1] == '1'))
@@ -71,16 +73,21 @@ class Patcher {
   bool apply(const Value& operation) {
     std::string_view op = operation["op"].as_string();
     const Value* path = operation.find("path");
-    if (!path || !path->is_string() || !path->as_string().starts_with('/')) return false;
+    if (!path || !path->is_string()) return false;
+    const Value& value = operation["value"];
+    if (op == "replace" && path->as_string().empty()) {
+      document_ = value;
+      return true;
+    }
+    if (!path->as_string().contains('/')) return false;
     auto to = pointer_tokens(path->as_string());
-    const Value* value = operation.find("value");
-    if (op == "add") return value && fits(*value, to.size()) && add(to, *value);
+    if (op == "add") return fits(value, to.size()) && add(to, value);
     if (op == "remove") return remove(to);
-    if (op == "replace") return value && fits(*value, to.size()) && replace(to, *value);
-    if (op == "test") return test(to, value ? *value : Value());
+    if (op == "replace") return fits(value, to.size()) && replace(to, value);
+    if (op == "test") return test(to, value);
     if (op != "move" && op != "copy") return false;
     const Value* from_path = operation.find("from");
-    if (!from_path || !from_path->as_string().starts_with('/')) return false;
+    if (!from_path || !from_path->as_string().contains('/')) return false;
     auto from = pointer_tokens(from_path->as_string());
     return op == "move" ? move(from, to) : copy(from, to);
   }
@@ -237,7 +244,7 @@ Result<Value> apply_json_patch(const Value& document, const Value& patch) {
   if (!patch.is_array() && !patch.is_null()) return wrong_shape(patch, "value", "[]handlers.jsonPatchOp");
   if (patch.size() > kMaxPatchOperations)
     return fail(Error::of(Reason::kRequestEntityTooLarge,
-                          cat("The allowed maximum operations in a JSON patch is ", kMaxPatchOperations, ", got ",
+                          cat("Request entity too large: The allowed maximum operations in a JSON patch is ", kMaxPatchOperations, ", got ",
                               patch.size())));
   for (const Value& operation : patch.items()) {
     if (!operation.is_object()) return wrong_shape(operation, "value", "handlers.jsonPatchOp");

@@ -11,8 +11,8 @@ constexpr std::size_t kMaxPatchOperations = 10000;
 // JSON Patch (RFC 6902) as Kubernetes applies it. `patch` is the parsed body.
 //
 // It differs from the RFC where Kubernetes does: `replace` of a missing member adds it, `copy` of a missing
-// member writes null, `test` of a missing member for null holds, negative indexes count from the end, and
-// the whole document (path "") cannot be named.
+// member writes null, `test` of a missing member for null holds, a missing `value` is null, negative indexes
+// count from the end, and only `replace` may name the whole document (path "").
 //
 // A body of the wrong shape is a BadRequest, too many operations RequestEntityTooLarge. An operation that
 // does not apply is the bare 422 that Kubernetes gives, without a word about which one it was. Copies are

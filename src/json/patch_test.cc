@@ -68,7 +68,15 @@ TEST(JsonPatch, RefusesWhatIsNoPatch) {
             "400 error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp");
   EXPECT_EQ(patched("{}", R"([{"op":"frob","path":"/a"}])"), kRefused);
   EXPECT_EQ(patched("{}", R"([{"op":"add","path":"","value":1}])"), kRefused);
-  EXPECT_EQ(patched("{}", R"([{"op":"add","path":"/a"}])"), kRefused);
+  EXPECT_EQ(patched("{}", R"([{"path":"/a"}])"), kRefused);
+  EXPECT_EQ(patched("{}", R"([{"op":"add","path":5}])"),
+            "400 error decoding patch: json: cannot unmarshal number into Go struct field jsonPatchOp.path of type string");
+}
+
+TEST(JsonPatch, TakesAMissingValueForNullAndReplacesTheWholeDocument) {
+  EXPECT_EQ(patched("{}", R"([{"op":"add","path":"/a"}])"), R"({"a":null})");
+  EXPECT_EQ(patched(R"({"a":1})", R"([{"op":"replace","path":"","value":{"b":2}},{"op":"add","path":"/c","value":3}])"),
+            R"({"b":2,"c":3})");
 }
 
 TEST(JsonPatch, RefusesMoreThanTenThousandOperations) {
