@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,6 +58,11 @@ struct Strategy {
   bool allow_create_on_update = false;  // PUT of a missing object creates it
   bool allow_unconditional_update = true;
   bool graceful_delete = false;         // pods
+  // Marks an object that lives on after a delete (a namespace that is terminating).
+  Edit prepare_for_delete = nullptr;
+  // How long an object that is deleted gracefully may live on, when the client does not say.
+  std::int64_t (*grace_period)(const json::Value& object) = nullptr;
+  bool returns_deleted_object = false;  // a delete answers with the object instead of a Status
   std::string_view default_propagation = "Background";  // or "Orphan"
 };
 

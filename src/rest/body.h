@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "json/parse.h"
 #include "rest/call.h"
 #include "rest/options.h"
 

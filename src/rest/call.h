@@ -7,6 +7,7 @@
 #include "admission/plugin.h"
 #include "authz/authorizer.h"
 #include "base/clock.h"
+#include "base/random.h"
 #include "catalog/catalog.h"
 #include "http/exchange.h"
 #include "rest/negotiation.h"
@@ -15,7 +16,6 @@
 namespace cardea::rest {
 
 class CatalogHolder;
-class ServiceNetwork;
 
 // What every verb needs, built once by the program and shared by all requests.
 struct Services {
@@ -24,7 +24,7 @@ struct Services {
   const admission::Chain& admission;
   const authz::Chain& authorizer;
   const Clock& clock;
-  ServiceNetwork& network;
+  Random& random;
   bool allow_privileged = false;
 };
 
@@ -40,10 +40,10 @@ struct Call {
   const catalog::Resource* resource;
   const catalog::Subresource* subresource = nullptr;
   View view;
+  std::string started;  // RFC 3339; the time this request counts as
   std::vector<std::string> warnings;
 
   http::Request& request() { return exchange->request(); }
-  std::string now() const { return rfc3339(services.clock.now()); }
 };
 
 // What a verb says. The gateway turns it into bytes in the form the client wants.

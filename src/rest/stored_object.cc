@@ -18,8 +18,8 @@ std::size_t after_metadata(std::string_view value) {
   return at + kMetadata.size();
 }
 
-std::string revision_member(const store::Record& record, std::string_view value, std::size_t at) {
-  return cat("\"resourceVersion\":\"", record.mod_revision, value[at] == '}' ? "\"" : "\",");
+std::string revision_member(store::Revision revision, std::string_view value, std::size_t at) {
+  return cat("\"resourceVersion\":\"", revision, value[at] == '}' ? "\"" : "\",");
 }
 
 }  // namespace
@@ -39,14 +39,20 @@ std::string stored_bytes(const json::Value& object) {
   return json::print_object(copy);
 }
 
-json::Value parse_stored(const store::Record& record) {
+json::Value parse_stored(const store::Record& record) { return parse_stored(record, record.mod_revision); }
+
+json::Value parse_stored(const store::Record& record, store::Revision revision) {
   auto value = json::parse(record.value());
   CARDEA_CHECK(value.has_value());
-  value->member("metadata").set("resourceVersion", std::to_string(record.mod_revision));
+  value->member("metadata").set("resourceVersion", std::to_string(revision));
   return std::move(*value);
 }
 
 void append_stored(std::string& out, const store::Record& record, bool is_item) {
+  append_stored(out, record, is_item, record.mod_revision);
+}
+
+void append_stored(std::string& out, const store::Record& record, bool is_item, store::Revision revision) {
   std::string_view value = record.value();
   std::size_t at = after_metadata(value);
   if (is_item) {
@@ -55,7 +61,7 @@ void append_stored(std::string& out, const store::Record& record, bool is_item) 
   } else {
     out += value.substr(0, at);
   }
-  out += revision_member(record, value, at);
+  out += revision_member(revision, value, at);
   out += value.substr(at);
 }
 
@@ -63,7 +69,7 @@ http::Body stored_body(store::RecordPtr record) {
   std::string_view value = record->value();
   std::size_t at = after_metadata(value);
   http::Body body(http::Piece{record, value.substr(0, at)});
-  body.add(http::Piece::of(revision_member(*record, value, at)));
+  body.add(http::Piece::of(revision_member(record->mod_revision, value, at)));
   body.add(http::Piece{record, value.substr(at)});
   body.add(http::Piece::literal("\n"));
   return body;

@@ -21,10 +21,13 @@ std::string stored_bytes(const json::Value& object);
 
 // The object with its resourceVersion. Parsed anew each time: stored objects are kept as bytes.
 json::Value parse_stored(const store::Record& record);
+// The same as of another revision, as the last state of a deleted object is shown.
+json::Value parse_stored(const store::Record& record, store::Revision revision);
 
 // Appends the object as JSON with its resourceVersion; without kind and apiVersion when `is_item`, as in
 // lists of built-in kinds.
 void append_stored(std::string& out, const store::Record& record, bool is_item);
+void append_stored(std::string& out, const store::Record& record, bool is_item, store::Revision revision);
 
 // The object as pieces that point into the record.
 http::Body stored_body(store::RecordPtr record);

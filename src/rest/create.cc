@@ -1,0 +1,34 @@
+#include "base/strings.h"
+#include "rest/body.h"
+#include "rest/checks.h"
+#include "rest/status.h"
+#include "rest/verbs.h"
+#include "rest/write.h"
+
+namespace cardea::rest {
+
+using json::Value;
+
+Result<void> check_namespace(const Call& call, Value& object) {
+  if (!call.resource->namespaced) return {};
+  std::string_view given = object["metadata"]["namespace"].as_string();
+  if (!given.empty() && given != call.info.namespace_name)
+    return fail(bad_request("the namespace of the provided object does not match the namespace sent on the request"));
+  object.member("metadata").set("namespace", call.info.namespace_name);
+  return {};
+}
+
+Task<Result<Answer>> create(Call& call) {
+  auto options = write_options(call.info.query, "CreateOptions");
+  if (!options) co_return fail(options.error());
+  auto object = read_object(call, Expected::object_of(*call.resource), options->field_validation);
+  if (!object) co_return fail(object.error());
+  if (auto ok = check_namespace(call, *object); !ok) co_return fail(ok.error());
+  if (!(*object)["metadata"]["resourceVersion"].as_string().empty())
+    co_return fail(bad_request("resourceVersion should not be set on objects to be created"));
+  Result<Written> written = co_await write_new(call, std::move(*object), *options);
+  if (!written) co_return fail(written.error());
+  co_return Answer::of(std::move(written->object), 201);
+}
+
+}  // namespace cardea::rest

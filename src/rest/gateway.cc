@@ -1,0 +1,155 @@
+#include "rest/gateway.h"
+
+#include <openssl/sha.h>
+
+#include "base/strings.h"
+#include "rest/catalog_holder.h"
+#include "rest/presentation.h"
+#include "rest/status.h"
+#include "rest/subresources.h"
+#include "rest/verbs.h"
+
+namespace cardea::rest {
+namespace {
+
+std::string sha256_hex(std::string_view bytes) {
+  unsigned char digest[SHA256_DIGEST_LENGTH];
+  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest);
+  std::string out;
+  constexpr char kHex[] = "0123456789abcdef";
+  for (unsigned char c : digest) {
+    out += kHex[c >> 4];
+    out += kHex[c & 15];
+  }
+  return out;
+}
+
+bool knows_group(const catalog::Catalog& catalog, std::string_view group, bool& is_custom) {
+  for (const catalog::Group& g : catalog.groups())
+    if (g.name == group) {
+      is_custom = !g.versions.empty() && !g.versions[0].resources.empty() && g.versions[0].resources[0]->is_custom;
+      return true;
+    }
+  return false;
+}
+
+struct Row {
+  std::string_view verb;
+  Task<Result<Answer>> (*run)(Call&);
+};
+
+constexpr Row kVerbs[] = {
+    {"get", get},       {"list", list},     {"create", create},
+    {"update", update}, {"patch", patch},   {"delete", remove},
+    {"deletecollection", remove_collection},
+};
+
+}  // namespace
+
+Result<authz::User> Gateway::authenticate(http::Request& request) const {
+  authn::Credentials credentials;
+  authn::CertificateIdentity identity;
+  if (request.peer && request.peer->certificate && request.peer->certificate->verified) {
+    const net::PeerCertificate& c = *request.peer->certificate;
+    identity = {c.common_name, c.organizations, sha256_hex(c.der)};
+    credentials.certificate = &identity;
+  }
+  credentials.authorization = request.headers.get("authorization");
+  credentials.path = request.path;
+  return authenticators_.authenticate(credentials);
+}
+
+Task<Result<Answer>> Gateway::serve_resource(Call& call) {
+  const authz::RequestInfo& info = call.info;
+  bool is_custom_group = false;
+  call.resource = call.catalog->find(info.api_group, info.api_version, info.resource);
+  if (!call.resource) {
+    if (!knows_group(*call.catalog, info.api_group, is_custom_group) || is_custom_group)
+      co_return text_answer(404, "404 page not found\n");
+    co_return fail(unknown_resource());
+  }
+  const catalog::Resource& r = *call.resource;
+  bool in_namespace = !info.namespace_name.empty() && info.resource != "namespaces";
+  if (in_namespace && !r.namespaced) co_return fail(unknown_resource());
+  if (r.namespaced && !in_namespace) {
+    if (!info.name.empty() && info.verb != "list" && info.verb != "watch") co_return fail(unknown_resource());
+    if (info.verb != "list" && info.verb != "watch") co_return fail(method_not_allowed());
+  }
+  if (info.parts.size() > 3 && info.subresource != "proxy") co_return fail(unknown_resource());
+
+  auto view = negotiate(call.request().headers.get("accept"), true);
+  if (!view) co_return fail(view.error());
+  bool pretty = call.view.pretty;
+  call.view = *view;
+  call.view.pretty = pretty;
+
+  if (!info.subresource.empty()) {
+    call.subresource = r.subresource(info.subresource);
+    if (!call.subresource) co_return fail(r.is_custom ? not_found(r, info.name) : unknown_resource());
+    Result<Answer> answer = co_await serve_subresource(call);
+    co_return answer;
+  }
+  if (call.request().method == "HEAD" || info.verb.empty() || !r.has_verb(info.verb)) co_return fail(method_not_allowed());
+  if (info.verb == "watch") co_return watches_.watch(call);
+  for (const Row& row : kVerbs)
+    if (row.verb == info.verb) {
+      Result<Answer> answer = co_await row.run(call);
+      co_return answer;
+    }
+  co_return fail(method_not_allowed());
+}
+
+Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange) {
+  http::Request& request = exchange->request();
+  authz::Query query;
+  View view;
+  auto refuse = [&](Error error) {
+    exchange->respond(present(fail(std::move(error)), view, {}, nullptr, query, services_.clock));
+  };
+  auto info = authz::parse_request_info(request.method, request.path, request.query);
+  if (!info) {
+    refuse(bad_request(info.error().message));
+    co_return true;
+  }
+  auto parameter = info->query.first("pretty");
+  view.pretty = wants_pretty(request.headers.get("user-agent"), parameter.value_or(""), parameter.has_value());
+  auto user = authenticate(request);
+  if (!user) {
+    refuse(user.error());
+    co_return true;
+  }
+  authz::Attributes attributes{*user, *info};
+  authz::Chain::Verdict verdict = co_await services_.authorizer.authorize(attributes);
+  if (!verdict.permit) {
+    if (!verdict.decision.error.empty())
+      refuse(internal_error(cat("Internal Server Error: ", quoted(request.target), ": ", verdict.decision.error)));
+    else
+      refuse(authz::forbidden(attributes, verdict.decision.reason));
+    co_return true;
+  }
+  if (!info->is_resource_request) {
+    auto found = description_.answer(request, *info);
+    Result<Answer> answer = found ? std::move(*found) : Result<Answer>(text_answer(404, "404 page not found\n"));
+    exchange->respond(present(std::move(answer), view, {}, nullptr, info->query, services_.clock));
+    co_return true;
+  }
+  Call call{.exchange = exchange,
+            .services = services_,
+            .info = std::move(*info),
+            .user = std::move(*user),
+            .permit = std::move(*verdict.permit),
+            .catalog = services_.catalog.get(),
+            .resource = nullptr,
+            .view = view,
+            .started = rfc3339(services_.clock.now())};
+  Result<Answer> answer = co_await serve_resource(call);
+  if (answer && answer->is_streaming) co_return true;
+  exchange->respond(present(std::move(answer), call.view, call.warnings, call.resource, call.info.query, services_.clock));
+  co_return true;
+}
+
+void Gateway::handle(std::shared_ptr<http::Exchange> exchange) {
+  spawn(serve(std::move(exchange)), [](bool) {});
+}
+
+}  // namespace cardea::rest

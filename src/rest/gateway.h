@@ -1,0 +1,33 @@
+#pragma once
+#include <memory>
+
+#include "authn/authenticator.h"
+#include "http/exchange.h"
+#include "rest/call.h"
+#include "rest/self_description.h"
+#include "rest/watch_hub.h"
+
+namespace cardea::rest {
+
+// The door: takes each request through what Kubernetes calls the handler chain. What is asked, who asks,
+// whether they may, which resource and verb, and the answer in the form the client wants.
+class Gateway : public http::Handler {
+ public:
+  Gateway(Services& services, const authn::AuthenticatorChain& authenticators, SelfDescription& description,
+          WatchHubs& watches)
+      : services_(services), authenticators_(authenticators), description_(description), watches_(watches) {}
+
+  void handle(std::shared_ptr<http::Exchange> exchange) override;
+
+ private:
+  Task<bool> serve(std::shared_ptr<http::Exchange> exchange);
+  Result<authz::User> authenticate(http::Request& request) const;
+  Task<Result<Answer>> serve_resource(Call& call);
+
+  Services& services_;
+  const authn::AuthenticatorChain& authenticators_;
+  SelfDescription& description_;
+  WatchHubs& watches_;
+};
+
+}  // namespace cardea::rest

@@ -1,0 +1,77 @@
+#include "json/patch.h"
+
+#include "base/strings.h"
+#include "json/field_error.h"
+#include "json/print.h"
+#include "json/yaml.h"
+#include "rest/body.h"
+#include "rest/checks.h"
+#include "rest/status.h"
+#include "rest/verbs.h"
+#include "rest/write.h"
+#include "schema/strategic_merge.h"
+
+namespace cardea::rest {
+
+using json::Value;
+
+namespace {
+
+Result<Value> parse_patch(Call& call, PatchType type) {
+  http::Request& request = call.request();
+  if (request.body_too_large) return fail(body_too_large());
+  if (type == PatchType::kApply) {
+    auto document = json::parse_yaml(request.body, kMaxBody);
+    if (!document) return fail(bad_request(cat("error decoding YAML: ", document.error().message)));
+    return std::move(document->value);
+  }
+  auto value = json::parse(request.body);
+  if (!value) return fail(bad_request(cat("error decoding patch: ", value.error().message)));
+  return value;
+}
+
+Result<Value> patched(PatchType type, const catalog::Resource& r, const Value& current, const Value& patch) {
+  switch (type) {
+    case PatchType::kJson: return json::apply_json_patch(current, patch);
+    case PatchType::kMerge: return json::apply_merge_patch(current, patch);
+    case PatchType::kStrategicMerge: return schema::apply_strategic_merge_patch(current, patch, *r.schema);
+    case PatchType::kApply: break;
+  }
+  return fail(internal_error("not a plain patch"));
+}
+
+// A patch that makes something the type cannot hold is the client's 422, with the whole object quoted.
+Error unfit(const Value& object, std::string_view why) {
+  return json::invalid_object("", "", "", {json::invalid("patch", json::print(object), std::string(why))});
+}
+
+}  // namespace
+
+Task<Result<Answer>> patch(Call& call) {
+  auto type = patch_type(call.request().headers.get("content-type"), !call.resource->is_custom);
+  if (!type) co_return fail(type.error());
+  auto options = write_options(call.info.query, "PatchOptions", *type == PatchType::kApply);
+  if (!options) co_return fail(options.error());
+  auto body = parse_patch(call, *type);
+  if (!body) co_return fail(body.error());
+
+  Change change;
+  change.options = *options;
+  change.is_unconditional = true;
+  change.apply = [&call, type = *type, body = *body, validation = options->field_validation](
+                     const Value& current) -> Result<Value> {
+    auto raw = patched(type, *call.resource, current, body);
+    if (!raw) return fail(raw.error());
+    auto object = check_object(Expected::object_of(*call.resource), *raw, validation, call.warnings);
+    if (!object) return fail(unfit(*raw, object.error().message));
+    if (auto ok = check_name(call, *object); !ok) return fail(ok.error());
+    if (auto ok = check_namespace(call, *object); !ok) return fail(ok.error());
+    if (auto ok = check_revision(call, *object, current); !ok) return fail(ok.error());
+    return object;
+  };
+  Result<Written> written = co_await write_change(call, std::move(change));
+  if (!written) co_return fail(written.error());
+  co_return Answer::of(std::move(written->object), written->created ? 201 : 200);
+}
+
+}  // namespace cardea::rest

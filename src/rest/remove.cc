@@ -1,0 +1,212 @@
+// delete and deletecollection: preconditions, grace, finalizers, propagation.
+#include <algorithm>
+#include <chrono>
+
+#include "base/strings.h"
+#include "base/time_parse.h"
+#include "json/print.h"
+#include "rest/body.h"
+#include "rest/form.h"
+#include "rest/options.h"
+#include "rest/selection.h"
+#include "rest/status.h"
+#include "rest/stored_object.h"
+#include "rest/verbs.h"
+#include "rest/write.h"
+
+namespace cardea::rest {
+
+using catalog::Resource;
+using json::Value;
+
+namespace {
+
+constexpr std::string_view kOrphan = "orphan";
+constexpr std::string_view kForeground = "foregroundDeletion";
+constexpr int kRetries = 50;
+
+Result<DeleteOptions> read_delete_options(Call& call) {
+  auto document = read_document(call);
+  if (!document) return fail(document.error());
+  const Value& body = document->value;
+  if (!body.is_null() && !body.is_object()) return fail(bad_request("DeleteOptions must be an object"));
+  if (std::string_view kind = body["kind"].as_string(); !kind.empty() && kind != "DeleteOptions")
+    return fail(bad_request(cat("decoded object cannot be converted to DeleteOptions: it is a ", kind)));
+  return delete_options(body, call.info.query);
+}
+
+Result<void> check_preconditions(const Resource& r, const DeleteOptions& o, const Value& object) {
+  std::string_view name = object["metadata"]["name"].as_string();
+  auto refuse = [&](std::string why) {
+    return fail(Error::of(Reason::kConflict, cat("Operation cannot be fulfilled on ", r.kind,
+                                                 r.group.empty() ? "" : ".", r.group, " ", quoted(name), ": ", why))
+                    .with({.name = std::string(name), .group = r.group, .kind = r.kind}));
+  };
+  std::string_view uid = object["metadata"]["uid"].as_string();
+  std::string_view version = object["metadata"]["resourceVersion"].as_string();
+  if (o.uid && *o.uid != uid)
+    return refuse(cat("the UID in the precondition (", *o.uid, ") does not match the UID in record (", uid,
+                      "). The object might have been deleted and then recreated"));
+  if (o.resource_version && *o.resource_version != version)
+    return refuse(cat("the ResourceVersion in the precondition (", *o.resource_version,
+                      ") does not match the ResourceVersion in record (", version, "). The object might have been modified"));
+  return {};
+}
+
+void set_finalizer(Value& meta, std::string_view name, bool wanted) {
+  std::vector<Value> kept;
+  bool found = false;
+  for (const Value& f : meta["finalizers"].items()) {
+    if (f.as_string() == name) {
+      found = true;
+      if (!wanted) continue;
+    }
+    kept.push_back(f);
+  }
+  if (wanted && !found) kept.push_back(name);
+  if (kept.empty()) meta.erase("finalizers");
+  else meta.set("finalizers", Value::array(std::move(kept)));
+}
+
+// Which of the two dependents' finalizers this delete asks for.
+void set_propagation(const Resource& r, const DeleteOptions& o, Value& object) {
+  Value& meta = object.member("metadata");
+  std::string_view policy;
+  if (o.propagation_policy) policy = *o.propagation_policy;
+  else if (o.orphan_dependents) policy = *o.orphan_dependents ? "Orphan" : "Background";
+  else {
+    // A finalizer that is already there expresses an earlier wish.
+    for (const Value& f : meta["finalizers"].items())
+      if (f.as_string() == kOrphan || f.as_string() == kForeground) return;
+    policy = r.strategy->default_propagation;
+  }
+  set_finalizer(meta, kOrphan, policy == "Orphan");
+  set_finalizer(meta, kForeground, policy == "Foreground");
+}
+
+std::string time_after(const Call& call, std::int64_t seconds) {
+  return rfc3339(call.services.clock.now() + std::chrono::seconds(seconds));
+}
+
+// The object as it lives on while something still holds it; nullopt when it can go at once.
+std::optional<Value> held_back(Call& call, const DeleteOptions& o, const Value& old) {
+  const Resource& r = *call.resource;
+  Value object = old;
+  set_propagation(r, o, object);
+  Value& meta = object.member("metadata");
+  bool was_deleting = meta.has("deletionTimestamp");
+  std::int64_t grace = 0;
+  if (r.strategy->grace_period) {
+    grace = r.strategy->grace_period(object);
+    if (o.grace_period_seconds && grace > 0) grace = *o.grace_period_seconds < 0 ? 1 : *o.grace_period_seconds;
+    // Grace can be shortened, not extended.
+    if (was_deleting) grace = std::min(grace, meta["deletionGracePeriodSeconds"].as_int());
+  }
+  bool held = !meta["finalizers"].empty() || !object["spec"]["finalizers"].empty() || grace > 0;
+  bool shortened = was_deleting && grace < meta["deletionGracePeriodSeconds"].as_int();
+  if (!was_deleting || shortened) {
+    meta.set("deletionTimestamp", time_after(call, grace));
+    if (!object["spec"]["finalizers"].is_array() || r.strategy->grace_period) meta.set("deletionGracePeriodSeconds", grace);
+    if ((r.strategy->has_generation || r.is_custom) && !was_deleting && meta.has("generation"))
+      meta.set("generation", meta["generation"].as_int() + 1);
+  }
+  if (!held) return std::nullopt;
+  return object;
+}
+
+// Deletes one object and gives what the client is shown.
+Task<Result<Value>> remove_one(Call& call, const std::string& key, const DeleteOptions& options, bool as_item) {
+  const Resource& r = *call.resource;
+  const Resource& storage = *call.catalog->storage_of(r);
+  for (int tries = 1;; ++tries) {
+    store::RecordPtr record = call.services.store.get(key);
+    std::string name = key.substr(key.rfind('/') + 1);
+    if (!record) co_return fail(not_found(r, name));
+    Value old = converted(parse_stored(*record), storage, r);
+    if (auto ok = check_preconditions(r, options, old); !ok) co_return fail(ok.error());
+    admission::Review review = review_of(call, admission::Operation::kDelete, options.dry_run, options.document);
+    review.old_object = &old;
+    review.name = name;
+    Result<void> mutated = co_await call.services.admission.mutate(review);
+    if (!mutated) co_return fail(mutated.error());
+    Result<void> admitted = co_await call.services.admission.validate(review);
+    for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
+    if (!admitted) co_return fail(admitted.error());
+
+    std::optional<Value> held = held_back(call, options, old);
+    Value shown = held ? *held : old;
+    if (r.strategy->prepare_for_delete) r.strategy->prepare_for_delete(shown, strategy_context(call));
+    bool unchanged = held && shown == old;
+    if (held) held = shown;
+    Value answer = held || r.strategy->returns_deleted_object || as_item
+                       ? shown
+                       : success_document(r, name, old["metadata"]["uid"].as_string());
+    if (!held && r.strategy->grace_period && !as_item) {
+      Value& meta = answer.member("metadata");
+      meta.set("deletionTimestamp", time_after(call, 0));
+      meta.set("deletionGracePeriodSeconds", 0);
+      if (!old["metadata"].has("deletionTimestamp") && meta.has("generation"))
+        meta.set("generation", meta["generation"].as_int() + 1);
+    }
+    if (options.dry_run || unchanged) co_return answer;
+    store::Txn txn{{{key, record->mod_revision}}, {}};
+    if (held) txn.ops.push_back(store::Put{key, stored_bytes(converted(*held, r, storage))});
+    else txn.ops.push_back(store::Delete{key});
+    Result<store::Commit> done = co_await commit(call, std::move(txn));
+    if (!done) co_return fail(done.error());
+    if (done->succeeded) {
+      if (answer["kind"].as_string() != "Status")
+        answer.member("metadata").set("resourceVersion", std::to_string(done->revision));
+      co_return answer;
+    }
+    if (tries == kRetries) co_return fail(modified_conflict(r, name));
+  }
+}
+
+}  // namespace
+
+Task<Result<Answer>> remove(Call& call) {
+  auto options = read_delete_options(call);
+  if (!options) co_return fail(options.error());
+  std::string key = object_key(*call.resource, call.info.namespace_name, call.info.name);
+  Result<Value> removed = co_await remove_one(call, key, *options, false);
+  if (!removed) co_return fail(removed.error());
+  Answer answer = Answer::of(std::move(*removed));
+  answer.transforms = answer.document["kind"].as_string() != "Status";
+  co_return answer;
+}
+
+Task<Result<Answer>> remove_collection(Call& call) {
+  auto list = list_options(call.info.query, false);
+  if (!list) co_return fail(list.error());
+  auto options = read_delete_options(call);
+  if (!options) co_return fail(options.error());
+  const Resource& r = *call.resource;
+  auto selection = Selection::make(r, *list);
+  if (!selection) co_return fail(selection.error());
+  std::string prefix = collection_prefix(r, call.info.namespace_name);
+  auto range = call.services.store.range({.keys = store::keys_with_prefix(prefix)});
+  if (!range) co_return fail(range.error());
+  Value items = Value::array();
+  for (const store::RecordPtr& record : range->records) {
+    Value object = converted(parse_stored(*record), *call.catalog->storage_of(r), r);
+    if (!selection->matches(object)) continue;
+    Result<Value> removed = co_await remove_one(call, std::string(record->key()), *options, true);
+    if (!removed && removed.error().reason == Reason::kNotFound) continue;
+    if (!removed) co_return fail(removed.error());
+    // The list shows the objects as they were.
+    if (!r.is_custom) {
+      object.erase("kind");
+      object.erase("apiVersion");
+    }
+    items.push_back(std::move(object));
+  }
+  Answer answer = Answer::of(Value::object({{"kind", r.list_kind},
+                                            {"apiVersion", r.api_version()},
+                                            {"metadata", Value::object({{"resourceVersion", std::to_string(range->revision)}})},
+                                            {"items", std::move(items)}}));
+  answer.is_list = true;
+  co_return answer;
+}
+
+}  // namespace cardea::rest

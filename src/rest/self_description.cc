@@ -1,0 +1,128 @@
+#include "rest/self_description.h"
+
+#include "base/strings.h"
+#include "catalog/discovery.h"
+#include "json/print.h"
+#include "rest/catalog_holder.h"
+#include "rest/status.h"
+
+namespace cardea::rest {
+
+using json::Value;
+
+namespace {
+
+Value version_document() {
+  return Value::object({{"major", "1"},
+                        {"minor", "36"},
+                        {"emulationMajor", "1"},
+                        {"emulationMinor", "36"},
+                        {"minCompatibilityMajor", "1"},
+                        {"minCompatibilityMinor", "35"},
+                        {"gitVersion", "v1.36.3+cardea"},
+                        {"gitCommit", ""},
+                        {"gitTreeState", ""},
+                        {"buildDate", "1970-01-01T00:00:00Z"},
+                        {"goVersion", "none"},
+                        {"compiler", "clang"},
+                        {"platform", "linux/amd64"}});
+}
+
+Answer plain_document(Value document) {
+  Answer a = Answer::of(std::move(document));
+  a.transforms = false;
+  return a;
+}
+
+}  // namespace
+
+Answer text_answer(int status, std::string text) {
+  Answer a;
+  a.status = status;
+  a.is_raw = true;
+  a.body = http::Body(std::move(text));
+  a.content_type = "text/plain; charset=utf-8";
+  a.headers.emplace_back("X-Content-Type-Options", "nosniff");
+  return a;
+}
+
+std::optional<Result<Answer>> SelfDescription::health(http::Request&, const authz::RequestInfo& info) {
+  std::string_view path = info.path;
+  std::string_view name;
+  for (std::string_view root : {"/livez", "/readyz", "/healthz"})
+    if (path == root || path.starts_with(cat(root, "/"))) name = root;
+  if (name.empty()) return std::nullopt;
+  bool live_only = name == "/livez";
+  bool ready = ready_.load();
+  std::string_view check = path.substr(name.size());
+  if (check.starts_with('/')) check.remove_prefix(1);
+  if (check.ends_with('/')) check.remove_suffix(1);
+  struct Row {
+    std::string_view name;
+    bool ok;
+  };
+  std::vector<Row> rows = {{"ping", true}};
+  if (!live_only) rows.push_back({"store", ready});
+  if (!check.empty()) {
+    for (const Row& r : rows)
+      if (r.name == check) return r.ok ? text_answer(200, "ok") : text_answer(500, "not ready\n");
+    return text_answer(404, "404 page not found\n");
+  }
+  bool ok = live_only || ready;
+  if (ok && !info.query.has("verbose")) return text_answer(200, "ok");
+  std::string out;
+  for (const Row& r : rows) out += cat(r.ok ? "[+]" : "[-]", r.name, r.ok ? " ok\n" : " failed: not ready\n");
+  out += cat(name.substr(1), ok ? " check passed\n" : " check failed\n");
+  return text_answer(ok ? 200 : 500, std::move(out));
+}
+
+std::optional<Result<Answer>> SelfDescription::discovery(http::Request& request, const authz::RequestInfo& info) {
+  auto catalog = catalog_.get();
+  std::string_view path = info.path;
+  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  std::string_view accept = request.headers.get("accept");
+  if (path == "/api" || path == "/apis") {
+    switch (catalog::discovery_form(accept)) {
+      case catalog::DiscoveryForm::kAggregated: {
+        Answer a = plain_document(catalog::aggregated_discovery(*catalog, path == "/api"));
+        a.content_type = catalog::kAggregatedDiscoveryType;
+        return a;
+      }
+      case catalog::DiscoveryForm::kPlain:
+        return plain_document(path == "/api" ? catalog::api_versions(options_.server_address) : catalog::group_list(*catalog));
+      case catalog::DiscoveryForm::kNotAcceptable: break;
+    }
+    return fail(Error::of(Reason::kNotAcceptable,
+                          "only the following media types are accepted: application/json, application/yaml, "
+                          "application/vnd.kubernetes.protobuf"));
+  }
+  auto parts = split(path.substr(1), '/');
+  std::optional<Value> document;
+  if (parts.size() == 2 && parts[0] == "api") document = catalog::resource_list(*catalog, "", parts[1]);
+  if (parts.size() == 2 && parts[0] == "apis") document = catalog::group(*catalog, parts[1]);
+  if (parts.size() == 3 && parts[0] == "apis") document = catalog::resource_list(*catalog, parts[1], parts[2]);
+  if (document) return plain_document(std::move(*document));
+  return std::nullopt;
+}
+
+std::optional<Result<Answer>> SelfDescription::answer(http::Request& request, const authz::RequestInfo& info) {
+  if (auto a = health(request, info)) return a;
+  bool reads = request.method == "GET" || request.method == "HEAD";
+  if (info.path == "/version" || info.path == "/version/") return plain_document(version_document());
+  if (info.path == "/metrics") {
+    Answer a = text_answer(200, metrics_ ? metrics_() : "");
+    a.content_type = "text/plain; version=0.0.4; charset=utf-8";
+    return a;
+  }
+  if (info.path == "/") {
+    Value paths = Value::array();
+    for (auto p : {"/api", "/api/v1", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"})
+      paths.push_back(p);
+    return plain_document(Value::object({{"paths", paths}}));
+  }
+  auto found = discovery(request, info);
+  if (found && !reads) return fail(method_not_allowed());
+  return found;
+}
+
+}  // namespace cardea::rest

@@ -1,0 +1,31 @@
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "base/task.h"
+#include "rest/call.h"
+
+namespace cardea::rest {
+
+class WatchHub;
+
+// Watches, one hub per event loop. All watchers of a loop that look at one collection share one subscription of
+// the store and the bytes of each event, so that ten thousand of them cost one encoding.
+class WatchHubs {
+ public:
+  WatchHubs(store::Store& store, net::Loops& loops);
+  ~WatchHubs();
+
+  // Answers the call by streaming. Loop thread.
+  Result<Answer> watch(Call& call);
+
+  // Ends all watches, cleanly. From outside the loops.
+  void stop();
+
+ private:
+  store::Store& store_;
+  net::Loops& loops_;
+  std::vector<std::unique_ptr<WatchHub>> hubs_;
+};
+
+}  // namespace cardea::rest

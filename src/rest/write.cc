@@ -1,0 +1,234 @@
+#include "rest/write.h"
+
+#include "base/random.h"
+#include "base/strings.h"
+#include "catalog/kinds/object_meta.h"
+#include "rest/form.h"
+#include "rest/status.h"
+#include "rest/stored_object.h"
+
+namespace cardea::rest {
+
+using catalog::Resource;
+using json::Value;
+
+namespace {
+
+constexpr int kConflictRetries = 20;
+constexpr int kNameTries = 8;
+constexpr std::size_t kMaxGeneratedPrefix = 58;
+
+Error invalid(const Resource& r, const Value& object, const json::FieldErrors& errors) {
+  return json::invalid_object(r.group, r.kind, object["metadata"]["name"].as_string(), errors);
+}
+
+// What only the server may say about a new object.
+void set_system_fields(Call& call, Value& object) {
+  const Resource& r = *call.resource;
+  Value& meta = object.member("metadata");
+  meta.set("creationTimestamp", call.started);
+  meta.set("uid", make_uid(call.services.random));
+  for (auto key : {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"}) meta.erase(key);
+  if (r.namespaced) meta.set("namespace", call.info.namespace_name);
+  else meta.erase("namespace");
+  if (r.strategy->has_generation || r.is_custom) meta.set("generation", 1);
+}
+
+void generate_name(Call& call, Value& object) {
+  Value& meta = object.member("metadata");
+  std::string_view prefix = meta["generateName"].as_string();
+  if (prefix.empty()) return;
+  meta.set("name", cat(prefix.substr(0, kMaxGeneratedPrefix), name_suffix(call.services.random)));
+}
+
+Value with_revision(Value object, store::Revision revision) {
+  object.member("metadata").set("resourceVersion", std::to_string(revision));
+  return object;
+}
+
+std::string bytes_for_store(Call& call, const Value& object) {
+  return stored_bytes(converted(object, *call.resource, *call.catalog->storage_of(*call.resource)));
+}
+
+// What stays as it was, whatever the client sent.
+void keep_system_fields(Value& object, const Value& old) {
+  Value& meta = object.member("metadata");
+  const Value& was = old["metadata"];
+  for (auto key : {"uid", "creationTimestamp"})
+    if (meta[key].is_null() || meta[key].as_string().empty())
+      if (const Value* v = was.find(key)) meta.set(key, *v);
+  if (const Value* v = was.find("deletionTimestamp")) meta.set("deletionTimestamp", *v);
+  if (const Value* v = was.find("deletionGracePeriodSeconds"); v && meta["deletionGracePeriodSeconds"].is_null())
+    meta.set("deletionGracePeriodSeconds", *v);
+  if (const Value* v = was.find("generation")) meta.set("generation", *v);
+  else meta.erase("generation");
+  meta.erase("selfLink");
+}
+
+// The parts of an object whose change counts as a new generation.
+bool differs_in_generation(const Resource& r, const Value& a, const Value& b) {
+  if (!r.is_custom) return a["spec"] != b["spec"];
+  Value x = a, y = b;
+  for (Value* v : {&x, &y}) {
+    v->erase("metadata");
+    if (r.subresource("status")) v->erase("status");
+  }
+  return x != y;
+}
+
+bool is_gone_after(const Value& object) {
+  const Value& meta = object["metadata"];
+  return meta.has("deletionTimestamp") && meta["finalizers"].empty() &&
+         meta["deletionGracePeriodSeconds"].as_int() == 0 && object["spec"]["finalizers"].empty();
+}
+
+struct Attempt {
+  Value object;
+  bool conflict = false;
+};
+
+Result<void> check_preconditions(const Call& call, const Value& object, const Value& old, const std::string& key) {
+  const Resource& r = *call.resource;
+  const Value& meta = object["metadata"];
+  if (std::string_view uid = meta["uid"].as_string(); !uid.empty() && uid != old["metadata"]["uid"].as_string())
+    return fail(conflict(r, call.info.name,
+                         cat("StorageError: invalid object, Code: 4, Key: ", key,
+                             ", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ", uid,
+                             ", UID in object meta: ", old["metadata"]["uid"].as_string())));
+  return {};
+}
+
+}  // namespace
+
+catalog::StrategyContext strategy_context(const Call& call, std::string_view subresource) {
+  return {.group = call.resource->group,
+          .version = call.resource->version,
+          .resource = call.resource->name,
+          .subresource = subresource,
+          .namespace_name = call.info.namespace_name,
+          .user = call.user.name,
+          .now = call.started,
+          .allow_privileged = call.services.allow_privileged};
+}
+
+admission::Review review_of(Call& call, admission::Operation operation, bool dry_run, const Value& options) {
+  return admission::Review{.operation = operation,
+                           .catalog = *call.catalog,
+                           .resource = *call.resource,
+                           .subresource = call.info.subresource,
+                           .namespace_name = call.info.namespace_name,
+                           .name = call.info.name,
+                           .user = call.user,
+                           .dry_run = dry_run,
+                           .options = options};
+}
+
+std::string field_manager(Call& call, const WriteOptions& options) {
+  if (!options.field_manager.empty()) return options.field_manager;
+  std::string_view agent = call.request().headers.get("user-agent");
+  agent = agent.substr(0, agent.find('/'));
+  return std::string(agent.substr(0, 128));
+}
+
+Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& options) {
+  const Resource& r = *call.resource;
+  bool generated = object["metadata"]["name"].as_string().empty();
+  for (int tries = 1;; ++tries) {
+    admission::Review review = review_of(call, admission::Operation::kCreate, options.dry_run, options.document);
+    Value attempt = object;
+    set_system_fields(call, attempt);
+    if (generated) generate_name(call, attempt);
+    std::string name(attempt["metadata"]["name"].as_string());
+    if (call.info.name.empty()) review.name = name;
+    review.object = std::move(attempt);
+    Result<void> admitted = co_await call.services.admission.mutate(review);
+    for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
+    review.warnings.clear();
+    if (!admitted) co_return fail(admitted.error());
+
+    catalog::StrategyContext context = strategy_context(call);
+    prepare_for_create(review.object, r, context);
+    json::FieldErrors errors = validate_create(review.object, r, context);
+    if (!errors.empty()) co_return fail(invalid(r, review.object, errors));
+    if (r.strategy->warnings)
+      for (std::string& w : r.strategy->warnings(review.object, nullptr, context)) call.warnings.push_back(std::move(w));
+    Result<void> valid = co_await call.services.admission.validate(review);
+    for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
+    if (!valid) co_return fail(valid.error());
+
+    std::string key = object_key(r, call.info.namespace_name, name);
+    store::RecordPtr present = call.services.store.get(key);
+    if (!present && options.dry_run) co_return Written{std::move(review.object), true};
+    if (!present) {
+      store::Txn txn{{{key, 0}}, {store::Put{key, bytes_for_store(call, review.object)}}};
+      Result<store::Commit> done = co_await commit(call, std::move(txn));
+      if (!done) co_return fail(done.error());
+      if (done->succeeded) co_return Written{with_revision(std::move(review.object), done->revision), true};
+      present = done->records[0];
+    }
+    if (generated && tries < kNameTries) continue;
+    Error exists = already_exists(r, name);
+    if (present && parse_stored(*present)["metadata"].has("deletionTimestamp"))
+      exists.message = cat("object is being deleted: ", exists.message);
+    co_return fail(std::move(exists));
+  }
+}
+
+Task<Result<Written>> write_change(Call& call, Change change) {
+  const Resource& r = *call.resource;
+  const Resource& storage = *call.catalog->storage_of(r);
+  std::string key = object_key(r, call.info.namespace_name, call.info.name);
+  catalog::StrategyContext context = strategy_context(call, call.info.subresource);
+  for (int tries = 1;; ++tries) {
+    store::RecordPtr record = call.services.store.get(key);
+    if (!record) {
+      if (!change.make) co_return fail(not_found(r, call.info.name));
+      Result<Value> made = change.make();
+      if (!made) co_return fail(made.error());
+      Result<Written> written = co_await write_new(call, std::move(*made), change.options);
+      if (!written && written.error().reason == Reason::kAlreadyExists && tries < kConflictRetries) continue;
+      co_return written;
+    }
+    Value old = converted(parse_stored(*record), storage, r);
+    Result<Value> changed = change.apply(old);
+    if (!changed) co_return fail(changed.error());
+    if (auto ok = check_preconditions(call, *changed, old, key); !ok) co_return fail(ok.error());
+
+    admission::Review review = review_of(call, admission::Operation::kUpdate, change.options.dry_run, change.options.document);
+    review.object = std::move(*changed);
+    review.old_object = &old;
+    keep_system_fields(review.object, old);
+    Result<void> admitted = co_await call.services.admission.mutate(review);
+    for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
+    review.warnings.clear();
+    if (!admitted) co_return fail(admitted.error());
+
+    prepare_for_update(review.object, old, r, context);
+    bool counts = (r.strategy->has_generation || r.is_custom) && context.subresource != "status";
+    if (counts && differs_in_generation(r, review.object, old))
+      review.object.member("metadata").set("generation", old["metadata"]["generation"].as_int() + 1);
+    json::FieldErrors errors = validate_update(review.object, old, r, context, call.warnings);
+    if (!errors.empty()) co_return fail(invalid(r, review.object, errors));
+    if (r.strategy->warnings)
+      for (std::string& w : r.strategy->warnings(review.object, &old, context)) call.warnings.push_back(std::move(w));
+    Result<void> valid = co_await call.services.admission.validate(review);
+    for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
+    if (!valid) co_return fail(valid.error());
+
+    Value fresh = with_revision(review.object, record->mod_revision);
+    if (change.options.dry_run) co_return Written{std::move(fresh), false};
+    bool gone = is_gone_after(review.object);
+    std::string bytes = bytes_for_store(call, review.object);
+    if (!gone && bytes == record->value()) co_return Written{std::move(fresh), false};
+    store::Txn txn{{{key, record->mod_revision}}, {}};
+    if (gone) txn.ops.push_back(store::Delete{key});
+    else txn.ops.push_back(store::Put{key, std::move(bytes)});
+    Result<store::Commit> done = co_await commit(call, std::move(txn));
+    if (!done) co_return fail(done.error());
+    if (done->succeeded) co_return Written{with_revision(std::move(review.object), done->revision), false};
+    if (!change.is_unconditional || tries >= kConflictRetries) co_return fail(modified_conflict(r, call.info.name));
+    call.warnings.clear();
+  }
+}
+
+}  // namespace cardea::rest

@@ -1,0 +1,42 @@
+#pragma once
+#include <functional>
+#include <optional>
+
+#include "base/task.h"
+#include "rest/call.h"
+#include "rest/options.h"
+
+namespace cardea::rest {
+
+// The one way objects are written: admission, preparation, validation, the store, and again when somebody
+// else was faster. Objects are in the version of call.resource; the answer is too.
+
+struct Written {
+  json::Value object;  // with its resourceVersion
+  bool created = false;
+};
+
+// Stores `object`, which must not exist yet.
+Task<Result<Written>> write_new(Call& call, json::Value object, const WriteOptions& options);
+
+struct Change {
+  // Makes the new object from the current one. Called again after a conflict.
+  std::function<Result<json::Value>(const json::Value& current)> apply;
+  // Makes an object where there is none; empty: the object must exist.
+  std::function<Result<json::Value>()> make;
+  WriteOptions options;
+  bool is_unconditional = false;  // the caller has no resourceVersion to insist on: conflicts are retried
+};
+
+Task<Result<Written>> write_change(Call& call, Change change);
+
+// The strategy's view of this call.
+catalog::StrategyContext strategy_context(const Call& call, std::string_view subresource = "");
+
+// Everything of a Review but the objects.
+admission::Review review_of(Call& call, admission::Operation operation, bool dry_run, const json::Value& options);
+
+// The field manager of a write: what the URL says, else the first word of the User-Agent.
+std::string field_manager(Call& call, const WriteOptions& options);
+
+}  // namespace cardea::rest
