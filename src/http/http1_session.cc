@@ -44,7 +44,12 @@ void Http1Session::start() {
 void Http1Session::close_when_idle() {
   if (state_ == State::kHandshake) return close_now();
   if (state_ != State::kOpen || exchange_ || building_) return;
-  if (output_.pending() == 0 && input_.empty() && parser_.between_requests()) close_now();
+  if (output_.pending() == 0 && input_.empty() && parser_.between_requests()) close_politely();
+}
+
+void Http1Session::close_politely() {
+  connection_->shutdown();
+  close_now();
 }
 
 void Http1Session::close_now() {
@@ -89,6 +94,7 @@ void Http1Session::on_timer() {
       refuse(408, {});
       return flush();
     case Waiting::kIdle:
+      return close_politely();
     case Waiting::kWrite:
     case Waiting::kLinger:
       return close_now();
@@ -128,7 +134,7 @@ void Http1Session::process() {
   if (state_ == State::kOpen && exchange_) watch_peer();
   processing_ = false;
   if (state_ == State::kClosed) return;
-  if (output_.pending() > 0) flush();
+  flush();
   // A flush may have made room for requests that wait in input_.
   if (state_ == State::kOpen && !exchange_ && !input_.empty() && output_.pending() < kMaxUnsent) return resume();
   arm_timer();
@@ -305,10 +311,9 @@ void Http1Session::finish_exchange() {
     drain();
   else if (!processing_)
     resume();
-  if (!processing_ && state_ != State::kClosed) {
-    flush();
-    if (state_ != State::kClosed) arm_timer();
-  }
+  if (processing_) return;
+  flush();
+  arm_timer();
 }
 
 // Goes on reading, but not from inside somebody else's call: the read buffer is shared by all sessions of

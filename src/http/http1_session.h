@@ -47,6 +47,7 @@ class Http1Session final : public Session,
   void on_ready() override;
   void on_timer();
   bool shake_hands();
+  void close_politely();
 
   void process();
   void consume(std::string_view& input);

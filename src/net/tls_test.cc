@@ -1,0 +1,267 @@
+#include "net/tls.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <openssl/ssl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <future>
+
+#include "net/listener.h"
+#include "net/test_certificates.h"
+
+namespace cardea::net {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::Identity;
+using testing::issue;
+
+// Shakes hands, reports what it learned about the peer, then echoes one read.
+class Echo final : public Connection::Owner {
+ public:
+  struct Seen {
+    bool shaken = false;
+    std::shared_ptr<const Peer> peer;
+    std::string protocol;
+  };
+  Echo(std::unique_ptr<Connection> connection, std::promise<Seen> seen)
+      : connection_(std::move(connection)), seen_(std::move(seen)) {
+    EXPECT_TRUE(connection_->start(*this).has_value());
+    on_ready();
+  }
+
+  void on_ready() override {
+    if (!reported_) {
+      const Io outcome = connection_->handshake();
+      if (outcome == Io::kWouldBlock) return;
+      reported_ = true;
+      if (outcome != Io::kDone) return seen_.set_value({});
+      seen_.set_value({true, connection_->peer(), std::string(connection_->protocol())});
+    }
+    char buffer[64];
+    const IoResult got = connection_->read(buffer);
+    if (got.status != Io::kDone) return;
+    const std::string_view echo(buffer, got.bytes);
+    connection_->write({&echo, 1});
+  }
+
+ private:
+  std::unique_ptr<Connection> connection_;
+  std::promise<Seen> seen_;
+  bool reported_ = false;
+};
+
+class TlsTest : public ::testing::Test {
+ protected:
+  TlsTest() {
+    config_.certificates = server_.certificate_pem();
+    config_.key = server_.key_pem();
+    config_.client_cas = authority_.certificate_pem();
+  }
+
+  // One connection of a client that is plain OpenSSL, not ours. Returns what the server saw.
+  Echo::Seen meet(const TlsServer& tls, const Identity* shown, SSL_SESSION** session = nullptr) {
+    std::promise<Echo::Seen> seen;
+    auto result = seen.get_future();
+    std::unique_ptr<Echo> echo;
+    auto listener = Listener::open(loops_.at(0), "127.0.0.1", 0, [&](Socket socket) {
+      echo = std::make_unique<Echo>(tls.accept(loops_.at(0), std::move(socket)), std::move(seen));
+    });
+    EXPECT_TRUE(listener.has_value());
+    client((*listener)->port(), shown, session);
+    auto answer = result.get();
+    listener->reset();
+    std::promise<void> closed;
+    loops_.at(0).post([&] {
+      echo.reset();
+      closed.set_value();
+    });
+    closed.get_future().wait();
+    return answer;
+  }
+
+  void client(std::uint16_t port, const Identity* shown, SSL_SESSION** session) {
+    const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ASSERT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    SSL_CTX* ctx = SSL_CTX_new(TLS_client_method());
+    if (shown) {
+      SSL_CTX_use_certificate(ctx, shown->certificate.get());
+      SSL_CTX_use_PrivateKey(ctx, shown->key.get());
+    }
+    constexpr unsigned char kOffered[] = "\x02h2\x08http/1.1";
+    SSL_CTX_set_alpn_protos(ctx, kOffered, sizeof kOffered - 1);
+    SSL* ssl = SSL_new(ctx);
+    if (session && *session) SSL_set_session(ssl, *session);
+    SSL_set_fd(ssl, fd);
+    connected_ = SSL_connect(ssl) == 1;
+    if (connected_) {
+      char buffer[16] = "";
+      SSL_write(ssl, "ping", 4);
+      EXPECT_EQ(SSL_read(ssl, buffer, sizeof buffer), 4);
+      EXPECT_STREQ(buffer, "ping");
+      server_name_ = std::string(X509_get_subject_name(SSL_get0_peer_certificate(ssl))
+                                     ? issuer_text(SSL_get0_peer_certificate(ssl))
+                                     : "");
+      resumed_ = SSL_session_reused(ssl) == 1;
+      if (session) {
+        SSL_SESSION_free(*session);
+        *session = SSL_get1_session(ssl);
+      }
+      SSL_shutdown(ssl);
+    }
+    SSL_free(ssl);
+    SSL_CTX_free(ctx);
+    ::close(fd);
+  }
+
+  static std::string issuer_text(X509* certificate) {
+    char text[256] = "";
+    X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, text, sizeof text);
+    return text;
+  }
+
+  std::shared_ptr<TlsServer> make() {
+    auto made = TlsServer::make(config_);
+    EXPECT_TRUE(made.has_value());
+    return *made;
+  }
+
+  Loops loops_{1};
+  Identity authority_ = issue({.subject = {{"CN", "clients"}}, .authority = true});
+  Identity server_ = issue({.subject = {{"CN", "first"}}});
+  TlsServerConfig config_;
+  bool connected_ = false;
+  bool resumed_ = false;
+  std::string server_name_;
+};
+
+TEST_F(TlsTest, AClientWithoutACertificateIsLetIn) {
+  const auto seen = meet(*make(), nullptr);
+  ASSERT_TRUE(seen.shaken);
+  EXPECT_TRUE(seen.peer->tls);
+  EXPECT_EQ(seen.peer->address, "127.0.0.1");
+  EXPECT_EQ(seen.peer->certificate, nullptr);
+  EXPECT_EQ(seen.protocol, "http/1.1");
+}
+
+TEST_F(TlsTest, ACertificateOfOurClientCaIsVerifiedAndItsSubjectIsRead) {
+  const Identity jane = issue({.subject = {{"O", "dev"}, {"O", "ops"}, {"CN", "jane"}}, .serial = 4711}, &authority_);
+  const auto seen = meet(*make(), &jane);
+  ASSERT_TRUE(seen.shaken);
+  ASSERT_NE(seen.peer->certificate, nullptr);
+  const PeerCertificate& certificate = *seen.peer->certificate;
+  EXPECT_TRUE(certificate.verified);
+  EXPECT_EQ(certificate.error, "");
+  EXPECT_EQ(certificate.common_name, "jane");
+  EXPECT_THAT(certificate.organizations, ElementsAre("dev", "ops"));
+  EXPECT_EQ(certificate.serial, "4711");
+  EXPECT_FALSE(certificate.der.empty());
+  EXPECT_LT(certificate.not_before, certificate.not_after);
+}
+
+TEST_F(TlsTest, ACertificateOfAStrangerConnectsButIsNotVerified) {
+  const Identity stranger = issue({.subject = {{"CN", "clients"}}, .authority = true});
+  const Identity jane = issue({.subject = {{"CN", "jane"}, {"O", "system:masters"}}}, &stranger);
+  const auto seen = meet(*make(), &jane);
+  ASSERT_TRUE(seen.shaken);
+  ASSERT_NE(seen.peer->certificate, nullptr);
+  EXPECT_FALSE(seen.peer->certificate->verified);
+  EXPECT_NE(seen.peer->certificate->error, "");
+}
+
+TEST_F(TlsTest, AnExpiredCertificateConnectsButIsNotVerified) {
+  const Identity jane = issue({.subject = {{"CN", "jane"}}, .valid_to_seconds = -60}, &authority_);
+  const auto seen = meet(*make(), &jane);
+  ASSERT_TRUE(seen.shaken);
+  EXPECT_FALSE(seen.peer->certificate->verified);
+  EXPECT_THAT(seen.peer->certificate->error, HasSubstr("expired"));
+}
+
+TEST_F(TlsTest, AnErrorIsNeverAnAllowWhenASessionOfAnUnverifiedCertificateIsResumed) {
+  const Identity stranger = issue({.subject = {{"CN", "jane"}}});
+  const auto tls = make();
+  SSL_SESSION* session = nullptr;
+  EXPECT_FALSE(meet(*tls, &stranger, &session).peer->certificate->verified);
+  const auto again = meet(*tls, &stranger, &session);
+  EXPECT_TRUE(resumed_);
+  ASSERT_NE(again.peer->certificate, nullptr);
+  EXPECT_FALSE(again.peer->certificate->verified);
+  SSL_SESSION_free(session);
+}
+
+TEST_F(TlsTest, AResumedSessionStillKnowsItsVerifiedCertificate) {
+  const Identity jane = issue({.subject = {{"CN", "jane"}}}, &authority_);
+  const auto tls = make();
+  SSL_SESSION* session = nullptr;
+  meet(*tls, &jane, &session);
+  const auto again = meet(*tls, &jane, &session);
+  EXPECT_TRUE(resumed_);
+  ASSERT_NE(again.peer->certificate, nullptr);
+  EXPECT_TRUE(again.peer->certificate->verified);
+  EXPECT_EQ(again.peer->certificate->common_name, "jane");
+  SSL_SESSION_free(session);
+}
+
+TEST_F(TlsTest, AReloadChangesServerCertificateAndClientCaForNewConnections) {
+  const Identity jane = issue({.subject = {{"CN", "jane"}}}, &authority_);
+  const auto tls = make();
+  SSL_SESSION* session = nullptr;
+  EXPECT_TRUE(meet(*tls, &jane, &session).peer->certificate->verified);
+  EXPECT_EQ(server_name_, "first");
+
+  const Identity other_authority = issue({.subject = {{"CN", "others"}}, .authority = true});
+  const Identity second = issue({.subject = {{"CN", "second"}}});
+  config_.certificates = second.certificate_pem();
+  config_.key = second.key_pem();
+  config_.client_cas = other_authority.certificate_pem();
+  ASSERT_TRUE(tls->reload(config_).has_value());
+  const auto seen = meet(*tls, &jane, &session);
+  EXPECT_FALSE(resumed_);
+  EXPECT_EQ(server_name_, "second");
+  ASSERT_NE(seen.peer->certificate, nullptr);
+  EXPECT_FALSE(seen.peer->certificate->verified);
+  SSL_SESSION_free(session);
+}
+
+TEST_F(TlsTest, AReloadThatCannotBeReadChangesNothing) {
+  const auto tls = make();
+  auto broken = config_;
+  broken.key = issue({.subject = {{"CN", "other"}}}).key_pem();
+  const auto outcome = tls->reload(broken);
+  ASSERT_FALSE(outcome.has_value());
+  EXPECT_THAT(outcome.error().message, HasSubstr("does not belong to the certificate"));
+  broken = config_;
+  broken.client_cas = "not a certificate";
+  EXPECT_FALSE(tls->reload(broken).has_value());
+  EXPECT_TRUE(meet(*tls, nullptr).shaken);
+  EXPECT_EQ(server_name_, "first");
+}
+
+TEST_F(TlsTest, AMissingFileIsNamedInTheError) {
+  const auto config = read_tls_files("no/such.crt", "no/such.key", "");
+  ASSERT_FALSE(config.has_value());
+  EXPECT_THAT(config.error().message, HasSubstr("`no/such.crt`"));
+}
+
+TEST(Listener, SaysWhyItCannotListen) {
+  Loops loops(1);
+  const auto wrong = Listener::open(loops.at(0), "localhost", 0, [](Socket) {});
+  ASSERT_FALSE(wrong.has_value());
+  EXPECT_THAT(wrong.error().message, HasSubstr("`localhost` is not an IP address"));
+  const auto first = Listener::open(loops.at(0), "127.0.0.1", 0, [](Socket) {});
+  ASSERT_TRUE(first.has_value());
+  const auto second = Listener::open(loops.at(0), "127.0.0.1", (*first)->port(), [](Socket) {});
+  ASSERT_FALSE(second.has_value());
+  EXPECT_THAT(second.error().message, HasSubstr("in use"));
+}
+
+}  // namespace
+}  // namespace cardea::net
