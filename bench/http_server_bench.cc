@@ -74,7 +74,8 @@ net::TlsServerConfig self_signed() {
   X509_gmtime_adj(X509_getm_notAfter(certificate), 86400);
   X509_set_pubkey(certificate, key);
   X509_NAME* name = X509_get_subject_name(certificate);
-  X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, reinterpret_cast<const unsigned char*>("bench"), -1, -1, 0);
+  X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, reinterpret_cast<const unsigned char*>("bench"), -1,
+                             -1, 0);
   X509_set_issuer_name(certificate, name);
   X509_sign(certificate, key, EVP_sha256());
   auto text = [](auto write) {
@@ -88,7 +89,8 @@ net::TlsServerConfig self_signed() {
   };
   net::TlsServerConfig config;
   config.certificates = text([&](BIO* out) { PEM_write_bio_X509(out, certificate); });
-  config.key = text([&](BIO* out) { PEM_write_bio_PrivateKey(out, key, nullptr, nullptr, 0, nullptr, nullptr); });
+  config.key =
+      text([&](BIO* out) { PEM_write_bio_PrivateKey(out, key, nullptr, nullptr, 0, nullptr, nullptr); });
   X509_free(certificate);
   EVP_PKEY_free(key);
   return config;
@@ -121,7 +123,8 @@ Client open_watch(SSL_CTX* ctx, std::uint16_t port) {
   Client client{::socket(AF_INET, SOCK_STREAM, 0), SSL_new(ctx)};
   if (::connect(client.fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return {};
   SSL_set_fd(client.ssl, client.fd);
-  constexpr std::string_view kRequest = "GET /watch HTTP/1.1\r\nHost: bench\r\nAccept: application/json\r\n\r\n";
+  constexpr std::string_view kRequest =
+      "GET /watch HTTP/1.1\r\nHost: bench\r\nAccept: application/json\r\n\r\n";
   if (SSL_connect(client.ssl) != 1) return {};
   SSL_write(client.ssl, kRequest.data(), static_cast<int>(kRequest.size()));
   char head[4096];
@@ -167,7 +170,8 @@ int watchers(int count) {
   [[maybe_unused]] auto told = ::write(ports[1], &port, sizeof port);
   char byte = 0;
   pollfd waiting{.fd = reports[0], .events = POLLIN, .revents = 0};
-  if (::poll(&waiting, 1, 300'000) != 1 || ::read(reports[0], &byte, 1) != 1) return ::kill(child, SIGKILL), 1;
+  if (::poll(&waiting, 1, 300'000) != 1 || ::read(reports[0], &byte, 1) != 1)
+    return ::kill(child, SIGKILL), 1;
   const long after = resident_kib();
   const auto event = http::Piece::of(std::string(1024, 'e'));
   const auto start = std::chrono::steady_clock::now();
@@ -176,10 +180,12 @@ int watchers(int count) {
   if (::poll(&waiting, 1, 60'000) != 1 || ::read(reports[0], &byte, 1) != 1) return ::kill(child, SIGKILL), 1;
   const auto reached = std::chrono::steady_clock::now();
   const auto ms = [](auto span) { return std::chrono::duration<double, std::milli>(span).count(); };
-  std::printf("%d TLS watches: %.1f KiB resident each (%ld -> %ld KiB); one event of 1 KiB queued for all in %.1f ms, "
-              "read by all in %.1f ms; %ld KiB resident afterwards\n",
-              count, static_cast<double>(after - before) / count, before, after, ms(queued - start),
-              ms(reached - start), resident_kib());
+  std::printf(
+      "%d TLS watches: %.1f KiB resident each (%ld -> %ld KiB); one event of 1 KiB queued for all in %.1f "
+      "ms, "
+      "read by all in %.1f ms; %ld KiB resident afterwards\n",
+      count, static_cast<double>(after - before) / count, before, after, ms(queued - start),
+      ms(reached - start), resident_kib());
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   answers.finish();

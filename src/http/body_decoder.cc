@@ -16,7 +16,9 @@ int hex_digit(char c) {
   return -1;
 }
 
-bool is_text(char c) { return c == '\t' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f); }
+bool is_text(char c) {
+  return c == '\t' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f);
+}
 
 }  // namespace
 
@@ -31,7 +33,9 @@ void BodyDecoder::expect_chunks() {
   state_ = State::kSizeFirst;
 }
 
-void BodyDecoder::expect_everything() { state_ = State::kEverything; }
+void BodyDecoder::expect_everything() {
+  state_ = State::kEverything;
+}
 
 BodyDecoder::Event BodyDecoder::failed(std::string_view why) {
   state_ = State::kFailed;

@@ -14,7 +14,9 @@ class Http1Session;
 //
 // What other threads call leaves something in here and posts to the loop; only the loop's thread reaches
 // the session, and only until the session lets go.
-class Http1Exchange final : public Exchange, public Stream, public std::enable_shared_from_this<Http1Exchange> {
+class Http1Exchange final : public Exchange,
+                            public Stream,
+                            public std::enable_shared_from_this<Http1Exchange> {
  public:
   Http1Exchange(Http1Session& session, net::Loop& loop, Request memory, std::size_t max_pending);
 

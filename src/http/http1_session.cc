@@ -8,10 +8,10 @@
 namespace cardea::http {
 namespace {
 
-constexpr std::size_t kMaxUnsent = 64 * 1024;       // no further request is read over this much unsent answer
-constexpr std::size_t kMaxPipelined = 16 * 1024;    // read ahead while a request is being answered
-constexpr std::size_t kMaxDiscarded = 16u << 20;    // of a body nobody wants
-constexpr std::size_t kFirstReserve = 256 * 1024;   // of what Content-Length promises
+constexpr std::size_t kMaxUnsent = 64 * 1024;      // no further request is read over this much unsent answer
+constexpr std::size_t kMaxPipelined = 16 * 1024;   // read ahead while a request is being answered
+constexpr std::size_t kMaxDiscarded = 16u << 20;   // of a body nobody wants
+constexpr std::size_t kFirstReserve = 256 * 1024;  // of what Content-Length promises
 
 void append_number(std::string& out, std::uint64_t number, int base = 10) {
   char digits[24];
@@ -19,7 +19,9 @@ void append_number(std::string& out, std::uint64_t number, int base = 10) {
   out.append(digits, static_cast<std::size_t>(end - digits));
 }
 
-bool may_have_body(int status) { return status >= 200 && status != 204 && status != 304; }
+bool may_have_body(int status) {
+  return status >= 200 && status != 204 && status != 304;
+}
 
 }  // namespace
 
@@ -136,7 +138,8 @@ void Http1Session::process() {
   if (state_ == State::kClosed) return;
   flush();
   // A flush may have made room for requests that wait in input_.
-  if (state_ == State::kOpen && !exchange_ && !input_.empty() && output_.pending() < kMaxUnsent) return resume();
+  if (state_ == State::kOpen && !exchange_ && !input_.empty() && output_.pending() < kMaxUnsent)
+    return resume();
   arm_timer();
 }
 

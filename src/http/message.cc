@@ -152,7 +152,9 @@ bool is_field_value(std::string_view text) {
   });
 }
 
-Piece Piece::of(std::string text) { return of(std::make_shared<const std::string>(std::move(text))); }
+Piece Piece::of(std::string text) {
+  return of(std::make_shared<const std::string>(std::move(text)));
+}
 
 Piece Piece::of(std::shared_ptr<const std::string> text) {
   const std::string_view bytes = *text;
@@ -177,8 +179,9 @@ std::string Body::text() const {
 }
 
 std::string_view status_text(int status) {
-  const auto* found = std::lower_bound(std::begin(kStatusTexts), std::end(kStatusTexts), status,
-                                       [](const StatusText& entry, int wanted) { return entry.status < wanted; });
+  const auto* found =
+      std::lower_bound(std::begin(kStatusTexts), std::end(kStatusTexts), status,
+                       [](const StatusText& entry, int wanted) { return entry.status < wanted; });
   return found != std::end(kStatusTexts) && found->status == status ? found->text : std::string_view();
 }
 

@@ -110,12 +110,12 @@ RequestParser::Event RequestParser::next(std::string_view& input, Request& reque
   const std::size_t room = max_head_ + 1 - partial_.size();
   const std::size_t before = partial_.size();
   partial_.append(input.substr(0, room));
-  if (before == 0 && partial_ != "\r" && partial_.front() == '\r') {
-    refuse(400);
-    return Event::kError;
-  }
-  if (before == 1 && partial_.starts_with("\r\n")) {  // the empty line above, in two portions
-    partial_.clear();
+  if (partial_.front() == '\r' && partial_.size() > 1) {
+    if (partial_[1] != '\n') {
+      refuse(400);
+      return Event::kError;
+    }
+    partial_.clear();  // the empty line above, in two portions
     input.remove_prefix(1);
     return next(input, request);
   }
@@ -224,8 +224,7 @@ bool RequestParser::field(std::string_view line, Request& request) {
       return true;
     case 10:
       if (!equals_ignoring_case(name, "connection")) return true;
-      if (lists(value, "close"))
-        keep_alive_ = false;
+      if (lists(value, "close")) keep_alive_ = false;
       return true;
     case 14:
       return !equals_ignoring_case(name, "content-length") || take_content_length(value);

@@ -29,7 +29,8 @@ struct Server::State {
     Worker& worker = *workers[next++ % workers.size()];
     auto adopt = [&worker, tls, socket = std::move(socket)]() mutable {
       net::Loop& loop = worker.loop();
-      worker.adopt(tls ? tls->accept(loop, std::move(socket)) : net::make_plain_connection(loop, std::move(socket)));
+      worker.adopt(tls ? tls->accept(loop, std::move(socket))
+                       : net::make_plain_connection(loop, std::move(socket)));
     };
     if (worker.loop().in_loop())
       adopt();
@@ -95,6 +96,8 @@ void Server::stop(std::chrono::milliseconds grace) {
   state.changed.wait(lock, [&] { return state.all_empty(); });
 }
 
-std::size_t Server::connections() const { return state_->connections.load(std::memory_order_relaxed); }
+std::size_t Server::connections() const {
+  return state_->connections.load(std::memory_order_relaxed);
+}
 
 }  // namespace cardea::http

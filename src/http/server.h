@@ -13,8 +13,8 @@
 namespace cardea::http {
 
 struct ServerOptions {
-  std::size_t max_body = 3u << 20;             // beyond it: Request::body_too_large
-  std::size_t max_stream_pending = 4u << 20;   // beyond it a stream's connection is closed
+  std::size_t max_body = 3u << 20;                   // beyond it: Request::body_too_large
+  std::size_t max_stream_pending = 4u << 20;         // beyond it a stream's connection is closed
   std::chrono::milliseconds header_timeout{32'000};  // handshake, and a request's head from its first byte
   std::chrono::milliseconds body_timeout{60'000};    // a request's body, all of it
   std::chrono::milliseconds idle_timeout{90'000};    // between requests

@@ -14,11 +14,11 @@ namespace cardea::http {
 namespace {
 
 using std::chrono::milliseconds;
-using testing::TestClient;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
+using testing::TestClient;
 
 // Answers with what a test put there; by default with what it was asked.
 class TestHandler final : public Handler {
@@ -27,7 +27,8 @@ class TestHandler final : public Handler {
     const Request& request = exchange->request();
     Response response;
     if (request.body_too_large) response.status = 413;
-    response.body = cat(request.method, " ", request.path, " ", request.body.size() > 100 ? "" : request.body);
+    response.body =
+        cat(request.method, " ", request.path, " ", request.body.size() > 100 ? "" : request.body);
     exchange->respond(std::move(response));
   };
   void handle(std::shared_ptr<Exchange> exchange) override { answer(std::move(exchange)); }
@@ -132,7 +133,8 @@ TEST_P(ServerTest, TakesLargeBodiesAndSendsLargeAnswersUnharmed) {
 TEST_P(ServerTest, TellsTheHandlerThatABodyIsTooLargeAndClosesAfterTheAnswer) {
   start({.max_body = 1000});
   auto client = connect();
-  client->send(cat("POST /big HTTP/1.1\r\nHost: t\r\nContent-Length: 300000\r\n\r\n", std::string(300000, 'x')));
+  client->send(
+      cat("POST /big HTTP/1.1\r\nHost: t\r\nContent-Length: 300000\r\n\r\n", std::string(300000, 'x')));
   const std::string answer = client->read_answer();
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 413 Request Entity Too Large\r\n"));
   EXPECT_THAT(answer, HasSubstr("Connection: close\r\n"));
@@ -176,7 +178,8 @@ TEST_P(ServerTest, SendsNoLengthWhereThereCanBeNoBody) {
 
 TEST_P(ServerTest, ClosesWhenTheClientWantsItAndForHttpOneDotZero) {
   start();
-  for (const std::string request : {"GET / HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n", "GET / HTTP/1.0\r\n\r\n"}) {
+  for (const std::string request :
+       {"GET / HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n", "GET / HTTP/1.0\r\n\r\n"}) {
     auto client = connect();
     client->send(request);
     EXPECT_THAT(client->read_answer(), HasSubstr("Connection: close\r\n"));
@@ -306,7 +309,8 @@ TEST_P(ServerTest, AStreamBegunAndFinishedByTheHandlerItselfArrivesWhole) {
   start();
   auto client = connect();
   client->send(get("/1") + get("/2"));
-  for (int i = 0; i < 2; ++i) EXPECT_THAT(client->read_until("0\r\n\r\n"), EndsWith("\r\n1\r\na\r\n1\r\nb\r\n0\r\n\r\n"));
+  for (int i = 0; i < 2; ++i)
+    EXPECT_THAT(client->read_until("0\r\n\r\n"), EndsWith("\r\n1\r\na\r\n1\r\nb\r\n0\r\n\r\n"));
 }
 
 TEST_P(ServerTest, StreamsToHttpOneDotZeroUntilTheClose) {
@@ -405,7 +409,9 @@ TEST_P(ServerTest, CutsAStreamWhoseClientDoesNotKeepUp) {
 
 TEST_P(ServerTest, AnAbortedStreamIsNotMistakenForAWholeAnswer) {
   std::promise<std::shared_ptr<Stream>> started;
-  handler_.answer = [&](const std::shared_ptr<Exchange>& exchange) { started.set_value(exchange->stream({})); };
+  handler_.answer = [&](const std::shared_ptr<Exchange>& exchange) {
+    started.set_value(exchange->stream({}));
+  };
   start();
   auto client = connect();
   client->send(get("/"));
@@ -463,7 +469,9 @@ TEST_P(ServerTest, StopLetsARequestFinishAndClosesIdleConnections) {
 
 TEST_P(ServerTest, StopCutsWhatIsLeftWhenTheGraceIsOver) {
   std::promise<std::shared_ptr<Stream>> started;
-  handler_.answer = [&](const std::shared_ptr<Exchange>& exchange) { started.set_value(exchange->stream({})); };
+  handler_.answer = [&](const std::shared_ptr<Exchange>& exchange) {
+    started.set_value(exchange->stream({}));
+  };
   start();
   auto client = connect();
   client->send(get("/watch"));
@@ -513,7 +521,8 @@ TEST(TlsServer, TellsAClientThatSpeaksPlainHttp) {
   TestHandler handler;
   Server server(loops, handler);
   const auto identity = net::testing::issue({.subject = {{"CN", "server"}}});
-  const auto tls = *net::TlsServer::make({.certificates = identity.certificate_pem(), .key = identity.key_pem()});
+  const auto tls =
+      *net::TlsServer::make({.certificates = identity.certificate_pem(), .key = identity.key_pem()});
   const auto port = server.listen("127.0.0.1", 0, tls);
   TestClient client(*port);
   client.send("GET / HTTP/1.1\r\nHost: t\r\n\r\n");

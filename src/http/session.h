@@ -39,8 +39,8 @@ std::shared_ptr<Session> make_http1_session(Worker& worker, std::unique_ptr<net:
 // thread only.
 class Worker {
  public:
-  Worker(net::Loop& loop, Handler& handler, const ServerOptions& options, std::atomic<std::size_t>& connections,
-         net::Task emptied);
+  Worker(net::Loop& loop, Handler& handler, const ServerOptions& options,
+         std::atomic<std::size_t>& connections, net::Task emptied);
 
   void adopt(std::unique_ptr<net::Connection> connection);
   void drop(Session& session);  // destroys it when the loop's turn is over

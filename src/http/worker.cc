@@ -67,8 +67,8 @@ std::string_view Worker::date_header() {
                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
   char text[64];
   const int size = std::snprintf(text, sizeof text, "Date: %s, %02d %s %04d %02d:%02d:%02d GMT\r\n",
-                                 kDays[parts.tm_wday], parts.tm_mday, kMonths[parts.tm_mon], parts.tm_year + 1900,
-                                 parts.tm_hour, parts.tm_min, parts.tm_sec);
+                                 kDays[parts.tm_wday], parts.tm_mday, kMonths[parts.tm_mon],
+                                 parts.tm_year + 1900, parts.tm_hour, parts.tm_min, parts.tm_sec);
   date_header_.assign(text, static_cast<std::size_t>(size));
   return date_header_;
 }

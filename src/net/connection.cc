@@ -39,7 +39,9 @@ Connection::Connection(Loop& loop, Socket socket, bool tls) : loop_(loop), socke
   peer_ = std::move(peer);
 }
 
-Connection::~Connection() { close(); }
+Connection::~Connection() {
+  close();
+}
 
 Result<void> Connection::start(Owner& owner) {
   owner_ = &owner;

@@ -76,7 +76,10 @@ void run_on(Loop& loop, std::function<void()> task) {
 class Listener::Acceptor final : public Watcher {
  public:
   Acceptor(Loop& loop, Socket socket, Accepted accepted)
-      : loop_(loop), socket_(std::move(socket)), accepted_(std::move(accepted)), retry_(loop, [this] { accept_all(); }) {}
+      : loop_(loop),
+        socket_(std::move(socket)),
+        accepted_(std::move(accepted)),
+        retry_(loop, [this] { accept_all(); }) {}
 
   Result<void> start() { return loop_.watch(socket_.fd(), *this); }
 

@@ -47,7 +47,9 @@ Loop::~Loop() {
   ::close(epoll_fd_);
 }
 
-bool Loop::in_loop() const { return current_loop == this; }
+bool Loop::in_loop() const {
+  return current_loop == this;
+}
 
 void Loop::post(Task task) {
   if (in_loop()) {
@@ -70,7 +72,9 @@ void Loop::stop() {
   post([this] { stopping_ = true; });
 }
 
-void Loop::bury(std::shared_ptr<void> thing) { buried_.push_back(std::move(thing)); }
+void Loop::bury(std::shared_ptr<void> thing) {
+  buried_.push_back(std::move(thing));
+}
 
 Result<void> Loop::watch(int fd, Watcher& watcher) {
   epoll_event event{.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data = {.ptr = &watcher}};
@@ -79,7 +83,9 @@ Result<void> Loop::watch(int fd, Watcher& watcher) {
   return {};
 }
 
-void Loop::forget(int fd) { ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr); }
+void Loop::forget(int fd) {
+  ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr);
+}
 
 void Loop::run() {
   CARDEA_CHECK(current_loop == nullptr);
@@ -195,11 +201,14 @@ struct Loops::Threads {
 };
 
 Loops::Loops(std::size_t count) : threads_(std::make_unique<Threads>()) {
-  for (std::size_t i = 0; i < std::max<std::size_t>(count, 1); ++i) loops_.push_back(std::make_unique<Loop>());
+  for (std::size_t i = 0; i < std::max<std::size_t>(count, 1); ++i)
+    loops_.push_back(std::make_unique<Loop>());
   for (auto& loop : loops_) threads_->threads.emplace_back([&loop = *loop] { loop.run(); });
 }
 
-Loops::~Loops() { stop(); }
+Loops::~Loops() {
+  stop();
+}
 
 void Loops::stop() {
   if (threads_->threads.empty()) return;

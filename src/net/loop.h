@@ -53,8 +53,8 @@ class Loop {
   // or a system call. A task that captures one shared_ptr does not allocate.
   void post(Task task);
 
-  bool in_loop() const;                     // any thread: is this the thread inside run()?
-  SteadyTime now() const { return now_; }   // as of this turn of the loop
+  bool in_loop() const;                    // any thread: is this the thread inside run()?
+  SteadyTime now() const { return now_; }  // as of this turn of the loop
 
   // Watches `fd` for every kind of event, edge triggered, until forget() or the fd is closed.
   Result<void> watch(int fd, Watcher& watcher);

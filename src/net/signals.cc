@@ -18,7 +18,9 @@ Signals::Signals(std::initializer_list<int> numbers) {
   CARDEA_CHECK(fd_ >= 0);
 }
 
-Signals::~Signals() { ::close(fd_); }
+Signals::~Signals() {
+  ::close(fd_);
+}
 
 int Signals::wait() {
   signalfd_siginfo info{};

@@ -85,8 +85,9 @@ std::ptrdiff_t Socket::send(std::span<const std::string_view> pieces) {
   message.msg_iov = vectors;
   message.msg_iovlen = count;
   ssize_t sent;
-  do sent = count == 1 ? ::send(fd_, vectors[0].iov_base, vectors[0].iov_len, MSG_NOSIGNAL)
-                       : ::sendmsg(fd_, &message, MSG_NOSIGNAL);
+  do
+    sent = count == 1 ? ::send(fd_, vectors[0].iov_base, vectors[0].iov_len, MSG_NOSIGNAL)
+                      : ::sendmsg(fd_, &message, MSG_NOSIGNAL);
   while (sent < 0 && errno == EINTR);
   if (sent >= 0) return sent;
   if (errno != EAGAIN && errno != EWOULDBLOCK) return kBroken;

@@ -21,7 +21,9 @@ BioPtr reading(std::string_view text) {
   return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
-int no_password(char*, int, int, void*) { return 0; }
+int no_password(char*, int, int, void*) {
+  return 0;
+}
 
 Result<std::vector<X509Ptr>> certificates_in(std::string_view pem, std::string_view what) {
   ERR_clear_error();
@@ -30,7 +32,8 @@ Result<std::vector<X509Ptr>> certificates_in(std::string_view pem, std::string_v
   while (X509* one = PEM_read_bio_X509(in.get(), nullptr, no_password, nullptr)) found.emplace_back(one);
   const auto error = ERR_peek_last_error();
   if (found.empty() || (error && ERR_GET_REASON(error) != PEM_R_NO_START_LINE))
-    return fail(bad_request(cat("cannot read ", what, ": ", found.empty() ? "no certificate found" : openssl_error())));
+    return fail(bad_request(
+        cat("cannot read ", what, ": ", found.empty() ? "no certificate found" : openssl_error())));
   ERR_clear_error();
   return found;
 }
@@ -47,7 +50,8 @@ Result<void> use_identity(SSL_CTX* ctx, std::string_view certificates, std::stri
   KeyPtr key(PEM_read_bio_PrivateKey(in.get(), nullptr, no_password, nullptr));
   if (!key) return fail(bad_request(cat("cannot read the TLS private key: ", openssl_error())));
   if (SSL_CTX_use_PrivateKey(ctx, key.get()) != 1 || SSL_CTX_check_private_key(ctx) != 1)
-    return fail(bad_request(cat("the TLS private key does not belong to the certificate: ", openssl_error())));
+    return fail(
+        bad_request(cat("the TLS private key does not belong to the certificate: ", openssl_error())));
   return {};
 }
 
@@ -84,12 +88,13 @@ std::string wire_format(const std::vector<std::string>& protocols) {
   return wire;
 }
 
-int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* chosen_size, const unsigned char* offered,
-                    unsigned offered_size, void* wire) {
+int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* chosen_size,
+                    const unsigned char* offered, unsigned offered_size, void* wire) {
   const auto& ours = *static_cast<const std::string*>(wire);
   unsigned char* out = nullptr;
-  const int found = SSL_select_next_proto(&out, chosen_size, reinterpret_cast<const unsigned char*>(ours.data()),
-                                          static_cast<unsigned>(ours.size()), offered, offered_size);
+  const int found =
+      SSL_select_next_proto(&out, chosen_size, reinterpret_cast<const unsigned char*>(ours.data()),
+                            static_cast<unsigned>(ours.size()), offered, offered_size);
   *chosen = out;
   return found == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
 }
@@ -97,8 +102,8 @@ int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* chosen_si
 void common_settings(SSL_CTX* ctx) {
   SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
   // 14 KiB rather than 50 for an idle connection.
-  SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
-                            SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_mode(
+      ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
   SSL_CTX_set_read_ahead(ctx, 1);
 }
@@ -130,7 +135,8 @@ Result<std::shared_ptr<const ServerContext>> make_context(const TlsServerConfig&
   if (auto used = use_identity(context->ctx.get(), config.certificates, config.key); !used)
     return fail(used.error());
   if (!config.client_cas.empty()) {
-    if (auto trusted = trust(context->ctx.get(), config.client_cas, true); !trusted) return fail(trusted.error());
+    if (auto trusted = trust(context->ctx.get(), config.client_cas, true); !trusted)
+      return fail(trusted.error());
     SSL_CTX_set_verify(context->ctx.get(), SSL_VERIFY_PEER, nullptr);
     SSL_CTX_set_cert_verify_callback(context->ctx.get(), verify_but_go_on, nullptr);
   }
@@ -239,7 +245,8 @@ Result<std::shared_ptr<TlsClient>> TlsClient::make(const TlsClientConfig& config
   return std::shared_ptr<TlsClient>(new TlsClient(std::move(state)));
 }
 
-std::unique_ptr<Connection> TlsClient::connect(Loop& loop, Socket socket, const std::string& server_name) const {
+std::unique_ptr<Connection> TlsClient::connect(Loop& loop, Socket socket,
+                                               const std::string& server_name) const {
   SslPtr ssl(SSL_new(state_->ctx.get()));
   CARDEA_CHECK(ssl != nullptr);
   SSL_set_connect_state(ssl.get());

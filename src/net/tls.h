@@ -13,7 +13,7 @@ namespace cardea::net {
 struct TlsServerConfig {
   std::string certificates;  // the server's, then its intermediates
   std::string key;
-  std::string client_cas;  // empty: clients are not asked for a certificate
+  std::string client_cas;                             // empty: clients are not asked for a certificate
   std::vector<std::string> protocols = {"http/1.1"};  // ALPN, the preferred one first
 };
 

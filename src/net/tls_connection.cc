@@ -14,7 +14,9 @@ constexpr std::size_t kRecord = 16384;
 
 // A BIO over our Socket rather than over the bare descriptor: no SIGPIPE, and no system call that would
 // only say EAGAIN.
-Socket& socket_of(BIO* bio) { return *static_cast<Socket*>(BIO_get_data(bio)); }
+Socket& socket_of(BIO* bio) {
+  return *static_cast<Socket*>(BIO_get_data(bio));
+}
 
 int bio_read(BIO* bio, char* into, int size) {
   BIO_clear_retry_flags(bio);
@@ -68,7 +70,8 @@ class TlsConnection final : public Connection {
     const int done = SSL_do_handshake(ssl_.get());
     if (done != 1) {
       const Io outcome = outcome_of(done).status;
-      if (outcome == Io::kFailed && ERR_GET_REASON(ERR_peek_error()) == SSL_R_HTTP_REQUEST) refuse_plain_http();
+      if (outcome == Io::kFailed && ERR_GET_REASON(ERR_peek_error()) == SSL_R_HTTP_REQUEST)
+        refuse_plain_http();
       return outcome == Io::kEnd ? Io::kFailed : outcome;
     }
     established_ = true;

@@ -153,7 +153,8 @@ TEST_F(TlsTest, AClientWithoutACertificateIsLetIn) {
 }
 
 TEST_F(TlsTest, ACertificateOfOurClientCaIsVerifiedAndItsSubjectIsRead) {
-  const Identity jane = issue({.subject = {{"O", "dev"}, {"O", "ops"}, {"CN", "jane"}}, .serial = 4711}, &authority_);
+  const Identity jane =
+      issue({.subject = {{"O", "dev"}, {"O", "ops"}, {"CN", "jane"}}, .serial = 4711}, &authority_);
   const auto seen = meet(*make(), &jane);
   ASSERT_TRUE(seen.shaken);
   ASSERT_NE(seen.peer->certificate, nullptr);
