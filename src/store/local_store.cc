@@ -211,9 +211,11 @@ void LocalStore::run() {
     accept(std::move(compactions));
     chores = do_chores(busy);
   }
-  for (Compaction& compaction : compacting_) {
-    compaction.done(fail(Error::of(Reason::kServiceUnavailable, "the store is closing")));
+  {
+    std::lock_guard guard(queue_lock_);
+    for (Compaction& compaction : compactions_) compacting_.push_back(std::move(compaction));
   }
+  finish_compactions(fail(Error::of(Reason::kServiceUnavailable, "the store is closing")));
 }
 
 void LocalStore::write(std::vector<Pending> pending) {
@@ -305,25 +307,29 @@ void LocalStore::accept(std::vector<Compaction> compactions) {
 }
 
 bool LocalStore::do_chores(bool busy) {
-  if (!settle_doubt()) return false;
+  if (!settle_doubt()) {
+    finish_compactions(fail(Error::of(Reason::kServiceUnavailable, cat("not compacted: ", doubt_))));
+    return false;
+  }
   compact_to_ = std::max(compact_to_, oldest_to_keep());
   bool more = !timeline_.compact(compact_to_, kCompactionStep);
   Journal::Tidied tidied = journal_->tidy(timeline_.compacted(), busy);
   bool failed = tidied == Journal::Tidied::kFailed;
+  std::string trouble = failed ? journal_->trouble() : "";
+  if (failed) finish_compactions(fail(Error::of(Reason::kServiceUnavailable, trouble)));
   {
-    std::string trouble = failed ? journal_->trouble() : "";
     std::lock_guard guard(queue_lock_);
     trouble_ = std::move(trouble);
   }
-  more = more || tidied == Journal::Tidied::kMore || timeline_.past_bytes() > history_.max_bytes;
-  if (failed) more = false;
-  if (compacting_.empty() || (more && !failed)) return more;
-  // A long read of an older state holds compaction back; the next tick tries again.
-  if (!failed && timeline_.compacted() < compact_to_) return false;
-  for (Compaction& compaction : std::exchange(compacting_, {})) {
-    compaction.done(failed ? Result<void>(fail(internal_error(journal_->trouble()))) : Result<void>());
-  }
-  return more;
+  if (failed) return false;  // the next tick tries again
+  if (more || tidied == Journal::Tidied::kMore || timeline_.past_bytes() > history_.max_bytes) return true;
+  // A long read of an older state may hold compaction back for a moment.
+  if (timeline_.compacted() >= compact_to_) finish_compactions({});
+  return false;
+}
+
+void LocalStore::finish_compactions(const Result<void>& answer) {
+  for (Compaction& compaction : std::exchange(compacting_, {})) compaction.done(answer);
 }
 
 }  // namespace cardea::store

@@ -58,7 +58,8 @@ class LocalStore : public Store {
   void note_time();
   Revision oldest_to_keep();
   void accept(std::vector<Compaction> compactions);
-  bool do_chores(bool busy);
+  bool do_chores(bool busy);  // true when more is left to do at once
+  void finish_compactions(const Result<void>& answer);
 
   const std::unique_ptr<Journal> journal_;
   const HistoryOptions history_;

@@ -243,7 +243,9 @@ bool Timeline::compact(Revision target, std::size_t steps) {
 void Timeline::restore(Remembered remembered) {
   std::unique_lock guard(lock_);
   auto by_key = [](const RecordPtr& a, const RecordPtr& b) { return a->key() < b->key(); };
-  std::sort(remembered.current.begin(), remembered.current.end(), by_key);
+  if (!std::is_sorted(remembered.current.begin(), remembered.current.end(), by_key)) {
+    std::sort(remembered.current.begin(), remembered.current.end(), by_key);
+  }
   for (const RecordPtr& record : remembered.current) live_bytes_ += weight(*record);
 
   // Every version that is newer than the compacted revision was an event, and so was every deletion.

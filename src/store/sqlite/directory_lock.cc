@@ -7,17 +7,35 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "base/strings.h"
 
 namespace cardea::store {
+namespace {
+
+// The name of a new directory must survive a power failure as well as what will be in it.
+bool sync_parent(const std::string& directory) {
+  std::string parent = std::filesystem::absolute(directory).lexically_normal().parent_path().string();
+  int file = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (file < 0) return false;
+  bool synced = ::fsync(file) == 0;
+  ::close(file);
+  return synced;
+}
+
+}  // namespace
 
 Result<DirectoryLock> DirectoryLock::take(const std::string& directory) {
   auto trouble = [&](std::string_view what) {
     return fail(internal_error(cat(what, " `", directory, "`: ", std::strerror(errno))));
   };
   // The data may hold secrets: nobody else reads it.
-  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return trouble("cannot make the directory");
+  if (::mkdir(directory.c_str(), 0700) == 0) {
+    if (!sync_parent(directory)) return trouble("cannot make the directory");
+  } else if (errno != EEXIST) {
+    return trouble("cannot make the directory");
+  }
   int file = ::open((directory + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (file < 0) return trouble("cannot use the directory");
   DirectoryLock lock(file);

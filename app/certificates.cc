@@ -1,0 +1,123 @@
+#include "app/certificates.h"
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+#include <openssl/x509v3.h>
+
+#include <memory>
+
+#include "base/strings.h"
+
+namespace cardea::app {
+namespace {
+
+template <auto Free>
+struct Deleter {
+  template <typename T>
+  void operator()(T* p) const {
+    Free(p);
+  }
+};
+using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
+using Certificate = std::unique_ptr<X509, Deleter<X509_free>>;
+using Bio = std::unique_ptr<BIO, Deleter<BIO_free_all>>;
+
+constexpr long kTenYears = 10L * 365 * 24 * 3600;
+
+std::unexpected<Error> openssl_error(std::string_view doing) {
+  char text[256];
+  ERR_error_string_n(ERR_get_error(), text, sizeof text);
+  return fail(internal_error(cat(doing, ": ", text)));
+}
+
+std::string text_of(BIO* bio) {
+  char* data = nullptr;
+  long size = BIO_get_mem_data(bio, &data);
+  return {data, static_cast<std::size_t>(size)};
+}
+
+std::string pem(X509* certificate) {
+  Bio bio(BIO_new(BIO_s_mem()));
+  PEM_write_bio_X509(bio.get(), certificate);
+  return text_of(bio.get());
+}
+
+std::string pem(EVP_PKEY* key) {
+  Bio bio(BIO_new(BIO_s_mem()));
+  PEM_write_bio_PrivateKey(bio.get(), key, nullptr, nullptr, 0, nullptr, nullptr);
+  return text_of(bio.get());
+}
+
+void add_name(X509_NAME* name, const char* field, const std::string& value) {
+  X509_NAME_add_entry_by_txt(name, field, MBSTRING_UTF8, reinterpret_cast<const unsigned char*>(value.data()),
+                             static_cast<int>(value.size()), -1, 0);
+}
+
+bool add_extension(X509* certificate, X509* issuer, int nid, const std::string& value) {
+  X509V3_CTX context;
+  X509V3_set_ctx_nodb(&context);
+  X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
+  X509_EXTENSION* extension = X509V3_EXT_conf_nid(nullptr, &context, nid, value.c_str());
+  if (!extension) return false;
+  bool added = X509_add_ext(certificate, extension, -1) == 1;
+  X509_EXTENSION_free(extension);
+  return added;
+}
+
+Certificate blank(EVP_PKEY* key) {
+  Certificate certificate(X509_new());
+  X509_set_version(certificate.get(), 2);
+  std::uint64_t serial = 0;
+  RAND_bytes(reinterpret_cast<unsigned char*>(&serial), sizeof serial);
+  ASN1_INTEGER_set_uint64(X509_get_serialNumber(certificate.get()), serial >> 1);
+  X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -3600);
+  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), kTenYears);
+  X509_set_pubkey(certificate.get(), key);
+  return certificate;
+}
+
+}  // namespace
+
+Result<Identity> make_authority(const std::string& common_name) {
+  Key key(EVP_EC_gen("P-256"));
+  if (!key) return openssl_error("making a key");
+  Certificate certificate = blank(key.get());
+  add_name(X509_get_subject_name(certificate.get()), "CN", common_name);
+  X509_set_issuer_name(certificate.get(), X509_get_subject_name(certificate.get()));
+  bool ok = add_extension(certificate.get(), certificate.get(), NID_basic_constraints, "critical,CA:TRUE") &&
+            add_extension(certificate.get(), certificate.get(), NID_key_usage, "critical,digitalSignature,keyCertSign,cRLSign") &&
+            add_extension(certificate.get(), certificate.get(), NID_subject_key_identifier, "hash");
+  if (!ok || !X509_sign(certificate.get(), key.get(), EVP_sha256())) return openssl_error("making a certificate authority");
+  return Identity{pem(certificate.get()), pem(key.get())};
+}
+
+Result<Identity> issue(const Identity& authority, const CertificateRequest& request) {
+  Bio certificate_bio(BIO_new_mem_buf(authority.certificate.data(), static_cast<int>(authority.certificate.size())));
+  Bio key_bio(BIO_new_mem_buf(authority.key.data(), static_cast<int>(authority.key.size())));
+  Certificate issuer(PEM_read_bio_X509(certificate_bio.get(), nullptr, nullptr, nullptr));
+  Key issuer_key(PEM_read_bio_PrivateKey(key_bio.get(), nullptr, nullptr, nullptr));
+  if (!issuer || !issuer_key) return openssl_error("reading the certificate authority");
+
+  Key key(EVP_EC_gen("P-256"));
+  if (!key) return openssl_error("making a key");
+  Certificate certificate = blank(key.get());
+  X509_NAME* subject = X509_get_subject_name(certificate.get());
+  for (const std::string& o : request.organizations) add_name(subject, "O", o);
+  add_name(subject, "CN", request.common_name);
+  X509_set_issuer_name(certificate.get(), X509_get_subject_name(issuer.get()));
+  std::vector<std::string> names;
+  for (const std::string& n : request.dns_names) names.push_back("DNS:" + n);
+  for (const std::string& a : request.addresses) names.push_back("IP:" + a);
+  bool ok = add_extension(certificate.get(), issuer.get(), NID_basic_constraints, "critical,CA:FALSE") &&
+            add_extension(certificate.get(), issuer.get(), NID_key_usage, "critical,digitalSignature") &&
+            add_extension(certificate.get(), issuer.get(), NID_ext_key_usage, request.for_server ? "serverAuth" : "clientAuth") &&
+            add_extension(certificate.get(), issuer.get(), NID_authority_key_identifier, "keyid");
+  if (ok && !names.empty()) ok = add_extension(certificate.get(), issuer.get(), NID_subject_alt_name, join(names, ","));
+  if (!ok || !X509_sign(certificate.get(), issuer_key.get(), EVP_sha256())) return openssl_error("issuing a certificate");
+  return Identity{pem(certificate.get()), pem(key.get())};
+}
+
+}  // namespace cardea::app

@@ -1,0 +1,27 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace cardea::app {
+
+// A certificate and its private key, both PEM.
+struct Identity {
+  std::string certificate;
+  std::string key;
+};
+
+// Makes ECDSA P-256 keys and certificates for a server that was given none.
+Result<Identity> make_authority(const std::string& common_name);
+
+struct CertificateRequest {
+  std::string common_name;
+  std::vector<std::string> organizations;
+  std::vector<std::string> dns_names;
+  std::vector<std::string> addresses;
+  bool for_server = false;  // otherwise for a client
+};
+Result<Identity> issue(const Identity& authority, const CertificateRequest& request);
+
+}  // namespace cardea::app

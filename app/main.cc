@@ -1,0 +1,31 @@
+#include <cstdio>
+#include <string_view>
+
+#include "app/serve.h"
+
+namespace {
+
+constexpr char kUsage[] =
+    "Cardea decides who may do what to a Kubernetes-style API.\n"
+    "\n"
+    "Usage:\n"
+    "  cardea serve [flags]   run an API server (see `cardea serve --help`)\n"
+    "  cardea version         print the version\n";
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string_view command = argc > 1 ? argv[1] : "";
+  if (command == "serve") return cardea::app::serve(argc - 1, argv + 1);
+  if (command == "version") {
+    std::puts("cardea 0.1 (Kubernetes 1.36)");
+    return 0;
+  }
+  if (command == "--help" || command == "-h" || command == "help") {
+    std::fputs(kUsage, stdout);
+    return 0;
+  }
+  if (command.empty()) std::fputs(kUsage, stderr);
+  else std::fprintf(stderr, "cardea: unknown command `%s`; try `cardea --help`\n", argv[1]);
+  return 2;
+}

@@ -1,0 +1,30 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace cardea::app {
+
+// What `cardea serve` was told. Flags are named as kube-apiserver's where it has one.
+struct ServeOptions {
+  std::string data_dir = "data";
+  std::string bind_address = "127.0.0.1";
+  std::uint16_t secure_port = 6443;
+  std::string tls_cert_file, tls_private_key_file, client_ca_file;
+  std::string token_auth_file;
+  std::vector<std::string> authorization_modes = {"Node", "RBAC"};
+  std::vector<std::string> enable_admission_plugins, disable_admission_plugins;
+  std::vector<std::string> controllers = {"*"};
+  std::string service_cluster_ip_range = "10.0.0.0/24";
+  std::string service_node_port_range = "30000-32767";
+  bool allow_privileged = false;
+  bool anonymous_auth = true;
+  int verbosity = 0;
+  std::uint16_t insecure_bench_port = 0;  // plain HTTP on loopback, for benchmarks only
+};
+
+// The options, or the exit status when there is nothing to run (help was asked for, or a flag is wrong).
+std::variant<ServeOptions, int> parse_serve_options(int argc, char** argv);
+
+}  // namespace cardea::app
