@@ -78,4 +78,35 @@ Problems label_value_problems(std::string_view value) {
   return problems;
 }
 
+Problems dns_label_problems(std::string_view name) {
+  Problems problems;
+  if (name.size() > 63) problems.push_back("must be no more than 63 bytes");
+  if (name.find('.') != name.npos || !is_dns_subdomain(name))
+    problems.push_back(
+        "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and "
+        "end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
+        "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')");
+  return problems;
+}
+
+Problems dns_1035_label_problems(std::string_view name) {
+  Problems problems;
+  if (name.size() > 63) problems.push_back("must be no more than 63 bytes");
+  bool digit_first = !name.empty() && name[0] >= '0' && name[0] <= '9';
+  if (digit_first || name.find('.') != name.npos || !is_dns_subdomain(name))
+    problems.push_back(
+        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
+        "character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for "
+        "validation is '[a-z]([-a-z0-9]*[a-z0-9])?')");
+  return problems;
+}
+
+Problems path_segment_problems(std::string_view name) {
+  if (name == "." || name == "..") return {cat("may not be '", name, "'")};
+  Problems problems;
+  for (char c : {'/', '%'})
+    if (name.find(c) != name.npos) problems.push_back(cat("may not contain '", c, "'"));
+  return problems;
+}
+
 }  // namespace cardea

@@ -11,5 +11,8 @@ using Problems = std::vector<std::string>;
 Problems label_key_problems(std::string_view key);    // `app`, `example.com/app`
 Problems label_value_problems(std::string_view value);
 Problems dns_subdomain_problems(std::string_view name);
+Problems dns_label_problems(std::string_view name);       // RFC 1123
+Problems dns_1035_label_problems(std::string_view name);  // begins with a letter
+Problems path_segment_problems(std::string_view name);    // what may stand in a URL's path
 
 }  // namespace cardea

@@ -3,6 +3,7 @@
 #include "base/strings.h"
 #include "catalog/builtin_types.h"
 #include "json/print.h"
+#include "schema/structural.h"
 
 namespace cardea::catalog {
 
@@ -93,11 +94,8 @@ std::vector<Subresource> subresources_of(const Value& version, const Resource& r
   return out;
 }
 
-const schema::Schema* schema_of(schema::SchemaSet& set, const Value&, const BuiltinTypes&) {
-  schema::Schema* node = set.make();
-  node->type = schema::Schema::Type::kObject;
-  node->preserve_unknown_fields = true;
-  return node;
+const schema::Schema* schema_of(schema::SchemaSet& set, const Value& open_api, const BuiltinTypes& types) {
+  return schema::build_structural(set, open_api, types.find("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"));
 }
 
 }  // namespace

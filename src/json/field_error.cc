@@ -69,10 +69,10 @@ FieldError too_long(std::string field, int max_bytes) {
   return {FieldError::Type::kTooLong, std::move(field), cat("may not be more than ", max_bytes, " bytes"), {}, false, {}};
 }
 FieldError too_many(std::string field, int actual, int max) {
-  return {FieldError::Type::kTooMany, std::move(field), cat("must have at most ", max, " items"), actual, true, {}};
+  return {FieldError::Type::kTooMany, std::move(field), cat("must have at most ", max, max == 1 ? " item" : " items"), actual, true, {}};
 }
 FieldError too_few(std::string field, int actual, int min) {
-  return {FieldError::Type::kTooFew, std::move(field), cat("must have at least ", min, " items"), actual, true, {}};
+  return {FieldError::Type::kTooFew, std::move(field), cat("must have at least ", min, min == 1 ? " item" : " items"), actual, true, {}};
 }
 FieldError not_found(std::string field, Value value) {
   return {FieldError::Type::kNotFound, std::move(field), "", std::move(value), true, {}};
