@@ -1,0 +1,178 @@
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+
+#include "base/strings.h"
+#include "catalog/catalog.h"
+#include "catalog/openapi/openapi_v2.h"
+#include "catalog/openapi/openapi_v3.h"
+#include "catalog/openapi/publication.h"
+#include "json/parse.h"
+#include "json/print.h"
+
+namespace cardea::catalog {
+namespace {
+
+using json::Value;
+
+Value widget(std::string_view schema) {
+  return json::parse(cat(R"({"metadata":{"name":"widgets.example.com"},"spec":{"group":"example.com","scope":"Namespaced",
+    "names":{"plural":"widgets","singular":"widget","kind":"Widget"},"versions":[
+    {"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":)", schema, R"(}}]},
+    "status":{"conditions":[{"type":"Established","status":"True"}]}})")).value();
+}
+
+void each_reference(const Value& value, const std::function<void(std::string_view)>& visit) {
+  for (const auto& member : value.members()) {
+    if (member.key() == "$ref" && member.value.is_string()) visit(member.value.as_string());
+    each_reference(member.value, visit);
+  }
+  for (const Value& item : value.items()) each_reference(item, visit);
+}
+
+TEST(OpenApiV3, HasADocumentForEveryGroupAndVersionAndEveryReferenceResolves) {
+  auto catalog = Catalog::builtin()->with_definitions({widget(R"({"type":"object"})")});
+  auto paths = openapi_v3_paths(*catalog);
+  EXPECT_EQ(std::set<std::string>(paths.begin(), paths.end()).count("apis/example.com/v1"), 1u);
+  for (const std::string& path : paths) {
+    auto document = openapi_v3(*catalog, path);
+    ASSERT_TRUE(document) << path;
+    constexpr std::string_view kPrefix = "#/components/schemas/";
+    each_reference((*document)["components"]["schemas"], [&](std::string_view ref) {
+      ASSERT_TRUE(ref.starts_with(kPrefix)) << ref;
+      EXPECT_TRUE((*document)["components"]["schemas"].has(ref.substr(kPrefix.size()))) << path << " " << ref;
+    });
+    each_reference((*document)["paths"], [&](std::string_view ref) {
+      EXPECT_TRUE((*document)["components"]["schemas"].has(ref.substr(kPrefix.size()))) << path << " " << ref;
+    });
+  }
+  EXPECT_FALSE(openapi_v3(*catalog, "apis/nosuch/v1"));
+  EXPECT_FALSE(openapi_v3(*catalog, "apis/apps/v9"));
+  EXPECT_FALSE(openapi_v3(*catalog, ""));
+}
+
+TEST(OpenApiV3, SaysHowClientsMergeAndWhichParametersAWriteTakes) {
+  auto document = openapi_v3(*Catalog::builtin(), "apis/apps/v1");
+  const Value& schemas = (*document)["components"]["schemas"];
+  const Value& containers = schemas["io.k8s.api.core.v1.PodSpec"]["properties"]["containers"];
+  EXPECT_EQ(containers["x-kubernetes-patch-merge-key"].as_string(), "name");
+  EXPECT_EQ(containers["x-kubernetes-list-type"].as_string(), "map");
+  EXPECT_EQ(schemas["io.k8s.api.apps.v1.DeploymentSpec"]["properties"]["strategy"]["x-kubernetes-patch-strategy"].as_string(), "retainKeys");
+  EXPECT_EQ(json::print(schemas["io.k8s.api.apps.v1.Deployment"]["x-kubernetes-group-version-kind"]),
+            R"([{"group":"apps","kind":"Deployment","version":"v1"}])");
+  const Value& patch = (*document)["paths"]["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"]["patch"];
+  EXPECT_EQ(patch["operationId"].as_string(), "patchAppsV1NamespacedDeployment");
+  EXPECT_EQ(patch["x-kubernetes-group-version-kind"]["kind"].as_string(), "Deployment");
+  std::set<std::string> names;
+  for (const Value& parameter : patch["parameters"].items()) names.emplace(parameter["name"].as_string());
+  EXPECT_TRUE(names.contains("fieldValidation") && names.contains("dryRun") && names.contains("force"));
+}
+
+TEST(OpenApiV3, PublishesACustomResourceAsItIsDefinedWithWhatTheServerAdds) {
+  auto catalog = Catalog::builtin()->with_definitions({widget(R"({"type":"object","description":"A thing.","properties":{
+      "spec":{"type":"object","properties":{"port":{"x-kubernetes-int-or-string":true},
+        "size":{"type":"integer","default":1,"nullable":true,"format":"int32"},"odd":{"type":"string","format":"odd"},
+        "pod":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}}}}})")});
+  auto document = openapi_v3(*catalog, "apis/example.com/v1");
+  const Value& type = (*document)["components"]["schemas"]["com.example.v1.Widget"];
+  EXPECT_EQ(type["description"].as_string(), "A thing.");
+  EXPECT_EQ(type["properties"]["apiVersion"]["type"].as_string(), "string");
+  EXPECT_EQ(type["properties"]["metadata"]["allOf"][0]["$ref"].as_string(),
+            "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");
+  const Value& spec = type["properties"]["spec"]["properties"];
+  EXPECT_EQ(json::print(spec["port"]), R"({"anyOf":[{"type":"integer"},{"type":"string"}],"x-kubernetes-int-or-string":true})");
+  EXPECT_EQ(json::print(spec["size"]), R"({"default":1,"format":"int32","nullable":true,"type":"integer"})");
+  EXPECT_EQ(json::print(spec["odd"]), R"({"type":"string"})");
+  EXPECT_EQ(json::print(spec["pod"]["required"]), R"(["kind","apiVersion"])");
+}
+
+TEST(OpenApiV2, LeavesOutOfACustomResourceWhatItsReadersCannotUnderstand) {
+  auto catalog = Catalog::builtin()->with_definitions({widget(R"({"type":"object","required":["spec"],"properties":{
+      "spec":{"type":"object","required":["size","name"],"oneOf":[{"required":["a"]}],"properties":{
+        "size":{"type":"integer","default":1,"nullable":true},"name":{"type":"string"},
+        "free":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"a":{"type":"string"}}},
+        "list":{"type":"array","nullable":true,"items":{"type":"string"}}}}}})")});
+  const Value type = openapi_v2(*catalog)["definitions"]["com.example.v1.Widget"];
+  EXPECT_EQ(json::print(type["properties"]["spec"]),
+            R"({"properties":{"free":{"x-kubernetes-preserve-unknown-fields":true},"list":{},"name":{"type":"string"},"size":{}},)"
+            R"("required":["name"],"type":"object"})");
+  EXPECT_EQ(type["properties"]["metadata"]["$ref"].as_string(), "#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");
+
+  auto open = Catalog::builtin()->with_definitions({widget(R"({"type":"object","x-kubernetes-preserve-unknown-fields":true})")});
+  EXPECT_EQ(json::print(openapi_v2(*open)["definitions"]["com.example.v1.Widget"]),
+            R"({"type":"object","x-kubernetes-group-version-kind":[{"group":"example.com","kind":"Widget","version":"v1"}]})");
+}
+
+TEST(OpenApiV2, EveryReferenceResolves) {
+  Value document = openapi_v2(*Catalog::builtin());
+  each_reference(document, [&](std::string_view ref) {
+    ASSERT_TRUE(ref.starts_with("#/definitions/")) << ref;
+    EXPECT_TRUE(document["definitions"].has(ref.substr(14))) << ref;
+  });
+}
+
+// Splits one level of a Protobuf message into its length-delimited fields.
+std::vector<std::pair<int, std::string_view>> fields(std::string_view text) {
+  std::vector<std::pair<int, std::string_view>> out;
+  std::size_t at = 0;
+  auto varint = [&] {
+    std::uint64_t value = 0;
+    for (int shift = 0;; shift += 7) {
+      auto byte = static_cast<unsigned char>(text.at(at++));
+      value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+      if (!(byte & 0x80)) return value;
+    }
+  };
+  while (at < text.size()) {
+    auto tag = varint();
+    EXPECT_EQ(tag & 7, 2u);
+    auto size = varint();
+    out.emplace_back(static_cast<int>(tag >> 3), text.substr(at, size));
+    at += size;
+  }
+  EXPECT_EQ(at, text.size());
+  return out;
+}
+
+TEST(OpenApiV2, IsTheSameDocumentInProtobuf) {
+  Value document = openapi_v2(*Catalog::builtin());
+  std::string bytes = openapi_v2_protobuf(document);
+  std::set<std::string> paths, definitions;
+  for (auto [number, value] : fields(bytes)) {
+    if (number == 1) EXPECT_EQ(value, "2.0");
+    if (number == 8)
+      for (auto [inner, path] : fields(value)) paths.emplace(fields(path)[0].second);
+    if (number == 9)
+      for (auto [inner, definition] : fields(value)) definitions.emplace(fields(definition)[0].second);
+  }
+  EXPECT_EQ(paths.size(), document["paths"].size());
+  EXPECT_EQ(definitions.size(), document["definitions"].size());
+  EXPECT_TRUE(definitions.contains("io.k8s.api.core.v1.Pod"));
+}
+
+TEST(Publication, KeepsDocumentsUntilTheCatalogueChangesThem) {
+  auto builtin = Catalog::builtin();
+  Publication publication;
+  auto apps = publication.openapi_v3(*builtin, "apis/apps/v1");
+  auto v2 = publication.openapi_v2(*builtin);
+  EXPECT_EQ(publication.openapi_v2(*builtin), v2);
+  auto index = json::parse(publication.openapi_v3_index(*builtin)->body).value();
+  std::string hash = apps->etag.substr(1, apps->etag.size() - 2);
+  EXPECT_EQ(index["paths"]["apis/apps/v1"]["serverRelativeURL"].as_string(), cat("/openapi/v3/apis/apps/v1?hash=", hash));
+
+  auto first = builtin->with_definitions({widget(R"({"type":"object"})")});
+  auto widgets = publication.openapi_v3(*first, "apis/example.com/v1");
+  ASSERT_TRUE(widgets);
+  EXPECT_EQ(publication.openapi_v3(*first, "apis/apps/v1"), apps);
+  EXPECT_NE(publication.openapi_v2(*first)->etag, v2->etag);
+  auto second = first->with_definitions({widget(R"({"type":"object","description":"changed"})")});
+  EXPECT_NE(publication.openapi_v3(*second, "apis/example.com/v1")->etag, widgets->etag);
+  EXPECT_EQ(publication.openapi_v3(*builtin, "apis/example.com/v1"), nullptr);
+  EXPECT_TRUE(apps->matches(cat("\"other\", ", apps->etag)));
+  EXPECT_FALSE(apps->matches("\"other\""));
+  EXPECT_NE(publication.aggregated_discovery(*builtin, true)->etag, publication.aggregated_discovery(*builtin, false)->etag);
+}
+
+}  // namespace
+}  // namespace cardea::catalog

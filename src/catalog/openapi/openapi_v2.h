@@ -1,0 +1,15 @@
+#pragma once
+#include <string>
+
+#include "catalog/catalog.h"
+#include "json/value.h"
+
+namespace cardea::catalog {
+
+// The whole API in one document, as /openapi/v2 gives it.
+json::Value openapi_v2(const Catalog& catalog);
+
+// The same document as the Protobuf message openapi.v2.Document of gnostic.
+std::string openapi_v2_protobuf(const json::Value& document);
+
+}  // namespace cardea::catalog

@@ -1,0 +1,18 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catalog/catalog.h"
+#include "json/value.h"
+
+namespace cardea::catalog {
+
+// The documents below /openapi/v3: "api", "apis", "version", "api/v1", "apis/apps", "apis/apps/v1".
+std::vector<std::string> openapi_v3_paths(const Catalog& catalog);
+
+// One of them; nullopt when there is none of this path.
+std::optional<json::Value> openapi_v3(const Catalog& catalog, std::string_view path);
+
+}  // namespace cardea::catalog
