@@ -1,0 +1,16 @@
+#pragma once
+#include "catalog/kinds/path.h"
+#include "json/field_error.h"
+#include "json/value.h"
+
+namespace cardea::catalog {
+
+// The spec of a PersistentVolumeClaim, and claim templates as pods (ephemeral volumes) and StatefulSets hold
+// them. The defaults have been filled in.
+void validate_claim_spec(const json::Value& spec, const Path& path, json::FieldErrors& out);
+void validate_claim_template(const json::Value& claim_template, const Path& path, json::FieldErrors& out);
+
+// Storage asked of another object: the newer field and the older one show the same thing.
+void default_claim_data_source(json::Value& spec);
+
+}  // namespace cardea::catalog
