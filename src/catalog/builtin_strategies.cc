@@ -14,6 +14,11 @@ struct Entry {
 // One line per kind that has hooks of its own.
 constexpr Entry kEntries[] = {
     {"coordination.k8s.io", "Lease", lease_strategy},
+    {"networking.k8s.io", "IPAddress", ip_address_strategy},
+    {"networking.k8s.io", "Ingress", ingress_strategy},
+    {"networking.k8s.io", "IngressClass", ingress_class_strategy},
+    {"networking.k8s.io", "NetworkPolicy", network_policy_strategy},
+    {"networking.k8s.io", "ServiceCIDR", service_cidr_strategy},
     {"policy", "PodDisruptionBudget", pod_disruption_budget_strategy},
     {"rbac.authorization.k8s.io", "ClusterRole", cluster_role_strategy},
     {"rbac.authorization.k8s.io", "ClusterRoleBinding", cluster_role_binding_strategy},

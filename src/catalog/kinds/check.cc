@@ -1,6 +1,7 @@
 #include "catalog/kinds/check.h"
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "json/print.h"
@@ -45,6 +46,29 @@ void check_not_above_100_percent(const Path& path, const Value& value, FieldErro
   text.remove_suffix(1);
   auto number = parse_int(text);
   if (!number || *number > 100) out.push_back(json::invalid(path, value, "must not be greater than 100%"));
+}
+
+void validate_domain_prefixed_path(const Path& path, const Value& value, FieldErrors& out) {
+  constexpr std::string_view kPathExpression = R"([A-Za-z0-9/\-._~%!$&'()*+,;=:]+)";
+  std::string_view text = value.as_string();
+  if (text.empty()) {
+    out.push_back(json::required(path));
+    return;
+  }
+  auto slash = text.find('/');
+  if (slash == 0 || slash == text.npos || slash + 1 == text.size()) {
+    out.push_back(json::invalid(path, value, "must be a domain-prefixed path (such as \"acme.io/foo\")"));
+    return;
+  }
+  for (const std::string& complaint : dns1123_subdomain(text.substr(0, slash)))
+    out.push_back(json::invalid(path, text.substr(0, slash), complaint));
+  auto allowed = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("/-._~%!$&'()*+,;=:").find(c) != std::string_view::npos;
+  };
+  if (!std::ranges::all_of(text.substr(slash + 1), allowed))
+    out.push_back(json::invalid(path, text.substr(slash + 1),
+                                regex_error("Invalid path", kPathExpression, {})));
 }
 
 void check_conditions(const Path& path, const Value& conditions, FieldErrors& out) {

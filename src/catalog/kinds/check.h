@@ -28,6 +28,8 @@ void check_immutable(const Path& path, const Value& value, const Value& old, Fie
 // An integer or a percentage.
 void check_int_or_percent(const Path& path, const Value& value, FieldErrors& out);
 void check_not_above_100_percent(const Path& path, const Value& value, FieldErrors& out);
+// `example.com/some/path`: how controllers and finalizers name themselves.
+void validate_domain_prefixed_path(const Path& path, const Value& text, FieldErrors& out);
 // metav1.Condition.
 void check_conditions(const Path& path, const Value& conditions, FieldErrors& out);
 
