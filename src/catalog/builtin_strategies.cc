@@ -13,7 +13,10 @@ struct Entry {
 
 // One line per kind that has hooks of its own.
 constexpr Entry kEntries[] = {
+    {"autoscaling", "HorizontalPodAutoscaler", horizontal_pod_autoscaler_strategy},
     {"coordination.k8s.io", "Lease", lease_strategy},
+    {"discovery.k8s.io", "EndpointSlice", endpoint_slice_strategy},
+    {"events.k8s.io", "Event", events_event_strategy},
     {"networking.k8s.io", "IPAddress", ip_address_strategy},
     {"networking.k8s.io", "Ingress", ingress_strategy},
     {"networking.k8s.io", "IngressClass", ingress_class_strategy},
