@@ -13,10 +13,20 @@ struct Entry {
 
 // One line per kind that has hooks of its own.
 constexpr Entry kEntries[] = {
+    {"apiregistration.k8s.io", "APIService", api_service_strategy},
+    {"authentication.k8s.io", "SelfSubjectReview", self_subject_review_strategy},
+    {"authentication.k8s.io", "TokenReview", token_review_strategy},
+    {"authorization.k8s.io", "LocalSubjectAccessReview", local_subject_access_review_strategy},
+    {"authorization.k8s.io", "SelfSubjectAccessReview", self_subject_access_review_strategy},
+    {"authorization.k8s.io", "SelfSubjectRulesReview", self_subject_rules_review_strategy},
+    {"authorization.k8s.io", "SubjectAccessReview", subject_access_review_strategy},
     {"autoscaling", "HorizontalPodAutoscaler", horizontal_pod_autoscaler_strategy},
+    {"certificates.k8s.io", "CertificateSigningRequest", certificate_signing_request_strategy},
     {"coordination.k8s.io", "Lease", lease_strategy},
     {"discovery.k8s.io", "EndpointSlice", endpoint_slice_strategy},
     {"events.k8s.io", "Event", events_event_strategy},
+    {"flowcontrol.apiserver.k8s.io", "FlowSchema", flow_schema_strategy},
+    {"flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration", priority_level_configuration_strategy},
     {"networking.k8s.io", "IPAddress", ip_address_strategy},
     {"networking.k8s.io", "Ingress", ingress_strategy},
     {"networking.k8s.io", "IngressClass", ingress_class_strategy},

@@ -17,6 +17,7 @@ struct StrategyContext {
   std::string_view subresource;  // "" for the object itself
   std::string_view namespace_name;
   std::string_view user;  // the name of who asks
+  const json::Value* user_info = nullptr;  // {username, uid, groups, extra} of who asks; may be null
   std::string_view now;   // RFC 3339
   bool allow_privileged = false;
 };

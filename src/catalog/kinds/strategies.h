@@ -1,4 +1,5 @@
 #pragma once
+#include <string_view>
 #include <vector>
 
 #include "catalog/strategy.h"
@@ -60,6 +61,8 @@ const Strategy& self_subject_review_strategy();
 
 // Objects that a new server has from its first moment.
 std::vector<json::Value> bootstrap_priority_classes();
-std::vector<json::Value> bootstrap_flow_control();
+std::vector<json::Value> bootstrap_flow_control(std::string_view now);
+// What an APIService whose service is not there reports, as its one condition.
+json::Value api_service_unavailable(const json::Value& api_service, std::string_view now);
 
 }  // namespace cardea::catalog
