@@ -1,13 +1,8 @@
-#include "conformance/smd_compare.h"
-
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <map>
-#include <optional>
-#include <sstream>
 
-#include "json/parse.h"
+#include "conformance/conformance.h"
 #include "json/print.h"
 #include "schema/compare.h"
 
@@ -118,28 +113,20 @@ bool differs(const std::string& name, const char* what, const FieldSet& expected
 }
 
 void check(const std::string& name, const Value& before, const Value& after, const FieldSet& added,
-           const FieldSet& modified, const FieldSet& removed, const Schema& schema, ConformanceResult& result) {
+           const FieldSet& modified, const FieldSet& removed, const Schema& schema, Counts& result) {
   auto found = schema::compare(before, after, schema);
   bool bad = differs(name, "added", added, found.added);
   bad |= differs(name, "modified", modified, found.modified);
   bad |= differs(name, "removed", removed, found.removed);
-  ++(bad ? result.failed : result.passed);
+  result.check(!bad);
 }
 
 }  // namespace
 
-ConformanceResult run_smd_compare(const std::string& path) {
-  ConformanceResult result;
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  auto document = json::parse(text.str());
-  if (!file || !document) {
-    std::printf("smd-compare: cannot read %s\n", path.c_str());
-    result.failed = 1;
-    return result;
-  }
-  for (const Value& test : (*document)["cases"].items()) {
+Counts run_smd_compare(const std::string& path) {
+  Counts result;
+  const Value document = read(path);
+  for (const Value& test : document["cases"].items()) {
     Types types(test["schema"]["types"]);
     const Schema* root = types.find(test["root"].as_string());
     int number = 0;
