@@ -1,0 +1,96 @@
+#include "app/data_directory.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/strings.h"
+
+namespace cardea::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Whole or not at all: written beside, synced, renamed.
+Result<void> write_file(const std::string& path, const std::string& text, mode_t mode) {
+  std::string beside = path + ".new";
+  int fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+  bool ok = fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(fd) == 0;
+  if (fd >= 0) ::close(fd);
+  if (!ok || ::rename(beside.c_str(), path.c_str()) != 0)
+    return fail(internal_error(cat("cannot write `", path, "`: ", std::strerror(errno))));
+  return {};
+}
+
+Result<Identity> load_or(const std::string& stem, auto make) {
+  if (fs::exists(stem + ".crt") && fs::exists(stem + ".key")) {
+    auto certificate = read_file(stem + ".crt");
+    auto key = read_file(stem + ".key");
+    if (!certificate) return fail(certificate.error());
+    if (!key) return fail(key.error());
+    return Identity{*certificate, *key};
+  }
+  Result<Identity> made = make();
+  if (!made) return made;
+  if (auto ok = write_file(stem + ".key", made->key, 0600); !ok) return fail(ok.error());
+  if (auto ok = write_file(stem + ".crt", made->certificate, 0644); !ok) return fail(ok.error());
+  return made;
+}
+
+std::string kubeconfig(const DataDirectoryRequest& request, const Identity& authority, const Identity& admin) {
+  std::string host = request.bind_address == "0.0.0.0" ? "127.0.0.1" : request.bind_address;
+  if (host == "::") host = "::1";
+  if (host.find(':') != std::string::npos) host = cat("[", host, "]");
+  return cat("apiVersion: v1\nkind: Config\nclusters:\n- name: cardea\n  cluster:\n    server: https://", host, ":",
+             request.port, "\n    certificate-authority-data: ", base64(authority.certificate),
+             "\nusers:\n- name: admin\n  user:\n    client-certificate-data: ", base64(admin.certificate),
+             "\n    client-key-data: ", base64(admin.key),
+             "\ncontexts:\n- name: cardea\n  context:\n    cluster: cardea\n    user: admin\ncurrent-context: cardea\n");
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return fail(bad_request(cat("cannot read `", path, "`: ", std::strerror(errno))));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+Result<DataDirectory> prepare_data_directory(const DataDirectoryRequest& request) {
+  std::error_code error;
+  fs::create_directories(request.path, error);
+  if (error) return fail(internal_error(cat("cannot make `", request.path, "`: ", error.message())));
+  ::chmod(request.path.c_str(), 0700);
+  fs::path dir(request.path);
+
+  auto authority = load_or((dir / "ca").string(), [] { return make_authority("cardea"); });
+  if (!authority) return fail(authority.error());
+  auto server = load_or((dir / "server").string(), [&] {
+    CertificateRequest r{.common_name = "cardea", .for_server = true};
+    r.dns_names = {"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"};
+    r.addresses = {"127.0.0.1", "::1"};
+    for (const std::string& a : request.service_addresses) r.addresses.push_back(a);
+    if (request.bind_address != "0.0.0.0" && request.bind_address != "::" && request.bind_address != "127.0.0.1" &&
+        request.bind_address != "::1")
+      r.addresses.push_back(request.bind_address);
+    return issue(*authority, r);
+  });
+  if (!server) return fail(server.error());
+  auto admin = load_or((dir / "admin").string(), [&] {
+    return issue(*authority, {.common_name = "admin", .organizations = {"system:masters"}});
+  });
+  if (!admin) return fail(admin.error());
+  std::string path = (dir / "admin.kubeconfig").string();
+  if (auto ok = write_file(path, kubeconfig(request, *authority, *admin), 0600); !ok) return fail(ok.error());
+  return DataDirectory{request.path, *authority, *server, path};
+}
+
+}  // namespace cardea::app

@@ -1,0 +1,125 @@
+#include "app/serve.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+
+#include "app/data_directory.h"
+#include "app/options.h"
+#include "authn/authenticator.h"
+#include "base/strings.h"
+#include "http/server.h"
+#include "net/signals.h"
+#include "rest/catalog_holder.h"
+#include "rest/gateway.h"
+#include "store/sqlite/sqlite_store.h"
+
+namespace cardea::app {
+namespace {
+
+int refuse(const Error& error) {
+  std::fprintf(stderr, "cardea serve: %s\n", error.message.c_str());
+  return 1;
+}
+
+Result<std::unique_ptr<authn::AuthenticatorChain>> make_authenticators(const ServeOptions& o) {
+  std::vector<std::unique_ptr<authn::Authenticator>> list;
+  list.push_back(authn::certificate_authenticator());
+  if (!o.token_auth_file.empty()) {
+    auto text = read_file(o.token_auth_file);
+    if (!text) return fail(text.error());
+    auto tokens = authn::token_file_authenticator(*text);
+    if (!tokens) return fail(tokens.error());
+    list.push_back(std::move(*tokens));
+  }
+  if (o.anonymous_auth) list.push_back(authn::anonymous_authenticator());
+  return std::make_unique<authn::AuthenticatorChain>(std::move(list));
+}
+
+Result<std::unique_ptr<authz::Chain>> make_authorizers(const ServeOptions& o) {
+  std::vector<std::unique_ptr<authz::Authorizer>> list;
+  list.push_back(authz::masters_authorizer());
+  for (const std::string& mode : o.authorization_modes) {
+    if (mode == "AlwaysAllow") list.push_back(authz::always_allow());
+    else if (mode == "AlwaysDeny") list.push_back(authz::always_deny());
+    else if (mode == "RBAC" || mode == "Node" || mode == "Webhook" || mode == "ABAC") {
+      std::fprintf(stderr, "cardea serve: warning: authorization mode %s is not built yet and allows nothing\n", mode.c_str());
+      list.push_back(authz::unavailable_mode(mode));
+    } else {
+      return fail(bad_request(cat("unknown authorization mode `", mode, "`")));
+    }
+  }
+  return std::make_unique<authz::Chain>(std::move(list));
+}
+
+Result<std::shared_ptr<net::TlsServer>> make_tls(const ServeOptions& o, const DataDirectory& data) {
+  net::TlsServerConfig config{.certificates = data.server.certificate, .key = data.server.key, .client_cas = data.authority.certificate};
+  if (!o.tls_cert_file.empty()) {
+    auto certificate = read_file(o.tls_cert_file);
+    auto key = read_file(o.tls_private_key_file);
+    if (!certificate) return fail(certificate.error());
+    if (!key) return fail(key.error());
+    config.certificates = *certificate;
+    config.key = *key;
+  }
+  if (!o.client_ca_file.empty()) {
+    auto cas = read_file(o.client_ca_file);
+    if (!cas) return fail(cas.error());
+    config.client_cas += *cas;
+  }
+  return net::TlsServer::make(config);
+}
+
+}  // namespace
+
+int serve(int argc, char** argv) {
+  auto parsed = parse_serve_options(argc, argv);
+  if (auto* status = std::get_if<int>(&parsed)) return *status;
+  ServeOptions& o = std::get<ServeOptions>(parsed);
+  net::Signals signals({SIGINT, SIGTERM});
+
+  auto data = prepare_data_directory({o.data_dir, o.bind_address, o.secure_port, {"10.0.0.1"}});
+  if (!data) return refuse(data.error());
+  auto tls = make_tls(o, *data);
+  if (!tls) return refuse(tls.error());
+  auto authenticators = make_authenticators(o);
+  if (!authenticators) return refuse(authenticators.error());
+  auto authorizers = make_authorizers(o);
+  if (!authorizers) return refuse(authorizers.error());
+  auto store = store::open_sqlite_store({.directory = (std::filesystem::path(o.data_dir) / "store").string()});
+  if (!store) return refuse(store.error());
+
+  SystemClock clock;
+  SystemRandom random;
+  rest::CatalogHolder catalog(catalog::Catalog::builtin());
+  admission::Chain admission({});
+  rest::Services services{.store = **store,
+                          .catalog = catalog,
+                          .admission = admission,
+                          .authorizer = **authorizers,
+                          .clock = clock,
+                          .random = random,
+                          .allow_privileged = o.allow_privileged};
+  net::Loops loops(2);
+  rest::WatchHubs watches(**store, loops);
+  rest::SelfDescription description(catalog, {.server_address = cat(o.bind_address, ":", o.secure_port)});
+  rest::Gateway gateway(services, **authenticators, description, watches);
+  http::Server server(loops, gateway);
+  auto port = server.listen(o.bind_address, o.secure_port, *tls);
+  if (!port) return refuse(port.error());
+  if (o.insecure_bench_port) {
+    auto plain = server.listen("127.0.0.1", o.insecure_bench_port);
+    if (!plain) return refuse(plain.error());
+  }
+  description.set_ready(true);
+  std::fprintf(stderr, "cardea serve: ready on https://%s:%d\n", o.bind_address.c_str(), *port);
+  signals.wait();
+  std::fprintf(stderr, "cardea serve: stopping\n");
+  watches.stop();
+  server.stop(std::chrono::seconds(5));
+  return 0;
+}
+
+}  // namespace cardea::app
