@@ -30,11 +30,11 @@ inline Shape shape_of(const Schema& schema, const json::Value& value) {
   }
 }
 
-// An object about which nothing at all is said has one owner (RawExtension is one).
+// A built-in object about whose members nothing is said (RawExtension is one) has one owner.
 inline bool is_atomic_map(const Schema& schema) {
   if (schema.map_type == Schema::MapType::kAtomic) return true;
   return schema.type == Schema::Type::kObject && schema.properties.empty() && !schema.additional &&
-         !schema.preserve_unknown_fields;
+         !(schema.preserve_unknown_fields && schema.type_name.empty());
 }
 inline bool is_atomic_list(const Schema& schema) { return schema.list_type == Schema::ListType::kAtomic; }
 

@@ -1,0 +1,184 @@
+#include "schema/apply.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/strings.h"
+#include "json/parse.h"
+#include "json/print.h"
+#include "schema/compare.h"
+#include "schema/managed_fields.h"
+#include "schema/merge.h"
+
+namespace cardea::schema {
+
+using json::Value;
+
+namespace {
+
+constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+constexpr std::size_t kMaxAnnotationBytes = 256 * 1024;
+
+struct Conflict {
+  FieldPath path;
+  const FieldOwner* owner;
+};
+
+// "apps/v1, Kind=Deployment", "/v1, Kind=Pod": how Kubernetes prints what an object claims to be.
+std::string kind_text(const Value& object) {
+  std::string_view version = object["apiVersion"].as_string();
+  return cat(version.contains('/') ? "" : "/", version, ", Kind=", object["kind"].as_string());
+}
+
+Result<bool> check_config(const Value& config, const Schema& schema, const ApplyRequest& request) {
+  if (config["apiVersion"].as_string() != request.api_version || config["kind"].as_string() != request.kind)
+    return fail(bad_request(cat("invalid object type: ", kind_text(config))));
+  if (!config["metadata"]["managedFields"].is_null())
+    return fail(bad_request("metadata.managedFields must be nil"));
+  auto errors = type_errors(config, schema);
+  if (errors.empty()) return true;
+  const Value& metadata = config["metadata"];
+  return fail(bad_request(cat("failed to create typed patch object (", metadata["namespace"].as_string(), "/",
+                              metadata["name"].as_string(), "; ", kind_text(config), "): ",
+                              errors.size() == 1 ? "" : "errors:\n  ", join(errors, "\n  "))));
+}
+
+Error conflict_error(std::vector<Conflict> conflicts) {
+  std::vector<std::pair<std::string, const FieldOwner*>> found;
+  for (const Conflict& conflict : conflicts) found.emplace_back(path_text(conflict.path), conflict.owner);
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first < b.first : a.second->identity() < b.second->identity();
+  });
+  ErrorDetails details;
+  std::map<std::string, std::pair<std::string, std::vector<std::string>>> by_owner;
+  for (const auto& [path, owner] : found) {
+    details.causes.push_back({"FieldManagerConflict", cat("conflict with ", owner->description()), path});
+    auto& [description, paths] = by_owner[owner->identity()];
+    description = owner->description();
+    paths.push_back(path);
+  }
+  std::string message;
+  if (found.size() == 1) {
+    message = cat("Apply failed with 1 conflict: conflict with ", found[0].second->description(), ": ", found[0].first);
+  } else {
+    std::vector<std::string> lines;
+    for (const auto& [identity, owner] : by_owner) {
+      lines.push_back(cat("conflicts with ", owner.first, ":"));
+      for (const std::string& path : owner.second) lines.push_back(cat("- ", path));
+    }
+    message = cat("Apply failed with ", found.size(), " conflicts: ", join(lines, "\n"));
+  }
+  return Error::of(Reason::kConflict, std::move(message)).with(std::move(details));
+}
+
+// Removes what the manager applied last and does not any more, but for what others own.
+Value prune(const Value& merged, const ManagedFields& managed, const FieldSet& last, const FieldSet& applied,
+            const Schema& schema) {
+  if (last.difference(applied).empty()) return merged;
+  FieldSet before = last.with_named_fields(schema);
+  FieldSet all = field_set_of(merged, schema).with_named_fields(schema);
+  FieldSet owned;
+  for (const FieldOwner& owner : managed.owners) owned = owned.union_with(owner.fields);
+  auto fields_of = [&](const Value& value) { return field_set_of(value, schema).with_named_fields(schema); };
+
+  Value pruned = without(merged, before, schema);
+  pruned = without(merged, all.difference(fields_of(pruned).union_with(owned.with_named_fields(schema))), schema);
+  return without(merged, all.difference(fields_of(pruned)).intersection(before), schema);
+}
+
+// kubectl's client-side apply wrote down what it applied. Fields that are still so may be taken over without
+// a conflict when kubectl comes back with server-side apply.
+FieldSet applied_by_client(const Value& live, const Schema& schema, const ApplyRequest& request) {
+  const Value& annotation = live["metadata"]["annotations"][kLastApplied];
+  if (!annotation.is_string() || annotation.as_string().empty()) return {};
+  auto config = json::parse(annotation.as_string());
+  if (!config || (*config)["apiVersion"].as_string() != request.api_version) return {};
+  if (!type_errors(*config, schema).empty()) return {};
+  Comparison changes = compare(*config, live, schema);
+  return field_set_of(*config, schema)
+      .difference(changes.modified)
+      .difference(changes.added)
+      .difference(changes.removed);
+}
+
+void renew_last_applied(Value& object, Value config) {
+  if (!object["metadata"]["annotations"].has(kLastApplied)) return;
+  if (config["metadata"]["annotations"].has(kLastApplied))
+    config.member("metadata").member("annotations").erase(kLastApplied);
+  Value& annotations = object.member("metadata").member("annotations");
+  annotations.set(kLastApplied, json::print(config) + "\n");
+  std::size_t bytes = 0;
+  for (const json::Member& member : annotations.members())
+    bytes += member.key().size() + member.value.as_string().size();
+  if (bytes > kMaxAnnotationBytes) annotations.erase(kLastApplied);
+}
+
+// Owners of an object that nobody ever applied to: all that is there belongs to whoever came before.
+ManagedFields first_owners(const Value& live, const Schema& schema, const ApplyRequest& request) {
+  UpdateRequest before{"before-first-apply", request.api_version, request.subresource, request.now,
+                       request.reset_fields};
+  Value object = live;
+  if (object["metadata"].has("managedFields")) object.member("metadata").erase("managedFields");
+  return ManagedFields::parse_or_nobody(track_update(nullptr, object, schema, before)["metadata"]["managedFields"]);
+}
+
+}  // namespace
+
+Result<Value> apply(const Value* live, const Value& config, const Schema& schema, const ApplyRequest& request) {
+  if (auto checked = check_config(config, schema, request); !checked) return fail(checked.error());
+  const FieldSet nothing;
+  const FieldSet& reset = request.reset_fields ? *request.reset_fields : nothing;
+
+  ManagedFields managed;
+  Value before = live ? *live : Value::object();
+  if (live) {
+    managed = ManagedFields::parse_or_nobody(before["metadata"]["managedFields"]);
+    if (managed.owners.empty()) managed = first_owners(before, schema, request);
+    if (before["metadata"].has("managedFields")) before.member("metadata").erase("managedFields");
+  }
+  for (FieldOwner& owner : managed.owners) owner.fields = owner.fields.fitted_to(schema);
+
+  FieldOwner self{std::string(request.manager), true, std::string(request.api_version),
+                  std::string(request.subresource), "", field_set_of(config, schema).recursive_difference(reset)};
+  FieldSet last;
+  if (FieldOwner* known = managed.find(self)) {
+    last = known->fields;
+    self.time = known->time;
+    *known = self;
+  } else {
+    managed.owners.push_back(self);
+  }
+
+  Value after = prune(merge(before, config, schema), managed, last, self.fields, schema);
+  Comparison changes = compare(before, after, schema).without(reset);
+  FieldSet taken = changes.modified.union_with(changes.added);
+  std::vector<Conflict> conflicts;
+  for (const FieldOwner& owner : managed.owners)
+    if (!owner.is(self))
+      owner.fields.intersection(taken).for_each([&](const FieldPath& path) { conflicts.push_back({path, &owner}); });
+  if (!conflicts.empty() && !request.force) {
+    FieldSet allowed;
+    if (request.manager == "kubectl") allowed = applied_by_client(before, schema, request);
+    std::erase_if(conflicts, [&](const Conflict& conflict) { return allowed.has(conflict.path); });
+    if (!conflicts.empty()) return fail(conflict_error(std::move(conflicts)));
+  }
+
+  for (FieldOwner& owner : managed.owners) {
+    if (owner.is(self))
+      owner.fields = owner.fields.difference(unowned_fields());
+    else
+      owner.fields = owner.fields.difference(taken).difference(changes.removed);
+  }
+  managed.drop_empty();
+  bool changed = !live || !same_content(before, after);
+  if (!changed) after = before;
+  if (FieldOwner* known = managed.find(self); known && changed) known->time = request.now;
+  if (request.manager == "kubectl") renew_last_applied(after, config);
+  set_managed_fields(after, managed);
+  return after;
+}
+
+}  // namespace cardea::schema
