@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-
 #include <condition_variable>
 #include <cstdio>
 #include <filesystem>
@@ -34,8 +33,8 @@ double resident_mib() {
 
 std::string key_of(int i) {
   std::string number = std::to_string(i);
-  return "/registry/configmaps/default/config-" + std::string(7 - std::min<std::size_t>(7, number.size()), '0') +
-         number;
+  return "/registry/configmaps/default/config-" +
+         std::string(7 - std::min<std::size_t>(7, number.size()), '0') + number;
 }
 
 std::unique_ptr<Store> open(const std::string& directory) {
@@ -85,8 +84,8 @@ void drive(Store& store, const char* what, int total, int writers, Make make) {
   double elapsed = seconds_since(start);
   std::sort(latencies.begin(), latencies.end());
   auto at = [&](double part) { return latencies[static_cast<std::size_t>(part * (total - 1))]; };
-  std::printf("%-28s %8.0f /s   p50 %.2f ms  p99 %.2f ms  max %.1f ms\n", what, total / elapsed, at(0.5), at(0.99),
-              at(1));
+  std::printf("%-28s %8.0f /s   p50 %.2f ms  p99 %.2f ms  max %.1f ms\n", what, total / elapsed, at(0.5),
+              at(0.99), at(1));
 }
 
 }  // namespace
@@ -124,7 +123,8 @@ int main(int argc, char** argv) {
     if (auto done = compact_sync(*store, store->current_revision()); !done) std::exit(1);
     auto stats = store->stats();
     std::printf("%-28s %8.1f MiB live, %.1f MiB file\n", "after compaction",
-                static_cast<double>(stats.live_bytes) / (1 << 20), static_cast<double>(stats.file_bytes) / (1 << 20));
+                static_cast<double>(stats.live_bytes) / (1 << 20),
+                static_cast<double>(stats.file_bytes) / (1 << 20));
     start = std::chrono::steady_clock::now();
     store.reset();
     std::printf("%-28s %8.3f s\n", "close", seconds_since(start));

@@ -44,7 +44,7 @@ class FaultyDisk {
     std::map<std::size_t, std::vector<std::string>> versions;  // of each sector since the last sync
     bool name_is_durable = false;
     bool syncs_directory = false;  // with its first sync, as SQLite does for journals
-    bool deleted = false;  // and the deletion is not durable
+    bool deleted = false;          // and the deletion is not durable
   };
 
   std::shared_ptr<File> open(const std::string& path, bool create);

@@ -83,8 +83,9 @@ struct FaultyFile {
 
   static int open(sqlite3_vfs* vfs, const char* path, sqlite3_file* raw, int flags, int* out_flags) {
     static const sqlite3_io_methods methods = {
-        1, close, read, write, truncate, sync, file_size, lock, lock, check_reserved, control, sector_size,
-        characteristics, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
+        1,       close,          read,    write,       truncate,        sync,    file_size, lock,
+        lock,    check_reserved, control, sector_size, characteristics, nullptr, nullptr,   nullptr,
+        nullptr, nullptr,        nullptr};
     FaultyDisk& disk = of(vfs);
     FaultyFile& self = of(raw);
     self.base.pMethods = nullptr;
@@ -145,7 +146,9 @@ FaultyDisk::FaultyDisk() : vfs_(std::make_unique<sqlite3_vfs>()) {
   sqlite3_vfs_register(vfs_.get(), 0);
 }
 
-FaultyDisk::~FaultyDisk() { sqlite3_vfs_unregister(vfs_.get()); }
+FaultyDisk::~FaultyDisk() {
+  sqlite3_vfs_unregister(vfs_.get());
+}
 
 void FaultyDisk::fail(std::int64_t n, int system_error, std::int64_t times, std::uint64_t seed) {
   std::lock_guard guard(lock_);
@@ -178,7 +181,9 @@ std::int64_t FaultyDisk::calls() const {
 int FaultyDisk::next_call() {
   ++calls_;
   if (power_until_ != 0 && calls_ >= power_until_) powered_ = false;
-  last_error_ = !powered_ ? EIO : fail_with_ != 0 && calls_ >= fail_from_ && calls_ < fail_until_ ? fail_with_ : 0;
+  last_error_ = !powered_                                                         ? EIO
+                : fail_with_ != 0 && calls_ >= fail_from_ && calls_ < fail_until_ ? fail_with_
+                                                                                  : 0;
   return last_error_;
 }
 
@@ -264,7 +269,9 @@ void FaultyDisk::restore_power(std::uint64_t seed) {
 
 namespace {
 
-int run(sqlite3* db, const char* sql) { return sqlite3_exec(db, sql, nullptr, nullptr, nullptr); }
+int run(sqlite3* db, const char* sql) {
+  return sqlite3_exec(db, sql, nullptr, nullptr, nullptr);
+}
 
 int count_rows(const FaultyDisk& disk) {
   sqlite3* db = nullptr;
@@ -284,7 +291,8 @@ int count_rows(const FaultyDisk& disk) {
 
 sqlite3* make_table(const FaultyDisk& disk, const char* pragmas) {
   sqlite3* db = nullptr;
-  EXPECT_EQ(sqlite3_open_v2("/db", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, disk.vfs().c_str()), SQLITE_OK);
+  EXPECT_EQ(sqlite3_open_v2("/db", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, disk.vfs().c_str()),
+            SQLITE_OK);
   EXPECT_EQ(run(db, pragmas), SQLITE_OK);
   EXPECT_EQ(run(db, "CREATE TABLE t(x)"), SQLITE_OK);
   return db;
@@ -293,7 +301,8 @@ sqlite3* make_table(const FaultyDisk& disk, const char* pragmas) {
 TEST(FaultyDisk, KeepsWhatWasSynced) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     FaultyDisk disk;
-    sqlite3* db = make_table(disk, "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL");
+    sqlite3* db =
+        make_table(disk, "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL");
     for (int i = 0; i < 10; ++i) ASSERT_EQ(run(db, "INSERT INTO t VALUES(randomblob(3000))"), SQLITE_OK);
     disk.cut_power(1);
     EXPECT_NE(run(db, "INSERT INTO t VALUES(randomblob(3000))"), SQLITE_OK);
@@ -308,7 +317,8 @@ TEST(FaultyDisk, LosesWhatWasNotSynced) {
   int lossy = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     FaultyDisk disk;
-    sqlite3* db = make_table(disk, "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF");
+    sqlite3* db =
+        make_table(disk, "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF");
     for (int i = 0; i < 10; ++i) ASSERT_EQ(run(db, "INSERT INTO t VALUES(randomblob(3000))"), SQLITE_OK);
     disk.cut_power(1);
     run(db, "INSERT INTO t VALUES(1)");

@@ -252,7 +252,8 @@ class Ordeal {
                              [](const auto& attempt) { return attempt->answer != Attempt::kWaiting; });
         });
       }
-      if (pick(12) == 0) (void)compact_sync(*store_, store_->current_revision() - static_cast<Revision>(pick(5) / 2));
+      if (pick(12) == 0)
+        (void)compact_sync(*store_, store_->current_revision() - static_cast<Revision>(pick(5) / 2));
       if (pick(30) == 0) disk_.heal();
     }
   }
@@ -297,8 +298,8 @@ class Ordeal {
 
   std::vector<std::shared_ptr<Attempt>> attempts_;
   std::uint64_t values_ = 0;
-  Revision revision_ = 1;                                   // the last one that was published or found
-  std::map<std::string, std::string> state_;                // at that revision
+  Revision revision_ = 1;                                    // the last one that was published or found
+  std::map<std::string, std::string> state_;                 // at that revision
   std::map<Revision, std::pair<Changes, Changes>> history_;  // puts and deletes of each revision
 };
 

@@ -39,7 +39,8 @@ Result<void> SqliteJournal::connect() {
   // One connection that never lets go: no shared memory file, no locking calls per transaction.
   // Debian's SQLite zeroes what it deletes unless told otherwise; that doubles what a deletion writes.
   auto ready = database_->run(
-      "PRAGMA locking_mode=EXCLUSIVE; PRAGMA page_size=8192; PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL;"
+      "PRAGMA locking_mode=EXCLUSIVE; PRAGMA page_size=8192; PRAGMA auto_vacuum=INCREMENTAL; PRAGMA "
+      "journal_mode=WAL;"
       "PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-8192;"
       "PRAGMA secure_delete=OFF; PRAGMA temp_store=MEMORY");
   if (!ready) return ready;
