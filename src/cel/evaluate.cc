@@ -1,0 +1,396 @@
+#include "cel/evaluate.h"
+
+#include <cmath>
+
+#include "base/strings.h"
+#include "cel/access.h"
+#include "cel/cost.h"
+#include "cel/loops.h"
+#include "cel/opaque.h"
+#include "cel/regex.h"
+
+namespace cardea::cel {
+namespace {
+
+#define CHARGE(units) \
+  if (!f.charge(units)) [[unlikely]] return f.over_cost()
+
+Value slot_value(const Node& n, Frame& f) {
+  Value v = f.slots[n.index];
+  if (v.kind == Kind::kLazy) v = v.lazy->force();
+  if (v.kind == Kind::kAbsent) return f.error(cat("no such attribute(s): ", n.name));
+  return v;
+}
+
+Value path(const Node& n, Frame& f) {
+  Value v = slot_value(n, f);
+  if (v.is_error()) {
+    CHARGE(n.free_root ? 0 : 1);
+    return v;
+  }
+  std::uint64_t charged = n.free_root ? 0 : 1;
+  for (const std::string_view field : n.fields) {
+    ++charged;
+    if (v.kind != Kind::kMap) [[unlikely]] {
+      f.position = n.position;
+      v = select_field(f, v, field);
+      if (v.is_error()) break;
+      continue;
+    }
+    const Value found = map_find(v, field);
+    if (found.kind == Kind::kAbsent) [[unlikely]] {
+      f.position = n.position;
+      v = f.error(cat("no such key: ", field));
+      break;
+    }
+    v = found;
+  }
+  CHARGE(charged);
+  return v;
+}
+
+// A chain of selections costs one at its root; that of anything but a variable or condition is paid here.
+bool pays_root(const Node& n) {
+  switch (n.args[0]->op) {
+    case Op::kSlot:
+    case Op::kLocal:
+    case Op::kBound:
+    case Op::kUnresolved:
+    case Op::kPath:
+    case Op::kSelect:
+    case Op::kHas:
+    case Op::kOptionalSelect:
+    case Op::kIndex:
+    case Op::kOptionalIndex:
+    case Op::kConditional: return false;
+    default: return !n.free_root;
+  }
+}
+
+Value select(const Node& n, Frame& f) {
+  const Value target = evaluate_node(*n.args[0], f);
+  if (pays_root(n)) CHARGE(1);
+  if (target.is_error()) return target;
+  f.position = n.position;
+  bool present = true;
+  Value v;
+  if (n.op == Op::kSelect && target.kind != Kind::kOptional) {
+    CHARGE(1);
+    return select_field(f, target, n.name);
+  }
+  v = find_field(f, target, n.name, present);
+  if (v.is_error()) return v;
+  if (present) CHARGE(1);
+  return present ? f.some(v) : Value::none();
+}
+
+Value has(const Node& n, Frame& f) {
+  const Value target = evaluate_node(*n.args[0], f);
+  if (pays_root(n)) CHARGE(1);
+  if (target.is_error()) return target;
+  f.position = n.position;
+  CHARGE(f.free_has ? 0 : 1);
+  bool present = false;
+  const Value v = find_field(f, target, n.name, present);
+  return v.is_error() ? v : Value::of(present);
+}
+
+Value index(const Node& n, Frame& f) {
+  const Value target = evaluate_node(*n.args[0], f);
+  if (pays_root(n)) CHARGE(1);
+  if (target.is_error()) return target;
+  const Value key = evaluate_node(*n.args[1], f);
+  if (key.is_error()) return key;
+  f.position = n.position;
+  const bool free = n.args[1]->op == Op::kConditional;
+  if (n.op == Op::kIndex && target.kind != Kind::kOptional) {
+    CHARGE(free ? 0 : 1);
+    return index_value(f, target, key);
+  }
+  bool present = false;
+  const Value v = find_index(f, target, key, present);
+  if (v.is_error()) return v;
+  if (present) CHARGE(free ? 0 : 1);
+  return present ? f.some(v) : Value::none();
+}
+
+// `decisive` is what settles the whole: false for &&, true for ||.
+Value logical(const Node& n, Frame& f, bool decisive) {
+  Value problem;
+  for (const Node* term : n.children()) {
+    const Value v = evaluate_node(*term, f);
+    if (v.kind == Kind::kBool) {
+      if (v.boolean == decisive) return v;
+      continue;
+    }
+    if (f.fatal) [[unlikely]] return v;
+    if (problem.kind == Kind::kAbsent) {
+      f.position = n.position;
+      problem = v.is_error() ? v : f.no_such_overload();
+    }
+  }
+  return problem.kind == Kind::kAbsent ? Value::of(!decisive) : problem;
+}
+
+Value conditional(const Node& n, Frame& f) {
+  const Value v = evaluate_node(*n.args[0], f);
+  if (v.kind == Kind::kBool) return evaluate_node(*n.args[v.boolean ? 1 : 2], f);
+  if (v.is_error()) return v;
+  f.position = n.position;
+  return f.no_such_overload();
+}
+
+Value equality(const Node& n, Frame& f) {
+  const Value a = evaluate_node(*n.args[0], f);
+  const Value b = evaluate_node(*n.args[1], f);
+  if (f.fatal) [[unlikely]] return a.is_error() ? a : b;
+  CHARGE(equality_cost(a, b));
+  if (a.is_error()) return a;
+  if (b.is_error()) return b;
+  if (a.kind >= Kind::kAuthorizer || b.kind >= Kind::kAuthorizer) [[unlikely]] {
+    f.position = n.position;
+    return f.no_such_overload();
+  }
+  return Value::of(equal(a, b) == (n.op == Op::kEqual));
+}
+
+Value in_set(const Node& n, Frame& f) {
+  const std::uint64_t before = f.cost;
+  const Value v = evaluate_node(*n.args[0], f);
+  if (v.is_error()) return v;
+  const Value& list = n.args[1]->value;
+  if (list.size == 0) f.cost = before;  // cel-go does not look at the operand then
+  if (n.value.kind == Kind::kMap) return Value::of(map_find(n.value, v).kind != Kind::kAbsent);
+  for (std::uint32_t i = 0; i < list.size; ++i)
+    if (equal(list.items[i], v)) return Value::of(true);
+  return Value::of(false);
+}
+
+Value dispatch(const Node& n, Frame& f, const Value* args) {
+  f.position = n.position;
+  if (n.pattern != nullptr && args[0].is_string()) return run_pattern(f, n, args);
+  for (const Overload* o : n.target->overloads) {
+    bool fits = o->kinds.size() == n.count;
+    for (std::size_t i = 0; fits && i < n.count; ++i) fits = (o->kinds[i] & set_of(args[i].kind)) != 0;
+    if (!fits) continue;
+    if (o->call == nullptr) break;
+    return o->call(f, args, n.count);
+  }
+  return f.no_such_overload();
+}
+
+Value call(const Node& n, Frame& f) {
+  Value small[4];
+  Value* args = n.count <= 4 ? small : f.arena.array<Value>(n.count).data();
+  const Value* bad = nullptr;
+  for (std::size_t i = 0; i < n.count; ++i) {
+    args[i] = evaluate_node(*n.args[i], f);
+    if (args[i].is_error()) [[unlikely]] {
+      if (f.fatal) return args[i];
+      if (bad == nullptr) bad = &args[i];
+      if (n.count > 2) return *bad;  // longer calls stop at the first error and are not charged
+    }
+  }
+  const Value result = bad != nullptr ? *bad : dispatch(n, f, args);
+  if (f.fatal) [[unlikely]] return result;
+  CHARGE(n.target->cost == nullptr ? 1 : n.target->cost(args, n.count, result));
+  if (!f.room_for(0)) [[unlikely]] return f.over_memory();
+  return result;
+}
+
+Value optional_or(const Node& n, Frame& f) {
+  const Value v = evaluate_node(*n.args[0], f);
+  if (v.kind != Kind::kOptional) return v;  // as cel-go: what is no optional is the answer
+  if (v.size != 0) return n.op == Op::kOptionalOr ? v : *v.inner;
+  return evaluate_node(*n.args[1], f);
+}
+
+Value list(const Node& n, Frame& f) {
+  ListBuilder items(f.arena);
+  items.reserve(n.count);
+  Value problem;
+  for (std::size_t i = 0; i < n.count; ++i) {
+    Value v = evaluate_node(*n.args[i], f);
+    if (v.is_error()) {
+      if (f.fatal) return v;
+      problem = v;
+      break;
+    }
+    if (!n.marked.empty() && n.marked[i]) {
+      if (v.kind != Kind::kOptional) {
+        problem = f.error(cat("cannot initialize optional list element from non-optional value ", type_name(v)));
+        break;
+      }
+      if (v.size == 0) continue;
+      v = *v.inner;
+    }
+    items.add(v);
+  }
+  CHARGE(10);
+  if (problem.is_error()) return problem;
+  if (!f.room_for(0)) return f.over_memory();
+  return items.build();
+}
+
+Value map(const Node& n, Frame& f) {
+  MapBuilder entries(f.arena);
+  Value problem;
+  for (std::size_t i = 0; i < n.count && !problem.is_error(); i += 2) {
+    const Value key = evaluate_node(*n.args[i], f);
+    if (key.is_error()) {
+      problem = key;
+      break;
+    }
+    Value v = evaluate_node(*n.args[i + 1], f);
+    if (v.is_error()) {
+      problem = v;
+      break;
+    }
+    f.position = n.position;
+    if (!n.marked.empty() && n.marked[i / 2]) {
+      if (v.kind != Kind::kOptional) {
+        problem = f.error(cat("cannot initialize optional entry from non-optional value ", type_name(v)));
+        break;
+      }
+      if (v.size == 0) continue;
+      v = *v.inner;
+    }
+    if (!is_valid_key(key)) problem = f.error(cat("unsupported key type: ", type_name(key)));
+    else if (!entries.add(key, v)) problem = f.error(cat("Failed with repeated key"));
+  }
+  if (f.fatal) return problem;
+  CHARGE(30);
+  if (problem.is_error()) return problem;
+  if (!f.room_for(0)) return f.over_memory();
+  return entries.build();
+}
+
+Value structure(const Node& n, Frame& f) {
+  MapBuilder fields(f.arena);
+  for (std::size_t i = 0; i < n.count; ++i) {
+    Value v = evaluate_node(*n.args[i], f);
+    if (v.is_error()) return v;
+    if (!n.marked.empty() && n.marked[i]) {
+      if (v.kind != Kind::kOptional) return f.error("cannot initialize optional entry from non-optional value");
+      if (v.size == 0) continue;
+      v = *v.inner;
+    }
+    fields.add(Value::of_text(n.fields[i]), v);
+  }
+  CHARGE(40);
+  return fields.build(n.name);
+}
+
+Value bound(const Node& n, Frame& f) {
+  Value& v = f.locals[n.index];
+  if (v.kind == Kind::kAbsent) {
+    const Value made = evaluate_node(*n.args[0], f);
+    f.locals[n.index] = made;
+    if (f.fatal) return made;
+  }
+  CHARGE(n.free_root ? 0 : 1);
+  return f.locals[n.index];
+}
+
+Value bind(const Node& n, Frame& f) {
+  f.locals[n.index] = Value();
+  return evaluate_node(*n.args[1], f);
+}
+
+Value block(const Node& n, Frame& f) {
+  for (std::uint32_t i = 0; i + 1 < n.count; ++i) f.locals[n.index + i] = Value();
+  return evaluate_node(*n.args[n.count - 1], f);
+}
+
+// cel-go computes the optional twice: to ask and to take.
+Value optional_map(const Node& n, Frame& f) {
+  const std::uint64_t before = f.cost;
+  const Value v = evaluate_node(*n.args[0], f);
+  if (v.is_error()) return v;
+  const std::uint64_t price = f.cost - before;
+  f.position = n.position;
+  if (v.kind != Kind::kOptional) return f.no_such_overload();
+  CHARGE(1);
+  if (v.size == 0) {
+    CHARGE(1);
+    return v;
+  }
+  f.locals[n.index] = *v.inner;
+  // Charged on the variable's first use there; here at once, as nearly every body uses it.
+  CHARGE(price + 1);
+  const Value result = evaluate_node(*n.args[1], f);
+  if (n.macro == Macro::kOptFlatMap) return result;
+  if (f.fatal) return result;
+  CHARGE(1);
+  return result.is_error() ? result : f.some(result);
+}
+
+Value negation(const Node& n, Frame& f) {
+  const Value v = evaluate_node(*n.args[0], f);
+  if (f.fatal) [[unlikely]] return v;
+  CHARGE(1);
+  if (v.kind == Kind::kBool) return Value::of(!v.boolean);
+  if (v.is_error()) return v;
+  f.position = n.position;
+  return f.no_such_overload();
+}
+
+}  // namespace
+
+Value evaluate_node(const Node& n, Frame& f) {
+  switch (n.op) {
+    case Op::kConst: return n.value;
+    case Op::kSlot: {
+      CHARGE(n.free_root ? 0 : 1);
+      return slot_value(n, f);
+    }
+    case Op::kLocal: {
+      CHARGE(n.free_root ? 0 : 1);
+      return f.locals[n.index];
+    }
+    case Op::kBound: return bound(n, f);
+    case Op::kUnresolved: f.position = n.position; return f.error(cat("undeclared reference to '", n.name, "' (in container '')"));
+    case Op::kPath: return path(n, f);
+    case Op::kSelect:
+    case Op::kOptionalSelect: return select(n, f);
+    case Op::kHas: return has(n, f);
+    case Op::kIndex:
+    case Op::kOptionalIndex: return index(n, f);
+    case Op::kAnd: return logical(n, f, false);
+    case Op::kOr: return logical(n, f, true);
+    case Op::kNot: return negation(n, f);
+    case Op::kConditional: return conditional(n, f);
+    case Op::kEqual:
+    case Op::kNotEqual: return equality(n, f);
+    case Op::kInSet: return in_set(n, f);
+    case Op::kCall: return call(n, f);
+    case Op::kOptionalOr:
+    case Op::kOptionalOrValue: return optional_or(n, f);
+    case Op::kList: return list(n, f);
+    case Op::kMap: return map(n, f);
+    case Op::kStruct: return structure(n, f);
+    case Op::kLoop: return run_loop(n, f);
+    case Op::kBind: return bind(n, f);
+    case Op::kOptionalMap: return optional_map(n, f);
+    case Op::kBlock: return block(n, f);
+  }
+  return {};
+}
+
+Value Evaluation::run(const Node& node, const Program& program, std::span<const Value> variables) {
+  arena_.reset();
+  Frame frame(arena_);
+  frame.limits = limits_;
+  frame.slots = variables.data();
+  frame.interrupt = interrupt_;
+  frame.lenient = program.environment().lenient_presence;
+  frame.free_has = program.environment().counts_as_kubernetes();
+  Value small[16];
+  frame.locals = program.locals() <= 16 ? small : arena_.array<Value>(program.locals()).data();
+  const Value result = evaluate_node(node, frame);
+  cost_ = frame.cost;
+  fatal_ = frame.fatal;
+  return result;
+}
+
+}  // namespace cardea::cel

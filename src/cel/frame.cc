@@ -1,0 +1,35 @@
+#include "cel/frame.h"
+
+#include <re2/re2.h>
+
+#include "base/strings.h"
+
+namespace cardea::cel {
+
+Frame::~Frame() = default;
+
+Value Frame::no_such_overload() { return error("no such overload"); }
+
+Value Frame::stop(std::string_view message) {
+  fatal = true;
+  return Value::of_error(arena.make<ErrorNode>(ErrorNode{arena.copy(message), position, true}));
+}
+
+const re2::RE2* Frame::pattern(std::string_view text, std::string& why) {
+  const re2::StringPiece piece(text.data(), text.size());
+  for (const auto& p : patterns)
+    if (p->pattern() == piece.as_string()) return p.get();
+  RE2::Options options;
+  options.set_log_errors(false);
+  options.set_max_mem(1 << 20);
+  auto compiled = std::make_unique<RE2>(piece, options);
+  if (!compiled->ok()) {
+    why = cat("error parsing regexp: ", compiled->error());
+    return nullptr;
+  }
+  // A hostile loop could compile a new pattern each time; the oldest give way.
+  if (patterns.size() >= 64) patterns.erase(patterns.begin());
+  return patterns.emplace_back(std::move(compiled)).get();
+}
+
+}  // namespace cardea::cel

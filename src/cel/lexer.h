@@ -1,0 +1,30 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cel/ast.h"
+
+namespace cardea::cel {
+
+enum class Token : std::uint8_t {
+  kEnd, kIdent, kQuotedIdent, kInt, kUint, kFloat, kString, kBytes, kTrue, kFalse, kNull, kIn,
+  kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kAnd, kOr, kQuestion, kColon,
+  kPlus, kMinus, kStar, kSlash, kPercent, kNot, kLeftParen, kRightParen, kLeftBracket, kRightBracket,
+  kLeftBrace, kRightBrace, kDot, kComma,
+};
+
+struct Lexeme {
+  Token token = Token::kEnd;
+  std::uint32_t position = 0;
+  std::string_view text;  // as written, quotes and prefixes included
+};
+
+// Splits the whole text. What is no token is reported in `issues` and skipped.
+std::vector<Lexeme> scan(std::string_view text, std::vector<Issue>& issues);
+
+// The content of a string or bytes literal as written, with escapes resolved. False (and a reason) if it has a bad one.
+bool unquote(std::string_view literal, bool bytes, std::string& out, std::string& why);
+
+}  // namespace cardea::cel
