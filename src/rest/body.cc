@@ -95,7 +95,7 @@ Result<Value> finish(const Expected& e, const Document& document, std::string_vi
   std::string api_version = e.group.empty() ? e.version : cat(e.group, "/", e.version);
   complete.value.set("kind", e.kind);
   complete.value.set("apiVersion", api_version);
-  auto decoded = decode_form(*e.resource, *e.schema, complete, text);
+  auto decoded = decode_form(*e.catalog, *e.resource, *e.schema, complete, text);
   auto unfit = [&](std::string_view why) {
     return fail(bad_request(cat(e.kind, " in version ", quoted(e.version), " cannot be handled as a ", e.kind, ": ", why)));
   };
@@ -110,12 +110,17 @@ Result<Value> finish(const Expected& e, const Document& document, std::string_vi
 
 }  // namespace
 
-Expected Expected::object_of(const catalog::Resource& r) { return {&r, r.group, r.version, r.kind, r.schema}; }
+Expected Expected::object_of(const Call& call) {
+  const catalog::Resource& r = *call.resource;
+  return {call.catalog.get(), &r, r.group, r.version, r.kind, r.schema};
+}
 
-Expected Expected::body_of(const catalog::Resource& r, const catalog::Subresource& s) {
-  if (s.kind.empty() || (s.kind == r.kind && !s.schema)) return object_of(r);
-  return {&r, s.version.empty() ? r.group : s.group, s.version.empty() ? r.version : s.version, s.kind,
-          s.schema ? s.schema : r.schema};
+Expected Expected::body_of(const Call& call) {
+  const catalog::Resource& r = *call.resource;
+  const catalog::Subresource& s = *call.subresource;
+  if (!s.schema || s.kind.empty() || s.kind == r.kind) return object_of(call);
+  return {call.catalog.get(), &r, s.version.empty() ? r.group : s.group, s.version.empty() ? r.version : s.version,
+          s.kind, s.schema};
 }
 
 Error body_too_large() {

@@ -11,12 +11,13 @@ namespace cardea::rest {
 
 // What a body must be: `kind` of `api_version` with this shape.
 struct Expected {
+  const catalog::Catalog* catalog;
   const catalog::Resource* resource;  // decides between built-in and custom rules
   std::string group, version, kind;
   const schema::Schema* schema;
 
-  static Expected object_of(const catalog::Resource& resource);
-  static Expected body_of(const catalog::Resource& resource, const catalog::Subresource& subresource);
+  static Expected object_of(const Call& call);
+  static Expected body_of(const Call& call);  // of call.subresource
 };
 
 // Reads the request's body as an object: format, size, kind and version, field types, unknown and duplicate

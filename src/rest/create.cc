@@ -21,7 +21,7 @@ Result<void> check_namespace(const Call& call, Value& object) {
 Task<Result<Answer>> create(Call& call) {
   auto options = write_options(call.info.query, "CreateOptions");
   if (!options) co_return fail(options.error());
-  auto object = read_object(call, Expected::object_of(*call.resource), options->field_validation);
+  auto object = read_object(call, Expected::object_of(call), options->field_validation);
   if (!object) co_return fail(object.error());
   if (auto ok = check_namespace(call, *object); !ok) co_return fail(ok.error());
   if (!(*object)["metadata"]["resourceVersion"].as_string().empty())

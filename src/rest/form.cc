@@ -1,79 +1,134 @@
 #include "rest/form.h"
 
+#include "base/result.h"
+#include "catalog/kinds/object_meta.h"
+#include "schema/defaults.h"
+#include "schema/prune.h"
+#include "schema/validate.h"
+
 namespace cardea::rest {
 
+using catalog::Catalog;
 using catalog::Resource;
 using catalog::StrategyContext;
 using json::Value;
 
 namespace {
 
-void keep_status(Value& object, const Value& old) {
-  if (const Value* status = old.find("status")) object.set("status", *status);
-  else object.erase("status");
+void take(Value& object, const Value& from, std::string_view key) {
+  if (const Value* v = from.find(key)) object.set(key, *v);
+  else object.erase(key);
 }
 
-StrategyContext context_of(const Resource& r) { return {.group = r.group, .version = r.version, .resource = r.name}; }
+const schema::Schema& object_meta(const Catalog& catalog) {
+  const schema::Schema* type = catalog.type("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");
+  CARDEA_CHECK(type != nullptr);
+  return *type;
+}
+
+Value with_custom_defaults(const Resource& r, const Value& object) {
+  return schema::prune_nulls(*r.schema, schema::apply_defaults(*r.schema, object));
+}
+
+// A write of a custom resource's status changes nothing else.
+void keep_all_but_status(Value& object, const Value& old) {
+  Value status = object["status"];
+  Value managed = object["metadata"]["managedFields"];
+  object = old;
+  if (status.is_null()) object.erase("status");
+  else object.set("status", status);
+  if (managed.is_null()) object.member("metadata").erase("managedFields");
+  else object.member("metadata").set("managedFields", managed);
+}
+
+void validate_custom_meta(const Value& object, const Value* old, const Resource& r, json::FieldErrors& errors) {
+  catalog::Path path("metadata");
+  catalog::validate_object_meta(object["metadata"], r.namespaced, catalog::name_is_dns_subdomain, path, errors);
+  if (old) catalog::validate_object_meta_update(object["metadata"], (*old)["metadata"], path, errors);
+}
 
 }  // namespace
 
-Value defaulted(const Resource& r, Value object) {
-  if (r.strategy->defaults) r.strategy->defaults(object, context_of(r));
-  return object;
-}
-
-Result<schema::Decoded> decode_form(const Resource& r, const schema::Schema& schema, const json::Document& document,
-                                    std::string_view text) {
+Result<schema::Decoded> decode_form(const Catalog& catalog, const Resource& r, const schema::Schema& schema,
+                                    const json::Document& document, std::string_view text) {
+  if (r.is_custom && &schema == r.schema) {
+    auto decoded = schema::decode_custom(schema, object_meta(catalog), document, text);
+    if (decoded) decoded->value = with_custom_defaults(r, decoded->value);
+    return decoded;
+  }
   auto decoded = schema::decode(schema, document, text);
   if (!decoded || &schema != r.schema) return decoded;
-  decoded->value = schema::normalize(schema, defaulted(r, std::move(decoded->value)));
+  if (r.strategy->defaults) {
+    StrategyContext context{.group = r.group, .version = r.version, .resource = r.name};
+    r.strategy->defaults(decoded->value, context);
+    decoded->value = schema::normalize(schema, decoded->value);
+  }
   return decoded;
 }
 
 void prepare_for_create(Value& object, const Resource& r, const StrategyContext& context) {
   if (r.strategy->prepare_for_create) r.strategy->prepare_for_create(object, context);
   else if (r.subresource("status")) object.erase("status");
-  if (r.schema && !r.is_custom) object = schema::normalize(*r.schema, object);
+  if (!r.is_custom) object = schema::normalize(*r.schema, object);
 }
 
 void prepare_for_update(Value& object, const Value& old, const Resource& r, const StrategyContext& context) {
   if (context.subresource == "status") {
-    if (r.strategy->prepare_for_status_update) return r.strategy->prepare_for_status_update(object, old, context);
-    Value status = object["status"];
-    Value labels = object["metadata"];
-    object = old;
-    object.set("metadata", labels);
-    if (status.is_null()) object.erase("status");
-    else object.set("status", status);
+    if (r.strategy->prepare_for_status_update) {
+      r.strategy->prepare_for_status_update(object, old, context);
+    } else if (r.is_custom) {
+      keep_all_but_status(object, old);
+    } else {
+      take(object, old, "spec");
+      take(object.member("metadata"), old["metadata"], "labels");
+    }
   } else if (r.strategy->prepare_for_update) {
     r.strategy->prepare_for_update(object, old, context);
   } else if (r.subresource("status")) {
-    keep_status(object, old);
+    take(object, old, "status");
   }
-  if (r.schema && !r.is_custom) object = schema::normalize(*r.schema, object);
+  if (!r.is_custom) object = schema::normalize(*r.schema, object);
 }
 
-json::FieldErrors validate_create(const Value& object, const Resource& r, const StrategyContext& context) {
+json::FieldErrors validate_create(const Value& object, const Catalog& catalog, const Resource& r,
+                                  const StrategyContext& context) {
+  json::FieldErrors errors;
+  if (r.is_custom) {
+    validate_custom_meta(object, nullptr, r, errors);
+    for (json::FieldError& e : schema::validate_custom(*r.schema, object_meta(catalog), object, nullptr))
+      errors.push_back(std::move(e));
+    return errors;
+  }
   if (r.strategy->validate_create) return r.strategy->validate_create(object, context);
-  return {};
+  catalog::validate_kind_meta(object, r.namespaced, catalog::name_check(r.strategy->name_rule), errors);
+  return errors;
 }
 
-json::FieldErrors validate_update(const Value& object, const Value& old, const Resource& r,
-                                  const StrategyContext& context, std::vector<std::string>&) {
-  if (context.subresource == "status") {
-    if (r.strategy->validate_status_update) return r.strategy->validate_status_update(object, old, context);
-    return {};
+json::FieldErrors validate_update(const Value& object, const Value& old, const Catalog& catalog, const Resource& r,
+                                  const StrategyContext& context) {
+  json::FieldErrors errors;
+  if (r.is_custom) {
+    validate_custom_meta(object, &old, r, errors);
+    for (json::FieldError& e : schema::validate_custom(*r.schema, object_meta(catalog), object, &old))
+      errors.push_back(std::move(e));
+    return errors;
   }
-  if (r.strategy->validate_update) return r.strategy->validate_update(object, old, context);
-  return {};
+  bool is_status = context.subresource == "status";
+  auto check = is_status ? r.strategy->validate_status_update : r.strategy->validate_update;
+  if (check) return check(object, old, context);
+  catalog::validate_kind_meta_update(object, old, errors);
+  return errors;
 }
 
 Value converted(const Value& object, const Resource& from, const Resource& to) {
-  if (&from == &to) return object;
   Value out = object;
-  out.set("apiVersion", to.api_version());
-  out.set("kind", to.kind);
-  return out;
+  if (&from != &to) {
+    out.set("apiVersion", to.api_version());
+    out.set("kind", to.kind);
+  }
+  if (!to.is_custom) return out;
+  if (&from != &to) out = schema::prune(*to.schema, out, true).value;
+  return schema::has_defaults(*to.schema) ? schema::apply_defaults(*to.schema, out) : out;
 }
 
 }  // namespace cardea::rest

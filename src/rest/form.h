@@ -15,20 +15,18 @@ namespace cardea::rest {
 // definition's schema; nobody else asks which of the two a resource is.
 
 // The typed or pruned form of a body, with defaults.
-Result<schema::Decoded> decode_form(const catalog::Resource& resource, const schema::Schema& schema,
-                                    const json::Document& document, std::string_view text);
-json::Value defaulted(const catalog::Resource& resource, json::Value object);
+Result<schema::Decoded> decode_form(const catalog::Catalog& catalog, const catalog::Resource& resource,
+                                    const schema::Schema& schema, const json::Document& document,
+                                    std::string_view text);
 
 void prepare_for_create(json::Value& object, const catalog::Resource& resource, const catalog::StrategyContext& context);
 void prepare_for_update(json::Value& object, const json::Value& old, const catalog::Resource& resource,
                         const catalog::StrategyContext& context);
 
-json::FieldErrors validate_create(const json::Value& object, const catalog::Resource& resource,
-                                  const catalog::StrategyContext& context);
-// Warnings are what a stricter definition would refuse but an unchanged value is forgiven.
-json::FieldErrors validate_update(const json::Value& object, const json::Value& old,
-                                  const catalog::Resource& resource, const catalog::StrategyContext& context,
-                                  std::vector<std::string>& warnings);
+json::FieldErrors validate_create(const json::Value& object, const catalog::Catalog& catalog,
+                                  const catalog::Resource& resource, const catalog::StrategyContext& context);
+json::FieldErrors validate_update(const json::Value& object, const json::Value& old, const catalog::Catalog& catalog,
+                                  const catalog::Resource& resource, const catalog::StrategyContext& context);
 
 // The object in another served version of the same resource.
 json::Value converted(const json::Value& object, const catalog::Resource& from, const catalog::Resource& to);

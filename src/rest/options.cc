@@ -55,6 +55,7 @@ Result<store::Revision> parse_revision(std::string_view text) {
 
 Result<WriteOptions> write_options(const authz::Query& query, std::string_view kind, bool is_apply) {
   WriteOptions options;
+  options.is_apply = is_apply;
   options.document = Value::object({{"kind", kind}, {"apiVersion", "meta.k8s.io/v1"}});
   json::FieldErrors errors;
   if (auto values = query.all("dryRun"); !values.empty()) {
@@ -76,7 +77,6 @@ Result<WriteOptions> write_options(const authz::Query& query, std::string_view k
   if (is_apply && options.field_manager.empty())
     errors.push_back(json::required("fieldManager", "is required for apply patch"));
   if (auto force = query.first("force")) {
-    options.has_force = true;
     options.force = authz::is_true_parameter(*force);
     options.document.set("force", options.force);
     if (!is_apply) errors.push_back(json::forbidden("force", "may not be specified for non-apply patch"));
@@ -124,9 +124,8 @@ Result<ListOptions> list_options(const authz::Query& query, bool is_watch) {
   if (is_watch) {
     if (!options.continue_token.empty()) forbid("resourceVersionMatch is forbidden when continue is provided");
     if (options.send_initial_events) {
-      if (match.empty())
-        forbid("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
-      else if (match != "NotOlderThan")
+      if (match != "NotOlderThan") forbid("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+      if (!match.empty() && match != "NotOlderThan")
         errors.push_back(json::not_supported("resourceVersionMatch", match, {"NotOlderThan"}));
     } else if (!match.empty()) {
       forbid("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");

@@ -18,8 +18,8 @@ struct WriteOptions {
   bool dry_run = false;
   FieldValidation field_validation = FieldValidation::kWarn;
   std::string field_manager;
-  bool force = false;      // apply only
-  bool has_force = false;
+  bool force = false;  // apply only
+  bool is_apply = false;   // ownership is settled by apply itself
   json::Value document;    // as admission sees it: CreateOptions, UpdateOptions or PatchOptions
 };
 

@@ -9,6 +9,7 @@
 #include "rest/status.h"
 #include "rest/verbs.h"
 #include "rest/write.h"
+#include "schema/apply.h"
 #include "schema/strategic_merge.h"
 
 namespace cardea::rest {
@@ -45,6 +46,45 @@ Error unfit(const Value& object, std::string_view why) {
   return json::invalid_object("", "", "", {json::invalid("patch", json::print(object), std::string(why))});
 }
 
+Result<Value> apply_to(Call& call, const Value* live, const Value& config, const WriteOptions& options) {
+  const catalog::Resource& r = *call.resource;
+  schema::FieldSet reset = reset_fields(call);
+  std::string version = r.api_version();
+  auto merged = schema::apply(live, config, *r.schema,
+                              {.manager = options.field_manager,
+                               .force = options.force,
+                               .api_version = version,
+                               .kind = r.kind,
+                               .subresource = call.info.subresource,
+                               .now = call.started,
+                               .reset_fields = &reset});
+  if (!merged) return merged;
+  merged->member("metadata").set("name", call.info.name);
+  auto object = check_object(Expected::object_of(call), *merged, options.field_validation, call.warnings);
+  if (!object) return object;
+  if (auto ok = check_namespace(call, *object); !ok) return fail(ok.error());
+  return object;
+}
+
+Task<Result<Answer>> apply_config(Call& call, Value config, WriteOptions options) {
+  std::string_view name = config["metadata"]["name"].as_string();
+  if (config.is_object() && !name.empty() && name != call.info.name)
+    co_return fail(bad_request(cat("name in URL does not match name in Patch object, ", name)));
+  Change change;
+  change.options = options;
+  change.is_unconditional = true;
+  change.apply = [&call, config, options](const Value& current) -> Result<Value> {
+    if (std::string_view version = config["metadata"]["resourceVersion"].as_string();
+        !version.empty() && version != current["metadata"]["resourceVersion"].as_string())
+      return fail(modified_conflict(*call.resource, call.info.name));
+    return apply_to(call, &current, config, options);
+  };
+  if (!call.subresource) change.make = [&call, config, options] { return apply_to(call, nullptr, config, options); };
+  Result<Written> written = co_await write_change(call, std::move(change));
+  if (!written) co_return fail(written.error());
+  co_return Answer::of(std::move(written->object), written->created ? 201 : 200);
+}
+
 }  // namespace
 
 Task<Result<Answer>> patch(Call& call) {
@@ -55,6 +95,10 @@ Task<Result<Answer>> patch(Call& call) {
   auto body = parse_patch(call, *type);
   if (!body) co_return fail(body.error());
 
+  if (*type == PatchType::kApply) {
+    Result<Answer> applied = co_await apply_config(call, std::move(*body), *options);
+    co_return applied;
+  }
   Change change;
   change.options = *options;
   change.is_unconditional = true;
@@ -62,7 +106,7 @@ Task<Result<Answer>> patch(Call& call) {
                      const Value& current) -> Result<Value> {
     auto raw = patched(type, *call.resource, current, body);
     if (!raw) return fail(raw.error());
-    auto object = check_object(Expected::object_of(*call.resource), *raw, validation, call.warnings);
+    auto object = check_object(Expected::object_of(call), *raw, validation, call.warnings);
     if (!object) return fail(unfit(*raw, object.error().message));
     if (auto ok = check_name(call, *object); !ok) return fail(ok.error());
     if (auto ok = check_namespace(call, *object); !ok) return fail(ok.error());

@@ -39,7 +39,7 @@ Result<void> check_revision(const Call& call, const Value& object, const Value& 
 Task<Result<Answer>> update(Call& call) {
   auto options = write_options(call.info.query, "UpdateOptions");
   if (!options) co_return fail(options.error());
-  auto object = read_object(call, Expected::object_of(*call.resource), options->field_validation);
+  auto object = read_object(call, Expected::object_of(call), options->field_validation);
   if (!object) co_return fail(object.error());
   if (auto ok = check_name(call, *object); !ok) co_return fail(ok.error());
   if (auto ok = check_namespace(call, *object); !ok) co_return fail(ok.error());

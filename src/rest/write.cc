@@ -6,6 +6,7 @@
 #include "rest/form.h"
 #include "rest/status.h"
 #include "rest/stored_object.h"
+#include "schema/managed_fields.h"
 
 namespace cardea::rest {
 
@@ -82,10 +83,18 @@ bool is_gone_after(const Value& object) {
          meta["deletionGracePeriodSeconds"].as_int() == 0 && object["spec"]["finalizers"].empty();
 }
 
-struct Attempt {
-  Value object;
-  bool conflict = false;
-};
+// Records who wrote what. Before admission: what the server itself changes belongs to nobody.
+Value tracked(Call& call, const Value* old, Value object, const WriteOptions& options) {
+  schema::FieldSet reset = reset_fields(call);
+  std::string manager = field_manager(call, options);
+  std::string version = call.resource->api_version();
+  return schema::track_update(old, std::move(object), *call.resource->schema,
+                              {.manager = manager,
+                               .api_version = version,
+                               .subresource = call.info.subresource,
+                               .now = call.started,
+                               .reset_fields = &reset});
+}
 
 Result<void> check_preconditions(const Call& call, const Value& object, const Value& old, const std::string& key) {
   const Resource& r = *call.resource;
@@ -124,10 +133,12 @@ admission::Review review_of(Call& call, admission::Operation operation, bool dry
 }
 
 std::string field_manager(Call& call, const WriteOptions& options) {
-  if (!options.field_manager.empty()) return options.field_manager;
-  std::string_view agent = call.request().headers.get("user-agent");
-  agent = agent.substr(0, agent.find('/'));
-  return std::string(agent.substr(0, 128));
+  return schema::manager_name(options.field_manager, call.request().headers.get("user-agent"));
+}
+
+schema::FieldSet reset_fields(const Call& call) {
+  const Resource& r = *call.resource;
+  return schema::reset_fields(r.group, r.kind, call.info.subresource, r.is_custom, r.subresource("status") != nullptr);
 }
 
 Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& options) {
@@ -138,6 +149,7 @@ Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& op
     Value attempt = object;
     set_system_fields(call, attempt);
     if (generated) generate_name(call, attempt);
+    if (!options.is_apply) attempt = tracked(call, nullptr, std::move(attempt), options);
     std::string name(attempt["metadata"]["name"].as_string());
     if (call.info.name.empty()) review.name = name;
     review.object = std::move(attempt);
@@ -148,7 +160,7 @@ Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& op
 
     catalog::StrategyContext context = strategy_context(call);
     prepare_for_create(review.object, r, context);
-    json::FieldErrors errors = validate_create(review.object, r, context);
+    json::FieldErrors errors = validate_create(review.object, *call.catalog, r, context);
     if (!errors.empty()) co_return fail(invalid(r, review.object, errors));
     if (r.strategy->warnings)
       for (std::string& w : r.strategy->warnings(review.object, nullptr, context)) call.warnings.push_back(std::move(w));
@@ -183,6 +195,12 @@ Task<Result<Written>> write_change(Call& call, Change change) {
     store::RecordPtr record = call.services.store.get(key);
     if (!record) {
       if (!change.make) co_return fail(not_found(r, call.info.name));
+      // Whoever creates by writing needs the right to create.
+      authz::RequestInfo as_create = call.info;
+      as_create.verb = "create";
+      authz::Attributes attributes{call.user, as_create};
+      authz::Chain::Verdict verdict = co_await call.services.authorizer.authorize(attributes);
+      if (!verdict.permit) co_return fail(authz::forbidden(attributes, verdict.decision.reason));
       Result<Value> made = change.make();
       if (!made) co_return fail(made.error());
       Result<Written> written = co_await write_new(call, std::move(*made), change.options);
@@ -195,9 +213,9 @@ Task<Result<Written>> write_change(Call& call, Change change) {
     if (auto ok = check_preconditions(call, *changed, old, key); !ok) co_return fail(ok.error());
 
     admission::Review review = review_of(call, admission::Operation::kUpdate, change.options.dry_run, change.options.document);
-    review.object = std::move(*changed);
     review.old_object = &old;
-    keep_system_fields(review.object, old);
+    keep_system_fields(*changed, old);
+    review.object = change.options.is_apply ? std::move(*changed) : tracked(call, &old, std::move(*changed), change.options);
     Result<void> admitted = co_await call.services.admission.mutate(review);
     for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
     review.warnings.clear();
@@ -207,7 +225,7 @@ Task<Result<Written>> write_change(Call& call, Change change) {
     bool counts = (r.strategy->has_generation || r.is_custom) && context.subresource != "status";
     if (counts && differs_in_generation(r, review.object, old))
       review.object.member("metadata").set("generation", old["metadata"]["generation"].as_int() + 1);
-    json::FieldErrors errors = validate_update(review.object, old, r, context, call.warnings);
+    json::FieldErrors errors = validate_update(review.object, old, *call.catalog, r, context);
     if (!errors.empty()) co_return fail(invalid(r, review.object, errors));
     if (r.strategy->warnings)
       for (std::string& w : r.strategy->warnings(review.object, &old, context)) call.warnings.push_back(std::move(w));
@@ -215,6 +233,7 @@ Task<Result<Written>> write_change(Call& call, Change change) {
     for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
     if (!valid) co_return fail(valid.error());
 
+    review.object = schema::keep_times_when_unchanged(old, std::move(review.object));
     Value fresh = with_revision(review.object, record->mod_revision);
     if (change.options.dry_run) co_return Written{std::move(fresh), false};
     bool gone = is_gone_after(review.object);

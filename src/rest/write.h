@@ -5,6 +5,7 @@
 #include "base/task.h"
 #include "rest/call.h"
 #include "rest/options.h"
+#include "schema/field_set.h"
 
 namespace cardea::rest {
 
@@ -38,5 +39,8 @@ admission::Review review_of(Call& call, admission::Operation operation, bool dry
 
 // The field manager of a write: what the URL says, else the first word of the User-Agent.
 std::string field_manager(Call& call, const WriteOptions& options);
+
+// What this write cannot change whatever it says.
+schema::FieldSet reset_fields(const Call& call);
 
 }  // namespace cardea::rest
