@@ -12,6 +12,7 @@
 #include "base/strings.h"
 #include "http/server.h"
 #include "net/signals.h"
+#include "rest/bootstrap.h"
 #include "rest/catalog_holder.h"
 #include "rest/gateway.h"
 #include "store/sqlite/sqlite_store.h"
@@ -113,6 +114,16 @@ int serve(int argc, char** argv) {
     auto plain = server.listen("127.0.0.1", o.insecure_bench_port);
     if (!plain) return refuse(plain.error());
   }
+  net::Loops chores(1);
+  authz::User self{.name = "system:apiserver", .groups = {std::string(authz::kMastersGroup)}};
+  rest::Loopback api(gateway, chores.at(0), self, "cardea");
+  auto booted = rest::bootstrap(api, {.service_cluster_ip_range = o.service_cluster_ip_range,
+                                      .service_address = "10.0.0.1",
+                                      .server_address = o.bind_address,
+                                      .server_port = o.secure_port,
+                                      .client_ca = data->authority.certificate,
+                                      .now = rfc3339(clock.now())});
+  if (!booted) return refuse(booted.error());
   description.set_ready(true);
   std::fprintf(stderr, "cardea serve: ready on https://%s:%d\n", o.bind_address.c_str(), *port);
   signals.wait();

@@ -99,7 +99,7 @@ Task<Result<Answer>> Gateway::serve_resource(Call& call) {
   co_return fail(method_not_allowed());
 }
 
-Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange) {
+Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optional<authz::User> known) {
   http::Request& request = exchange->request();
   authz::Query query;
   View view;
@@ -113,7 +113,7 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange) {
   }
   auto parameter = info->query.first("pretty");
   view.pretty = wants_pretty(request.headers.get("user-agent"), parameter.value_or(""), parameter.has_value());
-  auto user = authenticate(request);
+  Result<authz::User> user = known ? Result<authz::User>(std::move(*known)) : authenticate(request);
   if (!user) {
     refuse(user.error());
     co_return true;
@@ -149,7 +149,11 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange) {
 }
 
 void Gateway::handle(std::shared_ptr<http::Exchange> exchange) {
-  spawn(serve(std::move(exchange)), [](bool) {});
+  spawn(serve(std::move(exchange), std::nullopt), [](bool) {});
+}
+
+void Gateway::handle_as(std::shared_ptr<http::Exchange> exchange, authz::User user) {
+  spawn(serve(std::move(exchange), std::move(user)), [](bool) {});
 }
 
 }  // namespace cardea::rest

@@ -18,9 +18,11 @@ class Gateway : public http::Handler {
       : services_(services), authenticators_(authenticators), description_(description), watches_(watches) {}
 
   void handle(std::shared_ptr<http::Exchange> exchange) override;
+  // For the server's own parts: who asks is known already.
+  void handle_as(std::shared_ptr<http::Exchange> exchange, authz::User user);
 
  private:
-  Task<bool> serve(std::shared_ptr<http::Exchange> exchange);
+  Task<bool> serve(std::shared_ptr<http::Exchange> exchange, std::optional<authz::User> known);
   Result<authz::User> authenticate(http::Request& request) const;
   Task<Result<Answer>> serve_resource(Call& call);
 

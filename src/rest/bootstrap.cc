@@ -1,0 +1,65 @@
+#include "rest/bootstrap.h"
+
+#include "base/strings.h"
+
+namespace cardea::rest {
+
+using json::Value;
+
+namespace {
+
+Value meta(std::string_view name) { return Value::object({{"name", name}}); }
+
+// Creates unless it is there. The reply's own message explains a failure.
+Result<void> ensure(const Loopback& api, const std::string& path, const Value& object) {
+  Loopback::Reply reply = api.send_and_wait("POST", path, object);
+  if (reply.ok() || reply.status == 409) return {};
+  return fail(internal_error(cat("bootstrap of ", path, ": ", reply.body["message"].as_string())));
+}
+
+Result<void> namespaces(const Loopback& api) {
+  for (std::string_view name : {"kube-system", "kube-public", "kube-node-lease", "default"})
+    if (auto ok = ensure(api, "/api/v1/namespaces",
+                         Value::object({{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", meta(name)}}));
+        !ok)
+      return ok;
+  return {};
+}
+
+Value kubernetes_service(const BootstrapOptions& o) {
+  Value port = Value::object({{"name", "https"}, {"protocol", "TCP"}, {"port", 443}, {"targetPort", static_cast<int>(o.server_port)}});
+  Value metadata = meta("kubernetes");
+  metadata.set("labels", Value::object({{"component", "apiserver"}, {"provider", "kubernetes"}}));
+  return Value::object({{"apiVersion", "v1"},
+                        {"kind", "Service"},
+                        {"metadata", metadata},
+                        {"spec", Value::object({{"type", "ClusterIP"},
+                                                {"clusterIP", o.service_address},
+                                                {"sessionAffinity", "None"},
+                                                {"ports", Value::array({port})}})}});
+}
+
+Value service_cidr(const BootstrapOptions& o) {
+  return Value::object({{"apiVersion", "networking.k8s.io/v1"},
+                        {"kind", "ServiceCIDR"},
+                        {"metadata", meta("kubernetes")},
+                        {"spec", Value::object({{"cidrs", Value::array({o.service_cluster_ip_range})}})}});
+}
+
+Value authentication_config(const BootstrapOptions& o) {
+  return Value::object({{"apiVersion", "v1"},
+                        {"kind", "ConfigMap"},
+                        {"metadata", meta("extension-apiserver-authentication")},
+                        {"data", Value::object({{"client-ca-file", o.client_ca}})}});
+}
+
+}  // namespace
+
+Result<void> bootstrap(const Loopback& api, const BootstrapOptions& o) {
+  if (auto ok = namespaces(api); !ok) return ok;
+  if (auto ok = ensure(api, "/apis/networking.k8s.io/v1/servicecidrs", service_cidr(o)); !ok) return ok;
+  if (auto ok = ensure(api, "/api/v1/namespaces/default/services", kubernetes_service(o)); !ok) return ok;
+  return ensure(api, "/api/v1/namespaces/kube-system/configmaps", authentication_config(o));
+}
+
+}  // namespace cardea::rest
