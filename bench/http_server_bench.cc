@@ -1,8 +1,9 @@
 // The HTTP server alone: how fast it answers, and what an open watch costs.
 //
 //   http_server_bench serve PORT [CERT KEY]   answers 1 KiB to every request, for a load generator
-//   http_server_bench watchers COUNT          opens COUNT TLS watches from another process, prints resident
-//                                             memory for each and the time one event takes to reach all
+//   http_server_bench watchers COUNT [cert]   opens COUNT TLS watches from another process, prints resident
+//                                             (with client certificates) and prints resident memory for each
+//                                             and the time one event takes to reach all
 #include <arpa/inet.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -132,8 +133,14 @@ Client open_watch(SSL_CTX* ctx, std::uint16_t port) {
 }
 
 // Opens the watches, says so by one byte, reads one event on each, says so again.
-int run_clients(std::uint16_t port, int count, int report) {
+int run_clients(std::uint16_t port, int count, int report, const net::TlsServerConfig* identity) {
   SSL_CTX* ctx = SSL_CTX_new(TLS_client_method());
+  if (identity) {
+    BIO* certificate = BIO_new_mem_buf(identity->certificates.data(), -1);
+    BIO* key = BIO_new_mem_buf(identity->key.data(), -1);
+    SSL_CTX_use_certificate(ctx, PEM_read_bio_X509(certificate, nullptr, nullptr, nullptr));
+    SSL_CTX_use_PrivateKey(ctx, PEM_read_bio_PrivateKey(key, nullptr, nullptr, nullptr));
+  }
   SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS);
   std::vector<Client> clients;
   for (int i = 0; i < count; ++i) {
@@ -150,8 +157,10 @@ int run_clients(std::uint16_t port, int count, int report) {
   return 0;
 }
 
-int watchers(int count) {
+int watchers(int count, bool with_certificates) {
   raise_descriptor_limit();
+  net::TlsServerConfig config = self_signed();
+  if (with_certificates) config.client_cas = config.certificates;
   int ports[2];
   int reports[2];
   if (::pipe(ports) != 0 || ::pipe(reports) != 0) return 1;
@@ -159,12 +168,12 @@ int watchers(int count) {
   if (child == 0) {
     std::uint16_t port = 0;
     if (::read(ports[0], &port, sizeof port) != sizeof port) return 1;
-    return run_clients(port, count, reports[1]);
+    return run_clients(port, count, reports[1], with_certificates ? &config : nullptr);
   }
   net::Loops loops(2);
   Answers answers;
   http::Server server(loops, answers);
-  const auto tls = net::TlsServer::make(self_signed());
+  const auto tls = net::TlsServer::make(config);
   const std::uint16_t port = *server.listen("127.0.0.1", 0, *tls);
   const long before = resident_kib();
   [[maybe_unused]] auto told = ::write(ports[1], &port, sizeof port);
@@ -219,7 +228,7 @@ int main(int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
   if (mode == "serve" && (argc == 3 || argc == 5))
     return serve(std::atoi(argv[2]), argc == 5 ? argv[3] : nullptr, argc == 5 ? argv[4] : nullptr);
-  if (mode == "watchers" && argc == 3) return watchers(std::atoi(argv[2]));
-  std::fprintf(stderr, "usage: http_server_bench serve PORT [CERT KEY] | watchers COUNT\n");
+  if (mode == "watchers" && (argc == 3 || argc == 4)) return watchers(std::atoi(argv[2]), argc == 4);
+  std::fprintf(stderr, "usage: http_server_bench serve PORT [CERT KEY] | watchers COUNT [cert]\n");
   return 2;
 }

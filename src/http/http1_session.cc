@@ -19,6 +19,15 @@ void append_number(std::string& out, std::uint64_t number, int base = 10) {
   out.append(digits, static_cast<std::size_t>(end - digits));
 }
 
+// A value may carry a user's text; it must not end its line.
+void append_value(std::string& out, std::string_view value) {
+  const std::size_t start = out.size();
+  out.append(value);
+  if (is_field_value(value)) return;
+  for (std::size_t i = start; i < out.size(); ++i)
+    if (!is_field_value({&out[i], 1})) out[i] = ' ';
+}
+
 bool may_have_body(int status) {
   return status >= 200 && status != 204 && status != 304;
 }
@@ -136,10 +145,10 @@ void Http1Session::process() {
   if (state_ == State::kOpen && exchange_) watch_peer();
   processing_ = false;
   if (state_ == State::kClosed) return;
+  const bool held_back = output_.pending() >= kMaxUnsent;
   flush();
-  // A flush may have made room for requests that wait in input_.
-  if (state_ == State::kOpen && !exchange_ && !input_.empty() && output_.pending() < kMaxUnsent)
-    return resume();
+  // A flush may have made room for requests we have not read: no event will tell of them again.
+  if (held_back && state_ == State::kOpen && !exchange_ && output_.pending() < kMaxUnsent) resume();
   arm_timer();
 }
 
@@ -218,6 +227,7 @@ void Http1Session::on_body() {
 
 void Http1Session::dispatch() {
   reading_body_ = false;
+  if (waiting_ != Waiting::kWrite) waiting_ = Waiting::kNothing;  // the next request's time starts anew
   exchange_ = std::move(building_);
   exchange_->request().peer = connection_->peer();
   const auto current = exchange_;
@@ -252,7 +262,9 @@ void Http1Session::write_head(const Response& response, bool known_length) {
       says_close |= equals_ignoring_case(value, "close");
       continue;
     }
-    out.append(name).append(": ").append(value).append("\r\n");
+    out.append(name).append(": ");
+    append_value(out, value);
+    out.append("\r\n");
   }
   close_after_ |= says_close;
   out.append(worker_.date_header());

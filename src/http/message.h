@@ -35,8 +35,7 @@ class Headers {
     for (const auto& field : fields) add(field.name, field.value);
   }
 
-  // The caller vouches that neither holds CR, LF or NUL: true for what our parser read and for constants.
-  // For a value that came from elsewhere see is_field_value.
+  // The name must be a token. Control characters in a value are sent as spaces.
   void add(std::string_view name, std::string_view value);
   void set(std::string_view name, std::string_view value);  // replaces all of that name
   void remove(std::string_view name);

@@ -86,6 +86,24 @@ TEST_P(ServerTest, AnswersPipelinedRequestsInOrder) {
   for (int i = 0; i < 200; ++i) EXPECT_THAT(client->read_answer(), EndsWith(cat("GET /", i, " ")));
 }
 
+TEST_P(ServerTest, GoesOnReadingAfterAPileOfLargeAnswersHasLeft) {
+  handler_.answer = [](const std::shared_ptr<Exchange>& exchange) {
+    exchange->respond({.body = exchange->request().path + std::string(30'000, 'x')});
+  };
+  start();
+  auto client = connect();
+  std::thread sender([&] {
+    std::string all;
+    for (int i = 0; i < 3000; ++i) all += get(cat("/", i));
+    client->send(all);
+  });
+  if (GetParam()) sender.join();  // an SSL object is not for two threads
+  for (int i = 0; i < 3000; ++i)
+    if (const std::string answer = client->read_answer(); !answer.ends_with(cat(i, std::string(30'000, 'x'))))
+      FAIL() << i;
+  if (sender.joinable()) sender.join();
+}
+
 TEST_P(ServerTest, AnswersPipelinedRequestsInOrderWhenTheHandlerAnswersLater) {
   handler_.answer = [&](std::shared_ptr<Exchange> exchange) {
     std::thread([exchange] {
@@ -174,6 +192,16 @@ TEST_P(ServerTest, SendsNoLengthWhereThereCanBeNoBody) {
   const std::string answer = client->read_until("\r\n\r\n");
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 204 No Content\r\n"));
   EXPECT_THAT(answer, Not(HasSubstr("Content-Length")));
+}
+
+TEST_P(ServerTest, AHeaderValueCannotEndItsLine) {
+  handler_.answer = [](const std::shared_ptr<Exchange>& exchange) {
+    exchange->respond({.headers = {{"Warning", "a\r\nSet-Cookie: x"}}});
+  };
+  start();
+  auto client = connect();
+  client->send(get("/"));
+  EXPECT_THAT(client->read_answer(), HasSubstr("\r\nWarning: a  Set-Cookie: x\r\n"));
 }
 
 TEST_P(ServerTest, ClosesWhenTheClientWantsItAndForHttpOneDotZero) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -16,6 +17,7 @@ namespace cardea::net {
 namespace {
 
 thread_local const Loop* current_loop = nullptr;
+constexpr std::size_t kTasksPerTurn = 512;
 
 Watcher::Events events_of(std::uint32_t bits) {
   return {.readable = (bits & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0,
@@ -36,7 +38,8 @@ Loop::Loop() : now_(std::chrono::steady_clock::now()) {
 
 Loop::~Loop() {
   // What is dropped here may own timers or post once more; let it go while the loop still stands.
-  while (!own_tasks_.empty() || !posted_.empty() || !buried_.empty()) {
+  while (!running_.empty() || !own_tasks_.empty() || !posted_.empty() || !buried_.empty()) {
+    auto running = std::exchange(running_, {});
     auto tasks = std::exchange(own_tasks_, {});
     auto buried = std::exchange(buried_, {});
     std::vector<Task> posted;
@@ -111,20 +114,26 @@ void Loop::run() {
 }
 
 void Loop::run_tasks() {
-  {
-    std::lock_guard lock(mutex_);
-    running_.swap(posted_);
+  if (next_ == running_.size()) {
+    running_.clear();
+    next_ = 0;
+    {
+      std::lock_guard lock(mutex_);
+      running_.swap(posted_);
+    }
+    // Tasks that tasks post wait for the next turn, so that a busy poster cannot starve the sockets.
+    std::move(own_tasks_.begin(), own_tasks_.end(), std::back_inserter(running_));
+    own_tasks_.clear();
   }
-  for (auto& task : running_) task();
-  running_.clear();
-  // Tasks that tasks post wait for the next turn, so that a busy poster cannot starve the sockets.
-  running_.swap(own_tasks_);
-  for (auto& task : running_) task();
-  running_.clear();
+  const std::size_t end = std::min(running_.size(), next_ + kTasksPerTurn);
+  while (next_ < end) {
+    Task task = std::move(running_[next_++]);
+    task();
+  }
 }
 
 int Loop::wait_milliseconds() const {
-  if (!own_tasks_.empty()) return 0;
+  if (!own_tasks_.empty() || next_ < running_.size()) return 0;
   if (timers_.empty()) return -1;
   const auto left = timers_.front().at - std::chrono::steady_clock::now();
   if (left <= left.zero()) return 0;

@@ -11,6 +11,7 @@ namespace cardea::net {
 //
 // Showing one proves only that the client holds its key. Whether one of our client CAs signed it is
 // `verified`: a certificate that is not verified never breaks the handshake, and never identifies anybody.
+// Connections that show the same one share it.
 struct PeerCertificate {
   bool verified = false;
   std::string error;  // why it is not verified: "certificate has expired"
@@ -30,7 +31,7 @@ struct Peer {
   std::string address;  // "127.0.0.1", "::1"
   std::uint16_t port = 0;
   bool tls = false;
-  std::unique_ptr<const PeerCertificate> certificate;  // null when none was shown
+  std::shared_ptr<const PeerCertificate> certificate;  // null when none was shown
 };
 
 }  // namespace cardea::net

@@ -6,6 +6,7 @@
 
 #include <ctime>
 
+#include "base/strings.h"
 #include "net/openssl.h"
 
 namespace cardea::net {
@@ -73,24 +74,56 @@ std::string der_of(X509* certificate) {
   return der;
 }
 
-}  // namespace
-
-std::unique_ptr<const PeerCertificate> peer_certificate(SSL* ssl) {
-  X509* certificate = SSL_get0_peer_certificate(ssl);
-  if (!certificate) return nullptr;
-  auto peer = std::make_unique<PeerCertificate>();
+std::shared_ptr<const PeerCertificate> read_certificate(X509* certificate, std::string der, long verdict) {
+  auto peer = std::make_shared<PeerCertificate>();
   read_subject(X509_get_subject_name(certificate), *peer);
   peer->serial = decimal(X509_get0_serialNumber(certificate));
-  peer->der = der_of(certificate);
+  peer->der = std::move(der);
   peer->not_before = time_of(X509_get0_notBefore(certificate));
   peer->not_after = time_of(X509_get0_notAfter(certificate));
+  peer->verified = verdict == X509_V_OK;
+  if (!peer->verified) peer->error = X509_verify_cert_error_string(verdict);
+  return peer;
+}
 
+EVP_PKEY* tiny_key() {
+  static EVP_PKEY* const key = [] {
+    constexpr unsigned char kBytes[32] = {};
+    return EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, kBytes, sizeof kBytes);
+  }();
+  return key;
+}
+
+// OpenSSL keeps the peer's certificate with its decoded key, 2.5 KiB for P-256, as long as the connection.
+// Nothing looks at it again: the handshake is over, tickets are sent, there is no renegotiation.
+void forget_key(X509* certificate) {
+  if (EVP_PKEY* key = tiny_key()) X509_set_pubkey(certificate, key);
+}
+
+}  // namespace
+
+std::shared_ptr<const PeerCertificate> PeerCertificates::of(SSL* ssl) {
+  X509* certificate = SSL_get0_peer_certificate(ssl);
+  if (!certificate) return nullptr;
   long verdict = SSL_get_verify_result(ssl);
   // A resumed session carries the verdict of its first handshake; the certificate may have run out since.
   if (verdict == X509_V_OK && X509_cmp_current_time(X509_get0_notAfter(certificate)) <= 0)
     verdict = X509_V_ERR_CERT_HAS_EXPIRED;
-  peer->verified = verdict == X509_V_OK;
-  if (!peer->verified) peer->error = X509_verify_cert_error_string(verdict);
+  std::string der = der_of(certificate);
+  std::string key = cat(verdict, ":", der);
+
+  std::lock_guard lock(mutex_);
+  auto& known = known_[std::move(key)];
+  auto peer = known.lock();
+  if (!peer) {
+    peer = read_certificate(certificate, std::move(der), verdict);
+    known = peer;
+  }
+  if (known_.size() >= sweep_at_) {
+    std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
+    sweep_at_ = 2 * known_.size() + 64;
+  }
+  forget_key(certificate);
   ERR_clear_error();
   return peer;
 }

@@ -111,6 +111,7 @@ void common_settings(SSL_CTX* ctx) {
 struct ServerContext {
   SslCtxPtr ctx;
   std::string protocols;  // the ALPN callback reads it
+  mutable PeerCertificates certificates;
 };
 
 void server_settings(ServerContext& context) {
@@ -214,7 +215,8 @@ std::unique_ptr<Connection> TlsServer::accept(Loop& loop, Socket socket) const {
   SslPtr ssl(SSL_new(context->ctx.get()));
   CARDEA_CHECK(ssl != nullptr);
   SSL_set_accept_state(ssl.get());
-  return make_tls_connection(loop, std::move(socket), std::move(ssl), std::move(context));
+  PeerCertificates* certificates = &context->certificates;
+  return make_tls_connection(loop, std::move(socket), std::move(ssl), std::move(context), certificates);
 }
 
 struct TlsClient::State {
@@ -258,7 +260,7 @@ std::unique_ptr<Connection> TlsClient::connect(Loop& loop, Socket socket,
     X509_VERIFY_PARAM_set1_host(param, server_name.data(), server_name.size());
     X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
   }
-  return make_tls_connection(loop, std::move(socket), std::move(ssl), nullptr);
+  return make_tls_connection(loop, std::move(socket), std::move(ssl), nullptr, nullptr);
 }
 
 }  // namespace cardea::net

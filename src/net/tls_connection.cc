@@ -56,8 +56,12 @@ BIO_METHOD* bio_method() {
 
 class TlsConnection final : public Connection {
  public:
-  TlsConnection(Loop& loop, Socket socket, SslPtr ssl, std::shared_ptr<const void> settings)
-      : Connection(loop, std::move(socket), true), settings_(std::move(settings)), ssl_(std::move(ssl)) {
+  TlsConnection(Loop& loop, Socket socket, SslPtr ssl, std::shared_ptr<const void> settings,
+                PeerCertificates* certificates)
+      : Connection(loop, std::move(socket), true),
+        settings_(std::move(settings)),
+        certificates_(certificates),
+        ssl_(std::move(ssl)) {
     BIO* bio = BIO_new(bio_method());
     CARDEA_CHECK(bio != nullptr);
     BIO_set_data(bio, &socket_);
@@ -79,7 +83,7 @@ class TlsConnection final : public Connection {
     peer->address = peer_->address;
     peer->port = peer_->port;
     peer->tls = true;
-    peer->certificate = peer_certificate(ssl_.get());
+    if (certificates_) peer->certificate = certificates_->of(ssl_.get());
     peer_ = std::move(peer);
     return Io::kDone;
   }
@@ -190,6 +194,7 @@ class TlsConnection final : public Connection {
   }
 
   std::shared_ptr<const void> settings_;
+  PeerCertificates* certificates_;  // held by settings_
   SslPtr ssl_;
   std::size_t retry_ = 0;  // length of a write OpenSSL has begun and wants to see again
   bool established_ = false;
@@ -199,8 +204,10 @@ class TlsConnection final : public Connection {
 }  // namespace
 
 std::unique_ptr<Connection> make_tls_connection(Loop& loop, Socket socket, SslPtr ssl,
-                                                std::shared_ptr<const void> settings) {
-  return std::make_unique<TlsConnection>(loop, std::move(socket), std::move(ssl), std::move(settings));
+                                                std::shared_ptr<const void> settings,
+                                                PeerCertificates* certificates) {
+  return std::make_unique<TlsConnection>(loop, std::move(socket), std::move(ssl), std::move(settings),
+                                         certificates);
 }
 
 }  // namespace cardea::net
