@@ -32,6 +32,9 @@ Result<json::Value> check_object(const Expected& expected, const json::Value& ob
 // The body as JSON or YAML without any expectation; null when there is none.
 Result<json::Document> read_document(Call& call);
 
+// The parsed body of a patch.
+Result<json::Value> read_patch(Call& call, PatchType type);
+
 constexpr std::size_t kMaxBody = 3u << 20;
 Error body_too_large();
 

@@ -1,6 +1,7 @@
 #include "rest/form.h"
 
 #include "base/result.h"
+#include "catalog/convert.h"
 #include "catalog/kinds/object_meta.h"
 #include "schema/defaults.h"
 #include "schema/prune.h"
@@ -121,12 +122,8 @@ json::FieldErrors validate_update(const Value& object, const Value& old, const C
 }
 
 Value converted(const Value& object, const Resource& from, const Resource& to) {
-  Value out = object;
-  if (&from != &to) {
-    out.set("apiVersion", to.api_version());
-    out.set("kind", to.kind);
-  }
-  if (!to.is_custom) return out;
+  Value out = &from == &to ? object : catalog::convert(object, from, to);
+  if (!to.is_custom) return &from == &to ? out : schema::normalize(*to.schema, out);
   if (&from != &to) out = schema::prune(*to.schema, out, true).value;
   return schema::has_defaults(*to.schema) ? schema::apply_defaults(*to.schema, out) : out;
 }

@@ -16,9 +16,7 @@ namespace cardea::rest {
 
 using json::Value;
 
-namespace {
-
-Result<Value> parse_patch(Call& call, PatchType type) {
+Result<Value> read_patch(Call& call, PatchType type) {
   http::Request& request = call.request();
   if (request.body_too_large) return fail(body_too_large());
   if (type == PatchType::kApply) {
@@ -30,6 +28,8 @@ Result<Value> parse_patch(Call& call, PatchType type) {
   if (!value) return fail(bad_request(cat("error decoding patch: ", value.error().message)));
   return value;
 }
+
+namespace {
 
 Result<Value> patched(PatchType type, const catalog::Resource& r, const Value& current, const Value& patch) {
   switch (type) {
@@ -92,7 +92,7 @@ Task<Result<Answer>> patch(Call& call) {
   if (!type) co_return fail(type.error());
   auto options = write_options(call.info.query, "PatchOptions", *type == PatchType::kApply);
   if (!options) co_return fail(options.error());
-  auto body = parse_patch(call, *type);
+  auto body = read_patch(call, *type);
   if (!body) co_return fail(body.error());
 
   if (*type == PatchType::kApply) {

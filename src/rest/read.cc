@@ -1,6 +1,7 @@
 // get and list: answers from memory, where possible the stored bytes themselves.
 #include "base/strings.h"
 #include "json/print.h"
+#include "rest/checks.h"
 #include "rest/continue_token.h"
 #include "rest/form.h"
 #include "rest/options.h"
@@ -154,6 +155,13 @@ http::Body list_bytes(const Call& call, const Selected& s, const Value& metadata
 }
 
 }  // namespace
+
+Result<Value> read_current(const Call& call) {
+  const Resource& r = *call.resource;
+  store::RecordPtr record = call.services.store.get(object_key(r, call.info.namespace_name, call.info.name));
+  if (!record) return fail(not_found(r, call.info.name));
+  return converted(parse_stored(*record), *call.catalog->storage_of(r), r);
+}
 
 Task<Result<Answer>> get(Call& call) {
   const Resource& r = *call.resource;

@@ -92,9 +92,10 @@ std::string time_after(const Call& call, std::int64_t seconds) {
 std::optional<Value> held_back(Call& call, const DeleteOptions& o, const Value& old) {
   const Resource& r = *call.resource;
   Value object = old;
+  bool was_deleting = old["metadata"].has("deletionTimestamp");
+  if (r.strategy->prepare_for_delete) r.strategy->prepare_for_delete(object, strategy_context(call));
   set_propagation(r, o, object);
   Value& meta = object.member("metadata");
-  bool was_deleting = meta.has("deletionTimestamp");
   std::int64_t grace = 0;
   if (r.strategy->grace_period) {
     grace = r.strategy->grace_period(object);
@@ -104,11 +105,11 @@ std::optional<Value> held_back(Call& call, const DeleteOptions& o, const Value& 
   }
   bool held = !meta["finalizers"].empty() || !object["spec"]["finalizers"].empty() || grace > 0;
   bool shortened = was_deleting && grace < meta["deletionGracePeriodSeconds"].as_int();
-  if (!was_deleting || shortened) {
+  // A kind's own hook may have marked the object already.
+  if ((!was_deleting && !meta.has("deletionTimestamp")) || shortened) {
     meta.set("deletionTimestamp", time_after(call, grace));
-    if (!object["spec"]["finalizers"].is_array() || r.strategy->grace_period) meta.set("deletionGracePeriodSeconds", grace);
-    if ((r.strategy->has_generation || r.is_custom) && !was_deleting && meta.has("generation"))
-      meta.set("generation", meta["generation"].as_int() + 1);
+    meta.set("deletionGracePeriodSeconds", grace);
+    if (!was_deleting && meta.has("generation")) meta.set("generation", meta["generation"].as_int() + 1);
   }
   if (!held) return std::nullopt;
   return object;
@@ -135,9 +136,7 @@ Task<Result<Value>> remove_one(Call& call, const std::string& key, const DeleteO
 
     std::optional<Value> held = held_back(call, options, old);
     Value shown = held ? *held : old;
-    if (r.strategy->prepare_for_delete) r.strategy->prepare_for_delete(shown, strategy_context(call));
     bool unchanged = held && shown == old;
-    if (held) held = shown;
     Value answer = held || r.strategy->returns_deleted_object || as_item
                        ? shown
                        : success_document(r, name, old["metadata"]["uid"].as_string());
@@ -168,8 +167,13 @@ Task<Result<Value>> remove_one(Call& call, const std::string& key, const DeleteO
 Task<Result<Answer>> remove(Call& call) {
   auto options = read_delete_options(call);
   if (!options) co_return fail(options.error());
+  Result<Answer> answer = co_await remove_with(call, std::move(*options));
+  co_return answer;
+}
+
+Task<Result<Answer>> remove_with(Call& call, DeleteOptions options) {
   std::string key = object_key(*call.resource, call.info.namespace_name, call.info.name);
-  Result<Value> removed = co_await remove_one(call, key, *options, false);
+  Result<Value> removed = co_await remove_one(call, key, options, false);
   if (!removed) co_return fail(removed.error());
   Answer answer = Answer::of(std::move(*removed));
   answer.transforms = answer.document["kind"].as_string() != "Status";

@@ -76,6 +76,48 @@ std::optional<Result<Answer>> SelfDescription::health(http::Request&, const auth
   return text_answer(ok ? 200 : 500, std::move(out));
 }
 
+namespace {
+
+// A large document that the client may have already.
+Answer published(const catalog::PublishedDocument& document, std::shared_ptr<const void> owner, http::Request& request,
+                 std::string_view content_type) {
+  Answer a;
+  a.is_raw = true;
+  a.content_type = content_type;
+  a.headers.emplace_back("ETag", document.etag);
+  a.headers.emplace_back("Vary", "Accept");
+  if (document.matches(request.headers.get("if-none-match"))) a.status = 304;
+  else a.body = http::Body(http::Piece{std::move(owner), document.body});
+  return a;
+}
+
+constexpr std::string_view kOpenApiProtobuf = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+
+bool wants_openapi_protobuf(std::string_view accept) {
+  return accept.find("application/com.github.proto-openapi.spec.v2@v1.0+protobuf") != std::string_view::npos ||
+         accept.find(kOpenApiProtobuf) != std::string_view::npos;
+}
+
+}  // namespace
+
+std::optional<Result<Answer>> SelfDescription::openapi(http::Request& request, const authz::RequestInfo& info) {
+  constexpr std::string_view kV3 = "/openapi/v3";
+  auto catalog = catalog_.get();
+  if (info.path == "/openapi/v2") {
+    bool protobuf = wants_openapi_protobuf(request.headers.get("accept"));
+    auto document = protobuf ? publication_.openapi_v2_protobuf(*catalog) : publication_.openapi_v2(*catalog);
+    return published(*document, document, request, protobuf ? kOpenApiProtobuf : "application/json");
+  }
+  if (info.path == kV3) {
+    auto document = publication_.openapi_v3_index(*catalog);
+    return published(*document, document, request, "application/json");
+  }
+  if (!info.path.starts_with(cat(kV3, "/"))) return std::nullopt;
+  auto document = publication_.openapi_v3(*catalog, std::string_view(info.path).substr(kV3.size() + 1));
+  if (!document) return std::nullopt;
+  return published(*document, document, request, "application/json");
+}
+
 std::optional<Result<Answer>> SelfDescription::discovery(http::Request& request, const authz::RequestInfo& info) {
   auto catalog = catalog_.get();
   std::string_view path = info.path;
@@ -84,9 +126,8 @@ std::optional<Result<Answer>> SelfDescription::discovery(http::Request& request,
   if (path == "/api" || path == "/apis") {
     switch (catalog::discovery_form(accept)) {
       case catalog::DiscoveryForm::kAggregated: {
-        Answer a = plain_document(catalog::aggregated_discovery(*catalog, path == "/api"));
-        a.content_type = catalog::kAggregatedDiscoveryType;
-        return a;
+        auto document = publication_.aggregated_discovery(*catalog, path == "/api");
+        return published(*document, document, request, catalog::kAggregatedDiscoveryType);
       }
       case catalog::DiscoveryForm::kPlain:
         return plain_document(path == "/api" ? catalog::api_versions(options_.server_address) : catalog::group_list(*catalog));
@@ -120,7 +161,8 @@ std::optional<Result<Answer>> SelfDescription::answer(http::Request& request, co
       paths.push_back(p);
     return plain_document(Value::object({{"paths", paths}}));
   }
-  auto found = discovery(request, info);
+  auto found = openapi(request, info);
+  if (!found) found = discovery(request, info);
   if (found && !reads) return fail(method_not_allowed());
   return found;
 }

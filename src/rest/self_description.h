@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "catalog/openapi/publication.h"
 #include "rest/call.h"
 
 namespace cardea::rest {
@@ -26,9 +27,11 @@ class SelfDescription {
 
  private:
   std::optional<Result<Answer>> health(http::Request& request, const authz::RequestInfo& info);
+  std::optional<Result<Answer>> openapi(http::Request& request, const authz::RequestInfo& info);
   std::optional<Result<Answer>> discovery(http::Request& request, const authz::RequestInfo& info);
 
   CatalogHolder& catalog_;
+  catalog::Publication publication_;
   Options options_;
   std::atomic<bool> ready_{false};
   std::function<std::string()> metrics_;

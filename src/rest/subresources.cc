@@ -9,35 +9,33 @@
 namespace cardea::rest {
 namespace {
 
-bool allows(const catalog::Subresource& s, std::string_view verb) {
-  return std::ranges::find(s.verbs, verb) != s.verbs.end();
-}
+struct Row {
+  std::string_view name;
+  Task<Result<Answer>> (*serve)(Call&);
+};
 
-// Subresources that are the object itself, with rules of their own about what a write may touch.
-bool is_object_view(const catalog::Resource& r, const catalog::Subresource& s) {
-  return s.kind.empty() || (s.kind == r.kind && s.name != "scale");
-}
+constexpr Row kSpecial[] = {
+    {"scale", serve_scale}, {"binding", bind_pod},    {"eviction", evict_pod},  {"exec", connect},
+    {"attach", connect},    {"portforward", connect}, {"log", connect},         {"proxy", connect},
+};
+
+// The others are the object itself, with rules of their own about what a write may touch.
+constexpr Row kVerbs[] = {{"get", get}, {"update", update}, {"patch", patch}};
 
 }  // namespace
 
 Task<Result<Answer>> serve_subresource(Call& call) {
   const catalog::Subresource& s = *call.subresource;
-  if (!allows(s, call.info.verb)) co_return fail(method_not_allowed());
-  if (is_object_view(*call.resource, s)) {
-    if (call.info.verb == "get") {
-      Result<Answer> answer = co_await get(call);
-      co_return answer;
-    }
-    if (call.info.verb == "update") {
-      Result<Answer> answer = co_await update(call);
-      co_return answer;
-    }
-    if (call.info.verb == "patch") {
-      Result<Answer> answer = co_await patch(call);
-      co_return answer;
-    }
+  if (std::ranges::find(s.verbs, call.info.verb) == s.verbs.end()) co_return fail(method_not_allowed());
+  const Row* row = std::ranges::find(kSpecial, std::string_view(s.name), &Row::name);
+  if (row == std::end(kSpecial)) {
+    if (!s.kind.empty() && s.kind != call.resource->kind)
+      co_return fail(Error::of(Reason::kNotImplemented, cat("the subresource ", quoted(s.name), " is not served")));
+    row = std::ranges::find(kVerbs, std::string_view(call.info.verb), &Row::name);
+    if (row == std::end(kVerbs)) co_return fail(method_not_allowed());
   }
-  co_return fail(Error::of(Reason::kNotImplemented, cat("the subresource ", quoted(s.name), " is not served")));
+  Result<Answer> answer = co_await row->serve(call);
+  co_return answer;
 }
 
 }  // namespace cardea::rest

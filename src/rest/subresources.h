@@ -8,4 +8,10 @@ namespace cardea::rest {
 // A request for a part of an object: status, scale, binding, eviction, approval... call.subresource is set.
 Task<Result<Answer>> serve_subresource(Call& call);
 
+Task<Result<Answer>> serve_scale(Call& call);
+Task<Result<Answer>> bind_pod(Call& call);   // pods/binding, and bindings themselves
+Task<Result<Answer>> evict_pod(Call& call);  // pods/eviction
+// exec, attach, portforward, log, proxy: what a server without reachable nodes has to say.
+Task<Result<Answer>> connect(Call& call);
+
 }  // namespace cardea::rest

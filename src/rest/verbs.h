@@ -2,6 +2,7 @@
 #include "base/result.h"
 #include "base/task.h"
 #include "rest/call.h"
+#include "rest/options.h"
 
 namespace cardea::rest {
 
@@ -12,6 +13,7 @@ Task<Result<Answer>> create(Call& call);
 Task<Result<Answer>> update(Call& call);
 Task<Result<Answer>> patch(Call& call);
 Task<Result<Answer>> remove(Call& call);             // delete
+Task<Result<Answer>> remove_with(Call& call, DeleteOptions options);
 Task<Result<Answer>> remove_collection(Call& call);  // deletecollection
 
 }  // namespace cardea::rest

@@ -1,0 +1,188 @@
+// pods/binding and pods/eviction: writes of a pod that are spelled as objects of their own.
+#include "base/strings.h"
+#include "catalog/kinds/label_selector.h"
+#include "json/field_error.h"
+#include "rest/body.h"
+#include "rest/checks.h"
+#include "rest/status.h"
+#include "rest/stored_object.h"
+#include "rest/subresources.h"
+#include "rest/verbs.h"
+#include "rest/write.h"
+
+namespace cardea::rest {
+
+using json::Value;
+
+namespace {
+
+Value created_status() {
+  return Value::object({{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", Value::object()}, {"status", "Success"}, {"code", 201}});
+}
+
+Error binding_conflict(std::string_view name, std::string why) {
+  return Error::of(Reason::kConflict, cat("Operation cannot be fulfilled on pods/binding ", quoted(name), ": ", why))
+      .with({.name = std::string(name), .kind = "pods/binding"});
+}
+
+Result<void> check_binding(const Value& binding) {
+  const Value& target = binding["target"];
+  std::string_view kind = target["kind"].as_string();
+  if (!kind.empty() && kind != "Node")
+    return fail(bad_request(json::not_supported("target.kind", kind, {"Node", "<empty>"}).message()));
+  if (target["name"].as_string().empty()) return fail(bad_request(json::required("target.name").message()));
+  return {};
+}
+
+Result<Value> bound(const Value& pod, const Value& binding, std::string_view name, std::string_view now) {
+  if (pod["metadata"].has("deletionTimestamp"))
+    return fail(binding_conflict(name, cat("pod ", name, " is being deleted, cannot be assigned to a host")));
+  if (std::string_view node = pod["spec"]["nodeName"].as_string(); !node.empty())
+    return fail(binding_conflict(name, cat("pod ", name, " is already assigned to node ", quoted(node))));
+  if (!pod["spec"]["schedulingGates"].empty())
+    return fail(binding_conflict(name, cat("pod ", name, " has non-empty .spec.schedulingGates")));
+  Value out = pod;
+  out.member("spec").set("nodeName", binding["target"]["name"]);
+  for (const json::Member& m : binding["metadata"]["annotations"].members())
+    out.member("metadata").member("annotations").set(m.key(), m.value);
+  for (const json::Member& m : binding["metadata"]["labels"].members())
+    out.member("metadata").member("labels").set(m.key(), m.value);
+  Value scheduled = Value::object(
+      {{"type", "PodScheduled"}, {"status", "True"}, {"lastProbeTime", Value()}, {"lastTransitionTime", now}});
+  Value& conditions = out.member("status").member("conditions");
+  for (std::size_t i = conditions.size(); i-- > 0;)
+    if (conditions[i]["type"].as_string() == "PodScheduled") conditions.erase_item(i);
+  conditions.push_back(std::move(scheduled));
+  if (std::string_view uid = binding["metadata"]["uid"].as_string(); !uid.empty())
+    out.member("metadata").set("uid", uid);  // the write refuses when it is another pod's
+  return out;
+}
+
+// The budgets that cover a pod.
+std::vector<store::RecordPtr> budgets_of(Call& call, const Value& pod) {
+  std::vector<store::RecordPtr> found;
+  const catalog::Resource* r = call.catalog->find("policy", "v1", "poddisruptionbudgets");
+  auto range = call.services.store.range({.keys = store::keys_with_prefix(collection_prefix(*r, call.info.namespace_name))});
+  if (!range) return found;
+  for (store::RecordPtr& record : range->records) {
+    Value budget = parse_stored(*record);
+    const Value& selector = budget["spec"]["selector"];
+    if (selector.is_object() && catalog::selector_matches(selector, pod["metadata"]["labels"])) found.push_back(std::move(record));
+  }
+  return found;
+}
+
+bool needs_no_budget(const Value& pod) {
+  std::string_view phase = pod["status"]["phase"].as_string();
+  return phase == "Succeeded" || phase == "Failed" || phase == "Pending" || pod["metadata"].has("deletionTimestamp");
+}
+
+Error too_many(std::string why, int retry_after) {
+  return Error::of(Reason::kTooManyRequests, "Cannot evict pod as it would violate the pod's disruption budget.")
+      .with({.causes = {{"DisruptionBudget", std::move(why), ""}}, .retry_after_seconds = retry_after});
+}
+
+// The budget's status after one more disruption, or why there cannot be one.
+Result<Value> spend(const Value& budget, std::string_view pod_name, std::string_view now) {
+  const Value& status = budget["status"];
+  std::string_view name = budget["metadata"]["name"].as_string();
+  if (status["observedGeneration"].as_int() < budget["metadata"]["generation"].as_int())
+    return fail(too_many(cat("The disruption budget ", name, " is still being processed by the server."), 10));
+  if (status["disruptionsAllowed"].as_int() < 0)
+    return fail(Error::of(Reason::kForbidden, "pdb disruptions allowed is negative"));
+  if (status["disruptedPods"].size() > 2000)
+    return fail(Error::of(Reason::kForbidden, "DisruptedPods map too big - too many evictions not confirmed by PDB controller"));
+  if (status["disruptionsAllowed"].as_int() == 0)
+    return fail(too_many(cat("The disruption budget ", name, " needs ", status["desiredHealthy"].as_int(),
+                             " healthy pods and has ", status["currentHealthy"].as_int(), " currently"), 0));
+  Value out = budget;
+  Value& s = out.member("status");
+  std::int64_t left = s["disruptionsAllowed"].as_int() - 1;
+  s.set("disruptionsAllowed", left);
+  if (left == 0) {
+    Value& conditions = s.member("conditions");
+    for (std::size_t i = conditions.size(); i-- > 0;)
+      if (conditions[i]["type"].as_string() == "DisruptionAllowed") conditions.erase_item(i);
+    conditions.push_back(Value::object({{"type", "DisruptionAllowed"},
+                                        {"status", "False"},
+                                        {"reason", "InsufficientPods"},
+                                        {"message", ""},
+                                        {"observedGeneration", budget["metadata"]["generation"]},
+                                        {"lastTransitionTime", now}}));
+  }
+  s.member("disruptedPods").set(pod_name, now);
+  return out;
+}
+
+}  // namespace
+
+Task<Result<Answer>> bind_pod(Call& call) {
+  auto options = write_options(call.info.query, "CreateOptions");
+  if (!options) co_return fail(options.error());
+  Expected expected = call.subresource ? Expected::body_of(call) : Expected::object_of(call);
+  auto binding = read_object(call, expected, options->field_validation);
+  if (!binding) co_return fail(binding.error());
+  std::string name(( *binding)["metadata"]["name"].as_string());
+  if (call.info.name.empty()) call.info.name = name;
+  if (!name.empty() && name != call.info.name)
+    co_return fail(bad_request("name in URL does not match name in Binding object"));
+  if (auto ok = check_namespace(call, *binding); !ok) co_return fail(ok.error());
+  if (auto ok = check_binding(*binding); !ok) co_return fail(ok.error());
+  call.resource = call.catalog->find("", "v1", "pods");
+  call.info.subresource = "binding";
+  Change change;
+  change.options = *options;
+  change.options.is_apply = true;  // a scheduler does not come to own the pod's fields
+  change.is_unconditional = true;
+  change.apply = [&call, binding = *binding](const Value& pod) {
+    return bound(pod, binding, call.info.name, call.started);
+  };
+  Result<Written> written = co_await write_change(call, std::move(change));
+  if (!written) co_return fail(written.error());
+  Answer answer = Answer::of(created_status(), 201);
+  answer.transforms = false;
+  co_return answer;
+}
+
+Task<Result<Answer>> evict_pod(Call& call) {
+  auto options = write_options(call.info.query, "CreateOptions");
+  if (!options) co_return fail(options.error());
+  auto document = read_document(call);
+  if (!document) co_return fail(document.error());
+  const Value& eviction = document->value;
+  std::string_view version = eviction["apiVersion"].as_string(), kind = eviction["kind"].as_string();
+  if ((!version.empty() && version != "policy/v1" && version != "policy/v1beta1") || (!kind.empty() && kind != "Eviction"))
+    co_return fail(bad_request(cat(kind, " of ", version, " cannot be handled as an Eviction")));
+  std::string_view name = eviction["metadata"]["name"].as_string();
+  if (!name.empty() && name != call.info.name)
+    co_return fail(bad_request("name in URL does not match name in Eviction object"));
+  auto pod = read_current(call);
+  if (!pod) co_return fail(pod.error());
+  auto deletion = delete_options(eviction["deleteOptions"].is_null() ? Value::object() : eviction["deleteOptions"], call.info.query);
+  if (!deletion) co_return fail(deletion.error());
+  deletion->dry_run = deletion->dry_run || options->dry_run;
+
+  if (!needs_no_budget(*pod)) {
+    std::vector<store::RecordPtr> budgets = budgets_of(call, *pod);
+    if (budgets.size() > 1)
+      co_return fail(internal_error("This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."));
+    if (!budgets.empty()) {
+      auto spent = spend(parse_stored(*budgets[0]), call.info.name, call.started);
+      if (!spent) co_return fail(spent.error());
+      if (!deletion->dry_run) {
+        std::string key(budgets[0]->key());
+        store::Txn txn{{{key, budgets[0]->mod_revision}}, {store::Put{key, stored_bytes(*spent)}}};
+        Result<store::Commit> done = co_await commit(call, std::move(txn));
+        if (!done) co_return fail(done.error());
+        if (!done->succeeded) co_return fail(too_many("The disruption budget is changing; try again.", 10));
+      }
+    }
+  }
+  Result<Answer> removed = co_await remove_with(call, std::move(*deletion));
+  if (!removed) co_return removed;
+  Answer answer = Answer::of(created_status(), 201);
+  answer.transforms = false;
+  co_return answer;
+}
+
+}  // namespace cardea::rest

@@ -1,0 +1,114 @@
+// The scale subresource: a small view of a workload, read and written through the object.
+#include "catalog/scale.h"
+
+#include "base/strings.h"
+#include "json/field_error.h"
+#include "json/patch.h"
+#include "rest/body.h"
+#include "rest/checks.h"
+#include "rest/status.h"
+#include "rest/subresources.h"
+#include "rest/verbs.h"
+#include "rest/write.h"
+#include "schema/decode.h"
+#include "schema/strategic_merge.h"
+
+namespace cardea::rest {
+
+using json::Value;
+
+namespace {
+
+Result<void> check_scale(const Call& call, const Value& scale) {
+  if (call.resource->is_custom) return {};
+  if (const Value& replicas = scale["spec"]["replicas"]; replicas.as_int() < 0)
+    return fail(json::invalid_object("autoscaling", "Scale", scale["metadata"]["name"].as_string(),
+                                     {json::invalid("spec.replicas", replicas, "must be greater than or equal to 0")}));
+  return {};
+}
+
+Result<Value> scaled(const Call& call, const Value& current, const Value& scale) {
+  if (auto ok = check_scale(call, scale); !ok) return fail(ok.error());
+  std::string_view version = scale["metadata"]["resourceVersion"].as_string();
+  if (!version.empty() && version != current["metadata"]["resourceVersion"].as_string())
+    return fail(modified_conflict(*call.resource, call.info.name));
+  return catalog::with_scale(current, scale, *call.resource);
+}
+
+Task<Result<Answer>> write_scale(Call& call, Change change) {
+  change.is_unconditional = true;
+  Result<Written> written = co_await write_change(call, std::move(change));
+  if (!written) co_return fail(written.error());
+  auto scale = catalog::scale_of(written->object, *call.resource);
+  if (!scale) co_return fail(scale.error());
+  co_return Answer::of(std::move(*scale));
+}
+
+Task<Result<Answer>> put_scale(Call& call) {
+  auto options = write_options(call.info.query, "UpdateOptions");
+  if (!options) co_return fail(options.error());
+  auto scale = read_object(call, Expected::body_of(call), options->field_validation);
+  if (!scale) co_return fail(scale.error());
+  if (auto ok = check_name(call, *scale); !ok) co_return fail(ok.error());
+  if (auto ok = check_namespace(call, *scale); !ok) co_return fail(ok.error());
+  Change change;
+  change.options = *options;
+  change.apply = [&call, scale = *scale](const Value& current) { return scaled(call, current, scale); };
+  Result<Answer> answer = co_await write_scale(call, std::move(change));
+  co_return answer;
+}
+
+Result<Value> patched_scale(Call& call, PatchType type, const Value& view, const Value& patch) {
+  switch (type) {
+    case PatchType::kJson: return json::apply_json_patch(view, patch);
+    case PatchType::kStrategicMerge:
+      return schema::apply_strategic_merge_patch(view, patch, *call.subresource->schema);
+    default: return json::apply_merge_patch(view, patch);
+  }
+}
+
+Task<Result<Answer>> patch_scale(Call& call) {
+  auto type = patch_type(call.request().headers.get("content-type"), !call.resource->is_custom);
+  if (!type) co_return fail(type.error());
+  auto options = write_options(call.info.query, "PatchOptions", *type == PatchType::kApply);
+  if (!options) co_return fail(options.error());
+  auto patch = read_patch(call, *type);
+  if (!patch) co_return fail(patch.error());
+  // A Scale has so few fields that applying one is merging it; the fields belong to the applier's name.
+  options->is_apply = false;
+  Change change;
+  change.options = *options;
+  change.apply = [&call, type = *type, patch = *patch, validation = options->field_validation](
+                     const Value& current) -> Result<Value> {
+    auto view = catalog::scale_of(current, *call.resource);
+    if (!view) return view;
+    auto raw = patched_scale(call, type, *view, patch);
+    if (!raw) return raw;
+    auto scale = check_object(Expected::body_of(call), *raw, validation, call.warnings);
+    if (!scale) return scale;
+    if (auto ok = check_name(call, *scale); !ok) return fail(ok.error());
+    return scaled(call, current, *scale);
+  };
+  Result<Answer> answer = co_await write_scale(call, std::move(change));
+  co_return answer;
+}
+
+}  // namespace
+
+Task<Result<Answer>> serve_scale(Call& call) {
+  if (call.info.verb == "update") {
+    Result<Answer> answer = co_await put_scale(call);
+    co_return answer;
+  }
+  if (call.info.verb == "patch") {
+    Result<Answer> answer = co_await patch_scale(call);
+    co_return answer;
+  }
+  auto object = read_current(call);
+  if (!object) co_return fail(object.error());
+  auto scale = catalog::scale_of(*object, *call.resource);
+  if (!scale) co_return fail(scale.error());
+  co_return Answer::of(std::move(*scale));
+}
+
+}  // namespace cardea::rest
