@@ -47,6 +47,13 @@ Result<DirectoryLock> DirectoryLock::take(const std::string& directory) {
   return lock;
 }
 
+Result<void> DirectoryLock::make_private_file(const std::string& path) const {
+  int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (file < 0) return fail(internal_error(cat("cannot open `", path, "`: ", std::strerror(errno))));
+  ::close(file);
+  return {};
+}
+
 DirectoryLock::~DirectoryLock() {
   if (file_ >= 0) ::close(file_);
 }

@@ -14,6 +14,10 @@ class DirectoryLock {
   DirectoryLock(DirectoryLock&& other) noexcept : file_(other.file_) { other.file_ = -1; }
   DirectoryLock& operator=(DirectoryLock&&) = delete;
 
+  // Makes an empty file that nobody else can read, unless it exists. SQLite gives the files beside it
+  // the same permissions.
+  Result<void> make_private_file(const std::string& path) const;
+
  private:
   explicit DirectoryLock(int file) : file_(file) {}
   int file_;

@@ -308,7 +308,7 @@ TEST(SqliteOrdeal, AcknowledgedWritesSurviveAndTheOthersHappenWhollyOrNotAtAll) 
   const char* rounds = std::getenv("CARDEA_FAULT_ROUNDS");
   const char* first = std::getenv("CARDEA_FAULT_SEED");
   std::uint64_t seed = first ? std::strtoull(first, nullptr, 10) : 1;
-  for (int round = 0, n = rounds ? std::atoi(rounds) : 60; round < n; ++round, ++seed) {
+  for (int round = 0, n = rounds ? std::atoi(rounds) : 40; round < n; ++round, ++seed) {
     SCOPED_TRACE(cat("CARDEA_FAULT_ROUNDS=1 CARDEA_FAULT_SEED=", seed));
     Ordeal(seed).run();
     if (HasFailure()) return;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kForgetRows = 512;
 constexpr int kSweepRows = 64;
-constexpr int kCheckpointFrames = 1024;
+constexpr int kCheckpointFrames = 512;
 constexpr std::uint64_t kPage = 8192;
 
 }  // namespace
