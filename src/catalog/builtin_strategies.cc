@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "catalog/definition.h"
 #include "catalog/kinds/strategies.h"
 #include "catalog/strategy.h"
 
@@ -22,6 +23,7 @@ constexpr Entry kEntries[] = {
     {"authorization.k8s.io", "SubjectAccessReview", subject_access_review_strategy},
     {"autoscaling", "HorizontalPodAutoscaler", horizontal_pod_autoscaler_strategy},
     {"certificates.k8s.io", "CertificateSigningRequest", certificate_signing_request_strategy},
+    {"apiextensions.k8s.io", "CustomResourceDefinition", definition_strategy},
     {"coordination.k8s.io", "Lease", lease_strategy},
     {"discovery.k8s.io", "EndpointSlice", endpoint_slice_strategy},
     {"events.k8s.io", "Event", events_event_strategy},

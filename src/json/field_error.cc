@@ -66,7 +66,7 @@ FieldError forbidden(std::string field, std::string detail) {
   return {FieldError::Type::kForbidden, std::move(field), std::move(detail), {}, false, {}};
 }
 FieldError too_long(std::string field, int max_bytes) {
-  return {FieldError::Type::kTooLong, std::move(field), cat("may not be more than ", max_bytes, " bytes"), {}, false, {}};
+  return {FieldError::Type::kTooLong, std::move(field), cat("may not be more than ", max_bytes, max_bytes == 1 ? " byte" : " bytes"), {}, false, {}};
 }
 FieldError too_many(std::string field, int actual, int max) {
   return {FieldError::Type::kTooMany, std::move(field), cat("must have at most ", max, max == 1 ? " item" : " items"), actual, true, {}};

@@ -34,7 +34,7 @@ std::string go_type(const Schema& s) {
     case Schema::Type::kBoolean: return "bool";
     case Schema::Type::kArray: return "[]" + (s.items ? go_type(*s.items) : "interface {}");
     case Schema::Type::kIntOrString: return is_quantity(s) ? "resource.Quantity" : "int32";
-    case Schema::Type::kAny: break;
+    case Schema::Type::kAny:
     case Schema::Type::kObject:
       if (is_map(s)) return is_quantity(*s.additional) ? "v1.ResourceList" : "map[string]" + go_type(*s.additional);
       if (!s.type_name.empty()) {
@@ -141,7 +141,9 @@ class Walker {
 
   Value convert(const Schema& s, const Value& in) {
     switch (s.type) {
-      case Schema::Type::kAny: return note_opaque(in);
+      case Schema::Type::kAny:
+        if (s.type_name.find(".JSONSchemaPropsOr") != s.type_name.npos) return convert_schema_or(s, in);
+        return note_opaque(in);
       case Schema::Type::kBoolean: return in.is_bool() ? in : wrong_type(in, "bool");
       case Schema::Type::kInteger: return convert_integer(in, go_type(s), false);
       case Schema::Type::kNumber: return in.is_number() ? in : wrong_type(in, "float64");
@@ -156,6 +158,30 @@ class Walker {
         return in.is_object() ? convert_struct(s, in) : wrong_type(in, go_type(s));
     }
     return in;
+  }
+
+  // The types of a definition's schema that are a schema or something simpler. They have readers of their own
+  // in Kubernetes, which drop unknown fields without a word.
+  Value convert_schema_or(const Schema& s, const Value& in) {
+    const Schema* schema = nullptr;
+    for (const Step& step : steps_)
+      if (step.owner && step.owner->type_name.ends_with(".JSONSchemaProps")) schema = step.owner;
+    if (!schema) return note_opaque(in);
+    note_opaque(in);
+    std::size_t known = unknown.size();
+    Value out = in;
+    if (in.is_object()) {
+      out = convert_struct(*schema, in);
+    } else if (in.is_array()) {
+      for (std::size_t i = 0; i < in.size(); ++i)
+        if (in[i].is_object()) out.item(i) = convert_struct(*schema, in[i]);
+    } else if (s.type_name.ends_with("OrBool")) {
+      if (!in.is_bool()) return bad(in, "boolean or JSON schema expected", true);
+    } else {
+      out = Value();
+    }
+    unknown.resize(known);
+    return out;
   }
 
   Value note_opaque(const Value& in) {
