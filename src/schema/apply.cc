@@ -10,7 +10,6 @@
 #include "json/parse.h"
 #include "json/print.h"
 #include "schema/compare.h"
-#include "schema/managed_fields.h"
 #include "schema/merge.h"
 
 namespace cardea::schema {
@@ -139,6 +138,8 @@ Result<Value> apply(const Value* live, const Value& config, const Schema& schema
     if (managed.owners.empty()) managed = first_owners(before, schema, request);
     if (before["metadata"].has("managedFields")) before.member("metadata").erase("managedFields");
   }
+  if (auto flaw = unreadable_version(managed, request.api_version, before, schema, request.schema_of); !flaw.empty())
+    return fail(bad_request(flaw));
   for (FieldOwner& owner : managed.owners) owner.fields = owner.fields.fitted_to(schema);
 
   FieldOwner self{std::string(request.manager), true, std::string(request.api_version),

@@ -4,6 +4,7 @@
 #include "base/result.h"
 #include "json/value.h"
 #include "schema/field_set.h"
+#include "schema/managed_fields.h"
 #include "schema/schema.h"
 
 namespace cardea::schema {
@@ -16,6 +17,7 @@ struct ApplyRequest {
   std::string_view subresource;
   std::string_view now;  // RFC 3339, seconds, UTC
   const FieldSet* reset_fields = nullptr;  // as in UpdateRequest
+  VersionSchemas schema_of = {};           // as in UpdateRequest
 };
 
 // Server-side apply: the live object with the config's fields, owned by the manager; without the fields that
@@ -30,7 +32,7 @@ struct ApplyRequest {
 // When the manager owns the same as before and nothing changed, the outcome equals `live` but for a time in
 // managedFields, which keep_times_when_unchanged() takes back once the object is ready to be stored.
 //
-// Ownership recorded under other versions is read as if it were of this one: shapes are taken to be alike.
+// Ownership recorded under other versions is read as if it were of this one, but see VersionSchemas.
 Result<json::Value> apply(const json::Value* live, const json::Value& config, const Schema& schema,
                           const ApplyRequest& request);
 

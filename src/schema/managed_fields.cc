@@ -8,6 +8,7 @@
 #include "json/print.h"
 #include "schema/compare.h"
 #include "schema/decode.h"
+#include "schema/merge.h"
 
 namespace cardea::schema {
 
@@ -160,15 +161,10 @@ const FieldSet& unowned_fields() {
 
 namespace {
 
-bool clears(const Value* list) {
-  if (!list || !list->is_array()) return false;
-  return list->empty() || (list->size() == 1 && list->items()[0].is_object() && list->items()[0].empty());
-}
-
-ManagedFields owners_before(const Value* old, const Value& updated, bool from_client) {
+ManagedFields owners_before(const Value* old, const Value& updated, const UpdateRequest& request) {
   const Value* sent = updated["metadata"].find("managedFields");
-  if (from_client && clears(sent)) return {};
-  if (from_client && sent) {
+  if (request.subresource.empty() && (request.clear || clears_managed_fields(updated))) return {};
+  if (request.subresource.empty() && sent) {
     ManagedFields managed = ManagedFields::parse_or_nobody(*sent);
     if (!managed.owners.empty()) return managed;
   }
@@ -184,12 +180,39 @@ Value without_managed_fields(const Value& object) {
 
 }  // namespace
 
+bool clears_managed_fields(const Value& object) {
+  const Value* list = object["metadata"].find("managedFields");
+  if (!list || !list->is_array()) return false;
+  return list->empty() || (list->size() == 1 && list->items()[0].is_object() && list->items()[0].empty());
+}
+
+std::string unreadable_version(ManagedFields& managed, std::string_view api_version, const Value& object,
+                               const Schema& schema, const VersionSchemas& schema_of) {
+  if (!schema_of) return "";
+  std::map<std::string, bool> known;
+  for (const FieldOwner& owner : managed.owners) {
+    if (owner.api_version == api_version || known.contains(owner.api_version)) continue;
+    const Schema* other = schema_of(owner.api_version);
+    known[owner.api_version] = other != nullptr;
+    if (!other || other == &schema) continue;
+    if (auto errors = type_errors(object, *other); !errors.empty()) return errors[0];
+  }
+  std::erase_if(managed.owners, [&](const FieldOwner& owner) {
+    auto at = known.find(owner.api_version);
+    return at != known.end() && !at->second;
+  });
+  return "";
+}
+
 Value track_update(const Value* old, Value updated, const Schema& schema, const UpdateRequest& request) {
-  ManagedFields managed = owners_before(old, updated, request.subresource.empty());
+  ManagedFields managed = owners_before(old, updated, request);
   updated = without_managed_fields(updated);
   if (managed.owners.empty() && old) return updated;
 
   const Value before = old ? without_managed_fields(*old) : normalize(schema, Value::object());
+  if (!unreadable_version(managed, request.api_version, before, schema, request.schema_of).empty() ||
+      !unreadable_version(managed, request.api_version, updated, schema, request.schema_of).empty())
+    return updated;
   Comparison changes = compare(before, updated, schema);
   if (request.reset_fields) changes = changes.without(*request.reset_fields);
   FieldSet taken = changes.modified.union_with(changes.added);

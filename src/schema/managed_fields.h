@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +51,12 @@ struct ManagedFields {
 // Writes `managed` into an object's metadata, or removes the field when nobody owns anything.
 void set_managed_fields(json::Value& object, const ManagedFields& managed);
 
+// The schema of another version of a custom resource ("example.com/v1beta1"), nullptr when it is not served
+// any more. Owners recorded there are forgotten with it; and when the object does not fit that schema,
+// ownership cannot be carried over: an update forgets all owners, an apply is refused. Leave it empty for
+// built-in kinds, whose versions are read as if of one shape.
+using VersionSchemas = std::function<const Schema*(std::string_view api_version)>;
+
 struct UpdateRequest {
   std::string_view manager;  // see manager_name()
   std::string_view api_version;
@@ -58,7 +65,14 @@ struct UpdateRequest {
   // What the write cannot change because the strategy puts it back (status on writes of the object itself):
   // nobody comes to own it.
   const FieldSet* reset_fields = nullptr;
+  // The client sent `managedFields: []` or `[{}]`. See clears_managed_fields(): decoding a built-in type
+  // drops the empty list, so it has to be noticed before.
+  bool clear = false;
+  VersionSchemas schema_of = {};
 };
+
+// Whether the metadata.managedFields of a body, as the client sent it, ask to forget all owners.
+bool clears_managed_fields(const json::Value& object);
 
 // Create, update and patch: gives what `updated` changed against `old` to the manager, and takes it from
 // everyone else. `updated` is decoded and defaulted, but admission and the strategy have not touched it yet.
@@ -82,6 +96,11 @@ json::Value keep_times_when_unchanged(const json::Value& old, json::Value update
 // an object that has a status subresource, everything else on writes of the status.
 FieldSet reset_fields(std::string_view group, std::string_view kind, std::string_view subresource,
                       bool is_custom, bool has_status);
+
+// Drops owners of versions that are gone; gives what keeps the object from being read in the version of some
+// owner, or "".
+std::string unreadable_version(ManagedFields& managed, std::string_view api_version, const json::Value& object,
+                               const Schema& schema, const VersionSchemas& schema_of);
 
 // Paths that no one ever owns: name, uid, resourceVersion and the like.
 const FieldSet& unowned_fields();

@@ -103,16 +103,22 @@ Value merge_lists(const Value& live, const Value& config, const Schema& schema) 
 
 Value prune(const Value& value, const Value& paths, const Schema& schema);
 
+// What is left of a container that lost everything. A struct of a built-in type goes with its last field; a
+// map or list stays, because somebody may own the fact that it is there.
+Value emptied(const Value& value, const Schema& schema) {
+  if (!schema.type_name.empty()) return Value();
+  return value.is_array() ? Value::array() : Value::object();
+}
+
 Value prune_map(const Value& map, const Value& paths, const Schema& schema) {
   std::vector<Member> out;
   for (const Member& member : map.members()) {
     const Value* node = paths.find(field_element(member.key()));
     if (node && ends_here(*node)) continue;
     Value kept = node ? prune(member.value, *node, member_or_deduced(schema, member.key())) : member.value;
-    if (node && kept.is_null() && !member.value.is_null()) continue;
     out.push_back({member.name, std::move(kept)});
   }
-  return out.empty() ? Value() : Value::object(std::move(out));
+  return out.empty() ? emptied(map, schema) : Value::object(std::move(out));
 }
 
 Value prune_list(const Value& list, const Value& paths, const Schema& schema) {
@@ -123,7 +129,7 @@ Value prune_list(const Value& list, const Value& paths, const Schema& schema) {
     if (node && ends_here(*node)) continue;
     out.push_back(node ? prune(item, *node, item_schema(schema)) : item);
   }
-  return out.empty() ? Value() : Value::array(std::move(out));
+  return Value::array(std::move(out));
 }
 
 Value prune(const Value& value, const Value& paths, const Schema& schema) {

@@ -12,7 +12,8 @@ namespace cardea::schema {
 // keep the order of `config` among themselves and stay among their live neighbours as far as that allows.
 json::Value merge(const json::Value& live, const json::Value& config, const Schema& schema);
 
-// `value` without the paths of `paths` and what is below them. What becomes empty disappears.
+// `value` without the paths of `paths` and what is below them. A container that loses everything stays as an
+// empty one, or as null where it is a struct of a built-in type.
 json::Value without(const json::Value& value, const FieldSet& paths, const Schema& schema);
 
 // What keeps `config` from being an object of this schema: `.spec.foo: field not declared in schema`. Types,

@@ -1,29 +1,38 @@
 #include <array>
 
+#include "base/strings.h"
 #include "schema/managed_fields.h"
 
 namespace cardea::schema {
 namespace {
 
-// Kinds whose status writes put back more than the spec.
-struct StatusRule {
-  std::string_view group, kind;
-  std::array<std::string_view, 2> metadata;  // fields of metadata
+// Where a kind differs from the rule that writes of the object put back the status, and writes of the status
+// put back the spec.
+struct Exception {
+  std::string_view group, kind, subresource;
+  std::array<std::string_view, 2> fields;  // of the object, or of metadata or status after a dot
 };
 
-constexpr StatusRule kStatusRules[] = {
-    {"", "Pod", {"f:deletionTimestamp", "f:ownerReferences"}},
-    {"apps", "Deployment", {"f:labels", ""}},
+constexpr Exception kExceptions[] = {
+    {"", "Pod", "status", {"metadata.deletionTimestamp", "metadata.ownerReferences"}},
+    {"apps", "Deployment", "status", {"metadata.labels"}},
+    {"certificates.k8s.io", "CertificateSigningRequest", "", {"spec"}},
+    {"certificates.k8s.io", "CertificateSigningRequest", "status", {"status.conditions"}},
+    {"certificates.k8s.io", "CertificateSigningRequest", "approval", {"spec", "status.certificate"}},
+    {"apiregistration.k8s.io", "APIService", "status", {"metadata"}},
+    {"admissionregistration.k8s.io", "ValidatingAdmissionPolicy", "status", {"metadata"}},
+    {"flowcontrol.apiserver.k8s.io", "FlowSchema", "status", {"metadata"}},
+    {"flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration", "status", {"metadata"}},
+    {"networking.k8s.io", "ServiceCIDR", "status", {"metadata"}},
+    {"resource.k8s.io", "ResourceClaim", "status", {"metadata"}},
+    {"storage.k8s.io", "VolumeAttachment", "status", {"metadata"}},
 };
 
-constexpr std::pair<std::string_view, std::string_view> kWholeMetadata[] = {
-    {"apiextensions.k8s.io", "CustomResourceDefinition"},
-    {"apiregistration.k8s.io", "APIService"},
-    {"admissionregistration.k8s.io", "ValidatingAdmissionPolicy"},
-    {"storage.k8s.io", "VolumeAttachment"},
-    {"flowcontrol.apiserver.k8s.io", "FlowSchema"},
-    {"flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"},
-};
+FieldPath path_of(std::string_view dotted) {
+  FieldPath path;
+  for (std::string_view name : split(dotted, '.')) path.push_back(field_element(name));
+  return path;
+}
 
 }  // namespace
 
@@ -31,15 +40,14 @@ FieldSet reset_fields(std::string_view group, std::string_view kind, std::string
                       bool has_status) {
   FieldSet out;
   if (subresource.empty() && has_status) out.insert({"f:status"});
-  if (subresource != "status") return out;
-  out.insert({"f:spec"});
-  if (is_custom) out.insert({"f:metadata"});
-  for (const auto& [rule_group, rule_kind] : kWholeMetadata)
-    if (rule_group == group && rule_kind == kind) out.insert({"f:metadata"});
-  for (const StatusRule& rule : kStatusRules)
-    if (rule.group == group && rule.kind == kind)
-      for (std::string_view field : rule.metadata)
-        if (!field.empty()) out.insert({"f:metadata", std::string(field)});
+  if (subresource == "status") out.insert({"f:spec"});
+  if (subresource == "status" && is_custom) out.insert({"f:metadata"});
+  for (const Exception& exception : kExceptions) {
+    if (is_custom || exception.group != group || exception.kind != kind || exception.subresource != subresource)
+      continue;
+    for (std::string_view field : exception.fields)
+      if (!field.empty()) out.insert(path_of(field));
+  }
   return out;
 }
 

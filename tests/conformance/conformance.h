@@ -30,5 +30,7 @@ json::Value read(const std::string& path);
 Counts run_requestinfo(const std::string& path);  // requestinfo.json
 // smd-compare.json, each pair of documents also in reverse; skips schemas without a counterpart in ours.
 Counts run_smd_compare(const std::string& path);
+// The folder http/: who owns which fields after each recorded write, worked out without a server.
+Counts run_ownership(const std::string& folder);
 
 }  // namespace cardea::conformance
