@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "catalog/definition.h"
+#include "catalog/kinds/core_strategies.h"
 #include "catalog/kinds/strategies.h"
 #include "catalog/strategy.h"
 
@@ -24,6 +25,21 @@ constexpr Entry kEntries[] = {
     {"autoscaling", "HorizontalPodAutoscaler", horizontal_pod_autoscaler_strategy},
     {"certificates.k8s.io", "CertificateSigningRequest", certificate_signing_request_strategy},
     {"apiextensions.k8s.io", "CustomResourceDefinition", definition_strategy},
+    {"", "ConfigMap", config_map_strategy},
+    {"", "Endpoints", endpoints_strategy},
+    {"", "Event", core_event_strategy},
+    {"", "LimitRange", limit_range_strategy},
+    {"", "Namespace", namespace_strategy},
+    {"", "Node", node_strategy},
+    {"", "PersistentVolume", persistent_volume_strategy},
+    {"", "PersistentVolumeClaim", persistent_volume_claim_strategy},
+    {"", "Pod", pod_strategy},
+    {"", "PodTemplate", pod_template_strategy},
+    {"", "ReplicationController", replication_controller_strategy},
+    {"", "ResourceQuota", resource_quota_strategy},
+    {"", "Secret", secret_strategy},
+    {"", "Service", service_strategy},
+    {"", "ServiceAccount", service_account_strategy},
     {"coordination.k8s.io", "Lease", lease_strategy},
     {"discovery.k8s.io", "EndpointSlice", endpoint_slice_strategy},
     {"events.k8s.io", "Event", events_event_strategy},
