@@ -16,6 +16,11 @@ struct Entry {
 // One line per kind that has hooks of its own.
 constexpr Entry kEntries[] = {
     {"apiregistration.k8s.io", "APIService", api_service_strategy},
+    {"apps", "ControllerRevision", controller_revision_strategy},
+    {"apps", "DaemonSet", daemon_set_strategy},
+    {"apps", "Deployment", deployment_strategy},
+    {"apps", "ReplicaSet", replica_set_strategy},
+    {"apps", "StatefulSet", stateful_set_strategy},
     {"authentication.k8s.io", "SelfSubjectReview", self_subject_review_strategy},
     {"authentication.k8s.io", "TokenReview", token_review_strategy},
     {"authorization.k8s.io", "LocalSubjectAccessReview", local_subject_access_review_strategy},
@@ -23,6 +28,8 @@ constexpr Entry kEntries[] = {
     {"authorization.k8s.io", "SelfSubjectRulesReview", self_subject_rules_review_strategy},
     {"authorization.k8s.io", "SubjectAccessReview", subject_access_review_strategy},
     {"autoscaling", "HorizontalPodAutoscaler", horizontal_pod_autoscaler_strategy},
+    {"batch", "CronJob", cron_job_strategy},
+    {"batch", "Job", job_strategy},
     {"certificates.k8s.io", "CertificateSigningRequest", certificate_signing_request_strategy},
     {"apiextensions.k8s.io", "CustomResourceDefinition", definition_strategy},
     {"", "ConfigMap", config_map_strategy},
@@ -50,6 +57,7 @@ constexpr Entry kEntries[] = {
     {"networking.k8s.io", "IngressClass", ingress_class_strategy},
     {"networking.k8s.io", "NetworkPolicy", network_policy_strategy},
     {"networking.k8s.io", "ServiceCIDR", service_cidr_strategy},
+    {"node.k8s.io", "RuntimeClass", runtime_class_strategy},
     {"policy", "PodDisruptionBudget", pod_disruption_budget_strategy},
     {"rbac.authorization.k8s.io", "ClusterRole", cluster_role_strategy},
     {"rbac.authorization.k8s.io", "ClusterRoleBinding", cluster_role_binding_strategy},

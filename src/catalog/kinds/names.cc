@@ -182,6 +182,15 @@ Complaints wildcard_dns1123_subdomain(std::string_view text) {
   });
 }
 
+// Labels are measured in bytes, in the same words otherwise.
+static Complaints in_bytes(Complaints complaints) {
+  constexpr std::string_view kCharacters = " characters";
+  for (std::string& c : complaints)
+    if (c.starts_with("must be no more than ") && c.ends_with(kCharacters))
+      c.replace(c.size() - kCharacters.size(), kCharacters.size(), " bytes");
+  return complaints;
+}
+
 Complaints qualified_name(std::string_view text) {
   Complaints out;
   std::string_view name = text;
@@ -193,21 +202,21 @@ Complaints qualified_name(std::string_view text) {
     name = text.substr(slash + 1);
     if (prefix.empty()) out.push_back(cat("prefix part ", kMustBeNonEmpty));
     else
-      for (const std::string& message : dns1123_subdomain(prefix)) out.push_back(cat("prefix part ", message));
+      for (const std::string& message : in_bytes(dns1123_subdomain(prefix))) out.push_back(cat("prefix part ", message));
   }
   if (name.empty()) out.push_back(cat("name part ", kMustBeNonEmpty));
-  if (name.size() > 63) out.push_back(cat("name part ", max_length_error(63)));
+  if (name.size() > 63) out.push_back("name part must be no more than 63 bytes");
   if (!matches_qualified_name(name)) out.push_back(cat("name part ", qualified_name_error()));
   return out;
 }
 
 Complaints label_value(std::string_view text) {
-  return bounded(text, 63, text.empty() || matches_qualified_name(text), [] {
+  return in_bytes(bounded(text, 63, text.empty() || matches_qualified_name(text), [] {
     return regex_error(
         "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must "
         "start and end with an alphanumeric character",
         cat("(", kQualifiedName, ")?"), {"MyValue", "my_value", "12345"});
-  });
+  }));
 }
 
 Complaints c_identifier(std::string_view text) {

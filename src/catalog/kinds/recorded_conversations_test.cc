@@ -24,6 +24,8 @@ namespace {
 
 using json::Value;
 
+constexpr std::string_view kUid = "some-uid";
+
 struct Request {
   std::string method, group, version, namespace_name, resource, name, subresource;
   bool dry_run = false;
@@ -77,7 +79,7 @@ void merge_patch(Value& target, const Value& patch) {
 Value tidy(const Value& v, bool drop_zeros = false) {
   if (v.is_string()) {
     std::string text(v.as_string());
-    for (std::size_t at; (at = text.find("<uid ")) != text.npos;) text.replace(at, text.find('>', at) - at + 1, "<uid>");
+    for (std::size_t at; (at = text.find("<uid")) != text.npos;) text.replace(at, text.find('>', at) - at + 1, kUid);
     return Value(text);
   }
   if (v.is_array()) {
@@ -177,12 +179,12 @@ class Walk {
   }
 
   void create(const Request& r, const Value& s) {
-    if (!s["body"].is_object()) return;
+    if (!s["body"].is_object() || s["body"]["metadata"].has("generateName")) return;
     const Strategy* strategy = builtin_strategy(r.group, s["body"]["kind"].as_string());
     if (strategy == nullptr) return;
     Value object = s["body"];
     if (!object["metadata"].is_object()) object.set("metadata", Value::object());
-    object.member("metadata").set("uid", "<uid>");
+    object.member("metadata").set("uid", kUid);
     if (!r.namespace_name.empty()) object.member("metadata").set("namespace", r.namespace_name);
     else object.member("metadata").erase("namespace");
     StrategyContext c = context(r);

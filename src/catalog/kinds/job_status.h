@@ -1,0 +1,9 @@
+#pragma once
+#include "catalog/kinds/check.h"
+
+namespace cardea::catalog {
+
+// A Job's new status against its spec and its status before.
+void validate_job_status_update(const Value& object, const Value& old, FieldErrors& out);
+
+}  // namespace cardea::catalog
