@@ -14,6 +14,7 @@
 #include "net/signals.h"
 #include "rest/bootstrap.h"
 #include "rest/catalog_holder.h"
+#include "rest/definition_server.h"
 #include "rest/gateway.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -117,6 +118,8 @@ int serve(int argc, char** argv) {
   net::Loops chores(1);
   authz::User self{.name = "system:apiserver", .groups = {std::string(authz::kMastersGroup)}};
   rest::Loopback api(gateway, chores.at(0), self, "cardea");
+  rest::DefinitionServer definitions(**store, catalog, api, clock);
+  definitions.start();
   auto booted = rest::bootstrap(api, {.service_cluster_ip_range = o.service_cluster_ip_range,
                                       .service_address = "10.0.0.1",
                                       .server_address = o.bind_address,
@@ -128,6 +131,7 @@ int serve(int argc, char** argv) {
   std::fprintf(stderr, "cardea serve: ready on https://%s:%d\n", o.bind_address.c_str(), *port);
   signals.wait();
   std::fprintf(stderr, "cardea serve: stopping\n");
+  definitions.stop();
   watches.stop();
   server.stop(std::chrono::seconds(5));
   return 0;
