@@ -16,6 +16,7 @@
 #include "rest/catalog_holder.h"
 #include "rest/definition_server.h"
 #include "rest/gateway.h"
+#include "rest/service_network.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace cardea::app {
@@ -97,12 +98,15 @@ int serve(int argc, char** argv) {
   SystemRandom random;
   rest::CatalogHolder catalog(catalog::Catalog::builtin());
   admission::Chain admission({});
+  auto network = rest::ServiceNetwork::make(**store, random, o.service_cluster_ip_range, o.service_node_port_range);
+  if (!network) return refuse(network.error());
   rest::Services services{.store = **store,
                           .catalog = catalog,
                           .admission = admission,
                           .authorizer = **authorizers,
                           .clock = clock,
                           .random = random,
+                          .allocators = {network->get()},
                           .allow_privileged = o.allow_privileged};
   net::Loops loops(2);
   rest::WatchHubs watches(**store, loops);

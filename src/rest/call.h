@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "catalog/catalog.h"
 #include "http/exchange.h"
+#include "rest/allocator.h"
 #include "rest/negotiation.h"
 #include "store/store.h"
 
@@ -25,6 +26,7 @@ struct Services {
   const authz::Chain& authorizer;
   const Clock& clock;
   Random& random;
+  std::vector<Allocator*> allocators;
   bool allow_privileged = false;
 };
 

@@ -83,6 +83,17 @@ bool is_gone_after(const Value& object) {
          meta["deletionGracePeriodSeconds"].as_int() == 0 && object["spec"]["finalizers"].empty();
 }
 
+Result<std::vector<Reservation>> allocate(Call& call, Value& object, const Value* old) {
+  std::vector<Reservation> taken;
+  for (Allocator* a : call.services.allocators) {
+    if (!a->applies(*call.resource)) continue;
+    auto reservation = a->allocate(object, old);
+    if (!reservation) return fail(reservation.error());
+    taken.push_back(std::move(*reservation));
+  }
+  return taken;
+}
+
 // Records who wrote what. Before admission: what the server itself changes belongs to nobody.
 Value tracked(Call& call, const Value* old, Value object, const WriteOptions& options) {
   schema::FieldSet reset = reset_fields(call);
@@ -158,6 +169,8 @@ Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& op
     review.warnings.clear();
     if (!admitted) co_return fail(admitted.error());
 
+    Result<std::vector<Reservation>> reserved = allocate(call, review.object, nullptr);
+    if (!reserved) co_return fail(reserved.error());
     catalog::StrategyContext context = strategy_context(call);
     prepare_for_create(review.object, r, context);
     json::FieldErrors errors = validate_create(review.object, *call.catalog, r, context);
@@ -175,7 +188,10 @@ Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& op
       store::Txn txn{{{key, 0}}, {store::Put{key, bytes_for_store(call, review.object)}}};
       Result<store::Commit> done = co_await commit(call, std::move(txn));
       if (!done) co_return fail(done.error());
-      if (done->succeeded) co_return Written{with_revision(std::move(review.object), done->revision), true};
+      if (done->succeeded) {
+        for (Reservation& reservation : *reserved) reservation.keep();
+        co_return Written{with_revision(std::move(review.object), done->revision), true};
+      }
       present = done->records[0];
     }
     if (generated && tries < kNameTries) continue;
@@ -221,6 +237,8 @@ Task<Result<Written>> write_change(Call& call, Change change) {
     review.warnings.clear();
     if (!admitted) co_return fail(admitted.error());
 
+    Result<std::vector<Reservation>> reserved = allocate(call, review.object, &old);
+    if (!reserved) co_return fail(reserved.error());
     prepare_for_update(review.object, old, r, context);
     bool counts = (r.strategy->has_generation || r.is_custom) && context.subresource != "status";
     if (counts && differs_in_generation(r, review.object, old))
@@ -244,7 +262,10 @@ Task<Result<Written>> write_change(Call& call, Change change) {
     else txn.ops.push_back(store::Put{key, std::move(bytes)});
     Result<store::Commit> done = co_await commit(call, std::move(txn));
     if (!done) co_return fail(done.error());
-    if (done->succeeded) co_return Written{with_revision(std::move(review.object), done->revision), false};
+    if (done->succeeded) {
+      for (Reservation& reservation : *reserved) reservation.keep();
+      co_return Written{with_revision(std::move(review.object), done->revision), false};
+    }
     if (!change.is_unconditional || tries >= kConflictRetries) co_return fail(modified_conflict(r, call.info.name));
     call.warnings.clear();
   }

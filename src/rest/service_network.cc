@@ -1,0 +1,63 @@
+#include "rest/service_network.h"
+
+#include "base/strings.h"
+#include "rest/stored_object.h"
+
+namespace cardea::rest {
+
+using json::Value;
+
+namespace {
+constexpr std::string_view kPrefix = "/registry/services/specs/";
+}
+
+Result<std::unique_ptr<ServiceNetwork>> ServiceNetwork::make(store::Store& store, Random& random,
+                                                             const std::string& cidr, const std::string& port_range) {
+  auto parts = split(port_range, '-');
+  auto first = parse_int(parts[0]), last = parts.size() == 2 ? parse_int(parts[1]) : std::nullopt;
+  if (!first || !last || *first < 1 || *last > 65535 || *first > *last)
+    return fail(bad_request(cat("`", port_range, "` is no range of ports; write it as 30000-32767")));
+  auto parsed = catalog::parse_cidr(cidr);
+  if (!parsed) return fail(bad_request(cat("`", cidr, "` is no range of addresses; write it as 10.0.0.0/24")));
+  catalog::ServiceAllocator allocator(cidr, static_cast<int>(*first), static_cast<int>(*last));
+  std::unique_ptr<ServiceNetwork> network(new ServiceNetwork(store, random, std::move(allocator)));
+  if (auto ok = network->follow(); !ok) return fail(ok.error());
+  return network;
+}
+
+Result<void> ServiceNetwork::follow() {
+  auto range = store_.range({.keys = store::keys_with_prefix(kPrefix)});
+  if (!range) return fail(range.error());
+  for (const store::RecordPtr& record : range->records) in_use_.add(parse_stored(*record));
+  auto watch = store_.watch(std::string(kPrefix), range->revision, [this](std::span<const store::EventPtr> events) {
+    for (const store::EventPtr& e : events) note(*e);
+  });
+  if (!watch) return fail(watch.error());
+  watch_ = std::move(*watch);
+  return {};
+}
+
+void ServiceNetwork::note(const store::Event& event) {
+  std::lock_guard lock(mutex_);
+  if (event.previous) in_use_.remove(parse_stored(*event.previous));
+  if (event.type == store::EventType::kPut) in_use_.add(parse_stored(*event.record));
+}
+
+bool ServiceNetwork::applies(const catalog::Resource& r) const { return r.storage_prefix == kPrefix; }
+
+Result<Reservation> ServiceNetwork::allocate(Value& object, const Value* old) {
+  std::lock_guard lock(mutex_);
+  std::uint64_t random = random_.next();
+  auto error = old ? allocator_.update(object, *old, in_use_, random) : allocator_.create(object, in_use_, random);
+  if (error) return fail(std::move(*error));
+  in_use_.add(object);
+  return Reservation([this, taken = object] {
+    std::lock_guard again(mutex_);
+    in_use_.remove(taken);
+    const Value& meta = taken["metadata"];
+    std::string key = cat(kPrefix, meta["namespace"].as_string(), "/", meta["name"].as_string());
+    if (store::RecordPtr current = store_.get(key)) in_use_.add(parse_stored(*current));
+  });
+}
+
+}  // namespace cardea::rest
