@@ -8,6 +8,7 @@
 
 #include "app/data_directory.h"
 #include "app/options.h"
+#include "admission/plugins.h"
 #include "authn/authenticator.h"
 #include "base/strings.h"
 #include "http/server.h"
@@ -97,7 +98,13 @@ int serve(int argc, char** argv) {
   SystemClock clock;
   SystemRandom random;
   rest::CatalogHolder catalog(catalog::Catalog::builtin());
-  admission::Chain admission({});
+  auto plugins = admission::select_plugins(admission::Objects(**store), o.enable_admission_plugins, o.disable_admission_plugins);
+  if (!plugins) {
+    std::fprintf(stderr, "cardea serve: %s\n", plugins.error().message.c_str());
+    return 2;
+  }
+  for (const std::string& w : plugins->warnings) std::fprintf(stderr, "cardea serve: warning: %s\n", w.c_str());
+  admission::Chain admission(std::move(plugins->plugins));
   auto network = rest::ServiceNetwork::make(**store, random, o.service_cluster_ip_range, o.service_node_port_range);
   if (!network) return refuse(network.error());
   rest::Services services{.store = **store,

@@ -105,6 +105,9 @@ Result<Value> finish(const Expected& e, const Document& document, std::string_vi
     if (validation == FieldValidation::kWarn)
       for (const std::string& s : decoded->strict) warnings.push_back(s);
   }
+  // An empty list of owners is a wish, which the typed form would drop.
+  if (const Value& owners = document.value["metadata"]["managedFields"]; owners.is_array() && decoded->value["metadata"].is_object())
+    decoded->value.member("metadata").set("managedFields", owners);
   return std::move(decoded->value);
 }
 

@@ -108,6 +108,8 @@ json::FieldErrors validate_create(const Value& object, const Catalog& catalog, c
 json::FieldErrors validate_update(const Value& object, const Value& old, const Catalog& catalog, const Resource& r,
                                   const StrategyContext& context) {
   json::FieldErrors errors;
+  // What holds for every object is checked first, and again by the kind's own rules: clients know both.
+  catalog::validate_object_meta_update(object["metadata"], old["metadata"], catalog::Path("metadata"), errors);
   if (r.is_custom) {
     validate_custom_meta(object, &old, r, errors);
     for (json::FieldError& e : schema::validate_custom(*r.schema, object_meta(catalog), object, &old))
@@ -116,8 +118,11 @@ json::FieldErrors validate_update(const Value& object, const Value& old, const C
   }
   bool is_status = context.subresource == "status";
   auto check = is_status ? r.strategy->validate_status_update : r.strategy->validate_update;
-  if (check) return check(object, old, context);
-  catalog::validate_kind_meta_update(object, old, errors);
+  if (check) {
+    for (json::FieldError& e : check(object, old, context)) errors.push_back(std::move(e));
+  } else {
+    catalog::validate_kind_meta_update(object, old, errors);
+  }
   return errors;
 }
 

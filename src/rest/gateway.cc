@@ -33,6 +33,15 @@ bool knows_group(const catalog::Catalog& catalog, std::string_view group, bool& 
   return false;
 }
 
+// What a client should know about the resource it uses, whatever it does with it.
+std::string deprecation(const catalog::Resource& r) {
+  if (!r.is_custom) return std::string(r.deprecation);
+  const json::Value& v = r.custom_version;
+  if (!v["deprecated"].as_bool()) return "";
+  if (std::string_view text = v["deprecationWarning"].as_string(); !text.empty()) return std::string(text);
+  return cat(r.api_version(), " ", r.kind, " is deprecated");
+}
+
 struct Row {
   std::string_view verb;
   Task<Result<Answer>> (*run)(Call&);
@@ -77,6 +86,7 @@ Task<Result<Answer>> Gateway::serve_resource(Call& call) {
   }
   if (info.parts.size() > 3 && info.subresource != "proxy") co_return fail(unknown_resource());
 
+  if (auto warning = deprecation(r); !warning.empty()) call.warnings.push_back(std::move(warning));
   auto view = negotiate(call.request().headers.get("accept"), true);
   if (!view) co_return fail(view.error());
   bool pretty = call.view.pretty;
@@ -89,7 +99,9 @@ Task<Result<Answer>> Gateway::serve_resource(Call& call) {
     Result<Answer> answer = co_await serve_subresource(call);
     co_return answer;
   }
-  if (call.request().method == "HEAD" || info.verb.empty() || !r.has_verb(info.verb)) co_return fail(method_not_allowed());
+  bool is_named = !info.name.empty();
+  bool fits = info.verb == "create" ? !is_named : info.verb == "update" || info.verb == "patch" ? is_named : true;
+  if (!fits || call.request().method == "HEAD" || info.verb.empty() || !r.has_verb(info.verb)) co_return fail(method_not_allowed());
   if (info.verb == "watch") co_return watches_.watch(call);
   for (const Row& row : kVerbs)
     if (row.verb == info.verb) {
@@ -129,7 +141,13 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
   }
   if (!info->is_resource_request) {
     auto found = description_.answer(request, *info);
-    Result<Answer> answer = found ? std::move(*found) : Result<Answer>(text_answer(404, "404 page not found\n"));
+    auto parts = split(std::string_view(info->path).substr(1), '/');
+    bool is_custom = false;
+    bool of_known_group = (parts[0] == "api" || (parts[0] == "apis" && parts.size() > 1 &&
+                                                 knows_group(*services_.catalog.get(), parts[1], is_custom)));
+    Result<Answer> answer = found                         ? std::move(*found)
+                            : of_known_group && !is_custom ? Result<Answer>(fail(unknown_resource()))
+                                                           : Result<Answer>(text_answer(404, "404 page not found\n"));
     exchange->respond(present(std::move(answer), view, {}, nullptr, info->query, services_.clock));
     co_return true;
   }

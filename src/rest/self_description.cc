@@ -110,7 +110,7 @@ std::optional<Result<Answer>> SelfDescription::openapi(http::Request& request, c
   }
   if (info.path == kV3) {
     auto document = publication_.openapi_v3_index(*catalog);
-    return published(*document, document, request, "application/json");
+    return published(*document, document, request, "text/plain; charset=utf-8");
   }
   if (!info.path.starts_with(cat(kV3, "/"))) return std::nullopt;
   auto document = publication_.openapi_v3(*catalog, std::string_view(info.path).substr(kV3.size() + 1));
@@ -149,7 +149,10 @@ std::optional<Result<Answer>> SelfDescription::discovery(http::Request& request,
 std::optional<Result<Answer>> SelfDescription::answer(http::Request& request, const authz::RequestInfo& info) {
   if (auto a = health(request, info)) return a;
   bool reads = request.method == "GET" || request.method == "HEAD";
-  if (info.path == "/version" || info.path == "/version/") return plain_document(version_document());
+  if (info.path == "/version" || info.path == "/version/") {
+    if (!reads) return fail(method_not_allowed());
+    return plain_document(version_document());
+  }
   if (info.path == "/metrics") {
     Answer a = text_answer(200, metrics_ ? metrics_() : "");
     a.content_type = "text/plain; version=0.0.4; charset=utf-8";

@@ -55,9 +55,8 @@ std::string bytes_for_store(Call& call, const Value& object) {
 void keep_system_fields(Value& object, const Value& old) {
   Value& meta = object.member("metadata");
   const Value& was = old["metadata"];
-  for (auto key : {"uid", "creationTimestamp"})
-    if (meta[key].is_null() || meta[key].as_string().empty())
-      if (const Value* v = was.find(key)) meta.set(key, *v);
+  if (meta["uid"].as_string().empty()) meta.set("uid", was["uid"]);
+  meta.set("creationTimestamp", was["creationTimestamp"]);
   if (const Value* v = was.find("deletionTimestamp")) meta.set("deletionTimestamp", *v);
   if (const Value* v = was.find("deletionGracePeriodSeconds"); v && meta["deletionGracePeriodSeconds"].is_null())
     meta.set("deletionGracePeriodSeconds", *v);

@@ -1,0 +1,54 @@
+#include "admission/objects.h"
+
+#include "admission/plugin.h"
+#include "base/strings.h"
+#include "json/parse.h"
+
+namespace cardea::admission {
+namespace {
+
+const catalog::Resource* preferred(const catalog::Catalog& catalog, std::string_view group, std::string_view name) {
+  for (const catalog::Group& g : catalog.groups())
+    if (g.name == group)
+      for (const catalog::Version& v : g.versions)
+        if (const catalog::Resource* r = catalog.find(group, v.name, name)) return r;
+  return nullptr;
+}
+
+std::string prefix(const catalog::Resource& r, std::string_view namespace_name) {
+  return namespace_name.empty() ? r.storage_prefix : cat(r.storage_prefix, namespace_name, "/");
+}
+
+json::Value parsed(const store::Record& record) {
+  auto value = json::parse(record.value());
+  return value ? std::move(*value) : json::Value();
+}
+
+}  // namespace
+
+json::Value Objects::get(const catalog::Catalog& catalog, std::string_view group, std::string_view resource,
+                         std::string_view namespace_name, std::string_view name) const {
+  const catalog::Resource* r = preferred(catalog, group, resource);
+  if (!r) return {};
+  store::RecordPtr record = store_.get(cat(prefix(*r, namespace_name), name));
+  return record ? parsed(*record) : json::Value();
+}
+
+std::vector<json::Value> Objects::list(const catalog::Catalog& catalog, std::string_view group,
+                                       std::string_view resource, std::string_view namespace_name) const {
+  std::vector<json::Value> objects;
+  const catalog::Resource* r = preferred(catalog, group, resource);
+  if (!r) return objects;
+  auto range = store_.range({.keys = store::keys_with_prefix(prefix(*r, namespace_name))});
+  if (!range) return objects;
+  for (const store::RecordPtr& record : range->records) objects.push_back(parsed(*record));
+  return objects;
+}
+
+Error forbidden(const Review& review, std::string_view why) {
+  const catalog::Resource& r = review.resource;
+  return Error::of(Reason::kForbidden, cat(r.qualified_name(), " ", quoted(review.name), " is forbidden: ", why))
+      .with({.name = std::string(review.name), .group = r.group, .kind = r.name});
+}
+
+}  // namespace cardea::admission

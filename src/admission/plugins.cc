@@ -1,0 +1,85 @@
+#include "admission/plugins.h"
+
+#include <algorithm>
+
+#include "base/strings.h"
+
+namespace cardea::admission {
+namespace {
+
+struct Row {
+  std::string_view name;
+  bool on_by_default;
+  std::unique_ptr<Plugin> (*make)(Objects);  // null: known by name, not built yet
+};
+
+// In Kubernetes' order, which decides who sees whose changes.
+constexpr Row kRows[] = {
+    {"AlwaysAdmit", false, nullptr},
+    {"NamespaceAutoProvision", false, nullptr},
+    {"NamespaceLifecycle", true, namespace_lifecycle},
+    {"NamespaceExists", false, nullptr},
+    {"LimitPodHardAntiAffinityTopology", false, nullptr},
+    {"LimitRanger", true, nullptr},
+    {"ServiceAccount", true, nullptr},
+    {"NodeRestriction", false, nullptr},
+    {"TaintNodesByCondition", true, [](Objects) { return taint_nodes_by_condition(); }},
+    {"AlwaysPullImages", false, nullptr},
+    {"ImagePolicyWebhook", false, nullptr},
+    {"PodSecurity", true, nullptr},
+    {"PodNodeSelector", false, nullptr},
+    {"PodTopologyLabels", true, nullptr},
+    {"Priority", true, priority},
+    {"DefaultTolerationSeconds", true, [](Objects) { return default_toleration_seconds(); }},
+    {"PodTolerationRestriction", false, nullptr},
+    {"EventRateLimit", false, nullptr},
+    {"ExtendedResourceToleration", false, nullptr},
+    {"DefaultStorageClass", true, default_storage_class},
+    {"StorageObjectInUseProtection", true, [](Objects) { return storage_object_in_use_protection(); }},
+    {"OwnerReferencesPermissionEnforcement", false, nullptr},
+    {"PersistentVolumeClaimResize", true, nullptr},
+    {"RuntimeClass", true, runtime_class},
+    {"CertificateApproval", true, nullptr},
+    {"CertificateSigning", true, nullptr},
+    {"ClusterTrustBundleAttest", true, nullptr},
+    {"CertificateSubjectRestriction", true, nullptr},
+    {"DefaultIngressClass", true, default_ingress_class},
+    {"PodGroupWorkloadExists", false, nullptr},
+    {"DenyServiceExternalIPs", false, nullptr},
+    {"MutatingAdmissionPolicy", true, nullptr},
+    {"MutatingAdmissionWebhook", true, nullptr},
+    {"ValidatingAdmissionPolicy", true, nullptr},
+    {"ValidatingAdmissionWebhook", true, nullptr},
+    {"ResourceQuota", true, nullptr},
+    {"AlwaysDeny", false, nullptr},
+};
+
+bool has(const std::vector<std::string>& list, std::string_view name) { return std::ranges::find(list, name) != list.end(); }
+
+Result<void> check_names(const std::vector<std::string>& names) {
+  for (const std::string& n : names)
+    if (!n.empty() && std::ranges::find(kRows, std::string_view(n), &Row::name) == std::end(kRows))
+      return fail(bad_request(cat("unknown admission plugin `", n, "`")));
+  return {};
+}
+
+}  // namespace
+
+Result<Selected> select_plugins(Objects objects, const std::vector<std::string>& enable,
+                                const std::vector<std::string>& disable) {
+  if (auto ok = check_names(enable); !ok) return fail(ok.error());
+  if (auto ok = check_names(disable); !ok) return fail(ok.error());
+  Selected selected;
+  for (const Row& row : kRows) {
+    if (has(enable, row.name) && has(disable, row.name))
+      return fail(bad_request(cat("admission plugin `", row.name, "` is both enabled and disabled")));
+    bool wanted = has(enable, row.name) || (row.on_by_default && !has(disable, row.name));
+    if (!wanted) continue;
+    if (row.make) selected.plugins.push_back(row.make(objects));
+    else if (has(enable, row.name))
+      selected.warnings.push_back(cat("admission plugin ", row.name, " is not built yet and does nothing"));
+  }
+  return selected;
+}
+
+}  // namespace cardea::admission
