@@ -50,9 +50,8 @@ const RecordPtr* RecordIndex::find(std::string_view key) const {
   return &at(p);
 }
 
-void RecordIndex::insert(RecordPtr record) {
+void RecordIndex::insert(Position p, RecordPtr record) {
   ++size_;
-  Position p = lower_bound(record->key(), record->mod_revision);
   if (p == end()) {
     // Keys that only grow fill blocks to the brim instead of leaving halves behind.
     if (blocks_.empty() || blocks_.back().size() >= kBlock) {

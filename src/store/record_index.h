@@ -36,7 +36,11 @@ class RecordIndex {
   // The record of `key`, where keys are unique; null when there is none.
   const RecordPtr* find(std::string_view key) const;
 
-  void insert(RecordPtr record);
+  void insert(RecordPtr record) {
+    Position p = lower_bound(record->key(), record->mod_revision);
+    insert(p, std::move(record));
+  }
+  void insert(Position p, RecordPtr record);  // `p` is where lower_bound() says it belongs
   void replace(Position p, RecordPtr record) { blocks_[p.block][p.slot] = std::move(record); }
   void erase(Position p);
   bool erase(std::string_view key, Revision mod_revision);

@@ -122,9 +122,9 @@ Result<RangeResult> Timeline::range(const RangeQuery& query) const {
 
 RangeResult Timeline::range_now(const RangeQuery& query, std::size_t stop) const {
   RangeResult result;
+  if (!query.keys.end.empty() && query.keys.end <= query.keys.start) return result;
   auto position = current_.lower_bound(query.keys.start);
   auto last = query.keys.end.empty() ? current_.end() : current_.lower_bound(query.keys.end);
-  if (!query.keys.end.empty() && query.keys.end <= query.keys.start) return result;
   for (; position != last; position = current_.next(position)) {
     if (result.records.size() == stop) {
       result.more = true;
@@ -212,7 +212,7 @@ void Timeline::apply(std::span<const EventPtr> events) {
       if (event->previous) {
         current_.replace(position, record);
       } else {
-        current_.insert(record);
+        current_.insert(position, record);
       }
     }
     if (event->previous) add_past(event->previous);
