@@ -1,10 +1,15 @@
 #include "store/sqlite/sqlite_store.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
+#include <random>
 
+#include "base/strings.h"
 #include "store/testing.h"
 
 namespace cardea::store {
@@ -127,9 +132,51 @@ TEST_F(SqliteStoreTest, AMissingParentDirectoryIsAClearError) {
   EXPECT_NE(opened.error().message.find("No such file"), std::string::npos);
 }
 
+TEST_F(SqliteStoreTest, AcknowledgedWritesSurviveAKill) {
+  store_.reset();
+  std::mt19937_64 random(1);
+  Revision acknowledged = 1;
+  for (int round = 0; round < 8; ++round) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    pid_t child = ::fork();
+    if (child == 0) {
+      auto store = open_sqlite_store({directory_.path(), history_, "", &clock_});
+      for (;;) {
+        if (!store) ::_exit(1);
+        std::string name = cat("/k/", random() % 500);
+        auto answer = commit_sync(**store, {{}, {Put{name, std::string(random() % 5000, 'x')}}});
+        if (!answer || ::write(ends[1], &answer->revision, sizeof(Revision)) < 0) ::_exit(1);
+      }
+    }
+    ::close(ends[1]);
+    for (std::uint64_t n = 1 + random() % 400; n > 0; --n) {
+      Revision revision = 0;
+      ASSERT_EQ(::read(ends[0], &revision, sizeof revision), static_cast<ssize_t>(sizeof revision));
+      EXPECT_EQ(revision, acknowledged + 1);
+      acknowledged = revision;
+    }
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    Revision revision = 0;
+    while (::read(ends[0], &revision, sizeof revision) == static_cast<ssize_t>(sizeof revision)) acknowledged = revision;
+    ::close(ends[0]);
+    open();
+    EXPECT_GE(store_->current_revision(), acknowledged);
+    EXPECT_LE(store_->current_revision(), acknowledged + 1);
+    acknowledged = store_->current_revision();
+    Collector collector;
+    auto watch = store_->watch("/", 1, collector.sink());
+    ASSERT_TRUE(watch);
+    EXPECT_EQ(collector.events().size(), static_cast<std::size_t>(acknowledged - 1));
+    watch->reset();
+    store_.reset();
+  }
+}
+
 // The bound of the file: twice what is live, plus the history that is kept, plus a fixed little.
 class SqliteSpaceTest : public SqliteStoreTest, public testing::WithParamInterface<int> {};
-INSTANTIATE_TEST_SUITE_P(ValueSizes, SqliteSpaceTest, testing::Values(100, 1300, 6000));
+INSTANTIATE_TEST_SUITE_P(ValueSizes, SqliteSpaceTest, testing::Values(100, 1300, 4200, 6000));
 
 TEST_P(SqliteSpaceTest, AfterCompactionTheFileIsAtMostTwiceTheLiveData) {
   constexpr std::uint64_t kFixed = 1 << 20;

@@ -108,7 +108,7 @@ bool SqliteJournal::measure() {
 bool SqliteJournal::is_fat() const {
   double used = static_cast<double>((pages_ - free_pages_) * kPage);
   double ideal = static_cast<double>(live_payload_ + history_payload_);
-  return used > ideal * std::max(1.5, swept_ratio_ * 1.2) + 64 * kPage;
+  return used > ideal * std::max(1.5, swept_ratio_ + 0.05) + 64 * kPage;
 }
 
 // Pages lose rows one by one and are merged late. A sweep writes all rows once more, tightly, behind the
