@@ -202,6 +202,8 @@ void compare_lists(const Value& before, const Value& after, const Schema& schema
   bool leaf = is_atomic_list(schema) || (left.empty() && right.empty());
   if (leaf || !can_be_told_apart(schema, before) || !can_be_told_apart(schema, after))
     return compare_leaves(before, after, out);
+  // Most lists did not change, and to see that needs no grouping.
+  if (same_content(before, after)) return;
   Grouping grouping(schema, std::max(left.size(), right.size()));
   for (std::size_t i = 0; i < left.size(); ++i) {
     Group& group = grouping.of(left[i], grouping.groups().size());
