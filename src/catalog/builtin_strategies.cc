@@ -15,6 +15,12 @@ struct Entry {
 
 // One line per kind that has hooks of its own.
 constexpr Entry kEntries[] = {
+    {"admissionregistration.k8s.io", "MutatingAdmissionPolicy", mutating_admission_policy_strategy},
+    {"admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding", mutating_admission_policy_binding_strategy},
+    {"admissionregistration.k8s.io", "MutatingWebhookConfiguration", mutating_webhook_configuration_strategy},
+    {"admissionregistration.k8s.io", "ValidatingAdmissionPolicy", validating_admission_policy_strategy},
+    {"admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding", validating_admission_policy_binding_strategy},
+    {"admissionregistration.k8s.io", "ValidatingWebhookConfiguration", validating_webhook_configuration_strategy},
     {"apiregistration.k8s.io", "APIService", api_service_strategy},
     {"apps", "ControllerRevision", controller_revision_strategy},
     {"apps", "DaemonSet", daemon_set_strategy},
@@ -63,11 +69,16 @@ constexpr Entry kEntries[] = {
     {"rbac.authorization.k8s.io", "ClusterRoleBinding", cluster_role_binding_strategy},
     {"rbac.authorization.k8s.io", "Role", role_strategy},
     {"rbac.authorization.k8s.io", "RoleBinding", role_binding_strategy},
+    {"resource.k8s.io", "DeviceClass", device_class_strategy},
+    {"resource.k8s.io", "ResourceClaim", resource_claim_strategy},
+    {"resource.k8s.io", "ResourceClaimTemplate", resource_claim_template_strategy},
+    {"resource.k8s.io", "ResourceSlice", resource_slice_strategy},
     {"scheduling.k8s.io", "PriorityClass", priority_class_strategy},
     {"storage.k8s.io", "CSIDriver", csi_driver_strategy},
     {"storage.k8s.io", "CSINode", csi_node_strategy},
     {"storage.k8s.io", "CSIStorageCapacity", csi_storage_capacity_strategy},
     {"storage.k8s.io", "StorageClass", storage_class_strategy},
+    {"storage.k8s.io", "VolumeAttachment", volume_attachment_strategy},
     {"storage.k8s.io", "VolumeAttributesClass", volume_attributes_class_strategy},
 };
 

@@ -207,6 +207,7 @@ const Strategy& certificate_signing_request_strategy() {
       .validate_status_update = validate_status,
       .selectable_fields = {"spec.signerName"},
       .selectable_field = field,
+      .unknown_field = "field label not supported: {}",
       .name_rule = Strategy::NameRule::kPathSegment,
   };
   return strategy;

@@ -166,10 +166,6 @@ FieldErrors validate_replica_set_status(const Value& object, const Value& old, c
   return out;
 }
 
-std::string replicas_field(const Value& object, std::string_view name) {
-  return name == "status.replicas" ? std::to_string(object["status"]["replicas"].as_int()) : "";
-}
-
 // ControllerRevision
 
 void validate_revision_fields(const Value& object, FieldErrors& out) {
@@ -226,8 +222,6 @@ const Strategy& replica_set_strategy() {
       .warnings = warnings,
       .prepare_for_status_update = keep_spec,
       .validate_status_update = validate_replica_set_status,
-      .selectable_fields = {"status.replicas"},
-      .selectable_field = replicas_field,
       .has_generation = true,
   };
   return strategy;

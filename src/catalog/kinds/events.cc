@@ -94,12 +94,22 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
   return out;
 }
 
+std::string field(const Value& object, std::string_view name) {
+  constexpr std::string_view kRegarding = "regarding.";
+  const Value& value = name.starts_with(kRegarding) ? object["regarding"][name.substr(kRegarding.size())] : object[name];
+  return std::string(value.as_string());
+}
+
 }  // namespace
 
 const Strategy& events_event_strategy() {
   static const Strategy strategy{
       .validate_create = validate,
       .validate_update = validate_update,
+      .selectable_fields = {"reason", "regarding.apiVersion", "regarding.fieldPath", "regarding.kind", "regarding.name",
+                            "regarding.namespace", "regarding.resourceVersion", "regarding.uid", "reportingController", "type"},
+      .selectable_field = field,
+      .unknown_field = "field label not supported: {}",
       .allow_create_on_update = true,
   };
   return strategy;

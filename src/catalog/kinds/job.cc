@@ -292,6 +292,7 @@ const Strategy& job_strategy() {
       .validate_status_update = validate_status,
       .selectable_fields = {"status.successful"},
       .selectable_field = field,
+      .unknown_field = "field label \"{}\" not supported for Job",
       .has_generation = true,
       .default_propagation = "Orphan",
   };

@@ -1,0 +1,18 @@
+#pragma once
+#include "catalog/kinds/check.h"
+
+namespace cardea::catalog {
+
+// What webhook configurations and admission policies say in the same words: which requests they are about.
+
+void default_rules(Value& owner, std::string_view key);  // each rule's scope
+void default_match_resources(Value& match);
+
+// {operations, apiGroups, apiVersions, resources, scope}
+void validate_rule(const Value& rule, const Path& path, FieldErrors& out);
+// {namespaceSelector, objectSelector, resourceRules, excludeResourceRules, matchPolicy}
+void validate_match_resources(const Value& match, const Path& path, FieldErrors& out);
+// Names and the presence of expressions; whether those compile is another question.
+void validate_match_conditions(const Value& conditions, const Path& path, FieldErrors& out);
+
+}  // namespace cardea::catalog
