@@ -240,6 +240,9 @@ class Checker {
   const Type* join(const Expr* e, const Type* before, const Type* now) {
     if (before == nullptr) return now;
     if (inference_.assignable(before, now)) return inference_.more_general(inference_.substitute(before, false), inference_.substitute(now, false));
+    // Types that have no zero of their own take null in its place.
+    const Type* known = inference_.substitute(before, false);
+    if (!env_.homogeneous && now->kind == Type::kNull && (known->kind == Type::kOptional || known->kind == Type::kOpaque)) return before;
     if (env_.homogeneous) {
       report(e, cat("expected type '", shown(before), "' but found '", shown(now), "'"));
       return simple(Type::kError);

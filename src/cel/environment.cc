@@ -18,7 +18,7 @@ struct TypeName {
 };
 constexpr TypeName kTypeNames[] = {
     {"bool", "bool"}, {"int", "int"}, {"uint", "uint"}, {"double", "double"}, {"string", "string"}, {"bytes", "bytes"}, {"null_type", "null"},
-    {"list", "list(dyn)"}, {"map", "map(dyn, dyn)"}, {"type", "type(dyn)"}, {"dyn", "dyn"}, {"google.protobuf.Timestamp", "timestamp"},
+    {"list", "list(dyn)"}, {"map", "map(dyn, dyn)"}, {"type", "type(dyn)"}, {"google.protobuf.Timestamp", "timestamp"},
     {"google.protobuf.Duration", "duration"}, {"optional_type", "optional(dyn)"}, {"net.IP", "net.IP"}, {"net.CIDR", "net.CIDR"},
     {"kubernetes.URL", "kubernetes.URL"}, {"kubernetes.Quantity", "kubernetes.Quantity"}, {"kubernetes.Semver", "kubernetes.Semver"},
     {"kubernetes.NamedFormat", "kubernetes.NamedFormat"}};

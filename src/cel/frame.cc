@@ -6,6 +6,7 @@
 
 namespace cardea::cel {
 
+Frame::Frame(Arena& a) : arena(a) {}
 Frame::~Frame() = default;
 
 Value Frame::no_such_overload() { return error("no such overload"); }

@@ -25,7 +25,7 @@ struct Limits {
 
 // The state of one evaluation, as library functions see it.
 struct Frame {
-  explicit Frame(Arena& a) : arena(a) {}
+  explicit Frame(Arena& a);
   ~Frame();
 
   Arena& arena;

@@ -7,7 +7,7 @@
 namespace cardea::cel {
 namespace {
 
-bool same_ip(const Ip& a, const Ip& b) { return a.six == b.six && a.zone == b.zone && std::memcmp(a.bytes, b.bytes, a.width()) == 0; }
+bool same_ip(const Ip& a, const Ip& b) { return a.six == b.six && std::memcmp(a.bytes, b.bytes, a.width()) == 0; }
 
 template <typename T>
 Value copied(Arena& arena, const Value& v, T item) {
@@ -23,7 +23,7 @@ bool equal_opaque(const Value& a, const Value& b) {
     case Kind::kIp: return same_ip(ip_of(a), ip_of(b));
     case Kind::kCidr: return same_ip(cidr_of(a).ip, cidr_of(b).ip) && cidr_of(a).prefix == cidr_of(b).prefix;
     case Kind::kUrl: return url_of(a).text == url_of(b).text;
-    case Kind::kQuantity: return quantity_of(a).nanos() == quantity_of(b).nanos();
+    case Kind::kQuantity: return same_amount(amount_of(a), amount_of(b));
     case Kind::kSemver: return compare_semver(semver_of(a), semver_of(b)) == 0;
     case Kind::kFormat: return a.opaque == b.opaque;
     default: return false;
@@ -32,11 +32,7 @@ bool equal_opaque(const Value& a, const Value& b) {
 
 Value copy_opaque(Arena& arena, const Value& v) {
   switch (v.kind) {
-    case Kind::kIp: {
-      Ip ip = ip_of(v);
-      ip.zone = arena.copy(ip.zone);
-      return copied(arena, v, ip);
-    }
+    case Kind::kIp: return copied(arena, v, ip_of(v));
     case Kind::kCidr: return copied(arena, v, cidr_of(v));
     case Kind::kUrl: {
       Url url = url_of(v);
@@ -45,9 +41,7 @@ Value copy_opaque(Arena& arena, const Value& v) {
       return copied(arena, v, url);
     }
     case Kind::kQuantity: {
-      Quantity q = quantity_of(v);
-      q.text = arena.copy(q.text);
-      return copied(arena, v, q);
+      return copied(arena, v, Amount{arena.copy(amount_of(v).text)});
     }
     case Kind::kSemver: {
       Semver s = semver_of(v);
@@ -64,7 +58,7 @@ std::string print_opaque(const Value& v) {
     case Kind::kIp: return cat("ip(", quoted(print_ip(ip_of(v))), ")");
     case Kind::kCidr: return cat("cidr(", quoted(print_cidr(cidr_of(v))), ")");
     case Kind::kUrl: return cat("url(", quoted(url_of(v).text), ")");
-    case Kind::kQuantity: return cat("quantity(", quoted(print_quantity(quantity_of(v))), ")");
+    case Kind::kQuantity: return cat("quantity(", quoted(amount_of(v).text), ")");
     case Kind::kSemver: return cat("semver(", quoted(print_semver(semver_of(v))), ")");
     case Kind::kFormat: return cat("format.", format_of(v).name, "()");
     default: return "";

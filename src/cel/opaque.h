@@ -13,7 +13,6 @@ struct Frame;
 struct Ip {
   bool six = false;
   std::uint8_t bytes[16] = {};  // the first four of an IPv4 address
-  std::string_view zone;
   std::uint32_t width() const { return six ? 16 : 4; }
 };
 
@@ -26,13 +25,9 @@ struct Url {
   std::string_view text, scheme, user, host, path, escaped_path, query, fragment;
 };
 
-// A decimal number in billionths, so that sums of the amounts Kubernetes allows are exact.
-struct Quantity {
-  std::int64_t high = 0;
-  std::uint64_t low = 0;
-  std::string_view text;  // as written; empty when computed
-  __int128 nanos() const { return (static_cast<__int128>(high) << 64) | low; }
-  static Quantity of(__int128 v, std::string_view text) { return {static_cast<std::int64_t>(v >> 64), static_cast<std::uint64_t>(v), text}; }
+// An amount in Kubernetes' notation. Kept as its canonical text, because arena values own nothing.
+struct Amount {
+  std::string_view text;
 };
 
 struct Semver {
@@ -50,7 +45,7 @@ struct Format {
 inline const Ip& ip_of(const Value& v) { return *static_cast<const Ip*>(v.opaque); }
 inline const Cidr& cidr_of(const Value& v) { return *static_cast<const Cidr*>(v.opaque); }
 inline const Url& url_of(const Value& v) { return *static_cast<const Url*>(v.opaque); }
-inline const Quantity& quantity_of(const Value& v) { return *static_cast<const Quantity*>(v.opaque); }
+inline const Amount& amount_of(const Value& v) { return *static_cast<const Amount*>(v.opaque); }
 inline const Semver& semver_of(const Value& v) { return *static_cast<const Semver*>(v.opaque); }
 inline const Format& format_of(const Value& v) { return *static_cast<const Format*>(v.opaque); }
 
@@ -62,7 +57,7 @@ std::string print_opaque(const Value& v);
 std::string print_ip(const Ip& ip);
 std::string print_cidr(const Cidr& cidr);
 std::string print_semver(const Semver& version);
-std::string print_quantity(const Quantity& quantity);
+bool same_amount(const Amount& a, const Amount& b);
 int compare_semver(const Semver& a, const Semver& b);
 
 }  // namespace cardea::cel

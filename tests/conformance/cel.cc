@@ -1,0 +1,48 @@
+#include "conformance/cel.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "json/parse.h"
+
+namespace cardea::conformance {
+
+std::vector<json::Value> read_lines(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) {
+    std::fprintf(stderr, "cannot read %s\n", path.c_str());
+    std::exit(2);
+  }
+  std::vector<json::Value> out;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty()) continue;
+    auto parsed = json::parse(line);
+    if (!parsed) {
+      std::fprintf(stderr, "%s: %s\n", path.c_str(), parsed.error().message.c_str());
+      std::exit(2);
+    }
+    out.push_back(std::move(*parsed));
+  }
+  return out;
+}
+
+Counts run_cel_path(const std::string& path) {
+  namespace fs = std::filesystem;
+  if (fs::is_directory(path)) {
+    std::vector<std::string> files;
+    for (const auto& entry : fs::directory_iterator(path))
+      if (entry.path().extension() == ".jsonl") files.push_back(entry.path().string());
+    std::ranges::sort(files);
+    Counts counts;
+    for (const std::string& file : files) counts += run_cel_path(file);
+    return counts;
+  }
+  const std::vector<json::Value> lines = read_lines(path);
+  if (lines.empty()) return {};
+  return run_cel_cases(path);
+}
+
+}  // namespace cardea::conformance
