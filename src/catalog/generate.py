@@ -50,6 +50,13 @@ SCALARS = {("string", None): "string", ("boolean", None): "boolean", ("integer",
            ("number", "double"): "double", ("string", "byte"): "byte", ("string", "date-time"): "date-time"}
 
 
+# What users of a resource are warned of.
+DEPRECATED = {
+    ("", "componentstatuses"): "v1 ComponentStatus is deprecated in v1.19+",
+    ("", "endpoints"): "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+}
+
+
 def lines(path):
     with open(path) as f:
         return [json.loads(line) for line in f]
@@ -182,6 +189,8 @@ def resources(facts):
             storage = STORAGE.get((r["group"], r["resource"]))
             if storage and storage != [r["group"], r["version"]]:
                 out["storage"] = storage
+        if (r["group"], r["resource"]) in DEPRECATED:
+            out["deprecated"] = DEPRECATED[r["group"], r["resource"]]
         shown = columns.get((r["group"], r["version"], r["resource"]))
         if shown:
             out["columns"] = [[c["name"], c["type"], c["format"], c["priority"]] for c in shown]

@@ -18,6 +18,7 @@ struct StrategyContext {
   std::string_view namespace_name;
   std::string_view user;  // the name of who asks
   const json::Value* user_info = nullptr;  // {username, uid, groups, extra} of who asks; may be null
+  const json::Value* namespace_labels = nullptr;  // of the namespace the request is in; null when not known
   std::string_view now;   // RFC 3339
   bool allow_privileged = false;
 };
@@ -52,6 +53,9 @@ struct Strategy {
   // Field selectors beyond metadata.name and metadata.namespace: the names and how to read them.
   std::vector<std::string> selectable_fields = {};
   std::string (*selectable_field)(const json::Value& object, std::string_view field) = nullptr;
+  // What a client is told of any other field, with {} for its name; empty: `"{}" is not a known field
+  // selector: only "metadata.name", "metadata.namespace"`.
+  std::string_view unknown_field = "";
 
   enum class NameRule { kDnsSubdomain, kDnsLabel, kDns1035Label, kPathSegment };
   NameRule name_rule = NameRule::kDnsSubdomain;

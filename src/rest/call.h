@@ -37,6 +37,7 @@ struct Call {
   Services& services;
   authz::RequestInfo info;
   authz::User user;
+  json::Value user_info;  // the same as objects show it
   authz::Permit permit;
   std::shared_ptr<const catalog::Catalog> catalog;  // keeps `resource` alive
   const catalog::Resource* resource;

@@ -24,6 +24,18 @@ std::string sha256_hex(std::string_view bytes) {
   return out;
 }
 
+json::Value user_info(const authz::User& user) {
+  json::Value out = json::Value::object({{"username", user.name}});
+  if (!user.uid.empty()) out.set("uid", user.uid);
+  for (const std::string& g : user.groups) out.member("groups").push_back(g);
+  for (const auto& [key, values] : user.extra) {
+    json::Value& list = out.member("extra").member(key);
+    list = json::Value::array();
+    for (const std::string& v : values) list.push_back(v);
+  }
+  return out;
+}
+
 bool knows_group(const catalog::Catalog& catalog, std::string_view group, bool& is_custom) {
   for (const catalog::Group& g : catalog.groups())
     if (g.name == group) {
@@ -113,11 +125,9 @@ Task<Result<Answer>> Gateway::serve_resource(Call& call) {
 
 Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optional<authz::User> known) {
   http::Request& request = exchange->request();
-  authz::Query query;
-  View view;
-  auto refuse = [&](Error error) {
-    exchange->respond(present(fail(std::move(error)), view, {}, nullptr, query, services_.clock));
-  };
+  Frame frame{.now = services_.clock.now()};
+  View& view = frame.view;
+  auto refuse = [&](Error error) { exchange->respond(present(fail(std::move(error)), frame, {})); };
   auto info = authz::parse_request_info(request.method, request.path, request.query);
   if (!info) {
     refuse(bad_request(info.error().message));
@@ -148,21 +158,26 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
     Result<Answer> answer = found                         ? std::move(*found)
                             : of_known_group && !is_custom ? Result<Answer>(fail(unknown_resource()))
                                                            : Result<Answer>(text_answer(404, "404 page not found\n"));
-    exchange->respond(present(std::move(answer), view, {}, nullptr, info->query, services_.clock));
+    exchange->respond(present(std::move(answer), frame, {}));
     co_return true;
   }
   Call call{.exchange = exchange,
             .services = services_,
             .info = std::move(*info),
-            .user = std::move(*user),
+            .user = *user,
+            .user_info = user_info(*user),
             .permit = std::move(*verdict.permit),
             .catalog = services_.catalog.get(),
             .resource = nullptr,
             .view = view,
-            .started = rfc3339(services_.clock.now())};
+            .started = rfc3339(frame.now)};
   Result<Answer> answer = co_await serve_resource(call);
   if (answer && answer->is_streaming) co_return true;
-  exchange->respond(present(std::move(answer), call.view, call.warnings, call.resource, call.info.query, services_.clock));
+  frame.view = call.view;
+  frame.catalog = call.catalog.get();
+  frame.resource = call.resource;
+  frame.include_object = call.info.query.first("includeObject").value_or("");
+  exchange->respond(present(std::move(answer), frame, call.warnings));
   co_return true;
 }
 

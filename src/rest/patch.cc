@@ -21,29 +21,12 @@ Result<Value> read_patch(Call& call, PatchType type) {
   if (request.body_too_large) return fail(body_too_large());
   if (type == PatchType::kApply) {
     auto document = json::parse_yaml(request.body, kMaxBody);
-    if (!document) return fail(bad_request(cat("error decoding YAML: ", document.error().message)));
+    if (!document) return fail(bad_request(cat("error decoding YAML: error converting YAML to JSON: ", document.error().message)));
     return std::move(document->value);
   }
   auto value = json::parse(request.body);
   if (!value) return fail(bad_request(cat("error decoding patch: ", value.error().message)));
   return value;
-}
-
-namespace {
-
-Result<Value> patched(PatchType type, const catalog::Resource& r, const Value& current, const Value& patch) {
-  switch (type) {
-    case PatchType::kJson: return json::apply_json_patch(current, patch);
-    case PatchType::kMerge: return json::apply_merge_patch(current, patch);
-    case PatchType::kStrategicMerge: return schema::apply_strategic_merge_patch(current, patch, *r.schema);
-    case PatchType::kApply: break;
-  }
-  return fail(internal_error("not a plain patch"));
-}
-
-// A patch that makes something the type cannot hold is the client's 422, with the whole object quoted.
-Error unfit(const Value& object, std::string_view why) {
-  return json::invalid_object("", "", "", {json::invalid("patch", json::print(object), std::string(why))});
 }
 
 Result<Value> apply_to(Call& call, const Value* live, const Value& config, const WriteOptions& options) {
@@ -66,10 +49,28 @@ Result<Value> apply_to(Call& call, const Value* live, const Value& config, const
   return object;
 }
 
+namespace {
+
+Result<Value> patched(PatchType type, const catalog::Resource& r, const Value& current, const Value& patch) {
+  switch (type) {
+    case PatchType::kJson: return json::apply_json_patch(current, patch);
+    case PatchType::kMerge: return json::apply_merge_patch(current, patch);
+    case PatchType::kStrategicMerge: return schema::apply_strategic_merge_patch(current, patch, *r.schema);
+    case PatchType::kApply: break;
+  }
+  return fail(internal_error("not a plain patch"));
+}
+
+// A patch that makes something the type cannot hold is the client's 422, with the whole object quoted.
+Error unfit(const Value& object, std::string_view why) {
+  return json::invalid_object("", "", "", {json::invalid("patch", json::print(object), std::string(why))});
+}
+
 Task<Result<Answer>> apply_config(Call& call, Value config, WriteOptions options) {
   std::string_view name = config["metadata"]["name"].as_string();
   if (config.is_object() && !name.empty() && name != call.info.name)
-    co_return fail(bad_request(cat("name in URL does not match name in Patch object, ", name)));
+    co_return fail(bad_request(cat("the name of the object (", name, ") does not match the name on the URL (",
+                                   call.info.name, ")")));
   Change change;
   change.options = options;
   change.is_unconditional = true;

@@ -133,6 +133,7 @@ Task<Result<Answer>> bind_pod(Call& call) {
   Change change;
   change.options = *options;
   change.options.is_apply = true;  // a scheduler does not come to own the pod's fields
+  change.checks_uid = true;
   change.is_unconditional = true;
   change.apply = [&call, binding = *binding](const Value& pod) {
     return bound(pod, binding, call.info.name, call.started);

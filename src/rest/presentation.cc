@@ -1,6 +1,7 @@
 #include "rest/presentation.h"
 
 #include "base/strings.h"
+#include "catalog/tables/tables.h"
 #include "json/print.h"
 #include "json/yaml.h"
 #include "rest/status.h"
@@ -52,6 +53,13 @@ std::string warning_header(std::string_view text) {
   return out + "\"";
 }
 
+// The name of the type that holds such objects in Kubernetes; people search for it.
+std::string internal_type(const catalog::Resource& r, bool is_list) {
+  if (r.is_custom) return is_list ? "*unstructured.UnstructuredList" : "*unstructured.Unstructured";
+  std::string_view group = r.group.empty() ? "core" : split(r.group, '.')[0];
+  return cat("*", group, ".", is_list ? r.list_kind : r.kind);
+}
+
 std::string printed(const Value& document, const View& view) {
   if (view.yaml) return json::print_yaml(document);
   if (view.pretty) return print_pretty(document) + "\n";
@@ -66,12 +74,33 @@ std::string print_pretty(const Value& value) {
   return out;
 }
 
-Value present_object(const Value& object, const View&, const catalog::Resource&, const Clock&) { return object; }
+Result<Value> shaped(const Value& document, bool is_list, const Frame& frame) {
+  const View& view = frame.view;
+  if (view.shape == View::Shape::kObject || !frame.resource) return document;
+  if (view.shape == View::Shape::kTable) {
+    auto include = catalog::parse_include_object(frame.include_object);
+    if (!include) return fail(include.error());
+    return catalog::table_of(document, *frame.resource, *frame.catalog,
+                             {.include = *include, .version = view.table_version, .headers = frame.table_headers, .now = frame.now});
+  }
+  bool wants_list = view.shape == View::Shape::kPartialList;
+  if (wants_list == is_list)
+    return is_list ? catalog::partial_metadata_list(document, view.table_version)
+                   : catalog::partial_metadata(document, view.table_version);
+  return fail(Error::of(Reason::kNotAcceptable,
+                        cat("you requested PartialObjectMetadata", wants_list ? "List" : "", ", but the requested object is ",
+                            is_list ? "a list (" : "not a list (", internal_type(*frame.resource, is_list), ")")));
+}
 
-http::Response present(Result<Answer> answer, const View& view, const std::vector<std::string>& warnings,
-                       const catalog::Resource*, const authz::Query&, const Clock&) {
+http::Response present(Result<Answer> answer, const Frame& frame, const std::vector<std::string>& warnings) {
   http::Response response;
   response.headers.add("Cache-Control", "no-cache, private");
+  View view = frame.view;
+  if (answer && !answer->is_raw && answer->transforms) {
+    auto document = shaped(answer->document, answer->is_list, frame);
+    if (document) answer->document = std::move(*document);
+    else answer = fail(document.error());
+  }
   if (!answer) {
     const Error& error = answer.error();
     response.status = status_code(error);

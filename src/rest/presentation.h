@@ -4,14 +4,22 @@
 
 namespace cardea::rest {
 
-// Turns what a verb said into the response the client asked for: tables, partial metadata, YAML, indentation,
-// warnings. `resource` is null for paths that are no resource.
-http::Response present(Result<Answer> answer, const View& view, const std::vector<std::string>& warnings,
-                       const catalog::Resource* resource, const authz::Query& query, const Clock& clock);
+// What the shape of an answer depends on besides the answer.
+struct Frame {
+  View view;
+  const catalog::Catalog* catalog = nullptr;    // null for paths that are no resource
+  const catalog::Resource* resource = nullptr;  // likewise
+  std::string_view include_object;              // of tables
+  bool table_headers = true;
+  std::chrono::system_clock::time_point now;
+};
 
-// One object in the shape of the view.
-json::Value present_object(const json::Value& object, const View& view, const catalog::Resource& resource,
-                           const Clock& clock);
+// Turns what a verb said into the response the client asked for: tables, partial metadata, YAML, indentation,
+// warnings.
+http::Response present(Result<Answer> answer, const Frame& frame, const std::vector<std::string>& warnings);
+
+// One object or list in the shape of the view; 406 when it cannot have it.
+Result<json::Value> shaped(const json::Value& document, bool is_list, const Frame& frame);
 
 // Two spaces per level, as people read it.
 std::string print_pretty(const json::Value& value);

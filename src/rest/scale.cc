@@ -67,6 +67,25 @@ Result<Value> patched_scale(Call& call, PatchType type, const Value& view, const
   }
 }
 
+// Applying a Scale is applying the one field of the object that it shows.
+Task<Result<Answer>> apply_scale(Call& call, Value scale, WriteOptions options) {
+  const catalog::Resource& r = *call.resource;
+  Value skeleton = Value::object({{"apiVersion", r.api_version()},
+                                  {"kind", r.kind},
+                                  {"metadata", Value::object({{"name", call.info.name}})}});
+  auto config = catalog::with_scale(skeleton, scale, r);
+  if (!config) co_return fail(config.error());
+  config->member("metadata").erase("resourceVersion");
+  Change change;
+  change.options = options;
+  change.apply = [&call, scale, config = *config, options](const Value& current) -> Result<Value> {
+    if (auto ok = check_scale(call, scale); !ok) return fail(ok.error());
+    return apply_to(call, &current, config, options);
+  };
+  Result<Answer> answer = co_await write_scale(call, std::move(change));
+  co_return answer;
+}
+
 Task<Result<Answer>> patch_scale(Call& call) {
   auto type = patch_type(call.request().headers.get("content-type"), !call.resource->is_custom);
   if (!type) co_return fail(type.error());
@@ -74,8 +93,10 @@ Task<Result<Answer>> patch_scale(Call& call) {
   if (!options) co_return fail(options.error());
   auto patch = read_patch(call, *type);
   if (!patch) co_return fail(patch.error());
-  // A Scale has so few fields that applying one is merging it; the fields belong to the applier's name.
-  options->is_apply = false;
+  if (*type == PatchType::kApply) {
+    Result<Answer> applied = co_await apply_scale(call, std::move(*patch), *options);
+    co_return applied;
+  }
   Change change;
   change.options = *options;
   change.apply = [&call, type = *type, patch = *patch, validation = options->field_validation](

@@ -33,9 +33,12 @@ std::string field_value(const catalog::Resource& r, const json::Value& object, s
 }
 
 Error unknown_field(const catalog::Resource& r, const std::vector<std::string>& known, std::string_view field) {
-  // Kinds with field selectors of their own answer in the first form, plain ones in the second.
-  if (r.is_custom || !known.empty()) return bad_request(cat("field label not supported: ", field));
-  return bad_request(cat(quoted(field), " is not a known field selector: only \"metadata.name\", \"metadata.namespace\""));
+  std::string_view form = r.strategy->unknown_field;
+  if (form.empty() && (r.is_custom || !known.empty())) form = "field label not supported: {}";
+  if (form.empty())
+    return bad_request(cat(quoted(field), " is not a known field selector: only \"metadata.name\", \"metadata.namespace\""));
+  auto at = form.find("{}");
+  return bad_request(cat(form.substr(0, at), field, form.substr(at + 2)));
 }
 
 }  // namespace

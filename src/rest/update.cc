@@ -46,6 +46,7 @@ Task<Result<Answer>> update(Call& call) {
 
   Change change;
   change.options = *options;
+  change.checks_uid = true;
   change.is_unconditional = (*object)["metadata"]["resourceVersion"].as_string().empty();
   change.apply = [&call, new_object = *object](const Value& current) -> Result<Value> {
     if (auto ok = check_revision(call, new_object, current); !ok) return fail(ok.error());

@@ -79,7 +79,14 @@ std::shared_ptr<const std::string> WatchEvent::bytes_for(const WatchView& v) {
 }
 
 std::string encode_event(std::string_view type, const Value& object, const WatchView& v) {
-  Value shown = present_object(object, v.view, *v.resource, *v.clock);
+  Frame frame{.view = v.view,
+              .catalog = v.catalog.get(),
+              .resource = v.resource,
+              .include_object = v.include_object,
+              .table_headers = v.table_headers,
+              .now = v.clock->now()};
+  auto form = shaped(object, false, frame);
+  Value shown = form ? std::move(*form) : object;
   if (v.view.yaml) return json::print_yaml(Value::object({{"type", type}, {"object", shown}})) + "---\n";
   return framed(type, json::print_object(shown));
 }

@@ -20,12 +20,14 @@ struct WatchView {
   Selection selection;
   View view;
   const Clock* clock = nullptr;
-  bool table_headers = true;
+  std::string include_object;  // of tables
+  bool table_headers = true;   // columns are named in the first event alone
 
   // Two watchers with the same form read the same bytes.
   bool same_form(const WatchView& other) const {
     return resource == other.resource && view.shape == other.view.shape && view.yaml == other.view.yaml &&
-           view.table_version == other.view.table_version;
+           view.table_version == other.view.table_version && include_object == other.include_object &&
+           table_headers == other.table_headers;
   }
 };
 

@@ -70,7 +70,10 @@ struct WatchChannel : std::enable_shared_from_this<WatchChannel> {
     // A write that fails removes nobody here: the connection's end will, through on_close.
     for (const auto& w : watchers)
       if (event.revision() > w->after)
-        if (auto bytes = event.bytes_for(w->view)) w->stream->write(http::Piece::of(std::move(bytes)));
+        if (auto bytes = event.bytes_for(w->view)) {
+          w->stream->write(http::Piece::of(std::move(bytes)));
+          w->view.table_headers = false;
+        }
   }
 
   void remove(const std::shared_ptr<Watcher>& w) {
@@ -177,7 +180,8 @@ Result<Answer> WatchHub::watch(Call& call) {
                    .storage = call.catalog->storage_of(*call.resource),
                    .selection = *selection,
                    .view = call.view,
-                   .clock = &call.services.clock};
+                   .clock = &call.services.clock,
+                   .include_object = std::string(call.info.query.first("includeObject").value_or(""))};
   watcher->view.view.pretty = false;
   watcher->bookmarks = options->allow_bookmarks;
 
@@ -199,6 +203,7 @@ Result<Answer> WatchHub::watch(Call& call) {
     for (const store::RecordPtr& record : range->records) {
       WatchEvent event(std::make_shared<store::Event>(store::Event{store::EventType::kPut, record->mod_revision, record, nullptr}));
       if (auto bytes = event.bytes_for(watcher->view)) first += *bytes;
+      if (!first.empty()) watcher->view.table_headers = false;
     }
     watcher->after = range->revision;
     if (options->send_initial_events.value_or(false) && options->allow_bookmarks)
@@ -219,6 +224,7 @@ Result<Answer> WatchHub::watch(Call& call) {
         if (e->revision > (*channel)->seen) break;
         WatchEvent event(std::move(e));
         if (auto bytes = event.bytes_for(watcher->view)) first += *bytes;
+        if (!first.empty()) watcher->view.table_headers = false;
       }
       watcher->after = (*channel)->seen;
     }

@@ -47,6 +47,13 @@ Value with_revision(Value object, store::Revision revision) {
   return object;
 }
 
+// The object as it will be read back: versions of a custom resource may not hold each other's fields.
+Value round_trip(Call& call, Value object) {
+  const Resource& storage = *call.catalog->storage_of(*call.resource);
+  if (&storage == call.resource) return object;
+  return converted(converted(object, *call.resource, storage), storage, *call.resource);
+}
+
 std::string bytes_for_store(Call& call, const Value& object) {
   return stored_bytes(converted(object, *call.resource, *call.catalog->storage_of(*call.resource)));
 }
@@ -126,6 +133,7 @@ catalog::StrategyContext strategy_context(const Call& call, std::string_view sub
           .subresource = subresource,
           .namespace_name = call.info.namespace_name,
           .user = call.user.name,
+          .user_info = &call.user_info,
           .now = call.started,
           .allow_privileged = call.services.allow_privileged};
 }
@@ -189,7 +197,7 @@ Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& op
       if (!done) co_return fail(done.error());
       if (done->succeeded) {
         for (Reservation& reservation : *reserved) reservation.keep();
-        co_return Written{with_revision(std::move(review.object), done->revision), true};
+        co_return Written{with_revision(round_trip(call, std::move(review.object)), done->revision), true};
       }
       present = done->records[0];
     }
@@ -225,7 +233,8 @@ Task<Result<Written>> write_change(Call& call, Change change) {
     Value old = converted(parse_stored(*record), storage, r);
     Result<Value> changed = change.apply(old);
     if (!changed) co_return fail(changed.error());
-    if (auto ok = check_preconditions(call, *changed, old, key); !ok) co_return fail(ok.error());
+    if (change.checks_uid)
+      if (auto ok = check_preconditions(call, *changed, old, key); !ok) co_return fail(ok.error());
 
     admission::Review review = review_of(call, admission::Operation::kUpdate, change.options.dry_run, change.options.document);
     review.old_object = &old;
@@ -263,7 +272,7 @@ Task<Result<Written>> write_change(Call& call, Change change) {
     if (!done) co_return fail(done.error());
     if (done->succeeded) {
       for (Reservation& reservation : *reserved) reservation.keep();
-      co_return Written{with_revision(std::move(review.object), done->revision), false};
+      co_return Written{with_revision(round_trip(call, std::move(review.object)), done->revision), false};
     }
     if (!change.is_unconditional || tries >= kConflictRetries) co_return fail(modified_conflict(r, call.info.name));
     call.warnings.clear();

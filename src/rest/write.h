@@ -26,10 +26,14 @@ struct Change {
   // Makes an object where there is none; empty: the object must exist.
   std::function<Result<json::Value>()> make;
   WriteOptions options;
+  bool checks_uid = false;        // another uid is a conflict (PUT), else a change of an immutable field
   bool is_unconditional = false;  // the caller has no resourceVersion to insist on: conflicts are retried
 };
 
 Task<Result<Written>> write_change(Call& call, Change change);
+
+// The outcome of applying `config` to the live object, typed and defaulted; without `live` a new object.
+Result<json::Value> apply_to(Call& call, const json::Value* live, const json::Value& config, const WriteOptions& options);
 
 // The strategy's view of this call.
 catalog::StrategyContext strategy_context(const Call& call, std::string_view subresource = "");
