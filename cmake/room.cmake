@@ -1,9 +1,10 @@
 # cardea_room(<name> USES <rooms...> LINK <libraries...>)
 #
+# CONCURRENT marks rooms whose tests are worth running under the thread sanitizer.
 # One folder under src/ becomes one library. Its `*_test.cc` files become the test program
 # `<name>_test`. A folder without sources becomes nothing.
 function(cardea_room name)
-  cmake_parse_arguments(ROOM "" "" "USES;LINK" ${ARGN})
+  cmake_parse_arguments(ROOM "CONCURRENT" "" "USES;LINK" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cc)
   set(tests ${sources})
@@ -32,5 +33,8 @@ function(cardea_room name)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE cardea_${name} gtest gmock gtest_main)
     add_test(NAME ${name} COMMAND ${name}_test)
+    if(ROOM_CONCURRENT)
+      set_tests_properties(${name} PROPERTIES LABELS concurrent)
+    endif()
   endif()
 endfunction()
