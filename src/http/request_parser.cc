@@ -1,48 +1,15 @@
 #include "http/request_parser.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/strings.h"
+#include "http/syntax.h"
 
 namespace cardea::http {
 namespace {
 
-constexpr std::size_t kMaxFields = 10'000;
 constexpr std::size_t kKeptPartial = 4096;
-
-// Where the head ends (just behind its empty line), or npos. Lines end in LF, with or without CR.
-std::size_t end_of_head(std::string_view text, std::size_t from) {
-  for (;;) {
-    const auto* lf = static_cast<const char*>(std::memchr(text.data() + from, '\n', text.size() - from));
-    if (!lf) return std::string_view::npos;
-    const auto at = static_cast<std::size_t>(lf - text.data());
-    if (at + 1 < text.size() && text[at + 1] == '\n') return at + 2;
-    if (at + 2 < text.size() && text[at + 1] == '\r' && text[at + 2] == '\n') return at + 3;
-    from = at + 1;
-    if (from == text.size()) return std::string_view::npos;
-  }
-}
-
-// Cuts the next line off `text`, without its end.
-std::string_view take_line(std::string_view& text) {
-  const std::size_t lf = text.find('\n');
-  std::string_view line = text.substr(0, lf);
-  text.remove_prefix(lf + 1);
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  return line;
-}
-
-std::string_view trim_spaces(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
-bool lists(std::string_view value, std::string_view word) {
-  for (std::string_view part : split(value, ','))
-    if (equals_ignoring_case(trim_spaces(part), word)) return true;
-  return false;
-}
 
 bool is_hex(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
@@ -240,14 +207,9 @@ bool RequestParser::field(std::string_view line, Request& request) {
 }
 
 bool RequestParser::take_content_length(std::string_view value) {
-  constexpr std::size_t kMaxDigits = 18;
-  std::uint64_t length = 0;
-  if (value.empty() || value.size() > kMaxDigits) return refuse(400, "bad Content-Length");
-  for (const char c : value) {
-    if (c < '0' || c > '9') return refuse(400, "bad Content-Length");
-    length = length * 10 + static_cast<std::uint64_t>(c - '0');
-  }
-  if (content_length_ && *content_length_ != length) return refuse(400, "differing Content-Length headers");
+  const auto length = parse_length(value);
+  if (!length) return refuse(400, "bad Content-Length");
+  if (content_length_ && content_length_ != length) return refuse(400, "differing Content-Length headers");
   content_length_ = length;
   return true;
 }

@@ -1,5 +1,9 @@
 #include "net/connection.h"
 
+#include <cstring>
+
+#include "base/strings.h"
+
 namespace cardea::net {
 namespace {
 
@@ -53,6 +57,10 @@ void Connection::close() {
   if (!socket_.is_open()) return;
   loop_.forget(socket_.fd());
   socket_.close();
+}
+
+std::string Connection::failure() const {
+  return lower(socket_.error() ? std::strerror(socket_.error()) : "connection closed");
 }
 
 void Connection::on_events(Events events) {

@@ -64,6 +64,8 @@ class Connection : private Watcher {
   // The peer announced its end, perhaps with unread bytes before it.
   bool peer_closed() const { return socket_.peer_closed(); }
   bool broken() const { return socket_.broken(); }
+  // After kEnd or kFailed: why, for a message. "connection refused", "certificate has expired".
+  virtual std::string failure() const;
   const std::shared_ptr<const Peer>& peer() const { return peer_; }
   Loop& loop() const { return loop_; }
 

@@ -103,6 +103,7 @@ void Loop::run() {
       } else {
         std::uint64_t ignored;
         [[maybe_unused]] auto got = ::read(wake_fd_, &ignored, sizeof ignored);
+        woken_ = true;
       }
     }
     run_timers();
@@ -117,6 +118,7 @@ void Loop::run_tasks() {
   if (next_ == running_.size()) {
     running_.clear();
     next_ = 0;
+    woken_ = false;
     {
       std::lock_guard lock(mutex_);
       running_.swap(posted_);
@@ -133,7 +135,8 @@ void Loop::run_tasks() {
 }
 
 int Loop::wait_milliseconds() const {
-  if (!own_tasks_.empty() || next_ < running_.size()) return 0;
+  // INVARIANT: whoever posts to an empty queue wakes us once, so an answered wake-up must not be slept over.
+  if (woken_ || !own_tasks_.empty() || next_ < running_.size()) return 0;
   if (timers_.empty()) return -1;
   const auto left = timers_.front().at - std::chrono::steady_clock::now();
   if (left <= left.zero()) return 0;

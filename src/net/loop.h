@@ -82,6 +82,7 @@ class Loop {
   int epoll_fd_ = -1;
   int wake_fd_ = -1;
   bool stopping_ = false;
+  bool woken_ = false;  // posted_ may hold tasks nobody has taken
   SteadyTime now_;
   std::vector<Due> timers_;  // a binary heap; each timer knows its place
   std::vector<Task> own_tasks_;

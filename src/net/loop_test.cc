@@ -45,6 +45,20 @@ TEST(Loop, RunsEveryTaskOfManyThreads) {
   EXPECT_EQ(ran, 4000);
 }
 
+TEST(Loop, TakesUpWhatIsPostedWhileALongQueueIsWorkedOff) {
+  Loops loops(1);
+  Loop& loop = loops.at(0);
+  for (int round = 0; round < 20; ++round) {
+    std::promise<void> begun;
+    std::promise<void> last;
+    loop.post([&] { begun.set_value(); });
+    for (int i = 0; i < 3000; ++i) loop.post([] {});
+    begun.get_future().wait();
+    loop.post([&] { last.set_value(); });
+    last.get_future().wait();
+  }
+}
+
 TEST(Loop, ATaskPostedFromTheLoopRunsAfterTheCurrentOne) {
   Loop loop;
   std::vector<std::string> seen;

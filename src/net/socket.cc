@@ -36,6 +36,7 @@ Socket& Socket::operator=(Socket&& other) noexcept {
   if (this == &other) return *this;
   close();
   fd_ = std::exchange(other.fd_, -1);
+  error_ = other.error_;
   readable_ = other.readable_;
   writable_ = other.writable_;
   peer_closed_ = other.peer_closed_;
@@ -58,7 +59,7 @@ std::ptrdiff_t Socket::receive(void* into, std::size_t size) {
   do got = ::recv(fd_, into, size, 0);
   while (got < 0 && errno == EINTR);
   if (got < 0) {
-    if (errno != EAGAIN && errno != EWOULDBLOCK) return kBroken;
+    if (errno != EAGAIN && errno != EWOULDBLOCK) return error_ = errno, kBroken;
     readable_ = false;
     return kAgain;
   }
@@ -90,7 +91,7 @@ std::ptrdiff_t Socket::send(std::span<const std::string_view> pieces) {
                       : ::sendmsg(fd_, &message, MSG_NOSIGNAL);
   while (sent < 0 && errno == EINTR);
   if (sent >= 0) return sent;
-  if (errno != EAGAIN && errno != EWOULDBLOCK) return kBroken;
+  if (errno != EAGAIN && errno != EWOULDBLOCK) return error_ = errno, kBroken;
   writable_ = false;
   return kAgain;
 }

@@ -22,6 +22,7 @@ class Socket {
   bool is_open() const { return fd_ >= 0; }
   bool peer_closed() const { return peer_closed_; }
   bool broken() const { return broken_; }
+  int error() const { return error_; }   // errno of what broke it, 0 when nothing did
   bool ended() const { return ended_; }  // a receive() has returned 0
 
   // The number of bytes moved, 0 when the peer has ended, or one of these.
@@ -39,6 +40,7 @@ class Socket {
 
  private:
   int fd_ = -1;
+  int error_ = 0;
   bool readable_ = true;
   bool writable_ = true;
   bool peer_closed_ = false;

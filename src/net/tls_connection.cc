@@ -130,6 +130,8 @@ class TlsConnection final : public Connection {
     socket_.shutdown_write();
   }
 
+  std::string failure() const override { return failure_ ? failure_ : Connection::failure(); }
+
  private:
   // Walks over pieces in steps of at most one TLS record. A record that several pieces share is put
   // together in a buffer on the stack, so that a small answer is one record and one system call.
@@ -182,8 +184,17 @@ class TlsConnection final : public Connection {
         return {Io::kEnd, 0};
       default:
         fatal_ = true;  // SSL_shutdown must not follow
+        note_failure();
         return {Io::kFailed, 0};
     }
+  }
+
+  void note_failure() {
+    if (established_ || socket_.error() != 0) return;
+    if (const long verdict = SSL_get_verify_result(ssl_.get()); verdict != X509_V_OK)
+      failure_ = X509_verify_cert_error_string(verdict);
+    else if (const char* reason = ERR_reason_error_string(ERR_peek_error()))
+      failure_ = reason;
   }
 
   void refuse_plain_http() {
@@ -196,7 +207,8 @@ class TlsConnection final : public Connection {
   std::shared_ptr<const void> settings_;
   PeerCertificates* certificates_;  // held by settings_
   SslPtr ssl_;
-  std::size_t retry_ = 0;  // length of a write OpenSSL has begun and wants to see again
+  std::size_t retry_ = 0;          // length of a write OpenSSL has begun and wants to see again
+  const char* failure_ = nullptr;  // static text of OpenSSL's
   bool established_ = false;
   bool fatal_ = false;
 };

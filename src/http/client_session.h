@@ -1,0 +1,72 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "http/client.h"
+#include "http/output.h"
+#include "http/response_parser.h"
+#include "http/url.h"
+#include "net/connection.h"
+#include "net/loop.h"
+
+namespace cardea::http {
+
+class ClientSession;
+
+// A call on its way. Loop thread only.
+struct Pending {
+  Call call;
+  Url url;
+  std::string key;  // of the connections it may use
+  Client::Done done;
+  std::unique_ptr<net::Timer> timer;
+  ClientSession* session = nullptr;
+};
+
+// One connection of a client: one call at a time. Loop thread only.
+class ClientSession final : private net::Connection::Owner {
+ public:
+  class Owner {
+   public:
+    // The session is idle again; drop it or keep it for the next call.
+    virtual void on_answer(ClientSession& session, const std::shared_ptr<Pending>& pending, Answer answer,
+                           bool reusable) = 0;
+    // The session is of no more use. `pending` is null when it was idle; `stale` when it had served before
+    // and ended before the first byte of an answer.
+    virtual void on_failure(ClientSession& session, const std::shared_ptr<Pending>& pending, std::string why,
+                            bool stale) = 0;
+
+   protected:
+    ~Owner() = default;
+  };
+
+  ClientSession(net::Loop& loop, Owner& owner, std::unique_ptr<net::Connection> connection,
+                const ClientOptions& options);
+
+  void send(std::shared_ptr<Pending> pending, bool reused);
+  void close();
+
+ private:
+  void on_ready() override;
+  void write_call();
+  void read();
+  bool consume(std::string_view input);  // false when the call is over, one way or the other
+  void answered(bool input_left);
+  void failed(std::string why);
+
+  Owner& owner_;
+  const ClientOptions options_;
+  std::unique_ptr<net::Connection> connection_;
+  net::Timer idle_timer_;
+  Output::Memory memory_;
+  Output output_;
+  std::shared_ptr<Pending> pending_;
+  std::optional<ResponseParser> parser_;
+  std::string body_;
+  bool started_ = false;
+  bool reused_ = false;
+  bool shaken_ = false;
+};
+
+}  // namespace cardea::http

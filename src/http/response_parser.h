@@ -1,0 +1,61 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "http/body_decoder.h"
+#include "http/message.h"
+
+namespace cardea::http {
+
+// One HTTP/1.x response out of bytes, in whatever portions they come. No I/O. Interim responses (1xx) are
+// skipped. Make a new one for each response.
+class ResponseParser {
+ public:
+  enum class Event {
+    kNeedMore,
+    kHead,   // status() and headers() are known
+    kBody,   // body() is the next part
+    kEnd,    // complete; what is left of the input is not part of it
+    kError,  // see error()
+  };
+
+  explicit ResponseParser(bool to_head_request) : to_head_request_(to_head_request) {}
+
+  Event next(std::string_view& input);
+  // The connection ended. True when that completes the response.
+  bool end_of_input() const { return stage_ == Stage::kUntilEnd; }
+
+  int status() const { return status_; }
+  Headers& headers() { return headers_; }
+  std::string_view body() const { return body_; }
+  std::string_view error() const { return error_; }
+  bool keep_alive() const { return keep_alive_; }
+  bool any_byte() const { return any_byte_; }
+
+ private:
+  enum class Stage : std::uint8_t { kHead, kBody, kUntilEnd, kDone, kFailed };
+
+  Event failed(std::string_view why);
+  bool parse_head(std::string_view head);
+  bool status_line(std::string_view line);
+  bool field(std::string_view line);
+  bool framing();
+
+  bool to_head_request_;
+  bool keep_alive_ = true;
+  bool any_byte_ = false;
+  bool chunked_ = false;
+  Stage stage_ = Stage::kHead;
+  int status_ = 0;
+  std::string partial_;
+  std::size_t scanned_ = 0;
+  std::optional<std::uint64_t> content_length_;
+  BodyDecoder decoder_;
+  Headers headers_;
+  std::string_view body_;
+  std::string_view error_;
+};
+
+}  // namespace cardea::http

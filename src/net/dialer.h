@@ -1,0 +1,32 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "net/loop.h"
+#include "net/socket.h"
+
+namespace cardea::net {
+
+// Finds addresses and opens sockets to them. Names are looked up on a thread of its own, since the
+// system's resolver blocks; numeric addresses need none.
+class Dialer {
+ public:
+  // A socket whose connection is under way: it becomes writable, or broken. Called on the loop's thread.
+  using Dialed = std::move_only_function<void(Result<Socket>)>;
+
+  Dialer();
+  ~Dialer();  // waits for a lookup that is under way; its callback does not come any more
+
+  // Any thread. Of several addresses the first that the system can route to is taken. `loop` outlives this.
+  void dial(Loop& loop, const std::string& host, std::uint16_t port, Dialed dialed);
+
+ private:
+  class Lookups;
+  std::unique_ptr<Lookups> lookups_;
+};
+
+}  // namespace cardea::net
