@@ -53,6 +53,7 @@ constexpr Entry kEntries[] = {
     {"", "Secret", secret_strategy},
     {"", "Service", service_strategy},
     {"", "ServiceAccount", service_account_strategy},
+    {"apiextensions.k8s.io", "CustomResourceDefinition", definition_strategy},
     {"coordination.k8s.io", "Lease", lease_strategy},
     {"discovery.k8s.io", "EndpointSlice", endpoint_slice_strategy},
     {"events.k8s.io", "Event", events_event_strategy},
