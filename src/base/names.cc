@@ -101,8 +101,8 @@ Problems dns_1035_label_problems(std::string_view name) {
   return problems;
 }
 
-Problems path_segment_problems(std::string_view name) {
-  if (name == "." || name == "..") return {cat("may not be '", name, "'")};
+Problems path_segment_problems(std::string_view name, bool prefix) {
+  if (!prefix && (name == "." || name == "..")) return {cat("may not be '", name, "'")};
   Problems problems;
   for (char c : {'/', '%'})
     if (name.find(c) != name.npos) problems.push_back(cat("may not contain '", c, "'"));

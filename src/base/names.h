@@ -13,6 +13,7 @@ Problems label_value_problems(std::string_view value);
 Problems dns_subdomain_problems(std::string_view name);
 Problems dns_label_problems(std::string_view name);       // RFC 1123
 Problems dns_1035_label_problems(std::string_view name);  // begins with a letter
-Problems path_segment_problems(std::string_view name);    // what may stand in a URL's path
+// What may stand in a URL's path. A prefix is a name that something will be appended to.
+Problems path_segment_problems(std::string_view name, bool prefix = false);
 
 }  // namespace cardea

@@ -122,6 +122,18 @@ std::string quoted(std::string_view text) {
   return out;
 }
 
+std::string go_float(double number) {
+  char buffer[400];
+  auto end = std::to_chars(buffer, buffer + sizeof buffer, number, std::chars_format::scientific).ptr;
+  std::string text(buffer, end);
+  auto e = text.find('e');
+  if (e == text.npos) return text;  // not finite
+  auto exponent = parse_int(std::string_view(text).substr(text[e + 1] == '+' ? e + 2 : e + 1));
+  if (*exponent < -4 || *exponent >= 6) return text;
+  end = std::to_chars(buffer, buffer + sizeof buffer, number, std::chars_format::fixed).ptr;
+  return std::string(buffer, end);
+}
+
 std::optional<std::string> percent_decode(std::string_view text) {
   auto hex = [](char c) -> int {
     if (c >= '0' && c <= '9') return c - '0';

@@ -36,6 +36,9 @@ std::optional<std::int64_t> parse_int(std::string_view text);  // the whole text
 // Text as Go's %q prints it: in double quotes, with \n, \", \\ and \u escapes.
 std::string quoted(std::string_view text);
 
+// A float as Go's %v prints it: 0.5, 100000, 1e+06.
+std::string go_float(double number);
+
 std::optional<std::string> percent_decode(std::string_view text);  // nullopt on a bad escape
 
 std::string base64(std::string_view bytes);

@@ -34,6 +34,7 @@ const Row& row(FieldError::Type type) {
 }
 
 std::string value_text(const Value& value) {
+  if (value.is_double()) return go_float(value.as_double());
   return value.is_string() ? quoted(value.as_string()) : print(value);
 }
 

@@ -42,7 +42,7 @@ void check_owners(const Value& owners, const std::string& field, FieldErrors& er
 void check_metadata(const Value& meta, const std::string& field, FieldErrors& errors) {
   auto text = [&](const char* name) { return meta[name].as_string(); };
   if (!text("generateName").empty())
-    complain(errors, field + ".generateName", meta["generateName"], path_segment_problems(text("generateName")));
+    complain(errors, field + ".generateName", meta["generateName"], path_segment_problems(text("generateName"), true));
   complain(errors, field + ".name", meta["name"], path_segment_problems(text("name")));
   if (!text("namespace").empty())
     complain(errors, field + ".namespace", meta["namespace"], dns_label_problems(text("namespace")));

@@ -110,11 +110,23 @@ bool mac(std::string_view text) {
   return std::ranges::all_of(groups, [&](std::string_view g) { return g.size() == width && all_hex(g); });
 }
 
+bool matches(std::string_view text, const re2::RE2& form) {
+  return re2::RE2::FullMatch(re2::StringPiece(text.data(), text.size()), form);
+}
+
+// RFC 1034's names with letters and symbols of any script. Kubernetes' expression allows a dash in a name
+// without dots only after its first character.
 bool hostname(std::string_view text) {
-  static const re2::RE2 kForm(
-      R"(^([a-zA-Z0-9\p{S}\p{L}]((-?[a-zA-Z0-9\p{S}\p{L}]{0,62})?)|([a-zA-Z0-9\p{S}\p{L}](([a-zA-Z0-9-\p{S}\p{L}]{0,61}[a-zA-Z0-9\p{S}\p{L}])?)(\.)){1,}([a-zA-Z\p{L}]){2,63})$)");
-  if (text.size() > 255 || !re2::RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), kForm)) return false;
-  return std::ranges::all_of(split(text, '.'), [](std::string_view label) { return label.size() <= 63; });
+  static const re2::RE2 kSingle(R"([a-zA-Z0-9\p{S}\p{L}]-?[a-zA-Z0-9\p{S}\p{L}]*)");
+  static const re2::RE2 kLabel(R"([a-zA-Z0-9\p{S}\p{L}](?:[a-zA-Z0-9\p{S}\p{L}-]*[a-zA-Z0-9\p{S}\p{L}])?)");
+  static const re2::RE2 kTop(R"([a-zA-Z\p{L}]{2,})");
+  if (text.size() > 255) return false;
+  auto labels = split(text, '.');
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const re2::RE2& form = labels.size() == 1 ? kSingle : i + 1 == labels.size() ? kTop : kLabel;
+    if (labels[i].size() > 63 || !matches(labels[i], form)) return false;
+  }
+  return true;
 }
 
 bool well_escaped(std::string_view text) {
@@ -155,6 +167,7 @@ bool uri(std::string_view text) {
       rest.remove_prefix(2);
       return host_and_port(rest.substr(0, std::min(rest.find_first_of("/?"), rest.size())));
     }
+    return true;
   }
   return rest.starts_with('/');
 }

@@ -3,7 +3,6 @@
 #include <re2/re2.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <unordered_map>
 #include <unordered_set>
@@ -20,18 +19,6 @@ using json::FieldError;
 using json::FieldErrors;
 using json::Member;
 using json::Value;
-
-// A float as Go's %v prints it.
-std::string go_float(double d) {
-  char buffer[40];
-  auto end = std::to_chars(buffer, buffer + sizeof buffer, d, std::chars_format::scientific).ptr;
-  std::string text(buffer, end);
-  auto e = text.find('e');
-  int exponent = static_cast<int>(*parse_int(text[e + 1] == '+' ? text.substr(e + 2) : text.substr(e + 1)));
-  if (exponent < -4 || exponent >= 6) return text;
-  end = std::to_chars(buffer, buffer + sizeof buffer, d, std::chars_format::fixed).ptr;
-  return std::string(buffer, end);
-}
 
 std::string_view type_name(const Value& v) {
   switch (v.kind()) {
@@ -121,7 +108,7 @@ class Validator {
       if (check_type(s, v, out)) ++out.matches;
       ++out.matches;
     }
-    check_alternatives(s, v, old, out);
+    check_alternatives(s, v, out);
     if (v.is_string()) {
       check_string(r, v, out);
       ++out.matches;
@@ -184,29 +171,30 @@ class Validator {
     return false;
   }
 
-  void check_alternatives(const Schema& s, const Value& v, const Value* old, Outcome& out) {
+  // Kubernetes does not compare with the old value below a junctor.
+  void check_alternatives(const Schema& s, const Value& v, Outcome& out) {
     out.matches += 2;
-    if (!s.any_of.empty()) check_any_of(s, v, old, out);
-    if (!s.one_of.empty()) check_one_of(s, v, old, out);
+    if (!s.any_of.empty()) check_any_of(s, v, out);
+    if (!s.one_of.empty()) check_one_of(s, v, out);
     if (!s.all_of.empty()) {
       std::size_t fitting = 0;
       for (const Schema* part : s.all_of) {
-        Outcome result = check(*part, v, old);
+        Outcome result = check(*part, v, nullptr);
         fitting += result.valid();
         out.merge(std::move(result));
       }
       if (fitting != s.all_of.size())
         add_general(out, cat(quoted(path_), " must validate all the schemas (allOf)", fitting ? "" : ". None validated"));
     }
-    if (s.negated && check(*s.negated, v, old).valid())
+    if (s.negated && check(*s.negated, v, nullptr).valid())
       add_general(out, cat(quoted(path_), " must not validate the schema (not)"));
   }
 
-  void check_any_of(const Schema& s, const Value& v, const Value* old, Outcome& out) {
+  void check_any_of(const Schema& s, const Value& v, Outcome& out) {
     Outcome best;
     bool have_best = false;
     for (const Schema* part : s.any_of) {
-      Outcome result = check(*part, v, old);
+      Outcome result = check(*part, v, nullptr);
       if (result.valid()) return out.merge(std::move(result));
       if (have_best && result.matches <= best.matches) continue;
       best = std::move(result);
@@ -216,12 +204,12 @@ class Validator {
     out.merge(std::move(best));
   }
 
-  void check_one_of(const Schema& s, const Value& v, const Value* old, Outcome& out) {
+  void check_one_of(const Schema& s, const Value& v, Outcome& out) {
     Outcome best, first;
     bool have_best = false;
     int fitting = 0;
     for (const Schema* part : s.one_of) {
-      Outcome result = check(*part, v, old);
+      Outcome result = check(*part, v, nullptr);
       if (result.valid()) {
         if (fitting++ == 0) first = std::move(result);
         have_best = false;
