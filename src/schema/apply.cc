@@ -45,31 +45,23 @@ Result<bool> check_config(const Value& config, const Schema& schema, const Apply
                               errors.size() == 1 ? "" : "errors:\n  ", join(errors, "\n  "))));
 }
 
-Error conflict_error(std::vector<Conflict> conflicts) {
-  std::vector<std::pair<std::string, const FieldOwner*>> found;
-  for (const Conflict& conflict : conflicts) found.emplace_back(path_text(conflict.path), conflict.owner);
-  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
-    return a.first != b.first ? a.first < b.first : a.second->identity() < b.second->identity();
-  });
+Error conflict_error(const std::vector<Conflict>& conflicts) {
+  std::map<std::string, std::vector<const Conflict*>> by_owner;
+  for (const Conflict& conflict : conflicts) by_owner[conflict.owner->identity()].push_back(&conflict);
   ErrorDetails details;
-  std::map<std::string, std::pair<std::string, std::vector<std::string>>> by_owner;
-  for (const auto& [path, owner] : found) {
-    details.causes.push_back({"FieldManagerConflict", cat("conflict with ", owner->description()), path});
-    auto& [description, paths] = by_owner[owner->identity()];
-    description = owner->description();
-    paths.push_back(path);
-  }
-  std::string message;
-  if (found.size() == 1) {
-    message = cat("Apply failed with 1 conflict: conflict with ", found[0].second->description(), ": ", found[0].first);
-  } else {
-    std::vector<std::string> lines;
-    for (const auto& [identity, owner] : by_owner) {
-      lines.push_back(cat("conflicts with ", owner.first, ":"));
-      for (const std::string& path : owner.second) lines.push_back(cat("- ", path));
+  std::vector<std::string> lines;
+  for (const auto& [identity, mine] : by_owner) {
+    std::string owner = mine[0]->owner->description();
+    lines.push_back(cat("conflicts with ", owner, ":"));
+    for (const Conflict* conflict : mine) {
+      lines.push_back(cat("- ", path_text(conflict->path)));
+      details.causes.push_back({"FieldManagerConflict", cat("conflict with ", owner), path_text(conflict->path)});
     }
-    message = cat("Apply failed with ", found.size(), " conflicts: ", join(lines, "\n"));
   }
+  std::string message =
+      conflicts.size() == 1
+          ? cat("Apply failed with 1 conflict: ", details.causes[0].message, ": ", details.causes[0].field)
+          : cat("Apply failed with ", conflicts.size(), " conflicts: ", join(lines, "\n"));
   return Error::of(Reason::kConflict, std::move(message)).with(std::move(details));
 }
 
@@ -164,7 +156,7 @@ Result<Value> apply(const Value* live, const Value& config, const Schema& schema
     FieldSet allowed;
     if (request.manager == "kubectl") allowed = applied_by_client(before, schema, request);
     std::erase_if(conflicts, [&](const Conflict& conflict) { return allowed.has(conflict.path); });
-    if (!conflicts.empty()) return fail(conflict_error(std::move(conflicts)));
+    if (!conflicts.empty()) return fail(conflict_error(conflicts));
   }
 
   for (FieldOwner& owner : managed.owners) {

@@ -145,7 +145,7 @@ TEST_F(Ownership, AChangeOfWhatOthersOwnIsAConflict) {
   ASSERT_EQ(result.error().details->causes.size(), 1u);
   EXPECT_EQ(result.error().details->causes[0].reason, "FieldManagerConflict");
   EXPECT_EQ(applied("b", R"({"n":2,"gmap":{"x":"9"}})"),
-            "Apply failed with 2 conflicts: conflicts with \"a\":\n- .spec.gmap.x\n- .spec.n");
+            "Apply failed with 2 conflicts: conflicts with \"a\":\n- .spec.n\n- .spec.gmap.x");
 }
 
 TEST_F(Ownership, ForceTakesOver) {

@@ -209,11 +209,41 @@ std::size_t count(const Value& node) {
   return n;
 }
 
+int compare_scalars(const Value& a, const Value& b) {
+  if (a.is_number() && b.is_number()) return a.as_double() < b.as_double() ? -1 : a.as_double() > b.as_double();
+  if (a.kind() != b.kind()) return a.kind() < b.kind() ? -1 : 1;
+  return a.is_string() ? a.as_string().compare(b.as_string()) : json::print(a).compare(json::print(b));
+}
+
+// Kubernetes' order of path elements: fields, keys, values, indexes; numbers as numbers.
+bool comes_before(std::string_view a, std::string_view b) {
+  constexpr std::string_view kKinds = "fkvi";
+  if (a[0] != b[0]) return kKinds.find(a[0]) < kKinds.find(b[0]);
+  if (a[0] == 'f') return a < b;
+  auto left = json::parse(a.substr(2)), right = json::parse(b.substr(2));
+  if (!left || !right) return a < b;
+  if (!left->is_object() || !right->is_object()) return compare_scalars(*left, *right) < 0;
+  auto ls = left->members(), rs = right->members();
+  for (std::size_t i = 0; i < ls.size() && i < rs.size(); ++i) {
+    if (ls[i].key() != rs[i].key()) return ls[i].key() < rs[i].key();
+    if (int order = compare_scalars(ls[i].value, rs[i].value)) return order < 0;
+  }
+  return ls.size() < rs.size();
+}
+
 void visit_all(const Value& node, FieldPath& path, const std::function<void(const FieldPath&)>& visit) {
-  for (const Member& member : children_of(node)) {
-    path.emplace_back(member.key());
-    if (ends_here(member.value)) visit(path);
-    visit_all(member.value, path, visit);
+  std::vector<const Member*> children;
+  for (const Member& member : children_of(node)) children.push_back(&member);
+  std::stable_sort(children.begin(), children.end(),
+                   [](const Member* a, const Member* b) { return comes_before(a->key(), b->key()); });
+  for (const Member* member : children) {
+    path.emplace_back(member->key());
+    if (ends_here(member->value)) visit(path);
+    path.pop_back();
+  }
+  for (const Member* member : children) {
+    path.emplace_back(member->key());
+    visit_all(member->value, path, visit);
     path.pop_back();
   }
 }

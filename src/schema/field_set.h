@@ -45,7 +45,8 @@ class FieldSet {
   void insert(const FieldPath& path);
   // The paths below an element, without it.
   FieldSet below(std::string_view element) const;
-  void for_each(const std::function<void(const FieldPath&)>& visit) const;  // in order
+  // In the order in which Kubernetes lists paths: what ends at a level before what goes deeper.
+  void for_each(const std::function<void(const FieldPath&)>& visit) const;
 
   FieldSet union_with(const FieldSet& other) const;
   FieldSet intersection(const FieldSet& other) const;

@@ -81,11 +81,15 @@ TEST(FieldSet, BecomesCoarserWhenTheSchemaTurnsAtomic) {
   EXPECT_EQ(text(set_of(R"({"f:m":{"f:a":{}},"f:n":{}})").fitted_to(*root)), R"({"f:m":{},"f:n":{}})");
 }
 
-TEST(FieldSet, VisitsPathsInOrder) {
+TEST(FieldSet, VisitsWhatEndsBeforeWhatGoesDeeperAndNumbersAsNumbers) {
   std::vector<std::string> seen;
-  set_of(kPods).for_each([&](const FieldPath& path) { seen.push_back(path_text(path)); });
-  EXPECT_EQ(seen, (std::vector<std::string>{R"(.spec.containers[name="c"])", R"(.spec.containers[name="c"].image)",
-                                            ".spec.nodeName"}));
+  auto note = [&](const FieldPath& path) { seen.push_back(path_text(path)); };
+  set_of(kPods).for_each(note);
+  EXPECT_EQ(seen, (std::vector<std::string>{".spec.nodeName", R"(.spec.containers[name="c"])",
+                                            R"(.spec.containers[name="c"].image)"}));
+  seen.clear();
+  set_of(R"({"f:p":{"k:{\"port\":443}":{},"k:{\"port\":53}":{},"v:7":{}}})").for_each(note);
+  EXPECT_EQ(seen, (std::vector<std::string>{".p[port=53]", ".p[port=443]", ".p[=7]"}));
 }
 
 }  // namespace
