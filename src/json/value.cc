@@ -46,7 +46,7 @@ Value::Value(std::string_view text) : Value() {
   if (text.size() <= kShortMax) {
     raw_[0] = kShortTag;
     raw_[1] = static_cast<unsigned char>(text.size());
-    std::memcpy(raw_ + 2, text.data(), text.size());
+    if (!text.empty()) std::memcpy(raw_ + 2, text.data(), text.size());  // an empty view may point nowhere
   } else {
     set_node(kLongTag, Text::make(text));
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace cardea::catalog {
+namespace cardea::catalog::openapi {
 
 namespace {
 
@@ -104,4 +104,4 @@ std::string_view describe_field(std::string_view owner, std::string_view field) 
 
 std::string_view describe_kind(std::string_view group, std::string_view kind) { return look_up(kKinds, group, kind); }
 
-}  // namespace cardea::catalog
+}  // namespace cardea::catalog::openapi

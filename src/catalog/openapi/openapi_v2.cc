@@ -7,6 +7,14 @@
 namespace cardea::catalog {
 
 using json::Value;
+using openapi::discovery_path;
+using openapi::list_type_name;
+using openapi::Operation;
+using openapi::Parameter;
+using openapi::Path;
+using openapi::paths_of;
+using openapi::type_name;
+using openapi::TypeWriter;
 
 namespace {
 
@@ -66,7 +74,7 @@ Value write(const Path& path, TypeWriter& types) {
 }  // namespace
 
 Value openapi_v2(const Catalog& catalog) {
-  TypeWriter types(catalog.types(), OpenApi::kV2);
+  TypeWriter types(catalog.types(), openapi::Format::kV2);
   std::vector<json::Member> paths, custom;
   auto add = [&](const Path& path) { paths.push_back({path.path, write(path, types)}); };
   add(discovery_path("/version/", "version", "getCodeVersion", "io.k8s.apimachinery.pkg.version.Info"));
@@ -75,8 +83,8 @@ Value openapi_v2(const Catalog& catalog) {
       for (const Resource* resource : version.resources) {
         for (const Path& path : paths_of(*resource)) add(path);
         if (!resource->is_custom) continue;
-        custom.push_back({openapi_type(*resource), types.custom(*resource)});
-        custom.push_back({openapi_list_type(*resource), types.custom_list(*resource)});
+        custom.push_back({type_name(*resource), types.custom(*resource)});
+        custom.push_back({list_type_name(*resource), types.custom_list(*resource)});
       }
   Value definitions = Value::object(std::move(custom));
   types.add_referenced(definitions);

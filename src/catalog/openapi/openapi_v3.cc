@@ -9,6 +9,15 @@
 namespace cardea::catalog {
 
 using json::Value;
+using openapi::discovery_path;
+using openapi::group_identifier;
+using openapi::list_type_name;
+using openapi::Operation;
+using openapi::Parameter;
+using openapi::Path;
+using openapi::paths_of;
+using openapi::type_name;
+using openapi::TypeWriter;
 
 namespace {
 
@@ -17,15 +26,15 @@ constexpr std::string_view kPatchTypes[] = {"application/apply-patch+yaml", "app
 
 class Document {
  public:
-  explicit Document(const Catalog& catalog) : types_(catalog.types(), OpenApi::kV3) {}
+  explicit Document(const Catalog& catalog) : types_(catalog.types(), openapi::Format::kV3) {}
 
   void add(const Path& path) { paths_.push_back({path.path, write(path)}); }
 
   void add(const Resource& resource) {
     for (const Path& path : paths_of(resource)) add(path);
     if (!resource.is_custom) return;
-    schemas_.set(openapi_type(resource), types_.custom(resource));
-    schemas_.set(openapi_list_type(resource), types_.custom_list(resource));
+    schemas_.set(type_name(resource), types_.custom(resource));
+    schemas_.set(list_type_name(resource), types_.custom_list(resource));
   }
 
   Value finish() && {
@@ -143,7 +152,7 @@ std::optional<Value> openapi_v3(const Catalog& catalog, std::string_view path) {
   if (group == catalog.groups().end()) return std::nullopt;
   if (parts.size() == 2 && !core) {
     if (!has_builtin(*group)) return std::nullopt;
-    std::string id = openapi_group_name(name);
+    std::string id = group_identifier(name);
     document.add(discovery_path(cat("/apis/", name, "/"), std::string(name), cat("get", id, "APIGroup"), meta("APIGroup")));
     return std::move(document).finish();
   }
@@ -151,7 +160,7 @@ std::optional<Value> openapi_v3(const Catalog& catalog, std::string_view path) {
   if (version == group->versions.end()) return std::nullopt;
   for (const Resource* resource : version->resources) document.add(*resource);
   if (has_builtin(*group)) {
-    std::string id = cat("get", openapi_group_name(name), "V", version->name.substr(1), "APIResources");
+    std::string id = cat("get", group_identifier(name), "V", version->name.substr(1), "APIResources");
     document.add(discovery_path(cat("/", path, "/"), core ? "core_v1" : std::string(name), id, meta("APIResourceList")));
   }
   return std::move(document).finish();

@@ -4,7 +4,7 @@
 
 #include "base/strings.h"
 
-namespace cardea::catalog {
+namespace cardea::catalog::openapi {
 
 namespace {
 
@@ -41,10 +41,10 @@ std::string capitalised(std::string_view text) {
 class Writer {
  public:
   explicit Writer(const Resource& r) : r_(r) {
-    group_version_ = openapi_group_name(r.group) + capitalised(r.version);
-    type_ = openapi_type(r);
+    group_version_ = group_identifier(r.group) + capitalised(r.version);
+    type_ = type_name(r);
     kind_ = {r.group, r.version, r.kind};
-    std::string tag = openapi_group_name(r.group);
+    std::string tag = group_identifier(r.group);
     tag[0] = static_cast<char>(tag[0] | 32);
     tag_ = cat(tag, "_", r.version);
     root_ = r.group.empty() ? cat("/api/", r.version) : cat("/apis/", r.group, "/", r.version);
@@ -73,7 +73,7 @@ class Writer {
 
   Operation list(std::string_view noun) const {
     return {.method = "get", .action = "list", .id = id("list", noun), .description = cat("list or watch ", r_.name),
-            .query = kListQuery, .answer = openapi_list_type(r_), .codes = {200}, .kind = kind_};
+            .query = kListQuery, .answer = list_type_name(r_), .codes = {200}, .kind = kind_};
   }
 
   void collection(const std::string& where, const std::string& noun) {
@@ -158,7 +158,7 @@ class Writer {
 
 }  // namespace
 
-std::string openapi_type(const Resource& resource) {
+std::string type_name(const Resource& resource) {
   if (!resource.is_custom) return resource.schema->type_name;
   auto labels = split(resource.group, '.');
   std::string out;
@@ -166,13 +166,13 @@ std::string openapi_type(const Resource& resource) {
   return cat(out, resource.version, ".", resource.kind);
 }
 
-std::string openapi_list_type(const Resource& resource) {
-  if (!resource.is_custom) return openapi_type(resource) + "List";
-  std::string type = openapi_type(resource);
+std::string list_type_name(const Resource& resource) {
+  if (!resource.is_custom) return type_name(resource) + "List";
+  std::string type = type_name(resource);
   return type.substr(0, type.size() - resource.kind.size()) + resource.list_kind;
 }
 
-std::string openapi_group_name(std::string_view group) {
+std::string group_identifier(std::string_view group) {
   if (group.empty()) return "Core";
   if (group.ends_with(".k8s.io")) group.remove_suffix(7);
   std::string out;
@@ -189,4 +189,4 @@ Path discovery_path(std::string path, std::string tag, std::string id, std::stri
   return out;
 }
 
-}  // namespace cardea::catalog
+}  // namespace cardea::catalog::openapi

@@ -7,7 +7,7 @@
 #include "catalog/builtin_types.h"
 #include "catalog/catalog.h"
 
-namespace cardea::catalog {
+namespace cardea::catalog::openapi {
 
 // What can be done with a resource over HTTP, in a form that both OpenAPI versions are written from.
 
@@ -39,14 +39,14 @@ struct Path {
 };
 
 // The name of a resource's type in OpenAPI: "io.k8s.api.core.v1.Pod", "com.example.v1.Widget".
-std::string openapi_type(const Resource& resource);
-std::string openapi_list_type(const Resource& resource);
+std::string type_name(const Resource& resource);
+std::string list_type_name(const Resource& resource);
 
 // "AppsV1", "CoreV1", "ExampleComV1": a part of operation identifiers.
-std::string openapi_group_name(std::string_view group);
+std::string group_identifier(std::string_view group);
 
 std::vector<Path> paths_of(const Resource& resource);
 // The discovery document at the root of a group's version, a group, or everything.
 Path discovery_path(std::string path, std::string tag, std::string id, std::string answer);
 
-}  // namespace cardea::catalog
+}  // namespace cardea::catalog::openapi

@@ -6,7 +6,7 @@
 #include "catalog/openapi/descriptions.h"
 #include "catalog/openapi/operations.h"
 
-namespace cardea::catalog {
+namespace cardea::catalog::openapi {
 
 using json::Value;
 using schema::Schema;
@@ -76,13 +76,13 @@ void add_selectable_fields(Value& out, const Resource& resource) {
 
 Value TypeWriter::reference(std::string_view type) {
   if (types_.find(type) && !written_.contains(type)) wanted_.emplace(type);
-  return Value::object({{"$ref", cat(version_ == OpenApi::kV2 ? "#/definitions/" : "#/components/schemas/", type)}});
+  return Value::object({{"$ref", cat(version_ == Format::kV2 ? "#/definitions/" : "#/components/schemas/", type)}});
 }
 
 Value TypeWriter::described_reference(std::string_view type, std::string_view description) {
   Value link = reference(type);
   if (description.empty()) return link;
-  if (version_ == OpenApi::kV3) link = Value::object({{"allOf", Value::array({link})}});  // siblings of $ref count for nothing
+  if (version_ == Format::kV3) link = Value::object({{"allOf", Value::array({link})}});  // siblings of $ref count for nothing
   link.set("description", description);
   return link;
 }
@@ -92,7 +92,7 @@ Value TypeWriter::use(const Schema& schema, std::string_view description) {
     Value link = described_reference(schema.type_name, description);
     const Schema* original = types_.find(schema.type_name);
     if (original == &schema) return link;
-    if (version_ == OpenApi::kV3 && link.has("$ref")) link = Value::object({{"allOf", Value::array({link})}});
+    if (version_ == Format::kV3 && link.has("$ref")) link = Value::object({{"allOf", Value::array({link})}});
     if (!schema.patch_strategy.empty()) link.set("x-kubernetes-patch-strategy", schema.patch_strategy);
     if (schema.map_type != original->map_type) link.set("x-kubernetes-map-type", "granular");
     return link;
@@ -101,7 +101,7 @@ Value TypeWriter::use(const Schema& schema, std::string_view description) {
   if (!description.empty()) out.set("description", description);
   if (!schema.format.empty()) out.set("format", schema.format);
   if (!schema.enumeration.empty()) out.set("enum", Value::array(schema.enumeration));
-  if (schema.default_value && version_ == OpenApi::kV3) out.set("default", *schema.default_value);
+  if (schema.default_value && version_ == Format::kV3) out.set("default", *schema.default_value);
   if (schema.items) out.set("items", use(*schema.items, ""));
   if (schema.additional) out.set("additionalProperties", use(*schema.additional, ""));
   if (schema.map_type == Schema::MapType::kAtomic) out.set("x-kubernetes-map-type", "atomic");
@@ -118,7 +118,7 @@ Value TypeWriter::definition(const BuiltinTypes::Type& type) {
   const Schema& schema = *type.schema;
   if (schema.type == Schema::Type::kIntOrString) {
     bool quantity = schema.format == "quantity";
-    if (version_ == OpenApi::kV2)
+    if (version_ == Format::kV2)
       return quantity ? Value::object({{"type", "string"}}) : Value::object({{"type", "string"}, {"format", "int-or-string"}});
     Value number = Value::object({{"type", quantity ? "number" : "integer"}}), text = Value::object({{"type", "string"}});
     if (quantity) return Value::object({{"oneOf", Value::array({text, number})}});
@@ -190,7 +190,7 @@ Value TypeWriter::custom_node(const Value& source) {
   if (const Value* additional = source.find("additionalProperties"))
     node.set("additionalProperties", additional->is_object() ? custom_node(*additional) : *additional);
 
-  if (version_ == OpenApi::kV2) {
+  if (version_ == Format::kV2) {
     // A nullable field has lost its type above; a list that still requires it would refuse null.
     if (node.has("required")) {
       std::vector<Value> kept;
@@ -205,7 +205,7 @@ Value TypeWriter::custom_node(const Value& source) {
     lower_to_v2(node);
   }
   bool keeps = node["x-kubernetes-preserve-unknown-fields"].as_bool();
-  if (node["x-kubernetes-embedded-resource"].as_bool() && !(keeps && version_ == OpenApi::kV2)) add_object_fields(node, true);
+  if (node["x-kubernetes-embedded-resource"].as_bool() && !(keeps && version_ == Format::kV2)) add_object_fields(node, true);
   return node;
 }
 
@@ -213,7 +213,7 @@ Value TypeWriter::custom(const Resource& resource) {
   const Value& source = resource.custom_version["schema"]["openAPIV3Schema"];
   bool keeps = source["x-kubernetes-preserve-unknown-fields"].as_bool() || resource.definition["spec"]["preserveUnknownFields"].as_bool();
   Value out;
-  if (source.is_null() || (keeps && version_ == OpenApi::kV2)) {
+  if (source.is_null() || (keeps && version_ == Format::kV2)) {
     out = Value::object({{"type", "object"}});
   } else {
     out = custom_node(source);
@@ -227,7 +227,7 @@ Value TypeWriter::custom(const Resource& resource) {
 Value TypeWriter::custom_list(const Resource& resource) {
   Value items = Value::object({{"type", "array"},
                                {"description", cat("List of ", resource.name, ".")},
-                               {"items", reference(openapi_type(resource))}});
+                               {"items", reference(type_name(resource))}});
   Value properties = Value::object({{"apiVersion", text_field(describe_field("", "apiVersion"))},
                                     {"kind", text_field(describe_field("", "kind"))},
                                     {"metadata", described_reference(kListMeta, describe_field("List", "metadata"))},
@@ -242,4 +242,4 @@ Value TypeWriter::custom_list(const Resource& resource) {
   return out;
 }
 
-}  // namespace cardea::catalog
+}  // namespace cardea::catalog::openapi

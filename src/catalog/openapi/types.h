@@ -7,14 +7,14 @@
 #include "catalog/catalog.h"
 #include "json/value.h"
 
-namespace cardea::catalog {
+namespace cardea::catalog::openapi {
 
-enum class OpenApi { kV2, kV3 };
+enum class Format { kV2, kV3 };
 
 // Writes type definitions of one OpenAPI version, and notes which built-in types they refer to.
 class TypeWriter {
  public:
-  TypeWriter(const BuiltinTypes& types, OpenApi version) : types_(types), version_(version) {}
+  TypeWriter(const BuiltinTypes& types, Format version) : types_(types), version_(version) {}
 
   json::Value reference(std::string_view type);             // {"$ref": "#/..."}
   json::Value custom(const Resource& resource);             // the kind of a custom resource
@@ -30,8 +30,8 @@ class TypeWriter {
   void add_object_fields(json::Value& node, bool embedded);
 
   const BuiltinTypes& types_;
-  OpenApi version_;
+  Format version_;
   std::set<std::string, std::less<>> wanted_, written_;
 };
 
-}  // namespace cardea::catalog
+}  // namespace cardea::catalog::openapi

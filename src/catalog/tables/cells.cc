@@ -4,7 +4,7 @@
 #include "catalog/tables/duration.h"
 #include "json/print.h"
 
-namespace cardea::catalog {
+namespace cardea::catalog::cells {
 
 using json::Value;
 
@@ -68,4 +68,4 @@ const KindCells* cells_of(std::string_view group, std::string_view kind) {
   return nullptr;
 }
 
-}  // namespace cardea::catalog
+}  // namespace cardea::catalog::cells

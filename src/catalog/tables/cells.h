@@ -8,7 +8,7 @@
 
 #include "json/value.h"
 
-namespace cardea::catalog {
+namespace cardea::catalog::cells {
 
 struct TableContext {
   std::chrono::system_clock::time_point now;
@@ -63,4 +63,4 @@ std::span<const KindCells> cluster_cells();
 // Null when the kind shows its name and creation time alone.
 const KindCells* cells_of(std::string_view group, std::string_view kind);
 
-}  // namespace cardea::catalog
+}  // namespace cardea::catalog::cells

@@ -5,7 +5,7 @@
 #include "catalog/tables/duration.h"
 
 // Nodes, and what governs a cluster: access, admission, certificates, flow control, devices.
-namespace cardea::catalog {
+namespace cardea::catalog::cells {
 
 using json::Value;
 
@@ -208,4 +208,4 @@ constexpr KindCells kKinds[] = {
 
 std::span<const KindCells> cluster_cells() { return kKinds; }
 
-}  // namespace cardea::catalog
+}  // namespace cardea::catalog::cells

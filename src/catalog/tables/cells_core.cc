@@ -6,7 +6,7 @@
 #include "catalog/tables/cells.h"
 
 // The rest of the core group, networking and storage.
-namespace cardea::catalog {
+namespace cardea::catalog::cells {
 
 using json::Value;
 
@@ -288,4 +288,4 @@ constexpr KindCells kKinds[] = {
 
 std::span<const KindCells> core_cells() { return kKinds; }
 
-}  // namespace cardea::catalog
+}  // namespace cardea::catalog::cells

@@ -7,7 +7,7 @@
 #include "catalog/tables/duration.h"
 
 // Pods and what makes them.
-namespace cardea::catalog {
+namespace cardea::catalog::cells {
 
 using json::Value;
 using std::chrono::system_clock;
@@ -292,4 +292,4 @@ constexpr KindCells kKinds[] = {
 
 std::span<const KindCells> workload_cells() { return kKinds; }
 
-}  // namespace cardea::catalog
+}  // namespace cardea::catalog::cells

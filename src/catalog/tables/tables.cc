@@ -12,6 +12,9 @@
 
 namespace cardea::catalog {
 
+using cells::Cell;
+using cells::KindCells;
+using cells::TableContext;
 using json::Value;
 
 namespace {
@@ -28,7 +31,7 @@ const std::vector<Column> kScaleColumns = {
     {.name = "Age", .type = "string"},
 };
 
-constexpr Cell kPlainCells[] = {name(), text("metadata.creationTimestamp")};
+constexpr Cell kPlainCells[] = {cells::name(), cells::text("metadata.creationTimestamp")};
 
 Value column_definitions(const std::vector<Column>& columns) {
   Value out = Value::array();
@@ -67,7 +70,7 @@ class Rows {
   Rows(const Resource& resource, const Catalog& catalog, const TableOptions& options)
       : resource_(resource), catalog_(catalog), options_(options), context_{options.now} {
     if (!resource.is_custom) {
-      const KindCells* kind = cells_of(resource.group, resource.kind);
+      const KindCells* kind = cells::cells_of(resource.group, resource.kind);
       cells_ = kind ? kind->cells : std::span<const Cell>(kPlainCells);
       sorted_by_ = kind ? kind->sorted_by : -1;
       return;
@@ -96,7 +99,7 @@ class Rows {
     const Resource* stored = catalog_.storage_of(resource_);
     const Value source = convert(object, resource_, *stored);
     Value out = Value::array();
-    for (const Cell& cell : cells_) out.push_back(evaluate(cell, source, context_));
+    for (const Cell& cell : cells_) out.push_back(cells::evaluate(cell, source, context_));
     return out;
   }
 
@@ -144,12 +147,12 @@ Value table_metadata(const Value& object, bool is_list) {
 
 Value scale_row(const Value& scale, const TableOptions& options) {
   TableContext context{options.now};
-  Value cells = Value::array();
-  for (const Cell& cell : cells_of("autoscaling", "Scale")->cells) cells.push_back(evaluate(cell, scale, context));
+  Value shown = Value::array();
+  for (const Cell& cell : cells::cells_of("autoscaling", "Scale")->cells) shown.push_back(cells::evaluate(cell, scale, context));
   Value object;
   if (options.include == IncludeObject::kObject) object = scale;
   if (options.include == IncludeObject::kMetadata) object = partial_metadata(scale, options.version);
-  return Value::object({{"cells", cells}, {"object", object}});
+  return Value::object({{"cells", shown}, {"object", object}});
 }
 
 }  // namespace

@@ -21,14 +21,14 @@ TableOptions options(IncludeObject include = IncludeObject::kNone) {
 }
 
 // The cells of one object as JSON text.
-std::string cells(std::string_view group, std::string_view version, std::string_view name, std::string_view object) {
+std::string shown_cells(std::string_view group, std::string_view version, std::string_view name, std::string_view object) {
   static auto catalog = Catalog::builtin();
   const Resource* resource = catalog->find(group, version, name);
   return json::print(table_of(parse(object), *resource, *catalog, options())["rows"][0]["cells"]);
 }
 
 std::string pod(std::string_view spec, std::string_view status, std::string_view metadata = "") {
-  return cells("", "v1", "pods", cat(R"({"metadata":{"name":"p","creationTimestamp":"2026-01-01T23:00:00Z")", metadata, R"(},"spec":)", spec, R"(,"status":)", status, "}"));
+  return shown_cells("", "v1", "pods", cat(R"({"metadata":{"name":"p","creationTimestamp":"2026-01-01T23:00:00Z")", metadata, R"(},"spec":)", spec, R"(,"status":)", status, "}"));
 }
 
 TEST(HumanDuration, HasTwoOrThreeSignificantFigures) {
@@ -77,32 +77,32 @@ TEST(PodTable, CountsSidecarsAndNamesTheInitContainerThatFails) {
 }
 
 TEST(Tables, ShowWorkloadsServicesAndVolumes) {
-  EXPECT_EQ(cells("apps", "v1", "deployments", R"({"metadata":{"name":"d"},"spec":{"replicas":2,"selector":{"matchLabels":{"app":"a"}},
+  EXPECT_EQ(shown_cells("apps", "v1", "deployments", R"({"metadata":{"name":"d"},"spec":{"replicas":2,"selector":{"matchLabels":{"app":"a"}},
       "template":{"spec":{"containers":[{"name":"c","image":"x"},{"name":"d","image":"y"}]}}},"status":{"readyReplicas":1,"updatedReplicas":2}})"),
             R"(["d","1/2",2,0,"<unknown>","c,d","x,y","app=a"])");
-  EXPECT_EQ(cells("", "v1", "services", R"({"metadata":{"name":"s"},"spec":{"type":"LoadBalancer","clusterIPs":["10.0.0.1"],"externalIPs":["1.2.3.4"],
+  EXPECT_EQ(shown_cells("", "v1", "services", R"({"metadata":{"name":"s"},"spec":{"type":"LoadBalancer","clusterIPs":["10.0.0.1"],"externalIPs":["1.2.3.4"],
       "ports":[{"port":80,"nodePort":30001,"protocol":"TCP"},{"port":53,"protocol":"UDP"}]},"status":{"loadBalancer":{"ingress":[{"hostname":"h"},{"ip":"9.9.9.9"}]}}})"),
             R"(["s","LoadBalancer","10.0.0.1","9.9.9.9,h,1.2.3.4","80:30001/TCP,53/UDP","<unknown>","<none>"])");
-  EXPECT_EQ(cells("", "v1", "persistentvolumeclaims", R"({"metadata":{"name":"c"},"spec":{"volumeName":"v","storageClassName":"sc","volumeMode":"Filesystem"},
+  EXPECT_EQ(shown_cells("", "v1", "persistentvolumeclaims", R"({"metadata":{"name":"c"},"spec":{"volumeName":"v","storageClassName":"sc","volumeMode":"Filesystem"},
       "status":{"phase":"Bound","accessModes":["ReadWriteMany","ReadWriteOnce"],"capacity":{"storage":"5Gi"}}})"),
             R"(["c","Bound","v","5Gi","RWO,RWX","sc","<unset>","<unknown>","Filesystem"])");
-  EXPECT_EQ(cells("batch", "v1", "jobs", R"({"metadata":{"name":"j"},"spec":{"parallelism":3},"status":{"startTime":"2026-01-01T23:50:00Z","succeeded":1}})"),
+  EXPECT_EQ(shown_cells("batch", "v1", "jobs", R"({"metadata":{"name":"j"},"spec":{"parallelism":3},"status":{"startTime":"2026-01-01T23:50:00Z","succeeded":1}})"),
             R"(["j","Running","1/1 of 3","10m","<unknown>","","","<none>"])");
-  EXPECT_EQ(cells("networking.k8s.io", "v1", "ingresses", R"({"metadata":{"name":"i"},"spec":{"tls":[{}],"rules":[{"host":"a"},{"host":"b"},{"host":"c"},{"host":"d"}]}})"),
+  EXPECT_EQ(shown_cells("networking.k8s.io", "v1", "ingresses", R"({"metadata":{"name":"i"},"spec":{"tls":[{}],"rules":[{"host":"a"},{"host":"b"},{"host":"c"},{"host":"d"}]}})"),
             R"(["i","<none>","a,b,c + 1 more...","","80, 443","<unknown>"])");
-  EXPECT_EQ(cells("", "v1", "nodes", R"({"metadata":{"name":"n","labels":{"node-role.kubernetes.io/worker":"","node-role.kubernetes.io/":"x"}},"spec":{"unschedulable":true},
+  EXPECT_EQ(shown_cells("", "v1", "nodes", R"({"metadata":{"name":"n","labels":{"node-role.kubernetes.io/worker":"","node-role.kubernetes.io/":"x"}},"spec":{"unschedulable":true},
       "status":{"conditions":[{"type":"Ready","status":"Unknown"}],"nodeInfo":{"kernelVersion":"6","architecture":"amd64"}}})"),
             R"x(["n","NotReady,SchedulingDisabled","worker","<unknown>","","<none>","<none>","<unknown>","6 (amd64)","<unknown>"])x");
-  EXPECT_EQ(cells("rbac.authorization.k8s.io", "v1", "clusterroles", R"({"metadata":{"name":"r","creationTimestamp":"2026-01-01T00:00:00Z"}})"),
+  EXPECT_EQ(shown_cells("rbac.authorization.k8s.io", "v1", "clusterroles", R"({"metadata":{"name":"r","creationTimestamp":"2026-01-01T00:00:00Z"}})"),
             R"(["r","2026-01-01T00:00:00Z"])");
 }
 
 TEST(Tables, ReadBothFacesOfAKindAlike) {
-  EXPECT_EQ(cells("events.k8s.io", "v1", "events", R"({"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{"name":"e"},"regarding":{"kind":"Pod","name":"p"},
+  EXPECT_EQ(shown_cells("events.k8s.io", "v1", "events", R"({"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{"name":"e"},"regarding":{"kind":"Pod","name":"p"},
       "note":" hi ","reason":"R","type":"Normal","reportingController":"c","reportingInstance":"i","eventTime":"2026-01-01T22:00:00.000000Z",
       "series":{"count":7,"lastObservedTime":"2026-01-01T23:00:00.000000Z"}})"),
             R"(["60m","Normal","R","pod/p","","c, i","hi","120m",7,"e"])");
-  EXPECT_EQ(cells("autoscaling", "v1", "horizontalpodautoscalers", R"({"metadata":{"name":"h"},"spec":{"maxReplicas":3,"minReplicas":1,"targetCPUUtilizationPercentage":70,
+  EXPECT_EQ(shown_cells("autoscaling", "v1", "horizontalpodautoscalers", R"({"metadata":{"name":"h"},"spec":{"maxReplicas":3,"minReplicas":1,"targetCPUUtilizationPercentage":70,
       "scaleTargetRef":{"kind":"Deployment","name":"d"}}})"),
             R"(["h","Deployment/d","cpu: <unknown>/70%","1",3,0,"<unknown>"])");
 }
