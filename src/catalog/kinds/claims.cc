@@ -87,6 +87,12 @@ void validate_claim_template(const Value& claim, const Path& path, FieldErrors& 
   validate_claim_spec(claim["spec"], path / "spec", out);
 }
 
+void protect_storage(Value& object, string_view finalizer) {
+  auto present_ones = object["metadata"]["finalizers"].items();
+  if (std::ranges::none_of(present_ones, [&](const Value& f) { return f.as_string() == finalizer; }))
+    object.member("metadata").member("finalizers").push_back(finalizer);
+}
+
 void default_claim_data_source(Value& spec) {
   // The older field cannot name another namespace, so such a reference stays where it is.
   if (!text(spec["dataSourceRef"], "namespace").empty()) return;

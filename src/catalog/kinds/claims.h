@@ -1,4 +1,6 @@
 #pragma once
+#include <string_view>
+
 #include "catalog/kinds/path.h"
 #include "json/field_error.h"
 #include "json/value.h"
@@ -9,6 +11,9 @@ namespace cardea::catalog {
 // them. The defaults have been filled in.
 void validate_claim_spec(const json::Value& spec, const Path& path, json::FieldErrors& out);
 void validate_claim_template(const json::Value& claim_template, const Path& path, json::FieldErrors& out);
+
+// What is in use must not vanish: adds the finalizer that a controller takes away when nobody uses it.
+void protect_storage(json::Value& object, std::string_view finalizer);
 
 // Storage asked of another object: the newer field and the older one show the same thing.
 void default_claim_data_source(json::Value& spec);

@@ -142,6 +142,16 @@ Ip Cidr::network() const {
   return out;
 }
 
+Ip Cidr::last() const {
+  Ip out = network();
+  int keep = address.v4 ? prefix + 96 : prefix;
+  for (int i = 0; i < 16; ++i) {
+    int bits = std::clamp(keep - 8 * i, 0, 8);
+    out.bytes[i] |= static_cast<std::uint8_t>(0xff >> bits);
+  }
+  return out;
+}
+
 bool Cidr::contains(const Ip& ip) const {
   return ip.v4 == address.v4 && Cidr{ip, prefix}.network().bytes == network().bytes;
 }

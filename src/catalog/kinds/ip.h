@@ -28,6 +28,7 @@ struct Cidr {
   int prefix = 0;
   bool contains(const Ip& ip) const;
   Ip network() const;
+  Ip last() const;  // the broadcast address in IPv4
 };
 
 std::optional<Ip> parse_ip(std::string_view text);

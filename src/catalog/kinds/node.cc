@@ -90,6 +90,14 @@ void validate_pod_cidrs(const Value& spec, FieldErrors& out) {
   const Value& cidrs = spec["podCIDRs"];
   each(spec, "podCIDRs", "spec", [&](const Value& cidr, const Path& at) { validate_cidr(at, cidr.as_string(), true, out); });
   if (cidrs.size() < 2) return;
+  for (std::size_t i = 0; i < cidrs.size(); ++i)
+    if (!parse_cidr(cidrs[i].as_string())) {
+      out.push_back({json::FieldError::Type::kInternal, "spec.podCIDRs",
+                     cat("invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR[", i, "]: <nil> (invalid CIDR address: ",
+                         cidrs[i].as_string(), ")"),
+                     {}, false, {}});
+      break;
+    }
   auto first = parse_cidr(cidrs[0].as_string()), second = parse_cidr(cidrs[1].as_string());
   if (cidrs.size() > 2 || !first || !second || first->address.v4 == second->address.v4)
     out.push_back(json::invalid("spec.podCIDRs", cidrs, "may specify no more than one CIDR for each IP family"));

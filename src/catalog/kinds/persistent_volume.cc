@@ -2,6 +2,7 @@
 
 #include "catalog/kinds/check.h"
 #include "catalog/kinds/checks.h"
+#include "catalog/kinds/claims.h"
 #include "catalog/kinds/core_strategies.h"
 #include "catalog/kinds/go_diff.h"
 #include "catalog/kinds/go_value.h"
@@ -12,6 +13,33 @@
 
 namespace cardea::catalog {
 namespace {
+
+// Secrets of cluster-wide volumes live in a namespace that must be named.
+void require_secret_namespace(const Value& s, const Path& path, FieldErrors& out) {
+  if (present(s, "secretRef")) require_text(s["secretRef"], "namespace", path / "secretRef", out);
+}
+
+void validate_cluster_cinder(const Value& s, const Path& path, FieldErrors& out) {
+  validate_cinder(s, path, out);
+  require_secret_namespace(s, path, out);
+}
+
+void validate_cluster_storageos(const Value& s, const Path& path, FieldErrors& out) {
+  validate_storageos(s, path, out);
+  require_secret_namespace(s, path, out);
+}
+
+// Of a volume of its own, Kubernetes does not say how a name should begin.
+void validate_cluster_iscsi(const Value& s, const Path& path, FieldErrors& out) {
+  FieldErrors found;
+  validate_iscsi(s, path, found);
+  for (auto& error : found) {
+    if (error.detail == "must be valid format starting with iqn, eui, or naa") error.detail = "must be valid format";
+    if (error.field == (path / "initiatorname").text() && present(s, "secretRef") && text(s["secretRef"], "name").empty())
+      out.push_back(json::required(path / "secretRef" / "name"));
+    out.push_back(std::move(error));
+  }
+}
 
 struct Source {
   std::string_view key;
@@ -28,9 +56,9 @@ constexpr Source kSources[] = {
     {"nfs", validate_nfs},
     {"rbd", validate_rbd},
     {"quobyte", validate_quobyte},
-    {"cephfs", validate_cephfs},
-    {"iscsi", validate_iscsi},
-    {"cinder", validate_cinder},
+    {"cephfs", validate_cephfs},  // one too many is reported as cephFS
+    {"iscsi", validate_cluster_iscsi},
+    {"cinder", validate_cluster_cinder},
     {"fc", validate_fc},
     {"flexVolume", validate_flex},
     {"azureFile", validate_azure_file},
@@ -40,7 +68,7 @@ constexpr Source kSources[] = {
     {"azureDisk", validate_azure_disk},
     {"scaleIO", validate_scale_io},
     {"local", validate_local_volume},
-    {"storageos", validate_storageos},
+    {"storageos", validate_cluster_storageos},
     {"csi", validate_persistent_csi},
 };
 
@@ -79,6 +107,7 @@ void defaults(Value& object, const StrategyContext&) {
 }
 
 void prepare_create(Value& object, const StrategyContext& context) {
+  protect_storage(object, "kubernetes.io/pv-protection");
   object.set("status", Value::object({{"phase", "Pending"}, {"lastPhaseTransitionTime", context.now}}));
 }
 
@@ -134,7 +163,7 @@ void validate_source(const Value& spec, bool has_node_affinity, FieldErrors& out
     const Value& value = spec[source.key];
     if (value.is_null()) continue;
     if (found++ > 0) {
-      out.push_back(json::forbidden(path / source.key, "may not specify more than 1 volume type"));
+      out.push_back(json::forbidden(path / (source.key == "cephfs" ? "cephFS" : source.key), "may not specify more than 1 volume type"));
       continue;
     }
     source.check(value, path / (source.reported_as.empty() ? source.key : source.reported_as), out);

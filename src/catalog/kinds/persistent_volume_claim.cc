@@ -38,6 +38,7 @@ void tidy_data_sources(Value& spec, const Value& old) {
 }
 
 void prepare_create(Value& object, const StrategyContext&) {
+  protect_storage(object, "kubernetes.io/pvc-protection");
   object.set("status", Value::object({{"phase", "Pending"}}));
   edit_member(object, "spec", [](Value& spec) { tidy_data_sources(spec, {}); });
 }

@@ -95,12 +95,14 @@ void apply_app_armor_annotations(Value& spec, const Value& annotations) {
 }
 
 void prepare_create(Value& object, const StrategyContext& context) {
-  Value& spec = object_member(object, "spec");
-  object.set("status", Value::object({{"phase", "Pending"}, {"qosClass", pod_qos_class(spec)}}));
-  drop_disabled(spec);
-  apply_label_keys(spec, object["metadata"]["labels"]);
-  apply_app_armor_annotations(spec, object["metadata"]["annotations"]);
-  if (!spec["schedulingGates"].empty())
+  object.set("status", Value::object({{"phase", "Pending"}, {"qosClass", pod_qos_class(object["spec"])}}));
+  const Value meta = object["metadata"];
+  edit_member(object, "spec", [&](Value& spec) {
+    drop_disabled(spec);
+    apply_label_keys(spec, meta["labels"]);
+    apply_app_armor_annotations(spec, meta["annotations"]);
+  });
+  if (!object["spec"]["schedulingGates"].empty())
     set_pod_condition(object,
                       Value::object({{"type", "PodScheduled"}, {"status", "False"}, {"reason", "SchedulingGated"},
                                      {"message", "Scheduling is blocked due to non-empty scheduling gates"}}),
@@ -190,6 +192,14 @@ std::vector<std::string> warnings(const Value& object, const Value* old, const S
   if (old) return out;
   if (auto complaints = dns1123_label(text(object["metadata"], "name")); !complaints.empty())
     out.push_back(cat("metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [", join(complaints, " "), "]"));
+  pod::each_container(object["spec"], "spec", [&](const Value& container, const Path&) {
+    std::string key = cat(kAppArmorPrefix, text(container, "name"));
+    const Value* annotation = object["metadata"]["annotations"].find(key);
+    if (!annotation || text(object["spec"]["os"], "name") == "windows") return;
+    Value profile = app_armor_field(annotation->as_string());
+    if (profile.is_null() || profile == container["securityContext"]["appArmorProfile"])
+      out.push_back(cat("metadata.annotations[", key, "]: deprecated since v1.30; use the \"appArmorProfile\" field instead"));
+  });
   warn_about_pod_spec(object["spec"], object["metadata"], "spec", "metadata", out);
   return out;
 }

@@ -40,6 +40,10 @@ void default_probe(Value& probe) {
 
 void default_field_ref(Value& holder) {
   edit_member(holder, "fieldRef", [](Value& ref) { default_to(ref, "apiVersion", "v1"); });
+  edit_member(holder, "resourceFieldRef", [](Value& ref) {
+    default_to(ref, "divisor", "0");
+    default_quantity(ref, "divisor");
+  });
 }
 
 void default_container(Value& container) {
@@ -94,6 +98,7 @@ void default_volume(Value& volume) {
   edit_member(volume, "image", [](Value& image) {
     if (text(image, "pullPolicy").empty()) image.set("pullPolicy", default_pull_policy(text(image, "reference")));
   });
+  edit_member(volume, "emptyDir", [](Value& dir) { default_quantity(dir, "sizeLimit"); });
   edit_member(volume, "hostPath", [](Value& path) {
     if (path["type"].is_null()) path.set("type", "");
   });
@@ -195,6 +200,8 @@ void default_pod(Value& pod) {
   if (spec["enableServiceLinks"].is_null()) spec.set("enableServiceLinks", true);
   if (spec["hostNetwork"].as_bool())
     for (const char* key : {"containers", "initContainers"}) edit_items(spec, key, default_host_ports);
+  // Templates keep what was written; a pod with a negative period is given a second.
+  if (spec["terminationGracePeriodSeconds"].as_int() < 0) spec.set("terminationGracePeriodSeconds", 1);
   default_pod_template(pod);
 }
 

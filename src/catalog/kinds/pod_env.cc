@@ -37,8 +37,6 @@ FieldPath split_subscript(string_view text) {
 }
 
 bool is_known_field(string_view label) {
-  FieldPath field = split_subscript(label);
-  if (field.has_subscript) return field.path == "metadata.annotations" || field.path == "metadata.labels";
   constexpr string_view kOthers[] = {"metadata.annotations", "metadata.labels", "spec.restartPolicy", "spec.schedulerName",
                                      "status.phase", "spec.host"};
   return contains(kEnvFields, label) || contains(kOthers, label);
@@ -51,9 +49,11 @@ void validate_field_ref(const Value& ref, Names allowed, const Path& path, Field
   if (text(ref, "apiVersion") != "v1")
     return out.push_back(json::invalid(path / "fieldPath", field,
                                        cat("error converting fieldPath: unsupported pod version: ", text(ref, "apiVersion"))));
-  if (!is_known_field(field))
-    return out.push_back(json::invalid(path / "fieldPath", field, cat("error converting fieldPath: field label not supported: ", field)));
   FieldPath parts = split_subscript(field);
+  if (parts.has_subscript && parts.path != "metadata.annotations" && parts.path != "metadata.labels")
+    return out.push_back(json::invalid(path / "fieldPath", field, cat("error converting fieldPath: field label does not support subscript: ", field)));
+  if (!parts.has_subscript && !is_known_field(field))
+    return out.push_back(json::invalid(path / "fieldPath", field, cat("error converting fieldPath: field label not supported: ", field)));
   if (parts.has_subscript) {
     std::string key = parts.path == "metadata.annotations" ? lower(parts.subscript) : std::string(parts.subscript);
     add_invalid(qualified_name(key), key, path, out);

@@ -19,9 +19,11 @@ constexpr string_view kNotForWindows = "cannot be set for a windows pod";
 constexpr std::size_t kMaxCredentialSpec = 64 * 1024;
 
 std::string show_security_context(const Value& context) {
-  return show_go_struct(context, {"capabilities", "privileged", "seLinuxOptions:SELinuxOptions", "windowsOptions", "runAsUser",
+  std::string capabilities = present(context, "capabilities") ? show_go_struct(context["capabilities"], {"add", "drop"}) : "null";
+  std::string rest = show_go_struct(context, {"privileged", "seLinuxOptions:SELinuxOptions", "windowsOptions", "runAsUser",
                                   "runAsGroup", "runAsNonRoot", "readOnlyRootFilesystem", "allowPrivilegeEscalation",
                                   "procMount", "seccompProfile", "appArmorProfile"});
+  return cat("{\"Capabilities\":", capabilities, ",", rest.substr(1));
 }
 
 void validate_seccomp(const Value& profile, const Path& path, FieldErrors& out) {
@@ -253,7 +255,7 @@ void validate_pod_security(const Value& spec, const Path& spec_path, FieldErrors
   validate_windows_options(context["windowsOptions"], path / "windowsOptions", out);
   validate_app_armor(context["appArmorProfile"], path / "appArmorProfile", out);
   optional("supplementalGroupsPolicy", {"Merge", "Strict"});
-  optional("seLinuxChangePolicy", {"MountOption", "Recursive"});
+  optional("seLinuxChangePolicy", {"Recursive"});
 }
 
 void validate_host_process(const Value& spec, const Path& spec_path, const PodRules& rules, FieldErrors& out) {

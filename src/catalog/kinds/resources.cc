@@ -227,6 +227,11 @@ void validate_pod_level_resources(const Value& spec, const Path& spec_path, cons
   });
 }
 
+void default_quantity(Value& owner, string_view key) {
+  if (owner[key].is_null()) return;
+  if (std::string canonical = show_quantity(owner[key]); owner[key].as_string() != canonical) owner.set(key, canonical);
+}
+
 void default_resource_list(Value& owner, string_view key) {
   if (!owner[key].is_object()) return;
   Value list = owner[key];
@@ -234,7 +239,8 @@ void default_resource_list(Value& owner, string_view key) {
     Quantity amount = quantity_of(m.value);
     auto rounded = Quantity::parse(cat(amount.milli_value(), "m"));
     bool beyond_milli = amount.milli_value() == INT64_MAX || amount.milli_value() == INT64_MIN;
-    if (rounded && !beyond_milli && *rounded != amount) list.set(m.key(), rounded->print());
+    std::string canonical = rounded && !beyond_milli && *rounded != amount ? rounded->print() : amount.print();
+    if (m.value.as_string() != canonical) list.set(m.key(), canonical);
   }
   if (!list.same(owner[key])) owner.set(key, std::move(list));
 }

@@ -34,7 +34,8 @@ void validate_container_resources(const json::Value& requirements, const std::se
 void validate_pod_level_resources(const json::Value& pod_spec, const Path& spec_path,
                                   const std::set<std::string>& pod_claims, json::FieldErrors& out);
 
-// Rounds amounts finer than a thousandth up, as the server stores them.
+// Amounts in their canonical spelling, as the server stores them; finer than a thousandth is rounded up.
+void default_quantity(json::Value& owner, std::string_view key);
 void default_resource_list(json::Value& owner, std::string_view key);
 void default_resource_requirements(json::Value& owner, std::string_view key = "resources");
 // Requests a client left out equal the limits.

@@ -87,11 +87,22 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
   return out;
 }
 
+bool has_pem_block(const std::string& text) {
+  std::size_t begin = text.find("-----BEGIN "), line_end = text.find("-----\n", begin == std::string::npos ? begin : begin + 11);
+  if (begin == std::string::npos || line_end == std::string::npos) return false;
+  std::size_t end = text.find("-----END ", line_end);
+  if (end == std::string::npos) return false;
+  std::string body;
+  for (char c : text.substr(line_end + 6, end - line_end - 6))
+    if (c != '\n' && c != '\r' && c != ' ') body += c;
+  return base64_decode(body).has_value();
+}
+
 // What a TLS server would say of the pair when it starts, as far as can be said without reading certificates.
 std::vector<std::string> warnings(const Value& object, const Value*, const StrategyContext&) {
   if (text(object, "type") != "kubernetes.io/tls") return {};
   for (const auto& [key, noun] : {std::pair("tls.crt", "certificate"), std::pair("tls.key", "key")})
-    if (decoded(object, key).find("-----BEGIN") == std::string::npos)
+    if (!has_pem_block(decoded(object, key)))
       return {cat("tls: failed to find any PEM data in ", noun, " input")};
   return {};
 }

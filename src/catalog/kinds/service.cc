@@ -44,7 +44,7 @@ void defaults(Value& object, const StrategyContext&) {
   edit_items(spec, "ports", default_port);
   if (is_externally_accessible(object)) default_to(object.member("spec"), "externalTrafficPolicy", "Cluster");
   Value& again = object.member("spec");
-  string_view type = text(again, "type");
+  std::string type(text(again, "type"));  // a copy: what follows edits the object it stands in
   if (type == "NodePort" || type == "LoadBalancer" || type == "ClusterIP") default_to(again, "internalTrafficPolicy", "Cluster");
   if (type != "LoadBalancer") return;
   if (again["allocateLoadBalancerNodePorts"].is_null()) again.set("allocateLoadBalancerNodePorts", true);

@@ -32,20 +32,19 @@ std::vector<std::string> cluster_ips(const Value& service) { return strings(serv
 
 // A client may know the single field only, the list only, or both: the other follows.
 void normalise_cluster_ips(Value& spec, const Value* old) {
-  string_view ip = text(spec, "clusterIP");
-  const Value& ips = spec["clusterIPs"];
+  std::string ip(text(spec, "clusterIP"));
   if (!old) {
-    if (!ip.empty() && ips.empty()) spec.set("clusterIPs", Value::array({Value(ip)}));
+    if (!ip.empty() && spec["clusterIPs"].empty()) spec.set("clusterIPs", Value::array({Value(ip)}));
     return;
   }
   string_view old_ip = text(*old, "clusterIP");
   const Value& old_ips = (*old)["clusterIPs"];
-  if (!old_ips.empty() && ips.empty() && ip == old_ip) spec.set("clusterIPs", old_ips);
+  if (!old_ips.empty() && spec["clusterIPs"].empty() && ip == old_ip) spec.set("clusterIPs", old_ips);
   if (ip == old_ip || !semantically_equal(spec["clusterIPs"], old_ips)) return;
   if (ip.empty())
     spec.erase("clusterIPs");
   else
-    spec.set("clusterIPs", Value::array({Value(std::string(ip))}));
+    spec.set("clusterIPs", Value::array({Value(ip)}));
 }
 
 // What an older client left out of an update is what the service has already.
@@ -105,8 +104,8 @@ void ServicesInUse::remove(const Value& service) {
 // One service being served: what it takes is taken for the rest of it.
 class ServiceAllocator::Attempt {
  public:
-  Attempt(const ServiceAllocator& owner, Value& service, const ServicesInUse& in_use, std::uint64_t random)
-      : owner_(owner), service_(service), spec_(service.member("spec")), in_use_(in_use), random_(random) {}
+  Attempt(const ServiceAllocator& owner, Value& service, const ServicesInUse& in_use, const Choice& choice)
+      : owner_(owner), service_(service), spec_(service.member("spec")), in_use_(in_use), random_(choice.random), dry_run_(choice.dry_run) {}
 
   std::optional<Error> fill_families(const Value* old);
   std::optional<Error> take_addresses();
@@ -129,6 +128,7 @@ class ServiceAllocator::Attempt {
   Value& spec_;
   const ServicesInUse& in_use_;
   std::uint64_t random_;
+  bool dry_run_;
   std::set<std::int64_t> taken_;
 };
 
@@ -211,17 +211,17 @@ std::optional<Error> ServiceAllocator::Attempt::take_addresses() {
     return invalid({json::invalid("spec.clusterIPs", spec_["clusterIPs"], cat("failed to allocate IP ", ips[0], ": ", why))});
   };
   Ip ip = *parse_ip(ips[0]);
-  bool edge = ip == owner_.cidr_.network();
+  bool edge = ip == owner_.cidr_.network() || (owner_.cidr_.address.v4 && ip == owner_.cidr_.last());
   if (!owner_.cidr_.contains(ip) || edge)
     return refuse(cat("the provided IP (", ip.text(), ") is not in the valid range. The range of valid IPs is ", owner_.cidr_text_));
-  if (in_use_.has_address(ip.text())) return refuse("provided IP is already allocated");
+  if (!dry_run_ && in_use_.has_address(ip.text())) return refuse("provided IP is already allocated");
   return std::nullopt;
 }
 
 std::optional<std::string> ServiceAllocator::Attempt::why_not_port(std::int64_t port) {
-  if (port < owner_.first_port_ || port > owner_.last_port_)
+  if (!dry_run_ && (port < owner_.first_port_ || port > owner_.last_port_))
     return cat("provided port is not in the valid range. The range of valid ports is ", owner_.first_port_, "-", owner_.last_port_);
-  if (!is_free(port)) return "provided port is already allocated";
+  if (taken_.contains(port) || (!dry_run_ && in_use_.has_port(port))) return "provided port is already allocated";
   taken_.insert(port);
   return std::nullopt;
 }
@@ -298,10 +298,10 @@ ServiceAllocator::ServiceAllocator(string_view cidr, int first_port, int last_po
   CARDEA_CHECK(first_port > 0 && first_port <= last_port && last_port <= 65535);
 }
 
-std::optional<Error> ServiceAllocator::create(Value& service, const ServicesInUse& in_use, std::uint64_t random) const {
+std::optional<Error> ServiceAllocator::create(Value& service, const ServicesInUse& in_use, const Choice& choice) const {
   Value copy = service;
   normalise_cluster_ips(object_member(copy, "spec"), nullptr);
-  Attempt attempt(*this, copy, in_use, random);
+  Attempt attempt(*this, copy, in_use, choice);
   auto error = attempt.fill_families(nullptr);
   if (!error) error = attempt.take_addresses();
   if (!error) error = attempt.take_node_ports(nullptr);
@@ -310,13 +310,13 @@ std::optional<Error> ServiceAllocator::create(Value& service, const ServicesInUs
   return error;
 }
 
-std::optional<Error> ServiceAllocator::update(Value& service, const Value& old, const ServicesInUse& in_use, std::uint64_t random) const {
+std::optional<Error> ServiceAllocator::update(Value& service, const Value& old, const ServicesInUse& in_use, const Choice& choice) const {
   Value copy = service;
   object_member(copy, "spec");
   keep_allocated(copy, old);
   const Value& before = old["spec"];
   normalise_cluster_ips(copy.member("spec"), &before);
-  Attempt attempt(*this, copy, in_use, random);
+  Attempt attempt(*this, copy, in_use, choice);
   auto error = attempt.fill_families(&old);
   // Only a service that had no address gets one; a changed address is for validation to refuse.
   if (!error && !needs_address(old)) error = attempt.take_addresses();

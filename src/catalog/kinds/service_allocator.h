@@ -35,9 +35,14 @@ class ServiceAllocator {
   // "10.0.0.0/24", 30000, 32767. `cidr` must be valid and hold at least two addresses for services.
   ServiceAllocator(std::string_view cidr, int first_port, int last_port);
 
-  // `random` picks among what is free. On error the service is unchanged.
-  std::optional<Error> create(json::Value& service, const ServicesInUse& in_use, std::uint64_t random) const;
-  std::optional<Error> update(json::Value& service, const json::Value& old, const ServicesInUse& in_use, std::uint64_t random) const;
+  struct Choice {
+    std::uint64_t random = 0;  // picks among what is free
+    bool dry_run = false;      // what a client asks for is not held against what is taken
+  };
+
+  // On error the service is unchanged.
+  std::optional<Error> create(json::Value& service, const ServicesInUse& in_use, const Choice& choice) const;
+  std::optional<Error> update(json::Value& service, const json::Value& old, const ServicesInUse& in_use, const Choice& choice) const;
 
  private:
   class Attempt;
