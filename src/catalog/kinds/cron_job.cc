@@ -87,6 +87,9 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
 std::vector<std::string> warnings(const Value& object, const Value* old, const StrategyContext&) {
   std::vector<std::string> out;
   if (old == nullptr) warn_about_pod_name(object, out);
+  const Value& pod_template = object["spec"]["jobTemplate"]["spec"]["template"];
+  if (old == nullptr || !semantically_equal(pod_template, (*old)["spec"]["jobTemplate"]["spec"]["template"]))
+    warn_about_pod_template(pod_template, "spec.jobTemplate.spec.template", out);
   return out;
 }
 

@@ -49,7 +49,7 @@ std::vector<std::string> workload_warnings(const Value& object, const Value* old
   std::vector<std::string> out;
   const Value& pod_template = object["spec"]["template"];
   if (old == nullptr || !semantically_equal(pod_template, (*old)["spec"]["template"]))
-    out.clear();
+    warn_about_pod_template(pod_template, "spec.template", out);
   return out;
 }
 
