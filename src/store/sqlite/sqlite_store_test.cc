@@ -102,7 +102,8 @@ TEST_F(SqliteStoreTest, NobodyElseMayReadTheFiles) {
   write(put("/registry/secrets/default/a", "secret"));
   using std::filesystem::perms;
   for (const auto& entry : std::filesystem::directory_iterator(directory_.path())) {
-    EXPECT_EQ(entry.status().permissions() & (perms::group_all | perms::others_all), perms::none) << entry.path();
+    EXPECT_EQ(entry.status().permissions() & (perms::group_all | perms::others_all), perms::none)
+        << entry.path();
   }
 }
 
@@ -159,7 +160,8 @@ TEST_F(SqliteStoreTest, AcknowledgedWritesSurviveAKill) {
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
     Revision revision = 0;
-    while (::read(ends[0], &revision, sizeof revision) == static_cast<ssize_t>(sizeof revision)) acknowledged = revision;
+    while (::read(ends[0], &revision, sizeof revision) == static_cast<ssize_t>(sizeof revision))
+      acknowledged = revision;
     ::close(ends[0]);
     open();
     EXPECT_GE(store_->current_revision(), acknowledged);
@@ -213,6 +215,34 @@ TEST_P(SqliteSpaceTest, AfterCompactionTheFileIsAtMostTwiceTheLiveData) {
   open();
   EXPECT_EQ(store_->stats().live_bytes, stats.live_bytes);
   EXPECT_EQ(store_->get(key(3))->value(), std::string(size, 'z'));
+}
+
+TEST_F(SqliteStoreTest, RowsBetweenHolesAreSweptTogether) {
+  constexpr int kKeys = 12'000;
+  auto key = [](int i) { return cat("/registry/configmaps/default/name-", i); };
+  auto each = [&](auto wanted, auto op) {
+    for (int i = 0; i < kKeys;) {
+      Txn txn;
+      for (int n = 0; n < 200 && i < kKeys; ++n, ++i) {
+        if (wanted(i)) txn.ops.push_back(op(i));
+      }
+      write(std::move(txn));
+    }
+  };
+  auto kept = [](int i) { return i % 5 < 2; };
+  each([](int) { return true; }, [&](int i) -> Op { return Put{key(i), std::string(700, 'a')}; });
+  each([&](int i) { return !kept(i); }, [&](int i) -> Op { return Delete{key(i)}; });
+  ASSERT_TRUE(compact_sync(*store_, store_->current_revision()));
+  EXPECT_LE(file_size(), 2 * store_->stats().live_bytes + (1 << 20));
+
+  // Whatever moved is still found: by an update, by a deletion, and by the next start.
+  each([&](int i) { return kept(i) && i % 2 == 0; }, [&](int i) -> Op { return Put{key(i), cat(i)}; });
+  each([&](int i) { return kept(i) && i % 3 == 0; }, [&](int i) -> Op { return Delete{key(i)}; });
+  std::string before = text(store_->range({keys_with_prefix("/")})->records);
+  open();
+  EXPECT_EQ(text(store_->range({keys_with_prefix("/")})->records), before);
+  EXPECT_EQ(store_->get(key(10))->value(), "10");
+  EXPECT_EQ(store_->get(key(0)), nullptr);
 }
 
 }  // namespace
