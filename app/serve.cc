@@ -131,6 +131,7 @@ int serve(int argc, char** argv) {
   rest::Loopback api(gateway, chores.at(0), self, "cardea");
   rest::DefinitionServer definitions(**store, catalog, api, clock);
   definitions.start();
+  bool is_new = (*store)->current_revision() == 1;
   auto booted = rest::bootstrap(api, {.service_cluster_ip_range = o.service_cluster_ip_range,
                                       .service_address = "10.0.0.1",
                                       .server_address = o.bind_address,
@@ -138,6 +139,9 @@ int serve(int argc, char** argv) {
                                       .client_ca = data->authority.certificate,
                                       .now = rfc3339(clock.now())});
   if (!booted) return refuse(booted.error());
+  // History begins when a server is ready for the first time.
+  if (is_new)
+    if (auto ok = store::compact_sync(**store, (*store)->current_revision()); !ok) return refuse(ok.error());
   description.set_ready(true);
   std::fprintf(stderr, "cardea serve: ready on https://%s:%d\n", o.bind_address.c_str(), *port);
   signals.wait();

@@ -193,6 +193,7 @@ const Strategy& definition_strategy() {
       .validate_status_update = validate_status_update,
       .has_generation = true,
       .allow_unconditional_update = false,
+      .prepare_for_delete = [](Value& d, const StrategyContext& c) { d = marked_for_deletion(d, c.now); },
   };
   return strategy;
 }

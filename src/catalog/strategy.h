@@ -62,8 +62,8 @@ struct Strategy {
   bool has_generation = false;          // metadata.generation counts changes of the spec
   bool allow_create_on_update = false;  // PUT of a missing object creates it
   bool allow_unconditional_update = true;
-  bool graceful_delete = false;         // pods
-  // Marks an object that lives on after a delete (a namespace that is terminating).
+  // Marks an object whose kind has a deletion of its own (a namespace that is terminating), the timestamp
+  // included.
   Edit prepare_for_delete = nullptr;
   // How long an object that is deleted gracefully may live on, when the client does not say.
   std::int64_t (*grace_period)(const json::Value& object) = nullptr;

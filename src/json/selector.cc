@@ -212,7 +212,9 @@ bool LabelSelector::matches(const Value& labels) const {
 
 Result<FieldSelector> FieldSelector::parse(std::string_view text) {
   FieldSelector selector;
-  for (std::string_view term : split_terms(text)) {
+  std::vector<std::string_view> terms = split_terms(text);
+  std::ranges::sort(terms);  // as Kubernetes does, which decides what an error speaks of
+  for (std::string_view term : terms) {
     if (term.empty()) continue;
     std::size_t at = term.find_first_of("=!");
     while (at != std::string_view::npos && term[at] == '!' && term.substr(at, 2) != "!=")

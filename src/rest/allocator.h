@@ -33,7 +33,7 @@ class Allocator {
  public:
   virtual ~Allocator() = default;
   virtual bool applies(const catalog::Resource& resource) const = 0;
-  virtual Result<Reservation> allocate(json::Value& object, const json::Value* old) = 0;
+  virtual Result<Reservation> allocate(json::Value& object, const json::Value* old, bool dry_run) = 0;
 };
 
 }  // namespace cardea::rest

@@ -1,6 +1,7 @@
 #include "rest/bootstrap.h"
 
 #include "base/strings.h"
+#include "catalog/kinds/strategies.h"
 
 namespace cardea::rest {
 
@@ -57,6 +58,13 @@ Value authentication_config(const BootstrapOptions& o) {
 
 Result<void> bootstrap(const Loopback& api, const BootstrapOptions& o) {
   if (auto ok = namespaces(api); !ok) return ok;
+  for (const Value& c : catalog::bootstrap_priority_classes())
+    if (auto ok = ensure(api, "/apis/scheduling.k8s.io/v1/priorityclasses", c); !ok) return ok;
+  for (const Value& c : catalog::bootstrap_flow_control(o.now)) {
+    bool is_schema = c["kind"].as_string() == "FlowSchema";
+    std::string path = cat("/apis/flowcontrol.apiserver.k8s.io/v1/", is_schema ? "flowschemas" : "prioritylevelconfigurations");
+    if (auto ok = ensure(api, path, c); !ok) return ok;
+  }
   if (auto ok = ensure(api, "/apis/networking.k8s.io/v1/servicecidrs", service_cidr(o)); !ok) return ok;
   if (auto ok = ensure(api, "/api/v1/namespaces/default/services", kubernetes_service(o)); !ok) return ok;
   return ensure(api, "/api/v1/namespaces/kube-system/configmaps", authentication_config(o));

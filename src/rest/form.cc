@@ -21,6 +21,9 @@ void take(Value& object, const Value& from, std::string_view key) {
   else object.erase(key);
 }
 
+// An approval is a write of the status under another name, with other rights.
+bool is_status(const StrategyContext& context) { return context.subresource == "status" || context.subresource == "approval"; }
+
 const schema::Schema& object_meta(const Catalog& catalog) {
   const schema::Schema* type = catalog.type("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");
   CARDEA_CHECK(type != nullptr);
@@ -74,7 +77,7 @@ void prepare_for_create(Value& object, const Resource& r, const StrategyContext&
 }
 
 void prepare_for_update(Value& object, const Value& old, const Resource& r, const StrategyContext& context) {
-  if (context.subresource == "status") {
+  if (is_status(context)) {
     if (r.strategy->prepare_for_status_update) {
       r.strategy->prepare_for_status_update(object, old, context);
     } else if (r.is_custom) {
@@ -116,8 +119,7 @@ json::FieldErrors validate_update(const Value& object, const Value& old, const C
       errors.push_back(std::move(e));
     return errors;
   }
-  bool is_status = context.subresource == "status";
-  auto check = is_status ? r.strategy->validate_status_update : r.strategy->validate_update;
+  auto check = is_status(context) ? r.strategy->validate_status_update : r.strategy->validate_update;
   if (check) {
     for (json::FieldError& e : check(object, old, context)) errors.push_back(std::move(e));
   } else {

@@ -98,7 +98,6 @@ Task<Result<Answer>> Gateway::serve_resource(Call& call) {
   }
   if (info.parts.size() > 3 && info.subresource != "proxy") co_return fail(unknown_resource());
 
-  if (auto warning = deprecation(r); !warning.empty()) call.warnings.push_back(std::move(warning));
   auto view = negotiate(call.request().headers.get("accept"), true);
   if (!view) co_return fail(view.error());
   bool pretty = call.view.pretty;
@@ -114,7 +113,12 @@ Task<Result<Answer>> Gateway::serve_resource(Call& call) {
   bool is_named = !info.name.empty();
   bool fits = info.verb == "create" ? !is_named : info.verb == "update" || info.verb == "patch" ? is_named : true;
   if (!fits || call.request().method == "HEAD" || info.verb.empty() || !r.has_verb(info.verb)) co_return fail(method_not_allowed());
+  if (auto warning = deprecation(r); !warning.empty()) call.warnings.push_back(std::move(warning));
   if (info.verb == "watch") co_return watches_.watch(call);
+  if (r.storage_prefix.empty()) {
+    Result<Answer> answer = co_await serve_unstored(call);
+    co_return answer;
+  }
   for (const Row& row : kVerbs)
     if (row.verb == info.verb) {
       Result<Answer> answer = co_await row.run(call);

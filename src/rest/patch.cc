@@ -39,7 +39,7 @@ Result<Value> apply_to(Call& call, const Value* live, const Value& config, const
                                .api_version = version,
                                .kind = r.kind,
                                .subresource = call.info.subresource,
-                               .now = call.started,
+                               .now = call.info.subresource == "scale" ? std::string_view() : call.started,
                                .reset_fields = &reset});
   if (!merged) return merged;
   merged->member("metadata").set("name", call.info.name);

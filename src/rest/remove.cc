@@ -8,7 +8,6 @@
 #include "rest/body.h"
 #include "rest/form.h"
 #include "rest/options.h"
-#include "rest/selection.h"
 #include "rest/status.h"
 #include "rest/stored_object.h"
 #include "rest/verbs.h"
@@ -180,37 +179,22 @@ Task<Result<Answer>> remove_with(Call& call, DeleteOptions options) {
   co_return answer;
 }
 
+// What a list of the same collection shows is what goes.
 Task<Result<Answer>> remove_collection(Call& call) {
-  auto list = list_options(call.info.query, false);
-  if (!list) co_return fail(list.error());
   auto options = read_delete_options(call);
   if (!options) co_return fail(options.error());
   const Resource& r = *call.resource;
-  auto selection = Selection::make(r, *list);
-  if (!selection) co_return fail(selection.error());
-  std::string prefix = collection_prefix(r, call.info.namespace_name);
-  auto range = call.services.store.range({.keys = store::keys_with_prefix(prefix)});
-  if (!range) co_return fail(range.error());
-  Value items = Value::array();
-  for (const store::RecordPtr& record : range->records) {
-    Value object = converted(parse_stored(*record), *call.catalog->storage_of(r), r);
-    if (!selection->matches(object)) continue;
-    Result<Value> removed = co_await remove_one(call, std::string(record->key()), *options, true);
-    if (!removed && removed.error().reason == Reason::kNotFound) continue;
-    if (!removed) co_return fail(removed.error());
-    // The list shows the objects as they were.
-    if (!r.is_custom) {
-      object.erase("kind");
-      object.erase("apiVersion");
-    }
-    items.push_back(std::move(object));
+  View wanted = std::exchange(call.view, View{.pretty = true});  // the objects themselves, not their bytes
+  Result<Answer> listed = co_await list(call);
+  call.view = wanted;
+  if (!listed) co_return listed;
+  for (const Value& object : listed->document["items"].items()) {
+    const Value& meta = object["metadata"];
+    std::string key = object_key(r, meta["namespace"].as_string(), meta["name"].as_string());
+    Result<Value> removed = co_await remove_one(call, key, *options, true);
+    if (!removed && removed.error().reason != Reason::kNotFound) co_return fail(removed.error());
   }
-  Answer answer = Answer::of(Value::object({{"kind", r.list_kind},
-                                            {"apiVersion", r.api_version()},
-                                            {"metadata", Value::object({{"resourceVersion", std::to_string(range->revision)}})},
-                                            {"items", std::move(items)}}));
-  answer.is_list = true;
-  co_return answer;
+  co_return listed;
 }
 
 }  // namespace cardea::rest

@@ -67,6 +67,23 @@ Result<Value> patched_scale(Call& call, PatchType type, const Value& view, const
   }
 }
 
+// Owners of a scale are named by the version of the Scale, not of the object it shows.
+Error as_scale_conflict(Error error, const std::string& api_version) {
+  if (error.reason != Reason::kConflict || !error.details) return error;
+  std::string object = cat(" using ", api_version);
+  auto renamed = [&](std::string text) {
+    constexpr std::string_view kOwner = "with subresource \"scale\"";
+    for (auto at = text.find(kOwner); at != std::string::npos; at = text.find(kOwner, at + 1))
+      if (text.compare(at + kOwner.size(), object.size(), object) == 0)
+        text.replace(at + kOwner.size(), object.size(), " using autoscaling/v1");
+    return text;
+  };
+  ErrorDetails details = *error.details;
+  for (Cause& c : details.causes) c.message = renamed(c.message);
+  error.message = renamed(error.message);
+  return std::move(error).with(std::move(details));
+}
+
 // Applying a Scale is applying the one field of the object that it shows.
 Task<Result<Answer>> apply_scale(Call& call, Value scale, WriteOptions options) {
   const catalog::Resource& r = *call.resource;
@@ -80,7 +97,9 @@ Task<Result<Answer>> apply_scale(Call& call, Value scale, WriteOptions options) 
   change.options = options;
   change.apply = [&call, scale, config = *config, options](const Value& current) -> Result<Value> {
     if (auto ok = check_scale(call, scale); !ok) return fail(ok.error());
-    return apply_to(call, &current, config, options);
+    auto applied = apply_to(call, &current, config, options);
+    if (applied) return applied;
+    return fail(as_scale_conflict(applied.error(), call.resource->api_version()));
   };
   Result<Answer> answer = co_await write_scale(call, std::move(change));
   co_return answer;

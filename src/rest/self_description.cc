@@ -142,8 +142,11 @@ std::optional<Result<Answer>> SelfDescription::discovery(http::Request& request,
   if (parts.size() == 2 && parts[0] == "api") document = catalog::resource_list(*catalog, "", parts[1]);
   if (parts.size() == 2 && parts[0] == "apis") document = catalog::group(*catalog, parts[1]);
   if (parts.size() == 3 && parts[0] == "apis") document = catalog::resource_list(*catalog, parts[1], parts[2]);
-  if (document) return plain_document(std::move(*document));
-  return std::nullopt;
+  if (!document) return std::nullopt;
+  // The aggregated form exists for everything at once only.
+  auto view = negotiate(accept, false);
+  if (!view) return fail(view.error());
+  return plain_document(std::move(*document));
 }
 
 std::optional<Result<Answer>> SelfDescription::answer(http::Request& request, const authz::RequestInfo& info) {

@@ -45,11 +45,12 @@ void ServiceNetwork::note(const store::Event& event) {
 
 bool ServiceNetwork::applies(const catalog::Resource& r) const { return r.storage_prefix == kPrefix; }
 
-Result<Reservation> ServiceNetwork::allocate(Value& object, const Value* old) {
+Result<Reservation> ServiceNetwork::allocate(Value& object, const Value* old, bool dry_run) {
   std::lock_guard lock(mutex_);
-  std::uint64_t random = random_.next();
-  auto error = old ? allocator_.update(object, *old, in_use_, random) : allocator_.create(object, in_use_, random);
+  catalog::ServiceAllocator::Choice choice{.random = random_.next(), .dry_run = dry_run};
+  auto error = old ? allocator_.update(object, *old, in_use_, choice) : allocator_.create(object, in_use_, choice);
   if (error) return fail(std::move(*error));
+  if (dry_run) return Reservation();
   in_use_.add(object);
   return Reservation([this, taken = object] {
     std::lock_guard again(mutex_);

@@ -18,7 +18,7 @@ class ServiceNetwork : public Allocator {
                                                       const std::string& port_range);
 
   bool applies(const catalog::Resource& resource) const override;
-  Result<Reservation> allocate(json::Value& object, const json::Value* old) override;
+  Result<Reservation> allocate(json::Value& object, const json::Value* old, bool dry_run) override;
 
  private:
   ServiceNetwork(store::Store& store, Random& random, catalog::ServiceAllocator allocator)

@@ -22,7 +22,17 @@ constexpr Row kSpecial[] = {
 // The others are the object itself, with rules of their own about what a write may touch.
 constexpr Row kVerbs[] = {{"get", get}, {"update", update}, {"patch", patch}};
 
+constexpr Row kUnstored[] = {{"bindings", bind_pod}, {"selfsubjectreviews", review_self}};
+
 }  // namespace
+
+Task<Result<Answer>> serve_unstored(Call& call) {
+  const Row* row = std::ranges::find(kUnstored, std::string_view(call.resource->name), &Row::name);
+  if (row == std::end(kUnstored))
+    co_return fail(Error::of(Reason::kNotImplemented, cat(call.resource->qualified_name(), " is not served yet")));
+  Result<Answer> answer = co_await row->serve(call);
+  co_return answer;
+}
 
 Task<Result<Answer>> serve_subresource(Call& call) {
   const catalog::Subresource& s = *call.subresource;

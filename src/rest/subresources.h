@@ -8,6 +8,10 @@ namespace cardea::rest {
 // A request for a part of an object: status, scale, binding, eviction, approval... call.subresource is set.
 Task<Result<Answer>> serve_subresource(Call& call);
 
+// Resources that are asked and not kept: bindings and reviews.
+Task<Result<Answer>> serve_unstored(Call& call);
+
+Task<Result<Answer>> review_self(Call& call);  // who am I?
 Task<Result<Answer>> serve_scale(Call& call);
 Task<Result<Answer>> bind_pod(Call& call);   // pods/binding, and bindings themselves
 Task<Result<Answer>> evict_pod(Call& call);  // pods/eviction

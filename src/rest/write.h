@@ -26,6 +26,7 @@ struct Change {
   // Makes an object where there is none; empty: the object must exist.
   std::function<Result<json::Value>()> make;
   WriteOptions options;
+  bool is_trusted = false;        // made by the server itself: prepared and valid already
   bool checks_uid = false;        // another uid is a conflict (PUT), else a change of an immutable field
   bool is_unconditional = false;  // the caller has no resourceVersion to insist on: conflicts are retried
 };

@@ -183,6 +183,7 @@ const Strategy& csi_driver_strategy() {
       .validate_update = validate_driver_update,
       .warnings = driver_warnings,
       .allow_unconditional_update = false,
+      .returns_deleted_object = true,
   };
   return strategy;
 }
@@ -193,6 +194,7 @@ const Strategy& csi_node_strategy() {
       .validate_create = validate_node,
       .validate_update = validate_node_update,
       .allow_unconditional_update = false,
+      .returns_deleted_object = true,
   };
   return strategy;
 }

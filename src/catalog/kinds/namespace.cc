@@ -77,6 +77,13 @@ std::string field(const Value& object, std::string_view name) {
   return name == "status.phase" ? std::string(text(object["status"], "phase")) : "";
 }
 
+// A namespace ends when what it holds is gone; until then it only shows that it is ending.
+void prepare_delete(Value& object, const StrategyContext& context) {
+  Value& meta = object.member("metadata");
+  if (!meta.has("deletionTimestamp")) meta.set("deletionTimestamp", context.now);
+  object.member("status").set("phase", "Terminating");
+}
+
 }  // namespace
 
 const Strategy& namespace_strategy() {
@@ -91,6 +98,7 @@ const Strategy& namespace_strategy() {
       .selectable_fields = {"status.phase", "name"},
       .selectable_field = field,
       .name_rule = Strategy::NameRule::kDnsLabel,
+      .prepare_for_delete = prepare_delete,
   };
   return strategy;
 }

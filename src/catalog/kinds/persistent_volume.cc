@@ -256,6 +256,7 @@ const Strategy& persistent_volume_strategy() {
       .validate_update = validate_update,
       .warnings = warnings,
       .prepare_for_status_update = prepare_status,
+      .returns_deleted_object = true,
   };
   return strategy;
 }

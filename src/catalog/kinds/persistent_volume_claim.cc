@@ -181,6 +181,7 @@ const Strategy& persistent_volume_claim_strategy() {
       .warnings = warnings,
       .prepare_for_status_update = keep_spec,
       .validate_status_update = validate_status,
+      .returns_deleted_object = true,
   };
   return strategy;
 }

@@ -212,6 +212,13 @@ std::string field(const Value& object, std::string_view name) {
   return std::string(text(object[name.substr(0, dot)], name.substr(dot + 1)));
 }
 
+// How long a pod that is deleted may take to end: nothing waits for one that runs nowhere or has ended.
+std::int64_t grace_period(const Value& pod) {
+  std::string_view phase = pod["status"]["phase"].as_string();
+  if (pod["spec"]["nodeName"].as_string().empty() || phase == "Succeeded" || phase == "Failed") return 0;
+  return pod["spec"]["terminationGracePeriodSeconds"].as_int();
+}
+
 }  // namespace
 
 const Strategy& pod_strategy() {
@@ -227,7 +234,8 @@ const Strategy& pod_strategy() {
       .selectable_fields = {std::begin(kFields), std::end(kFields)},
       .selectable_field = field,
       .has_generation = true,
-      .graceful_delete = true,
+      .grace_period = grace_period,
+      .returns_deleted_object = true,
   };
   return strategy;
 }

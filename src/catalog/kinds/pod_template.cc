@@ -39,6 +39,7 @@ const Strategy& pod_template_strategy() {
       .validate_update = validate_update,
       .warnings = warnings,
       .has_generation = true,
+      .returns_deleted_object = true,
   };
   return strategy;
 }

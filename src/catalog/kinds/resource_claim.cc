@@ -216,6 +216,7 @@ const Strategy& resource_claim_strategy() {
       .validate_update = validate_claim_update,
       .prepare_for_status_update = keep_spec,
       .validate_status_update = validate_claim_status,
+      .returns_deleted_object = true,
   };
   return strategy;
 }
@@ -225,6 +226,7 @@ const Strategy& resource_claim_template_strategy() {
       .defaults = template_defaults,
       .validate_create = validate_template,
       .validate_update = validate_template_update,
+      .returns_deleted_object = true,
   };
   return strategy;
 }
@@ -234,6 +236,7 @@ const Strategy& device_class_strategy() {
       .validate_create = validate_class,
       .validate_update = validate_class_update,
       .has_generation = true,
+      .returns_deleted_object = true,
   };
   return strategy;
 }

@@ -148,6 +148,7 @@ const Strategy& resource_quota_strategy() {
       .validate_update = validate_update,
       .prepare_for_status_update = keep_spec,
       .validate_status_update = validate_status,
+      .returns_deleted_object = true,
   };
   return strategy;
 }

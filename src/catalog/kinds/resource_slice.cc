@@ -217,6 +217,7 @@ const Strategy& resource_slice_strategy() {
       .selectable_field = field,
       .unknown_field = "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: {}",
       .has_generation = true,
+      .returns_deleted_object = true,
   };
   return strategy;
 }

@@ -384,6 +384,7 @@ const Strategy& service_strategy() {
       .selectable_field = field,
       .name_rule = Strategy::NameRule::kDnsLabel,
       .allow_create_on_update = true,
+      .returns_deleted_object = true,
   };
   return strategy;
 }

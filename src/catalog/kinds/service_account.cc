@@ -46,6 +46,7 @@ const Strategy& service_account_strategy() {
       .validate_create = validate,
       .validate_update = validate_update,
       .warnings = warnings,
+      .returns_deleted_object = true,
   };
   return strategy;
 }

@@ -141,6 +141,7 @@ const Strategy& storage_class_strategy() {
       .validate_create = validate_class,
       .validate_update = validate_class_update,
       .warnings = class_warnings,
+      .returns_deleted_object = true,
   };
   return strategy;
 }
@@ -149,6 +150,7 @@ const Strategy& volume_attributes_class_strategy() {
   static const Strategy strategy{
       .validate_create = validate_attributes_class,
       .validate_update = validate_attributes_class_update,
+      .returns_deleted_object = true,
   };
   return strategy;
 }

@@ -106,6 +106,7 @@ const Strategy& volume_attachment_strategy() {
       .prepare_for_status_update = keep_spec,
       .validate_status_update = validate_status,
       .allow_unconditional_update = false,
+      .returns_deleted_object = true,
   };
   return strategy;
 }
