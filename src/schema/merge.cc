@@ -103,11 +103,11 @@ Value merge_lists(const Value& live, const Value& config, const Schema& schema) 
 
 Value prune(const Value& value, const Value& paths, const Schema& schema);
 
-// What is left of a container that lost everything. A struct of a built-in type goes with its last field; a
-// map or list stays, because somebody may own the fact that it is there.
-Value emptied(const Value& value, const Schema& schema) {
-  if (!schema.type_name.empty()) return Value();
-  return value.is_array() ? Value::array() : Value::object();
+// What is left of a map that lost everything. Kubernetes writes null: a built-in struct goes with its last
+// field that way, but a custom resource is refused then, for the schema allows no null. There an empty map
+// says as much, and is valid.
+Value emptied(const Schema& schema) {
+  return is_any(schema) || !schema.type_name.empty() ? Value() : Value::object();
 }
 
 Value prune_map(const Value& map, const Value& paths, const Schema& schema) {
@@ -118,7 +118,7 @@ Value prune_map(const Value& map, const Value& paths, const Schema& schema) {
     Value kept = node ? prune(member.value, *node, member_or_deduced(schema, member.key())) : member.value;
     out.push_back({member.name, std::move(kept)});
   }
-  return out.empty() ? emptied(map, schema) : Value::object(std::move(out));
+  return out.empty() ? emptied(schema) : Value::object(std::move(out));
 }
 
 Value prune_list(const Value& list, const Value& paths, const Schema& schema) {

@@ -13,7 +13,7 @@ namespace cardea::schema {
 json::Value merge(const json::Value& live, const json::Value& config, const Schema& schema);
 
 // `value` without the paths of `paths` and what is below them. A container that loses everything stays as an
-// empty one, or as null where it is a struct of a built-in type.
+// empty one, or as null where that is allowed: in structs of built-in types and parts without schema.
 json::Value without(const json::Value& value, const FieldSet& paths, const Schema& schema);
 
 // What keeps `config` from being an object of this schema: `.spec.foo: field not declared in schema`. Types,

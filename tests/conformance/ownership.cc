@@ -291,7 +291,7 @@ class Player {
       return;
     }
     compare_owners(call, body["metadata"]["managedFields"], made);
-    bool whole = call.resource->is_custom && call.target.subresource.empty() &&
+    bool whole = (call.resource->is_custom || call.resource->kind == "Deployment") && call.target.subresource.empty() &&
                  call.resource->version == call.resource->storage_version;
     if (whole && body["spec"] != made["spec"])
       report(call, json::print(body["spec"]), json::print(made["spec"]));
