@@ -266,6 +266,28 @@ Result<std::vector<Value>> merge_list(const Value& document, const Value& patch,
   return order(merged, patched, original, "");
 }
 
+// The server's order as $setElementOrder sees it after a merge: Kubernetes deletes and appends in the same
+// memory, so items that are new take the places that deleted ones left at the end. `kubectl apply` shows it
+// whenever it replaces one item by another.
+std::vector<Value> order_after_merge(const std::vector<Value>& before, const Value& patch, std::string_view key) {
+  Identities identities(key);
+  std::unordered_set<std::string> deleted, present;
+  std::string identity;
+  for (const Value& item : patch.items())
+    if (item["$patch"].as_string() == "delete" && identities.of(item, identity)) deleted.insert(identity);
+  std::vector<Value> out;
+  for (const Value& item : before) {
+    if (!identities.of(item, identity) || deleted.contains(identity)) continue;
+    present.insert(identity);
+    out.push_back(item);
+  }
+  for (const Value& item : patch.items())
+    if (out.size() < before.size() && !item.has(kPatch) && identities.of(item, identity) &&
+        present.insert(identity).second)
+      out.push_back(item);
+  return out;
+}
+
 // INVARIANT of $setElementOrder: what the patch list names comes in the same order in the directive's list.
 Result<bool> check_order(const Value& patch_list, const std::vector<Value>& wanted, const Schema& list) {
   if (wanted.empty()) return true;
@@ -315,6 +337,7 @@ Result<bool> apply_orders(Value& document, Value& patch, const Schema& schema) {
       auto both = merge_list(*original, *patched, list, false);
       if (!both) return fail(both.error());
       merged = std::move(*both);
+      if (!list.patch_merge_key.empty()) before = order_after_merge(before, *patched, list.patch_merge_key);
     }
     auto ordered = order(merged, wanted, before, list.patch_merge_key);
     if (!ordered) return fail(ordered.error());

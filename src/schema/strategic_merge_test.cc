@@ -102,6 +102,13 @@ TEST_F(StrategicMerge, SetsTheOrderOfElements) {
             std::string::npos);
 }
 
+TEST_F(StrategicMerge, AnItemThatReplacesAnotherStandsWhereTheServersListEnds) {
+  EXPECT_EQ(merged(R"({"containers":[{"name":"C"},{"name":"D"},{"name":"B"}]})",
+                   R"({"$setElementOrder/containers":[{"name":"D"},{"name":"A"}],
+                       "containers":[{"name":"C","$patch":"delete"},{"name":"A"}]})"),
+            R"({"containers":[{"name":"D"},{"name":"B"},{"name":"A"}]})");
+}
+
 TEST_F(StrategicMerge, RetainsOnlyTheKeysThatAreListed) {
   EXPECT_EQ(merged(R"({"strategy":{"type":"Rolling","rolling":{"a":"1"}}})",
                    R"({"strategy":{"$retainKeys":["type"],"type":"Recreate"}})"),
