@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <set>
+#include <thread>
 
 #include "base/strings.h"
 #include "catalog/catalog.h"
@@ -172,6 +174,25 @@ TEST(Publication, KeepsDocumentsUntilTheCatalogueChangesThem) {
   EXPECT_TRUE(apps->matches(cat("\"other\", ", apps->etag)));
   EXPECT_FALSE(apps->matches("\"other\""));
   EXPECT_NE(publication.aggregated_discovery(*builtin, true)->etag, publication.aggregated_discovery(*builtin, false)->etag);
+}
+
+TEST(Publication, GivesEveryThreadTheDocumentOfItsOwnCatalogue) {
+  auto builtin = Catalog::builtin();
+  auto custom = builtin->with_definitions({widget(R"({"type":"object"})")});
+  Publication publication;
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&, i] {
+      for (int round = 0; round < 3; ++round) {
+        const Catalog& catalog = (i + round) % 2 ? *custom : *builtin;
+        bool has = publication.aggregated_discovery(catalog, false)->body.find("example.com") != std::string::npos;
+        bool document = publication.openapi_v3(catalog, "apis/example.com/v1") != nullptr;
+        if (has != (&catalog == custom.get()) || document != has) ++wrong;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 }  // namespace
