@@ -152,8 +152,9 @@ void validate_object_meta_update(const Value& meta, const Value& old, const Path
   for (const char* key : {"name", "namespace", "uid"})
     if (!same_text(meta[key], old[key]))
       out.push_back(json::invalid(path / key, meta[key].as_string(), std::string(kFieldIsImmutable)));
+  // What the server owns and a client left out, or took out, is put back by the caller.
   for (const char* key : {"creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"})
-    validate_immutable(meta[key], old[key], path / key, out);
+    if (!meta[key].is_null()) validate_immutable(meta[key], old[key], path / key, out);
   validate_labels(meta["labels"], path / "labels", out);
   validate_annotations(meta["annotations"], path / "annotations", out);
   validate_owners(meta["ownerReferences"], path / "ownerReferences", out);

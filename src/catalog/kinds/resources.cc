@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "catalog/kinds/checks.h"
+#include "json/print.h"
 
 namespace cardea::catalog {
 namespace {
@@ -138,7 +139,7 @@ void raise(Amounts& to, const Amounts& other) {
 }  // namespace
 
 Quantity quantity_of(const Value& value) {
-  std::string written = value.is_string() ? std::string(value.as_string()) : value.is_int() ? cat(value.as_int()) : "0";
+  std::string written = value.is_string() ? std::string(value.as_string()) : value.is_number() ? json::print(value) : "0";
   auto parsed = Quantity::parse(trim(written));
   return parsed ? *parsed : Quantity();
 }

@@ -36,8 +36,9 @@ class ServiceAllocator {
   ServiceAllocator(std::string_view cidr, int first_port, int last_port);
 
   struct Choice {
-    std::uint64_t random = 0;  // picks among what is free
-    bool dry_run = false;      // what a client asks for is not held against what is taken
+    Choice(std::uint64_t r, bool dry = false) : random(r), dry_run(dry) {}
+    std::uint64_t random;  // picks among what is free
+    bool dry_run;          // what a client asks for is not held against what is taken
   };
 
   // On error the service is unchanged.
