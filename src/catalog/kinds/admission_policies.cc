@@ -19,12 +19,15 @@ void policy_defaults(Value& object, const StrategyContext&) {
 }
 
 void binding_defaults(Value& object, const StrategyContext&) {
-  if (object["spec"]["matchResources"].is_object()) default_match_resources(object.member("spec").member("matchResources"));
+  if (object["spec"]["matchResources"].is_object())
+    default_match_resources(object.member("spec").member("matchResources"));
 }
 
 bool is_cel_identifier(std::string_view text) {
-  constexpr std::string_view kReserved[] = {"as", "break", "const", "continue", "else", "false", "for", "function", "if", "import",
-                                            "in", "let", "loop", "namespace", "null", "package", "return", "true", "var", "void", "while"};
+  constexpr std::string_view kReserved[] = {"as",   "break",     "const", "continue", "else",   "false",
+                                            "for",  "function",  "if",    "import",   "in",     "let",
+                                            "loop", "namespace", "null",  "package",  "return", "true",
+                                            "var",  "void",      "while"};
   return c_identifier(text).empty() && std::ranges::find(kReserved, text) == std::end(kReserved);
 }
 
@@ -47,7 +50,8 @@ void validate_param_kind(const Value& kind, FieldErrors& out) {
   } else {
     auto parts = split(version, '/');
     if (parts.size() > 2) {
-      out.push_back(json::invalid(path / "apiVersion", version, cat("unexpected GroupVersion string: ", version)));
+      out.push_back(
+          json::invalid(path / "apiVersion", version, cat("unexpected GroupVersion string: ", version)));
     } else {
       if (parts.size() == 2) complain(path / "apiVersion", parts[0], dns1123_subdomain(parts[0]), out);
       complain(path / "apiVersion", parts.back(), dns1035_label(parts.back()), out);
@@ -57,7 +61,8 @@ void validate_param_kind(const Value& kind, FieldErrors& out) {
     out.push_back(json::required(path / "kind"));
   } else {
     for (const std::string& complaint : dns1035_label(lower(name)))
-      out.push_back(json::invalid(path / "kind", name, cat("may have mixed case, but should otherwise match: ", complaint)));
+      out.push_back(json::invalid(path / "kind", name,
+                                  cat("may have mixed case, but should otherwise match: ", complaint)));
   }
 }
 
@@ -83,16 +88,19 @@ void validate_validation(const Path& path, const Value& validation, FieldErrors&
   }
   auto has_line_break = [](std::string_view text) { return text.find_first_of("\n\r") != text.npos; };
   if (!validation["messageExpression"].as_string().empty() && computed.empty())
-    out.push_back(json::invalid(path / "messageExpression", validation["messageExpression"], "must be non-empty if specified"));
+    out.push_back(json::invalid(path / "messageExpression", validation["messageExpression"],
+                                "must be non-empty if specified"));
   if (!validation["message"].as_string().empty() && message.empty())
     out.push_back(json::invalid(path / "message", validation["message"], "must be non-empty if specified"));
   else if (has_line_break(message))
     out.push_back(json::invalid(path / "message", validation["message"], "must not contain line breaks"));
   const Value& reason = validation["reason"];
-  if (!reason.is_null()) check_one_of(path / "reason", reason, {"Forbidden", "Invalid", "RequestEntityTooLarge"}, out);
+  if (!reason.is_null())
+    check_one_of(path / "reason", reason, {"Forbidden", "Invalid", "RequestEntityTooLarge"}, out);
 }
 
-void validate_audit_annotation(const Path& path, std::string_view policy, const Value& annotation, FieldErrors& out) {
+void validate_audit_annotation(const Path& path, std::string_view policy, const Value& annotation,
+                               FieldErrors& out) {
   std::string_view key = annotation["key"].as_string();
   complain(path / "key", cat(policy, "/", key), qualified_name(cat(policy, "/", key)), out);
   const Value& expression = annotation["valueExpression"];
@@ -100,14 +108,16 @@ void validate_audit_annotation(const Path& path, std::string_view policy, const 
   if (text.empty())
     out.push_back(json::required(path / "valueExpression", "valueExpression is not specified"));
   else if (text.size() > kLongestValueExpression)
-    out.push_back(json::required(path / "valueExpression", cat("must not exceed ", kLongestValueExpression, " bytes in length")));
+    out.push_back(json::required(path / "valueExpression",
+                                 cat("must not exceed ", kLongestValueExpression, " bytes in length")));
 }
 
 Shown shown_annotations(const Value& annotations) {
   std::string out;
   for (const Value& a : annotations.items())
-    out += cat(out.empty() ? "" : ",",
-               shown_struct({{"Key", shown_or(a["key"], "")}, {"ValueExpression", shown_or(a["valueExpression"], "")}}));
+    out +=
+        cat(out.empty() ? "" : ",", shown_struct({{"Key", shown_or(a["key"], "")},
+                                                  {"ValueExpression", shown_or(a["valueExpression"], "")}}));
   return cat("[", out, "]");
 }
 
@@ -117,8 +127,10 @@ void validate_validations(const Value& object, FieldErrors& out) {
   const Value& annotations = spec["auditAnnotations"];
   if (validations.empty() && annotations.empty())
     for (std::string_view name : {"validations", "auditAnnotations"})
-      out.push_back(json::required(Path("spec") / name, "validations or auditAnnotations must contain at least one item"));
-  for (std::size_t i = 0; i < validations.size(); ++i) validate_validation(Path("spec.validations").index(i), validations[i], out);
+      out.push_back(json::required(Path("spec") / name,
+                                   "validations or auditAnnotations must contain at least one item"));
+  for (std::size_t i = 0; i < validations.size(); ++i)
+    validate_validation(Path("spec.validations").index(i), validations[i], out);
   if (annotations.size() > static_cast<std::size_t>(kMostAuditAnnotations))
     out.push_back(invalid_shown("spec.auditAnnotations", shown_annotations(annotations),
                                 cat("must not have more than ", kMostAuditAnnotations, " auditAnnotations")));
@@ -186,20 +198,23 @@ void validate_mutation(const Path& path, const Value& mutation, FieldErrors& out
     return;
   }
   bool applies = type == "ApplyConfiguration";
-  std::string_view wanted = applies ? "applyConfiguration" : "jsonPatch", other = applies ? "jsonPatch" : "applyConfiguration";
+  std::string_view wanted = applies ? "applyConfiguration" : "jsonPatch",
+                   other = applies ? "jsonPatch" : "applyConfiguration";
   if (mutation[wanted].is_null())
     out.push_back(json::required(path / wanted, cat("must be specified when patchType is ", type)));
   else if (trim(mutation[wanted]["expression"].as_string()).empty())
     out.push_back(json::required(path / wanted / "expression"));
   if (!mutation[other].is_null())
-    out.push_back(json::invalid(path / other, cat("{", other, "}"), cat("must not be specified when patchType is ", type)));
+    out.push_back(json::invalid(path / other, cat("{", other, "}"),
+                                cat("must not be specified when patchType is ", type)));
 }
 
 void validate_mutating_operations(const Value& match, FieldErrors& out) {
   for (const Value& rule : match["resourceRules"].items())
     for (const Value& operation : rule["operations"].items())
       if (operation.as_string() == "DELETE")
-        out.push_back(json::not_supported("spec.matchConstraints.resourceRules.operations", operation, {"*", "CONNECT", "CREATE", "UPDATE"}));
+        out.push_back(json::not_supported("spec.matchConstraints.resourceRules.operations", operation,
+                                          {"*", "CONNECT", "CREATE", "UPDATE"}));
 }
 
 void validate_mutating_spec(const Value& spec, FieldErrors& out) {
@@ -262,12 +277,14 @@ void validate_actions(const Value& actions, FieldErrors& out) {
   std::set<std::string_view> seen;
   for (std::size_t i = 0; i < actions.size(); ++i) {
     check_one_of(path.index(i), actions[i], {"Audit", "Deny", "Warn"}, out);
-    if (!seen.insert(actions[i].as_string()).second) out.push_back(json::duplicate(path.index(i), actions[i]));
+    if (!seen.insert(actions[i].as_string()).second)
+      out.push_back(json::duplicate(path.index(i), actions[i]));
   }
   if (seen.contains("Deny") && seen.contains("Warn"))
-    out.push_back(json::invalid(path, actions,
-                                "must not contain both Deny and Warn (repeating the same validation failure information in the "
-                                "API response and headers serves no purpose)"));
+    out.push_back(json::invalid(
+        path, actions,
+        "must not contain both Deny and Warn (repeating the same validation failure information in the "
+        "API response and headers serves no purpose)"));
 }
 
 template <bool kMutating>
@@ -278,7 +295,8 @@ void validate_binding_spec(const Value& spec, FieldErrors& out) {
   else
     complain("spec.policyName", policy, name_is_dns_subdomain(policy, false), out);
   validate_param_ref(spec["paramRef"], out);
-  if (!spec["matchResources"].is_null()) validate_match_resources(spec["matchResources"], "spec.matchResources", out);
+  if (!spec["matchResources"].is_null())
+    validate_match_resources(spec["matchResources"], "spec.matchResources", out);
   if (!kMutating) validate_actions(spec["validationActions"], out);
 }
 
@@ -338,7 +356,11 @@ const Strategy& mutating_admission_policy_strategy() {
   return strategy;
 }
 
-const Strategy& validating_admission_policy_binding_strategy() { return binding<false>(); }
-const Strategy& mutating_admission_policy_binding_strategy() { return binding<true>(); }
+const Strategy& validating_admission_policy_binding_strategy() {
+  return binding<false>();
+}
+const Strategy& mutating_admission_policy_binding_strategy() {
+  return binding<true>();
+}
 
 }  // namespace cardea::catalog

@@ -15,7 +15,8 @@ bool has(const Value& list, std::string_view text) {
 }
 
 // A list that is either a lone wildcard or has none.
-void validate_list(const Value& list, const Path& path, std::string_view others, bool allow_empty_text, FieldErrors& out) {
+void validate_list(const Value& list, const Path& path, std::string_view others, bool allow_empty_text,
+                   FieldErrors& out) {
   if (list.empty()) out.push_back(json::required(path));
   if (list.size() > 1 && has(list, "*"))
     out.push_back(json::invalid(path, list, cat("if '*' is present, must not specify other ", others)));
@@ -46,16 +47,19 @@ void validate_resources(const Value& resources, const Path& path, FieldErrors& o
     }
     std::string_view resource = text.substr(0, slash), sub = text.substr(slash + 1);
     if (with_all_subresources.contains(resource))
-      out.push_back(json::invalid(at, resources[i], cat("if '", resource, "/*' is present, must not specify ", text)));
+      out.push_back(
+          json::invalid(at, resources[i], cat("if '", resource, "/*' is present, must not specify ", text)));
     if (subresources_of_all.contains(sub))
-      out.push_back(json::invalid(at, resources[i], cat("if '*/", sub, "' is present, must not specify ", text)));
+      out.push_back(
+          json::invalid(at, resources[i], cat("if '*/", sub, "' is present, must not specify ", text)));
     if (sub == "*") with_all_subresources.insert(resource);
     if (resource == "*") subresources_of_all.insert(sub);
   }
   if (resources.size() > 1 && double_wildcard)
     out.push_back(json::invalid(path, resources, "if '*/*' is present, must not specify other resources"));
   if (single_wildcard && resource_without_subresource)
-    out.push_back(json::invalid(path, resources, "if '*' is present, must not specify other resources without subresources"));
+    out.push_back(json::invalid(path, resources,
+                                "if '*' is present, must not specify other resources without subresources"));
 }
 
 void validate_named_rules(const Value& rules, const Path& path, FieldErrors& out) {
@@ -92,17 +96,21 @@ void validate_rule(const Value& rule, const Path& path, FieldErrors& out) {
   const Value& operations = rule["operations"];
   if (operations.empty()) out.push_back(json::required(path / "operations"));
   if (operations.size() > 1 && has(operations, "*"))
-    out.push_back(json::invalid(path / "operations", operations, "if '*' is present, must not specify other operations"));
+    out.push_back(json::invalid(path / "operations", operations,
+                                "if '*' is present, must not specify other operations"));
   for (std::size_t i = 0; i < operations.size(); ++i)
-    check_one_of((path / "operations").index(i), operations[i], {"*", "CONNECT", "CREATE", "DELETE", "UPDATE"}, out);
+    check_one_of((path / "operations").index(i), operations[i],
+                 {"*", "CONNECT", "CREATE", "DELETE", "UPDATE"}, out);
   validate_list(rule["apiGroups"], path / "apiGroups", "API groups", true, out);
   validate_list(rule["apiVersions"], path / "apiVersions", "API versions", false, out);
   validate_resources(rule["resources"], path / "resources", out);
-  if (!rule["scope"].is_null()) check_one_of(path / "scope", rule["scope"], {"*", "Cluster", "Namespaced"}, out);
+  if (!rule["scope"].is_null())
+    check_one_of(path / "scope", rule["scope"], {"*", "Cluster", "Namespaced"}, out);
 }
 
 void validate_match_resources(const Value& match, const Path& path, FieldErrors& out) {
-  if (!match["matchPolicy"].is_null()) check_one_of(path / "matchPolicy", match["matchPolicy"], {"Equivalent", "Exact"}, out);
+  if (!match["matchPolicy"].is_null())
+    check_one_of(path / "matchPolicy", match["matchPolicy"], {"Equivalent", "Exact"}, out);
   validate_label_selector(match["namespaceSelector"], path / "namespaceSelector", out);
   validate_label_selector(match["objectSelector"], path / "objectSelector", out);
   validate_named_rules(match["resourceRules"], path / "resourceRules", out);
@@ -116,7 +124,8 @@ void validate_match_conditions(const Value& conditions, const Path& path, FieldE
   for (std::size_t i = 0; i < conditions.size(); ++i) {
     const Value& name = conditions[i]["name"];
     Path at = path.index(i);
-    if (trim(conditions[i]["expression"].as_string()).empty()) out.push_back(json::required(at / "expression"));
+    if (trim(conditions[i]["expression"].as_string()).empty())
+      out.push_back(json::required(at / "expression"));
     if (name.as_string().empty()) {
       out.push_back(json::required(at / "name"));
       continue;

@@ -6,10 +6,12 @@ namespace cardea::catalog {
 namespace {
 
 void defaults(Value& object, const StrategyContext&) {
-  if (object["spec"]["service"].is_object()) set_default(object.member("spec").member("service"), "port", 443);
+  if (object["spec"]["service"].is_object())
+    set_default(object.member("spec").member("service"), "port", 443);
 }
 
-Value available(std::string_view status, std::string_view reason, std::string_view message, std::string_view now) {
+Value available(std::string_view status, std::string_view reason, std::string_view message,
+                std::string_view now) {
   return Value::object({{"type", "Available"},
                         {"status", status},
                         {"lastTransitionTime", now},
@@ -20,8 +22,11 @@ Value available(std::string_view status, std::string_view reason, std::string_vi
 void prepare_create(Value& object, const StrategyContext& context) {
   object.erase("status");
   if (!object["spec"]["service"].is_null()) return;
-  object.set("status", Value::object({{"conditions", Value::array({available("True", "Local", "Local APIServices are always available",
-                                                                             context.now)})}}));
+  object.set(
+      "status",
+      Value::object(
+          {{"conditions", Value::array({available("True", "Local", "Local APIServices are always available",
+                                                  context.now)})}}));
 }
 
 void validate_service(const Value& service, FieldErrors& out) {
@@ -42,24 +47,31 @@ void validate_fields(const Value& object, FieldErrors& out) {
   if (!group.empty())
     complain("spec.group", group, dns1123_subdomain(group), out);
   else if (version != "v1")
-    out.push_back(json::required("spec.group", "only v1 may have an empty group and it better be legacy kube"));
+    out.push_back(
+        json::required("spec.group", "only v1 may have an empty group and it better be legacy kube"));
   complain("spec.version", version, dns1035_label(version), out);
   std::int64_t minimum = spec["groupPriorityMinimum"].as_int(), priority = spec["versionPriority"].as_int();
   if (minimum <= 0 || minimum > 20000)
-    out.push_back(json::invalid("spec.groupPriorityMinimum", Value(minimum), "must be positive and less than 20000"));
+    out.push_back(
+        json::invalid("spec.groupPriorityMinimum", Value(minimum), "must be positive and less than 20000"));
   if (priority <= 0 || priority > 1000)
-    out.push_back(json::invalid("spec.versionPriority", Value(priority), "must be positive and less than 1000"));
+    out.push_back(
+        json::invalid("spec.versionPriority", Value(priority), "must be positive and less than 1000"));
   bool insecure = spec["insecureSkipTLSVerify"].as_bool(), trusts = !spec["caBundle"].as_string().empty();
   if (spec["service"].is_null()) {
-    if (trusts) out.push_back(json::invalid("spec.caBundle", cat(base64_decode(spec["caBundle"].as_string()).value_or("").size(), " bytes"),
-                                            "local APIServices may not have a caBundle"));
+    if (trusts)
+      out.push_back(json::invalid(
+          "spec.caBundle", cat(base64_decode(spec["caBundle"].as_string()).value_or("").size(), " bytes"),
+          "local APIServices may not have a caBundle"));
     if (insecure)
-      out.push_back(json::invalid("spec.insecureSkipTLSVerify", true, "local APIServices may not have insecureSkipTLSVerify"));
+      out.push_back(json::invalid("spec.insecureSkipTLSVerify", true,
+                                  "local APIServices may not have insecureSkipTLSVerify"));
     return;
   }
   validate_service(spec["service"], out);
   if (insecure && trusts)
-    out.push_back(json::invalid("spec.insecureSkipTLSVerify", true, "may not be true if caBundle is present"));
+    out.push_back(
+        json::invalid("spec.insecureSkipTLSVerify", true, "may not be true if caBundle is present"));
 }
 
 FieldErrors validate(const Value& object, const StrategyContext&) {
@@ -81,7 +93,8 @@ FieldErrors validate_status(const Value& object, const Value& old, const Strateg
   validate_object_meta_update(object["metadata"], old["metadata"], "metadata", out);
   const Value& conditions = object["status"]["conditions"];
   for (std::size_t i = 0; i < conditions.size(); ++i)
-    check_one_of(Path("status.conditions").index(i) / "status", conditions[i]["status"], {"True", "False", "Unknown"}, out);
+    check_one_of(Path("status.conditions").index(i) / "status", conditions[i]["status"],
+                 {"True", "False", "Unknown"}, out);
   return out;
 }
 
@@ -90,7 +103,8 @@ FieldErrors validate_status(const Value& object, const Value& old, const Strateg
 Value api_service_unavailable(const Value& api_service, std::string_view now) {
   const Value& service = api_service["spec"]["service"];
   return available("False", "ServiceNotFound",
-                   cat("service/", service["name"].as_string(), " in ", quoted(service["namespace"].as_string()), " is not present"),
+                   cat("service/", service["name"].as_string(), " in ",
+                       quoted(service["namespace"].as_string()), " is not present"),
                    now);
 }
 

@@ -18,7 +18,9 @@ constexpr std::string_view kServerAnnotations[] = {
     "autoscaling.alpha.kubernetes.io/behavior",
 };
 
-bool is_v1(const StrategyContext& context) { return context.version == "v1"; }
+bool is_v1(const StrategyContext& context) {
+  return context.version == "v1";
+}
 
 Value scaling_policy(std::string_view type, int value) {
   return Value::object({{"type", type}, {"value", value}, {"periodSeconds", 15}});
@@ -37,11 +39,13 @@ void default_rules(Value& behavior, std::string_view direction) {
 void defaults(Value& object, const StrategyContext& context) {
   if (!is_v1(context) && !object["metadata"]["annotations"].empty())
     for (std::string_view name : kServerAnnotations)
-      if (object["metadata"]["annotations"].has(name)) object.member("metadata").member("annotations").erase(name);
+      if (object["metadata"]["annotations"].has(name))
+        object.member("metadata").member("annotations").erase(name);
   Value& spec = object_member(object, "spec");
   set_default(spec, "minReplicas", 1);
   if (is_v1(context)) {
-    if (!object["metadata"]["annotations"].has(kMetricsAnnotation)) set_default(spec, "targetCPUUtilizationPercentage", 80);
+    if (!object["metadata"]["annotations"].has(kMetricsAnnotation))
+      set_default(spec, "targetCPUUtilizationPercentage", 80);
     return;
   }
   if (spec["metrics"].empty())
@@ -86,14 +90,17 @@ std::string canonical(const Value& amount) {
 
 void validate_target(const Path& path, const Value& target, FieldErrors& out) {
   const Value& type = target["type"];
-  if (type.as_string().empty()) out.push_back(json::required(path / "type", "must specify a metric target type"));
+  if (type.as_string().empty())
+    out.push_back(json::required(path / "type", "must specify a metric target type"));
   if (type.as_string() != "Utilization" && type.as_string() != "Value" && type.as_string() != "AverageValue")
-    out.push_back(json::invalid(path / "type", type.as_string(), "must be either Utilization, Value, or AverageValue"));
+    out.push_back(
+        json::invalid(path / "type", type.as_string(), "must be either Utilization, Value, or AverageValue"));
   for (std::string_view name : {"value", "averageValue"})
     if (!target[name].is_null() && !is_positive(target[name]))
       out.push_back(json::invalid(path / name, canonical(target[name]), "must be positive"));
   if (!target["averageUtilization"].is_null() && target["averageUtilization"].as_int() < 1)
-    out.push_back(json::invalid(path / "averageUtilization", target["averageUtilization"], "must be greater than 0"));
+    out.push_back(
+        json::invalid(path / "averageUtilization", target["averageUtilization"], "must be greater than 0"));
 }
 
 void validate_identifier(const Path& path, const Value& metric, FieldErrors& out) {
@@ -108,7 +115,8 @@ void validate_object_source(const Path& path, const Value& source, FieldErrors& 
   validate_identifier(path / "metric", source["metric"], out);
   validate_target(path / "target", source["target"], out);
   if (source["target"]["value"].is_null() && source["target"]["averageValue"].is_null())
-    out.push_back(json::required(path / "target" / "averageValue", "must set either a target value or averageValue"));
+    out.push_back(
+        json::required(path / "target" / "averageValue", "must set either a target value or averageValue"));
 }
 
 void validate_external_source(const Path& path, const Value& source, FieldErrors& out) {
@@ -128,7 +136,8 @@ void validate_pods_source(const Path& path, const Value& source, FieldErrors& ou
   validate_target(path / "target", source["target"], out);
   const Value& average = source["target"]["averageValue"];
   if (average.is_null() || !is_positive(average))
-    out.push_back(json::required(path / "target" / "averageValue", "must specify a positive target averageValue"));
+    out.push_back(
+        json::required(path / "target" / "averageValue", "must specify a positive target averageValue"));
 }
 
 void validate_resource_target(const Path& path, const Value& target, FieldErrors& out) {
@@ -143,13 +152,16 @@ void validate_resource_target(const Path& path, const Value& target, FieldErrors
 }
 
 void validate_resource_source(const Path& path, const Value& source, FieldErrors& out) {
-  if (source["name"].as_string().empty()) out.push_back(json::required(path / "name", "must specify a resource name"));
+  if (source["name"].as_string().empty())
+    out.push_back(json::required(path / "name", "must specify a resource name"));
   validate_resource_target(path, source["target"], out);
 }
 
 void validate_container_source(const Path& path, const Value& source, FieldErrors& out) {
-  if (source["name"].as_string().empty()) out.push_back(json::required(path / "name", "must specify a resource name"));
-  if (source["container"].as_string().empty()) out.push_back(json::required(path / "container", "must specify a container"));
+  if (source["name"].as_string().empty())
+    out.push_back(json::required(path / "name", "must specify a resource name"));
+  if (source["container"].as_string().empty())
+    out.push_back(json::required(path / "container", "must specify a container"));
   validate_resource_target(path, source["target"], out);
 }
 
@@ -167,7 +179,8 @@ constexpr Source kSources[] = {
 
 void validate_metric(const Path& path, const Value& metric, FieldErrors& out) {
   const Value& type = metric["type"];
-  if (type.as_string().empty()) out.push_back(json::required(path / "type", "must specify a metric source type"));
+  if (type.as_string().empty())
+    out.push_back(json::required(path / "type", "must specify a metric source type"));
   auto known = std::ranges::find(kSources, type.as_string(), &Source::type);
   const std::vector<std::string> types = {"ContainerResource", "External", "Object", "Pods", "Resource"};
   if (known == std::end(kSources)) out.push_back(json::not_supported(path / "type", type.as_string(), types));
@@ -183,10 +196,12 @@ void validate_metric(const Path& path, const Value& metric, FieldErrors& out) {
     return;
   }
   if (metric[known->field].is_null())
-    out.push_back(json::required(path / known->field, "must populate information for the given metric source"));
+    out.push_back(
+        json::required(path / known->field, "must populate information for the given metric source"));
   if (given.size() < 2) return;
   for (std::string_view field : given)
-    if (field != known->field) out.push_back(json::forbidden(path / field, "must populate the given metric source only"));
+    if (field != known->field)
+      out.push_back(json::forbidden(path / field, "must populate the given metric source only"));
 }
 
 void validate_policies(const Path& path, const Value& policies, FieldErrors& out) {
@@ -194,11 +209,14 @@ void validate_policies(const Path& path, const Value& policies, FieldErrors& out
     const Value& p = policies[i];
     Path at = path.index(i);
     check_one_of(at / "type", p["type"], {"Percent", "Pods"}, out);
-    if (p["value"].as_int() <= 0) out.push_back(json::invalid(at / "value", p["value"], "must be greater than zero"));
+    if (p["value"].as_int() <= 0)
+      out.push_back(json::invalid(at / "value", p["value"], "must be greater than zero"));
     std::int64_t period = p["periodSeconds"].as_int();
-    if (period <= 0) out.push_back(json::invalid(at / "periodSeconds", p["periodSeconds"], "must be greater than zero"));
+    if (period <= 0)
+      out.push_back(json::invalid(at / "periodSeconds", p["periodSeconds"], "must be greater than zero"));
     if (period > 1800)
-      out.push_back(json::invalid(at / "periodSeconds", p["periodSeconds"], "must be less than or equal to 1800"));
+      out.push_back(
+          json::invalid(at / "periodSeconds", p["periodSeconds"], "must be less than or equal to 1800"));
   }
 }
 
@@ -206,18 +224,22 @@ void validate_rules(const Path& path, const Value& rules, FieldErrors& out) {
   if (rules.is_null()) return;
   const Value& window = rules["stabilizationWindowSeconds"];
   if (window.as_int() < 0)
-    out.push_back(json::invalid(path / "stabilizationWindowSeconds", window, "must be greater than or equal to zero"));
+    out.push_back(
+        json::invalid(path / "stabilizationWindowSeconds", window, "must be greater than or equal to zero"));
   if (window.as_int() > 3600)
-    out.push_back(json::invalid(path / "stabilizationWindowSeconds", window, "must be less than or equal to 3600"));
+    out.push_back(
+        json::invalid(path / "stabilizationWindowSeconds", window, "must be less than or equal to 3600"));
   if (!rules["selectPolicy"].is_null())
     check_one_of(path / "selectPolicy", rules["selectPolicy"], {"Disabled", "Max", "Min"}, out);
-  if (rules["policies"].empty()) out.push_back(json::required(path / "policies", "must specify at least one Policy"));
+  if (rules["policies"].empty())
+    out.push_back(json::required(path / "policies", "must specify at least one Policy"));
   validate_policies(path / "policies", rules["policies"], out);
   const Value& tolerance = rules["tolerance"];
   if (!tolerance.is_null()) {
     auto quantity = Quantity::parse(canonical(tolerance));
     if (quantity && quantity->sign() < 0)
-      out.push_back(json::invalid(path / "tolerance", canonical(tolerance), "must be greater than or equal to 0"));
+      out.push_back(
+          json::invalid(path / "tolerance", canonical(tolerance), "must be greater than or equal to 0"));
   }
 }
 
@@ -232,12 +254,14 @@ void validate_spec(const Value& spec, bool v1, FieldErrors& out) {
   else if (high.as_int() < 1)
     out.push_back(json::invalid(path / "maxReplicas", high, "must be greater than 0"));
   if (!low.is_null() && high.as_int() < low.as_int())
-    out.push_back(json::invalid(path / "maxReplicas", Value(high.as_int()), "must be greater than or equal to `minReplicas`"));
+    out.push_back(json::invalid(path / "maxReplicas", Value(high.as_int()),
+                                "must be greater than or equal to `minReplicas`"));
   validate_reference(path / "scaleTargetRef", spec["scaleTargetRef"], true, out);
   if (v1) {
     const Value& cpu = spec["targetCPUUtilizationPercentage"];
     if (!cpu.is_null() && cpu.as_int() < 1)
-      out.push_back(json::invalid("spec.metrics[0].resource.target.averageUtilization", cpu, "must be greater than 0"));
+      out.push_back(
+          json::invalid("spec.metrics[0].resource.target.averageUtilization", cpu, "must be greater than 0"));
   }
   bool scales_to_zero = false;
   for (std::size_t i = 0; i < spec["metrics"].size(); ++i) {
@@ -246,8 +270,9 @@ void validate_spec(const Value& spec, bool v1, FieldErrors& out) {
     scales_to_zero |= metric["type"].as_string() == "Object" || metric["type"].as_string() == "External";
   }
   if (!low.is_null() && low.as_int() == 0 && !scales_to_zero)
-    out.push_back(json::forbidden(path / "metrics",
-                                  "must specify at least one Object or External metric to support scaling to zero replicas"));
+    out.push_back(json::forbidden(
+        path / "metrics",
+        "must specify at least one Object or External metric to support scaling to zero replicas"));
   validate_rules(path / "behavior" / "scaleUp", spec["behavior"]["scaleUp"], out);
   validate_rules(path / "behavior" / "scaleDown", spec["behavior"]["scaleDown"], out);
 }

@@ -9,13 +9,33 @@
 namespace cardea::catalog {
 namespace {
 
-const std::vector<std::string> kUsages = {
-    "any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment",
-    "decipher only", "digital signature", "email protection", "encipher only", "ipsec end system", "ipsec tunnel",
-    "ipsec user", "key agreement", "key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime",
-    "server auth", "signing", "timestamping"};
+const std::vector<std::string> kUsages = {"any",
+                                          "cert sign",
+                                          "client auth",
+                                          "code signing",
+                                          "content commitment",
+                                          "crl sign",
+                                          "data encipherment",
+                                          "decipher only",
+                                          "digital signature",
+                                          "email protection",
+                                          "encipher only",
+                                          "ipsec end system",
+                                          "ipsec tunnel",
+                                          "ipsec user",
+                                          "key agreement",
+                                          "key encipherment",
+                                          "microsoft sgc",
+                                          "netscape sgc",
+                                          "ocsp signing",
+                                          "s/mime",
+                                          "server auth",
+                                          "signing",
+                                          "timestamping"};
 
-bool is_approval(std::string_view type) { return type == "Approved" || type == "Denied"; }
+bool is_approval(std::string_view type) {
+  return type == "Approved" || type == "Denied";
+}
 
 const Value& condition_of(const Value& object, std::string_view type) {
   static const Value none;
@@ -30,7 +50,8 @@ void prepare_create(Value& object, const StrategyContext& context) {
   Value& spec = object_member(object, "spec");
   for (std::string_view name : {"username", "uid", "groups", "extra"}) {
     spec.erase(name);
-    if (context.user_info != nullptr && !is_zero((*context.user_info)[name])) spec.set(name, (*context.user_info)[name]);
+    if (context.user_info != nullptr && !is_zero((*context.user_info)[name]))
+      spec.set(name, (*context.user_info)[name]);
   }
   if (context.user_info == nullptr) spec.set("username", context.user);
 }
@@ -99,7 +120,8 @@ void validate_signer(const Value& signer, FieldErrors& out) {
   }
   auto parts = split(text, '/');
   if (parts.size() != 2) {
-    out.push_back(json::invalid(path, signer, "must be a fully qualified domain and path of the form 'example.com/signer-name'"));
+    out.push_back(json::invalid(
+        path, signer, "must be a fully qualified domain and path of the form 'example.com/signer-name'"));
     return;
   }
   auto domain = split(parts[0], '.');
@@ -107,11 +129,13 @@ void validate_signer(const Value& signer, FieldErrors& out) {
     for (const std::string& complaint : dns1123_label(label))
       out.push_back(json::invalid(path, parts[0], cat("validating label ", quoted(label), ": ", complaint)));
   if (domain.size() < 2)
-    out.push_back(json::invalid(path, parts[0], "should be a domain with at least two segments separated by dots"));
+    out.push_back(
+        json::invalid(path, parts[0], "should be a domain with at least two segments separated by dots"));
   for (std::string_view label : split(parts[1], '.'))
     for (const std::string& complaint : dns1123_subdomain(label))
       out.push_back(json::invalid(path, parts[1], cat("validating label ", quoted(label), ": ", complaint)));
-  if (text.size() > static_cast<std::size_t>(kLongestSigner)) out.push_back(json::too_long(path, kLongestSigner));
+  if (text.size() > static_cast<std::size_t>(kLongestSigner))
+    out.push_back(json::too_long(path, kLongestSigner));
   if (text == "kubernetes.io/legacy-unknown")
     out.push_back(json::invalid(path, signer, "the legacy signerName is not allowed via this API version"));
 }
@@ -140,13 +164,16 @@ void validate_conditions(const Value& conditions, FieldErrors& out) {
 
 void validate_certificate(const Value& certificate, FieldErrors& out) {
   if (certificate.as_string().empty()) return;
-  auto wrong = [&](std::string why) { out.push_back(json::invalid("status.certificate", "<certificate data>", std::move(why))); };
+  auto wrong = [&](std::string why) {
+    out.push_back(json::invalid("status.certificate", "<certificate data>", std::move(why)));
+  };
   std::string text = base64_decode(certificate.as_string()).value_or("");
   std::string_view rest = text;
   bool any = false;
   while (auto block = next_pem_block(rest)) {
     any = true;
-    if (block->type != "CERTIFICATE") return wrong(cat("only CERTIFICATE PEM blocks are allowed, found ", quoted(block->type)));
+    if (block->type != "CERTIFICATE")
+      return wrong(cat("only CERTIFICATE PEM blocks are allowed, found ", quoted(block->type)));
     if (block->has_headers) return wrong("no PEM block headers are permitted");
     if (std::string error = certificate_error(block->der); !error.empty()) return wrong(std::move(error));
   }
@@ -183,9 +210,11 @@ FieldErrors validate_status(const Value& object, const Value& old, const Strateg
   for (std::string_view type : {"Approved", "Denied", "Failed"}) {
     bool now = !condition_of(object, type).is_null(), before = !condition_of(old, type).is_null();
     if (before && !now)
-      out.push_back(json::forbidden("status.conditions", cat("updates may not remove a condition of type ", quoted(type))));
+      out.push_back(json::forbidden("status.conditions",
+                                    cat("updates may not remove a condition of type ", quoted(type))));
     if (now && !before && is_approval(type) && !may_approve)
-      out.push_back(json::forbidden("status.conditions", cat("updates may not add a condition of type ", quoted(type))));
+      out.push_back(json::forbidden("status.conditions",
+                                    cat("updates may not add a condition of type ", quoted(type))));
   }
   return out;
 }

@@ -18,7 +18,8 @@ void check_not_negative(const Path& path, const Value& number, FieldErrors& out)
   if (number.as_int() < 0) out.push_back(json::invalid(path, number, std::string(kMustNotBeNegative)));
 }
 
-void check_one_of(const Path& path, const Value& text, const std::vector<std::string>& allowed, FieldErrors& out) {
+void check_one_of(const Path& path, const Value& text, const std::vector<std::string>& allowed,
+                  FieldErrors& out) {
   if (std::ranges::find(allowed, text.as_string()) == allowed.end())
     out.push_back(json::not_supported(path, text.is_null() ? Value("") : text, allowed));
 }
@@ -30,7 +31,8 @@ bool check_required(const Path& path, const Value& text, FieldErrors& out) {
 }
 
 void check_immutable(const Path& path, const Value& value, const Value& old, FieldErrors& out) {
-  if (!semantically_equal(value, old)) out.push_back(json::invalid(path, value, std::string(kFieldIsImmutable)));
+  if (!semantically_equal(value, old))
+    out.push_back(json::invalid(path, value, std::string(kFieldIsImmutable)));
 }
 
 void check_int_or_percent(const Path& path, const Value& value, FieldErrors& out) {
@@ -67,8 +69,8 @@ void validate_domain_prefixed_path(const Path& path, const Value& value, FieldEr
            std::string_view("/-._~%!$&'()*+,;=:").find(c) != std::string_view::npos;
   };
   if (!std::ranges::all_of(text.substr(slash + 1), allowed))
-    out.push_back(json::invalid(path, text.substr(slash + 1),
-                                regex_error("Invalid path", kPathExpression, {})));
+    out.push_back(
+        json::invalid(path, text.substr(slash + 1), regex_error("Invalid path", kPathExpression, {})));
 }
 
 void check_conditions(const Path& path, const Value& conditions, FieldErrors& out) {
@@ -76,8 +78,7 @@ void check_conditions(const Path& path, const Value& conditions, FieldErrors& ou
   for (std::size_t i = 0; i < conditions.size(); ++i) {
     const Value& c = conditions[i];
     Path at = path.index(i);
-    if (!seen.insert(c["type"].as_string()).second)
-      out.push_back(json::duplicate(at / "type", c["type"]));
+    if (!seen.insert(c["type"].as_string()).second) out.push_back(json::duplicate(at / "type", c["type"]));
     if (c["type"].as_string().empty())
       out.push_back(json::required(at / "type"));
     else
@@ -100,13 +101,20 @@ void check_conditions(const Path& path, const Value& conditions, FieldErrors& ou
 
 bool is_zero(const Value& v) {
   switch (v.kind()) {
-    case Value::Kind::kNull: return true;
-    case Value::Kind::kBool: return !v.as_bool();
-    case Value::Kind::kInt: return v.as_int() == 0;
-    case Value::Kind::kDouble: return v.as_double() == 0;
-    case Value::Kind::kString: return v.as_string().empty();
-    case Value::Kind::kArray: return v.empty();
-    case Value::Kind::kObject: return std::ranges::all_of(v.members(), [](const auto& m) { return is_zero(m.value); });
+    case Value::Kind::kNull:
+      return true;
+    case Value::Kind::kBool:
+      return !v.as_bool();
+    case Value::Kind::kInt:
+      return v.as_int() == 0;
+    case Value::Kind::kDouble:
+      return v.as_double() == 0;
+    case Value::Kind::kString:
+      return v.as_string().empty();
+    case Value::Kind::kArray:
+      return v.empty();
+    case Value::Kind::kObject:
+      return std::ranges::all_of(v.members(), [](const auto& m) { return is_zero(m.value); });
   }
   return false;
 }
@@ -119,8 +127,7 @@ bool semantically_equal(const Value& a, const Value& b) {
       if (!a.has(m.key()) && !semantically_equal(Value(), m.value)) return false;
     return true;
   }
-  if (a.is_array() && b.is_array())
-    return std::ranges::equal(a.items(), b.items(), semantically_equal);
+  if (a.is_array() && b.is_array()) return std::ranges::equal(a.items(), b.items(), semantically_equal);
   if (a.is_null() || b.is_null()) {
     const Value& other = a.is_null() ? b : a;
     return other.is_null() || (other.is_array() && other.empty()) || (other.is_object() && is_zero(other)) ||
@@ -129,8 +136,12 @@ bool semantically_equal(const Value& a, const Value& b) {
   return a == b;
 }
 
-Shown shown(const Value& value) { return json::print(value); }
-Shown shown_or(const Value& value, const Value& absent) { return json::print(value.is_null() ? absent : value); }
+Shown shown(const Value& value) {
+  return json::print(value);
+}
+Shown shown_or(const Value& value, const Value& absent) {
+  return json::print(value.is_null() ? absent : value);
+}
 
 Shown shown_struct(std::initializer_list<std::pair<std::string_view, Shown>> members) {
   std::string out = "{";
@@ -167,7 +178,8 @@ Shown shown_selector(const Value& selector) {
 FieldError invalid_shown(const Path& path, const Shown& value, std::string_view detail) {
   return json::shown_as(json::invalid(path, Value(), std::string(detail)), value);
 }
-FieldError not_supported_shown(const Path& path, const Shown& value, const std::vector<std::string>& supported) {
+FieldError not_supported_shown(const Path& path, const Shown& value,
+                               const std::vector<std::string>& supported) {
   return json::shown_as(json::not_supported(path, Value(), supported), value);
 }
 FieldError duplicate_shown(const Path& path, const Shown& value) {
@@ -192,7 +204,9 @@ Value& object_member(Value& object, std::string_view key) {
   return member;
 }
 
-void drop_status(Value& object, const StrategyContext&) { object.erase("status"); }
+void drop_status(Value& object, const StrategyContext&) {
+  object.erase("status");
+}
 
 void keep_status(Value& object, const Value& old, const StrategyContext&) {
   if (const Value* status = old.find("status"))

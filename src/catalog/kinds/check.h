@@ -21,7 +21,8 @@ using json::Value;
 void complain(const Path& path, const Value& value, const Complaints& complaints, FieldErrors& out);
 
 void check_not_negative(const Path& path, const Value& number, FieldErrors& out);
-void check_one_of(const Path& path, const Value& text, const std::vector<std::string>& allowed, FieldErrors& out);
+void check_one_of(const Path& path, const Value& text, const std::vector<std::string>& allowed,
+                  FieldErrors& out);
 // Nothing when the text is there and not empty.
 bool check_required(const Path& path, const Value& text, FieldErrors& out);
 void check_immutable(const Path& path, const Value& value, const Value& old, FieldErrors& out);
@@ -47,7 +48,8 @@ Shown shown_struct(std::initializer_list<std::pair<std::string_view, Shown>> mem
 Shown shown_in_order(const Value& value, std::initializer_list<std::string_view> names);
 Shown shown_selector(const Value& label_selector);
 json::FieldError invalid_shown(const Path& path, const Shown& value, std::string_view detail);
-json::FieldError not_supported_shown(const Path& path, const Shown& value, const std::vector<std::string>& supported);
+json::FieldError not_supported_shown(const Path& path, const Shown& value,
+                                     const std::vector<std::string>& supported);
 json::FieldError duplicate_shown(const Path& path, const Shown& value);
 
 std::vector<std::string> strings(const Value& list);

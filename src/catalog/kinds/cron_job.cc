@@ -32,7 +32,8 @@ void validate_schedule(const Value& spec, FieldErrors& out) {
     out.push_back(json::required("spec.schedule"));
   } else {
     if (text.find("TZ") != text.npos)
-      out.push_back(json::invalid("spec.schedule", schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"));
+      out.push_back(json::invalid("spec.schedule", schedule,
+                                  "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"));
     else if (std::string error = cron_schedule_error(text); !error.empty())
       out.push_back(json::invalid("spec.schedule", schedule, error));
   }
@@ -52,7 +53,8 @@ void validate_job_template(const Value& job, const StrategyContext& context, Fie
   Path path = "spec.jobTemplate.spec";
   validate_job_spec(job["spec"], path, context, out);
   if (!job["spec"]["selector"].is_null())
-    out.push_back(invalid_shown(path / "selector", shown_selector(job["spec"]["selector"]), "`selector` will be auto-generated"));
+    out.push_back(invalid_shown(path / "selector", shown_selector(job["spec"]["selector"]),
+                                "`selector` will be auto-generated"));
   if (job["spec"]["manualSelector"].as_bool())
     out.push_back(json::not_supported(path / "manualSelector", true, {"nil", "false"}));
 }
@@ -73,7 +75,8 @@ FieldErrors validate(const Value& object, const StrategyContext& context) {
   validate_spec(object["spec"], context, out);
   const Value& name = object["metadata"]["name"];
   if (name.as_string().size() > static_cast<std::size_t>(kLongestName))
-    out.push_back(json::invalid("metadata.name", name, cat("must be no more than ", kLongestName, " characters")));
+    out.push_back(
+        json::invalid("metadata.name", name, cat("must be no more than ", kLongestName, " characters")));
   return out;
 }
 

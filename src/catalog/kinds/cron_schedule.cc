@@ -24,7 +24,8 @@ constexpr Field kFields[] = {{0, 59, {}}, {0, 23, {}}, {1, 31, {}}, {1, 12, kMon
 std::vector<std::string_view> words(std::string_view text) {
   std::vector<std::string_view> out;
   while (!(text = trim(text)).empty()) {
-    auto end = std::ranges::find_if(text, [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; });
+    auto end =
+        std::ranges::find_if(text, [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; });
     auto length = static_cast<std::size_t>(end - text.begin());
     out.push_back(text.substr(0, length));
     text.remove_prefix(length);
@@ -34,7 +35,9 @@ std::vector<std::string_view> words(std::string_view text) {
 
 std::string number_error(std::string_view text, std::int64_t& number) {
   auto parsed = parse_int(text.starts_with('+') ? text.substr(1) : text);
-  if (!parsed) return cat("failed to parse int from ", text, ": strconv.Atoi: parsing ", quoted(text), ": invalid syntax");
+  if (!parsed)
+    return cat("failed to parse int from ", text, ": strconv.Atoi: parsing ", quoted(text),
+               ": invalid syntax");
   if (*parsed < 0) return cat("negative number (", *parsed, ") not allowed: ", text);
   number = *parsed;
   return "";
@@ -65,7 +68,8 @@ std::string range_error(std::string_view text, const Field& field) {
     if (std::string error = number_error(with_step[1], step); !error.empty()) return error;
     if (single) end = field.high;
   }
-  if (start < field.low) return cat("beginning of range (", start, ") below minimum (", field.low, "): ", text);
+  if (start < field.low)
+    return cat("beginning of range (", start, ") below minimum (", field.low, "): ", text);
   if (end > field.high) return cat("end of range (", end, ") above maximum (", field.high, "): ", text);
   if (start > end) return cat("beginning of range (", start, ") beyond end of range (", end, "): ", text);
   if (step == 0) return cat("step of range should be a positive number: ", text);
@@ -73,7 +77,8 @@ std::string range_error(std::string_view text, const Field& field) {
 }
 
 std::string descriptor_error(std::string_view text) {
-  for (std::string_view known : {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"})
+  for (std::string_view known :
+       {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"})
     if (text == known) return "";
   constexpr std::string_view kEvery = "@every ";
   if (!text.starts_with(kEvery)) return cat("unrecognized descriptor: ", text);

@@ -44,7 +44,8 @@ void validate_driver_spec(const Value& spec, FieldErrors& out) {
   Path path = "spec";
   for (std::string_view name : {"attachRequired", "podInfoOnMount", "storageCapacity"})
     if (spec[name].is_null()) out.push_back(json::required(path / name));
-  check_one_of(path / "fsGroupPolicy", spec["fsGroupPolicy"], {"File", "None", "ReadWriteOnceWithFSType"}, out);
+  check_one_of(path / "fsGroupPolicy", spec["fsGroupPolicy"], {"File", "None", "ReadWriteOnceWithFSType"},
+               out);
   validate_token_requests(path / "tokenRequests", spec["tokenRequests"], out);
   for (const Value& mode : spec["volumeLifecycleModes"].items())
     check_one_of(path / "volumeLifecycleModes", mode, {"Persistent", "Ephemeral"}, out);
@@ -66,7 +67,8 @@ FieldErrors validate_driver(const Value& object, const StrategyContext&) {
 
 FieldErrors validate_driver_update(const Value& object, const Value& old, const StrategyContext& context) {
   FieldErrors out = validate_driver(object, context);
-  check_immutable("spec.attachedRequired", object["spec"]["attachRequired"], old["spec"]["attachRequired"], out);
+  check_immutable("spec.attachedRequired", object["spec"]["attachRequired"], old["spec"]["attachRequired"],
+                  out);
   check_immutable("spec.volumeLifecycleModes", object["spec"]["volumeLifecycleModes"],
                   old["spec"]["volumeLifecycleModes"], out);
   return out;
@@ -81,17 +83,18 @@ void prepare_driver_update(Value& object, const Value& old, const StrategyContex
 std::vector<std::string> driver_warnings(const Value& object, const Value*, const StrategyContext&) {
   const Value& spec = object["spec"];
   if (spec["tokenRequests"].empty() || !spec["serviceAccountTokenInSecrets"].is_null()) return {};
-  return {"spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent "
-          "possible logging of tokens in volume attributes"};
+  return {
+      "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent "
+      "possible logging of tokens in volume attributes"};
 }
 
 // CSINode
 
-void validate_node_driver(const Path& path, const Value& driver, std::set<std::string_view>& names, FieldErrors& out) {
+void validate_node_driver(const Path& path, const Value& driver, std::set<std::string_view>& names,
+                          FieldErrors& out) {
   validate_csi_driver_name(path / "name", driver["name"], out);
   const Value& id = driver["nodeID"];
-  if (id.as_string().empty())
-    out.push_back(json::required(path / "nodeID"));
+  if (id.as_string().empty()) out.push_back(json::required(path / "nodeID"));
   if (id.as_string().size() > 256)
     out.push_back(json::invalid(path / "nodeID", id, "must be 256 characters or less"));
   const Value& count = driver["allocatable"]["count"];
@@ -120,10 +123,12 @@ FieldErrors validate_node(const Value& object, const StrategyContext&) {
 
 Shown shown_node_driver(const Value& driver) {
   const Value& allocatable = driver["allocatable"];
-  return shown_struct({{"Name", shown(driver["name"])},
-                       {"NodeID", shown_or(driver["nodeID"], "")},
-                       {"TopologyKeys", shown(driver["topologyKeys"])},
-                       {"Allocatable", allocatable.is_null() ? "null" : shown_struct({{"Count", shown(allocatable["count"])}})}});
+  return shown_struct(
+      {{"Name", shown(driver["name"])},
+       {"NodeID", shown_or(driver["nodeID"], "")},
+       {"TopologyKeys", shown(driver["topologyKeys"])},
+       {"Allocatable",
+        allocatable.is_null() ? "null" : shown_struct({{"Count", shown(allocatable["count"])}})}});
 }
 
 FieldErrors validate_node_update(const Value& object, const Value& old, const StrategyContext& context) {
@@ -142,7 +147,9 @@ FieldErrors validate_node_update(const Value& object, const Value& old, const St
   return out;
 }
 
-void node_defaults(Value& object, const StrategyContext&) { object_member(object, "spec"); }
+void node_defaults(Value& object, const StrategyContext&) {
+  object_member(object, "spec");
+}
 
 // CSIStorageCapacity
 
@@ -158,7 +165,8 @@ FieldErrors validate_capacity(const Value& object, const StrategyContext&) {
   validate_kind_meta(object, true, name_is_dns_subdomain, out);
   validate_label_selector(object["nodeTopology"], "nodeTopology", out);
   const Value& name = object["storageClassName"];
-  complain("storageClassName", name.is_null() ? Value("") : name, name_is_dns_subdomain(name.as_string(), false), out);
+  complain("storageClassName", name.is_null() ? Value("") : name,
+           name_is_dns_subdomain(name.as_string(), false), out);
   validate_amount("capacity", object["capacity"], out);
   // maximumVolumeSize is not checked: Kubernetes takes any amount there.
   return out;

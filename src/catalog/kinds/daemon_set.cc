@@ -27,7 +27,8 @@ std::int64_t template_generation(const Value& object) {
 }
 
 void set_template_generation(Value& object, std::int64_t generation) {
-  object_member(object_member(object, "metadata"), "annotations").set(kTemplateGeneration, std::to_string(generation));
+  object_member(object_member(object, "metadata"), "annotations")
+      .set(kTemplateGeneration, std::to_string(generation));
 }
 
 void prepare_create(Value& object, const StrategyContext& context) {
@@ -72,10 +73,12 @@ void validate_strategy(const Path& path, const Value& strategy, FieldErrors& out
     return;
   }
   const Value& rolling = strategy["rollingUpdate"];
-  Shown shown_rolling = rolling.is_null() ? "null"
-                                          : shown_struct({{"MaxUnavailable", shown_or(rolling["maxUnavailable"], 0)},
-                                                          {"MaxSurge", shown_or(rolling["maxSurge"], 0)}});
-  out.push_back(not_supported_shown(path, shown_struct({{"Type", shown(type)}, {"RollingUpdate", shown_rolling}}),
+  Shown shown_rolling = rolling.is_null()
+                            ? "null"
+                            : shown_struct({{"MaxUnavailable", shown_or(rolling["maxUnavailable"], 0)},
+                                            {"MaxSurge", shown_or(rolling["maxSurge"], 0)}});
+  out.push_back(not_supported_shown(path,
+                                    shown_struct({{"Type", shown(type)}, {"RollingUpdate", shown_rolling}}),
                                     {"RollingUpdate", "OnDelete"}));
 }
 
@@ -84,11 +87,13 @@ void validate_spec(const Value& spec, const StrategyContext& context, FieldError
   const Value& selector = spec["selector"];
   validate_label_selector(selector, path / "selector", out);
   if (selector_is_usable(selector) && !selector_matches(selector, spec["template"]["metadata"]["labels"]))
-    out.push_back(json::invalid(path / "template" / "metadata" / "labels",
-                                spec["template"]["metadata"]["labels"].empty() ? Value() : spec["template"]["metadata"]["labels"],
-                                "`selector` does not match template `labels`"));
+    out.push_back(json::invalid(
+        path / "template" / "metadata" / "labels",
+        spec["template"]["metadata"]["labels"].empty() ? Value() : spec["template"]["metadata"]["labels"],
+        "`selector` does not match template `labels`"));
   if (!selector.is_null() && selector_is_empty(selector))
-    out.push_back(invalid_shown(path / "selector", shown_selector(selector), "empty selector is invalid for daemonset"));
+    out.push_back(invalid_shown(path / "selector", shown_selector(selector),
+                                "empty selector is invalid for daemonset"));
   validate_workload_template(spec["template"], Value::object(), path / "template", "DaemonSet", context, out);
   check_not_negative(path / "minReadySeconds", spec["minReadySeconds"], out);
   validate_strategy(path / "updateStrategy", spec["updateStrategy"], out);
@@ -116,8 +121,10 @@ FieldErrors validate_status(const Value& object, const Value& old, const Strateg
   FieldErrors out;
   validate_kind_meta_update(object, old, out);
   check_counts("status", object["status"],
-               {"currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady", "observedGeneration",
-                "updatedNumberScheduled", "numberAvailable", "numberUnavailable", "collisionCount"}, out);
+               {"currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady",
+                "observedGeneration", "updatedNumberScheduled", "numberAvailable", "numberUnavailable",
+                "collisionCount"},
+               out);
   return out;
 }
 

@@ -24,7 +24,9 @@ void deployment_defaults(Value& object, const StrategyContext&) {
 }
 
 bool is_zero_amount(const Value& amount) {
-  if (amount.is_string()) return percent(amount.as_string()).empty() && parse_int(amount.as_string().substr(0, amount.as_string().size() - 1)) == 0;
+  if (amount.is_string())
+    return percent(amount.as_string()).empty() &&
+           parse_int(amount.as_string().substr(0, amount.as_string().size() - 1)) == 0;
   return amount.as_int() == 0;
 }
 
@@ -40,10 +42,12 @@ void validate_rolling_update(const Path& path, const Value& rolling, FieldErrors
 
 Shown shown_strategy(const Value& strategy) {
   const Value& rolling = strategy["rollingUpdate"];
-  return shown_struct({{"Type", shown_or(strategy["type"], "")},
-                       {"RollingUpdate", rolling.is_null() ? "null"
-                                                           : shown_struct({{"MaxUnavailable", shown_or(rolling["maxUnavailable"], 0)},
-                                                                           {"MaxSurge", shown_or(rolling["maxSurge"], 0)}})}});
+  return shown_struct(
+      {{"Type", shown_or(strategy["type"], "")},
+       {"RollingUpdate", rolling.is_null()
+                             ? "null"
+                             : shown_struct({{"MaxUnavailable", shown_or(rolling["maxUnavailable"], 0)},
+                                             {"MaxSurge", shown_or(rolling["maxSurge"], 0)}})}});
 }
 
 void validate_strategy(const Path& path, const Value& strategy, FieldErrors& out) {
@@ -51,7 +55,8 @@ void validate_strategy(const Path& path, const Value& strategy, FieldErrors& out
   const Value& rolling = strategy["rollingUpdate"];
   if (type == "Recreate") {
     if (!rolling.is_null())
-      out.push_back(json::forbidden(path / "rollingUpdate", "may not be specified when strategy `type` is 'Recreate'"));
+      out.push_back(
+          json::forbidden(path / "rollingUpdate", "may not be specified when strategy `type` is 'Recreate'"));
   } else if (type == "RollingUpdate") {
     if (rolling.is_null())
       out.push_back(json::required(path / "rollingUpdate", "this should be defaulted and never be nil"));
@@ -66,7 +71,8 @@ void validate_deployment_spec(const Value& spec, const StrategyContext& context,
   Path path = "spec";
   check_not_negative(path / "replicas", spec["replicas"], out);
   if (validate_workload_selector(spec["selector"], path / "selector", "deployment", out))
-    validate_workload_template(spec["template"], spec["selector"], path / "template", "ReplicaSet", context, out);
+    validate_workload_template(spec["template"], spec["selector"], path / "template", "ReplicaSet", context,
+                               out);
   validate_strategy(path / "strategy", spec["strategy"], out);
   check_not_negative(path / "minReadySeconds", spec["minReadySeconds"], out);
   check_not_negative(path / "revisionHistoryLimit", spec["revisionHistoryLimit"], out);
@@ -74,7 +80,8 @@ void validate_deployment_spec(const Value& spec, const StrategyContext& context,
   if (deadline.is_null()) return;
   check_not_negative(path / "progressDeadlineSeconds", deadline, out);
   if (deadline.as_int() <= spec["minReadySeconds"].as_int())
-    out.push_back(json::invalid(path / "progressDeadlineSeconds", deadline, "must be greater than minReadySeconds"));
+    out.push_back(
+        json::invalid(path / "progressDeadlineSeconds", deadline, "must be greater than minReadySeconds"));
 }
 
 FieldErrors validate_deployment(const Value& object, const StrategyContext& context) {
@@ -90,7 +97,8 @@ void check_selector_immutable(const Value& object, const Value& old, FieldErrors
     out.push_back(invalid_shown("spec.selector", shown_selector(selector), kFieldIsImmutable));
 }
 
-FieldErrors validate_deployment_update(const Value& object, const Value& old, const StrategyContext& context) {
+FieldErrors validate_deployment_update(const Value& object, const Value& old,
+                                       const StrategyContext& context) {
   FieldErrors out;
   validate_kind_meta_update(object, old, out);
   validate_deployment_spec(object["spec"], context, out);
@@ -111,14 +119,17 @@ FieldErrors validate_deployment_status(const Value& object, const Value& old, co
   validate_kind_meta_update(object, old, out);
   Path path = "status";
   const Value& status = object["status"];
-  check_counts(path, status, {"observedGeneration", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas",
-                              "unavailableReplicas", "terminatingReplicas", "collisionCount"}, out);
+  check_counts(path, status,
+               {"observedGeneration", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas",
+                "unavailableReplicas", "terminatingReplicas", "collisionCount"},
+               out);
   for (std::string_view name : {"updatedReplicas", "readyReplicas", "availableReplicas"})
     check_not_above(path, status, name, "replicas", "status.replicas", out);
   check_not_above(path, status, "availableReplicas", "readyReplicas", "readyReplicas", out);
   const Value& before = old["status"]["collisionCount"];
   if (!before.is_null() && status["collisionCount"].as_int() < before.as_int())
-    out.push_back(json::invalid(path / "collisionCount", Value(status["collisionCount"].as_int()), "cannot be decremented"));
+    out.push_back(json::invalid(path / "collisionCount", Value(status["collisionCount"].as_int()),
+                                "cannot be decremented"));
   return out;
 }
 
@@ -135,7 +146,8 @@ void validate_replica_set_spec(const Value& spec, const StrategyContext& context
   check_not_negative(path / "replicas", spec["replicas"], out);
   check_not_negative(path / "minReadySeconds", spec["minReadySeconds"], out);
   if (validate_workload_selector(spec["selector"], path / "selector", "deployment", out))
-    validate_workload_template(spec["template"], spec["selector"], path / "template", "ReplicaSet", context, out);
+    validate_workload_template(spec["template"], spec["selector"], path / "template", "ReplicaSet", context,
+                               out);
 }
 
 FieldErrors validate_replica_set(const Value& object, const StrategyContext& context) {
@@ -145,7 +157,8 @@ FieldErrors validate_replica_set(const Value& object, const StrategyContext& con
   return out;
 }
 
-FieldErrors validate_replica_set_update(const Value& object, const Value& old, const StrategyContext& context) {
+FieldErrors validate_replica_set_update(const Value& object, const Value& old,
+                                        const StrategyContext& context) {
   FieldErrors out;
   validate_kind_meta_update(object, old, out);
   validate_replica_set_spec(object["spec"], context, out);
@@ -158,8 +171,10 @@ FieldErrors validate_replica_set_status(const Value& object, const Value& old, c
   validate_kind_meta_update(object, old, out);
   Path path = "status";
   const Value& status = object["status"];
-  check_counts(path, status, {"replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas",
-                              "terminatingReplicas", "observedGeneration"}, out);
+  check_counts(path, status,
+               {"replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas",
+                "terminatingReplicas", "observedGeneration"},
+               out);
   for (std::string_view name : {"fullyLabeledReplicas", "readyReplicas", "availableReplicas"})
     check_not_above(path, status, name, "replicas", "status.replicas", out);
   check_not_above(path, status, "availableReplicas", "readyReplicas", "readyReplicas", out);

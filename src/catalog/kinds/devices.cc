@@ -19,20 +19,23 @@ bool too_many(const Value& list, const Path& path, int most, FieldErrors& out) {
 
 void default_count(Value& request) {
   set_default_text(request, "allocationMode", "ExactCount");
-  if (request["allocationMode"].as_string() == "ExactCount" && request["count"].as_int() == 0) request.set("count", 1);
+  if (request["allocationMode"].as_string() == "ExactCount" && request["count"].as_int() == 0)
+    request.set("count", 1);
 }
 
 void default_tolerations(Value& request) {
   if (request["tolerations"].empty()) return;
   Value& tolerations = request.member("tolerations");
-  for (std::size_t i = 0; i < tolerations.size(); ++i) set_default_text(tolerations.item(i), "operator", "Equal");
+  for (std::size_t i = 0; i < tolerations.size(); ++i)
+    set_default_text(tolerations.item(i), "operator", "Equal");
 }
 
 void validate_tolerations(const Value& tolerations, const Path& path, FieldErrors& out) {
   for (std::size_t i = 0; i < tolerations.size(); ++i) {
     const Value& t = tolerations[i];
     Path at = path.index(i);
-    std::string_view key = t["key"].as_string(), op = t["operator"].as_string(), effect = t["effect"].as_string();
+    std::string_view key = t["key"].as_string(), op = t["operator"].as_string(),
+                     effect = t["effect"].as_string();
     if (!key.empty()) complain(at / "key", key, qualified_name(key), out);
     if (op == "Exists") {
       if (!t["value"].as_string().empty())
@@ -60,7 +63,8 @@ void validate_wish(const Value& wish, const Path& path, FieldErrors& out) {
   const Value& count = wish["count"];
   if (mode == "All") {
     if (count.as_int() != 0)
-      out.push_back(json::invalid(path / "count", count, cat("must not be specified when allocationMode is '", mode, "'")));
+      out.push_back(json::invalid(path / "count", count,
+                                  cat("must not be specified when allocationMode is '", mode, "'")));
   } else if (mode == "ExactCount") {
     if (count.as_int() <= 0) out.push_back(json::invalid(path / "count", count, "must be greater than zero"));
   } else {
@@ -95,23 +99,28 @@ void validate_request(const Value& request, const Path& path, FieldErrors& out) 
     out.push_back(json::required(path, std::string(kOne)));
 }
 
-void validate_references(const Value& references, const Path& path, const std::vector<std::string>& known, FieldErrors& out) {
+void validate_references(const Value& references, const Path& path, const std::vector<std::string>& known,
+                         FieldErrors& out) {
   if (too_many(references, path, kMostRequests, out)) return;
   std::set<std::string_view> seen;
   for (std::size_t i = 0; i < references.size(); ++i) {
     std::string_view name = references[i].as_string();
     if (std::ranges::find(known, name) == known.end())
       out.push_back(json::invalid(path.index(i), name,
-                                  "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"));
+                                  "must be the name of a request in the claim or the name of a request and a "
+                                  "subrequest separated by '/'"));
     if (!seen.insert(name).second) out.push_back(json::duplicate(path.index(i), name));
   }
 }
 
-void validate_constraint(const Value& constraint, const Path& path, const std::vector<std::string>& known, FieldErrors& out) {
+void validate_constraint(const Value& constraint, const Path& path, const std::vector<std::string>& known,
+                         FieldErrors& out) {
   validate_references(constraint["requests"], path / "requests", known, out);
   bool same = !constraint["matchAttribute"].is_null(), distinct = !constraint["distinctAttribute"].is_null();
   if (same == distinct) {
-    out.push_back(json::required(path, "exactly one of \"matchAttribute\" or \"distinctAttribute\" is required, but multiple fields are set"));
+    out.push_back(json::required(path,
+                                 "exactly one of \"matchAttribute\" or \"distinctAttribute\" is required, "
+                                 "but multiple fields are set"));
     return;
   }
   std::string_view field = same ? "matchAttribute" : "distinctAttribute";
@@ -171,7 +180,8 @@ void validate_opaque_config(const Value& opaque, const Path& path, FieldErrors& 
 void validate_qualified_identifier(std::string_view name, const Path& path, bool full, FieldErrors& out) {
   auto slash = name.find('/');
   if (slash == name.npos && full) {
-    out.push_back(json::invalid(path, name, "a fully qualified name must be a domain and a name separated by a slash"));
+    out.push_back(
+        json::invalid(path, name, "a fully qualified name must be a domain and a name separated by a slash"));
     return;
   }
   std::string_view identifier = name;

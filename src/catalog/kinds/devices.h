@@ -6,8 +6,9 @@ namespace cardea::catalog {
 // Parts that the kinds of resource.k8s.io share. Expressions must be there; whether they compile is another
 // question.
 
-void validate_device_selectors(const Value& selectors, const Path& path, FieldErrors& out);  // [{cel: {expression}}]
-void validate_opaque_config(const Value& opaque, const Path& path, FieldErrors& out);        // {driver, parameters}
+void validate_device_selectors(const Value& selectors, const Path& path,
+                               FieldErrors& out);  // [{cel: {expression}}]
+void validate_opaque_config(const Value& opaque, const Path& path, FieldErrors& out);  // {driver, parameters}
 void validate_driver_name(const Value& name, const Path& path, FieldErrors& out);
 void validate_pool_name(const Value& name, const Path& path, FieldErrors& out);
 // domain/identifier, the domain being optional unless `full`.

@@ -29,7 +29,9 @@ void drop_old_topology(Value& object, const StrategyContext&) {
       object.member("endpoints").item(i).erase("deprecatedTopology");
 }
 
-void prepare_update(Value& object, const Value&, const StrategyContext& context) { drop_old_topology(object, context); }
+void prepare_update(Value& object, const Value&, const StrategyContext& context) {
+  drop_old_topology(object, context);
+}
 
 // Traffic may not be sent to an address of this machine alone.
 void validate_reachable(const Path& path, const Value& address, const Ip& ip, FieldErrors& out) {
@@ -38,9 +40,11 @@ void validate_reachable(const Path& path, const Value& address, const Ip& ip, Fi
   if (ip.loopback())
     out.push_back(json::invalid(path, address, "may not be in the loopback range (127.0.0.0/8, ::1/128)"));
   if (ip.link_local_unicast())
-    out.push_back(json::invalid(path, address, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"));
+    out.push_back(
+        json::invalid(path, address, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"));
   if (ip.link_local_multicast())
-    out.push_back(json::invalid(path, address, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"));
+    out.push_back(json::invalid(path, address,
+                                "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"));
 }
 
 void validate_address(const Path& list, std::size_t index, const Value& address, std::string_view type,
@@ -71,8 +75,10 @@ void validate_hints(const Path& path, const Value& hints, std::string_view list,
     Path at = (path / list).index(i) / "name";
     const Value& name = entries[i]["name"];
     if (!seen.insert(name.as_string()).second) out.push_back(json::duplicate(at, name));
-    complain(at, name.as_string(),
-             list == "forZones" ? label_value(name.as_string()) : name_is_dns_subdomain(name.as_string(), false), out);
+    complain(
+        at, name.as_string(),
+        list == "forZones" ? label_value(name.as_string()) : name_is_dns_subdomain(name.as_string(), false),
+        out);
   }
 }
 
@@ -105,7 +111,8 @@ void validate_ports(const Value& ports, FieldErrors& out) {
     if (!names.insert(name.as_string()).second) out.push_back(json::duplicate(at / "name", name));
     check_one_of(at / "protocol", ports[i]["protocol"], {"SCTP", "TCP", "UDP"}, out);
     const Value& application = ports[i]["appProtocol"];
-    if (!application.is_null()) complain(at / "appProtocol", application, qualified_name(application.as_string()), out);
+    if (!application.is_null())
+      complain(at / "appProtocol", application, qualified_name(application.as_string()), out);
   }
 }
 

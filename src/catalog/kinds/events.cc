@@ -19,7 +19,8 @@ void validate_namespace(const Value& object, FieldErrors& out) {
   std::string_view about = object["regarding"]["namespace"].as_string();
   std::string_view own = object["metadata"]["namespace"].as_string();
   bool fits = about.empty() ? own == "default" || own == "kube-system" : about == own;
-  if (!fits) out.push_back(json::invalid("involvedObject.namespace", about, "does not match event.namespace"));
+  if (!fits)
+    out.push_back(json::invalid("involvedObject.namespace", about, "does not match event.namespace"));
 }
 
 // Messages name the fields as the older face of Events does.
@@ -44,7 +45,8 @@ void validate_series(const Value& series, FieldErrors& out) {
 void validate_new_form(const Value& object, FieldErrors& out) {
   if (object["eventTime"].is_null()) out.push_back(json::required("eventTime"));
   std::string_view type = object["type"].as_string();
-  if (type != "Normal" && type != "Warning") out.push_back(json::invalid("type", "", cat("has invalid value: ", type)));
+  if (type != "Normal" && type != "Warning")
+    out.push_back(json::invalid("type", "", cat("has invalid value: ", type)));
   if (!object["deprecatedFirstTimestamp"].is_null())
     out.push_back(json::invalid("firstTimestamp", "", "needs to be unset"));
   if (!object["deprecatedLastTimestamp"].is_null())
@@ -65,8 +67,10 @@ FieldErrors validate(const Value& object, const StrategyContext&) {
 
 Shown shown_reference(const Value& r) {
   if (r.is_null()) return "null";
-  return shown_struct({{"Kind", shown_or(r["kind"], "")}, {"Namespace", shown_or(r["namespace"], "")},
-                       {"Name", shown_or(r["name"], "")}, {"UID", shown_or(r["uid"], "")},
+  return shown_struct({{"Kind", shown_or(r["kind"], "")},
+                       {"Namespace", shown_or(r["namespace"], "")},
+                       {"Name", shown_or(r["name"], "")},
+                       {"UID", shown_or(r["uid"], "")},
                        {"APIVersion", shown_or(r["apiVersion"], "")},
                        {"ResourceVersion", shown_or(r["resourceVersion"], "")},
                        {"FieldPath", shown_or(r["fieldPath"], "")}});
@@ -77,15 +81,24 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
   validate_namespace(object, out);
   validate_timed(object, out);
   constexpr std::pair<std::string_view, std::string_view> kFixed[] = {
-      {"regarding", "involvedObject"}, {"reason", "reason"}, {"note", "message"},
-      {"deprecatedSource", "source"}, {"deprecatedFirstTimestamp", "firstTimestamp"},
-      {"deprecatedLastTimestamp", "lastTimestamp"}, {"deprecatedCount", "count"}, {"type", "type"},
-      {"eventTime", "eventTime"}, {"action", "action"}, {"related", "related"},
-      {"reportingController", "reportingController"}, {"reportingInstance", "reportingInstance"},
+      {"regarding", "involvedObject"},
+      {"reason", "reason"},
+      {"note", "message"},
+      {"deprecatedSource", "source"},
+      {"deprecatedFirstTimestamp", "firstTimestamp"},
+      {"deprecatedLastTimestamp", "lastTimestamp"},
+      {"deprecatedCount", "count"},
+      {"type", "type"},
+      {"eventTime", "eventTime"},
+      {"action", "action"},
+      {"related", "related"},
+      {"reportingController", "reportingController"},
+      {"reportingInstance", "reportingInstance"},
   };
   for (const auto& [name, shown_name] : kFixed) {
     if (semantically_equal(object[name], old[name])) continue;
-    Shown text = name == "regarding" || name == "related" ? shown_reference(object[name]) : shown(object[name]);
+    Shown text =
+        name == "regarding" || name == "related" ? shown_reference(object[name]) : shown(object[name]);
     // Kubernetes compares the reason twice, and says so twice.
     for (int times = name == "reason" ? 2 : 1; times > 0; --times)
       out.push_back(invalid_shown(shown_name, text, kFieldIsImmutable));
@@ -96,7 +109,8 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
 
 std::string field(const Value& object, std::string_view name) {
   constexpr std::string_view kRegarding = "regarding.";
-  const Value& value = name.starts_with(kRegarding) ? object["regarding"][name.substr(kRegarding.size())] : object[name];
+  const Value& value =
+      name.starts_with(kRegarding) ? object["regarding"][name.substr(kRegarding.size())] : object[name];
   return std::string(value.as_string());
 }
 
@@ -106,8 +120,9 @@ const Strategy& events_event_strategy() {
   static const Strategy strategy{
       .validate_create = validate,
       .validate_update = validate_update,
-      .selectable_fields = {"reason", "regarding.apiVersion", "regarding.fieldPath", "regarding.kind", "regarding.name",
-                            "regarding.namespace", "regarding.resourceVersion", "regarding.uid", "reportingController", "type"},
+      .selectable_fields = {"reason", "regarding.apiVersion", "regarding.fieldPath", "regarding.kind",
+                            "regarding.name", "regarding.namespace", "regarding.resourceVersion",
+                            "regarding.uid", "reportingController", "type"},
       .selectable_field = field,
       .unknown_field = "field label not supported: {}",
       .allow_create_on_update = true,

@@ -52,21 +52,27 @@ void validate_subject(const Path& path, const Value& subject, FieldErrors& out) 
   }
   for (const auto& [other, other_field] : kKinds)
     if (other != kind && !subject[other_field].is_null())
-      out.push_back(json::forbidden(path / other_field, cat(other_field, " is forbidden when subject kind is not '", other, "'")));
+      out.push_back(json::forbidden(
+          path / other_field, cat(other_field, " is forbidden when subject kind is not '", other, "'")));
 }
 
 void validate_verbs(const Path& path, const Value& verbs, FieldErrors& out) {
-  const std::vector<std::string> known = {"create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"};
+  const std::vector<std::string> known = {"create", "delete", "deletecollection", "get",  "list",
+                                          "patch",  "proxy",  "update",           "watch"};
   if (verbs.empty()) {
     out.push_back(json::required(path, "verbs must contain at least one value"));
   } else if (has_wildcard(verbs)) {
-    if (verbs.size() > 1) out.push_back(json::invalid(path, verbs, "if '*' is present, must not specify other verbs"));
-  } else if (!std::ranges::all_of(verbs.items(), [&](const Value& v) { return std::ranges::find(known, v.as_string()) != known.end(); })) {
+    if (verbs.size() > 1)
+      out.push_back(json::invalid(path, verbs, "if '*' is present, must not specify other verbs"));
+  } else if (!std::ranges::all_of(verbs.items(), [&](const Value& v) {
+               return std::ranges::find(known, v.as_string()) != known.end();
+             })) {
     out.push_back(json::not_supported(path, verbs, known));
   }
 }
 
-void validate_list(const Path& path, const Value& list, std::string_view missing, std::string_view others, FieldErrors& out) {
+void validate_list(const Path& path, const Value& list, std::string_view missing, std::string_view others,
+                   FieldErrors& out) {
   if (list.empty())
     out.push_back(json::required(path, std::string(missing)));
   else if (list.size() > 1 && has_wildcard(list))
@@ -75,24 +81,29 @@ void validate_list(const Path& path, const Value& list, std::string_view missing
 
 void validate_resource_rule(const Path& path, const Value& rule, FieldErrors& out) {
   validate_verbs(path / "verbs", rule["verbs"], out);
-  validate_list(path / "apiGroups", rule["apiGroups"], "resource rules must supply at least one api group", "api groups", out);
-  validate_list(path / "resources", rule["resources"], "resource rules must supply at least one resource", "resources", out);
+  validate_list(path / "apiGroups", rule["apiGroups"], "resource rules must supply at least one api group",
+                "api groups", out);
+  validate_list(path / "resources", rule["resources"], "resource rules must supply at least one resource",
+                "resources", out);
   const Value& spaces = rule["namespaces"];
   if (spaces.empty()) {
     if (!rule["clusterScope"].as_bool())
-      out.push_back(json::required(path / "namespaces",
-                                   "resource rules that are not cluster scoped must supply at least one namespace"));
+      out.push_back(
+          json::required(path / "namespaces",
+                         "resource rules that are not cluster scoped must supply at least one namespace"));
     return;
   }
   if (has_wildcard(spaces)) {
     if (spaces.size() > 1)
-      out.push_back(json::invalid(path / "namespaces", spaces, "if '*' is present, must not specify other namespaces"));
+      out.push_back(
+          json::invalid(path / "namespaces", spaces, "if '*' is present, must not specify other namespaces"));
     return;
   }
   for (std::size_t i = 0; i < spaces.size(); ++i)
     for (const std::string& complaint : name_is_dns_label(spaces[i].as_string(), false))
-      out.push_back(json::invalid((path / "namespaces").index(i), spaces[i],
-                                  cat("each member of this list must be '*' or a DNS-1123 label; ", complaint)));
+      out.push_back(
+          json::invalid((path / "namespaces").index(i), spaces[i],
+                        cat("each member of this list must be '*' or a DNS-1123 label; ", complaint)));
 }
 
 void validate_url(const Path& path, const Value& url, FieldErrors& out) {
@@ -104,7 +115,8 @@ void validate_url(const Path& path, const Value& url, FieldErrors& out) {
   if (text.find(' ') != text.npos) return wrong("must not contain white-space");
   if (text.find("//") != text.npos) return wrong("must not contain double slash");
   auto star = text.find('*');
-  if (star != text.npos && (star + 1 != text.size() || !text.ends_with("/*"))) wrong("wildcard can only do suffix matching");
+  if (star != text.npos && (star + 1 != text.size() || !text.ends_with("/*")))
+    wrong("wildcard can only do suffix matching");
 }
 
 void validate_url_rule(const Path& path, const Value& rule, FieldErrors& out) {
@@ -122,7 +134,8 @@ void validate_rule(const Path& path, const Value& rule, FieldErrors& out) {
   for (std::size_t i = 0; i < rule["subjects"].size(); ++i)
     validate_subject((path / "subjects").index(i), rule["subjects"][i], out);
   if (rule["resourceRules"].empty() && rule["nonResourceRules"].empty())
-    out.push_back(json::required(path, "at least one of resourceRules and nonResourceRules has to be non-empty"));
+    out.push_back(
+        json::required(path, "at least one of resourceRules and nonResourceRules has to be non-empty"));
   for (std::size_t i = 0; i < rule["resourceRules"].size(); ++i)
     validate_resource_rule((path / "resourceRules").index(i), rule["resourceRules"][i], out);
   for (std::size_t i = 0; i < rule["nonResourceRules"].size(); ++i)
@@ -133,7 +146,8 @@ void validate_rule(const Path& path, const Value& rule, FieldErrors& out) {
 Value fixed_spec(std::string_view kind, std::string_view name) {
   if (name != "exempt" && name != "catch-all") return {};
   for (const Value& object : bootstrap_flow_control(""))
-    if (object["kind"].as_string() == kind && object["metadata"]["name"].as_string() == name) return object["spec"];
+    if (object["kind"].as_string() == kind && object["metadata"]["name"].as_string() == name)
+      return object["spec"];
   return {};
 }
 
@@ -142,7 +156,8 @@ Shown shown_schema_spec(const Value& spec) {
   return shown_struct({{"PriorityLevelConfiguration",
                         shown_struct({{"Name", shown_or(spec["priorityLevelConfiguration"]["name"], "")}})},
                        {"MatchingPrecedence", shown_or(spec["matchingPrecedence"], 0)},
-                       {"DistinguisherMethod", method.is_null() ? "null" : shown_struct({{"Type", shown_or(method["type"], "")}})},
+                       {"DistinguisherMethod",
+                        method.is_null() ? "null" : shown_struct({{"Type", shown_or(method["type"], "")}})},
                        {"Rules", shown(spec["rules"])}});
 }
 
@@ -151,23 +166,30 @@ void validate_schema_fields(const Value& object, FieldErrors& out) {
   std::string_view name = object["metadata"]["name"].as_string();
   Value fixed = fixed_spec("FlowSchema", name);
   if (!fixed.is_null() && !semantically_equal(spec, fixed))
-    out.push_back(invalid_shown("spec", shown_schema_spec(spec), cat("spec of '", name, "' must equal the fixed value")));
+    out.push_back(invalid_shown("spec", shown_schema_spec(spec),
+                                cat("spec of '", name, "' must equal the fixed value")));
   const Value& precedence = spec["matchingPrecedence"];
-  if (precedence.as_int() <= 0) out.push_back(json::invalid("spec.matchingPrecedence", precedence, "must be a positive value"));
+  if (precedence.as_int() <= 0)
+    out.push_back(json::invalid("spec.matchingPrecedence", precedence, "must be a positive value"));
   if (precedence.as_int() > kLastPrecedence)
-    out.push_back(json::invalid("spec.matchingPrecedence", precedence, cat("must not be greater than ", kLastPrecedence)));
+    out.push_back(json::invalid("spec.matchingPrecedence", precedence,
+                                cat("must not be greater than ", kLastPrecedence)));
   if (precedence.as_int() == 1 && name != "exempt")
-    out.push_back(json::invalid("spec.matchingPrecedence", precedence, "only the schema named 'exempt' may have matchingPrecedence 1"));
+    out.push_back(json::invalid("spec.matchingPrecedence", precedence,
+                                "only the schema named 'exempt' may have matchingPrecedence 1"));
   const Value& method = spec["distinguisherMethod"];
-  if (!method.is_null() && method["type"].as_string() != "ByUser" && method["type"].as_string() != "ByNamespace")
+  if (!method.is_null() && method["type"].as_string() != "ByUser" &&
+      method["type"].as_string() != "ByNamespace")
     out.push_back(not_supported_shown("spec.distinguisherMethod.type",
-                                      shown_struct({{"Type", shown_or(method["type"], "")}}), {"ByNamespace", "ByUser"}));
+                                      shown_struct({{"Type", shown_or(method["type"], "")}}),
+                                      {"ByNamespace", "ByUser"}));
   std::string_view level = spec["priorityLevelConfiguration"]["name"].as_string();
   if (level.empty())
     out.push_back(json::required("spec.priorityLevelConfiguration.name", "must reference a priority level"));
   else
     complain("spec.priorityLevelConfiguration.name", level, name_is_dns_subdomain(level, false), out);
-  for (std::size_t i = 0; i < spec["rules"].size(); ++i) validate_rule(Path("spec.rules").index(i), spec["rules"][i], out);
+  for (std::size_t i = 0; i < spec["rules"].size(); ++i)
+    validate_rule(Path("spec.rules").index(i), spec["rules"][i], out);
 }
 
 void validate_condition_types(const Value& conditions, FieldErrors& out) {
@@ -229,17 +251,20 @@ double entropy_bits(std::int64_t deck, std::int64_t hand) {
 
 void validate_queuing(const Path& path, const Value& queuing, FieldErrors& out) {
   auto positive = [&](std::string_view name) {
-    if (queuing[name].as_int() <= 0) out.push_back(json::invalid(path / name, queuing[name], "must be positive"));
+    if (queuing[name].as_int() <= 0)
+      out.push_back(json::invalid(path / name, queuing[name], "must be positive"));
   };
   positive("queueLengthLimit");
   positive("queues");
   std::int64_t queues = queuing["queues"].as_int(), hand = queuing["handSize"].as_int();
   if (queues > kMostQueues)
-    out.push_back(json::invalid(path / "queues", queuing["queues"], cat("must not be greater than ", kMostQueues)));
+    out.push_back(
+        json::invalid(path / "queues", queuing["queues"], cat("must not be greater than ", kMostQueues)));
   positive("handSize");
   if (hand <= 0) return;
   if (hand > queues && queues > 0) {
-    out.push_back(json::invalid(path / "handSize", queuing["handSize"], cat("should not be greater than queues (", queues, ")")));
+    out.push_back(json::invalid(path / "handSize", queuing["handSize"],
+                                cat("should not be greater than queues (", queues, ")")));
     return;
   }
   if (queues > 0 && entropy_bits(queues, hand) > 60)
@@ -270,10 +295,12 @@ void validate_limited(const Path& path, const Value& limited, FieldErrors& out) 
     out.push_back(json::required(at / "type"));
   } else if (type == "Reject") {
     if (!queuing.is_null())
-      out.push_back(json::forbidden(at / "queuing", "must be nil if limited.limitResponse.type is not Limited"));
+      out.push_back(
+          json::forbidden(at / "queuing", "must be nil if limited.limitResponse.type is not Limited"));
   } else if (type == "Queue") {
     if (queuing.is_null())
-      out.push_back(json::required(at / "queuing", "must not be empty if limited.limitResponse.type is Limited"));
+      out.push_back(
+          json::required(at / "queuing", "must not be empty if limited.limitResponse.type is Limited"));
     else
       validate_queuing(at / "queuing", queuing, out);
   } else {
@@ -282,7 +309,8 @@ void validate_limited(const Path& path, const Value& limited, FieldErrors& out) 
   validate_lending(path, limited, out);
   const Value& borrowing = limited["borrowingLimitPercent"];
   if (!borrowing.is_null() && borrowing.as_int() < 0)
-    out.push_back(json::invalid(path / "borrowingLimitPercent", borrowing, "if specified, must be a non-negative integer"));
+    out.push_back(json::invalid(path / "borrowingLimitPercent", borrowing,
+                                "if specified, must be a non-negative integer"));
 }
 
 Shown shown_level_spec(const Value& spec) {
@@ -294,16 +322,19 @@ Shown shown_level_spec(const Value& spec) {
                                                 {"HandSize", shown_or(q["handSize"], 0)},
                                                 {"QueueLengthLimit", shown_or(q["queueLengthLimit"], 0)}});
     return shown_struct({{"NominalConcurrencyShares", shown_or(l["nominalConcurrencyShares"], 0)},
-                         {"LimitResponse", shown_struct({{"Type", shown_or(l["limitResponse"]["type"], "")}, {"Queuing", queuing}})},
+                         {"LimitResponse", shown_struct({{"Type", shown_or(l["limitResponse"]["type"], "")},
+                                                         {"Queuing", queuing}})},
                          {"LendablePercent", shown(l["lendablePercent"])},
                          {"BorrowingLimitPercent", shown(l["borrowingLimitPercent"])}});
   };
   const Value& exempt = spec["exempt"];
-  return shown_struct({{"Type", shown_or(spec["type"], "")},
-                       {"Limited", limited(spec["limited"])},
-                       {"Exempt", exempt.is_null() ? "null"
-                                                   : shown_struct({{"NominalConcurrencyShares", shown(exempt["nominalConcurrencyShares"])},
-                                                                   {"LendablePercent", shown(exempt["lendablePercent"])}})}});
+  return shown_struct(
+      {{"Type", shown_or(spec["type"], "")},
+       {"Limited", limited(spec["limited"])},
+       {"Exempt", exempt.is_null()
+                      ? "null"
+                      : shown_struct({{"NominalConcurrencyShares", shown(exempt["nominalConcurrencyShares"])},
+                                      {"LendablePercent", shown(exempt["lendablePercent"])}})}});
 }
 
 void validate_fixed_level(std::string_view name, const Value& spec, FieldErrors& out) {
@@ -314,9 +345,10 @@ void validate_fixed_level(std::string_view name, const Value& spec, FieldErrors&
     if (found.is_object()) found.erase("exempt");
   }
   if (semantically_equal(found, fixed)) return;
-  out.push_back(invalid_shown("spec", shown_level_spec(spec),
-                              cat("spec of '", name, "' ", name == "exempt" ? "except the 'spec.exempt' field " : "",
-                                  "must equal the fixed value")));
+  out.push_back(
+      invalid_shown("spec", shown_level_spec(spec),
+                    cat("spec of '", name, "' ", name == "exempt" ? "except the 'spec.exempt' field " : "",
+                        "must equal the fixed value")));
 }
 
 void validate_level_fields(const Value& object, FieldErrors& out) {
@@ -334,7 +366,8 @@ void validate_level_fields(const Value& object, FieldErrors& out) {
     if (!spec["limited"].is_null())
       out.push_back(json::forbidden("spec.limited", "must be nil if the type is not Limited"));
   } else if (type == "Limited") {
-    if (!spec["exempt"].is_null()) out.push_back(json::forbidden("spec.exempt", "must be nil if the type is Limited"));
+    if (!spec["exempt"].is_null())
+      out.push_back(json::forbidden("spec.exempt", "must be nil if the type is Limited"));
     if (spec["limited"].is_null())
       out.push_back(json::required("spec.limited", "must not be empty when type is Limited"));
     else

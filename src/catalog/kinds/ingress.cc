@@ -10,7 +10,8 @@ constexpr std::string_view kClassAnnotation = "kubernetes.io/ingress.class";
 
 void validate_reference(const Path& path, const Value& reference, FieldErrors& out) {
   const Value& group = reference["apiGroup"];
-  if (!group.is_null()) complain(path / "apiGroup", group, name_is_dns_subdomain(group.as_string(), false), out);
+  if (!group.is_null())
+    complain(path / "apiGroup", group, name_is_dns_subdomain(group.as_string(), false), out);
   for (std::string_view name : {"kind", "name"}) {
     if (reference[name].as_string().empty())
       out.push_back(json::required(path / name));
@@ -53,7 +54,9 @@ void validate_backend(const Path& path, const Value& backend, FieldErrors& out) 
   }
 }
 
-bool is_absolute(std::string_view path) { return path.starts_with('/'); }
+bool is_absolute(std::string_view path) {
+  return path.starts_with('/');
+}
 
 void validate_path(const Path& path, const Value& rule, FieldErrors& out) {
   const Value& type = rule["pathType"];
@@ -74,7 +77,8 @@ void validate_path(const Path& path, const Value& rule, FieldErrors& out) {
     if (!text.empty() && !is_absolute(text))
       out.push_back(json::invalid(path / "path", rule["path"], "must be an absolute path"));
   } else {
-    out.push_back(json::not_supported(path / "pathType", type, {"Exact", "ImplementationSpecific", "Prefix"}));
+    out.push_back(
+        json::not_supported(path / "pathType", type, {"Exact", "ImplementationSpecific", "Prefix"}));
   }
   validate_backend(path / "backend", rule["backend"], out);
 }
@@ -84,9 +88,11 @@ void validate_rules(const Path& path, const Value& rules, FieldErrors& out) {
     Path at = path.index(i);
     const Value& host = rules[i]["host"];
     if (!host.as_string().empty()) {
-      if (parse_ip(host.as_string())) out.push_back(json::invalid(at / "host", host, "must be a DNS name, not an IP address"));
+      if (parse_ip(host.as_string()))
+        out.push_back(json::invalid(at / "host", host, "must be a DNS name, not an IP address"));
       bool wildcard = host.as_string().find('*') != std::string_view::npos;
-      complain(at / "host", host, (wildcard ? wildcard_dns1123_subdomain : dns1123_subdomain)(host.as_string()), out);
+      complain(at / "host", host,
+               (wildcard ? wildcard_dns1123_subdomain : dns1123_subdomain)(host.as_string()), out);
     }
     const Value& http = rules[i]["http"];
     if (http.is_null()) continue;
@@ -114,11 +120,13 @@ void validate_spec(const Value& spec, FieldErrors& out) {
   Path path = "spec";
   if (spec["rules"].empty() && spec["defaultBackend"].is_null())
     out.push_back(json::invalid(path, spec["rules"], "either `defaultBackend` or `rules` must be specified"));
-  if (!spec["defaultBackend"].is_null()) validate_backend(path / "defaultBackend", spec["defaultBackend"], out);
+  if (!spec["defaultBackend"].is_null())
+    validate_backend(path / "defaultBackend", spec["defaultBackend"], out);
   validate_rules(path / "rules", spec["rules"], out);
   validate_tls(path / "tls", spec["tls"], out);
   const Value& name = spec["ingressClassName"];
-  if (!name.is_null()) complain(path / "ingressClassName", name, name_is_dns_subdomain(name.as_string(), false), out);
+  if (!name.is_null())
+    complain(path / "ingressClassName", name, name_is_dns_subdomain(name.as_string(), false), out);
 }
 
 FieldErrors validate(const Value& object, const StrategyContext&) {
@@ -160,10 +168,13 @@ FieldErrors validate_status(const Value& object, const Value& old, const Strateg
 
 std::vector<std::string> warnings(const Value& object, const Value* old, const StrategyContext&) {
   if (old != nullptr || !object["metadata"]["annotations"].has(kClassAnnotation)) return {};
-  return {"annotation \"kubernetes.io/ingress.class\" is deprecated, please use 'spec.ingressClassName' instead"};
+  return {
+      "annotation \"kubernetes.io/ingress.class\" is deprecated, please use 'spec.ingressClassName' instead"};
 }
 
-void defaults(Value& object, const StrategyContext&) { object_member(object, "spec"); }
+void defaults(Value& object, const StrategyContext&) {
+  object_member(object, "spec");
+}
 
 // IngressClass
 

@@ -22,13 +22,16 @@ constexpr std::string_view kOldControllerUid = "controller-uid";
 constexpr std::string_view kOldJobName = "job-name";
 constexpr std::int64_t kMostIndexedParallelism = 100000;
 
-bool is_indexed(const Value& spec) { return spec["completionMode"].as_string() == "Indexed"; }
+bool is_indexed(const Value& spec) {
+  return spec["completionMode"].as_string() == "Indexed";
+}
 
 void defaults(Value& object, const StrategyContext&) {
   Value& spec = object_member(object, "spec");
   default_job_spec(spec);
   const Value labels = spec["template"]["metadata"]["labels"];
-  if (!labels.empty() && object["metadata"]["labels"].empty()) object_member(object, "metadata").set("labels", labels);
+  if (!labels.empty() && object["metadata"]["labels"].empty())
+    object_member(object, "metadata").set("labels", labels);
 }
 
 // Pods are told apart by the Job's uid unless the client brings a selector of its own.
@@ -37,7 +40,8 @@ void generate_selector(Value& object) {
   const Value uid = object["metadata"]["uid"], name = object["metadata"]["name"];
   Value& spec = object_member(object, "spec");
   Value& labels = object_member(object_member(object_member(spec, "template"), "metadata"), "labels");
-  for (auto [key, value] : {std::pair{kJobName, name}, {kOldJobName, name}, {kControllerUid, uid}, {kOldControllerUid, uid}})
+  for (auto [key, value] :
+       {std::pair{kJobName, name}, {kOldJobName, name}, {kControllerUid, uid}, {kOldControllerUid, uid}})
     if (!labels.has(key)) labels.set(key, value.is_null() ? Value("") : value);
   Value& match = object_member(object_member(spec, "selector"), "matchLabels");
   if (!match.has(kControllerUid)) match.set(kControllerUid, uid.is_null() ? Value("") : uid);
@@ -46,7 +50,8 @@ void generate_selector(Value& object) {
 void prepare_create(Value& object, const StrategyContext& context) {
   drop_status(object, context);
   // A Job without labels has those of its pods, the generated ones included.
-  bool follows = semantically_equal(object["metadata"]["labels"], object["spec"]["template"]["metadata"]["labels"]);
+  bool follows =
+      semantically_equal(object["metadata"]["labels"], object["spec"]["template"]["metadata"]["labels"]);
   generate_selector(object);
   const Value labels = object["spec"]["template"]["metadata"]["labels"];
   if ((follows || object["metadata"]["labels"].empty()) && !labels.empty())
@@ -59,7 +64,8 @@ void validate_generated(const Value& object, FieldErrors& out) {
   const Value& labels = spec["template"]["metadata"]["labels"];
   Path path = "spec.template.metadata.labels";
   std::string_view uid = object["metadata"]["uid"].as_string(), name = object["metadata"]["name"].as_string();
-  for (auto [key, expected] : {std::pair{kOldControllerUid, uid}, {kOldJobName, name}, {kControllerUid, uid}, {kJobName, name}}) {
+  for (auto [key, expected] :
+       {std::pair{kOldControllerUid, uid}, {kOldJobName, name}, {kControllerUid, uid}, {kJobName, name}}) {
     if (!labels.has(key))
       out.push_back(json::required(path.key(key), cat("must be '", expected, "'")));
     else if (labels[key].as_string() != expected)
@@ -70,12 +76,13 @@ void validate_generated(const Value& object, FieldErrors& out) {
                    (match.has(kControllerUid) || match.has(kOldControllerUid)) &&
                    match.members()[0].value.as_string() == uid;
   if (!generated)
-    out.push_back(invalid_shown("spec.selector", shown_selector(spec["selector"]), "`selector` not auto-generated"));
+    out.push_back(
+        invalid_shown("spec.selector", shown_selector(spec["selector"]), "`selector` not auto-generated"));
 }
 
 void validate_counts(const Value& spec, const Path& path, FieldErrors& out) {
-  for (std::string_view name : {"parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished",
-                                "backoffLimitPerIndex", "maxFailedIndexes"})
+  for (std::string_view name : {"parallelism", "completions", "activeDeadlineSeconds", "backoffLimit",
+                                "ttlSecondsAfterFinished", "backoffLimitPerIndex", "maxFailedIndexes"})
     check_not_negative(path / name, spec[name], out);
   if (!spec["maxFailedIndexes"].is_null() && spec["backoffLimitPerIndex"].is_null())
     out.push_back(json::required(path / "backoffLimitPerIndex", "when maxFailedIndexes is specified"));
@@ -94,9 +101,12 @@ void validate_mode(const Value& spec, const Path& path, FieldErrors& out) {
   const Value& parallelism = spec["parallelism"];
   if (mode.as_string() == "NonIndexed") {
     if (!spec["successPolicy"].is_null())
-      out.push_back(invalid_shown(path / "successPolicy", shown_success_policy(spec["successPolicy"]), "requires indexed completion mode"));
-    if (!limit.is_null()) out.push_back(json::invalid(path / "backoffLimitPerIndex", limit, "requires indexed completion mode"));
-    if (!failed.is_null()) out.push_back(json::invalid(path / "maxFailedIndexes", failed, "requires indexed completion mode"));
+      out.push_back(invalid_shown(path / "successPolicy", shown_success_policy(spec["successPolicy"]),
+                                  "requires indexed completion mode"));
+    if (!limit.is_null())
+      out.push_back(json::invalid(path / "backoffLimitPerIndex", limit, "requires indexed completion mode"));
+    if (!failed.is_null())
+      out.push_back(json::invalid(path / "maxFailedIndexes", failed, "requires indexed completion mode"));
   }
   if (mode.as_string() != "Indexed") return;
   if (spec["completions"].is_null()) {
@@ -105,19 +115,24 @@ void validate_mode(const Value& spec, const Path& path, FieldErrors& out) {
   }
   std::int64_t completions = spec["completions"].as_int();
   if (parallelism.as_int() > kMostIndexedParallelism)
-    out.push_back(json::invalid(path / "parallelism", parallelism,
-                                cat("must be less than or equal to ", kMostIndexedParallelism, " when completion mode is Indexed")));
+    out.push_back(json::invalid(
+        path / "parallelism", parallelism,
+        cat("must be less than or equal to ", kMostIndexedParallelism, " when completion mode is Indexed")));
   if (!failed.is_null() && failed.as_int() > completions)
-    out.push_back(json::invalid(path / "maxFailedIndexes", failed, "must be less than or equal to completions"));
+    out.push_back(
+        json::invalid(path / "maxFailedIndexes", failed, "must be less than or equal to completions"));
   if (!limit.is_null() && completions > kMostIndexedParallelism) {
     if (failed.is_null())
-      out.push_back(json::required(path / "maxFailedIndexes", "must be specified when completions is above 100000"));
+      out.push_back(
+          json::required(path / "maxFailedIndexes", "must be specified when completions is above 100000"));
     else if (failed.as_int() > 10000)
       out.push_back(json::invalid(path / "maxFailedIndexes", failed,
-                                  "must be less than or equal to 10000 when completions are above 100000 and used with backoff limit per index"));
+                                  "must be less than or equal to 10000 when completions are above 100000 and "
+                                  "used with backoff limit per index"));
     if (parallelism.as_int() > 10000)
       out.push_back(json::invalid(path / "parallelism", parallelism,
-                                  "must be less than or equal to 10000 when completions are above 100000 and used with backoff limit per index"));
+                                  "must be less than or equal to 10000 when completions are above 100000 and "
+                                  "used with backoff limit per index"));
   }
   if (!spec["successPolicy"].is_null()) validate_success_policy(spec, path, out);
 }
@@ -151,7 +166,8 @@ FieldErrors validate(const Value& object, const StrategyContext& context) {
   FieldErrors out;
   // Labels taken over from the template are reported there.
   Value own = object;
-  if (semantically_equal(own["metadata"]["labels"], own["spec"]["template"]["metadata"]["labels"]) && own["metadata"].is_object())
+  if (semantically_equal(own["metadata"]["labels"], own["spec"]["template"]["metadata"]["labels"]) &&
+      own["metadata"].is_object())
     own.member("metadata").erase("labels");
   validate_kind_meta(own, true, name_is_dns_subdomain, out);
   validate_generated(object, out);
@@ -163,7 +179,8 @@ FieldErrors validate(const Value& object, const StrategyContext& context) {
 // Pods of a Job that has not started may still be placed differently.
 Value without_placement(Value pod_template) {
   Value& spec = object_member(pod_template, "spec");
-  for (std::string_view name : {"affinity", "nodeSelector", "tolerations", "schedulingGates"}) spec.erase(name);
+  for (std::string_view name : {"affinity", "nodeSelector", "tolerations", "schedulingGates"})
+    spec.erase(name);
   if (pod_template["metadata"].is_object()) {
     pod_template.member("metadata").erase("labels");
     pod_template.member("metadata").erase("annotations");
@@ -196,7 +213,8 @@ void validate_completions_change(const Value& spec, const Value& old, FieldError
     return;
   }
   if (spec["completions"] != spec["parallelism"])
-    out.push_back(json::invalid("spec.completions", spec["completions"], "can only be modified in tandem with spec.parallelism"));
+    out.push_back(json::invalid("spec.completions", spec["completions"],
+                                "can only be modified in tandem with spec.parallelism"));
 }
 
 FieldErrors validate_update(const Value& object, const Value& old, const StrategyContext& context) {
@@ -211,11 +229,14 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
   validate_template_change(object, old, out);
   check_immutable("spec.completionMode", spec["completionMode"], before["completionMode"], out);
   if (!semantically_equal(spec["podFailurePolicy"], before["podFailurePolicy"]))
-    out.push_back(invalid_shown("spec.podFailurePolicy", shown_pod_failure_policy(spec["podFailurePolicy"]), kFieldIsImmutable));
-  check_immutable("spec.backoffLimitPerIndex", spec["backoffLimitPerIndex"], before["backoffLimitPerIndex"], out);
+    out.push_back(invalid_shown("spec.podFailurePolicy", shown_pod_failure_policy(spec["podFailurePolicy"]),
+                                kFieldIsImmutable));
+  check_immutable("spec.backoffLimitPerIndex", spec["backoffLimitPerIndex"], before["backoffLimitPerIndex"],
+                  out);
   check_immutable("spec.managedBy", spec["managedBy"], before["managedBy"], out);
   if (!semantically_equal(spec["successPolicy"], before["successPolicy"]))
-    out.push_back(invalid_shown("spec.successPolicy", shown_success_policy(spec["successPolicy"]), kFieldIsImmutable));
+    out.push_back(
+        invalid_shown("spec.successPolicy", shown_success_policy(spec["successPolicy"]), kFieldIsImmutable));
   return out;
 }
 
@@ -250,17 +271,21 @@ void default_job_spec(Value& spec) {
   set_default(spec, "completionMode", "NonIndexed");
   set_default(spec, "suspend", false);
   default_pod_failure_policy(spec);
-  set_default(spec, "podReplacementPolicy", spec["podFailurePolicy"].is_null() ? "TerminatingOrFailed" : "Failed");
+  set_default(spec, "podReplacementPolicy",
+              spec["podFailurePolicy"].is_null() ? "TerminatingOrFailed" : "Failed");
 }
 
-void validate_job_spec(const Value& spec, const Path& path, const StrategyContext& context, FieldErrors& out) {
+void validate_job_spec(const Value& spec, const Path& path, const StrategyContext& context,
+                       FieldErrors& out) {
   validate_counts(spec, path, out);
   validate_mode(spec, path, out);
   validate_pod_failure_policy(spec, path, out);
   bool has_policy = !spec["podFailurePolicy"].is_null();
   if (!spec["podReplacementPolicy"].is_null())
     check_one_of(path / "podReplacementPolicy", spec["podReplacementPolicy"],
-                 has_policy ? std::vector<std::string>{"Failed"} : std::vector<std::string>{"Failed", "TerminatingOrFailed"}, out);
+                 has_policy ? std::vector<std::string>{"Failed"}
+                            : std::vector<std::string>{"Failed", "TerminatingOrFailed"},
+                 out);
   validate_pod_template(spec["template"], path / "template", context, out);
   const Value& restart = spec["template"]["spec"]["restartPolicy"];
   Path at = path / "template" / "spec" / "restartPolicy";
@@ -269,15 +294,18 @@ void validate_job_spec(const Value& spec, const Path& path, const StrategyContex
   else if (restart.as_string() != "OnFailure" && restart.as_string() != "Never")
     out.push_back(json::not_supported(at, restart, {"OnFailure", "Never"}));
   else if (has_policy && restart.as_string() != "Never")
-    out.push_back(json::invalid(at, restart, "only \"Never\" is supported when podFailurePolicy is specified"));
+    out.push_back(
+        json::invalid(at, restart, "only \"Never\" is supported when podFailurePolicy is specified"));
 }
 
 void warn_about_pod_name(const Value& object, std::vector<std::string>& out) {
   const Value& name = object["metadata"]["name"];
   auto complaints = dns1123_label(name.as_string());
   if (name.as_string().empty() || complaints.empty()) return;
-  out.push_back(cat("metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; "
-                    "a DNS label is recommended: [", join(complaints, " "), "]"));
+  out.push_back(
+      cat("metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; "
+          "a DNS label is recommended: [",
+          join(complaints, " "), "]"));
 }
 
 const Strategy& job_strategy() {

@@ -38,7 +38,8 @@ void validate_end(const Value& status, FieldErrors& out) {
   if (complete && end.is_null())
     out.push_back(json::required("status.completionTime", "completionTime is required for Complete jobs"));
   if (!complete && !end.is_null())
-    out.push_back(json::invalid("status.completionTime", end, "cannot set completionTime when there is no Complete=True condition"));
+    out.push_back(json::invalid("status.completionTime", end,
+                                "cannot set completionTime when there is no Complete=True condition"));
   if (failed && !holds(status, "FailureTarget"))
     conflict("cannot set Failed=True condition without the FailureTarget=true condition", out);
   if (complete && !holds(status, "SuccessCriteriaMet"))
@@ -65,7 +66,8 @@ void validate_job_status_update(const Value& object, const Value& old, FieldErro
   validate_end(status, out);
   for (std::string_view name : {"failed", "succeeded"})
     if (status[name].as_int() < before[name].as_int())
-      out.push_back(json::invalid(Path("status") / name, Value(status[name].as_int()), cat("cannot decrease the ", name, " counter")));
+      out.push_back(json::invalid(Path("status") / name, Value(status[name].as_int()),
+                                  cat("cannot decrease the ", name, " counter")));
   if (spec["completionMode"].as_string() != "Indexed" && !status["completedIndexes"].as_string().empty())
     out.push_back(json::invalid("status.completedIndexes", status["completedIndexes"],
                                 "cannot set non-empty completedIndexes when non-indexed completion mode"));

@@ -26,15 +26,19 @@ void defaults(Value& object, const StrategyContext&) {
 }
 
 void validate_port(const Path& path, const Value& entry, FieldErrors& out) {
-  if (!entry["protocol"].is_null()) check_one_of(path / "protocol", entry["protocol"], {"TCP", "UDP", "SCTP"}, out);
+  if (!entry["protocol"].is_null())
+    check_one_of(path / "protocol", entry["protocol"], {"TCP", "UDP", "SCTP"}, out);
   const Value& port = entry["port"];
   const Value& end = entry["endPort"];
   if (port.is_null()) {
-    if (!end.is_null()) out.push_back(json::invalid(path / "endPort", end, "may not be specified when `port` is not specified"));
+    if (!end.is_null())
+      out.push_back(
+          json::invalid(path / "endPort", end, "may not be specified when `port` is not specified"));
     return;
   }
   if (port.is_string()) {
-    if (!end.is_null()) out.push_back(json::invalid(path / "endPort", end, "may not be specified when `port` is non-numeric"));
+    if (!end.is_null())
+      out.push_back(json::invalid(path / "endPort", end, "may not be specified when `port` is non-numeric"));
     complain(path / "port", port, port_name(port.as_string()), out);
     return;
   }

@@ -23,7 +23,8 @@ std::string_view take_line(std::string_view& text) {
 std::optional<PemBlock> next_pem_block(std::string_view& text) {
   while (!text.empty()) {
     std::string_view line = take_line(text);
-    if (!line.starts_with(kBegin) || !line.ends_with(kDashes) || line.size() < kBegin.size() + kDashes.size()) continue;
+    if (!line.starts_with(kBegin) || !line.ends_with(kDashes) || line.size() < kBegin.size() + kDashes.size())
+      continue;
     PemBlock block;
     block.type = line.substr(kBegin.size(), line.size() - kBegin.size() - kDashes.size());
     std::string_view rest = text;

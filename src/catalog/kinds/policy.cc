@@ -11,12 +11,13 @@ void validate_spec(const Value& spec, FieldErrors& out) {
   const Value& available = spec["minAvailable"];
   const Value& unavailable = spec["maxUnavailable"];
   if (!available.is_null() && !unavailable.is_null())
-    out.push_back(invalid_shown(path,
-                                shown_struct({{"MinAvailable", shown(available)},
-                                              {"Selector", shown_selector(spec["selector"])},
-                                              {"MaxUnavailable", shown(unavailable)},
-                                              {"UnhealthyPodEvictionPolicy", shown(spec["unhealthyPodEvictionPolicy"])}}),
-                                "minAvailable and maxUnavailable cannot be both set"));
+    out.push_back(invalid_shown(
+        path,
+        shown_struct({{"MinAvailable", shown(available)},
+                      {"Selector", shown_selector(spec["selector"])},
+                      {"MaxUnavailable", shown(unavailable)},
+                      {"UnhealthyPodEvictionPolicy", shown(spec["unhealthyPodEvictionPolicy"])}}),
+        "minAvailable and maxUnavailable cannot be both set"));
   for (std::string_view name : {"minAvailable", "maxUnavailable"}) {
     if (spec[name].is_null()) continue;
     check_int_or_percent(path / name, spec[name], out);

@@ -47,7 +47,8 @@ void validate_aggregation(const Value& rule, FieldErrors& out) {
   Path path = "aggregationRule.clusterRoleSelectors";
   const Value& selectors = rule["clusterRoleSelectors"];
   if (selectors.empty())
-    out.push_back(json::required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil"));
+    out.push_back(
+        json::required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil"));
   for (std::size_t i = 0; i < selectors.size(); ++i) {
     FieldErrors found;
     validate_label_selector(selectors[i], path.index(i), found);
@@ -65,7 +66,8 @@ void validate_subject(const Path& path, const Value& subject, bool namespaced, F
       complain(path / "name", name, name_is_dns_subdomain(name.as_string(), false), out);
     if (!subject["apiGroup"].as_string().empty())
       out.push_back(json::not_supported(path / "apiGroup", subject["apiGroup"], {""}));
-    if (!namespaced && subject["namespace"].as_string().empty()) out.push_back(json::required(path / "namespace"));
+    if (!namespaced && subject["namespace"].as_string().empty())
+      out.push_back(json::required(path / "namespace"));
   } else if (kind == "User" || kind == "Group") {
     if (subject["apiGroup"].as_string() != kGroup)
       out.push_back(json::not_supported(path / "apiGroup", subject["apiGroup"], {std::string(kGroup)}));
@@ -79,9 +81,10 @@ void validate_binding(const Value& object, bool namespaced, FieldErrors& out) {
   const Value& role = object["roleRef"];
   if (role["apiGroup"].as_string() != kGroup)
     out.push_back(json::not_supported("roleRef.apiGroup", role["apiGroup"], {std::string(kGroup)}));
-  check_one_of("roleRef.kind", role["kind"],
-               namespaced ? std::vector<std::string>{"Role", "ClusterRole"} : std::vector<std::string>{"ClusterRole"},
-               out);
+  check_one_of(
+      "roleRef.kind", role["kind"],
+      namespaced ? std::vector<std::string>{"Role", "ClusterRole"} : std::vector<std::string>{"ClusterRole"},
+      out);
   if (check_required("roleRef.name", role["name"], out))
     complain("roleRef.name", role["name"], name_is_path_segment(role["name"].as_string(), false), out);
   for (std::size_t i = 0; i < object["subjects"].size(); ++i)
@@ -155,9 +158,17 @@ static const Strategy& binding_kind() {
   return strategy;
 }
 
-const Strategy& role_strategy() { return role_kind<true>(); }
-const Strategy& cluster_role_strategy() { return role_kind<false>(); }
-const Strategy& role_binding_strategy() { return binding_kind<true>(); }
-const Strategy& cluster_role_binding_strategy() { return binding_kind<false>(); }
+const Strategy& role_strategy() {
+  return role_kind<true>();
+}
+const Strategy& cluster_role_strategy() {
+  return role_kind<false>();
+}
+const Strategy& role_binding_strategy() {
+  return binding_kind<true>();
+}
+const Strategy& cluster_role_binding_strategy() {
+  return binding_kind<false>();
+}
 
 }  // namespace cardea::catalog

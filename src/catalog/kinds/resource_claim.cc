@@ -13,7 +13,9 @@ namespace {
 
 constexpr int kMostConsumers = 256;
 
-void claim_defaults(Value& object, const StrategyContext&) { default_resource_claim_spec(object_member(object, "spec")); }
+void claim_defaults(Value& object, const StrategyContext&) {
+  default_resource_claim_spec(object_member(object, "spec"));
+}
 
 void template_defaults(Value& object, const StrategyContext&) {
   Value& outer = object_member(object, "spec");
@@ -21,15 +23,17 @@ void template_defaults(Value& object, const StrategyContext&) {
 }
 
 // Access to devices that others use is for namespaces an administrator has marked.
-void validate_admin_access(const Value& spec, const Path& path, const StrategyContext& context, FieldErrors& out) {
+void validate_admin_access(const Value& spec, const Path& path, const StrategyContext& context,
+                           FieldErrors& out) {
   if (context.namespace_labels != nullptr &&
       (*context.namespace_labels)["resource.kubernetes.io/admin-access"].as_string() == "true")
     return;
   for (std::size_t i = 0; i < spec["devices"]["requests"].size(); ++i)
     if (spec["devices"]["requests"][i]["exactly"]["adminAccess"].as_bool())
-      out.push_back(json::forbidden((path / "devices" / "requests").index(i) / "adminAccess",
-                                    "admin access to devices requires the `resource.kubernetes.io/admin-access: true` label "
-                                    "on the containing namespace"));
+      out.push_back(json::forbidden(
+          (path / "devices" / "requests").index(i) / "adminAccess",
+          "admin access to devices requires the `resource.kubernetes.io/admin-access: true` label "
+          "on the containing namespace"));
 }
 
 FieldErrors validate_claim(const Value& object, const StrategyContext& context) {
@@ -66,9 +70,10 @@ Shown shown_request(const Value& r) {
 
 Shown shown_spec(const Value& spec) {
   const Value& devices = spec["devices"];
-  return shown_struct({{"Devices", shown_struct({{"Requests", shown_list(devices["requests"], shown_request)},
-                                                 {"Constraints", shown_list(devices["constraints"], show_go_value)},
-                                                 {"Config", shown_list(devices["config"], show_go_value)}})}});
+  return shown_struct(
+      {{"Devices", shown_struct({{"Requests", shown_list(devices["requests"], shown_request)},
+                                 {"Constraints", shown_list(devices["constraints"], show_go_value)},
+                                 {"Config", shown_list(devices["config"], show_go_value)}})}});
 }
 
 FieldErrors validate_claim_update(const Value& object, const Value& old, const StrategyContext&) {
@@ -79,13 +84,15 @@ FieldErrors validate_claim_update(const Value& object, const Value& old, const S
   return out;
 }
 
-void validate_results(const Value& results, const Path& path, const std::vector<std::string>& requests, FieldErrors& out) {
+void validate_results(const Value& results, const Path& path, const std::vector<std::string>& requests,
+                      FieldErrors& out) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Value& r = results[i];
     Path at = path.index(i);
     if (std::ranges::find(requests, r["request"].as_string()) == requests.end())
       out.push_back(json::invalid(at / "request", r["request"].as_string(),
-                                  "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"));
+                                  "must be the name of a request in the claim or the name of a request and a "
+                                  "subrequest separated by '/'"));
     validate_driver_name(r["driver"], at / "driver", out);
     validate_pool_name(r["pool"], at / "pool", out);
     complain(at / "device", r["device"].as_string(), dns1123_label(r["device"].as_string()), out);
@@ -118,9 +125,10 @@ void validate_allocated_devices(const Value& status, FieldErrors& out) {
     validate_driver_name(d["driver"], at / "driver", out);
     validate_pool_name(d["pool"], at / "pool", out);
     complain(at / "device", d["device"].as_string(), dns1123_label(d["device"].as_string()), out);
-    bool allocated = std::ranges::any_of(status["allocation"]["devices"]["results"].items(), [&](const Value& r) {
-      return r["driver"] == d["driver"] && r["pool"] == d["pool"] && r["device"] == d["device"];
-    });
+    bool allocated =
+        std::ranges::any_of(status["allocation"]["devices"]["results"].items(), [&](const Value& r) {
+          return r["driver"] == d["driver"] && r["pool"] == d["pool"] && r["device"] == d["device"];
+        });
     if (!allocated)
       out.push_back(invalid_shown(at,
                                   shown_struct({{"Driver", shown_or(d["driver"], "")},
@@ -137,7 +145,8 @@ FieldErrors validate_claim_status(const Value& object, const Value& old, const S
   validate_kind_meta_update(object, old, out);
   const Value& status = object["status"];
   const Value& allocation = status["allocation"];
-  validate_results(allocation["devices"]["results"], "status.allocation.devices.results", claim_request_names(object["spec"]), out);
+  validate_results(allocation["devices"]["results"], "status.allocation.devices.results",
+                   claim_request_names(object["spec"]), out);
   if (!allocation["nodeSelector"].is_null())
     validate_node_selector(allocation["nodeSelector"], "status.allocation.nodeSelector", out);
   validate_consumers(status, out);
@@ -187,8 +196,10 @@ void validate_class_spec(const Value& spec, FieldErrors& out) {
   else
     for (std::size_t i = 0; i < spec["config"].size(); ++i)
       validate_opaque_config(spec["config"][i]["opaque"], Path("spec.config").index(i) / "opaque", out);
-  if (!extended.is_null() && (!is_extended_resource(extended.as_string()) || !qualified_name(extended.as_string()).empty()))
-    out.push_back(json::invalid("spec.extendedResourceName", extended, "must be a valid extended resource name"));
+  if (!extended.is_null() &&
+      (!is_extended_resource(extended.as_string()) || !qualified_name(extended.as_string()).empty()))
+    out.push_back(
+        json::invalid("spec.extendedResourceName", extended, "must be a valid extended resource name"));
 }
 
 FieldErrors validate_class(const Value& object, const StrategyContext&) {

@@ -16,7 +16,8 @@ constexpr std::string_view kPlaces[] = {"nodeName", "nodeSelector", "allNodes", 
 void defaults(Value& object, const StrategyContext& context) {
   for (std::size_t i = 0; i < object["spec"]["devices"].size(); ++i)
     for (std::size_t j = 0; j < object["spec"]["devices"][i]["taints"].size(); ++j)
-      set_default(object.member("spec").member("devices").item(i).member("taints").item(j), "timeAdded", context.now);
+      set_default(object.member("spec").member("devices").item(i).member("taints").item(j), "timeAdded",
+                  context.now);
 }
 
 // Dotted numbers with optional pre-release and build parts.
@@ -30,7 +31,8 @@ bool is_semantic_version(std::string_view text) {
     });
   };
   auto all = [&](std::string_view list, bool numeric) {
-    return std::ranges::all_of(split(list, '.'), [&](std::string_view part) { return well_formed(part, numeric); });
+    return std::ranges::all_of(split(list, '.'),
+                               [&](std::string_view part) { return well_formed(part, numeric); });
   };
   if (auto plus = text.find('+'); plus != text.npos) {
     if (!all(text.substr(plus + 1), false)) return false;
@@ -45,21 +47,25 @@ bool is_semantic_version(std::string_view text) {
 
 void validate_attribute(const Value& attribute, const Path& path, FieldErrors& out) {
   constexpr std::pair<std::string_view, std::string_view> kForms[] = {
-      {"int", "IntValue"}, {"bool", "BoolValue"}, {"string", "StringValue"}, {"version", "VersionValue"},
-      {"ints", "IntValues"}, {"bools", "BoolValues"}, {"strings", "StringValues"}, {"versions", "VersionValues"}};
+      {"int", "IntValue"},         {"bool", "BoolValue"},        {"string", "StringValue"},
+      {"version", "VersionValue"}, {"ints", "IntValues"},        {"bools", "BoolValues"},
+      {"strings", "StringValues"}, {"versions", "VersionValues"}};
   std::size_t given = 0;
-  for (std::string_view name : {"int", "bool", "string", "version"}) given += attribute[name].is_null() ? 0 : 1;
+  for (std::string_view name : {"int", "bool", "string", "version"})
+    given += attribute[name].is_null() ? 0 : 1;
   for (std::string_view name : {"string", "version"})
     if (attribute[name].as_string().size() > 64) out.push_back(json::too_long(path / name, 64));
   if (!attribute["version"].is_null() && !is_semantic_version(attribute["version"].as_string()))
-    out.push_back(json::invalid(path / "version", attribute["version"], "must be a string compatible with semver.org spec 2.0.0"));
+    out.push_back(json::invalid(path / "version", attribute["version"],
+                                "must be a string compatible with semver.org spec 2.0.0"));
   if (given == 1) return;
   if (given == 0) {
     out.push_back(json::invalid(path, "", "exactly one value must be specified"));
     return;
   }
   std::string text = "{";
-  for (const auto& [name, go_name] : kForms) text += cat(text.size() > 1 ? "," : "", "\"", go_name, "\":", shown(attribute[name]));
+  for (const auto& [name, go_name] : kForms)
+    text += cat(text.size() > 1 ? "," : "", "\"", go_name, "\":", shown(attribute[name]));
   out.push_back(invalid_shown(path, text + "}", "exactly one value must be specified"));
 }
 
@@ -68,7 +74,8 @@ void validate_taints(const Value& taints, const Path& path, FieldErrors& out) {
     const Value& t = taints[i];
     Path at = path.index(i);
     complain(at / "key", t["key"].as_string(), qualified_name(t["key"].as_string()), out);
-    if (!t["value"].as_string().empty()) complain(at / "value", t["value"], label_value(t["value"].as_string()), out);
+    if (!t["value"].as_string().empty())
+      complain(at / "value", t["value"], label_value(t["value"].as_string()), out);
     if (t["effect"].as_string().empty())
       out.push_back(json::required(at / "effect"));
     else
@@ -78,20 +85,25 @@ void validate_taints(const Value& taints, const Path& path, FieldErrors& out) {
 
 void validate_device_place(const Value& device, bool per_device, const Path& path, FieldErrors& out) {
   int given = 0;
-  for (std::string_view name : {"nodeName", "nodeSelector", "allNodes"}) given += device[name].is_null() ? 0 : 1;
+  for (std::string_view name : {"nodeName", "nodeSelector", "allNodes"})
+    given += device[name].is_null() ? 0 : 1;
   if (!per_device && given > 0)
-    out.push_back(json::invalid(path, Value(),
-                                "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to "
-                                "true in the ResourceSlice spec"));
+    out.push_back(json::invalid(
+        path, Value(),
+        "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to "
+        "true in the ResourceSlice spec"));
   if (!per_device) return;
   std::string_view node = device["nodeName"].as_string();
-  if (!device["nodeName"].is_null() && !node.empty()) complain(path / "nodeName", node, name_is_dns_subdomain(node, false), out);
+  if (!device["nodeName"].is_null() && !node.empty())
+    complain(path / "nodeName", node, name_is_dns_subdomain(node, false), out);
   if (given == 0)
-    out.push_back(json::required(path, "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when "
-                                       "`perDeviceNodeSelection` is set to true in the ResourceSlice spec"));
+    out.push_back(json::required(path,
+                                 "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when "
+                                 "`perDeviceNodeSelection` is set to true in the ResourceSlice spec"));
   if (given > 1)
-    out.push_back(json::invalid(path, Value(), "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when "
-                                               "`perDeviceNodeSelection` is set to true in the ResourceSlice spec"));
+    out.push_back(json::invalid(path, Value(),
+                                "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when "
+                                "`perDeviceNodeSelection` is set to true in the ResourceSlice spec"));
 }
 
 void validate_device(const Value& device, bool per_device, const Path& path, FieldErrors& out) {
@@ -99,8 +111,9 @@ void validate_device(const Value& device, bool per_device, const Path& path, Fie
   complain(path / "name", name, dns1123_label(name), out);
   std::size_t properties = device["attributes"].size() + device["capacity"].size();
   if (properties > kMostProperties)
-    out.push_back(json::invalid(path, Value(static_cast<std::int64_t>(properties)),
-                                cat("the total number of attributes and capacities must not exceed ", kMostProperties)));
+    out.push_back(json::invalid(
+        path, Value(static_cast<std::int64_t>(properties)),
+        cat("the total number of attributes and capacities must not exceed ", kMostProperties)));
   // Kubernetes walks these in the order of its maps; ours is by name.
   for (const json::Member& m : device["attributes"].members()) {
     validate_qualified_identifier(m.key(), path / "attributes", false, out);
@@ -130,7 +143,8 @@ void validate_counters(const Value& sets, const Path& path, FieldErrors& out) {
 
 bool is_place(const Value& spec, std::string_view name) {
   const Value& value = spec[name];
-  return !value.is_null() && !(value.is_bool() && !value.as_bool()) && !(value.is_string() && value.as_string().empty());
+  return !value.is_null() && !(value.is_bool() && !value.as_bool()) &&
+         !(value.is_string() && value.as_string().empty());
 }
 
 void validate_place(const Value& spec, FieldErrors& out) {
@@ -145,7 +159,8 @@ void validate_place(const Value& spec, FieldErrors& out) {
   if (!spec["nodeSelector"].is_null()) {
     validate_node_selector(spec["nodeSelector"], "spec.nodeSelector", out);
     if (spec["nodeSelector"]["nodeSelectorTerms"].size() != 1)
-      out.push_back(json::invalid("spec.nodeSelector.nodeSelectorTerms", spec["nodeSelector"]["nodeSelectorTerms"],
+      out.push_back(json::invalid("spec.nodeSelector.nodeSelectorTerms",
+                                  spec["nodeSelector"]["nodeSelectorTerms"],
                                   "must have exactly one node selector term"));
   }
   for (std::string_view name : {"allNodes", "perDeviceNodeSelection"})
@@ -155,7 +170,8 @@ void validate_place(const Value& spec, FieldErrors& out) {
     if (is_place(spec, name)) given.push_back(cat("`", name, "`"));
   if (given.empty()) out.push_back(json::required("spec", std::string(kOne)));
   if (given.size() > 1)
-    out.push_back(json::invalid("spec", cat("{", join(given, ", "), "}"), cat(kOne, ", but multiple fields are set")));
+    out.push_back(
+        json::invalid("spec", cat("{", join(given, ", "), "}"), cat(kOne, ", but multiple fields are set")));
 }
 
 void validate_spec(const Value& spec, FieldErrors& out) {
@@ -163,9 +179,11 @@ void validate_spec(const Value& spec, FieldErrors& out) {
   const Value& pool = spec["pool"];
   validate_pool_name(pool["name"], "spec.pool.name", out);
   if (pool["resourceSliceCount"].as_int() <= 0)
-    out.push_back(json::invalid("spec.pool.resourceSliceCount", Value(pool["resourceSliceCount"].as_int()), "must be greater than zero"));
+    out.push_back(json::invalid("spec.pool.resourceSliceCount", Value(pool["resourceSliceCount"].as_int()),
+                                "must be greater than zero"));
   if (pool["generation"].as_int() < 0)
-    out.push_back(json::invalid("spec.pool.generation", pool["generation"], "must be greater than or equal to zero"));
+    out.push_back(
+        json::invalid("spec.pool.generation", pool["generation"], "must be greater than or equal to zero"));
   validate_place(spec, out);
   const Value& devices = spec["devices"];
   if (!devices.empty() && !spec["sharedCounters"].empty())
@@ -177,7 +195,8 @@ void validate_spec(const Value& spec, FieldErrors& out) {
     for (std::size_t i = 0; i < devices.size(); ++i) {
       Path at = Path("spec.devices").index(i);
       validate_device(devices[i], spec["perDeviceNodeSelection"].as_bool(), at, out);
-      if (!names.insert(devices[i]["name"].as_string()).second) out.push_back(json::duplicate(at, devices[i]["name"]));
+      if (!names.insert(devices[i]["name"].as_string()).second)
+        out.push_back(json::duplicate(at, devices[i]["name"]));
     }
   }
   validate_counters(spec["sharedCounters"], "spec.sharedCounters", out);

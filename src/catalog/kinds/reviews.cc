@@ -13,11 +13,13 @@ void validate_requirements(const Path& path, const Value& requirements, bool lab
     const Value& r = requirements[i];
     Path at = path.index(i);
     std::string_view op = r["operator"].as_string();
-    if (!labels && r["key"].as_string().empty()) out.push_back(json::required(at / "key", "must be specified"));
+    if (!labels && r["key"].as_string().empty())
+      out.push_back(json::required(at / "key", "must be specified"));
     if ((op == "In" || op == "NotIn") && r["values"].empty())
       out.push_back(json::required(at / "values", "must be specified when `operator` is 'In' or 'NotIn'"));
     if ((op == "Exists" || op == "DoesNotExist") && !r["values"].empty())
-      out.push_back(json::forbidden(at / "values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
+      out.push_back(json::forbidden(at / "values",
+                                    "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
     if (labels) {
       complain(at / "key", r["key"].as_string(), qualified_name(r["key"].as_string()), out);
       if (op == "In" || op == "NotIn")
@@ -31,8 +33,9 @@ void validate_selector(const Path& path, const Value& selector, bool labels, Fie
   if (selector.is_null()) return;
   bool raw = !selector["rawSelector"].as_string().empty(), listed = !selector["requirements"].empty();
   if (!raw && !listed)
-    out.push_back(json::required(path / "requirements",
-                                 cat("when ", path.text(), " is specified, requirements or rawSelector is required")));
+    out.push_back(
+        json::required(path / "requirements",
+                       cat("when ", path.text(), " is specified, requirements or rawSelector is required")));
   if (raw && listed)
     out.push_back(json::invalid(path / "rawSelector", selector["rawSelector"],
                                 "may not specified at the same time as requirements"));
@@ -40,7 +43,8 @@ void validate_selector(const Path& path, const Value& selector, bool labels, Fie
 }
 
 Shown shown_non_resource(const Value& attributes) {
-  return shown_struct({{"Path", shown_or(attributes["path"], "")}, {"Verb", shown_or(attributes["verb"], "")}});
+  return shown_struct(
+      {{"Path", shown_or(attributes["path"], "")}, {"Verb", shown_or(attributes["verb"], "")}});
 }
 
 void validate_attributes(const Value& spec, FieldErrors& out) {
@@ -50,8 +54,9 @@ void validate_attributes(const Value& spec, FieldErrors& out) {
     out.push_back(invalid_shown("spec.nonResourceAttributes", shown_non_resource(other),
                                 "cannot be specified in combination with resourceAttributes"));
   if (resource.is_null() && other.is_null())
-    out.push_back(json::invalid("spec.resourceAttributes", Value(),
-                                "exactly one of nonResourceAttributes or resourceAttributes must be specified"));
+    out.push_back(
+        json::invalid("spec.resourceAttributes", Value(),
+                      "exactly one of nonResourceAttributes or resourceAttributes must be specified"));
   if (resource.is_null()) return;
   validate_selector("spec.resourceAttributes.fieldSelector", resource["fieldSelector"], false, out);
   validate_selector("spec.resourceAttributes.labelSelector", resource["labelSelector"], true, out);
@@ -78,16 +83,19 @@ void validate_metadata(const Value& object, bool keep_namespace, FieldErrors& ou
     json::print_string_to(text, name);
     text += cat(":", value);
   };
-  for (std::string_view name : {"name", "generateName", "namespace", "resourceVersion", "generation", "labels",
-                                "annotations", "ownerReferences", "finalizers"})
+  for (std::string_view name : {"name", "generateName", "namespace", "resourceVersion", "generation",
+                                "labels", "annotations", "ownerReferences", "finalizers"})
     if (!is_zero(meta[name])) add(name, shown(meta[name]));
   if (!meta["managedFields"].empty()) {
     std::string entries;
     for (const Value& entry : meta["managedFields"].items())
-      entries += cat(entries.empty() ? "" : ",", shown_in_order(entry, {"manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1", "subresource"}));
+      entries +=
+          cat(entries.empty() ? "" : ",", shown_in_order(entry, {"manager", "operation", "apiVersion", "time",
+                                                                 "fieldsType", "fieldsV1", "subresource"}));
     add("managedFields", cat("[", entries, "]"));
   }
-  out.push_back(invalid_shown("metadata", text + "}", keep_namespace ? "must be empty except for namespace" : "must be empty"));
+  out.push_back(invalid_shown("metadata", text + "}",
+                              keep_namespace ? "must be empty except for namespace" : "must be empty"));
 }
 
 void validate_subject(const Value& spec, FieldErrors& out) {
@@ -116,16 +124,21 @@ FieldErrors validate_local_review(const Value& object, const StrategyContext& co
   validate_subject(object["spec"], out);
   validate_metadata(object, true, out);
   const Value& spec = object["spec"];
-  if (!spec["resourceAttributes"].is_null() && spec["resourceAttributes"]["namespace"].as_string() != context.namespace_name)
-    out.push_back(json::invalid("spec.resourceAttributes.namespace", spec["resourceAttributes"]["namespace"].as_string(),
+  if (!spec["resourceAttributes"].is_null() &&
+      spec["resourceAttributes"]["namespace"].as_string() != context.namespace_name)
+    out.push_back(json::invalid("spec.resourceAttributes.namespace",
+                                spec["resourceAttributes"]["namespace"].as_string(),
                                 "must match metadata.namespace"));
   if (!spec["nonResourceAttributes"].is_null())
-    out.push_back(invalid_shown("spec.nonResourceAttributes", shown_non_resource(spec["nonResourceAttributes"]),
+    out.push_back(invalid_shown("spec.nonResourceAttributes",
+                                shown_non_resource(spec["nonResourceAttributes"]),
                                 "disallowed on this kind of request"));
   return out;
 }
 
-FieldErrors accept(const Value&, const StrategyContext&) { return {}; }
+FieldErrors accept(const Value&, const StrategyContext&) {
+  return {};
+}
 
 }  // namespace
 

@@ -16,7 +16,8 @@ constexpr SystemClass kSystemClasses[] = {
     {"system-node-critical", 2'000'001'000,
      "Used for system critical pods that must not be moved from their current node."},
     {"system-cluster-critical", 2'000'000'000,
-     "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary."},
+     "Used for system critical pods that must run in the cluster, but can be moved to another node if "
+     "necessary."},
 };
 
 // Why a name with the system's prefix may not be used; empty when the object is one of the system's own.
@@ -24,8 +25,10 @@ std::string system_class_error(const Value& object) {
   std::string_view name = object["metadata"]["name"].as_string();
   for (const SystemClass& known : kSystemClasses) {
     if (known.name != name) continue;
-    if (object["value"].as_int() != known.value) return cat("value of ", name, " PriorityClass must be ", known.value);
-    if (object["globalDefault"].as_bool()) return cat("globalDefault of ", name, " PriorityClass must be false");
+    if (object["value"].as_int() != known.value)
+      return cat("value of ", name, " PriorityClass must be ", known.value);
+    if (object["globalDefault"].as_bool())
+      return cat("globalDefault of ", name, " PriorityClass must be false");
     return "";
   }
   return cat(name, " is not a known system priority class");
@@ -50,7 +53,8 @@ FieldErrors validate(const Value& object, const StrategyContext&) {
     if (std::string error = system_class_error(object); !error.empty())
       out.push_back(json::forbidden(
           "metadata.name",
-          cat("priority class names with 'system-' prefix are reserved for system use only. error: ", error)));
+          cat("priority class names with 'system-' prefix are reserved for system use only. error: ",
+              error)));
   } else if (object["value"].as_int() > kHighestUserPriority) {
     out.push_back(json::forbidden(
         "value", cat("maximum allowed value of a user defined priority is ", kHighestUserPriority)));

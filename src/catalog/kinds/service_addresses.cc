@@ -48,11 +48,12 @@ FieldErrors validate_address_update(const Value& object, const Value& old, const
   if (parent.is_null()) out.push_back(json::required("spec.parentRef"));
   if (!semantically_equal(parent, old["spec"]["parentRef"]))
     out.push_back(invalid_shown("spec.parentRef",
-                                parent.is_null() ? "null"
-                                                 : shown_struct({{"Group", shown_or(parent["group"], "")},
-                                                                 {"Resource", shown_or(parent["resource"], "")},
-                                                                 {"Namespace", shown_or(parent["namespace"], "")},
-                                                                 {"Name", shown_or(parent["name"], "")}}),
+                                parent.is_null()
+                                    ? "null"
+                                    : shown_struct({{"Group", shown_or(parent["group"], "")},
+                                                    {"Resource", shown_or(parent["resource"], "")},
+                                                    {"Namespace", shown_or(parent["namespace"], "")},
+                                                    {"Name", shown_or(parent["name"], "")}}),
                                 kFieldIsImmutable));
   return out;
 }
@@ -65,13 +66,16 @@ void validate_cidrs(const Path& path, const Value& cidrs, FieldErrors& out) {
     return;
   }
   if (cidrs.size() > 2) {
-    out.push_back(invalid_shown(path, shown_struct({{"CIDRs", shown(cidrs)}}), "may only hold up to 2 values"));
+    out.push_back(
+        invalid_shown(path, shown_struct({{"CIDRs", shown(cidrs)}}), "may only hold up to 2 values"));
     return;
   }
   if (cidrs.size() == 2) {
     auto a = parse_cidr(cidrs[0].as_string()), b = parse_cidr(cidrs[1].as_string());
     if (a && b && a->address.v4 == b->address.v4)
-      out.push_back(json::invalid(path, cidrs, "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"));
+      out.push_back(json::invalid(
+          path, cidrs,
+          "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"));
   }
   for (std::size_t i = 0; i < cidrs.size(); ++i) {
     auto cidr = parse_cidr(cidrs[i].as_string());
@@ -80,7 +84,8 @@ void validate_cidrs(const Path& path, const Value& cidrs, FieldErrors& out) {
     if (!cidr || out.size() != before) continue;
     std::string canonical = cat(cidr->network().text(), "/", cidr->prefix);
     if (canonical != cidrs[i].as_string())
-      out.push_back(json::invalid(path.index(i), cidrs[i], cat("must be in canonical form (\"", canonical, "\")")));
+      out.push_back(
+          json::invalid(path.index(i), cidrs[i], cat("must be in canonical form (\"", canonical, "\")")));
   }
 }
 
@@ -101,7 +106,8 @@ FieldErrors validate_cidr_kind_update(const Value& object, const Value& old, con
     out.push_back(json::invalid("spec.cidrs", cidrs, std::string(kFieldIsImmutable)));
     return out;
   }
-  for (std::size_t i = 0; i < before.size(); ++i) check_immutable(Path("spec.cidrs").index(i), cidrs[i], before[i], out);
+  for (std::size_t i = 0; i < before.size(); ++i)
+    check_immutable(Path("spec.cidrs").index(i), cidrs[i], before[i], out);
   if (cidrs.size() > before.size()) validate_cidrs("spec.cidrs", cidrs, out);
   return out;
 }

@@ -10,8 +10,12 @@ namespace cardea::catalog {
 namespace {
 
 // Fields of the spec that may change after creation.
-constexpr std::string_view kMutable[] = {"replicas",       "ordinals",         "template",
-                                         "updateStrategy", "revisionHistoryLimit", "persistentVolumeClaimRetentionPolicy",
+constexpr std::string_view kMutable[] = {"replicas",
+                                         "ordinals",
+                                         "template",
+                                         "updateStrategy",
+                                         "revisionHistoryLimit",
+                                         "persistentVolumeClaimRetentionPolicy",
                                          "minReadySeconds"};
 
 void defaults(Value& object, const StrategyContext&) {
@@ -67,7 +71,8 @@ Value with_claim_volumes(const Value& spec) {
   for (const Value& claim : claims.items()) {
     std::string_view name = claim["metadata"]["name"].as_string();
     names.insert(name);
-    volumes.push_back(Value::object({{"name", name}, {"persistentVolumeClaim", Value::object({{"claimName", name}})}}));
+    volumes.push_back(
+        Value::object({{"name", name}, {"persistentVolumeClaim", Value::object({{"claimName", name}})}}));
   }
   for (const Value& volume : pod_template["spec"]["volumes"].items())
     if (!names.contains(volume["name"].as_string())) volumes.push_back(volume);
@@ -77,7 +82,8 @@ Value with_claim_volumes(const Value& spec) {
 
 Shown shown_rolling(const Value& rolling) {
   if (rolling.is_null()) return "null";
-  return shown_struct({{"Partition", shown_or(rolling["partition"], 0)}, {"MaxUnavailable", shown(rolling["maxUnavailable"])}});
+  return shown_struct({{"Partition", shown_or(rolling["partition"], 0)},
+                       {"MaxUnavailable", shown(rolling["maxUnavailable"])}});
 }
 
 void validate_strategy(const Path& path, const Value& strategy, FieldErrors& out) {
@@ -87,13 +93,15 @@ void validate_strategy(const Path& path, const Value& strategy, FieldErrors& out
     out.push_back(json::required(path));
   } else if (type == "OnDelete") {
     if (!rolling.is_null())
-      out.push_back(invalid_shown(path / "rollingUpdate", shown_rolling(rolling), "only allowed for updateStrategy 'RollingUpdate'"));
+      out.push_back(invalid_shown(path / "rollingUpdate", shown_rolling(rolling),
+                                  "only allowed for updateStrategy 'RollingUpdate'"));
   } else if (type == "RollingUpdate") {
     if (rolling.is_null()) return;
     check_not_negative(path / "rollingUpdate" / "partition", rolling["partition"], out);
   } else {
-    out.push_back(invalid_shown(path, shown_struct({{"Type", shown(strategy["type"])}, {"RollingUpdate", shown_rolling(rolling)}}),
-                                "must be 'RollingUpdate' or 'OnDelete'"));
+    out.push_back(invalid_shown(
+        path, shown_struct({{"Type", shown(strategy["type"])}, {"RollingUpdate", shown_rolling(rolling)}}),
+        "must be 'RollingUpdate' or 'OnDelete'"));
   }
 }
 
@@ -103,21 +111,26 @@ void validate_spec(const Value& spec, bool created, const StrategyContext& conte
   if (policy.empty())
     out.push_back(json::required(path / "podManagementPolicy"));
   else if (policy != "OrderedReady" && policy != "Parallel")
-    out.push_back(json::invalid(path / "podManagementPolicy", spec["podManagementPolicy"], "must be 'OrderedReady' or 'Parallel'"));
+    out.push_back(json::invalid(path / "podManagementPolicy", spec["podManagementPolicy"],
+                                "must be 'OrderedReady' or 'Parallel'"));
   validate_strategy(path / "updateStrategy", spec["updateStrategy"], out);
   const Value& retention = spec["persistentVolumeClaimRetentionPolicy"];
   for (std::string_view name : {"whenDeleted", "whenScaled"})
-    check_one_of(path / "persistentVolumeClaimRetentionPolicy" / name, retention[name], {"Retain", "Delete"}, out);
+    check_one_of(path / "persistentVolumeClaimRetentionPolicy" / name, retention[name], {"Retain", "Delete"},
+                 out);
   check_not_negative(path / "replicas", spec["replicas"], out);
   check_not_negative(path / "minReadySeconds", spec["minReadySeconds"], out);
   check_not_negative(path / "ordinals.start", spec["ordinals"]["start"], out);
   const Value& service = spec["serviceName"];
-  if (!service.as_string().empty()) complain(path / "serviceName", service, dns1123_label(service.as_string()), out);
+  if (!service.as_string().empty())
+    complain(path / "serviceName", service, dns1123_label(service.as_string()), out);
   // Later they cannot change, and what was accepted once stays.
   for (std::size_t i = 0; created && i < spec["volumeClaimTemplates"].size(); ++i)
-    validate_claim_spec(spec["volumeClaimTemplates"][i]["spec"], (path / "volumeClaimTemplates").index(i) / "spec", out);
+    validate_claim_spec(spec["volumeClaimTemplates"][i]["spec"],
+                        (path / "volumeClaimTemplates").index(i) / "spec", out);
   if (validate_workload_selector(spec["selector"], path / "selector", "statefulset", out))
-    validate_workload_template(with_claim_volumes(spec), spec["selector"], path / "template", "StatefulSet", context, out);
+    validate_workload_template(with_claim_volumes(spec), spec["selector"], path / "template", "StatefulSet",
+                               context, out);
 }
 
 FieldErrors validate(const Value& object, const StrategyContext& context) {
@@ -137,10 +150,11 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
     before.erase(name);
   }
   if (!semantically_equal(now, before))
-    out.push_back(json::forbidden("spec",
-                                  "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', "
-                                  "'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and "
-                                  "'minReadySeconds' are forbidden"));
+    out.push_back(json::forbidden(
+        "spec",
+        "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', "
+        "'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and "
+        "'minReadySeconds' are forbidden"));
   return out;
 }
 
@@ -148,8 +162,10 @@ FieldErrors validate_status(const Value& object, const Value& old, const Strateg
   FieldErrors out;
   Path path = "status";
   const Value& status = object["status"];
-  check_counts(path, status, {"replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"}, out);
-  if (!status["observedGeneration"].is_null()) check_not_negative(path / "observedGeneration", status["observedGeneration"], out);
+  check_counts(path, status,
+               {"replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"}, out);
+  if (!status["observedGeneration"].is_null())
+    check_not_negative(path / "observedGeneration", status["observedGeneration"], out);
   check_not_negative(path / "collisionCount", status["collisionCount"], out);
   for (std::string_view name : {"readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"})
     check_not_above(path, status, name, "replicas", "status.replicas", out);
@@ -161,7 +177,9 @@ FieldErrors validate_status(const Value& object, const Value& old, const Strateg
 std::vector<std::string> warnings(const Value& object, const Value* old, const StrategyContext& context) {
   std::vector<std::string> out = workload_warnings(object, old, context);
   if (object["spec"]["revisionHistoryLimit"].as_int() < 0)
-    out.push_back("spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended");
+    out.push_back(
+        "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is "
+        "recommended");
   return out;
 }
 

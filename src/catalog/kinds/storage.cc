@@ -1,9 +1,10 @@
+#include "catalog/kinds/storage.h"
+
 #include <algorithm>
 #include <set>
 
 #include "catalog/kinds/check.h"
 #include "catalog/kinds/object_meta.h"
-#include "catalog/kinds/storage.h"
 #include "catalog/kinds/strategies.h"
 
 namespace cardea::catalog {
@@ -22,7 +23,8 @@ void validate_parameters(const Value& parameters, bool allow_empty, FieldErrors&
     if (m.key().empty()) out.push_back(json::invalid("parameters", m.name, "field can not be empty."));
     total += m.key().size() + m.value.as_string().size();
   }
-  if (total > static_cast<std::size_t>(kParameterBytes)) out.push_back(json::too_long("parameters", kParameterBytes));
+  if (total > static_cast<std::size_t>(kParameterBytes))
+    out.push_back(json::too_long("parameters", kParameterBytes));
   if (!allow_empty && parameters.empty())
     out.push_back(json::required("parameters", "must contain at least one key/value pair"));
 }
@@ -92,9 +94,12 @@ std::vector<std::string> class_warnings(const Value& object, const Value*, const
   constexpr std::pair<std::string_view, std::string_view> kRenamed[] = {
       {"beta.kubernetes.io/arch", "deprecated since v1.14; use \"kubernetes.io/arch\" instead"},
       {"beta.kubernetes.io/os", "deprecated since v1.14; use \"kubernetes.io/os\" instead"},
-      {"failure-domain.beta.kubernetes.io/region", "deprecated since v1.17; use \"topology.kubernetes.io/region\" instead"},
-      {"failure-domain.beta.kubernetes.io/zone", "deprecated since v1.17; use \"topology.kubernetes.io/zone\" instead"},
-      {"beta.kubernetes.io/instance-type", "deprecated since v1.17; use \"node.kubernetes.io/instance-type\" instead"},
+      {"failure-domain.beta.kubernetes.io/region",
+       "deprecated since v1.17; use \"topology.kubernetes.io/region\" instead"},
+      {"failure-domain.beta.kubernetes.io/zone",
+       "deprecated since v1.17; use \"topology.kubernetes.io/zone\" instead"},
+      {"beta.kubernetes.io/instance-type",
+       "deprecated since v1.17; use \"node.kubernetes.io/instance-type\" instead"},
   };
   std::vector<std::string> out;
   const Value& terms = object["allowedTopologies"];
@@ -117,7 +122,8 @@ FieldErrors validate_attributes_class(const Value& object, const StrategyContext
   return out;
 }
 
-FieldErrors validate_attributes_class_update(const Value& object, const Value& old, const StrategyContext& context) {
+FieldErrors validate_attributes_class_update(const Value& object, const Value& old,
+                                             const StrategyContext& context) {
   FieldErrors out;
   validate_kind_meta_update(object, old, out);
   for (std::string_view name : {"driverName", "parameters"})

@@ -13,9 +13,12 @@ constexpr std::size_t kLongestError = 1024;
 
 // A volume that came with its pod: only what CSI needs may be said of it.
 void validate_inline_volume(const Value& volume, const Path& path, FieldErrors& out) {
-  for (std::string_view name : {"capacity", "claimRef", "persistentVolumeReclaimPolicy", "storageClassName", "volumeMode"})
-    if (!is_zero(volume[name])) out.push_back(json::forbidden(path / name, "may not be specified in the context of inline volumes"));
-  if (volume["csi"].is_null()) out.push_back(json::required(path / "csi", "has to be specified in the context of inline volumes"));
+  for (std::string_view name :
+       {"capacity", "claimRef", "persistentVolumeReclaimPolicy", "storageClassName", "volumeMode"})
+    if (!is_zero(volume[name]))
+      out.push_back(json::forbidden(path / name, "may not be specified in the context of inline volumes"));
+  if (volume["csi"].is_null())
+    out.push_back(json::required(path / "csi", "has to be specified in the context of inline volumes"));
   if (volume["accessModes"].empty()) out.push_back(json::required(path / "accessModes"));
   if (volume["csi"].is_null())
     out.push_back(json::required(path, "must specify a volume type"));
@@ -27,12 +30,15 @@ void validate_source(const Value& source, const Path& path, FieldErrors& out) {
   const Value& name = source["persistentVolumeName"];
   const Value& volume = source["inlineVolumeSpec"];
   if (name.is_null() && volume.is_null()) {
-    out.push_back(json::required(path, "must specify exactly one of inlineVolumeSpec and persistentVolumeName"));
+    out.push_back(
+        json::required(path, "must specify exactly one of inlineVolumeSpec and persistentVolumeName"));
   } else if (!name.is_null() && !volume.is_null()) {
-    out.push_back(json::forbidden(path, "must specify exactly one of inlineVolumeSpec and persistentVolumeName"));
+    out.push_back(
+        json::forbidden(path, "must specify exactly one of inlineVolumeSpec and persistentVolumeName"));
   } else if (!name.is_null()) {
     if (name.as_string().empty())
-      out.push_back(json::required(path / "persistentVolumeName", "must specify non empty persistentVolumeName"));
+      out.push_back(
+          json::required(path / "persistentVolumeName", "must specify non empty persistentVolumeName"));
     complain(path / "persistentVolumeName", name, name_is_dns_subdomain(name.as_string(), false), out);
   } else {
     validate_inline_volume(volume, path / "inlineVolumeSpec", out);
@@ -53,7 +59,8 @@ void validate_spec(const Value& spec, FieldErrors& out) {
 
 void validate_volume_error(const Value& error, const Path& path, FieldErrors& out) {
   if (error.is_null()) return;
-  if (error["message"].as_string().size() > kLongestError) out.push_back(json::too_long(path / "message", kMetadataBytes));
+  if (error["message"].as_string().size() > kLongestError)
+    out.push_back(json::too_long(path / "message", kMetadataBytes));
   const Value& code = error["errorCode"];
   if (!code.is_null() && (code.as_int() < 0 || code.as_int() > 2147483647))
     out.push_back(json::invalid(path / "errorCode", code, inclusive_range_error(0, 2147483647)));
@@ -61,8 +68,10 @@ void validate_volume_error(const Value& error, const Path& path, FieldErrors& ou
 
 void validate_status_fields(const Value& status, FieldErrors& out) {
   std::size_t total = 0;
-  for (const json::Member& m : status["attachmentMetadata"].members()) total += m.key().size() + m.value.as_string().size();
-  if (total > static_cast<std::size_t>(kMetadataBytes)) out.push_back(json::too_long("status.attachmentMetadata", kMetadataBytes));
+  for (const json::Member& m : status["attachmentMetadata"].members())
+    total += m.key().size() + m.value.as_string().size();
+  if (total > static_cast<std::size_t>(kMetadataBytes))
+    out.push_back(json::too_long("status.attachmentMetadata", kMetadataBytes));
   validate_volume_error(status["attachError"], "status.attachError", out);
   validate_volume_error(status["detachError"], "status.detachError", out);
 }

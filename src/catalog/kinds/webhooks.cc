@@ -59,16 +59,22 @@ Url parse_url(std::string_view text) {
 void validate_url(const Path& path, const Value& value, FieldErrors& out) {
   std::string_view text = value.as_string();
   if (text.starts_with(':')) {
-    out.push_back(json::required(path, cat("url must be a valid URL: parse ", quoted(text), ": missing protocol scheme; ", kDesiredUrl)));
+    out.push_back(json::required(path, cat("url must be a valid URL: parse ", quoted(text),
+                                           ": missing protocol scheme; ", kDesiredUrl)));
     return;
   }
   Url url = parse_url(text);
   if (url.scheme != "https")
-    out.push_back(json::invalid(path, url.scheme, cat("'https' is the only allowed URL scheme; ", kDesiredUrl)));
-  if (url.host.empty()) out.push_back(json::invalid(path, url.host, cat("host must be specified; ", kDesiredUrl)));
-  if (!url.user.empty()) out.push_back(json::invalid(path, url.user, "user information is not permitted in the URL"));
-  if (!url.fragment.empty()) out.push_back(json::invalid(path, url.fragment, "fragments are not permitted in the URL"));
-  if (!url.query.empty()) out.push_back(json::invalid(path, url.query, "query parameters are not permitted in the URL"));
+    out.push_back(
+        json::invalid(path, url.scheme, cat("'https' is the only allowed URL scheme; ", kDesiredUrl)));
+  if (url.host.empty())
+    out.push_back(json::invalid(path, url.host, cat("host must be specified; ", kDesiredUrl)));
+  if (!url.user.empty())
+    out.push_back(json::invalid(path, url.user, "user information is not permitted in the URL"));
+  if (!url.fragment.empty())
+    out.push_back(json::invalid(path, url.fragment, "fragments are not permitted in the URL"));
+  if (!url.query.empty())
+    out.push_back(json::invalid(path, url.query, "query parameters are not permitted in the URL"));
 }
 
 void validate_service_path(const Path& path, const Value& value, FieldErrors& out) {
@@ -139,15 +145,19 @@ void validate_name(const Path& path, const Value& name, FieldErrors& out) {
   auto complaints = dns1123_subdomain(text);
   complain(path, name, complaints, out);
   if (complaints.empty() && std::ranges::count(text, '.') < 2)
-    out.push_back(json::invalid(path, name, "should be a domain with at least three segments separated by dots"));
+    out.push_back(
+        json::invalid(path, name, "should be a domain with at least three segments separated by dots"));
 }
 
 template <bool kMutating>
 void validate_hook(const Path& path, const Value& hook, FieldErrors& out) {
   validate_name(path / "name", hook["name"], out);
-  for (std::size_t i = 0; i < hook["rules"].size(); ++i) validate_rule(hook["rules"][i], (path / "rules").index(i), out);
-  if (!hook["failurePolicy"].is_null()) check_one_of(path / "failurePolicy", hook["failurePolicy"], {"Fail", "Ignore"}, out);
-  if (!hook["matchPolicy"].is_null()) check_one_of(path / "matchPolicy", hook["matchPolicy"], {"Equivalent", "Exact"}, out);
+  for (std::size_t i = 0; i < hook["rules"].size(); ++i)
+    validate_rule(hook["rules"][i], (path / "rules").index(i), out);
+  if (!hook["failurePolicy"].is_null())
+    check_one_of(path / "failurePolicy", hook["failurePolicy"], {"Fail", "Ignore"}, out);
+  if (!hook["matchPolicy"].is_null())
+    check_one_of(path / "matchPolicy", hook["matchPolicy"], {"Equivalent", "Exact"}, out);
   const Value& effects = hook["sideEffects"];
   if (effects.is_null())
     out.push_back(json::required(path / "sideEffects", "must specify one of None, NoneOnDryRun"));
@@ -155,7 +165,8 @@ void validate_hook(const Path& path, const Value& hook, FieldErrors& out) {
     check_one_of(path / "sideEffects", effects, {"None", "NoneOnDryRun"}, out);
   const Value& timeout = hook["timeoutSeconds"];
   if (!timeout.is_null() && (timeout.as_int() < 1 || timeout.as_int() > 30))
-    out.push_back(json::invalid(path / "timeoutSeconds", timeout, "the timeout value must be between 1 and 30 seconds"));
+    out.push_back(json::invalid(path / "timeoutSeconds", timeout,
+                                "the timeout value must be between 1 and 30 seconds"));
   validate_label_selector(hook["namespaceSelector"], path / "namespaceSelector", out);
   validate_label_selector(hook["objectSelector"], path / "objectSelector", out);
   if (kMutating && !hook["reinvocationPolicy"].is_null())
@@ -174,9 +185,10 @@ void validate_hooks(const Value& object, FieldErrors& out) {
     std::size_t before = out.size();
     validate_hook<kMutating>(path, hook, out);
     // The versions of reviews are reported last.
-    std::stable_partition(out.begin() + static_cast<std::ptrdiff_t>(before), out.end(), [&](const json::FieldError& e) {
-      return e.field.find(".admissionReviewVersions") == std::string::npos;
-    });
+    std::stable_partition(out.begin() + static_cast<std::ptrdiff_t>(before), out.end(),
+                          [&](const json::FieldError& e) {
+                            return e.field.find(".admissionReviewVersions") == std::string::npos;
+                          });
     if (!hook["name"].as_string().empty() && !names.insert(hook["name"].as_string()).second)
       out.push_back(json::duplicate(path / "name", hook["name"]));
   }
@@ -212,7 +224,11 @@ const Strategy& configuration() {
 
 }  // namespace
 
-const Strategy& validating_webhook_configuration_strategy() { return configuration<false>(); }
-const Strategy& mutating_webhook_configuration_strategy() { return configuration<true>(); }
+const Strategy& validating_webhook_configuration_strategy() {
+  return configuration<false>();
+}
+const Strategy& mutating_webhook_configuration_strategy() {
+  return configuration<true>();
+}
 
 }  // namespace cardea::catalog

@@ -6,7 +6,8 @@
 
 namespace cardea::catalog {
 
-bool validate_workload_selector(const Value& selector, const Path& path, std::string_view kind, FieldErrors& out) {
+bool validate_workload_selector(const Value& selector, const Path& path, std::string_view kind,
+                                FieldErrors& out) {
   if (selector.is_null()) {
     out.push_back(json::required(path));
     return true;
@@ -16,7 +17,8 @@ bool validate_workload_selector(const Value& selector, const Path& path, std::st
     out.push_back(invalid_shown(path, shown_selector(selector), cat("empty selector is invalid for ", kind)));
   if (selector_is_usable(selector)) return true;
   // For StatefulSets the reason is left out.
-  out.push_back(invalid_shown(path, shown_selector(selector), kind == "statefulset" ? "" : "invalid label selector"));
+  out.push_back(
+      invalid_shown(path, shown_selector(selector), kind == "statefulset" ? "" : "invalid label selector"));
   return false;
 }
 
@@ -35,14 +37,16 @@ void validate_workload_template(const Value& pod_template, const Value& selector
                                   cat("activeDeadlineSeconds in ", kind, " is not Supported")));
 }
 
-void check_counts(const Path& path, const Value& status, std::initializer_list<std::string_view> names, FieldErrors& out) {
+void check_counts(const Path& path, const Value& status, std::initializer_list<std::string_view> names,
+                  FieldErrors& out) {
   for (std::string_view name : names) check_not_negative(path / name, status[name], out);
 }
 
 void check_not_above(const Path& path, const Value& status, std::string_view name, std::string_view limit,
                      std::string_view limit_text, FieldErrors& out) {
   if (status[name].as_int() > status[limit].as_int())
-    out.push_back(json::invalid(path / name, Value(status[name].as_int()), cat("cannot be greater than ", limit_text)));
+    out.push_back(
+        json::invalid(path / name, Value(status[name].as_int()), cat("cannot be greater than ", limit_text)));
 }
 
 std::vector<std::string> workload_warnings(const Value& object, const Value* old, const StrategyContext&) {
@@ -53,6 +57,8 @@ std::vector<std::string> workload_warnings(const Value& object, const Value* old
   return out;
 }
 
-void default_workload_template(Value& spec) { default_pod_template(object_member(spec, "template")); }
+void default_workload_template(Value& spec) {
+  default_pod_template(object_member(spec, "template"));
+}
 
 }  // namespace cardea::catalog
