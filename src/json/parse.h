@@ -15,6 +15,8 @@ struct Document {
   // Paths of keys that appear more than once in their object, such as `spec.containers[0].name`;
   // the last value stands in `value`.
   std::vector<std::string> duplicates;
+  // The same for YAML, in the words of its reader: `line 7: key "a" already set in map`.
+  std::vector<std::string> duplicate_lines;
 };
 
 // Reads one JSON text. Integers beyond 64 bits become doubles; numbers beyond double, invalid UTF-8, lone

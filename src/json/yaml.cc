@@ -82,7 +82,7 @@ class Builder : public YAML::EventHandler {
  public:
   explicit Builder(std::size_t budget) : budget_(budget) {}
 
-  Document take() { return {std::move(result_), std::move(duplicates_)}; }
+  Document take() { return {std::move(result_), std::move(duplicates_), std::move(duplicate_lines_)}; }
 
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
@@ -102,6 +102,7 @@ class Builder : public YAML::EventHandler {
     std::size_t size = text.size() + 2;
     if (expects_key()) {
       stack_.back().key = key_text(tag, text);
+      stack_.back().key_line = mark.line + 1;
       stack_.back().has_key = true;
       spend(size);
       return;
@@ -134,6 +135,7 @@ class Builder : public YAML::EventHandler {
     std::unordered_set<std::string> seen;
     std::string key;
     bool has_key = false;
+    int key_line = 0;
   };
 
   bool expects_key() const { return !stack_.empty() && stack_.back().is_map && !stack_.back().has_key; }
@@ -217,7 +219,10 @@ class Builder : public YAML::EventHandler {
       frame.has_key = true;
       return merge(value);
     }
-    if (!frame.seen.insert(frame.key).second) duplicates_.push_back(path_to_here());
+    if (!frame.seen.insert(frame.key).second) {
+      duplicates_.push_back(path_to_here());
+      duplicate_lines_.push_back(cat("line ", frame.key_line, ": key ", quoted(frame.key), " already set in map"));
+    }
     frame.members.push_back({frame.key, std::move(value)});
   }
 
@@ -236,8 +241,27 @@ class Builder : public YAML::EventHandler {
   std::vector<Frame> stack_;
   std::map<YAML::anchor_t, Anchored> anchors_;
   Value result_;
-  std::vector<std::string> duplicates_;
+  std::vector<std::string> duplicates_, duplicate_lines_;
 };
+
+// Where two readers of YAML stop at the same place, people know the words of the other.
+std::string_view known_wording(std::string_view message) {
+  struct Row {
+    std::string_view ours, known;
+  };
+  constexpr Row kRows[] = {
+      {"end of sequence flow not found", "did not find expected node content"},
+      {"end of map flow not found", "did not find expected ',' or '}'"},
+      {"illegal tab when looking for indentation", "found character that cannot start any token"},
+      {"unknown token", "found character that cannot start any token"},
+      {"end of map not found", "did not find expected key"},
+      {"end of sequence not found", "did not find expected '-' indicator"},
+      {"illegal map value", "mapping values are not allowed in this context"},
+  };
+  for (const Row& r : kRows)
+    if (r.ours == message) return r.known;
+  return message;
+}
 
 bool reads_as_itself(std::string_view text) {
   if (text.empty() || text != trim(text)) return false;
@@ -289,7 +313,7 @@ Result<Document> parse_yaml(std::string_view text, std::size_t max_bytes) {
     parser.HandleNextDocument(builder);
     return builder.take();
   } catch (const YAML::Exception& e) {
-    return fail(bad_request(cat("yaml: line ", e.mark.line + 1, ": ", e.msg)));
+    return fail(bad_request(cat("yaml: line ", e.mark.line + 1, ": ", known_wording(e.msg))));
   } catch (const Failure& f) {
     return fail(bad_request(f.message));
   }

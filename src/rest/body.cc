@@ -91,17 +91,17 @@ Result<void> check_version_and_kind(const Expected& e, const Value& object, std:
 Result<Value> finish(const Expected& e, const Document& document, std::string_view text, FieldValidation validation,
                      std::vector<std::string>& warnings) {
   Document complete = document;
+  complete.duplicates = document.duplicate_lines.empty() ? document.duplicates : std::vector<std::string>();
   if (complete.value.is_null()) complete.value = Value::object();
   std::string api_version = e.group.empty() ? e.version : cat(e.group, "/", e.version);
   complete.value.set("kind", e.kind);
   complete.value.set("apiVersion", api_version);
   auto decoded = decode_form(*e.catalog, *e.resource, *e.schema, complete, text);
-  auto unfit = [&](std::string_view why) {
-    return fail(bad_request(cat(e.kind, " in version ", quoted(e.version), " cannot be handled as a ", e.kind, ": ", why)));
-  };
-  if (!decoded) return decoded.error().reason == Reason::kBadRequest ? unfit(decoded.error().message) : fail(decoded.error());
+  if (!decoded) return fail(decoded.error());
+  if (!document.duplicate_lines.empty())
+    decoded->strict.insert(decoded->strict.begin(), cat("yaml: unmarshal errors:\n  ", join(document.duplicate_lines, "\n  ")));
   if (!decoded->strict.empty()) {
-    if (validation == FieldValidation::kStrict) return unfit(schema::strict_error(decoded->strict));
+    if (validation == FieldValidation::kStrict) return fail(bad_request(schema::strict_error(decoded->strict)));
     if (validation == FieldValidation::kWarn)
       for (const std::string& s : decoded->strict) warnings.push_back(s);
   }
@@ -173,7 +173,11 @@ Result<Value> read_object(Call& call, const Expected& e, FieldValidation validat
     text = body;
   }
   if (auto fits = check_version_and_kind(e, document.value, body); !fits) return fail(fits.error());
-  return finish(e, document, text, validation, call.warnings);
+  auto object = finish(e, document, text, validation, call.warnings);
+  if (!object && object.error().reason == Reason::kBadRequest)
+    return fail(bad_request(cat(e.kind, " in version ", quoted(e.version), " cannot be handled as a ", e.kind, ": ",
+                                object.error().message)));
+  return object;
 }
 
 Result<Value> check_object(const Expected& e, const Value& object, FieldValidation validation,

@@ -37,7 +37,6 @@ struct Call {
   Services& services;
   authz::RequestInfo info;
   authz::User user;
-  json::Value user_info;  // the same as objects show it
   authz::Permit permit;
   std::shared_ptr<const catalog::Catalog> catalog;  // keeps `resource` alive
   const catalog::Resource* resource;
@@ -45,6 +44,10 @@ struct Call {
   View view;
   std::string started;  // RFC 3339; the time this request counts as
   std::vector<std::string> warnings;
+  mutable json::Value shown_user = {};
+
+  // The user as objects and reviews show one; made when first asked for.
+  const json::Value& user_info() const;
 
   http::Request& request() { return exchange->request(); }
 };

@@ -24,18 +24,6 @@ std::string sha256_hex(std::string_view bytes) {
   return out;
 }
 
-json::Value user_info(const authz::User& user) {
-  json::Value out = json::Value::object({{"username", user.name}});
-  if (!user.uid.empty()) out.set("uid", user.uid);
-  for (const std::string& g : user.groups) out.member("groups").push_back(g);
-  for (const auto& [key, values] : user.extra) {
-    json::Value& list = out.member("extra").member(key);
-    list = json::Value::array();
-    for (const std::string& v : values) list.push_back(v);
-  }
-  return out;
-}
-
 bool knows_group(const catalog::Catalog& catalog, std::string_view group, bool& is_custom) {
   for (const catalog::Group& g : catalog.groups())
     if (g.name == group) {
@@ -168,8 +156,7 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
   Call call{.exchange = exchange,
             .services = services_,
             .info = std::move(*info),
-            .user = *user,
-            .user_info = user_info(*user),
+            .user = std::move(*user),
             .permit = std::move(*verdict.permit),
             .catalog = services_.catalog.get(),
             .resource = nullptr,

@@ -107,6 +107,8 @@ Task<Result<Answer>> patch(Call& call) {
                      const Value& current) -> Result<Value> {
     auto raw = patched(type, *call.resource, current, body);
     if (!raw) return fail(raw.error());
+    if ((*raw)["kind"].as_string() != call.resource->kind || (*raw)["apiVersion"].as_string() != call.resource->api_version())
+      return fail(unfit(*raw, cat("the patched object is a ", (*raw)["kind"].as_string(), " of ", (*raw)["apiVersion"].as_string())));
     auto object = check_object(Expected::object_of(call), *raw, validation, call.warnings);
     if (!object) return fail(unfit(*raw, object.error().message));
     if (auto ok = check_name(call, *object); !ok) return fail(ok.error());

@@ -123,10 +123,10 @@ Result<Selected> select(Call& call, const Page& page, const Selection& selection
   }
 }
 
-Value list_metadata(const Selected& s, const Page& page, const Selection& selection, bool is_custom) {
+Value list_metadata(const Selected& s, const Page& page, const Selection& selection, bool is_unstructured) {
   Value metadata = Value::object({{"resourceVersion", std::to_string(s.revision)}});
   if (!s.more) {
-    if (is_custom) metadata.set("continue", "");  // an unstructured list always says so
+    if (is_unstructured) metadata.set("continue", "");  // such a list always says so
     return metadata;
   }
   std::string_view last = s.records.back()->key();
@@ -195,7 +195,7 @@ Task<Result<Answer>> list(Call& call) {
   bool as_bytes = call.view.is_plain_json() && is_stored_as_asked(call);
   auto selected = select(call, *page, *selection, !as_bytes);
   if (!selected) co_return fail(selected.error());
-  Value metadata = list_metadata(*selected, *page, *selection, call.resource->is_custom);
+  Value metadata = list_metadata(*selected, *page, *selection, call.resource->is_custom && call.view.shape == View::Shape::kObject);
   Answer answer;
   answer.is_list = true;
   if (as_bytes) {

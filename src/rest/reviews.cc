@@ -12,7 +12,7 @@ Task<Result<Answer>> review_self(Call& call) {
   auto review = read_object(call, Expected::object_of(call), options->field_validation);
   if (!review) co_return fail(review.error());
   review->member("metadata").set("creationTimestamp", call.started);
-  review->set("status", json::Value::object({{"userInfo", call.user_info}}));
+  review->set("status", json::Value::object({{"userInfo", call.user_info()}}));
   co_return Answer::of(std::move(*review), 201);
 }
 

@@ -47,7 +47,7 @@ bool ServiceNetwork::applies(const catalog::Resource& r) const { return r.storag
 
 Result<Reservation> ServiceNetwork::allocate(Value& object, const Value* old, bool dry_run) {
   std::lock_guard lock(mutex_);
-  catalog::ServiceAllocator::Choice choice{.random = random_.next(), .dry_run = dry_run};
+  catalog::ServiceAllocator::Choice choice(random_.next(), dry_run);
   auto error = old ? allocator_.update(object, *old, in_use_, choice) : allocator_.create(object, in_use_, choice);
   if (error) return fail(std::move(*error));
   if (dry_run) return Reservation();

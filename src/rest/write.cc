@@ -135,7 +135,7 @@ catalog::StrategyContext strategy_context(const Call& call, std::string_view sub
           .subresource = subresource,
           .namespace_name = call.info.namespace_name,
           .user = call.user.name,
-          .user_info = &call.user_info,
+          .user_info = &call.user_info(),
           .now = call.started,
           .allow_privileged = call.services.allow_privileged};
 }
@@ -158,7 +158,9 @@ std::string field_manager(Call& call, const WriteOptions& options) {
 
 schema::FieldSet reset_fields(const Call& call) {
   const Resource& r = *call.resource;
-  return schema::reset_fields(r.group, r.kind, call.info.subresource, r.is_custom, r.subresource("status") != nullptr);
+  // Finalizing a namespace writes its spec, as a write of the object itself does.
+  std::string_view subresource = call.info.subresource == "finalize" ? "" : std::string_view(call.info.subresource);
+  return schema::reset_fields(r.group, r.kind, subresource, r.is_custom, r.subresource("status") != nullptr);
 }
 
 Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& options) {
@@ -250,7 +252,7 @@ Task<Result<Written>> write_change(Call& call, Change change) {
     Result<std::vector<Reservation>> reserved = allocate(call, review.object, &old, change.options.dry_run);
     if (!reserved) co_return fail(reserved.error());
     if (!change.is_trusted) prepare_for_update(review.object, old, r, context);
-    bool counts = (r.strategy->has_generation || r.is_custom) && context.subresource != "status";
+    bool counts = (r.strategy->has_generation || r.is_custom) && context.subresource != "status" && !change.is_trusted;
     if (counts && differs_in_generation(r, review.object, old))
       review.object.member("metadata").set("generation", old["metadata"]["generation"].as_int() + 1);
     if (!change.is_trusted) {
