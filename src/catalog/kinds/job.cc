@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "catalog/kinds/go_value.h"
+#include "catalog/kinds/go_pod.h"
 #include "catalog/kinds/job_policy.h"
 #include "catalog/kinds/job_status.h"
 #include "catalog/kinds/label_selector.h"
@@ -200,10 +200,10 @@ void validate_template_change(const Value& object, const Value& old, FieldErrors
   bool may_move = old["spec"]["suspend"].as_bool() && old["status"]["startTime"].is_null();
   if (may_move) {
     if (!semantically_equal(without_placement(now), without_placement(before)))
-      out.push_back(invalid_shown("spec.template.spec", show_go_value(now["spec"]), kFieldIsImmutable));
+      out.push_back(invalid_shown("spec.template.spec", show_go_pod_spec(now["spec"]), kFieldIsImmutable));
     return;
   }
-  out.push_back(invalid_shown("spec.template", show_go_value(now), kFieldIsImmutable));
+  out.push_back(invalid_shown("spec.template", show_go_pod_template(now), kFieldIsImmutable));
 }
 
 void validate_completions_change(const Value& spec, const Value& old, FieldErrors& out) {
