@@ -177,6 +177,8 @@ class Checker {
     }
     Types args;
     if (e->target != nullptr) args.push_back(visit(e->target));
+    // What format() prints may be of any types, also where literals must otherwise be of one.
+    if (e->target != nullptr && e->name == "format" && e->args.size() == 1 && e->args[0]->kind == Expr::Kind::kList) mixed_ = e->args[0];
     for (const Expr* arg : e->args) args.push_back(visit(arg));
     const Function* f = e->target != nullptr ? env_.find_function(e->name) : find_function(e->name);
     if (f == nullptr) {
@@ -237,13 +239,13 @@ class Checker {
     return out + ")";
   }
 
-  const Type* join(const Expr* e, const Type* before, const Type* now) {
+  const Type* join(const Expr* e, const Type* before, const Type* now, bool mixed = false) {
     if (before == nullptr) return now;
     if (inference_.assignable(before, now)) return inference_.more_general(inference_.substitute(before, false), inference_.substitute(now, false));
     // Types that have no zero of their own take null in its place.
     const Type* known = inference_.substitute(before, false);
     if (!env_.homogeneous && now->kind == Type::kNull && (known->kind == Type::kOptional || known->kind == Type::kOpaque)) return before;
-    if (env_.homogeneous) {
+    if (env_.homogeneous && !mixed) {
       report(e, cat("expected type '", shown(before), "' but found '", shown(now), "'"));
       return simple(Type::kError);
     }
@@ -258,11 +260,12 @@ class Checker {
   }
 
   const Type* list(const Expr* e) {
+    const bool mixed = mixed_ == e;
     const Type* element = nullptr;
     for (std::size_t i = 0; i < e->args.size(); ++i) {
       const Type* type = visit(e->args[i]);
       if (i < e->marked.size() && e->marked[i]) type = unwrap_marked(e->args[i], type);
-      element = join(e->args[i], element, type);
+      element = join(e->args[i], element, type, mixed);
     }
     return settle(e, types_.list(element != nullptr ? element : inference_.fresh_parameter()));
   }
@@ -389,6 +392,8 @@ class Checker {
       case Macro::kSortBy: {
         static constexpr Type::Kind kSortable[] = {Type::kInt, Type::kUint, Type::kDouble, Type::kBool, Type::kDuration, Type::kTimestamp, Type::kString, Type::kBytes, Type::kDyn, Type::kError, Type::kParam};
         const Type* key = inference_.substitute(type, false);
+        // Keys of no particular type take that of the first overload.
+        if (key->kind == Type::kParam) inference_.assignable(key, simple(Type::kInt));
         if (std::ranges::find(kSortable, key->kind) == std::end(kSortable) || range->kind == Type::kMap)
           report(e, cat("found no matching overload for '@sortByAssociatedKeys' applied to '", shown(range), ".(list(", shown(key), "))'"));
         return range->kind == Type::kList ? range : types_.list(dyn());
@@ -412,8 +417,10 @@ class Checker {
     else if (typed_ && !is_dyn(target) && target->kind != Type::kParam)
       report(e, cat("found no matching overload for 'hasValue' applied to '", shown(target), ".()'"));
     meaning(e).index = open(e->var1, inner);
+    open("", dyn());  // the value and its price, see kOptionalMap
+    open("", dyn());
     const Type* type = visit(e->args[0]);
-    scope_.pop_back();
+    scope_.resize(scope_.size() - 3);
     if (e->macro == Macro::kOptMap) return settle(e, types_.optional(type));
     const Type* result = types_.optional(inference_.fresh_parameter());
     if (!inference_.assignable(type, result)) report(e, cat("found no matching overload for '_?_:_' applied to '(bool, ", shown(type), ", optional_type(dyn))'"));
@@ -443,6 +450,7 @@ class Checker {
   Inference inference_;
   Checked out_;
   std::vector<Local> scope_;
+  const Expr* mixed_ = nullptr;  // a list whose elements may differ in type
   std::vector<std::unique_ptr<std::string>> block_names_;
 };
 

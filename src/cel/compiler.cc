@@ -5,6 +5,7 @@
 #include "base/strings.h"
 #include "cel/checker.h"
 #include "cel/evaluate.h"
+#include "cel/lib/format_text.h"
 #include "cel/operators.h"
 #include "cel/program.h"
 #include "cel/time.h"
@@ -30,6 +31,7 @@ bool is_attribute(const Node* n) {
     case Op::kOptionalSelect:
     case Op::kIndex:
     case Op::kOptionalIndex:
+    case Op::kOptionalMap:  // a condition, as cel-go expands it
     case Op::kConditional: return true;
     default: return false;
   }
@@ -43,8 +45,8 @@ bool is_primitive(const Value& v) {
 
 class Compiler {
  public:
-  Compiler(const Ast& ast, Checked checked, std::shared_ptr<const Environment> env)
-      : checked_(std::move(checked)), program_(new Program()), arena_(program_->arena_), frame_(arena_) {
+  Compiler(const Ast& ast, Checked checked, std::shared_ptr<const Environment> env, bool typed)
+      : checked_(std::move(checked)), typed_(typed), program_(new Program()), arena_(program_->arena_), frame_(arena_) {
     program_->environment_ = std::move(env);
     program_->types_ = checked_.types;
     program_->type_ = checked_.type;
@@ -88,6 +90,13 @@ class Compiler {
   }
 
   const Node* visit(const Expr* e) {
+    const Node* n = visit_kind(e);
+    const Type* type = meaning(e).type;
+    if (type == nullptr || type->kind == Type::kDyn) const_cast<Node*>(n)->dyn_typed = true;
+    return n;
+  }
+
+  const Node* visit_kind(const Expr* e) {
     switch (e->kind) {
       case Expr::Kind::kLiteral: return constant(e, copy_value(arena_, e->literal));
       case Expr::Kind::kIdent: return name(e);
@@ -109,8 +118,11 @@ class Compiler {
     n->index = m.index;
     n->name = arena_.copy(m.name);
     if (n->op == Op::kSlot) n->reads = slot_bit(m.index);
+    n->bool_typed = is_bool(e);
     return n;
   }
+
+  bool is_bool(const Expr* e) const { return typed_ && meaning(e).type != nullptr && meaning(e).type->kind == Type::kBool; }
 
   const Node* local(const Expr* e, std::uint32_t index) {
     const Node* init = index < inits_.size() ? inits_[index] : nullptr;
@@ -135,6 +147,7 @@ class Compiler {
       std::ranges::copy(target->fields, fields.begin());
       fields.back() = arena_.copy(e->name);
       n->fields = fields;
+      n->bool_typed = is_bool(e);
       return n;
     }
     Node* n = make(e->has ? Op::kHas : e->optional ? Op::kOptionalSelect : Op::kSelect, e);
@@ -183,6 +196,7 @@ class Compiler {
     n->has_effects |= n->target->effect;
     prepare_pattern(e, n);
     if (env().validate_literals) validate(e, n);
+    if (typed_ && n->name == "format" && n->member && n->count == 2) validate_format(e, n);
     return fold_conversion(e, n);
   }
 
@@ -225,9 +239,14 @@ class Compiler {
 
   const CallTarget* call_target(const Meaning& m) {
     auto* target = arena_.make<CallTarget>();
-    const std::span<const Overload*> kept = arena_.array<const Overload*>(m.overloads.size());
-    std::ranges::copy(m.overloads, kept.begin());
-    target->overloads = kept;
+    std::vector<const Overload*> runnable = m.overloads;
+    if (m.function != nullptr && m.function->standard && !runnable.empty())
+      for (const Overload& o : m.function->overloads)
+        if (o.member == runnable[0]->member && o.params.size() == runnable[0]->params.size() && std::ranges::find(runnable, &o) == runnable.end()) runnable.push_back(&o);
+    const std::span<const Overload*> all = arena_.array<const Overload*>(runnable.size());
+    std::ranges::copy(runnable, all.begin());
+    target->overloads = all;
+    const std::span<const Overload*> kept = all.first(m.overloads.size());
     // A call that types do not settle costs one, unless all its overloads cost alike.
     bool alike = !kept.empty();
     for (const Overload* o : kept) {
@@ -247,7 +266,7 @@ class Compiler {
     options.set_max_mem(1 << 20);
     auto compiled = std::make_unique<RE2>(re2::StringPiece(text.data(), text.size()), options);
     if (!compiled->ok()) {
-      if (env().validate_literals) issues.push_back({e->args.back()->position, cat("invalid ", n->name, " argument")});
+      if (env().validate_literals) issues.push_back({e->args.back()->position, n->name == "matches" ? "invalid matches argument" : cat("program instantiation failed: ", pattern_problem(*compiled))});
       return;
     }
     n->pattern = program_->patterns_.emplace_back(std::move(compiled)).get();
@@ -260,11 +279,32 @@ class Compiler {
     if (bad) issues.push_back({e->args[0]->position, cat("invalid ", n->name, " argument")});
   }
 
+  // A literal format must be well formed, and fit arguments whose number and types are known.
+  void validate_format(const Expr* e, const Node* n) {
+    if (n->args[0]->op != Op::kConst || !n->args[0]->value.is_string()) return;
+    const Expr* list = e->args[0];
+    std::vector<Type::Kind> kinds;
+    if (list->kind == Expr::Kind::kList)
+      for (const Expr* item : list->args) kinds.push_back(meaning(item).type->kind);
+    const bool known = list->kind == Expr::Kind::kList && std::ranges::find(list->marked, true) == list->marked.end();
+    std::size_t problem_at = 0;
+    std::string why;
+    if (check_format(n->args[0]->value.string(), known ? &kinds : nullptr, env().validate_literals, why, problem_at))
+      return;
+    issues.push_back({problem_at < list->args.size() && known ? list->args[problem_at]->position : e->position, why});
+  }
+
   const Node* fold_conversion(const Expr* e, const Node* n) {
     if (n->count != 1 || n->args[0]->op != Op::kConst || n->member) return n;
     if (std::ranges::find(kConversions, n->name) == std::end(kConversions)) return n;
     const Value v = evaluate_node(*n, frame_);
-    return v.is_error() ? n : constant(e, copy_value(arena_, v));
+    if (v.is_error()) return n;
+    // Keeps how it was written, for printing.
+    Node* made = constant(e, copy_value(arena_, v));
+    made->name = n->name;
+    made->args = n->args;
+    made->count = 1;
+    return made;
   }
 
   const Node* list(const Expr* e) {
@@ -336,7 +376,16 @@ class Compiler {
     n->var1 = arena_.copy(e->var1);
     n->var2 = arena_.copy(e->var2);
     n->index = index;
-    set_init(index, n->op == Op::kBind ? range : nullptr);
+    const Node* init = nullptr;
+    if (n->op == Op::kBind) {
+      init = range;
+    } else if (n->op == Op::kOptionalMap) {
+      Node* take = make(Op::kTake, e);
+      take->index = index;
+      take->reads_locals = true;
+      init = take;
+    }
+    set_init(index, init);
     if (!e->var2.empty()) set_init(index + 1, nullptr);
     std::vector<const Node*> args{range};
     for (const Expr* arg : e->args) args.push_back(visit(arg));
@@ -365,6 +414,7 @@ class Compiler {
   }
 
   Checked checked_;
+  const bool typed_;
   std::unique_ptr<Program> program_;
   Arena& arena_;
   Frame frame_;
@@ -382,7 +432,7 @@ std::expected<std::shared_ptr<const Program>, CompileError> compile(std::string_
   if (parsed.ast == nullptr) return failed(true, std::move(parsed.issues));
   Checked checked = check(*parsed.ast, *environment, options.check);
   if (!checked.issues.empty()) return failed(false, std::move(checked.issues));
-  Compiler compiler(*parsed.ast, std::move(checked), std::move(environment));
+  Compiler compiler(*parsed.ast, std::move(checked), std::move(environment), options.check);
   if (!compiler.issues.empty()) return failed(false, std::move(compiler.issues));
   return std::shared_ptr<const Program>(compiler.take(parsed.source));
 }

@@ -49,7 +49,7 @@ std::uint64_t k_tenth(Args a, std::size_t, const Value&) { return tenth(a[0]); }
 std::uint64_t k_fifth(Args a, std::size_t, const Value&) { return ceil_of(static_cast<double>(actual_size(a[0])) * 2 * 0.1); }
 std::uint64_t k_join(Args, std::size_t, const Value& r) { return ceil_of(static_cast<double>(actual_size(r)) * 2 * 0.1); }
 std::uint64_t k_find(Args a, std::size_t, const Value&) { return pattern_cost(actual_size(a[0]), actual_size(a[1])); }
-std::uint64_t cidr_size(const Value& v) { return v.kind == Kind::kCidr ? cidr_of(v).ip.width() : 1; }
+std::uint64_t cidr_size(const Value& v) { return v.kind == Kind::kCidr ? (cidr_of(v).prefix + 7) / 8 : 1; }
 std::uint64_t other_size(const Value& v) { return v.kind == Kind::kIp ? ip_of(v).width() : v.kind == Kind::kCidr ? cidr_of(v).ip.width() : actual_size(v); }
 std::uint64_t k_contains_ip(Args a, std::size_t, const Value&) {
   const std::uint64_t base = ceil_of(static_cast<double>(2 * cidr_size(a[0])) * 0.1);
@@ -130,12 +130,12 @@ std::uint64_t sum_tenth(Args a, std::size_t, const Value&) { return tenth(actual
 std::uint64_t matches(Args a, std::size_t, const Value&) { return pattern_cost(actual_size(a[0]), actual_size(a[1])); }
 std::uint64_t contains(Args a, std::size_t, const Value&) { return tenth(a[0]) * tenth(a[1]); }
 std::uint64_t made_text(Args a, std::size_t, const Value& r) { return 1 + tenth(a[0]) + actual_size(r); }
-std::uint64_t search(Args a, std::size_t, const Value&) {
-  return 1 + ceil_of(static_cast<double>(actual_size(a[0]) * std::max<std::uint64_t>(actual_size(a[1]), 1)) * 0.1);
-}
-std::uint64_t replace(Args a, std::size_t n, const Value& r) { return search(a, n, r) + actual_size(r); }
+static std::uint64_t scan_cost(Args a) { return ceil_of(static_cast<double>(actual_size(a[0]) * actual_size(a[1])) * 0.1); }
+std::uint64_t search(Args a, std::size_t, const Value&) { return 1 + scan_cost(a); }
+std::uint64_t replace(Args a, std::size_t, const Value& r) { return 1 + std::max<std::uint64_t>(scan_cost(a), 1) + actual_size(r); }
+std::uint64_t one_character(Args a, std::size_t, const Value&) { return 2 + tenth(a[0]); }
 std::uint64_t split(Args a, std::size_t, const Value& r) { return 11 + tenth(a[0]) + actual_size(r); }
-std::uint64_t join(Args a, std::size_t, const Value& r) { return 1 + tenth(a[0]) + actual_size(r); }
+std::uint64_t join(Args a, std::size_t, const Value& r) { return 1 + std::max<std::uint64_t>(tenth(a[0]), 1) + actual_size(r); }
 std::uint64_t made_list(Args, std::size_t, const Value& r) { return allocating(1, actual_size(r)); }
 std::uint64_t flatten(Args a, std::size_t n, const Value&) {
   const double depth = n == 2 && a[1].kind == Kind::kInt ? static_cast<double>(a[1].integer) : 1.0;

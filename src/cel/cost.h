@@ -23,6 +23,7 @@ std::uint64_t matches(const Value* a, std::size_t n, const Value& r);
 std::uint64_t contains(const Value* a, std::size_t n, const Value& r);
 std::uint64_t made_text(const Value* a, std::size_t n, const Value& r);     // traverses, then makes text
 std::uint64_t search(const Value* a, std::size_t n, const Value& r);        // indexOf
+std::uint64_t one_character(const Value* a, std::size_t n, const Value& r);
 std::uint64_t replace(const Value* a, std::size_t n, const Value& r);
 std::uint64_t split(const Value* a, std::size_t n, const Value& r);
 std::uint64_t join(const Value* a, std::size_t n, const Value& r);

@@ -32,7 +32,10 @@ Environment::Environment() : types_(std::make_shared<TypePool>()) {
 
 Environment& Environment::library(Library lib, int version) {
   for (const OverloadRow& row : overloads_of(lib))
-    if (row.version <= version) function(row.function, make_overload(*types_, row));
+    if (row.version <= version) {
+      function(row.function, make_overload(*types_, row));
+      functions_.find(row.function)->second.standard |= lib == Library::kStandard;
+    }
   for (const MacroRow& row : kMacrosOf)
     if (row.library == lib) parsing.macros |= row.set;
   if (lib == Library::kLists && version >= 2) parsing.macros |= kListMacros;

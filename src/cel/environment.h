@@ -40,6 +40,10 @@ class Environment {
   Environment& function(std::string_view name, Overload overload);
   // Charges calls as Kubernetes does, and nothing for has().
   Environment& kubernetes_costs();
+  Environment& free_presence_tests() {
+    kubernetes_costs_ = true;
+    return *this;
+  }
 
   std::string container;          // for name resolution, as `package` in protobuf
   bool homogeneous = false;       // literals of mixed element types are refused

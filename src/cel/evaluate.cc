@@ -62,6 +62,7 @@ bool pays_root(const Node& n) {
     case Op::kOptionalSelect:
     case Op::kIndex:
     case Op::kOptionalIndex:
+    case Op::kOptionalMap:
     case Op::kConditional: return false;
     default: return !n.free_root;
   }
@@ -265,6 +266,19 @@ Value map(const Node& n, Frame& f) {
   return entries.build();
 }
 
+// Object.a.b{c: Object.a.b.c{}}: the type of a nested part follows from where it stands.
+Value misplaced(const Node& n, Frame& f, std::string_view field, const Value& v) {
+  if (v.kind == Kind::kList) {
+    for (std::uint32_t i = 0; i < v.size; ++i)
+      if (const Value bad = misplaced(n, f, field, list_at(v, i)); bad.is_error()) return bad;
+    return {};
+  }
+  if (v.kind != Kind::kMap || v.form != Value::kOwn || !v.map->type_name.starts_with("Object")) return {};
+  const std::string expected = cat(n.name, ".", field);
+  if (!n.name.starts_with("Object") || v.map->type_name == expected) return {};
+  return f.error(cat("type mismatch: unexpected type name \"", v.map->type_name, "\", expected \"", expected, "\", which matches field name path from root Object type"));
+}
+
 Value structure(const Node& n, Frame& f) {
   MapBuilder fields(f.arena);
   for (std::size_t i = 0; i < n.count; ++i) {
@@ -275,6 +289,8 @@ Value structure(const Node& n, Frame& f) {
       if (v.size == 0) continue;
       v = *v.inner;
     }
+    f.position = n.position;
+    if (const Value bad = misplaced(n, f, n.fields[i], v); bad.is_error()) return bad;
     fields.add(Value::of_text(n.fields[i]), v);
   }
   CHARGE(40);
@@ -302,7 +318,7 @@ Value block(const Node& n, Frame& f) {
   return evaluate_node(*n.args[n.count - 1], f);
 }
 
-// cel-go computes the optional twice: to ask and to take.
+// cel-go computes the optional twice: to ask, and to take it when the variable is first used.
 Value optional_map(const Node& n, Frame& f) {
   const std::uint64_t before = f.cost;
   const Value v = evaluate_node(*n.args[0], f);
@@ -315,14 +331,19 @@ Value optional_map(const Node& n, Frame& f) {
     CHARGE(1);
     return v;
   }
-  f.locals[n.index] = *v.inner;
-  // Charged on the variable's first use there; here at once, as nearly every body uses it.
-  CHARGE(price + 1);
+  f.locals[n.index] = Value();
+  f.locals[n.index + 1] = *v.inner;
+  f.locals[n.index + 2] = Value::of_uint(price + 1);
   const Value result = evaluate_node(*n.args[1], f);
   if (n.macro == Macro::kOptFlatMap) return result;
   if (f.fatal) return result;
   CHARGE(1);
   return result.is_error() ? result : f.some(result);
+}
+
+Value take(const Node& n, Frame& f) {
+  CHARGE(f.locals[n.index + 2].natural);
+  return f.locals[n.index + 1];
 }
 
 Value negation(const Node& n, Frame& f) {
@@ -372,6 +393,7 @@ Value evaluate_node(const Node& n, Frame& f) {
     case Op::kLoop: return run_loop(n, f);
     case Op::kBind: return bind(n, f);
     case Op::kOptionalMap: return optional_map(n, f);
+    case Op::kTake: return take(n, f);
     case Op::kBlock: return block(n, f);
   }
   return {};

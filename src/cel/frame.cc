@@ -16,6 +16,13 @@ Value Frame::stop(std::string_view message) {
   return Value::of_error(arena.make<ErrorNode>(ErrorNode{arena.copy(message), position, true}));
 }
 
+std::string pattern_problem(const re2::RE2& pattern) {
+  std::string text = pattern.error();
+  const std::string argument = pattern.error_arg();
+  if (text.ends_with(": " + argument)) text = text.substr(0, text.size() - argument.size() - 2);
+  return cat("error parsing regexp: ", text, ": `", argument, "`");
+}
+
 const re2::RE2* Frame::pattern(std::string_view text, std::string& why) {
   const re2::StringPiece piece(text.data(), text.size());
   for (const auto& p : patterns)
@@ -25,7 +32,7 @@ const re2::RE2* Frame::pattern(std::string_view text, std::string& why) {
   options.set_max_mem(1 << 20);
   auto compiled = std::make_unique<RE2>(piece, options);
   if (!compiled->ok()) {
-    why = cat("error parsing regexp: ", compiled->error());
+    why = pattern_problem(*compiled);
     return nullptr;
   }
   // A hostile loop could compile a new pattern each time; the oldest give way.

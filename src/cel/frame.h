@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -57,5 +58,8 @@ struct Frame {
   // A compiled pattern, or null with `why` set.
   const re2::RE2* pattern(std::string_view text, std::string& why);
 };
+
+// What is wrong with a pattern, in Go's words.
+std::string pattern_problem(const re2::RE2& pattern);
 
 }  // namespace cardea::cel

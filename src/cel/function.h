@@ -40,6 +40,7 @@ struct Overload {
 
 struct Function {
   std::string name;
+  bool standard = false;  // runs whichever overload fits the values, whatever the checker expected
   std::vector<Overload> overloads;
 };
 

@@ -14,7 +14,7 @@ class RE2;
 namespace cardea::cel {
 
 enum class Op : std::uint8_t {
-  kConst,          // value
+  kConst,          // value; with args, the conversion that made it: name(args[0])
   kSlot,           // a variable; index
   kLocal,          // a loop's variable; index
   kBound,          // a bound variable, computed on first use; index, args[0] computes it
@@ -30,7 +30,8 @@ enum class Op : std::uint8_t {
   kList, kMap, kStruct,
   kLoop,           // macro; args: range, [filter,] body
   kBind,           // args: init, body
-  kOptionalMap,    // macro; args: optional, body
+  kOptionalMap,    // macro; args: optional, body; three locals: the variable, the value, its price
+  kTake,           // the value of the enclosing kOptionalMap, paid for; index
   kBlock,          // args: items, body last
 };
 
@@ -51,6 +52,8 @@ struct Node {
   bool constant_body = false;  // a map() whose body is a constant
   bool typed_keys = false;     // a sortBy whose keys have a known type
   bool reads_locals = false;
+  bool dyn_typed = false;      // of no known type
+  bool bool_typed = false;     // a variable or path declared to be a bool
   bool has_effects = false;
   std::uint16_t count = 0;  // of args
   std::uint32_t position = 0;

@@ -66,7 +66,12 @@ class Printer {
 
   void visit(const Node& n) {
     switch (n.op) {
-      case Op::kConst: print_value_to(out, n.value); return;
+      case Op::kConst:
+        if (n.count == 0) return print_value_to(out, n.value);
+        out += cat(n.name, "(");
+        visit(*n.args[0]);
+        out += ")";
+        return;
       case Op::kSlot:
       case Op::kLocal:
       case Op::kUnresolved: out += n.name; return;

@@ -125,7 +125,8 @@ void print_value_to(std::string& out, const Value& v) {
       }
       out += "}";
       return;
-    case Kind::kError: out += cat("<error: ", v.error->message, ">"); return;
+    // Fails with a message that names the first failure.
+    case Kind::kError: out += cat("{}[", go_quote(v.error->message), "]"); return;
     default: out += print_opaque(v);
   }
 }

@@ -128,7 +128,7 @@ std::optional<std::int64_t> parse_duration(std::string_view t) {
   if (t == "0") return 0;
   if (t.empty()) return std::nullopt;
   unsigned __int128 total = 0;
-  constexpr unsigned __int128 kMost = (unsigned __int128){1} << 63;
+  constexpr unsigned __int128 kMost = static_cast<unsigned __int128>(1) << 63;
   while (!t.empty()) {
     unsigned __int128 whole = 0;
     unsigned __int128 part = 0;
@@ -143,7 +143,7 @@ std::optional<std::int64_t> parse_duration(std::string_view t) {
     if (!t.empty() && t[0] == '.') {
       t.remove_prefix(1);
       while (!t.empty() && t[0] >= '0' && t[0] <= '9') {
-        if (scale < (unsigned __int128){1'000'000'000'000'000'000}) {
+        if (scale < static_cast<unsigned __int128>(1'000'000'000'000'000'000)) {
           part = part * 10 + static_cast<unsigned>(t[0] - '0');
           scale *= 10;
         }

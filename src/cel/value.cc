@@ -182,6 +182,48 @@ Value map_find(const Value& map, const Value& key) {
   }
 }
 
+namespace {
+
+bool same_keys(const Value& keys, const Value& a, const Value& b) {
+  if (a.kind != Kind::kMap || b.kind != Kind::kMap) return false;
+  for (std::uint32_t i = 0; i < keys.size; ++i) {
+    const Value x = map_find(a, list_at(keys, i));
+    const Value y = map_find(b, list_at(keys, i));
+    if (x.kind != y.kind || (x.kind != Kind::kAbsent && !equal(x, y))) return false;
+  }
+  return true;
+}
+
+// Each element of `a` has its equal in `b`.
+bool all_within(const Value& a, const Value& b) {
+  for (std::uint32_t i = 0; i < a.size; ++i) {
+    bool found = false;
+    for (std::uint32_t k = 0; !found && k < b.size; ++k) found = equal(list_at(a, i), list_at(b, k));
+    if (!found) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Value add_typed_lists(Arena& arena, const Value& a, const Value& b) {
+  ListBuilder out(arena);
+  const Value keys = a.list_type == Value::kKeyed ? a.items[-1] : Value();
+  out.add(keys);
+  for (std::uint32_t i = 0; i < a.size; ++i) out.add(list_at(a, i));
+  for (std::uint32_t i = 0; i < b.size; ++i) {
+    const Value item = list_at(b, i);
+    std::size_t at = 1;
+    for (; at < out.size(); ++at)
+      if (a.list_type == Value::kSet ? equal(out.data()[at], item) : same_keys(keys, out.data()[at], item)) break;
+    if (at == out.size()) out.add(item);
+    else out.data()[at] = item;
+  }
+  Value v = Value::of_items(out.data() + 1, out.size() - 1);
+  v.list_type = a.list_type;
+  return v;
+}
+
 bool equal(const Value& a, const Value& b) {
   if (a.kind != b.kind) return is_number(a) && is_number(b) && compare_numbers(a, b) == 0;
   switch (a.kind) {
@@ -198,6 +240,7 @@ bool equal(const Value& a, const Value& b) {
     case Kind::kOptional: return a.size == b.size && (a.size == 0 || equal(*a.inner, *b.inner));
     case Kind::kList:
       if (a.size != b.size) return false;
+      if (a.list_type != Value::kAtomic || b.list_type != Value::kAtomic) return all_within(a, b) && all_within(b, a);
       for (std::uint32_t i = 0; i < a.size; ++i)
         if (!equal(list_at(a, i), list_at(b, i))) return false;
       return true;

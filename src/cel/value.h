@@ -53,11 +53,13 @@ class Lazy {
 // One CEL value in sixteen bytes, trivially copyable. Text, lists and maps are views: of the JSON documents
 // bound as variables, of the program's constants, or of the evaluation's arena, whichever lives shortest.
 struct Value {
+  // How a schema says lists compare: in order, as sets, or by keys (which stand in a list before the first item).
+  enum ListType : std::uint16_t { kAtomic, kSet, kKeyed };
   enum Form : std::uint8_t { kOwn, kJson };  // how a list or map is stored
 
   Kind kind = Kind::kAbsent;
   std::uint8_t form = kOwn;
-  std::uint16_t spare = 0;
+  std::uint16_t list_type = 0;  // ListType of a schema's list
   std::uint32_t size = 0;  // bytes of text, elements, entries; nanoseconds of a timestamp; 1 for a present optional
   union {
     bool boolean;
@@ -122,6 +124,9 @@ int compare(const Value& a, const Value& b);
 bool is_number(const Value& v);
 bool is_valid_key(const Value& v);
 bool is_zero(const Value& v);  // as optional.ofNonZeroValue understands it
+
+// a + b for lists that are sets or have keys: b's elements replace their equals in a.
+Value add_typed_lists(Arena& arena, const Value& a, const Value& b);
 
 std::string_view type_name(const Value& v);  // "int", "list", "google.protobuf.Timestamp"
 std::uint64_t code_points(std::string_view text);

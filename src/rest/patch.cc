@@ -40,7 +40,8 @@ Result<Value> apply_to(Call& call, const Value* live, const Value& config, const
                                .kind = r.kind,
                                .subresource = call.info.subresource,
                                .now = call.info.subresource == "scale" ? std::string_view() : call.started,
-                               .reset_fields = &reset});
+                               .reset_fields = &reset,
+                               .schema_of = version_schemas(call)});
   if (!merged) return merged;
   merged->member("metadata").set("name", call.info.name);
   auto object = check_object(Expected::object_of(call), *merged, options.field_validation, call.warnings);

@@ -106,13 +106,16 @@ Value tracked(Call& call, const Value* old, Value object, const WriteOptions& op
   schema::FieldSet reset = reset_fields(call);
   std::string manager = field_manager(call, options);
   std::string version = call.resource->api_version();
-  return schema::track_update(old, std::move(object), *call.resource->schema,
+  Value updated = object;
+  return schema::track_update(old, std::move(updated), *call.resource->schema,
                               {.manager = manager,
                                .api_version = version,
                                .subresource = call.info.subresource,
                                // Kubernetes tracks a scale through its parent and loses the time on the way.
                                .now = call.info.subresource == "scale" ? std::string_view() : call.started,
-                               .reset_fields = &reset});
+                               .reset_fields = &reset,
+                               .clear = schema::clears_managed_fields(object),
+                               .schema_of = version_schemas(call)});
 }
 
 Result<void> check_preconditions(const Call& call, const Value& object, const Value& old, const std::string& key) {
@@ -154,6 +157,16 @@ admission::Review review_of(Call& call, admission::Operation operation, bool dry
 
 std::string field_manager(Call& call, const WriteOptions& options) {
   return schema::manager_name(options.field_manager, call.request().headers.get("user-agent"));
+}
+
+schema::VersionSchemas version_schemas(const Call& call) {
+  if (!call.resource->is_custom) return {};
+  return [catalog = call.catalog, resource = call.resource](std::string_view api_version) -> const schema::Schema* {
+    auto slash = api_version.find('/');
+    if (slash == std::string_view::npos || api_version.substr(0, slash) != resource->group) return nullptr;
+    const catalog::Resource* r = catalog->find(resource->group, api_version.substr(slash + 1), resource->name);
+    return r ? r->schema : nullptr;
+  };
 }
 
 schema::FieldSet reset_fields(const Call& call) {

@@ -6,6 +6,7 @@
 #include "rest/call.h"
 #include "rest/options.h"
 #include "schema/field_set.h"
+#include "schema/managed_fields.h"
 
 namespace cardea::rest {
 
@@ -44,6 +45,9 @@ admission::Review review_of(Call& call, admission::Operation operation, bool dry
 
 // The field manager of a write: what the URL says, else the first word of the User-Agent.
 std::string field_manager(Call& call, const WriteOptions& options);
+
+// The shapes of a custom resource's versions, for ownership recorded under another one.
+schema::VersionSchemas version_schemas(const Call& call);
 
 // What this write cannot change whatever it says.
 schema::FieldSet reset_fields(const Call& call);

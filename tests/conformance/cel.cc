@@ -42,6 +42,13 @@ Counts run_cel_path(const std::string& path) {
   }
   const std::vector<json::Value> lines = read_lines(path);
   if (lines.empty()) return {};
+  const json::Value& first = lines[0];
+  if (first.has("expected_residual")) return run_cel_partial(path);
+  if (first.has("known")) return run_cel_unknowns(path);
+  if (first.has("pattern")) return run_cel_patterns(path);
+  if (first.has("in") && first.has("out")) return run_cel_printing(path);
+  if (first.has("lib") && first.has("expr")) return run_cel_library(path);
+  if (!first.has("expr")) return {};
   return run_cel_cases(path);
 }
 

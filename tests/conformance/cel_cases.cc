@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "cel/environments.h"
 #include "cel/evaluate.h"
+#include "cel/partial.h"
 #include "cel/print.h"
 #include "conformance/cel.h"
 #include "conformance/cel_values.h"
@@ -89,6 +90,36 @@ bool check_cost(const Reporter& report, const json::Value& c, std::string_view k
   return report.fail(cat(key, " ", cost, ", expected ", wanted));
 }
 
+// The residual must give every completion's value, as it is and printed and read again.
+bool check_residual(const Reporter& report, const json::Value& c, std::shared_ptr<const cel::Program> program, cel::Arena& arena) {
+  const cel::Environment& env = program->environment();
+  std::vector<std::string> names;
+  for (const json::Value& name : c["unknown"].items()) names.emplace_back(name.as_string());
+  const cel::Residual residual = cel::reduce(program, bind(env, arena, c["bindings"]), cel::Unknowns::variables(env, names));
+  const json::Value& partial = c["partial"];
+  if (!partial.has("unknown") && residual.is_value() && !matches(report, partial, residual.value(), arena)) return false;
+  if (!partial.has("unknown") && !residual.is_value()) return report.fail(cat("left ", residual.print(), ", expected a value"));
+  const std::string text = residual.print();
+  cel::Environment again = environment_of(c);
+  declare(again, c);
+  again.validate_literals = false;
+  again.homogeneous = false;
+  const auto reread = cel::compile(text, std::move(again).share());
+  if (!reread.has_value()) return report.fail(cat("the printed residual does not compile: ", reread.error().text));
+  for (const json::Value& completion : c["completions"].items()) {
+    const std::vector<Value> slots = bind(env, arena, completion["bindings"]);
+    cel::Evaluation evaluation;
+    const Value direct = residual.run(evaluation, slots);
+    if (!matches(report, completion["expected"], direct, arena)) return report.fail(cat("  residual ", text));
+    if (direct.is_true() && !residual.can_be_true()) return report.fail(cat("said it cannot be true: ", text));
+    if (direct.is_false() && !residual.can_be_false()) return report.fail(cat("said it cannot be false: ", text));
+    if (direct.is_error() && !residual.can_fail()) return report.fail(cat("said it cannot fail: ", text));
+    cel::Evaluation second;
+    if (!matches(report, completion["expected"], second.run(**reread, slots), arena)) return report.fail(cat("  printed residual ", text));
+  }
+  return true;
+}
+
 bool run_case(const json::Value& c) {
   const Reporter report{c};
   cel::Environment made = environment_of(c);
@@ -109,11 +140,21 @@ bool run_case(const json::Value& c) {
   }
   if (c["check_only"].as_bool()) return true;
   cel::Arena arena;
+  if (c.has("completions")) return check_residual(report, c, *program, arena);
   const std::vector<Value> slots = bind(*env, arena, c["bindings"]);
   cel::Evaluation evaluation;
   const Value result = evaluation.run(**program, slots);
   if (!matches(report, expected, result, arena)) return false;
-  return result.is_error() || check_cost(report, c, "cost", evaluation.cost());
+  if (result.is_error()) return true;
+  if (!check_cost(report, c, "cost", evaluation.cost())) return false;
+  if (!c.has("cost_k8s")) return true;
+  cel::Environment counted = environment_of(c);
+  declare(counted, c);
+  counted.free_presence_tests();
+  const auto same = cel::compile(c["expr"].as_string(), std::move(counted).share(), options);
+  cel::Evaluation again;
+  again.run(**same, slots);
+  return check_cost(report, c, "cost_k8s", again.cost());
 }
 
 }  // namespace

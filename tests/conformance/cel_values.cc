@@ -77,7 +77,7 @@ bool read_cel_value(cel::Arena& arena, const json::Value& v, Value& out) {
   } else if (tag == "semver") {
     // Compared by its printed form.
     out = Value::of_text(arena.copy(text));
-    out.spare = 1;
+    out.list_type = 1;
   } else {
     return false;
   }
@@ -115,7 +115,7 @@ static std::string without_escapes(std::string_view text) {
 }
 
 bool same_cel_value(const Value& a, const Value& b) {
-  if (a.kind == Kind::kString && a.spare == 1) return b.kind == Kind::kSemver && cel::print_semver(cel::semver_of(b)) == a.string();
+  if (a.kind == Kind::kString && a.list_type == 1) return b.kind == Kind::kSemver && cel::print_semver(cel::semver_of(b)) == a.string();
   if (a.kind != b.kind) return false;
   switch (a.kind) {
     // Some expected texts were written with escapes (\\u0100) that were not resolved on their way here.

@@ -9,6 +9,15 @@ namespace {
 // How often the template has changed, told in an annotation since the field has gone.
 constexpr std::string_view kTemplateGeneration = "deprecated.daemonset.template.generation";
 
+std::int64_t template_generation(const Value& object) {
+  return parse_int(object["metadata"]["annotations"][kTemplateGeneration].as_string()).value_or(0);
+}
+
+void set_template_generation(Value& object, std::int64_t generation) {
+  object_member(object_member(object, "metadata"), "annotations")
+      .set(kTemplateGeneration, std::to_string(generation));
+}
+
 void defaults(Value& object, const StrategyContext&) {
   Value& spec = object_member(object, "spec");
   default_workload_template(spec);
@@ -20,16 +29,10 @@ void defaults(Value& object, const StrategyContext&) {
     set_default(rolling, "maxSurge", 0);
   }
   set_default(spec, "revisionHistoryLimit", 10);
+  // The counter is a field of the type that is written as an annotation, so every version of the object has it.
+  if (!object["metadata"]["annotations"].has(kTemplateGeneration)) set_template_generation(object, 0);
 }
 
-std::int64_t template_generation(const Value& object) {
-  return parse_int(object["metadata"]["annotations"][kTemplateGeneration].as_string()).value_or(0);
-}
-
-void set_template_generation(Value& object, std::int64_t generation) {
-  object_member(object_member(object, "metadata"), "annotations")
-      .set(kTemplateGeneration, std::to_string(generation));
-}
 
 void prepare_create(Value& object, const StrategyContext& context) {
   drop_status(object, context);

@@ -128,7 +128,7 @@ class Formatter {
   static std::string power_of_ten(const std::string& number) {
     static constexpr std::string_view kSuper[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
     const std::size_t e = number.find('e');
-    std::string made = number.substr(0, e) + "\u202f×\u202f10";
+    std::string made = number.substr(0, e) + "×10";
     for (const char c : number.substr(e + 1)) {
       if (c == '-') made += "⁻";
       else if (c != '+') made += kSuper[c - '0'];
@@ -237,5 +237,53 @@ Value format(Frame& f, const Value* args, bool localized) {
 
 Value format_text(Frame& f, const Value* args, std::size_t) { return format(f, args, false); }
 Value format_text_localized(Frame& f, const Value* args, std::size_t) { return format(f, args, true); }
+
+namespace {
+
+bool clause_takes(char verb, Type::Kind kind, bool localized) {
+  auto any_of = [&](std::initializer_list<Type::Kind> kinds) { return std::ranges::find(kinds, kind) != kinds.end(); };
+  if (any_of({Type::kDyn, Type::kError, Type::kParam})) return true;
+  switch (verb) {
+    case 'd': return any_of({Type::kInt, Type::kUint}) || (!localized && kind == Type::kDouble);
+    case 'f':
+    case 'e': return any_of({Type::kDouble}) || (localized ? kind == Type::kString : any_of({Type::kInt, Type::kUint}));
+    case 'b': return any_of({Type::kInt, Type::kUint, Type::kBool});
+    case 'o': return any_of({Type::kInt, Type::kUint});
+    case 'x':
+    case 'X': return any_of({Type::kInt, Type::kUint, Type::kString, Type::kBytes});
+    default: return !any_of({Type::kOptional, Type::kOpaque, Type::kObject});
+  }
+}
+
+}  // namespace
+
+bool check_format(std::string_view format, const std::vector<Type::Kind>* kinds, bool localized, std::string& why, std::size_t& at) {
+  at = kinds == nullptr ? 0 : kinds->size();
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < format.size(); ++i) {
+    if (format[i] != '%') continue;
+    if (++i >= format.size()) return why = "unexpected end of string", false;
+    if (format[i] == '%') continue;
+    if (format[i] == '.') {
+      const std::size_t start = ++i;
+      while (i < format.size() && format[i] >= '0' && format[i] <= '9') ++i;
+      if (i >= format.size()) return why = "could not find end of precision specifier", false;
+      if (i == start) return why = "could not parse formatting clause: error while parsing precision: invalid syntax", false;
+    }
+    if (std::string_view("sdfebxXo").find(format[i]) == std::string_view::npos)
+      return why = cat("could not parse formatting clause: unrecognized formatting clause ", quoted(std::string(1, format[i]))), false;
+    if (kinds != nullptr) {
+      if (used >= kinds->size()) return why = cat("index ", used, " out of range"), false;
+      if (!clause_takes(format[i], (*kinds)[used], localized)) {
+        at = used;
+        why = cat("error during formatting: clause '", std::string(1, format[i]), "' cannot take this argument");
+        return false;
+      }
+    }
+    ++used;
+  }
+  if (kinds != nullptr && used < kinds->size()) return why = cat("too many arguments supplied to string.format (expected ", used, ", got ", kinds->size(), ")"), false;
+  return true;
+}
 
 }  // namespace cardea::cel

@@ -1,5 +1,10 @@
 #pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "cel/frame.h"
+#include "cel/types.h"
 
 namespace cardea::cel {
 
@@ -7,5 +12,8 @@ namespace cardea::cel {
 // still has, groups thousands and writes powers of ten as English text does.
 Value format_text(Frame& frame, const Value* args, std::size_t count);
 Value format_text_localized(Frame& frame, const Value* args, std::size_t count);
+
+// Whether a format is well formed and fits arguments of these kinds (null: unknown). `at` is the argument at fault.
+bool check_format(std::string_view format, const std::vector<Type::Kind>* kinds, bool localized, std::string& why, std::size_t& at);
 
 }  // namespace cardea::cel

@@ -57,7 +57,7 @@ constexpr Format kFormats[] = {
     {"dns1123Label", 30, whole<dns_label_problems>}, {"dns1123Subdomain", 60, whole<dns_subdomain_problems>}, {"dns1035Label", 30, whole<dns_1035_label_problems>},
     {"qualifiedName", 60, whole<label_key_problems>}, {"dns1123LabelPrefix", 30, prefix<dns_label_problems>},
     {"dns1123SubdomainPrefix", 60, prefix<dns_subdomain_problems>}, {"dns1035LabelPrefix", 30, prefix<dns_1035_label_problems>},
-    {"labelValue", 40, whole<label_value_problems>}, {"uri", 1103, uri}, {"uuid", 83, uuid}, {"byte", 84, bytes}, {"date", 80, date}, {"datetime", 80, date_time}};
+    {"labelValue", 40, whole<label_value_problems>}, {"uri", 1103, uri}, {"uuid", 70, uuid}, {"byte", 84, bytes}, {"date", 71, date}, {"datetime", 71, date_time}};
 
 template <std::size_t kIndex>
 Value constant(Frame&, Args, std::size_t) {

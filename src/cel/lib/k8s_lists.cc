@@ -19,7 +19,7 @@ Value last_index_of(Frame&, Args a, std::size_t) {
   return Value::of_int(-1);
 }
 Value includes(Frame& f, Args a, std::size_t n) {
-  if (a[0].kind != Kind::kList) return f.no_such_overload();
+  if (a[0].kind != Kind::kList) return Value::of(equal(a[0], a[1]));
   return Value::of(index_of(f, a, n).integer >= 0);
 }
 

@@ -80,6 +80,7 @@ Value add_text(Frame& f, Args a, std::size_t) {
 Value add_list(Frame& f, Args a, std::size_t) {
   const std::size_t size = std::size_t{a[0].size} + a[1].size;
   if (!f.room_for(size * sizeof(Value))) return f.over_memory();
+  if (a[0].list_type != Value::kAtomic) return add_typed_lists(f.arena, a[0], a[1]);
   ListBuilder out(f.arena);
   out.reserve(size);
   for (int k = 0; k < 2; ++k)

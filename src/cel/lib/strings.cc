@@ -191,7 +191,7 @@ Value reverse_text(Frame& f, Args a, std::size_t) {
 }
 
 constexpr OverloadRow kRows[] = {
-    {"charAt", "string_char_at_int", "string.(int) string", char_at, rule::made_text},
+    {"charAt", "string_char_at_int", "string.(int) string", char_at, rule::one_character},
     {"indexOf", "string_index_of_string", "string.(string) int", index_of, rule::search},
     {"indexOf", "string_index_of_string_int", "string.(string, int) int", index_of, rule::search},
     {"lastIndexOf", "string_last_index_of_string", "string.(string) int", last_index_of, rule::search},
