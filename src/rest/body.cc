@@ -3,6 +3,7 @@
 #include "base/strings.h"
 #include "json/yaml.h"
 #include "rest/form.h"
+#include "schema/protobuf.h"
 
 namespace cardea::rest {
 
@@ -10,8 +11,6 @@ using json::Document;
 using json::Value;
 
 namespace {
-
-constexpr std::string_view kProtobufPrefix("k8s\0", 4);
 
 // The beginning of a body, for an error message: JSON as it is, anything else in hex.
 std::string summary(std::string_view body) {
@@ -88,6 +87,19 @@ Result<void> check_version_and_kind(const Expected& e, const Value& object, std:
   return {};
 }
 
+// An object in its Protobuf envelope, which names its kind.
+Result<Document> read_protobuf(const schema::Schema* type, std::string_view body) {
+  auto envelope = schema::open_envelope(body);
+  if (!envelope) return fail(envelope.error());
+  Result<Value> object = Value();
+  if (envelope->content_type == "application/json") object = json::parse(envelope->raw);
+  else if (type) object = schema::decode_protobuf(*type, envelope->raw);
+  if (!object) return fail(object.error());
+  if (!envelope->api_version.empty()) object->set("apiVersion", envelope->api_version);
+  if (!envelope->kind.empty()) object->set("kind", envelope->kind);
+  return Document{std::move(*object), {}, {}};
+}
+
 Result<Value> finish(const Expected& e, const Document& document, std::string_view text, FieldValidation validation,
                      std::vector<std::string>& warnings) {
   Document complete = document;
@@ -130,14 +142,13 @@ Error body_too_large() {
   return Error::of(Reason::kRequestEntityTooLarge, cat("Request entity too large: limit is ", kMaxBody));
 }
 
-Result<Document> read_document(Call& call) {
+Result<Document> read_document(Call& call, const schema::Schema* type) {
   http::Request& request = call.request();
   if (request.body_too_large) return fail(body_too_large());
   if (request.body.empty()) return Document{};
   auto format = body_format(request.headers.get("content-type"));
   if (!format) return fail(format.error());
-  if (*format == BodyFormat::kProtobuf)
-    return fail(Error::of(Reason::kUnsupportedMediaType, "Protobuf bodies are not accepted here"));
+  if (*format == BodyFormat::kProtobuf) return read_protobuf(type, request.body);
   if (*format == BodyFormat::kYaml) return json::parse_yaml(request.body, kMaxBody);
   auto document = json::parse_document(request.body);
   if (!document)
@@ -154,14 +165,15 @@ Result<Value> read_object(Call& call, const Expected& e, FieldValidation validat
   Document document;
   std::string_view text;
   if (*format == BodyFormat::kProtobuf) {
-    if (!body.starts_with(kProtobufPrefix))
-      return unrecognized(
-          e, "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]", body);
-    return fail(Error::of(Reason::kUnsupportedMediaType,
-                          "the body of the request was in an unknown format - accepted media types include: "
-                          "application/json, application/yaml"));
-  }
-  if (*format == BodyFormat::kYaml) {
+    // Custom resources have no Protobuf form.
+    if (e.resource->is_custom && e.schema == e.resource->schema)
+      return fail(Error::of(Reason::kUnsupportedMediaType,
+                            "the body of the request was in an unknown format - accepted media types include: "
+                            "application/json, application/yaml"));
+    auto read = read_protobuf(e.schema, body);
+    if (!read) return unrecognized(e, read.error().message, body);
+    document = std::move(*read);
+  } else if (*format == BodyFormat::kYaml) {
     auto parsed = json::parse_yaml(body, kMaxBody);
     if (!parsed) return unrecognized(e, parsed.error().message, body);
     document = std::move(*parsed);

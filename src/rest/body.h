@@ -29,8 +29,8 @@ Result<json::Value> read_object(Call& call, const Expected& expected, FieldValid
 Result<json::Value> check_object(const Expected& expected, const json::Value& object, FieldValidation validation,
                                  std::vector<std::string>& warnings);
 
-// The body as JSON or YAML without any expectation; null when there is none.
-Result<json::Document> read_document(Call& call);
+// The body without any expectation of its kind; null when there is none. A Protobuf one is read as `type`.
+Result<json::Document> read_document(Call& call, const schema::Schema* type);
 
 // The parsed body of a patch.
 Result<json::Value> read_patch(Call& call, PatchType type);

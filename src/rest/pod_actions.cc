@@ -149,7 +149,7 @@ Task<Result<Answer>> bind_pod(Call& call) {
 Task<Result<Answer>> evict_pod(Call& call) {
   auto options = write_options(call.info.query, "CreateOptions");
   if (!options) co_return fail(options.error());
-  auto document = read_document(call);
+  auto document = read_document(call, call.subresource->schema);
   if (!document) co_return fail(document.error());
   const Value& eviction = document->value;
   std::string_view version = eviction["apiVersion"].as_string(), kind = eviction["kind"].as_string();

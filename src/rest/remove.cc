@@ -25,7 +25,7 @@ constexpr std::string_view kForeground = "foregroundDeletion";
 constexpr int kRetries = 50;
 
 Result<DeleteOptions> read_delete_options(Call& call) {
-  auto document = read_document(call);
+  auto document = read_document(call, call.catalog->type("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"));
   if (!document) return fail(document.error());
   const Value& body = document->value;
   if (!body.is_null() && !body.is_object()) return fail(bad_request("DeleteOptions must be an object"));
