@@ -1,0 +1,239 @@
+#include "rest/controllers/controller.h"
+
+#include <algorithm>
+#include <deque>
+#include <future>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "base/strings.h"
+
+namespace cardea::rest {
+
+namespace {
+
+constexpr std::chrono::milliseconds kFirstDelay{20};
+constexpr int kQuietFailures = 5;  // conflicts with other writers are ordinary
+constexpr std::size_t kInFlight = 32;
+
+authz::User identity(const std::string& name) {
+  return {.name = cat("system:serviceaccount:kube-system:", name),
+          .groups = {"system:serviceaccounts", "system:serviceaccounts:kube-system",
+                     std::string(authz::kAuthenticatedGroup), std::string(authz::kMastersGroup)}};
+}
+
+}  // namespace
+
+// Shared with the wake-ups on their way to the loop. Everything but the inbox belongs to the loop.
+struct Controller::State {
+  std::mutex mutex;
+  std::vector<store::EventPtr> inbox;  // guarded by mutex
+  bool is_posted = false;              // guarded by mutex
+
+  Controller* owner;  // outlives the watches and everything that runs
+  std::vector<std::unique_ptr<store::Watch>> watches;  // of whoever starts and stops
+  std::deque<std::string> queue;
+  std::set<std::string, std::less<>> waiting;             // in `queue` or in `delayed`
+  std::set<std::string, std::less<>> running;
+  std::set<std::string, std::less<>> again;               // changed while running
+  std::map<std::string, int, std::less<>> failures;
+  std::multimap<net::SteadyTime, std::string> delayed;
+  std::unique_ptr<net::Timer> timer;
+  bool is_stopping = false;
+  std::promise<void> idle;
+
+  explicit State(Controller* c) : owner(c) {}
+
+  static void receive(const std::shared_ptr<State>& state, std::span<const store::EventPtr> events, net::Loop& loop) {
+    std::lock_guard lock(state->mutex);
+    std::size_t before = state->inbox.size();
+    for (const store::EventPtr& e : events)
+      if (state->owner->cares(*e)) state->inbox.push_back(e);
+    if (state->inbox.size() == before || state->is_posted) return;
+    state->is_posted = true;
+    loop.post([state] { take(state); });
+  }
+
+  static void take(const std::shared_ptr<State>& state) {
+    std::vector<store::EventPtr> events;
+    {
+      std::lock_guard lock(state->mutex);
+      events.swap(state->inbox);
+      state->is_posted = false;
+    }
+    if (state->is_stopping) return;
+    for (const store::EventPtr& e : events) state->owner->observe(*e);
+    work(state);
+  }
+
+  static void work(const std::shared_ptr<State>& state) {
+    while (!state->is_stopping && !state->queue.empty() && state->running.size() < state->owner->settings_.workers) {
+      std::string key = std::move(state->queue.front());
+      state->queue.pop_front();
+      state->waiting.erase(key);
+      state->running.insert(key);
+      spawn(state->owner->reconcile(key), [state, key](Result<void> result) { finish(state, key, std::move(result)); });
+    }
+  }
+
+  static void finish(const std::shared_ptr<State>& state, const std::string& key, Result<void> result) {
+    state->running.erase(key);
+    bool changed = state->again.erase(key) > 0;
+    if (state->is_stopping) {
+      if (state->running.empty()) state->idle.set_value();
+      return;
+    }
+    if (result) {
+      state->failures.erase(key);
+      if (changed) state->owner->enqueue(key);
+    } else {
+      retry(state, key, result.error());
+    }
+    // Not from here: a coroutine that never waits would make the stack grow with the queue.
+    if (!state->queue.empty()) state->owner->context_.loop.post([state] { work(state); });
+  }
+
+  static void retry(const std::shared_ptr<State>& state, const std::string& key, const Error& error) {
+    Controller& c = *state->owner;
+    int failures = ++state->failures[key];
+    if (failures > kQuietFailures && c.context_.log) c.context_.log(cat(c.name_, ": ", key, ": ", error.message));
+    std::chrono::milliseconds delay = std::min<std::chrono::milliseconds>(kFirstDelay * (1 << std::min(failures - 1, 15)), c.settings_.longest_delay);
+    if (!state->waiting.insert(key).second) return;
+    state->delayed.emplace(std::chrono::steady_clock::now() + delay, key);
+    arm(state);
+  }
+
+  static void arm(const std::shared_ptr<State>& state) {
+    if (state->delayed.empty()) return;
+    net::Loop& loop = state->owner->context_.loop;
+    if (!state->timer)
+      state->timer = std::make_unique<net::Timer>(loop, [weak = std::weak_ptr<State>(state)] {
+        if (auto s = weak.lock()) wake(s);
+      });
+    auto delay = std::chrono::ceil<std::chrono::milliseconds>(state->delayed.begin()->first - std::chrono::steady_clock::now());
+    state->timer->start(std::max(delay, std::chrono::milliseconds(1)));
+  }
+
+  static void wake(const std::shared_ptr<State>& state) {
+    if (state->is_stopping) return;
+    auto now = std::chrono::steady_clock::now();
+    while (!state->delayed.empty() && state->delayed.begin()->first <= now) {
+      state->queue.push_back(std::move(state->delayed.begin()->second));
+      state->delayed.erase(state->delayed.begin());
+    }
+    arm(state);
+    work(state);
+  }
+
+  // A fresh event is a reason not to wait any longer.
+  void hasten(const std::string& key) {
+    for (auto at = delayed.begin(); at != delayed.end(); ++at)
+      if (at->second == key) {
+        delayed.erase(at);
+        queue.push_back(key);
+        return;
+      }
+  }
+};
+
+Controller::Controller(ControllerContext context, std::string name, Settings settings)
+    : context_(std::move(context)),
+      name_(std::move(name)),
+      settings_(std::move(settings)),
+      api_(context_.gateway, context_.loop, identity(name_), "kube-controller-manager"),
+      state_(std::make_shared<State>(this)) {}
+
+Controller::~Controller() { CARDEA_CHECK(state_->watches.empty()); }
+
+Result<void> Controller::start() {
+  store::Revision revision = store().current_revision();
+  std::vector<store::EventPtr> present;
+  for (const std::string& prefix : settings_.prefixes) {
+    auto range = store().range({.keys = store::keys_with_prefix(prefix), .at = revision});
+    if (!range) return fail(range.error());
+    for (store::RecordPtr& r : range->records)
+      present.push_back(std::make_shared<store::Event>(store::Event{store::EventType::kPut, r->mod_revision, r, nullptr}));
+  }
+  State::receive(state_, present, context_.loop);
+  for (const std::string& prefix : settings_.prefixes) {
+    auto sink = [state = state_, &loop = context_.loop](std::span<const store::EventPtr> events) {
+      State::receive(state, events, loop);
+    };
+    auto watch = store().watch(prefix, revision, sink);
+    if (!watch) return fail(watch.error());
+    state_->watches.push_back(std::move(*watch));
+  }
+  return {};
+}
+
+void Controller::stop() {
+  if (std::exchange(is_stopped_, true)) return;
+  state_->watches.clear();
+  context_.loop.post([state = state_] {
+    if (state->is_stopping) return;
+    state->is_stopping = true;
+    state->timer.reset();
+    if (state->running.empty()) state->idle.set_value();
+  });
+  state_->idle.get_future().wait();
+}
+
+void Controller::enqueue(std::string key) {
+  if (state_->running.contains(key)) {
+    state_->again.insert(std::move(key));
+    return;
+  }
+  if (!state_->waiting.insert(key).second) {
+    state_->hasten(key);
+    return;
+  }
+  state_->queue.push_back(std::move(key));
+}
+
+bool Controller::stopping() const { return state_->is_stopping; }
+
+Task<Result<void>> Controller::send_all(std::vector<Order> orders) {
+  Result<void> result;
+  for (std::size_t first = 0; first < orders.size() && !stopping(); first += kInFlight) {
+    std::size_t count = std::min(kInFlight, orders.size() - first);
+    Result<void> part = co_await await_callback<Result<void>>([this, &orders, first, count](auto done) {
+      auto left = std::make_shared<std::size_t>(count);
+      auto worst = std::make_shared<Result<void>>();
+      // The last answer may end the coroutine that owns `orders`: only `i` and `count` are looked at after it.
+      const Loopback& to = api_;
+      for (std::size_t i = 0; i < count; ++i) {
+        Order& o = orders[first + i];
+        spawn(to.send(std::move(o.method), std::move(o.target), std::move(o.body)),
+              [left, worst, done](Loopback::Reply reply) mutable {
+                Result<void> one = outcome(reply);
+                if (!one && reply.status != 404 && *worst) *worst = one;
+                if (--*left == 0) done(std::move(*worst));
+              });
+      }
+    });
+    if (!part && result) result = std::move(part);
+    bool turned = co_await next_turn(context_.loop);
+    (void)turned;
+  }
+  co_return result;
+}
+
+Result<void> outcome(const Loopback::Reply& reply) {
+  if (reply.ok()) return {};
+  Reason reason = reply.status == 404   ? Reason::kNotFound
+                  : reply.status == 409 ? Reason::kConflict
+                  : reply.status == 403 ? Reason::kForbidden
+                                        : Reason::kInternalError;
+  std::string_view message = reply.body["message"].as_string();
+  return fail(Error::of(reason, message.empty() ? cat("status ", reply.status) : std::string(message)));
+}
+
+std::string_view name_in(std::string_view key) { return key.substr(key.rfind('/') + 1); }
+
+std::string_view namespace_in(std::string_view key) {
+  std::string_view rest = key.substr(0, key.rfind('/'));
+  return rest.substr(rest.rfind('/') + 1);
+}
+
+}  // namespace cardea::rest

@@ -1,0 +1,102 @@
+#pragma once
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/task.h"
+#include "rest/catalog_holder.h"
+#include "rest/loopback.h"
+#include "store/store.h"
+
+namespace cardea::rest {
+
+// What every controller is given. All of it outlives the controllers.
+struct ControllerContext {
+  store::Store& store;
+  CatalogHolder& catalog;
+  Gateway& gateway;
+  net::Loop& loop;  // where all controllers work
+  const Clock& clock;
+  std::function<void(const std::string&)> log;  // one line about what keeps failing; may be empty
+};
+
+// Brings one aspect of the cluster to where it should be, again and again.
+//
+// It sees what is stored as a first round of events, then every change. An event names what needs a look (a key
+// of its own choosing); keys are coalesced and reconciled on the loop, each by one coroutine at a time, and one
+// that failed is tried again, later each time. Reconciling looks at the present state, never at the event, so
+// that a lost or doubled wake-up does no harm. It writes through `api()`, under the controller's own identity.
+class Controller {
+ public:
+  virtual ~Controller();
+  Controller(const Controller&) = delete;
+  Controller& operator=(const Controller&) = delete;
+
+  // From outside the loop, once.
+  Result<void> start();
+  // From outside the loop. Waits for what is under way; afterwards the controller touches nothing any more.
+  // Whoever owns a started controller stops it before destroying it.
+  void stop();
+
+  const std::string& name() const { return name_; }
+
+ protected:
+  struct Settings {
+    std::vector<std::string> prefixes;  // of the store's keys
+    std::size_t workers = 1;            // keys reconciled at the same time
+    std::chrono::milliseconds longest_delay{30'000};
+  };
+  Controller(ControllerContext context, std::string name, Settings settings);
+
+  // On a thread of the store, concurrently with everything else: could this change matter? Looks at the event
+  // alone.
+  virtual bool cares(const store::Event& event) const = 0;
+  // On the loop, in the order of revisions. What was stored before the start looks like a creation.
+  virtual void observe(const store::Event& event) = 0;
+  // On the loop. An error means: try this key again later.
+  virtual Task<Result<void>> reconcile(std::string key) = 0;
+
+  // On the loop.
+  void enqueue(std::string key);
+  bool stopping() const;
+
+  const ControllerContext& context() const { return context_; }
+  store::Store& store() const { return context_.store; }
+  const Loopback& api() const { return api_; }
+
+  // Sends each request with an empty or given body, a few at a time, and continues in a later turn of the loop,
+  // so that neither the stack nor the loop's other work suffers from many. Stops early when stopping.
+  struct Order {
+    std::string method, target;
+    json::Value body;
+  };
+  // The first answer that is neither a success nor a 404 is the error.
+  Task<Result<void>> send_all(std::vector<Order> orders);
+
+ private:
+  struct State;
+  ControllerContext context_;
+  std::string name_;
+  Settings settings_;
+  Loopback api_;
+  std::shared_ptr<State> state_;
+  bool is_stopped_ = false;
+};
+
+// An answer as an error; none when it succeeded.
+Result<void> outcome(const Loopback::Reply& reply);
+
+// Continues in a later turn of the loop.
+inline auto next_turn(net::Loop& loop) {
+  return await_callback<bool>([&loop](auto done) { loop.post([done]() mutable { done(true); }); });
+}
+
+// The last part of a key, and the one before it.
+std::string_view name_in(std::string_view key);
+std::string_view namespace_in(std::string_view key);
+
+}  // namespace cardea::rest

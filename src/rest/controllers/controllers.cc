@@ -1,0 +1,67 @@
+#include "rest/controllers/controllers.h"
+
+#include <algorithm>
+
+#include "base/strings.h"
+
+namespace cardea::rest {
+namespace {
+
+struct Row {
+  std::string_view name;
+  std::unique_ptr<Controller> (*make)(const ControllerContext&, const std::string& ca);
+};
+
+constexpr Row kControllers[] = {
+    {"namespace-controller", [](const ControllerContext& c, const std::string&) { return namespace_controller(c); }},
+    {"garbage-collector-controller", [](const ControllerContext& c, const std::string&) { return garbage_collector(c); }},
+    {"clusterrole-aggregation-controller",
+     [](const ControllerContext& c, const std::string&) { return cluster_role_aggregation(c); }},
+    {"serviceaccount-controller",
+     [](const ControllerContext& c, const std::string&) { return service_account_controller(c); }},
+    {"root-ca-certificate-publisher-controller",
+     [](const ControllerContext& c, const std::string& ca) { return root_ca_publisher(c, ca); }},
+};
+
+bool names(const std::vector<std::string>& list, std::string_view what) { return std::ranges::find(list, what) != list.end(); }
+
+}  // namespace
+
+std::vector<std::string> known_controllers() {
+  std::vector<std::string> out;
+  for (const Row& row : kControllers) out.emplace_back(row.name);
+  return out;
+}
+
+Result<std::vector<std::string>> select_controllers(const std::vector<std::string>& wanted) {
+  std::vector<std::string> known = known_controllers();
+  for (const std::string& w : wanted) {
+    std::string_view name = w.starts_with('-') ? std::string_view(w).substr(1) : std::string_view(w);
+    if (w.empty() || w == "*" || names(known, name)) continue;
+    return fail(bad_request(cat("unknown controller `", name, "`; known are ", join(known, ", "))));
+  }
+  std::vector<std::string> out;
+  for (std::string& name : known) {
+    bool left_out = names(wanted, cat("-", name));
+    if (names(wanted, name) && left_out) return fail(bad_request(cat("controller `", name, "` is both named and left out")));
+    if (names(wanted, name) || (names(wanted, "*") && !left_out)) out.push_back(std::move(name));
+  }
+  return out;
+}
+
+Controllers::Controllers(const ControllerContext& context, const std::vector<std::string>& chosen, const std::string& ca) {
+  for (const Row& row : kControllers)
+    if (names(chosen, row.name)) controllers_.push_back(row.make(context, ca));
+}
+
+Result<void> Controllers::start() {
+  for (auto& c : controllers_)
+    if (auto ok = c->start(); !ok) return ok;
+  return {};
+}
+
+void Controllers::stop() {
+  for (auto& c : controllers_) c->stop();
+}
+
+}  // namespace cardea::rest

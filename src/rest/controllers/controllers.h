@@ -1,0 +1,39 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rest/controllers/controller.h"
+
+namespace cardea::rest {
+
+// The controllers this server brings along, named as kube-controller-manager names them, so that a cluster works
+// without one. One file each.
+std::unique_ptr<Controller> namespace_controller(ControllerContext context);
+std::unique_ptr<Controller> garbage_collector(ControllerContext context);
+std::unique_ptr<Controller> cluster_role_aggregation(ControllerContext context);
+std::unique_ptr<Controller> service_account_controller(ControllerContext context);
+// `ca` is PEM: what a client needs to trust this server's certificate.
+std::unique_ptr<Controller> root_ca_publisher(ControllerContext context, std::string ca);
+
+// Which of them a value of --controllers names: `*` stands for all, `-name` leaves one out, a name puts one in;
+// names win over `*`. An unknown name is an error.
+Result<std::vector<std::string>> select_controllers(const std::vector<std::string>& wanted);
+std::vector<std::string> known_controllers();
+
+// The ones that were chosen, started and stopped together.
+class Controllers {
+ public:
+  // `names` as select_controllers gives them.
+  Controllers(const ControllerContext& context, const std::vector<std::string>& names, const std::string& ca);
+  ~Controllers() { stop(); }
+
+  // Both from outside the loop.
+  Result<void> start();
+  void stop();
+
+ private:
+  std::vector<std::unique_ptr<Controller>> controllers_;
+};
+
+}  // namespace cardea::rest

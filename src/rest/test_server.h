@@ -1,0 +1,97 @@
+#pragma once
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "admission/plugins.h"
+#include "json/parse.h"
+#include "rest/bootstrap.h"
+#include "rest/catalog_holder.h"
+#include "rest/definition_server.h"
+#include "rest/gateway.h"
+#include "rest/loopback.h"
+#include "rest/service_network.h"
+#include "store/memory/memory_store.h"
+
+namespace cardea::rest {
+
+// For tests: everything of a server but sockets and disk. A memory store, the built-in catalogue with its
+// CustomResourceDefinitions served, the default admission plugins, the gateway, and an API client who may do
+// everything. Made and used from the test's own thread.
+class TestServer {
+ public:
+  TestServer() { definitions_.start(); }
+  ~TestServer() {
+    definitions_.stop();
+    watches_.stop();
+  }
+
+  store::Store& store() { return *store_; }
+  CatalogHolder& catalog() { return catalog_; }
+  Gateway& gateway() { return gateway_; }
+  const Clock& clock() const { return clock_; }
+  net::Loop& loop() { return loops_.at(0); }  // where controllers may work
+  const Loopback& api() const { return api_; }
+
+  // One request and its answer. `body` is JSON text; empty for none.
+  Loopback::Reply send(std::string method, std::string target, std::string_view body = "",
+                       std::string content_type = "application/json") {
+    json::Value document;
+    if (!body.empty()) {
+      auto parsed = json::parse(body);
+      CARDEA_CHECK(parsed.has_value());
+      document = std::move(*parsed);
+    }
+    return api_.send_and_wait(std::move(method), std::move(target), std::move(document), std::move(content_type));
+  }
+  json::Value get(std::string target) { return send("GET", std::move(target)).body; }
+
+  // Whether `holds` comes true. The limit only ends a test that has failed.
+  static bool eventually(const std::function<bool()>& holds) {
+    auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!holds()) {
+      if (std::chrono::steady_clock::now() > limit) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return true;
+  }
+  bool eventually_gone(const std::string& target) {
+    return eventually([&] { return send("GET", target).status == 404; });
+  }
+
+ private:
+  static std::vector<std::unique_ptr<authz::Authorizer>> authorizers() {
+    std::vector<std::unique_ptr<authz::Authorizer>> list;
+    list.push_back(authz::masters_authorizer());
+    return list;
+  }
+  std::vector<std::unique_ptr<admission::Plugin>> plugins() {
+    return std::move(admission::select_plugins(admission::Objects(*store_), {}, {}).value().plugins);
+  }
+
+  SystemClock clock_;
+  SystemRandom random_;
+  std::unique_ptr<store::Store> store_ = store::make_memory_store(clock_);
+  CatalogHolder catalog_{catalog::Catalog::builtin()};
+  admission::Chain admission_{plugins()};
+  authz::Chain authorizer_{authorizers()};
+  authn::AuthenticatorChain authenticators_{std::vector<std::unique_ptr<authn::Authenticator>>()};
+  std::unique_ptr<ServiceNetwork> network_ = ServiceNetwork::make(*store_, random_, "10.0.0.0/24", "30000-32767").value();
+  Services services_{.store = *store_,
+                     .catalog = catalog_,
+                     .admission = admission_,
+                     .authorizer = authorizer_,
+                     .clock = clock_,
+                     .random = random_,
+                     .allocators = {network_.get()}};
+  net::Loops request_loops_{1};
+  WatchHubs watches_{*store_, request_loops_};
+  SelfDescription description_{catalog_, {.server_address = "127.0.0.1:6443"}};
+  Gateway gateway_{services_, authenticators_, description_, watches_};
+  net::Loops loops_{1};
+  Loopback api_{gateway_, loops_.at(0), {.name = "test", .groups = {std::string(authz::kMastersGroup)}}, "test"};
+  DefinitionServer definitions_{*store_, catalog_, api_, clock_};
+};
+
+}  // namespace cardea::rest
