@@ -1,0 +1,113 @@
+"""Replays the recorded conversations with a real kube-apiserver against a fresh server.
+
+    replay.py [FOLDER]     FOLDER holds replay.py and the scenarios; default: http/ of the conformance folder
+
+Every difference fails, except in the steps that `waiting.json` names: those wait for a later issue, or are known
+differences with a reason. A named step that passes is reported, so that the list shrinks. Ends with
+`N passed, M failed, K skipped`, a step being one check.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from server import Cardea, skip
+
+HERE = Path(__file__).resolve().parent
+# A difference begins with the scenario's file and the step's number.
+DIFFERENCE = re.compile(r"^(?P<name>[\w.-]+)\.json\[(?P<step>\d+)\] ")
+SUMMARY = re.compile(r"^(\d+) passed, (\d+) failed$")
+
+
+def conformance_folder():
+    given = os.environ.get("CARDEA_CONFORMANCE")
+    return Path(given) if given else HERE.parents[2] / "shared" / "conformance"
+
+
+def flags(folder):
+    return ["--token-auth-file", str(folder / "users.csv"), "--authorization-mode=Node,RBAC",
+            "--enable-admission-plugins=NodeRestriction", "--disable-admission-plugins=ServiceAccount", "--controllers=",
+            "--service-cluster-ip-range=10.0.0.0/24", "--service-node-port-range=30000-32767", "--allow-privileged=false"]
+
+
+class Waiting:
+    """The list of what may differ: which entry, if any, speaks of a step."""
+
+    def __init__(self, path):
+        lists = json.loads(path.read_text())
+        self.reasons = {key: f"waits for {issue}" for key, issue in lists["waiting"].items()}
+        self.reasons |= {key: f"known difference: {why}" for key, why in lists["known_differences"].items()}
+        self.differing = {}  # of the entries that spoke of a step: how many steps of theirs differ
+
+    def entry(self, name, topic, step, user):
+        keys = (f"{name}[{step}]", name, f"{topic} as:{user}", f"topic:{topic}")
+        return next((key for key in keys if key in self.reasons), None)
+
+    def count(self, key, differs):
+        self.differing[key] = self.differing.get(key, 0) + differs
+
+    def done(self):
+        return [key for key in self.reasons if self.differing.get(key) == 0]
+
+
+def replay(server, folder):
+    """The lines that replay.py prints."""
+    command = [sys.executable, str(folder / "replay.py"), "replay", "--base", server.base,
+               "--cert", os.path.join(server.data_dir, "admin.crt"), "--key", os.path.join(server.data_dir, "admin.key"),
+               "--tokens", str(folder / "users.csv"), "--patience", os.environ.get("CARDEA_REPLAY_PATIENCE", "5"), str(folder)]
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+
+
+def main():
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else conformance_folder() / "http"
+    if not (folder / "replay.py").exists():
+        skip(f"no recorded conversations: {folder} has no replay.py (CARDEA_CONFORMANCE names another folder)")
+    waiting = Waiting(HERE / "waiting.json")
+    with Cardea(*flags(folder)) as server:
+        lines = replay(server, folder)
+        if not server.alive():
+            server.show_log()
+            print(f"the server ended with status {server.process.returncode}")
+    expected = SUMMARY.match(lines[-1]) if lines else None
+    if not expected:
+        print("\n".join(lines[-20:]))
+        sys.exit("replay.py did not end with its summary")
+
+    differences, preparations = {}, []
+    for line in lines[:-1]:
+        found = DIFFERENCE.match(line)
+        if found:
+            differences.setdefault((found["name"], int(found["step"])), []).append(line)
+        elif ".json setup[" in line:
+            preparations.append(line)
+    passed = failed = skipped = 0
+    for path in sorted(folder.rglob("*.json")):
+        scenario = json.loads(path.read_text())
+        for i, step in enumerate(scenario["steps"]):
+            user = step.get("as", "admin")
+            entry = waiting.entry(path.stem, scenario["topic"], i, user)
+            found = differences.get((path.stem, i))
+            if entry:
+                waiting.count(entry, bool(found))
+            if not found:
+                passed += 1
+            elif entry:
+                skipped += 1
+                print(f"skipped: {path.stem}[{i}] {user} {step['method']} {step['path'][:80]}: {waiting.reasons[entry]}")
+            else:
+                failed += 1
+                print("\n".join(found))
+        if not waiting.entry(path.stem, scenario["topic"], -1, ""):
+            print("".join(line + "\n" for line in preparations if line.startswith(path.name)), end="")
+    if int(expected[2]) != failed + skipped:
+        sys.exit(f"replay.py counted {expected[2]} differing steps, and {failed + skipped} were understood")
+    for key in waiting.done():
+        print(f"{key} passes now: take it off waiting.json ({waiting.reasons[key]})")
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
