@@ -71,7 +71,8 @@ Result<DataDirectory> prepare_data_directory(const DataDirectoryRequest& request
   ::chmod(request.path.c_str(), 0700);
   fs::path dir(request.path);
 
-  auto authority = load_or((dir / "ca").string(), [] { return make_authority("cardea"); });
+  // Not the server's own name: OpenSSL takes a certificate whose issuer is called as its subject for self-signed.
+  auto authority = load_or((dir / "ca").string(), [] { return make_authority("cardea-ca"); });
   if (!authority) return fail(authority.error());
   auto server = load_or((dir / "server").string(), [&] {
     CertificateRequest r{.common_name = "cardea", .for_server = true};
