@@ -11,7 +11,9 @@ namespace {
 using json::FieldErrors;
 using json::Value;
 
-void add(FieldErrors& out, FieldErrors more) { std::ranges::move(more, std::back_inserter(out)); }
+void add(FieldErrors& out, FieldErrors more) {
+  std::ranges::move(more, std::back_inserter(out));
+}
 
 // Kubernetes checks metadata once for every kind and then again with the kind's rules; clients see both.
 FieldErrors common_update_errors(const Value& object, const Value& old, bool namespaced) {
@@ -23,13 +25,15 @@ FieldErrors common_update_errors(const Value& object, const Value& old, bool nam
 
 }  // namespace
 
-FieldErrors validate_create(const Strategy& strategy, const Value& object, bool namespaced, const StrategyContext& context) {
+FieldErrors validate_create(const Strategy& strategy, const Value& object, bool namespaced,
+                            const StrategyContext& context) {
   FieldErrors out;
   if (strategy.validate_create)
     out = strategy.validate_create(object, context);
   else
     validate_object_meta(object["metadata"], namespaced, name_check(strategy.name_rule), "metadata", out);
-  if (out.empty()) validate_object_meta(object["metadata"], namespaced, name_is_path_segment, "metadata", out);
+  if (out.empty())
+    validate_object_meta(object["metadata"], namespaced, name_is_path_segment, "metadata", out);
   return out;
 }
 
@@ -43,8 +47,8 @@ FieldErrors validate_update(const Strategy& strategy, const Value& object, const
   return out;
 }
 
-FieldErrors validate_status_update(const Strategy& strategy, const Value& object, const Value& old, bool namespaced,
-                                   const StrategyContext& context) {
+FieldErrors validate_status_update(const Strategy& strategy, const Value& object, const Value& old,
+                                   bool namespaced, const StrategyContext& context) {
   FieldErrors out = common_update_errors(object, old, namespaced);
   if (strategy.validate_status_update)
     add(out, strategy.validate_status_update(object, old, context));

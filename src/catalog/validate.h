@@ -16,7 +16,8 @@ json::FieldErrors validate_create(const Strategy& strategy, const json::Value& o
 json::FieldErrors validate_update(const Strategy& strategy, const json::Value& object, const json::Value& old,
                                   bool namespaced, const StrategyContext& context);
 // The same for the status subresource: the rules of validate_status_update instead of validate_update.
-json::FieldErrors validate_status_update(const Strategy& strategy, const json::Value& object, const json::Value& old,
-                                         bool namespaced, const StrategyContext& context);
+json::FieldErrors validate_status_update(const Strategy& strategy, const json::Value& object,
+                                         const json::Value& old, bool namespaced,
+                                         const StrategyContext& context);
 
 }  // namespace cardea::catalog

@@ -11,8 +11,12 @@ namespace cardea::catalog {
 
 // Short words for what nearly every rule says. `object` is the one that holds the field `key`.
 
-inline std::string_view text(const json::Value& object, std::string_view key) { return object[key].as_string(); }
-inline bool present(const json::Value& object, std::string_view key) { return !object[key].is_null(); }
+inline std::string_view text(const json::Value& object, std::string_view key) {
+  return object[key].as_string();
+}
+inline bool present(const json::Value& object, std::string_view key) {
+  return !object[key].is_null();
+}
 
 template <typename List>
 bool contains(const List& list, std::string_view value) {
@@ -20,8 +24,8 @@ bool contains(const List& list, std::string_view value) {
 }
 
 // Unsupported value, unless `value` is listed. The list is shown in the order given.
-inline void require_one_of(std::string_view value, std::initializer_list<std::string_view> allowed, const Path& path,
-                           json::FieldErrors& out) {
+inline void require_one_of(std::string_view value, std::initializer_list<std::string_view> allowed,
+                           const Path& path, json::FieldErrors& out) {
   if (!contains(allowed, value))
     out.push_back(json::not_supported(path, value, std::vector<std::string>(allowed.begin(), allowed.end())));
 }
@@ -35,13 +39,14 @@ inline void require_one_of_or_missing(std::string_view value, std::initializer_l
     require_one_of(value, allowed, path, out);
 }
 
-inline void require_text(const json::Value& object, std::string_view key, const Path& path, json::FieldErrors& out) {
+inline void require_text(const json::Value& object, std::string_view key, const Path& path,
+                         json::FieldErrors& out) {
   if (text(object, key).empty()) out.push_back(json::required(path / key));
 }
 
 // The text must be there and well formed.
-inline void require_name(const json::Value& object, std::string_view key, Complaints (*check)(std::string_view),
-                         const Path& path, json::FieldErrors& out) {
+inline void require_name(const json::Value& object, std::string_view key,
+                         Complaints (*check)(std::string_view), const Path& path, json::FieldErrors& out) {
   std::string_view value = text(object, key);
   if (value.empty())
     out.push_back(json::required(path / key));

@@ -17,26 +17,31 @@ void validate_data_source(const Value& source, const Path& path, FieldErrors& ou
   require_text(source, "kind", path, out);
   string_view group = text(source, "apiGroup"), kind = text(source, "kind");
   if (group.empty() && kind != "PersistentVolumeClaim")
-    out.push_back(json::invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"));
+    out.push_back(
+        json::invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"));
   if (!group.empty()) add_invalid(dns1123_subdomain(group), group, path / "apiGroup", out);
-  if (string_view ns = text(source, "namespace"); !ns.empty()) add_invalid(dns1123_label(ns), ns, path / "namespace", out);
+  if (string_view ns = text(source, "namespace"); !ns.empty())
+    add_invalid(dns1123_label(ns), ns, path / "namespace", out);
 }
 
 bool same_source(const Value& a, const Value& b) {
-  return a["apiGroup"] == b["apiGroup"] && text(a, "kind") == text(b, "kind") && text(a, "name") == text(b, "name");
+  return a["apiGroup"] == b["apiGroup"] && text(a, "kind") == text(b, "kind") &&
+         text(a, "name") == text(b, "name");
 }
 
 void validate_access_modes(const Value& spec, const Path& path, FieldErrors& out) {
   bool once_pod = false, other = false;
   for (const Value& mode : spec["accessModes"].items()) {
     std::size_t before = out.size();
-    require_one_of(mode.as_string(), {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"}, path, out);
+    require_one_of(mode.as_string(), {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"},
+                   path, out);
     if (mode.as_string() == "ReadWriteOncePod")
       once_pod = true;
     else if (out.size() == before)
       other = true;
   }
-  if (once_pod && other) out.push_back(json::forbidden(path, "may not use ReadWriteOncePod with other access modes"));
+  if (once_pod && other)
+    out.push_back(json::forbidden(path, "may not use ReadWriteOncePod with other access modes"));
 }
 
 // The Go value printed here is a path, which has no visible fields.
@@ -47,7 +52,8 @@ void add_data_source_conflict(const Path& path, const char* detail, FieldErrors&
 }  // namespace
 
 void validate_claim_spec(const Value& spec, const Path& path, FieldErrors& out) {
-  if (spec["accessModes"].empty()) out.push_back(json::required(path / "accessModes", "at least 1 access mode is required"));
+  if (spec["accessModes"].empty())
+    out.push_back(json::required(path / "accessModes", "at least 1 access mode is required"));
   validate_label_selector(spec["selector"], path / "selector", out);
   validate_access_modes(spec, path / "accessModes", out);
 
@@ -60,7 +66,8 @@ void validate_claim_spec(const Value& spec, const Path& path, FieldErrors& out) 
 
   if (string_view name = text(spec, "storageClassName"); !name.empty())
     add_invalid(dns1123_subdomain(name), name, path / "storageClassName", out);
-  if (present(spec, "volumeMode")) require_one_of(text(spec, "volumeMode"), {"Block", "Filesystem"}, path / "volumeMode", out);
+  if (present(spec, "volumeMode"))
+    require_one_of(text(spec, "volumeMode"), {"Block", "Filesystem"}, path / "volumeMode", out);
 
   const Value &source = spec["dataSource"], &ref = spec["dataSourceRef"];
   if (!source.is_null()) validate_data_source(source, path / "dataSource", out);
@@ -78,10 +85,12 @@ void validate_claim_template(const Value& claim, const Path& path, FieldErrors& 
   Path meta_path = path / "metadata";
   validate_annotations(meta["annotations"], meta_path / "annotations", out);
   validate_labels(meta["labels"], meta_path / "labels", out);
-  for (const char* key : {"name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp",
-                          "deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences", "finalizers", "managedFields"}) {
+  for (const char* key : {"name", "generateName", "namespace", "selfLink", "uid", "resourceVersion",
+                          "generation", "creationTimestamp", "deletionTimestamp",
+                          "deletionGracePeriodSeconds", "ownerReferences", "finalizers", "managedFields"}) {
     const Value& value = meta[key];
-    bool zero = value.is_null() || (value.is_string() && value.as_string().empty()) || (value.is_int() && value.as_int() == 0);
+    bool zero = value.is_null() || (value.is_string() && value.as_string().empty()) ||
+                (value.is_int() && value.as_int() == 0);
     if (!zero) out.push_back(json::forbidden(meta_path / key, "cannot be set"));
   }
   validate_claim_spec(claim["spec"], path / "spec", out);

@@ -17,9 +17,11 @@ void validate_cluster_ip_fields(const Value& service, const Value* old, json::Fi
   const Value &ips = spec["clusterIPs"], &families = spec["ipFamilies"];
   string_view ip = text(spec, "clusterIP");
   Path path = "spec.clusterIPs";
-  if (ip.empty() && !ips.empty()) out.push_back(json::invalid(path, ips, "must be empty when `clusterIP` is not specified"));
+  if (ip.empty() && !ips.empty())
+    out.push_back(json::invalid(path, ips, "must be empty when `clusterIP` is not specified"));
   if (!ip.empty() && ips.empty()) out.push_back(json::required(path));
-  if (!ip.empty() && !ips.empty() && ips[0].as_string() != ip) out.push_back(json::invalid(path, ips, "first value must match `clusterIP`"));
+  if (!ip.empty() && !ips.empty() && ips[0].as_string() != ip)
+    out.push_back(json::invalid(path, ips, "first value must match `clusterIP`"));
 
   std::set<string_view> seen;
   each(spec, "ipFamilies", "spec", [&](const Value& family, const Path& at) {
@@ -27,7 +29,8 @@ void validate_cluster_ip_fields(const Value& service, const Value* old, json::Fi
     if (!seen.insert(family.as_string()).second) out.push_back(json::duplicate(at, family));
   });
   if (present(spec, "ipFamilyPolicy"))
-    require_one_of(text(spec, "ipFamilyPolicy"), {"PreferDualStack", "RequireDualStack", "SingleStack"}, "spec.ipFamilyPolicy", out);
+    require_one_of(text(spec, "ipFamilyPolicy"), {"PreferDualStack", "RequireDualStack", "SingleStack"},
+                   "spec.ipFamilyPolicy", out);
 
   bool unreadable = false;
   for (std::size_t i = 0; i < ips.size(); ++i) {
@@ -39,7 +42,8 @@ void validate_cluster_ip_fields(const Value& service, const Value* old, json::Fi
       }
       continue;
     }
-    bool known = old && std::ranges::find((*old)["spec"]["clusterIPs"].items(), ips[i]) != (*old)["spec"]["clusterIPs"].items().end();
+    bool known = old && std::ranges::find((*old)["spec"]["clusterIPs"].items(), ips[i]) !=
+                            (*old)["spec"]["clusterIPs"].items().end();
     std::size_t before = out.size();
     if (!known) validate_ip(path.index(i), text, true, out);
     unreadable |= out.size() != before;
@@ -53,7 +57,9 @@ void validate_cluster_ip_fields(const Value& service, const Value* old, json::Fi
   for (std::size_t i = 0; i < ips.size() && i < families.size(); ++i) {
     string_view wanted = families[i].as_string();
     if ((wanted == "IPv4" || wanted == "IPv6") && wanted != family_of(i))
-      out.push_back(json::invalid(path.index(i), ips[i], cat("expected an ", wanted, " value as indicated by `ipFamilies[", i, "]`")));
+      out.push_back(
+          json::invalid(path.index(i), ips[i],
+                        cat("expected an ", wanted, " value as indicated by `ipFamilies[", i, "]`")));
   }
 }
 

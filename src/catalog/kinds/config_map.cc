@@ -18,7 +18,8 @@ void validate_content(const Value& object, FieldErrors& out) {
   for (const json::Member& m : object["data"].members()) {
     Path path = Path("data").key(m.key());
     add_invalid(config_map_key(m.key()), m.key(), path, out);
-    if (object["binaryData"].has(m.key())) out.push_back(json::invalid(path, m.key(), "duplicate of key present in binaryData"));
+    if (object["binaryData"].has(m.key()))
+      out.push_back(json::invalid(path, m.key(), "duplicate of key present in binaryData"));
     bytes += m.value.as_string().size();
   }
   for (const json::Member& m : object["binaryData"].members()) {

@@ -16,33 +16,53 @@
 #include "json/patch.h"
 #include "json/print.h"
 
-// Walks recorded conversations with a real API server through the hooks of the core group's kinds: no storage,
-// no HTTP. Each create is defaulted, given addresses, prepared and checked; each update likewise against what
-// was recorded last. Causes must be the same, accepted objects must come out alike. What other layers own
-// (generic metadata, admission, zeros that types print) is left out of the comparison.
+// Walks recorded conversations with a real API server through the hooks of the core group's kinds: no
+// storage, no HTTP. Each create is defaulted, given addresses, prepared and checked; each update likewise
+// against what was recorded last. Causes must be the same, accepted objects must come out alike. What other
+// layers own (generic metadata, admission, zeros that types print) is left out of the comparison.
 
 namespace cardea::catalog {
 namespace {
 
 using json::Value;
 
-constexpr std::string_view kTopics[] = {"crud", "defaults", "delete", "errors", "generatename", "namespaces", "subresources", "validation"};
+constexpr std::string_view kTopics[] = {"crud",         "defaults",   "delete",       "errors",
+                                        "generatename", "namespaces", "subresources", "validation"};
 
 struct Kind {
   std::string_view resource, kind;
   bool namespaced = true;
 };
-constexpr Kind kKinds[] = {
-    {"configmaps", "ConfigMap"}, {"endpoints", "Endpoints"}, {"events", "Event"}, {"limitranges", "LimitRange"},
-    {"namespaces", "Namespace", false}, {"nodes", "Node", false}, {"persistentvolumeclaims", "PersistentVolumeClaim"},
-    {"persistentvolumes", "PersistentVolume", false}, {"pods", "Pod"}, {"podtemplates", "PodTemplate"},
-    {"replicationcontrollers", "ReplicationController"}, {"resourcequotas", "ResourceQuota"}, {"secrets", "Secret"},
-    {"serviceaccounts", "ServiceAccount"}, {"services", "Service"}};
+constexpr Kind kKinds[] = {{"configmaps", "ConfigMap"},
+                           {"endpoints", "Endpoints"},
+                           {"events", "Event"},
+                           {"limitranges", "LimitRange"},
+                           {"namespaces", "Namespace", false},
+                           {"nodes", "Node", false},
+                           {"persistentvolumeclaims", "PersistentVolumeClaim"},
+                           {"persistentvolumes", "PersistentVolume", false},
+                           {"pods", "Pod"},
+                           {"podtemplates", "PodTemplate"},
+                           {"replicationcontrollers", "ReplicationController"},
+                           {"resourcequotas", "ResourceQuota"},
+                           {"secrets", "Secret"},
+                           {"serviceaccounts", "ServiceAccount"},
+                           {"services", "Service"}};
 
 // What admission plugins set, and what the layer above sets in metadata.
-constexpr std::string_view kAdmission[] = {"spec.tolerations", "spec.priority", "spec.preemptionPolicy", "spec.taints"};
-constexpr std::string_view kGenericMeta[] = {"name", "namespace", "uid", "creationTimestamp", "resourceVersion", "managedFields",
-                                             "generation", "generateName", "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"};
+constexpr std::string_view kAdmission[] = {"spec.tolerations", "spec.priority", "spec.preemptionPolicy",
+                                           "spec.taints"};
+constexpr std::string_view kGenericMeta[] = {"name",
+                                             "namespace",
+                                             "uid",
+                                             "creationTimestamp",
+                                             "resourceVersion",
+                                             "managedFields",
+                                             "generation",
+                                             "generateName",
+                                             "selfLink",
+                                             "deletionTimestamp",
+                                             "deletionGracePeriodSeconds"};
 
 struct Target {
   const Kind* kind = nullptr;
@@ -71,8 +91,8 @@ Target parse_target(std::string_view url) {
 }
 
 bool is_empty(const Value& v) {
-  return v.is_null() || ((v.is_array() || v.is_object()) && v.empty()) || (v.is_string() && v.as_string().empty()) ||
-         v == Value(0) || v == Value(false);
+  return v.is_null() || ((v.is_array() || v.is_object()) && v.empty()) ||
+         (v.is_string() && v.as_string().empty()) || v == Value(0) || v == Value(false);
 }
 
 // Without zeros and without values that differ from run to run.
@@ -108,14 +128,19 @@ Value comparable(const Value& object) {
   return out;
 }
 
-void differences(const Value& wanted, const Value& found, const std::string& path, std::vector<std::string>& out) {
-  if (wanted == found || wanted == Value("<any>") || wanted == Value("<port>") || wanted == Value("<ignored>")) return;
+void differences(const Value& wanted, const Value& found, const std::string& path,
+                 std::vector<std::string>& out) {
+  if (wanted == found || wanted == Value("<any>") || wanted == Value("<port>") ||
+      wanted == Value("<ignored>"))
+    return;
   if (wanted.is_object() && found.is_object()) {
-    for (const json::Member& m : wanted.members()) differences(m.value, found[m.key()], cat(path, ".", m.key()), out);
+    for (const json::Member& m : wanted.members())
+      differences(m.value, found[m.key()], cat(path, ".", m.key()), out);
     for (const json::Member& m : found.members())
       if (!wanted.has(m.key())) out.push_back(cat(path, ".", m.key(), ": unexpected ", json::print(m.value)));
   } else if (wanted.is_array() && found.is_array() && wanted.size() == found.size()) {
-    for (std::size_t i = 0; i < wanted.size(); ++i) differences(wanted[i], found[i], cat(path, "[", i, "]"), out);
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      differences(wanted[i], found[i], cat(path, "[", i, "]"), out);
   } else {
     out.push_back(cat(path, ": wanted ", json::print(wanted), " found ", json::print(found)));
   }
@@ -157,7 +182,8 @@ class Walk {
   void step(const Value& s) {
     Target t = parse_target(s["path"].as_string());
     if (!t.kind || s["as"].as_string() == "anonymous") return;
-    if (json::print(s["body"]).find("${") != std::string::npos) {  // speaks of answers that were not captured here
+    if (json::print(s["body"]).find("${") !=
+        std::string::npos) {  // speaks of answers that were not captured here
       objects_.erase(t.key + t.name);
       return;
     }
@@ -170,14 +196,16 @@ class Walk {
     std::int64_t status = s["expect"]["status"].as_int();
     const Value& body = s["expect"]["body"];
     // What the recorded server holds is the truth that later steps start from.
-    if ((status == 200 || status == 201) && !t.dry_run && !s.has("only") && body["kind"].as_string() == t.kind->kind)
+    if ((status == 200 || status == 201) && !t.dry_run && !s.has("only") &&
+        body["kind"].as_string() == t.kind->kind)
       objects_[t.key + std::string(body["metadata"]["name"].as_string())] = body;
   }
 
   static std::optional<Value> body_of(const Value& s) {
     std::string text = json::print(s["body"]);
     if (s.has("fill"))
-      for (std::size_t at; (at = text.find("<fill>")) != text.npos;) text.replace(at, 6, std::string(static_cast<std::size_t>(s["fill"].as_int()), 'x'));
+      for (std::size_t at; (at = text.find("<fill>")) != text.npos;)
+        text.replace(at, 6, std::string(static_cast<std::size_t>(s["fill"].as_int()), 'x'));
     auto parsed = json::parse(text);
     if (!parsed || !parsed->is_object()) return std::nullopt;
     return *parsed;
@@ -213,20 +241,25 @@ class Walk {
     if (strategy.defaults) strategy.defaults(o.object, c);
     if (t.kind->kind == "Service")
       if (auto error = allocator_.create(o.object, in_use_, 7)) {
-        for (const Cause& cause : error->details->causes) o.causes.push_back(cat(cause.field, ": ", cause.message));
+        for (const Cause& cause : error->details->causes)
+          o.causes.push_back(cat(cause.field, ": ", cause.message));
         return compare(t, s, o);
       }
     if (strategy.prepare_for_create) strategy.prepare_for_create(o.object, c);
     bool generated = o.object["metadata"]["name"].as_string().ends_with("<suffix>");
     Value checked_object = o.object;
-    if (generated) checked_object.member("metadata").set("name", cat(checked_object["metadata"]["generateName"].as_string().substr(0, 58), "abcde"));
+    if (generated)
+      checked_object.member("metadata")
+          .set("name", cat(checked_object["metadata"]["generateName"].as_string().substr(0, 58), "abcde"));
     o.causes = lines(validate_create(strategy, checked_object, t.kind->namespaced, c));
     for (std::string& line : o.causes)
-      for (std::size_t at; generated && (at = line.find("abcde")) != line.npos;) line.replace(at, 5, "<suffix>");
+      for (std::size_t at; generated && (at = line.find("abcde")) != line.npos;)
+        line.replace(at, 5, "<suffix>");
     if (strategy.warnings) o.warnings = strategy.warnings(checked_object, nullptr, c);
     if (o.causes.empty() && t.kind->kind == "Service" && !t.dry_run) in_use_.add(o.object);
     bool unrecorded = s["expect"]["status"].is_null();  // the answers to the setup
-    if (o.causes.empty() && unrecorded) objects_[t.key + std::string(o.object["metadata"]["name"].as_string())] = o.object;
+    if (o.causes.empty() && unrecorded)
+      objects_[t.key + std::string(o.object["metadata"]["name"].as_string())] = o.object;
     compare(t, s, o);
   }
 
@@ -237,7 +270,8 @@ class Walk {
     if (s["method"].as_string() == "PUT") {
       if (!body || !(*body)["metadata"].is_object()) return std::nullopt;
       for (std::string_view key : kGenericMeta)
-        if (old["metadata"].has(key) && !(*body)["metadata"].has(key)) body->member("metadata").set(key, old["metadata"][key]);
+        if (old["metadata"].has(key) && !(*body)["metadata"].has(key))
+          body->member("metadata").set(key, old["metadata"][key]);
       body->member("metadata").set("resourceVersion", old["metadata"]["resourceVersion"]);
       return body;
     }
@@ -270,13 +304,15 @@ class Walk {
     if (t.kind->kind == "Service" && !status) {
       ServicesInUse none;
       if (auto error = allocator_.update(o.object, old, none, 9)) {
-        for (const Cause& cause : error->details->causes) o.causes.push_back(cat(cause.field, ": ", cause.message));
+        for (const Cause& cause : error->details->causes)
+          o.causes.push_back(cat(cause.field, ": ", cause.message));
         return compare(t, s, o);
       }
     }
     auto prepare = status ? strategy.prepare_for_status_update : strategy.prepare_for_update;
     if (prepare) prepare(o.object, old, c);
-    o.causes = lines((status ? validate_status_update : validate_update)(strategy, o.object, old, t.kind->namespaced, c));
+    o.causes = lines(
+        (status ? validate_status_update : validate_update)(strategy, o.object, old, t.kind->namespaced, c));
     if (strategy.warnings) o.warnings = strategy.warnings(o.object, &old, c);
     if (o.causes.empty() && !t.dry_run) at->second = o.object;
     compare(t, s, o);
@@ -286,8 +322,9 @@ class Walk {
   static bool is_ours(const Value& body) {
     return std::ranges::all_of(body["details"]["causes"].items(), [](const Value& c) {
       std::string_view field = c["field"].as_string();
-      return field != "dryRun" && field != "fieldManager" && field != "patch" && !field.starts_with("metadata.labels[pod-security") &&
-             field != "propagationPolicy" && field != "fieldValidation" && field != "force" && field != "metadata.resourceVersion";
+      return field != "dryRun" && field != "fieldManager" && field != "patch" &&
+             !field.starts_with("metadata.labels[pod-security") && field != "propagationPolicy" &&
+             field != "fieldValidation" && field != "force" && field != "metadata.resourceVersion";
     });
   }
 
@@ -297,28 +334,35 @@ class Walk {
     std::vector<std::string> notes;
     if (status == 200 || status == 201) {
       for (const std::string& cause : o.causes) notes.push_back("refused: " + cause);
-      if (o.causes.empty() && !s.has("only") && !s.has("ignore")) differences(comparable(body), comparable(o.object), "", notes);
+      if (o.causes.empty() && !s.has("only") && !s.has("ignore"))
+        differences(comparable(body), comparable(o.object), "", notes);
       std::vector<std::string> wanted, given;
       for (const Value& w : s["expect"]["headers"]["Warning"].items())
-        if (std::string_view text = w.as_string(); text.find("unknown field") == text.npos && text.find("duplicate field") == text.npos &&
+        if (std::string_view text = w.as_string(); text.find("unknown field") == text.npos &&
+                                                   text.find("duplicate field") == text.npos &&
                                                    text.find("v1 Endpoints is deprecated") == text.npos)
           wanted.emplace_back(text);
-      for (const std::string& w : o.warnings) given.push_back(cat("299 - ", cardea::quoted(std::string_view(w))));
-      if (o.causes.empty() && wanted != given) notes.push_back(cat("warnings: wanted ", join(wanted, " | "), " found ", join(given, " | ")));
+      for (const std::string& w : o.warnings)
+        given.push_back(cat("299 - ", cardea::quoted(std::string_view(w))));
+      if (o.causes.empty() && wanted != given)
+        notes.push_back(cat("warnings: wanted ", join(wanted, " | "), " found ", join(given, " | ")));
     } else if (status == 422 && is_ours(body)) {
       std::vector<std::string> wanted = causes_of(body), given = o.causes;
       for (std::size_t i = 0; i < wanted.size() && i < given.size(); ++i)
-        if (wanted[i].ends_with(": ")) given[i] = given[i].substr(0, given[i].find(": ") + 2);  // text not compared
+        if (wanted[i].ends_with(": "))
+          given[i] = given[i].substr(0, given[i].find(": ") + 2);  // text not compared
       bool unordered = json::print(s["unordered"]).find("causes") != std::string::npos;
       if (unordered) std::ranges::sort(wanted), std::ranges::sort(given);
-      if (wanted != given) notes = {"wanted " + join(wanted, "\n            "), "found  " + join(given, "\n            ")};
+      if (wanted != given)
+        notes = {"wanted " + join(wanted, "\n            "), "found  " + join(given, "\n            ")};
     } else {
       return;
     }
     ++checked;
     if (notes.empty()) return;
     ++differed;
-    std::cout << name_ << " " << s["method"].as_string() << " " << s["path"].as_string() << "\n   " << json::print(s["body"]).substr(0, 500) << "\n";
+    std::cout << name_ << " " << s["method"].as_string() << " " << s["path"].as_string() << "\n   "
+              << json::print(s["body"]).substr(0, 500) << "\n";
     for (const std::string& n : notes) std::cout << "     " << n.substr(0, 2000) << "\n";
   }
 
@@ -331,12 +375,14 @@ class Walk {
 TEST(CoreConversations, TheHooksOfCoreKindsAnswerAsTheRecordedServerDid) {
   const char* set = std::getenv("CARDEA_CONFORMANCE");
   std::filesystem::path root =
-      set ? std::filesystem::path(set) : std::filesystem::path(__FILE__).parent_path() / "../../../../shared/conformance";
+      set ? std::filesystem::path(set)
+          : std::filesystem::path(__FILE__).parent_path() / "../../../../shared/conformance";
   if (!std::filesystem::exists(root / "http")) GTEST_SKIP() << "no recorded conversations at " << root;
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(root / "http")) {
     std::string name = entry.path().filename().string();
-    if (entry.path().extension() == ".json" && std::ranges::find(kTopics, name.substr(0, name.find("--"))) != std::end(kTopics))
+    if (entry.path().extension() == ".json" &&
+        std::ranges::find(kTopics, name.substr(0, name.find("--"))) != std::end(kTopics))
       files.push_back(entry.path());
   }
   std::ranges::sort(files);

@@ -24,7 +24,8 @@ std::string show_go_value(const json::Value& value) {
     return cat("[", join(parts, ","), "]");
   }
   if (!value.is_object()) return json::print(value);
-  for (const json::Member& m : value.members()) parts.push_back(cat("\"", capitalised(m.key()), "\":", show_go_value(m.value)));
+  for (const json::Member& m : value.members())
+    parts.push_back(cat("\"", capitalised(m.key()), "\":", show_go_value(m.value)));
   return cat("{", join(parts, ","), "}");
 }
 
@@ -33,7 +34,8 @@ std::string show_go_struct(const json::Value& object, std::initializer_list<std:
   for (std::string_view field : fields) {
     std::size_t colon = field.find(':');
     std::string_view key = field.substr(0, colon);
-    std::string name = colon == std::string_view::npos ? capitalised(key) : std::string(field.substr(colon + 1));
+    std::string name =
+        colon == std::string_view::npos ? capitalised(key) : std::string(field.substr(colon + 1));
     parts.push_back(cat("\"", name, "\":", show_go_value(object[key])));
   }
   return cat("{", join(parts, ","), "}");

@@ -10,7 +10,9 @@ namespace {
 
 constexpr std::array<std::uint8_t, 12> kMappedPrefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
-bool has_leading_zero(std::string_view number) { return number.size() > 1 && number.front() == '0'; }
+bool has_leading_zero(std::string_view number) {
+  return number.size() > 1 && number.front() == '0';
+}
 
 bool read_v4(std::string_view text, std::uint8_t* out) {
   auto parts = split(text, '.');
@@ -32,7 +34,10 @@ bool read_group(std::string_view text, std::uint16_t& out) {
   if (text.empty() || text.size() > 4) return false;
   out = 0;
   for (char c : text) {
-    int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    int digit = c >= '0' && c <= '9'   ? c - '0'
+                : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                       : -1;
     if (digit < 0) return false;
     out = static_cast<std::uint16_t>(out * 16 + digit);
   }
@@ -107,14 +112,16 @@ bool leading_zeros_in_v4(std::string_view text) {
   return v4.find('.') != std::string_view::npos && std::ranges::any_of(split(v4, '.'), has_leading_zero);
 }
 
-bool written_as_v6(std::string_view text) { return text.find(':') != std::string_view::npos; }
+bool written_as_v6(std::string_view text) {
+  return text.find(':') != std::string_view::npos;
+}
 
 }  // namespace
 
 std::string Ip::text() const {
   if (!v4) return text_v6(bytes);
-  return cat(static_cast<int>(bytes[12]), ".", static_cast<int>(bytes[13]), ".", static_cast<int>(bytes[14]), ".",
-             static_cast<int>(bytes[15]));
+  return cat(static_cast<int>(bytes[12]), ".", static_cast<int>(bytes[13]), ".", static_cast<int>(bytes[14]),
+             ".", static_cast<int>(bytes[15]));
 }
 
 bool Ip::unspecified() const {
@@ -129,7 +136,8 @@ bool Ip::link_local_unicast() const {
   return v4 ? bytes[12] == 169 && bytes[13] == 254 : bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80;
 }
 bool Ip::link_local_multicast() const {
-  return v4 ? bytes[12] == 224 && bytes[13] == 0 && bytes[14] == 0 : bytes[0] == 0xff && (bytes[1] & 0x0f) == 0x02;
+  return v4 ? bytes[12] == 224 && bytes[13] == 0 && bytes[14] == 0
+            : bytes[0] == 0xff && (bytes[1] & 0x0f) == 0x02;
 }
 
 Ip Cidr::network() const {
@@ -205,7 +213,8 @@ void validate_canonical_ip(const Path& path, std::string_view text, json::FieldE
 void validate_cidr(const Path& path, std::string_view text, bool strict, json::FieldErrors& out) {
   auto cidr = parse_cidr(text);
   if (!cidr) {
-    out.push_back(json::invalid(path, text, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"));
+    out.push_back(
+        json::invalid(path, text, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"));
     return;
   }
   if (!strict) return;
@@ -222,10 +231,11 @@ void warn_about_ip(const Path& path, std::string_view text, std::vector<std::str
   auto ip = parse_ip(text);
   if (!ip) return;
   if (leading_zeros_in_v4(text) || (ip->v4 && written_as_v6(text)))
-    out.push_back(cat(path.text(), ": non-standard IP address ", quoted(text), " is invalid: use ", quoted(ip->text())));
+    out.push_back(cat(path.text(), ": non-standard IP address ", quoted(text), " is invalid: use ",
+                      quoted(ip->text())));
   else if (!ip->v4 && ip->text() != text)
-    out.push_back(cat(path.text(), ": IPv6 address ", quoted(text), " should be in RFC 5952 canonical format (",
-                      quoted(ip->text()), ")"));
+    out.push_back(cat(path.text(), ": IPv6 address ", quoted(text),
+                      " should be in RFC 5952 canonical format (", quoted(ip->text()), ")"));
 }
 
 void warn_about_cidr(const Path& path, std::string_view text, std::vector<std::string>& out) {
@@ -235,15 +245,17 @@ void warn_about_cidr(const Path& path, std::string_view text, std::vector<std::s
   std::size_t before = out.size();
   if (cidr->address != cidr->network())
     out.push_back(cat(path.text(), ": CIDR value ", quoted(text), " is ambiguous in this context (should be ",
-                      quoted(network), " or ", quoted(cat(cidr->address.text(), "/", cidr->address.v4 ? 32 : 128)), "?)"));
+                      quoted(network), " or ",
+                      quoted(cat(cidr->address.text(), "/", cidr->address.v4 ? 32 : 128)), "?)"));
   std::size_t slash = text.find('/');
   if (leading_zeros_in_v4(text.substr(0, slash)) || has_leading_zero(text.substr(slash + 1)) ||
       (cidr->address.v4 && written_as_v6(text)))
-    out.push_back(cat(path.text(), ": non-standard CIDR value ", quoted(text), " is invalid: use ", quoted(network)));
+    out.push_back(
+        cat(path.text(), ": non-standard CIDR value ", quoted(text), " is invalid: use ", quoted(network)));
   if (out.size() != before || cidr->address.v4) return;
   if (std::string canonical = cat(cidr->address.text(), "/", cidr->prefix); canonical != text)
-    out.push_back(cat(path.text(), ": IPv6 CIDR value ", quoted(text), " should be in RFC 5952 canonical format (",
-                      quoted(canonical), ")"));
+    out.push_back(cat(path.text(), ": IPv6 CIDR value ", quoted(text),
+                      " should be in RFC 5952 canonical format (", quoted(canonical), ")"));
 }
 
 }  // namespace cardea::catalog

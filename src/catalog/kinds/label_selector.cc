@@ -19,7 +19,8 @@ void validate_requirement(const Value& requirement, const Path& path, json::Fiel
       out.push_back(json::required(path / "values", "must be specified when `operator` is 'In' or 'NotIn'"));
   } else if (op == "Exists" || op == "DoesNotExist") {
     if (!values.empty())
-      out.push_back(json::forbidden(path / "values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
+      out.push_back(json::forbidden(path / "values",
+                                    "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
   } else {
     out.push_back(json::invalid(path / "operator", op, "not a valid selector operator"));
   }
@@ -73,7 +74,8 @@ bool selector_is_usable(const Value& selector) {
 std::string show_selector(const Value& selector) {
   if (!selector.is_object()) return "null";
   std::vector<std::string> parts;
-  if (!selector["matchLabels"].empty()) parts.push_back(cat("\"matchLabels\":", json::print(selector["matchLabels"])));
+  if (!selector["matchLabels"].empty())
+    parts.push_back(cat("\"matchLabels\":", json::print(selector["matchLabels"])));
   std::vector<std::string> expressions;
   for (const Value& e : selector["matchExpressions"].items())
     expressions.push_back(print_in_order(e, {"key", "operator", "values"}));

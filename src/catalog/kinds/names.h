@@ -44,7 +44,8 @@ Complaints group_id(std::int64_t id);
 // Pieces of wording that several rules share.
 std::string max_length_error(int length);
 std::string inclusive_range_error(std::int64_t low, std::int64_t high);
-std::string regex_error(std::string_view message, std::string_view expression, const std::vector<std::string>& examples);
+std::string regex_error(std::string_view message, std::string_view expression,
+                        const std::vector<std::string>& examples);
 inline constexpr std::string_view kMustBeNonEmpty = "must be non-empty";
 inline constexpr std::string_view kMustNotBeNegative = "must be greater than or equal to 0";
 inline constexpr std::string_view kFieldIsImmutable = "field is immutable";

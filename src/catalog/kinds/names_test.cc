@@ -22,7 +22,8 @@ TEST(Names, LabelsAndSubdomainsFollowRfc1123) {
   for (const char* bad : {"", "-a", "a-", "A", "a_b"}) EXPECT_EQ(dns1123_label(bad).size(), 1u) << bad;
   EXPECT_EQ(dns1123_label("a.b"), Complaints{"must not contain dots"});
   for (const char* good : {"a.b", "a-1.b"}) EXPECT_TRUE(dns1123_subdomain(good).empty()) << good;
-  for (const char* bad : {".", "a.", ".a", "a..b", "a.-b"}) EXPECT_EQ(dns1123_subdomain(bad).size(), 1u) << bad;
+  for (const char* bad : {".", "a.", ".a", "a..b", "a.-b"})
+    EXPECT_EQ(dns1123_subdomain(bad).size(), 1u) << bad;
   EXPECT_EQ(dns1123_subdomain(std::string(254, 'a')), Complaints{"must be no more than 253 characters"});
   EXPECT_TRUE(dns1035_label("a1").empty());
   EXPECT_FALSE(dns1035_label("1a").empty());
@@ -53,7 +54,8 @@ TEST(Ip, ReadsAndPrintsBothFamilies) {
   EXPECT_EQ(parse_ip("::")->text(), "::");
   EXPECT_EQ(parse_ip("1:0:0:2:0:0:0:3")->text(), "1:0:0:2::3");
   EXPECT_EQ(parse_ip("::ffff:1.2.3.4")->text(), "1.2.3.4");
-  for (const char* bad : {"", "1.2.3", "256.1.1.1", "1::2::3", ":1", "1.2.3.4.5", "g::"}) EXPECT_FALSE(parse_ip(bad)) << bad;
+  for (const char* bad : {"", "1.2.3", "256.1.1.1", "1::2::3", ":1", "1.2.3.4.5", "g::"})
+    EXPECT_FALSE(parse_ip(bad)) << bad;
   EXPECT_TRUE(parse_cidr("10.0.0.0/24")->contains(*parse_ip("10.0.0.9")));
   EXPECT_FALSE(parse_cidr("10.0.0.0/24")->contains(*parse_ip("10.0.1.9")));
   EXPECT_FALSE(parse_cidr("10.0.0.0/33"));
@@ -68,8 +70,9 @@ TEST(ObjectMeta, NamesEveryBadPart) {
   for (const auto& e : errors) fields.push_back(e.field);
   EXPECT_EQ(fields, (std::vector<std::string>{"metadata.generateName", "metadata.name", "metadata.labels",
                                               "metadata.ownerReferences", "metadata.finalizers[0]"}));
-  EXPECT_EQ(errors[3].body(),
-            R"(Invalid value: {"apiVersion":"v1","kind":"Event","name":"e","uid":"x"}: /v1, Kind=Event is disallowed from being an owner)");
+  EXPECT_EQ(
+      errors[3].body(),
+      R"(Invalid value: {"apiVersion":"v1","kind":"Event","name":"e","uid":"x"}: /v1, Kind=Event is disallowed from being an owner)");
 }
 
 TEST(ObjectMeta, AnObjectBeingDeletedTakesNoNewFinalizers) {
@@ -78,7 +81,8 @@ TEST(ObjectMeta, AnObjectBeingDeletedTakesNoNewFinalizers) {
                               doc(R"({"deletionTimestamp":"t","finalizers":["a/b"]})"), "metadata", errors);
   ASSERT_EQ(errors.size(), 1u);
   EXPECT_EQ(errors[0].message(),
-            "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new "
+            "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, "
+            "found new "
             "finalizers []string{\"a/c\"}");
 }
 
@@ -86,8 +90,10 @@ TEST(LabelSelector, MatchesAsWritten) {
   auto labels = doc(R"({"app":"a","tier":"web"})");
   EXPECT_TRUE(selector_matches(doc(R"({"matchLabels":{"app":"a"}})"), labels));
   EXPECT_TRUE(selector_matches(doc(R"({"matchExpressions":[{"key":"app","operator":"In","values":["b","a"]},
-                                       {"key":"x","operator":"NotIn","values":["1"]},{"key":"tier","operator":"Exists"}]})"), labels));
-  EXPECT_FALSE(selector_matches(doc(R"({"matchExpressions":[{"key":"tier","operator":"DoesNotExist"}]})"), labels));
+                                       {"key":"x","operator":"NotIn","values":["1"]},{"key":"tier","operator":"Exists"}]})"),
+                               labels));
+  EXPECT_FALSE(
+      selector_matches(doc(R"({"matchExpressions":[{"key":"tier","operator":"DoesNotExist"}]})"), labels));
   EXPECT_TRUE(selector_matches(doc("{}"), labels));
   EXPECT_FALSE(selector_matches(json::Value(), labels));
 }

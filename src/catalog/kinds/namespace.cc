@@ -31,28 +31,34 @@ void prepare_create(Value& object, const StrategyContext&) {
 void prepare_update(Value& object, const Value& old, const StrategyContext& context) {
   label_with_name(object);
   keep_status(object, old, context);
-  if (context.subresource != "finalize") object_member(object, "spec").set("finalizers", old["spec"]["finalizers"]);
+  if (context.subresource != "finalize")
+    object_member(object, "spec").set("finalizers", old["spec"]["finalizers"]);
 }
 
 void validate_finalizer(std::string_view name, const Path& path, FieldErrors& out) {
   validate_finalizer_name(name, path, out);
-  if (name.find('/') == std::string_view::npos && name != "kubernetes" && name != "orphan" && name != "foregroundDeletion")
-    out.push_back(json::invalid(path, name, "name is neither a standard finalizer name nor is it fully qualified"));
+  if (name.find('/') == std::string_view::npos && name != "kubernetes" && name != "orphan" &&
+      name != "foregroundDeletion")
+    out.push_back(
+        json::invalid(path, name, "name is neither a standard finalizer name nor is it fully qualified"));
 }
 
 FieldErrors validate(const Value& object, const StrategyContext&) {
   FieldErrors out;
   validate_kind_meta(object, false, name_is_dns_label, out);
-  for (const Value& f : object["spec"]["finalizers"].items()) validate_finalizer(f.as_string(), "spec.finalizers", out);
+  for (const Value& f : object["spec"]["finalizers"].items())
+    validate_finalizer(f.as_string(), "spec.finalizers", out);
   return out;
 }
 
 FieldErrors validate_update(const Value& object, const Value& old, const StrategyContext& context) {
   FieldErrors out;
-  // Kubernetes checks a namespace as if it were new, then its metadata as changed; /finalize is checked alone.
+  // Kubernetes checks a namespace as if it were new, then its metadata as changed; /finalize is checked
+  // alone.
   if (context.subresource == "finalize") {
     validate_kind_meta_update(object, old, out);
-    each(object["spec"], "finalizers", "spec", [&](const Value& f, const Path& at) { validate_finalizer(f.as_string(), at, out); });
+    each(object["spec"], "finalizers", "spec",
+         [&](const Value& f, const Path& at) { validate_finalizer(f.as_string(), at, out); });
     return out;
   }
   out = validate(object, context);
@@ -66,14 +72,15 @@ FieldErrors validate_status(const Value& object, const Value& old, const Strateg
   std::string_view phase = text(object["status"], "phase");
   bool deleting = present(object["metadata"], "deletionTimestamp");
   if (!deleting && phase != "Active")
-    out.push_back(json::invalid("status.Phase", phase, "may only be 'Active' if `deletionTimestamp` is empty"));
+    out.push_back(
+        json::invalid("status.Phase", phase, "may only be 'Active' if `deletionTimestamp` is empty"));
   if (deleting && phase != "Terminating")
-    out.push_back(json::invalid("status.Phase", phase, "may only be 'Terminating' if `deletionTimestamp` is not empty"));
+    out.push_back(json::invalid("status.Phase", phase,
+                                "may only be 'Terminating' if `deletionTimestamp` is not empty"));
   return out;
 }
 
 std::string field(const Value& object, std::string_view name) {
-  if (name == "name") return std::string(text(object["metadata"], "name"));
   return name == "status.phase" ? std::string(text(object["status"], "phase")) : "";
 }
 
@@ -95,8 +102,9 @@ const Strategy& namespace_strategy() {
       .validate_update = validate_update,
       .prepare_for_status_update = keep_spec,
       .validate_status_update = validate_status,
-      .selectable_fields = {"status.phase", "name"},
+      .selectable_fields = {"status.phase"},
       .selectable_field = field,
+      .unknown_field = "field label not supported: {}",
       .name_rule = Strategy::NameRule::kDnsLabel,
       .prepare_for_delete = prepare_delete,
   };

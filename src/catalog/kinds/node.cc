@@ -28,7 +28,8 @@ void defaults(Value& object, const StrategyContext&) {
   edit_member(object, "status", [](Value& status) {
     default_resource_list(status, "capacity");
     default_resource_list(status, "allocatable");
-    if (!present(status, "allocatable") && present(status, "capacity")) status.set("allocatable", status["capacity"]);
+    if (!present(status, "allocatable") && present(status, "capacity"))
+      status.set("allocatable", status["capacity"]);
   });
 }
 
@@ -38,7 +39,9 @@ void drop_dynamic_config(Value& object) {
   edit_member(object, "status", [](Value& status) { status.erase("config"); });
 }
 
-void prepare_create(Value& object, const StrategyContext&) { drop_dynamic_config(object); }
+void prepare_create(Value& object, const StrategyContext&) {
+  drop_dynamic_config(object);
+}
 void prepare_update(Value& object, const Value& old, const StrategyContext& context) {
   keep_status(object, old, context);
   if (!present(old["spec"], "configSource")) drop_dynamic_config(object);
@@ -50,13 +53,15 @@ void validate_taints(const Value& spec, FieldErrors& out) {
   each(spec, "taints", "metadata", [&](const Value& taint, const Path& at) {
     std::string_view key = text(taint, "key"), value = text(taint, "value"), effect = text(taint, "effect");
     add_invalid(qualified_name(key), key, at / "key", out);
-    if (auto complaints = label_value(value); !complaints.empty()) out.push_back(json::invalid(at / "value", value, join(complaints, ";")));
+    if (auto complaints = label_value(value); !complaints.empty())
+      out.push_back(json::invalid(at / "value", value, join(complaints, ";")));
     validate_taint_effect(effect, false, at / "effect", out);
     if (seen.insert({effect, key}).second) return;
     Value shown = taint;
     for (const char* k : {"key", "value", "effect"})
       if (!shown.has(k)) shown.set(k, "");
-    auto error = json::shown_as(json::duplicate(at, {}), show_go_struct(shown, {"key", "value", "effect", "timeAdded"}));
+    auto error = json::shown_as(json::duplicate(at, {}),
+                                show_go_struct(shown, {"key", "value", "effect", "timeAdded"}));
     error.detail = "taints must be unique by key and effect pair";
     out.push_back(std::move(error));
   });
@@ -64,7 +69,8 @@ void validate_taints(const Value& spec, FieldErrors& out) {
 
 void validate_amounts(const Value& status, FieldErrors& out) {
   for (const char* key : {"capacity", "allocatable"})
-    for (const json::Member& m : status[key].members()) validate_resource_value(m.key(), m.value, Path("status") / key / m.key(), out);
+    for (const json::Member& m : status[key].members())
+      validate_resource_value(m.key(), m.value, Path("status") / key / m.key(), out);
 }
 
 void validate_declared_features(const Value& status, FieldErrors& out) {
@@ -74,33 +80,43 @@ void validate_declared_features(const Value& status, FieldErrors& out) {
   for (std::size_t i = 0; i < features.size(); ++i) {
     std::string_view name = features[i].as_string();
     if (name.size() > 253)
-      out.push_back(json::invalid(path.index(i), name, cat("invalid feature name ", quoted(name), ": must be no more than 253 characters")));
+      out.push_back(
+          json::invalid(path.index(i), name,
+                        cat("invalid feature name ", quoted(name), ": must be no more than 253 characters")));
     else if (!RE2::FullMatch(re2::StringPiece(name.data(), name.size()), form))
-      out.push_back(json::invalid(path.index(i), name,
-                                  cat("invalid feature name ", quoted(name),
-                                      ": must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes")));
+      out.push_back(json::invalid(
+          path.index(i), name,
+          cat("invalid feature name ", quoted(name),
+              ": must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., "
+              "MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes")));
     if (i + 1 == features.size()) break;
     std::string_view next = features[i + 1].as_string();
     if (name == next) out.push_back(json::duplicate(path.index(i + 1), next));
-    if (name > next) out.push_back(json::invalid(path.index(i + 1), next, "list must be sorted alphabetically"));
+    if (name > next)
+      out.push_back(json::invalid(path.index(i + 1), next, "list must be sorted alphabetically"));
   }
 }
 
 void validate_pod_cidrs(const Value& spec, FieldErrors& out) {
   const Value& cidrs = spec["podCIDRs"];
-  each(spec, "podCIDRs", "spec", [&](const Value& cidr, const Path& at) { validate_cidr(at, cidr.as_string(), true, out); });
+  each(spec, "podCIDRs", "spec",
+       [&](const Value& cidr, const Path& at) { validate_cidr(at, cidr.as_string(), true, out); });
   if (cidrs.size() < 2) return;
   for (std::size_t i = 0; i < cidrs.size(); ++i)
     if (!parse_cidr(cidrs[i].as_string())) {
-      out.push_back({json::FieldError::Type::kInternal, "spec.podCIDRs",
-                     cat("invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR[", i, "]: <nil> (invalid CIDR address: ",
-                         cidrs[i].as_string(), ")"),
-                     {}, false, {}});
+      out.push_back({json::FieldError::Type::kInternal,
+                     "spec.podCIDRs",
+                     cat("invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR[", i,
+                         "]: <nil> (invalid CIDR address: ", cidrs[i].as_string(), ")"),
+                     {},
+                     false,
+                     {}});
       break;
     }
   auto first = parse_cidr(cidrs[0].as_string()), second = parse_cidr(cidrs[1].as_string());
   if (cidrs.size() > 2 || !first || !second || first->address.v4 == second->address.v4)
-    out.push_back(json::invalid("spec.podCIDRs", cidrs, "may specify no more than one CIDR for each IP family"));
+    out.push_back(
+        json::invalid("spec.podCIDRs", cidrs, "may specify no more than one CIDR for each IP family"));
 }
 
 FieldErrors validate(const Value& object, const StrategyContext&) {
@@ -109,7 +125,8 @@ FieldErrors validate(const Value& object, const StrategyContext&) {
   validate_taints(object["spec"], out);
   validate_amounts(object["status"], out);
   const Value& swap = object["status"]["nodeInfo"]["swap"]["capacity"];
-  if (!swap.is_null() && swap.as_int() <= 0) out.push_back(json::invalid("metadata.nodeSwapStatus.capacity", swap, "must be greater than zero"));
+  if (!swap.is_null() && swap.as_int() <= 0)
+    out.push_back(json::invalid("metadata.nodeSwapStatus.capacity", swap, "must be greater than zero"));
   validate_declared_features(object["status"], out);
   validate_pod_cidrs(object["spec"], out);
   return out;
@@ -135,7 +152,8 @@ void validate_changes(const Value& object, const Value& old, FieldErrors& out) {
   }
   std::string_view provider = text(old["spec"], "providerID");
   if (!provider.empty() && provider != text(object["spec"], "providerID"))
-    out.push_back(json::forbidden("spec.providerID", "node updates may not change providerID except from \"\" to valid"));
+    out.push_back(json::forbidden("spec.providerID",
+                                  "node updates may not change providerID except from \"\" to valid"));
   validate_taints(object["spec"], out);
   if (text(object["spec"], "externalID") != text(old["spec"], "externalID"))
     out.push_back(json::forbidden("spec.externalID", "may not be updated"));
@@ -156,9 +174,12 @@ FieldErrors validate_status(const Value& object, const Value& old, const Strateg
 std::vector<std::string> warnings(const Value& object, const Value*, const StrategyContext&) {
   std::vector<std::string> out;
   if (present(object["spec"], "configSource"))
-    out.push_back("spec.configSource: the feature is no longer supported and will be removed in a future release");
-  if (!text(object["spec"], "externalID").empty()) out.push_back("spec.externalID: this field is deprecated, and is unused by Kubernetes");
-  each(object["spec"], "podCIDRs", "spec", [&](const Value& cidr, const Path& at) { warn_about_cidr(at, cidr.as_string(), out); });
+    out.push_back(
+        "spec.configSource: the feature is no longer supported and will be removed in a future release");
+  if (!text(object["spec"], "externalID").empty())
+    out.push_back("spec.externalID: this field is deprecated, and is unused by Kubernetes");
+  each(object["spec"], "podCIDRs", "spec",
+       [&](const Value& cidr, const Path& at) { warn_about_cidr(at, cidr.as_string(), out); });
   return out;
 }
 
@@ -180,6 +201,7 @@ const Strategy& node_strategy() {
       .validate_status_update = validate_status,
       .selectable_fields = {"spec.unschedulable"},
       .selectable_field = field,
+      .unknown_field = "field label not supported: {}",
   };
   return strategy;
 }

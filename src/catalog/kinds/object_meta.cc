@@ -36,7 +36,8 @@ void validate_owner(const Value& owner, const Path& path, FieldErrors& out) {
     if (owner[key].as_string().empty()) out.push_back(json::invalid(path / key, "", "must not be empty"));
   // Events come and go by themselves; what they owned would vanish with them.
   if (api_version == "v1" && owner["kind"].as_string() == "Event")
-    out.push_back(json::shown_as(json::invalid(path, {}, "/v1, Kind=Event is disallowed from being an owner"), show_owner(owner)));
+    out.push_back(json::shown_as(json::invalid(path, {}, "/v1, Kind=Event is disallowed from being an owner"),
+                                 show_owner(owner)));
 }
 
 void validate_owners(const Value& owners, const Path& path, FieldErrors& out) {
@@ -49,7 +50,10 @@ void validate_owners(const Value& owners, const Path& path, FieldErrors& out) {
       controller = name;
     else
       out.push_back(json::shown_as(
-          json::invalid(path, {}, cat("Only one reference can have Controller set to true. Found \"true\" in references for ", controller, " and ", name)),
+          json::invalid(
+              path, {},
+              cat("Only one reference can have Controller set to true. Found \"true\" in references for ",
+                  controller, " and ", name)),
           show_owners(owners)));
   }
 }
@@ -62,7 +66,8 @@ void validate_finalizers(const Value& finalizers, const Path& path, FieldErrors&
     foreground |= finalizer.as_string() == "foregroundDeletion";
   }
   if (orphan && foreground)
-    out.push_back(json::invalid(path, finalizers, "finalizer orphan and foregroundDeletion cannot be both set"));
+    out.push_back(
+        json::invalid(path, finalizers, "finalizer orphan and foregroundDeletion cannot be both set"));
 }
 
 void validate_no_new_finalizers(const Value& now, const Value& old, const Path& path, FieldErrors& out) {
@@ -72,22 +77,27 @@ void validate_no_new_finalizers(const Value& now, const Value& old, const Path& 
   if (added.empty()) return;
   std::ranges::sort(added);
   added.erase(std::ranges::unique(added).begin(), added.end());
-  out.push_back(json::forbidden(path, cat("no new finalizers can be added if the object is being deleted, found new finalizers []string{",
-                                          join(added, ", "), "}")));
+  out.push_back(json::forbidden(
+      path,
+      cat("no new finalizers can be added if the object is being deleted, found new finalizers []string{",
+          join(added, ", "), "}")));
 }
 
 void validate_standard_finalizers(const Value& meta, FieldErrors& out) {
   auto finalizers = meta["finalizers"].items();
   for (std::size_t i = 0; i < finalizers.size(); ++i) {
     std::string_view name = finalizers[i].as_string();
-    if (name.find('/') == std::string_view::npos && std::ranges::find(kStandardFinalizers, name) == std::end(kStandardFinalizers))
+    if (name.find('/') == std::string_view::npos &&
+        std::ranges::find(kStandardFinalizers, name) == std::end(kStandardFinalizers))
       out.push_back(json::invalid(Path("metadata.finalizers").index(i), name,
                                   "name is neither a standard finalizer name nor is it fully qualified"));
   }
 }
 
 // Absent text and "" are one for a type that holds text by value.
-bool same_text(const Value& a, const Value& b) { return a.as_string() == b.as_string(); }
+bool same_text(const Value& a, const Value& b) {
+  return a.as_string() == b.as_string();
+}
 
 }  // namespace
 
@@ -96,7 +106,8 @@ void add_invalid(const Complaints& complaints, std::string_view value, const Pat
 }
 
 void validate_nonnegative(const Value& value, const Path& path, FieldErrors& out) {
-  if (value.is_number() && value.as_int() < 0) out.push_back(json::invalid(path, value, std::string(kMustNotBeNegative)));
+  if (value.is_number() && value.as_int() < 0)
+    out.push_back(json::invalid(path, value, std::string(kMustNotBeNegative)));
 }
 
 void validate_immutable(const Value& value, const Value& old, const Path& path, FieldErrors& out) {
@@ -123,17 +134,20 @@ void validate_finalizer_name(std::string_view name, const Path& path, FieldError
   add_invalid(qualified_name(name), name, path, out);
 }
 
-void validate_object_meta(const Value& meta, bool namespaced, NameCheck check, const Path& path, FieldErrors& out) {
+void validate_object_meta(const Value& meta, bool namespaced, NameCheck check, const Path& path,
+                          FieldErrors& out) {
   std::string_view generate_name = meta["generateName"].as_string();
   std::string_view name = meta["name"].as_string();
   std::string_view ns = meta["namespace"].as_string();
-  if (!generate_name.empty()) add_invalid(check(generate_name, true), generate_name, path / "generateName", out);
+  if (!generate_name.empty())
+    add_invalid(check(generate_name, true), generate_name, path / "generateName", out);
   if (name.empty())
     out.push_back(json::required(path / "name", "name or generateName is required"));
   else
     add_invalid(check(name, false), name, path / "name", out);
 
-  if (!namespaced && !ns.empty()) out.push_back(json::forbidden(path / "namespace", "not allowed on this type"));
+  if (!namespaced && !ns.empty())
+    out.push_back(json::forbidden(path / "namespace", "not allowed on this type"));
   if (namespaced && ns.empty()) out.push_back(json::required(path / "namespace"));
   if (namespaced && !ns.empty()) add_invalid(name_is_dns_label(ns, false), ns, path / "namespace", out);
 

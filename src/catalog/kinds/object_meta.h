@@ -8,7 +8,8 @@
 
 namespace cardea::catalog {
 
-// The rules of `metadata`. Name generation has taken place before. All functions append to `out` and are pure.
+// The rules of `metadata`. Name generation has taken place before. All functions append to `out` and are
+// pure.
 
 // What holds for every object, custom resources included.
 void validate_object_meta(const json::Value& meta, bool namespaced, NameCheck name, const Path& path,
@@ -27,9 +28,12 @@ void validate_annotations(const json::Value& annotations, const Path& path, json
 void validate_finalizer_name(std::string_view name, const Path& path, json::FieldErrors& out);
 
 // Small rules many kinds share.
-void validate_nonnegative(const json::Value& value, const Path& path, json::FieldErrors& out);  // absent is fine
-void validate_immutable(const json::Value& value, const json::Value& old, const Path& path, json::FieldErrors& out);
-void add_invalid(const Complaints& complaints, std::string_view value, const Path& path, json::FieldErrors& out);
+void validate_nonnegative(const json::Value& value, const Path& path,
+                          json::FieldErrors& out);  // absent is fine
+void validate_immutable(const json::Value& value, const json::Value& old, const Path& path,
+                        json::FieldErrors& out);
+void add_invalid(const Complaints& complaints, std::string_view value, const Path& path,
+                 json::FieldErrors& out);
 
 // An object as JSON with its members in the given order (those not named come last, by key), as a type
 // that declares them so prints.

@@ -15,7 +15,9 @@ class Path {
   Path(std::string_view text) : text_(text) {}
   Path(const char* text) : text_(text) {}
 
-  Path child(std::string_view name) const { return Path(text_.empty() ? std::string(name) : cat(text_, ".", name)); }
+  Path child(std::string_view name) const {
+    return Path(text_.empty() ? std::string(name) : cat(text_, ".", name));
+  }
   Path operator/(std::string_view name) const { return child(name); }
   Path index(std::size_t i) const { return Path(cat(text_, "[", i, "]")); }
   Path key(std::string_view name) const { return Path(cat(text_, "[", name, "]")); }

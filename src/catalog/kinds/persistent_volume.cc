@@ -34,8 +34,10 @@ void validate_cluster_iscsi(const Value& s, const Path& path, FieldErrors& out) 
   FieldErrors found;
   validate_iscsi(s, path, found);
   for (auto& error : found) {
-    if (error.detail == "must be valid format starting with iqn, eui, or naa") error.detail = "must be valid format";
-    if (error.field == (path / "initiatorname").text() && present(s, "secretRef") && text(s["secretRef"], "name").empty())
+    if (error.detail == "must be valid format starting with iqn, eui, or naa")
+      error.detail = "must be valid format";
+    if (error.field == (path / "initiatorname").text() && present(s, "secretRef") &&
+        text(s["secretRef"], "name").empty())
       out.push_back(json::required(path / "secretRef" / "name"));
     out.push_back(std::move(error));
   }
@@ -125,22 +127,29 @@ void validate_access_modes(const Value& spec, FieldErrors& out) {
   bool once_pod = false, other = false;
   for (const Value& mode : spec["accessModes"].items()) {
     std::size_t before = out.size();
-    require_one_of(mode.as_string(), {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"}, "spec.accessModes", out);
-    if (mode.as_string() == "ReadWriteOncePod") once_pod = true;
-    else if (out.size() == before) other = true;
+    require_one_of(mode.as_string(), {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"},
+                   "spec.accessModes", out);
+    if (mode.as_string() == "ReadWriteOncePod")
+      once_pod = true;
+    else if (out.size() == before)
+      other = true;
   }
-  if (once_pod && other) out.push_back(json::forbidden("spec.accessModes", "may not use ReadWriteOncePod with other access modes"));
+  if (once_pod && other)
+    out.push_back(
+        json::forbidden("spec.accessModes", "may not use ReadWriteOncePod with other access modes"));
 }
 
 void validate_capacity(const Value& spec, FieldErrors& out) {
   const Value& capacity = spec["capacity"];
   if (capacity.empty()) out.push_back(json::required("spec.capacity"));
-  if (!capacity.has("storage") || capacity.size() > 1) out.push_back(json::not_supported("spec.capacity", capacity, {"storage"}));
+  if (!capacity.has("storage") || capacity.size() > 1)
+    out.push_back(json::not_supported("spec.capacity", capacity, {"storage"}));
   for (const json::Member& m : capacity.members()) {
     Path path = Path("spec.capacity").key(m.key());
     if (quantity_of(m.value).value() < 0)
       out.push_back(json::invalid(path, quantity_of(m.value).value(), "must be a valid resource quantity"));
-    if (quantity_of(m.value).sign() <= 0) out.push_back(json::invalid(path, show_quantity(m.value), "must be greater than zero"));
+    if (quantity_of(m.value).sign() <= 0)
+      out.push_back(json::invalid(path, show_quantity(m.value), "must be greater than zero"));
   }
 }
 
@@ -163,7 +172,8 @@ void validate_source(const Value& spec, bool has_node_affinity, FieldErrors& out
     const Value& value = spec[source.key];
     if (value.is_null()) continue;
     if (found++ > 0) {
-      out.push_back(json::forbidden(path / (source.key == "cephfs" ? "cephFS" : source.key), "may not specify more than 1 volume type"));
+      out.push_back(json::forbidden(path / (source.key == "cephfs" ? "cephFS" : source.key),
+                                    "may not specify more than 1 volume type"));
       continue;
     }
     source.check(value, path / (source.reported_as.empty() ? source.key : source.reported_as), out);
@@ -181,17 +191,22 @@ void validate_spec(const Value& spec, FieldErrors& out) {
   bool has_node_affinity = validate_node_affinity(spec, out);
   validate_source(spec, has_node_affinity, out);
   std::string_view host_path = text(spec["hostPath"], "path");
-  if (!host_path.empty() && host_path.find_first_not_of('/') == std::string_view::npos && text(spec, "persistentVolumeReclaimPolicy") == "Recycle")
-    out.push_back(json::forbidden("spec.persistentVolumeReclaimPolicy", "may not be 'recycle' for a hostPath mount of '/'"));
-  if (std::string_view name = text(spec, "storageClassName"); !name.empty()) add_invalid(dns1123_subdomain(name), name, "spec.storageClassName", out);
-  if (present(spec, "volumeMode")) require_one_of(text(spec, "volumeMode"), {"Block", "Filesystem"}, "spec.volumeMode", out);
+  if (!host_path.empty() && host_path.find_first_not_of('/') == std::string_view::npos &&
+      text(spec, "persistentVolumeReclaimPolicy") == "Recycle")
+    out.push_back(json::forbidden("spec.persistentVolumeReclaimPolicy",
+                                  "may not be 'recycle' for a hostPath mount of '/'"));
+  if (std::string_view name = text(spec, "storageClassName"); !name.empty())
+    add_invalid(dns1123_subdomain(name), name, "spec.storageClassName", out);
+  if (present(spec, "volumeMode"))
+    require_one_of(text(spec, "volumeMode"), {"Block", "Filesystem"}, "spec.volumeMode", out);
   if (present(spec, "volumeAttributesClassName")) {
     std::string_view name = text(spec, "volumeAttributesClassName");
     if (name.empty())
       out.push_back(json::required("spec.volumeAttributesClassName", "an empty string is disallowed"));
     else
       add_invalid(dns1123_subdomain(name), name, "spec.volumeAttributesClassName", out);
-    if (!present(spec, "csi")) out.push_back(json::required("spec.csi", "has to be specified when using volumeAttributesClassName"));
+    if (!present(spec, "csi"))
+      out.push_back(json::required("spec.csi", "has to be specified when using volumeAttributesClassName"));
   }
 }
 
@@ -214,19 +229,24 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
   FieldErrors out = validate(object, context);
   for (auto& error : validate(object, context)) out.push_back(std::move(error));
   Value now = only_source(object["spec"]), before = only_source(old["spec"]);
-  if (present(now["csi"], "controllerExpandSecretRef") && present(before, "csi") && !present(before["csi"], "controllerExpandSecretRef"))
+  if (present(now["csi"], "controllerExpandSecretRef") && present(before, "csi") &&
+      !present(before["csi"], "controllerExpandSecretRef"))
     now.member("csi").erase("controllerExpandSecretRef");
   if (!semantically_equal(now, before))
-    out.push_back(json::forbidden("spec.persistentvolumesource",
-                                  cat("spec.persistentvolumesource is immutable after creation\n",
-                                      unified_diff(indent_json(show_go_value(before)), indent_json(show_go_value(now))))));
+    out.push_back(json::forbidden(
+        "spec.persistentvolumesource",
+        cat("spec.persistentvolumesource is immutable after creation\n",
+            unified_diff(indent_json(show_go_value(before)), indent_json(show_go_value(now))))));
   validate_immutable(object["spec"]["volumeMode"], old["spec"]["volumeMode"], "volumeMode", out);
   const Value& affinity = old["spec"]["nodeAffinity"];
   if (!affinity.is_null() && !semantically_equal(affinity, object["spec"]["nodeAffinity"]))
-    out.push_back(json::shown_as(json::invalid("nodeAffinity", {}, "field is immutable, except for updating from beta label to GA"),
-                                 show_go_value(object["spec"]["nodeAffinity"])));
-  if (present(old["spec"], "volumeAttributesClassName") && !present(object["spec"], "volumeAttributesClassName"))
-    out.push_back(json::forbidden("spec.volumeAttributesClassName", "update from non-nil value to nil is forbidden"));
+    out.push_back(json::shown_as(
+        json::invalid("nodeAffinity", {}, "field is immutable, except for updating from beta label to GA"),
+        show_go_value(object["spec"]["nodeAffinity"])));
+  if (present(old["spec"], "volumeAttributesClassName") &&
+      !present(object["spec"], "volumeAttributesClassName"))
+    out.push_back(
+        json::forbidden("spec.volumeAttributesClassName", "update from non-nil value to nil is forbidden"));
   return out;
 }
 
@@ -234,11 +254,17 @@ std::vector<std::string> warnings(const Value& object, const Value*, const Strat
   std::vector<std::string> out;
   const Value &annotations = object["metadata"]["annotations"], &spec = object["spec"];
   if (annotations.has("volume.beta.kubernetes.io/storage-class"))
-    out.push_back("metadata.annotations[volume.beta.kubernetes.io/storage-class]: deprecated since v1.8; use \"storageClassName\" attribute instead");
+    out.push_back(
+        "metadata.annotations[volume.beta.kubernetes.io/storage-class]: deprecated since v1.8; use "
+        "\"storageClassName\" attribute instead");
   if (annotations.has("volume.beta.kubernetes.io/mount-options"))
-    out.push_back("metadata.annotations[volume.beta.kubernetes.io/mount-options]: deprecated since v1.31; use \"mountOptions\" attribute instead");
+    out.push_back(
+        "metadata.annotations[volume.beta.kubernetes.io/mount-options]: deprecated since v1.31; use "
+        "\"mountOptions\" attribute instead");
   if (text(spec, "persistentVolumeReclaimPolicy") == "Recycle")
-    out.push_back("spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.");
+    out.push_back(
+        "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the "
+        "recommended approach is to use dynamic provisioning.");
   each(spec["nodeAffinity"]["required"], "nodeSelectorTerms", "spec.nodeAffinity.required",
        [&](const Value& term, const Path& at) { warn_about_node_selector_term(term, false, at, out); });
   warn_about_volume_source(spec, "spec", out);

@@ -25,14 +25,17 @@ void defaults(Value& object, const StrategyContext&) {
 
 bool is_claim_or_snapshot(const Value& source) {
   std::string_view kind = text(source, "kind"), group = text(source, "apiGroup");
-  return (kind == "PersistentVolumeClaim" && group.empty()) || (kind == "VolumeSnapshot" && group == "snapshot.storage.k8s.io");
+  return (kind == "PersistentVolumeClaim" && group.empty()) ||
+         (kind == "VolumeSnapshot" && group == "snapshot.storage.k8s.io");
 }
 
 // The older field silently loses what it cannot mean; references into other namespaces are not served.
 void tidy_data_sources(Value& spec, const Value& old) {
   bool in_use = present(old, "dataSource") || present(old, "dataSourceRef");
-  if (!text(spec["dataSourceRef"], "namespace").empty() && !present(old, "dataSourceRef")) spec.erase("dataSourceRef");
-  if (!in_use && !present(spec, "dataSourceRef") && present(spec, "dataSource") && !is_claim_or_snapshot(spec["dataSource"]))
+  if (!text(spec["dataSourceRef"], "namespace").empty() && !present(old, "dataSourceRef"))
+    spec.erase("dataSourceRef");
+  if (!in_use && !present(spec, "dataSourceRef") && present(spec, "dataSource") &&
+      !is_claim_or_snapshot(spec["dataSource"]))
     spec.erase("dataSource");
   default_claim_data_source(spec);
 }
@@ -63,16 +66,20 @@ std::string show_reference(const Value& reference, bool with_namespace) {
 
 std::string show_spec(const Value& spec) {
   const Value& resources = spec["resources"];
-  return indent_json(cat("{\"AccessModes\":", json::print(spec["accessModes"]), ",\"Selector\":", show_selector(spec["selector"]),
-                         ",\"Resources\":{\"Limits\":", json::print(resources["limits"]), ",\"Requests\":", json::print(resources["requests"]),
-                         "},\"VolumeName\":", json::print(Value(text(spec, "volumeName"))),
-                         ",\"StorageClassName\":", json::print(spec["storageClassName"]), ",\"VolumeMode\":", json::print(spec["volumeMode"]),
-                         ",\"DataSource\":", show_reference(spec["dataSource"], false), ",\"DataSourceRef\":", show_reference(spec["dataSourceRef"], true),
-                         ",\"VolumeAttributesClassName\":", json::print(spec["volumeAttributesClassName"]), "}"));
+  return indent_json(
+      cat("{\"AccessModes\":", json::print(spec["accessModes"]), ",\"Selector\":",
+          show_selector(spec["selector"]), ",\"Resources\":{\"Limits\":", json::print(resources["limits"]),
+          ",\"Requests\":", json::print(resources["requests"]),
+          "},\"VolumeName\":", json::print(Value(text(spec, "volumeName"))), ",\"StorageClassName\":",
+          json::print(spec["storageClassName"]), ",\"VolumeMode\":", json::print(spec["volumeMode"]),
+          ",\"DataSource\":", show_reference(spec["dataSource"], false),
+          ",\"DataSourceRef\":", show_reference(spec["dataSourceRef"], true),
+          ",\"VolumeAttributesClassName\":", json::print(spec["volumeAttributesClassName"]), "}"));
 }
 
 bool class_moved_from_annotation(const Value& object, const Value& old) {
-  const Value *before = old["metadata"]["annotations"].find(kClassAnnotation), *now = object["metadata"]["annotations"].find(kClassAnnotation);
+  const Value *before = old["metadata"]["annotations"].find(kClassAnnotation),
+              *now = object["metadata"]["annotations"].find(kClassAnnotation);
   return before && !present(old["spec"], "storageClassName") && present(object["spec"], "storageClassName") &&
          object["spec"]["storageClassName"] == *before && (!now || *now == *before);
 }
@@ -90,13 +97,16 @@ Value without_allowed_changes(const Value& object, const Value& old, FieldErrors
   if (class_moved_from_annotation(object, old)) {
     spec.erase("storageClassName");
   } else {
-    std::string_view now_class = text(object["metadata"]["annotations"], kClassAnnotation), old_class = text(old["metadata"]["annotations"], kClassAnnotation);
+    std::string_view now_class = text(object["metadata"]["annotations"], kClassAnnotation),
+                     old_class = text(old["metadata"]["annotations"], kClassAnnotation);
     if (now_class != old_class)
-      out.push_back(json::invalid(Path("metadata.annotations").key(kClassAnnotation), now_class, std::string(kFieldIsImmutable)));
+      out.push_back(json::invalid(Path("metadata.annotations") / kClassAnnotation, now_class,
+                                  std::string(kFieldIsImmutable)));
     if (class_set_afterwards(object, old)) spec.erase("storageClassName");
   }
   bool bound = text(object["status"], "phase") == "Bound";
-  if (bound && present(spec["resources"], "requests")) spec.member("resources").member("requests").set("storage", before["resources"]["requests"]["storage"]);
+  if (bound && present(spec["resources"], "requests"))
+    spec.member("resources").member("requests").set("storage", before["resources"]["requests"]["storage"]);
   if (bound && spec["volumeAttributesClassName"] != before["volumeAttributesClassName"]) {
     if (present(before, "volumeAttributesClassName"))
       spec.set("volumeAttributesClassName", before["volumeAttributesClassName"]);
@@ -112,26 +122,37 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
   for (auto& error : validate(object, context)) out.push_back(std::move(error));
 
   Value now = without_allowed_changes(object, old, out), before = old["spec"];
-  if (text(before, "volumeName").empty() && present(now, "volumeName")) before.set("volumeName", now["volumeName"]);
+  if (text(before, "volumeName").empty() && present(now, "volumeName"))
+    before.set("volumeName", now["volumeName"]);
   if (!semantically_equal(now, before))
-    out.push_back(json::forbidden("spec", cat("spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n",
+    out.push_back(json::forbidden("spec", cat("spec is immutable after creation except resources.requests "
+                                              "and volumeAttributesClassName for bound claims\n",
                                               unified_diff(show_spec(before), show_spec(now)))));
-  const Value &size = object["spec"]["resources"]["requests"]["storage"], &old_size = old["spec"]["resources"]["requests"]["storage"];
-  if (quantity_of(size) < quantity_of(old_size) && quantity_of(size) <= quantity_of(old["status"]["capacity"]["storage"]))
-    out.push_back(json::forbidden("spec.resources.requests.storage", "field can not be less than status.capacity"));
+  const Value &size = object["spec"]["resources"]["requests"]["storage"],
+              &old_size = old["spec"]["resources"]["requests"]["storage"];
+  if (quantity_of(size) < quantity_of(old_size) &&
+      quantity_of(size) <= quantity_of(old["status"]["capacity"]["storage"]))
+    out.push_back(
+        json::forbidden("spec.resources.requests.storage", "field can not be less than status.capacity"));
   validate_immutable(object["spec"]["volumeMode"], old["spec"]["volumeMode"], "volumeMode", out);
   const Value& attributes = object["spec"]["volumeAttributesClassName"];
-  if (attributes != old["spec"]["volumeAttributesClassName"] && present(old["status"], "currentVolumeAttributesClassName")) {
+  if (attributes != old["spec"]["volumeAttributesClassName"] &&
+      present(old["status"], "currentVolumeAttributesClassName")) {
     if (attributes.is_null())
-      out.push_back(json::forbidden("spec.volumeAttributesClassName", "update to nil is forbidden when status.currentVolumeAttributesClassName is not nil"));
+      out.push_back(json::forbidden(
+          "spec.volumeAttributesClassName",
+          "update to nil is forbidden when status.currentVolumeAttributesClassName is not nil"));
     else if (attributes.as_string().empty())
-      out.push_back(json::forbidden("spec.volumeAttributesClassName", "update to empty string is forbidden when status.currentVolumeAttributesClassName is not nil"));
+      out.push_back(json::forbidden(
+          "spec.volumeAttributesClassName",
+          "update to empty string is forbidden when status.currentVolumeAttributesClassName is not nil"));
   }
   return out;
 }
 
 void validate_resource_key(std::string_view key, const Path& path, FieldErrors& out) {
-  if (auto complaints = qualified_name(key); !complaints.empty()) return add_invalid(complaints, key, path, out);
+  if (auto complaints = qualified_name(key); !complaints.empty())
+    return add_invalid(complaints, key, path, out);
   if (is_native_resource(key) && key != "storage") out.push_back(json::not_supported(path, key, {"storage"}));
 }
 
@@ -142,16 +163,22 @@ FieldErrors validate_status(const Value& object, const Value& old, const Strateg
   if (object["spec"]["accessModes"].empty()) out.push_back(json::required("Spec.accessModes"));
   auto not_negative = [&](const Value& amount, const Path& path) {
     bool negative = quantity_of(amount).value() < 0;
-    if (negative) out.push_back(json::invalid(path, quantity_of(amount).value(), "must be a valid resource quantity"));
+    if (negative)
+      out.push_back(json::invalid(path, quantity_of(amount).value(), "must be a valid resource quantity"));
     return !negative;
   };
-  for (const json::Member& m : status["capacity"].members()) not_negative(m.value, Path("status.capacity").key(m.key()));
+  for (const json::Member& m : status["capacity"].members())
+    not_negative(m.value, Path("status.capacity").key(m.key()));
   for (const json::Member& m : status["allocatedResourceStatuses"].members()) {
     validate_resource_key(m.key(), "status.allocatedResourceStatuses", out);
-    constexpr std::string_view kStatuses[] = {"ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInProgress", "NodeResizeInfeasible", "NodeResizePending"};
+    constexpr std::string_view kStatuses[] = {"ControllerResizeInProgress", "ControllerResizeInfeasible",
+                                              "NodeResizeInProgress", "NodeResizeInfeasible",
+                                              "NodeResizePending"};
     if (!contains(kStatuses, m.value.as_string()))
-      out.push_back(json::not_supported("status.allocatedResourceStatuses", m.key(),
-                                        {"ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInProgress", "NodeResizeInfeasible", "NodeResizePending"}));
+      out.push_back(
+          json::not_supported("status.allocatedResourceStatuses", m.key(),
+                              {"ControllerResizeInProgress", "ControllerResizeInfeasible",
+                               "NodeResizeInProgress", "NodeResizeInfeasible", "NodeResizePending"}));
   }
   for (const json::Member& m : status["allocatedResources"].members()) {
     std::size_t before = out.size();
@@ -164,7 +191,8 @@ FieldErrors validate_status(const Value& object, const Value& old, const Strateg
 std::vector<std::string> warnings(const Value& object, const Value*, const StrategyContext&) {
   std::vector<std::string> out;
   if (object["metadata"]["annotations"].has(kClassAnnotation))
-    out.push_back(cat("metadata.annotations[", kClassAnnotation, "]: deprecated since v1.8; use \"storageClassName\" attribute instead"));
+    out.push_back(cat("metadata.annotations[", kClassAnnotation,
+                      "]: deprecated since v1.8; use \"storageClassName\" attribute instead"));
   warn_about_claim_spec(object["spec"], "spec", out);
   return out;
 }

@@ -12,8 +12,10 @@ namespace cardea::catalog {
 namespace {
 
 constexpr std::string_view kAppArmorPrefix = "container.apparmor.security.beta.kubernetes.io/";
-constexpr std::string_view kFields[] = {"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName",
-                                        "spec.hostNetwork", "status.phase", "status.podIP", "status.nominatedNodeName"};
+constexpr std::string_view kFields[] = {
+    "spec.nodeName",           "spec.host",        "spec.restartPolicy", "spec.schedulerName",
+    "spec.serviceAccountName", "spec.hostNetwork", "status.phase",       "status.podIP",
+    "status.nominatedNodeName"};
 
 // The older field shows the first of the newer list.
 void default_pod_ips(Value& status) {
@@ -66,16 +68,19 @@ void apply_label_keys(Value& spec, const Value& labels) {
   edit_member(spec, "affinity", [&](Value& affinity) {
     for (const char* kind : {"podAffinity", "podAntiAffinity"})
       edit_member(affinity, kind, [&](Value& a) {
-        edit_items(a, "preferredDuringSchedulingIgnoredDuringExecution", [&](Value& weighted) { edit_member(weighted, "podAffinityTerm", term); });
+        edit_items(a, "preferredDuringSchedulingIgnoredDuringExecution",
+                   [&](Value& weighted) { edit_member(weighted, "podAffinityTerm", term); });
         edit_items(a, "requiredDuringSchedulingIgnoredDuringExecution", term);
       });
   });
-  edit_items(spec, "topologySpreadConstraints", [&](Value& constraint) { add_label_keys(constraint, "matchLabelKeys", "In", labels); });
+  edit_items(spec, "topologySpreadConstraints",
+             [&](Value& constraint) { add_label_keys(constraint, "matchLabelKeys", "In", labels); });
 }
 
 Value app_armor_field(std::string_view annotation) {
   if (annotation == "unconfined") return Value::object({{"type", "Unconfined"}});
-  if (annotation == "runtime/default" || annotation.empty()) return Value::object({{"type", "RuntimeDefault"}});
+  if (annotation == "runtime/default" || annotation.empty())
+    return Value::object({{"type", "RuntimeDefault"}});
   if (annotation.starts_with("localhost/") && annotation.size() > 10)
     return Value::object({{"type", "Localhost"}, {"localhostProfile", Value(annotation.substr(10))}});
   return {};
@@ -90,7 +95,8 @@ void apply_app_armor_annotations(Value& spec, const Value& annotations) {
       const Value* annotation = annotations.find(cat(kAppArmorPrefix, text(container, "name")));
       if (!annotation || present(container["securityContext"], "appArmorProfile")) return;
       Value profile = app_armor_field(annotation->as_string());
-      if (!profile.is_null() && profile != pod_profile) object_member(container, "securityContext").set("appArmorProfile", std::move(profile));
+      if (!profile.is_null() && profile != pod_profile)
+        object_member(container, "securityContext").set("appArmorProfile", std::move(profile));
     });
 }
 
@@ -104,7 +110,9 @@ void prepare_create(Value& object, const StrategyContext& context) {
   });
   if (!object["spec"]["schedulingGates"].empty())
     set_pod_condition(object,
-                      Value::object({{"type", "PodScheduled"}, {"status", "False"}, {"reason", "SchedulingGated"},
+                      Value::object({{"type", "PodScheduled"},
+                                     {"status", "False"},
+                                     {"reason", "SchedulingGated"},
                                      {"message", "Scheduling is blocked due to non-empty scheduling gates"}}),
                       context.now);
 }
@@ -120,21 +128,26 @@ void prepare_update(Value& object, const Value& old, const StrategyContext& cont
 }
 
 void keep_observed_generations(Value& status, const Value& old) {
-  if (status["observedGeneration"].as_int() == 0 && present(old, "observedGeneration")) status.set("observedGeneration", old["observedGeneration"]);
+  if (status["observedGeneration"].as_int() == 0 && present(old, "observedGeneration"))
+    status.set("observedGeneration", old["observedGeneration"]);
   edit_items(status, "conditions", [&](Value& condition) {
     if (condition["observedGeneration"].as_int() != 0) return;
     for (const Value& before : old["conditions"].items())
-      if (text(before, "type") == text(condition, "type") && present(before, "observedGeneration")) condition.set("observedGeneration", before["observedGeneration"]);
+      if (text(before, "type") == text(condition, "type") && present(before, "observedGeneration"))
+        condition.set("observedGeneration", before["observedGeneration"]);
   });
 }
 
 void prepare_status(Value& object, const Value& old, const StrategyContext& context) {
   keep_spec(object, old, context);
   Value& meta = object_member(object, "metadata");
-  if (present(old["metadata"], "ownerReferences")) meta.set("ownerReferences", old["metadata"]["ownerReferences"]);
-  else meta.erase("ownerReferences");
+  if (present(old["metadata"], "ownerReferences"))
+    meta.set("ownerReferences", old["metadata"]["ownerReferences"]);
+  else
+    meta.erase("ownerReferences");
   Value& status = object_member(object, "status");
-  if (text(status, "qosClass").empty() && present(old["status"], "qosClass")) status.set("qosClass", old["status"]["qosClass"]);
+  if (text(status, "qosClass").empty() && present(old["status"], "qosClass"))
+    status.set("qosClass", old["status"]["qosClass"]);
   keep_observed_generations(status, old["status"]);
 }
 
@@ -142,13 +155,16 @@ void validate_meta_and_spec(const Value& object, const StrategyContext& context,
   const Value &meta = object["metadata"], &spec = object["spec"];
   validate_kind_meta(object, true, name_is_dns_subdomain, out);
   validate_pod_annotations(meta["annotations"], spec, "metadata.annotations", out);
-  validate_pod_spec(spec, "spec", {.is_pod = true, .allow_privileged = context.allow_privileged, .meta = &meta}, out);
+  validate_pod_spec(spec, "spec",
+                    {.is_pod = true, .allow_privileged = context.allow_privileged, .meta = &meta}, out);
   if (text(spec, "serviceAccountName").empty())
     each(spec, "volumes", "spec", [&](const Value& volume, const Path& at) {
-      each(volume["projected"], "sources", at / "projected", [&](const Value& source, const Path& source_path) {
-        if (present(source, "serviceAccountToken"))
-          out.push_back(json::forbidden(source_path / "serviceAccountToken", "must not be specified when serviceAccountName is not set"));
-      });
+      each(volume["projected"], "sources", at / "projected",
+           [&](const Value& source, const Path& source_path) {
+             if (present(source, "serviceAccountToken"))
+               out.push_back(json::forbidden(source_path / "serviceAccountToken",
+                                             "must not be specified when serviceAccountName is not set"));
+           });
     });
   pod::validate_container_images(spec, "containers", "spec", out);
   pod::validate_container_images(spec, "initContainers", "spec", out);
@@ -158,9 +174,11 @@ FieldErrors validate(const Value& object, const StrategyContext& context) {
   FieldErrors out;
   const Value& spec = object["spec"];
   validate_meta_and_spec(object, context, out);
-  if (!spec["ephemeralContainers"].empty()) out.push_back(json::forbidden("spec.ephemeralContainers", "cannot be set on create"));
+  if (!spec["ephemeralContainers"].empty())
+    out.push_back(json::forbidden("spec.ephemeralContainers", "cannot be set on create"));
   if (!text(spec, "nodeName").empty() && !spec["schedulingGates"].empty())
-    out.push_back(json::forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared"));
+    out.push_back(
+        json::forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared"));
   pod::validate_security_annotations(object["metadata"]["annotations"], spec, "spec", out);
   return out;
 }
@@ -173,7 +191,8 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
   if (context.subresource == "resize" || context.subresource == "ephemeralcontainers") {
     bool resize = context.subresource == "resize";
     if (!resize) validate_pod_annotation_changes(object, old, out);
-    FieldErrors own = resize ? validate_resize(object, old) : validate_ephemeral_container_changes(object, old);
+    FieldErrors own =
+        resize ? validate_resize(object, old) : validate_ephemeral_container_changes(object, old);
     if (alone(own)) return own;  // a pod for which the subresource does not exist at all
     for (auto& error : own) out.push_back(std::move(error));
     return out;
@@ -187,24 +206,30 @@ std::vector<std::string> warnings(const Value& object, const Value* old, const S
   std::vector<std::string> out;
   if (context.subresource == "status") {
     for (const char* key : {"podIPs", "hostIPs"})
-      each(object["status"], key, "status", [&](const Value& ip, const Path& at) { warn_about_ip(at / "ip", text(ip, "ip"), out); });
+      each(object["status"], key, "status",
+           [&](const Value& ip, const Path& at) { warn_about_ip(at / "ip", text(ip, "ip"), out); });
   }
   if (old) return out;
   if (auto complaints = dns1123_label(text(object["metadata"], "name")); !complaints.empty())
-    out.push_back(cat("metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [", join(complaints, " "), "]"));
+    out.push_back(
+        cat("metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a "
+            "DNS label is recommended: [",
+            join(complaints, " "), "]"));
   pod::each_container(object["spec"], "spec", [&](const Value& container, const Path&) {
     std::string key = cat(kAppArmorPrefix, text(container, "name"));
     const Value* annotation = object["metadata"]["annotations"].find(key);
     if (!annotation || text(object["spec"]["os"], "name") == "windows") return;
     Value profile = app_armor_field(annotation->as_string());
     if (profile.is_null() || profile == container["securityContext"]["appArmorProfile"])
-      out.push_back(cat("metadata.annotations[", key, "]: deprecated since v1.30; use the \"appArmorProfile\" field instead"));
+      out.push_back(cat("metadata.annotations[", key,
+                        "]: deprecated since v1.30; use the \"appArmorProfile\" field instead"));
   });
   warn_about_pod_spec(object["spec"], object["metadata"], "spec", "metadata", out);
   return out;
 }
 
 std::string field(const Value& object, std::string_view name) {
+  if (name == "spec.host") return std::string(text(object["spec"], "nodeName"));  // its name in older days
   if (name == "spec.hostNetwork") return object["spec"]["hostNetwork"].as_bool() ? "true" : "false";
   if (name == "status.podIP") return std::string(text(object["status"]["podIPs"][0], "ip"));
   if (!contains(kFields, name)) return "";
@@ -233,6 +258,7 @@ const Strategy& pod_strategy() {
       .validate_status_update = validate_pod_status,
       .selectable_fields = {std::begin(kFields), std::end(kFields)},
       .selectable_field = field,
+      .unknown_field = "field label not supported: {}",
       .has_generation = true,
       .grace_period = grace_period,
       .returns_deleted_object = true,

@@ -14,8 +14,9 @@ using std::string_view;
 constexpr int kMaxRestartRules = 20;
 constexpr int kMaxExitCodes = 255;
 // An ephemeral container is a guest in a running pod: what would change the pod around it is refused.
-constexpr string_view kRefusedInEphemeral[] = {"ports", "resources", "resizePolicy", "restartPolicy", "restartPolicyRules",
-                                               "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"};
+constexpr string_view kRefusedInEphemeral[] = {"ports",          "resources",          "resizePolicy",
+                                               "restartPolicy",  "restartPolicyRules", "livenessProbe",
+                                               "readinessProbe", "startupProbe",       "lifecycle"};
 
 void validate_ports(const Value& container, const Path& path, FieldErrors& out) {
   std::set<string_view> names;
@@ -34,7 +35,8 @@ void validate_ports(const Value& container, const Path& path, FieldErrors& out) 
   });
 }
 
-void validate_resize_policy(const Value& container, const Surroundings& around, const Path& path, FieldErrors& out) {
+void validate_resize_policy(const Value& container, const Surroundings& around, const Path& path,
+                            FieldErrors& out) {
   std::set<string_view> seen;
   Path list = path / "resizePolicy";
   each(container, "resizePolicy", path, [&](const Value& policy, const Path& at) {
@@ -43,7 +45,8 @@ void validate_resize_policy(const Value& container, const Surroundings& around, 
     require_one_of_or_missing(resource, {"cpu", "memory"}, list, out);
     require_one_of_or_missing(restart, {"NotRequired", "RestartContainer"}, list, out);
     if (text(around.spec, "restartPolicy") == "Never" && restart != "NotRequired")
-      out.push_back(json::invalid(list, restart, "must be 'NotRequired' when pod `restartPolicy` is 'Never'"));
+      out.push_back(
+          json::invalid(list, restart, "must be 'NotRequired' when pod `restartPolicy` is 'Never'"));
   });
 }
 
@@ -55,7 +58,8 @@ void validate_restart_rules(const Value& container, const Path& path, FieldError
   else if (!rules.empty())
     out.push_back(json::required(policy_path, "must specify restartPolicy when restart rules are used"));
   if (rules.size() > kMaxRestartRules)
-    out.push_back(json::too_many(path / "restartPolicyRules", static_cast<int>(rules.size()), kMaxRestartRules));
+    out.push_back(
+        json::too_many(path / "restartPolicyRules", static_cast<int>(rules.size()), kMaxRestartRules));
   each(container, "restartPolicyRules", path, [&](const Value& rule, const Path& at) {
     require_one_of(text(rule, "action"), {"Restart", "RestartAllContainers"}, at / "action", out);
     const Value& codes = rule["exitCodes"];
@@ -65,7 +69,8 @@ void validate_restart_rules(const Value& container, const Path& path, FieldError
     }
     require_one_of(text(codes, "operator"), {"In", "NotIn"}, at / "exitCodes" / "operator", out);
     if (codes["values"].size() > kMaxExitCodes)
-      out.push_back(json::too_many(at / "exitCodes" / "values", static_cast<int>(codes["values"].size()), kMaxExitCodes));
+      out.push_back(json::too_many(at / "exitCodes" / "values", static_cast<int>(codes["values"].size()),
+                                   kMaxExitCodes));
   });
 }
 
@@ -78,7 +83,8 @@ void validate_common(const Value& container, const Surroundings& around, const P
   validate_env(container, path, out);
   validate_env_from(container, path, out);
   validate_mounts(container, around, path, out);
-  require_one_of_or_missing(text(container, "imagePullPolicy"), {"Always", "IfNotPresent", "Never"}, path / "imagePullPolicy", out);
+  require_one_of_or_missing(text(container, "imagePullPolicy"), {"Always", "IfNotPresent", "Never"},
+                            path / "imagePullPolicy", out);
   validate_container_resources(container["resources"], around.claims, path / "resources", out);
   validate_resize_policy(container, around, path, out);
   validate_container_security(container, around, path, out);
@@ -89,12 +95,14 @@ void validate_host_port_conflicts(std::span<const Value> containers, const Path&
   for (std::size_t i = 0; i < containers.size(); ++i)
     each(containers[i], "ports", path.index(i), [&](const Value& port, const Path& at) {
       if (port["hostPort"].as_int() == 0) return;
-      std::string address = cat(text(port, "protocol"), "/", text(port, "hostIP"), "/", port["hostPort"].as_int());
+      std::string address =
+          cat(text(port, "protocol"), "/", text(port, "hostIP"), "/", port["hostPort"].as_int());
       if (!taken.insert(address).second) out.push_back(json::duplicate(at / "hostPort", address));
     });
 }
 
-void validate_init_only(const Value& container, const Surroundings& around, const Path& path, FieldErrors& out) {
+void validate_init_only(const Value& container, const Surroundings& around, const Path& path,
+                        FieldErrors& out) {
   bool sidecar = text(container, "restartPolicy") == "Always";
   if (sidecar) {
     validate_lifecycle(container, around, path, out);
@@ -103,10 +111,12 @@ void validate_init_only(const Value& container, const Surroundings& around, cons
   }
   for (const char* key : {"lifecycle", "livenessProbe", "readinessProbe", "startupProbe"})
     if (present(container, key))
-      out.push_back(json::forbidden(path / key, "may not be set for init containers without restartPolicy=Always"));
+      out.push_back(
+          json::forbidden(path / key, "may not be set for init containers without restartPolicy=Always"));
   each(container, "resizePolicy", path, [&](const Value& policy, const Path& at) {
     if (text(policy, "restartPolicy") == "RestartContainer")
-      out.push_back(json::invalid(at / "restartPolicy", "RestartContainer", "must not be set to 'RestartContainer' for non-sidecar initContainers"));
+      out.push_back(json::invalid(at / "restartPolicy", "RestartContainer",
+                                  "must not be set to 'RestartContainer' for non-sidecar initContainers"));
   });
 }
 
@@ -118,7 +128,8 @@ void validate_containers(const Surroundings& around, const Path& spec_path, Fiel
   std::set<string_view> names;
   each(around.spec, "containers", spec_path, [&](const Value& container, const Path& at) {
     validate_common(container, around, at, out);
-    if (!names.insert(text(container, "name")).second) out.push_back(json::duplicate(at / "name", text(container, "name")));
+    if (!names.insert(text(container, "name")).second)
+      out.push_back(json::duplicate(at / "name", text(container, "name")));
     validate_lifecycle(container, around, at, out);
     validate_probes(container, around, at, out);
     validate_restart_rules(container, at, out);
@@ -154,16 +165,21 @@ void validate_ephemeral_containers(const Surroundings& around, const Path& spec_
     string_view image = text(container, "image"), target = text(container, "targetContainerName");
     if (trim(image).size() != image.size())
       out.push_back(json::invalid(at / "image", image, "must not have leading or trailing whitespace"));
-    if (!names.insert(text(container, "name")).second) out.push_back(json::duplicate(at / "name", text(container, "name")));
-    if (!target.empty() && !others.contains(target)) out.push_back(json::not_found(at / "targetContainerName", target));
+    if (!names.insert(text(container, "name")).second)
+      out.push_back(json::duplicate(at / "name", text(container, "name")));
+    if (!target.empty() && !others.contains(target))
+      out.push_back(json::not_found(at / "targetContainerName", target));
     for (string_view key : kRefusedInEphemeral) {
       const Value& value = container[key];
-      bool set = value.is_object() && key == "resources" ? !value.empty() : !value.is_null() && !(value.is_array() && value.empty());
+      bool set = value.is_object() && key == "resources"
+                     ? !value.empty()
+                     : !value.is_null() && !(value.is_array() && value.empty());
       if (set) out.push_back(json::forbidden(at / key, "cannot be set for an Ephemeral Container"));
     }
     each(container, "volumeMounts", at, [&](const Value& mount, const Path& mount_path) {
       for (const char* key : {"subPath", "subPathExpr"})
-        if (!text(mount, key).empty()) out.push_back(json::forbidden(mount_path / key, "cannot be set for an Ephemeral Container"));
+        if (!text(mount, key).empty())
+          out.push_back(json::forbidden(mount_path / key, "cannot be set for an Ephemeral Container"));
     });
   });
 }

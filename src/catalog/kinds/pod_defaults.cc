@@ -61,7 +61,8 @@ void default_container(Value& container) {
     });
   });
   default_resource_requirements(container);
-  for (const char* key : {"livenessProbe", "readinessProbe", "startupProbe"}) edit_member(container, key, default_probe);
+  for (const char* key : {"livenessProbe", "readinessProbe", "startupProbe"})
+    edit_member(container, key, default_probe);
   edit_member(container, "lifecycle", [](Value& lifecycle) {
     edit_member(lifecycle, "postStart", default_http_get);
     edit_member(lifecycle, "preStop", default_http_get);
@@ -96,7 +97,8 @@ void default_volume(Value& volume) {
       if (source["defaultMode"].is_null()) source.set("defaultMode", 0644);
     });
   edit_member(volume, "image", [](Value& image) {
-    if (text(image, "pullPolicy").empty()) image.set("pullPolicy", default_pull_policy(text(image, "reference")));
+    if (text(image, "pullPolicy").empty())
+      image.set("pullPolicy", default_pull_policy(text(image, "reference")));
   });
   edit_member(volume, "emptyDir", [](Value& dir) { default_quantity(dir, "sizeLimit"); });
   edit_member(volume, "hostPath", [](Value& path) {
@@ -135,12 +137,14 @@ void default_service_account(Value& spec) {
 void drop_init_container_annotations(Value& object) {
   if (!object["metadata"]["annotations"].is_object()) return;
   for (std::string_view key : kInitContainerAnnotations)
-    if (object["metadata"]["annotations"].has(key)) object.member("metadata").member("annotations").erase(key);
+    if (object["metadata"]["annotations"].has(key))
+      object.member("metadata").member("annotations").erase(key);
 }
 
 void default_host_ports(Value& container) {
   edit_items(container, "ports", [](Value& port) {
-    if (port["hostPort"].as_int() == 0 && port["containerPort"].as_int() != 0) port.set("hostPort", port["containerPort"]);
+    if (port["hostPort"].as_int() == 0 && port["containerPort"].as_int() != 0)
+      port.set("hostPort", port["containerPort"]);
   });
 }
 
@@ -151,13 +155,15 @@ void default_pod_level_resources(Value& spec) {
   Value limits = own["limits"], requests = own["requests"];
   Value container_limits = aggregate_container_resources(spec, ResourceSide::kLimits);
   for (const json::Member& m : container_limits.members())
-    if (is_huge_page_resource(m.key()) && !requests.has(m.key()) && !limits.has(m.key())) limits.set(m.key(), m.value);
+    if (is_huge_page_resource(m.key()) && !requests.has(m.key()) && !limits.has(m.key()))
+      limits.set(m.key(), m.value);
   if (!limits.empty()) {
     Value container_requests = aggregate_container_resources(spec, ResourceSide::kRequests);
     for (const json::Member& m : container_requests.members())
       if ((m.key() == "cpu" || m.key() == "memory") && !requests.has(m.key())) requests.set(m.key(), m.value);
     for (const json::Member& m : limits.members())
-      if ((m.key() == "cpu" || m.key() == "memory" || is_huge_page_resource(m.key())) && !requests.has(m.key()))
+      if ((m.key() == "cpu" || m.key() == "memory" || is_huge_page_resource(m.key())) &&
+          !requests.has(m.key()))
         requests.set(m.key(), m.value);
   }
   Value& resources = spec.member("resources");
@@ -180,7 +186,8 @@ void default_pod_spec(Value& spec) {
   if (spec["terminationGracePeriodSeconds"].is_null()) spec.set("terminationGracePeriodSeconds", 30);
   default_service_account(spec);
   edit_items(spec, "volumes", default_volume);
-  for (const char* key : {"initContainers", "containers", "ephemeralContainers"}) edit_items(spec, key, default_container);
+  for (const char* key : {"initContainers", "containers", "ephemeralContainers"})
+    edit_items(spec, key, default_container);
   default_resource_list(spec, "overhead");
   default_resource_requirements(spec);
 }
@@ -195,7 +202,8 @@ void default_pod(Value& pod) {
   if (pod["spec"].is_null()) pod.set("spec", Value::object());
   if (!pod["spec"].is_object()) return;
   Value& spec = pod.member("spec");
-  for (const char* key : {"containers", "initContainers"}) edit_items(spec, key, default_requests_from_limits);
+  for (const char* key : {"containers", "initContainers"})
+    edit_items(spec, key, default_requests_from_limits);
   default_pod_level_resources(spec);
   if (spec["enableServiceLinks"].is_null()) spec.set("enableServiceLinks", true);
   if (spec["hostNetwork"].as_bool())

@@ -25,7 +25,8 @@ void validate_propagation(const Value& mount, const Value& container, const Path
   if (!present(mount, "mountPropagation")) return;
   require_one_of(mode, {"Bidirectional", "HostToContainer", "None"}, path, out);
   if (mode == "Bidirectional" && !container["securityContext"]["privileged"].as_bool())
-    out.push_back(json::forbidden(path, "Bidirectional mount propagation is available only to privileged containers"));
+    out.push_back(
+        json::forbidden(path, "Bidirectional mount propagation is available only to privileged containers"));
 }
 
 void validate_recursive_read_only(const Value& mount, const Path& path, FieldErrors& out) {
@@ -33,12 +34,15 @@ void validate_recursive_read_only(const Value& mount, const Path& path, FieldErr
   string_view mode = text(mount, "recursiveReadOnly");
   require_one_of(mode, {"Disabled", "Enabled", "IfPossible"}, path, out);
   if (mode != "Enabled" && mode != "IfPossible") return;
-  if (!mount["readOnly"].as_bool()) out.push_back(json::forbidden(path, "may only be specified when readOnly is true"));
+  if (!mount["readOnly"].as_bool())
+    out.push_back(json::forbidden(path, "may only be specified when readOnly is true"));
   if (present(mount, "mountPropagation") && text(mount, "mountPropagation") != "None")
-    out.push_back(json::forbidden(path, "may only be specified when mountPropagation is None or not specified"));
+    out.push_back(
+        json::forbidden(path, "may only be specified when mountPropagation is None or not specified"));
 }
 
-void validate_volume_mounts(const Value& container, const Surroundings& around, const Path& path, FieldErrors& out) {
+void validate_volume_mounts(const Value& container, const Surroundings& around, const Path& path,
+                            FieldErrors& out) {
   auto devices = paths_by_name(container["volumeDevices"], "devicePath");
   Path list = path / "volumeMounts";  // Kubernetes reports some faults on the list instead of the item
   std::set<string_view> seen;
@@ -48,20 +52,25 @@ void validate_volume_mounts(const Value& container, const Surroundings& around, 
     require_text(mount, "name", at, out);
     if (!around.volumes.contains(name)) out.push_back(json::not_found(at / "name", name));
     require_text(mount, "mountPath", at, out);
-    if (!seen.insert(mount_path).second) out.push_back(json::invalid(at / "mountPath", mount_path, "must be unique"));
-    if (devices.contains(name)) out.push_back(json::invalid(at / "name", name, "must not already exist in volumeDevices"));
+    if (!seen.insert(mount_path).second)
+      out.push_back(json::invalid(at / "mountPath", mount_path, "must be unique"));
+    if (devices.contains(name))
+      out.push_back(json::invalid(at / "name", name, "must not already exist in volumeDevices"));
     if (has_path(devices, mount_path))
-      out.push_back(json::invalid(at / "mountPath", mount_path, "must not already exist as a path in volumeDevices"));
+      out.push_back(
+          json::invalid(at / "mountPath", mount_path, "must not already exist as a path in volumeDevices"));
     if (!sub_path.empty()) validate_relative_path(sub_path, list / "subPath", out);
     if (!expression.empty() && !sub_path.empty())
-      out.push_back(json::invalid(at / "subPathExpr", expression, "subPathExpr and subPath are mutually exclusive"));
+      out.push_back(
+          json::invalid(at / "subPathExpr", expression, "subPathExpr and subPath are mutually exclusive"));
     if (!expression.empty()) validate_relative_path(expression, list / "subPathExpr", out);
     validate_propagation(mount, container, list / "mountPropagation", out);
     validate_recursive_read_only(mount, list / "recursiveReadOnly", out);
   });
 }
 
-void validate_volume_devices(const Value& container, const Surroundings& around, const Path& path, FieldErrors& out) {
+void validate_volume_devices(const Value& container, const Surroundings& around, const Path& path,
+                             FieldErrors& out) {
   auto mounts = paths_by_name(container["volumeMounts"], "mountPath");
   std::set<string_view> names, paths;
   each(container, "volumeDevices", path, [&](const Value& device, const Path& at) {
@@ -71,19 +80,24 @@ void validate_volume_devices(const Value& container, const Surroundings& around,
     require_text(device, "name", at, out);
     if (names.contains(name)) out.push_back(json::invalid(at / "name", name, "must be unique"));
     if (found && !present(volume->second, "persistentVolumeClaim") && !present(volume->second, "ephemeral"))
-      out.push_back(json::invalid(at / "name", name, "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"));
+      out.push_back(json::invalid(
+          at / "name", name,
+          "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"));
     if (!found) out.push_back(json::not_found(at / "name", name));
     require_text(device, "devicePath", at, out);
-    if (paths.contains(device_path)) out.push_back(json::invalid(at / "devicePath", device_path, "must be unique"));
+    if (paths.contains(device_path))
+      out.push_back(json::invalid(at / "devicePath", device_path, "must be unique"));
     FieldErrors backsteps;
     validate_no_backsteps(device_path, at, backsteps);
     if (!backsteps.empty())
       out.push_back(json::invalid(at / "devicePath", device_path, "can not contain backsteps ('..')"));
     else
       paths.insert(device_path);
-    if (mounts.contains(name)) out.push_back(json::invalid(at / "name", name, "must not already exist in volumeMounts"));
+    if (mounts.contains(name))
+      out.push_back(json::invalid(at / "name", name, "must not already exist in volumeMounts"));
     if (has_path(mounts, device_path))
-      out.push_back(json::invalid(at / "devicePath", device_path, "must not already exist as a path in volumeMounts"));
+      out.push_back(
+          json::invalid(at / "devicePath", device_path, "must not already exist as a path in volumeMounts"));
     if (!name.empty()) names.insert(name);
   });
 }

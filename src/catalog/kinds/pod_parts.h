@@ -35,14 +35,16 @@ void validate_containers(const Surroundings& around, const Path& spec_path, Fiel
 void validate_init_containers(const Surroundings& around, const Path& spec_path, FieldErrors& out);
 void validate_ephemeral_containers(const Surroundings& around, const Path& spec_path, FieldErrors& out);
 // An image may not begin or end in white space; templates are spared.
-void validate_container_images(const Value& spec, std::string_view key, const Path& spec_path, FieldErrors& out);
+void validate_container_images(const Value& spec, std::string_view key, const Path& spec_path,
+                               FieldErrors& out);
 
 // pod_mounts.cc
 void validate_mounts(const Value& container, const Surroundings& around, const Path& path, FieldErrors& out);
 
 // pod_probes.cc
 void validate_probes(const Value& container, const Surroundings& around, const Path& path, FieldErrors& out);
-void validate_lifecycle(const Value& container, const Surroundings& around, const Path& path, FieldErrors& out);
+void validate_lifecycle(const Value& container, const Surroundings& around, const Path& path,
+                        FieldErrors& out);
 void validate_port_number_or_name(const Value& port, const Path& path, FieldErrors& out);
 
 // pod_env.cc
@@ -53,12 +55,14 @@ void validate_file_key_refs(const Value& spec, const Path& spec_path, FieldError
 void validate_downward_file(const Value& file, const Path& path, FieldErrors& out);
 
 // pod_security.cc
-void validate_container_security(const Value& container, const Surroundings& around, const Path& path, FieldErrors& out);
+void validate_container_security(const Value& container, const Surroundings& around, const Path& path,
+                                 FieldErrors& out);
 void validate_pod_security(const Value& spec, const Path& spec_path, FieldErrors& out);
 void validate_host_process(const Value& spec, const Path& spec_path, const PodRules& rules, FieldErrors& out);
 void validate_host_users(const Value& spec, const Path& spec_path, FieldErrors& out);
 void validate_operating_system(const Value& spec, const Path& spec_path, FieldErrors& out);
-void validate_security_annotations(const Value& annotations, const Value& spec, const Path& spec_path, FieldErrors& out);
+void validate_security_annotations(const Value& annotations, const Value& spec, const Path& spec_path,
+                                   FieldErrors& out);
 
 // pod_scheduling.cc
 void validate_affinity(const Value& spec, const Path& spec_path, FieldErrors& out);
@@ -86,9 +90,11 @@ namespace cardea::catalog {
 
 // Node selectors, which volumes and resource slices use too.
 void validate_node_selector(const json::Value& selector, const Path& path, json::FieldErrors& out);
-void validate_node_selector_term(const json::Value& term, bool any_label_value, const Path& path, json::FieldErrors& out);
+void validate_node_selector_term(const json::Value& term, bool any_label_value, const Path& path,
+                                 json::FieldErrors& out);
 // "NoSchedule", "PreferNoSchedule" or "NoExecute".
-void validate_taint_effect(std::string_view effect, bool allow_empty, const Path& path, json::FieldErrors& out);
+void validate_taint_effect(std::string_view effect, bool allow_empty, const Path& path,
+                           json::FieldErrors& out);
 void validate_csi_driver_name(std::string_view name, const Path& path, json::FieldErrors& out);
 
 }  // namespace cardea::catalog

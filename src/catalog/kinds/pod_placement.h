@@ -21,12 +21,13 @@ Result<json::Value> bind_pod(json::Value pod, const json::Value& binding, std::s
 // pods/eviction: whether a budget lets this pod go.
 struct EvictionVerdict {
   std::optional<Error> refusal;
-  json::Value budget;                 // the PodDisruptionBudget to store before the pod is deleted; null for none
+  json::Value budget;  // the PodDisruptionBudget to store before the pod is deleted; null for none
   bool pin_resource_version = false;  // delete only this very version of the pod
 };
 
 // `budgets`: the PodDisruptionBudgets (policy/v1) of the pod's namespace.
-EvictionVerdict judge_eviction(const json::Value& pod, std::span<const json::Value> budgets, std::string_view now);
+EvictionVerdict judge_eviction(const json::Value& pod, std::span<const json::Value> budgets,
+                               std::string_view now);
 
 // The pod with the condition that tells why it goes, to store before it is deleted.
 json::Value mark_evicted(json::Value pod, std::string_view now);

@@ -19,10 +19,12 @@ constexpr string_view kNotForWindows = "cannot be set for a windows pod";
 constexpr std::size_t kMaxCredentialSpec = 64 * 1024;
 
 std::string show_security_context(const Value& context) {
-  std::string capabilities = present(context, "capabilities") ? show_go_struct(context["capabilities"], {"add", "drop"}) : "null";
-  std::string rest = show_go_struct(context, {"privileged", "seLinuxOptions:SELinuxOptions", "windowsOptions", "runAsUser",
-                                  "runAsGroup", "runAsNonRoot", "readOnlyRootFilesystem", "allowPrivilegeEscalation",
-                                  "procMount", "seccompProfile", "appArmorProfile"});
+  std::string capabilities =
+      present(context, "capabilities") ? show_go_struct(context["capabilities"], {"add", "drop"}) : "null";
+  std::string rest =
+      show_go_struct(context, {"privileged", "seLinuxOptions:SELinuxOptions", "windowsOptions", "runAsUser",
+                               "runAsGroup", "runAsNonRoot", "readOnlyRootFilesystem",
+                               "allowPrivilegeEscalation", "procMount", "seccompProfile", "appArmorProfile"});
   return cat("{\"Capabilities\":", capabilities, ",", rest.substr(1));
 }
 
@@ -36,8 +38,9 @@ void validate_seccomp(const Value& profile, const Path& path, FieldErrors& out) 
   const Value& local = profile["localhostProfile"];
   if (type != "Localhost") {
     if (!local.is_null())
-      out.push_back(json::shown_as(json::invalid(path / "localhostProfile", {}, "can only be set when seccomp type is Localhost"),
-                                   show_go_struct(profile, {"type", "localhostProfile"})));
+      out.push_back(json::shown_as(
+          json::invalid(path / "localhostProfile", {}, "can only be set when seccomp type is Localhost"),
+          show_go_struct(profile, {"type", "localhostProfile"})));
   } else if (local.is_null()) {
     out.push_back(json::required(path / "localhostProfile", "must be set when seccomp type is Localhost"));
   } else {
@@ -50,7 +53,8 @@ void validate_app_armor(const Value& profile, const Path& path, FieldErrors& out
   string_view type = text(profile, "type");
   const Value& local = profile["localhostProfile"];
   Path local_path = path / "localhostProfile";
-  if (type.empty()) return out.push_back(json::required(path / "type", "type is required when appArmorProfile is set"));
+  if (type.empty())
+    return out.push_back(json::required(path / "type", "type is required when appArmorProfile is set"));
   if (type == "Localhost") {
     string_view name = local.as_string();
     if (!local.is_null() && trim(name) != name)
@@ -74,7 +78,8 @@ void validate_windows_user(string_view user_name, const Path& path, FieldErrors&
   auto parts = split(user_name, '\\');
   if (parts.size() > 2) return refuse("runAsUserName cannot contain more than one backslash");
   static const RE2 net_bios(R"([^\\/:\*\?"<>|\.][^\\/:\*\?"<>|]{0,14})");
-  static const RE2 dns(R"([a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*)");
+  static const RE2 dns(
+      R"([a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*)");
   string_view user = parts.back();
   if (parts.size() == 2) {
     re2::StringPiece domain(parts[0].data(), parts[0].size());
@@ -95,15 +100,18 @@ void validate_windows_user(string_view user_name, const Path& path, FieldErrors&
 void validate_windows_options(const Value& options, const Path& path, FieldErrors& out) {
   if (options.is_null()) return;
   if (present(options, "gmsaCredentialSpecName"))
-    add_invalid(dns1123_subdomain(text(options, "gmsaCredentialSpecName")), text(options, "gmsaCredentialSpecName"),
-                path / "gmsaCredentialSpecName", out);
+    add_invalid(dns1123_subdomain(text(options, "gmsaCredentialSpecName")),
+                text(options, "gmsaCredentialSpecName"), path / "gmsaCredentialSpecName", out);
   if (const Value& spec = options["gmsaCredentialSpec"]; !spec.is_null()) {
     if (spec.as_string().empty())
-      out.push_back(json::invalid(path / "gmsaCredentialSpec", spec, "gmsaCredentialSpec cannot be an empty string"));
+      out.push_back(
+          json::invalid(path / "gmsaCredentialSpec", spec, "gmsaCredentialSpec cannot be an empty string"));
     else if (spec.as_string().size() > kMaxCredentialSpec)
-      out.push_back(json::invalid(path / "gmsaCredentialSpec", spec, "gmsaCredentialSpec size must be under 64 KiB"));
+      out.push_back(
+          json::invalid(path / "gmsaCredentialSpec", spec, "gmsaCredentialSpec size must be under 64 KiB"));
   }
-  if (present(options, "runAsUserName")) validate_windows_user(text(options, "runAsUserName"), path / "runAsUserName", out);
+  if (present(options, "runAsUserName"))
+    validate_windows_user(text(options, "runAsUserName"), path / "runAsUserName", out);
 }
 
 bool is_sysctl_name(string_view name) {
@@ -128,11 +136,13 @@ void validate_sysctls(const Value& spec, const Path& path, FieldErrors& out) {
       out.push_back(json::required(at / "name"));
     else if (!is_sysctl_name(name))
       out.push_back(json::invalid(at / "name", name,
-                                  "must have at most 253 characters and match regex ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"));
+                                  "must have at most 253 characters and match regex "
+                                  "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"));
     else if (seen.contains(name))
       out.push_back(json::duplicate(at / "name", name));
     std::string dotted = with_dots(name);
-    bool ipc = dotted == "kernel.sem" || dotted.starts_with("kernel.shm") || dotted.starts_with("kernel.msg") || dotted.starts_with("fs.mqueue.");
+    bool ipc = dotted == "kernel.sem" || dotted.starts_with("kernel.shm") ||
+               dotted.starts_with("kernel.msg") || dotted.starts_with("fs.mqueue.");
     if (spec["hostNetwork"].as_bool() && dotted.starts_with("net."))
       out.push_back(json::invalid(at / "name", name, "may not be specified when 'hostNetwork' is true"));
     else if (spec["hostIPC"].as_bool() && ipc)
@@ -141,7 +151,8 @@ void validate_sysctls(const Value& spec, const Path& path, FieldErrors& out) {
   });
 }
 
-void forbid_present(const Value& object, std::initializer_list<string_view> keys, const Path& path, string_view why, FieldErrors& out) {
+void forbid_present(const Value& object, std::initializer_list<string_view> keys, const Path& path,
+                    string_view why, FieldErrors& out) {
   for (string_view key : keys)
     if (present(object, key)) out.push_back(json::forbidden(path / key, std::string(why)));
 }
@@ -153,16 +164,21 @@ void validate_windows_pod(const Value& spec, const Path& path, FieldErrors& out)
   forbid_present(spec, {"hostUsers"}, path, kNotForWindows, out);
   for (const char* key : {"hostPID", "hostIPC"})
     if (spec[key].as_bool()) out.push_back(json::forbidden(path / key, std::string(kNotForWindows)));
-  forbid_present(context, {"seccompProfile", "fsGroup", "fsGroupChangePolicy"}, context_path, kNotForWindows, out);
-  if (!context["sysctls"].empty()) out.push_back(json::forbidden(context_path / "sysctls", std::string(kNotForWindows)));
+  forbid_present(context, {"seccompProfile", "fsGroup", "fsGroupChangePolicy"}, context_path, kNotForWindows,
+                 out);
+  if (!context["sysctls"].empty())
+    out.push_back(json::forbidden(context_path / "sysctls", std::string(kNotForWindows)));
   forbid_present(spec, {"shareProcessNamespace"}, path, kNotForWindows, out);
-  forbid_present(context, {"runAsUser", "runAsGroup", "supplementalGroups", "supplementalGroupsPolicy", "seLinuxChangePolicy"},
-                 context_path, kNotForWindows, out);
+  forbid_present(
+      context,
+      {"runAsUser", "runAsGroup", "supplementalGroups", "supplementalGroupsPolicy", "seLinuxChangePolicy"},
+      context_path, kNotForWindows, out);
   each_container(spec, path, [&](const Value& container, const Path& at) {
-    forbid_present(container["securityContext"],
-                   {"appArmorProfile", "seLinuxOptions", "seccompProfile", "capabilities", "readOnlyRootFilesystem", "privileged",
-                    "allowPrivilegeEscalation", "procMount", "runAsUser", "runAsGroup"},
-                   at / "securityContext", kNotForWindows, out);
+    forbid_present(
+        container["securityContext"],
+        {"appArmorProfile", "seLinuxOptions", "seccompProfile", "capabilities", "readOnlyRootFilesystem",
+         "privileged", "allowPrivilegeEscalation", "procMount", "runAsUser", "runAsGroup"},
+        at / "securityContext", kNotForWindows, out);
   });
 }
 
@@ -178,37 +194,45 @@ void validate_linux_pod(const Value& spec, const Path& path, FieldErrors& out) {
 struct ProfileWords {
   string_view noun, unconfined, runtime_default, other_runtime_default, localhost_prefix;
 };
-constexpr ProfileWords kSeccompWords = {"seccomp", "unconfined", "runtime/default", "docker/default", "localhost/"};
-constexpr ProfileWords kAppArmorWords = {"apparmor", "unconfined", "runtime/default", "runtime/default", "localhost/"};
+constexpr ProfileWords kSeccompWords = {"seccomp", "unconfined", "runtime/default", "docker/default",
+                                        "localhost/"};
+constexpr ProfileWords kAppArmorWords = {"apparmor", "unconfined", "runtime/default", "runtime/default",
+                                         "localhost/"};
 
-void validate_profile_match(string_view annotation, const Value& profile, const ProfileWords& words, const Path& path, FieldErrors& out) {
+void validate_profile_match(string_view annotation, const Value& profile, const ProfileWords& words,
+                            const Path& path, FieldErrors& out) {
   string_view type = text(profile, "type");
-  bool type_matches = type == "Unconfined"       ? annotation == words.unconfined
-                      : type == "RuntimeDefault" ? annotation == words.runtime_default || annotation == words.other_runtime_default
-                      : type == "Localhost"      ? annotation.starts_with(words.localhost_prefix)
-                                                 : true;
+  bool type_matches = type == "Unconfined" ? annotation == words.unconfined
+                      : type == "RuntimeDefault"
+                          ? annotation == words.runtime_default || annotation == words.other_runtime_default
+                      : type == "Localhost" ? annotation.starts_with(words.localhost_prefix)
+                                            : true;
   if (!type_matches)
-    out.push_back(json::forbidden(path / "type", cat(words.noun, " type in annotation and field must match")));
-  else if (type == "Localhost" && annotation.substr(words.localhost_prefix.size()) != text(profile, "localhostProfile"))
-    out.push_back(json::forbidden(path / "localhostProfile", cat(words.noun, " profile in annotation and field must match")));
+    out.push_back(
+        json::forbidden(path / "type", cat(words.noun, " type in annotation and field must match")));
+  else if (type == "Localhost" &&
+           annotation.substr(words.localhost_prefix.size()) != text(profile, "localhostProfile"))
+    out.push_back(json::forbidden(path / "localhostProfile",
+                                  cat(words.noun, " profile in annotation and field must match")));
 }
 
 void validate_seccomp_annotation(string_view profile, const Path& path, FieldErrors& out) {
   if (profile == "runtime/default" || profile == "docker/default" || profile == "unconfined") return;
-  if (profile.starts_with("localhost/"))
-    return validate_relative_path(profile.substr(10), path, out);
+  if (profile.starts_with("localhost/")) return validate_relative_path(profile.substr(10), path, out);
   out.push_back(json::invalid(path, profile, "must be a valid seccomp profile"));
 }
 
 bool has_container(const Value& spec, string_view name) {
   bool found = false;
-  each_container(spec, "spec", [&](const Value& container, const Path&) { found |= text(container, "name") == name; });
+  each_container(spec, "spec",
+                 [&](const Value& container, const Path&) { found |= text(container, "name") == name; });
   return found;
 }
 
 }  // namespace
 
-void validate_container_security(const Value& container, const Surroundings& around, const Path& container_path, FieldErrors& out) {
+void validate_container_security(const Value& container, const Surroundings& around,
+                                 const Path& container_path, FieldErrors& out) {
   const Value& context = container["securityContext"];
   if (context.is_null()) return;
   Path path = container_path / "securityContext";
@@ -221,7 +245,8 @@ void validate_container_security(const Value& container, const Surroundings& aro
     require_one_of(text(context, "procMount"), {"Default", "Unmasked"}, path / "procMount", out);
     bool host_users = !present(around.spec, "hostUsers") || around.spec["hostUsers"].as_bool();
     if (host_users && text(context, "procMount") == "Unmasked")
-      out.push_back(json::invalid(path / "procMount", "Unmasked", "`hostUsers` must be false to use `Unmasked`"));
+      out.push_back(
+          json::invalid(path / "procMount", "Unmasked", "`hostUsers` must be false to use `Unmasked`"));
   }
   validate_seccomp(context["seccompProfile"], path / "seccompProfile", out);
   if (present(context, "allowPrivilegeEscalation") && !context["allowPrivilegeEscalation"].as_bool()) {
@@ -243,9 +268,11 @@ void validate_pod_security(const Value& spec, const Path& spec_path, FieldErrors
   check_number(context["fsGroup"], group_id, path / "fsGroup", out);
   check_number(context["runAsUser"], user_id, path / "runAsUser", out);
   check_number(context["runAsGroup"], group_id, path / "runAsGroup", out);
-  each(context, "supplementalGroups", path, [&](const Value& group, const Path& at) { check_number(group, group_id, at, out); });
+  each(context, "supplementalGroups", path,
+       [&](const Value& group, const Path& at) { check_number(group, group_id, at, out); });
   if (spec["hostPID"].as_bool() && spec["shareProcessNamespace"].as_bool())
-    out.push_back(json::invalid(path / "shareProcessNamespace", true, "ShareProcessNamespace and HostPID cannot both be enabled"));
+    out.push_back(json::invalid(path / "shareProcessNamespace", true,
+                                "ShareProcessNamespace and HostPID cannot both be enabled"));
   validate_sysctls(spec, path, out);
   auto optional = [&](const char* key, std::initializer_list<string_view> allowed) {
     if (present(context, key)) require_one_of(text(context, key), allowed, path / key, out);
@@ -258,7 +285,8 @@ void validate_pod_security(const Value& spec, const Path& spec_path, FieldErrors
   optional("seLinuxChangePolicy", {"Recursive"});
 }
 
-void validate_host_process(const Value& spec, const Path& spec_path, const PodRules& rules, FieldErrors& out) {
+void validate_host_process(const Value& spec, const Path& spec_path, const PodRules& rules,
+                           FieldErrors& out) {
   const Value& pod_wide = spec["securityContext"]["windowsOptions"]["hostProcess"];
   int containers = 0, host_processes = 0;
   each_container(spec, spec_path, [&](const Value& container, const Path& at) {
@@ -266,15 +294,20 @@ void validate_host_process(const Value& spec, const Path& spec_path, const PodRu
     const Value& own = container["securityContext"]["windowsOptions"]["hostProcess"];
     if (!pod_wide.is_null() && !own.is_null() && pod_wide != own)
       out.push_back(json::invalid(at / "securityContext" / "windowsOptions" / "hostProcess", own,
-                                  cat("pod hostProcess value must be identical if both are specified, was ", pod_wide.as_bool() ? "true" : "false")));
+                                  cat("pod hostProcess value must be identical if both are specified, was ",
+                                      pod_wide.as_bool() ? "true" : "false")));
     if (own.is_null() ? pod_wide.as_bool() : own.as_bool()) ++host_processes;
   });
   if (host_processes == 0) return;
   if (host_processes != containers)
-    out.push_back(json::invalid(spec_path, "", "If pod contains any hostProcess containers then all containers must be HostProcess containers"));
+    out.push_back(json::invalid(
+        spec_path, "",
+        "If pod contains any hostProcess containers then all containers must be HostProcess containers"));
   if (!spec["hostNetwork"].as_bool())
-    out.push_back(json::invalid(spec_path / "hostNetwork", false, "hostNetwork must be true if pod contains any hostProcess containers"));
-  if (!rules.allow_privileged) out.push_back(json::forbidden(spec_path, "hostProcess containers are disallowed by cluster policy"));
+    out.push_back(json::invalid(spec_path / "hostNetwork", false,
+                                "hostNetwork must be true if pod contains any hostProcess containers"));
+  if (!rules.allow_privileged)
+    out.push_back(json::forbidden(spec_path, "hostProcess containers are disallowed by cluster policy"));
 }
 
 void validate_host_users(const Value& spec, const Path& spec_path, FieldErrors& out) {
@@ -297,22 +330,28 @@ void validate_operating_system(const Value& spec, const Path& spec_path, FieldEr
   if (name == "windows") validate_windows_pod(spec, spec_path, out);
 }
 
-void validate_security_annotations(const Value& annotations, const Value& spec, const Path& spec_path, FieldErrors& out) {
+void validate_security_annotations(const Value& annotations, const Value& spec, const Path& spec_path,
+                                   FieldErrors& out) {
   const Value& pod_context = spec["securityContext"];
   Path context_path = spec_path / "securityContext";
   if (const Value* a = annotations.find(kSeccompPod); a && present(pod_context, "seccompProfile"))
-    validate_profile_match(a->as_string(), pod_context["seccompProfile"], kSeccompWords, context_path / "seccompProfile", out);
+    validate_profile_match(a->as_string(), pod_context["seccompProfile"], kSeccompWords,
+                           context_path / "seccompProfile", out);
   each_container(spec, spec_path, [&](const Value& container, const Path& at) {
     const Value& profile = container["securityContext"]["seccompProfile"];
     const Value* a = annotations.find(cat(kSeccompContainerPrefix, text(container, "name")));
-    if (a && !profile.is_null()) validate_profile_match(a->as_string(), profile, kSeccompWords, at / "securityContext" / "seccompProfile", out);
+    if (a && !profile.is_null())
+      validate_profile_match(a->as_string(), profile, kSeccompWords,
+                             at / "securityContext" / "seccompProfile", out);
   });
   if (text(spec["os"], "name") == "windows") return;
   each_container(spec, spec_path, [&](const Value& container, const Path& at) {
     const Value& own = container["securityContext"]["appArmorProfile"];
     const Value& profile = own.is_null() ? pod_context["appArmorProfile"] : own;
     const Value* a = annotations.find(cat(kAppArmorPrefix, text(container, "name")));
-    if (a && !profile.is_null()) validate_profile_match(a->as_string(), profile, kAppArmorWords, at / "securityContext" / "appArmorProfile", out);
+    if (a && !profile.is_null())
+      validate_profile_match(a->as_string(), profile, kAppArmorWords,
+                             at / "securityContext" / "appArmorProfile", out);
   });
 }
 
@@ -320,12 +359,14 @@ void validate_security_annotations(const Value& annotations, const Value& spec, 
 
 namespace cardea::catalog {
 
-void validate_pod_annotations(const json::Value& annotations, const json::Value& spec, const Path& path, json::FieldErrors& out) {
+void validate_pod_annotations(const json::Value& annotations, const json::Value& spec, const Path& path,
+                              json::FieldErrors& out) {
   using namespace pod;
   constexpr const char* kMirror = "kubernetes.io/config.mirror";
   constexpr const char* kDeletionCost = "controller.kubernetes.io/pod-deletion-cost";
   if (const json::Value* mirror = annotations.find(kMirror); mirror && text(spec, "nodeName").empty())
-    out.push_back(json::invalid(path.key(kMirror), *mirror, "must set spec.nodeName if mirror pod annotation is set"));
+    out.push_back(
+        json::invalid(path.key(kMirror), *mirror, "must set spec.nodeName if mirror pod annotation is set"));
   if (const json::Value* cost = annotations.find(kDeletionCost)) {
     std::string_view written = cost->as_string();
     auto number = parse_int(written.starts_with('+') ? "x" : written);
@@ -336,13 +377,17 @@ void validate_pod_annotations(const json::Value& annotations, const json::Value&
   if (const json::Value* profile = annotations.find(kSeccompPod))
     validate_seccomp_annotation(profile->as_string(), path / kSeccompPod, out);
   for (const json::Member& a : annotations.members())
-    if (a.key().starts_with(kSeccompContainerPrefix)) validate_seccomp_annotation(a.value.as_string(), path / a.key(), out);
+    if (a.key().starts_with(kSeccompContainerPrefix))
+      validate_seccomp_annotation(a.value.as_string(), path / a.key(), out);
   for (const json::Member& a : annotations.members()) {
     if (!a.key().starts_with(kAppArmorPrefix)) continue;
     std::string_view container = a.key().substr(kAppArmorPrefix.size()), profile = a.value.as_string();
-    if (!has_container(spec, container)) out.push_back(json::invalid(path.key(a.key()), container, "container not found"));
-    if (!profile.empty() && profile != "runtime/default" && profile != "unconfined" && !profile.starts_with("localhost/"))
-      out.push_back(json::invalid(path.key(a.key()), profile, cat("invalid AppArmor profile name: ", quoted(profile))));
+    if (!has_container(spec, container))
+      out.push_back(json::invalid(path.key(a.key()), container, "container not found"));
+    if (!profile.empty() && profile != "runtime/default" && profile != "unconfined" &&
+        !profile.starts_with("localhost/"))
+      out.push_back(
+          json::invalid(path.key(a.key()), profile, cat("invalid AppArmor profile name: ", quoted(profile))));
   }
 }
 

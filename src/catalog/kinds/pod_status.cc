@@ -16,7 +16,8 @@ void validate_conditions(const Value& status, FieldErrors& out) {
   constexpr string_view kOwn[] = {"PodScheduled", "Ready", "Initialized"};
   each(status, "conditions", "status", [&](const Value& condition, const Path& at) {
     if (condition["observedGeneration"].as_int() < 0)
-      out.push_back(json::invalid(at / "observedGeneration", condition["observedGeneration"], "must be a non-negative integer"));
+      out.push_back(json::invalid(at / "observedGeneration", condition["observedGeneration"],
+                                  "must be a non-negative integer"));
     string_view type = text(condition, "type");
     if (!contains(kOwn, type)) add_invalid(qualified_name(type), type, at / "Type", out);
   });
@@ -34,8 +35,11 @@ void validate_addresses(const Value& status, const Value& old, const char* key, 
   auto first = parse_ip(text(list[0], "ip")), second = parse_ip(text(list[1], "ip"));
   if (list.size() > 2 || !first || !second || first->v4 == second->v4) {
     std::vector<std::string> shown;
-    for (const Value& item : list.items()) shown.push_back(cat("{\"IP\":", json::print(Value(text(item, "ip"))), "}"));
-    out.push_back(json::shown_as(json::invalid(path, {}, "may specify no more than one IP for each IP family"), cat("[", join(shown, ","), "]")));
+    for (const Value& item : list.items())
+      shown.push_back(cat("{\"IP\":", json::print(Value(text(item, "ip"))), "}"));
+    out.push_back(
+        json::shown_as(json::invalid(path, {}, "may specify no more than one IP for each IP family"),
+                       cat("[", join(shown, ","), "]")));
   }
 }
 
@@ -60,7 +64,8 @@ bool restarts_all(const Value& spec) {
   return false;
 }
 
-void validate_transitions(const Value& status, const Value& old, const char* statuses, const char* containers, const Value& spec, FieldErrors& out) {
+void validate_transitions(const Value& status, const Value& old, const char* statuses, const char* containers,
+                          const Value& spec, FieldErrors& out) {
   const Value& before = old[statuses];
   for (std::size_t i = 0; i < before.size(); ++i) {
     const Value& terminated = before[i]["state"]["terminated"];
@@ -72,7 +77,9 @@ void validate_transitions(const Value& status, const Value& old, const char* sta
     auto list = spec[containers].items();
     auto container = std::ranges::find_if(list, [&](const Value& c) { return text(c, "name") == name; });
     bool allowed = container != list.end() && may_restart(*container, spec, terminated["exitCode"].as_int());
-    if (!allowed) out.push_back(json::forbidden((Path("status") / statuses).index(i) / "state", "may not be transitioned to non-terminated state"));
+    if (!allowed)
+      out.push_back(json::forbidden((Path("status") / statuses).index(i) / "state",
+                                    "may not be transitioned to non-terminated state"));
   }
 }
 
@@ -80,11 +87,14 @@ void validate_claim_statuses(const Value& status, const Value& spec, FieldErrors
   std::set<string_view> names;
   each(status, "resourceClaimStatuses", "status", [&](const Value& claim, const Path& at) {
     string_view name = text(claim, "name");
-    if (std::ranges::none_of(spec["resourceClaims"].items(), [&](const Value& c) { return text(c, "name") == name; }))
-      out.push_back(json::invalid(at / "name", name, "must match the name of an entry in `spec.resourceClaims`"));
+    if (std::ranges::none_of(spec["resourceClaims"].items(),
+                             [&](const Value& c) { return text(c, "name") == name; }))
+      out.push_back(
+          json::invalid(at / "name", name, "must match the name of an entry in `spec.resourceClaims`"));
     if (!names.insert(name).second) out.push_back(json::duplicate(at / "name", name));
     if (present(claim, "resourceClaimName"))
-      add_invalid(dns1123_subdomain(text(claim, "resourceClaimName")), text(claim, "resourceClaimName"), at / "resourceClaimName", out);
+      add_invalid(dns1123_subdomain(text(claim, "resourceClaimName")), text(claim, "resourceClaimName"),
+                  at / "resourceClaimName", out);
   });
 }
 
@@ -100,9 +110,11 @@ FieldErrors validate_pod_status(const Value& pod, const Value& old, const Strate
   bool renominated = !nominated.empty() && nominated != text(before, "nominatedNodeName");
   if (renominated) add_invalid(dns1123_subdomain(nominated), nominated, "status.nominatedNodeName", out);
   if (renominated && !text(spec, "nodeName").empty())
-    out.push_back(json::forbidden("status.nominatedNodeName", "may not be set on pods that are already bound to a node"));
+    out.push_back(json::forbidden("status.nominatedNodeName",
+                                  "may not be set on pods that are already bound to a node"));
   if (status["observedGeneration"].as_int() < 0)
-    out.push_back(json::invalid("status.observedGeneration", status["observedGeneration"], "must be a non-negative integer"));
+    out.push_back(json::invalid("status.observedGeneration", status["observedGeneration"],
+                                "must be a non-negative integer"));
   if (text(status, "qosClass") != text(before, "qosClass"))
     out.push_back(json::invalid("status.qosClass", text(status, "qosClass"), std::string(kFieldIsImmutable)));
   if (!restarts_all(spec)) {
@@ -113,7 +125,8 @@ FieldErrors validate_pod_status(const Value& pod, const Value& old, const Strate
   validate_claim_statuses(status, pod["spec"], out);
   validate_addresses(status, before, "podIPs", out);
   if (!status["hostIPs"].empty() && text(status, "hostIP") != text(status["hostIPs"][0], "ip"))
-    out.push_back(json::invalid("status.hostIPs[0].ip", text(status["hostIPs"][0], "ip"), "must be equal to `hostIP`"));
+    out.push_back(
+        json::invalid("status.hostIPs[0].ip", text(status["hostIPs"][0], "ip"), "must be equal to `hostIP`"));
   validate_addresses(status, before, "hostIPs", out);
   return out;
 }

@@ -7,7 +7,9 @@
 namespace cardea::catalog {
 namespace {
 
-void defaults(Value& object, const StrategyContext&) { default_pod_template(object_member(object, "template")); }
+void defaults(Value& object, const StrategyContext&) {
+  default_pod_template(object_member(object, "template"));
+}
 
 FieldErrors validate(const Value& object, const StrategyContext& context) {
   FieldErrors out;

@@ -31,7 +31,8 @@ bool validate_container_list(const Value& spec, const Value& old, const char* ke
   each(spec, key, "spec", [&](const Value& container, const Path& at) {
     string_view image = text(container, "image");
     if (image.empty()) out.push_back(json::required(at / "image"));
-    if (trim(image).size() != image.size()) out.push_back(json::invalid(at / "image", image, "must not have leading or trailing whitespace"));
+    if (trim(image).size() != image.size())
+      out.push_back(json::invalid(at / "image", image, "must not have leading or trailing whitespace"));
   });
   return true;
 }
@@ -41,7 +42,8 @@ bool validate_deadline(const Value& spec, const Value& old, FieldErrors& out) {
   const Value &now = spec["activeDeadlineSeconds"], &before = old["activeDeadlineSeconds"];
   Path path = "spec.activeDeadlineSeconds";
   if (now.is_null()) {
-    if (!before.is_null()) out.push_back(json::invalid(path, now, "must not update from a positive integer to nil value"));
+    if (!before.is_null())
+      out.push_back(json::invalid(path, now, "must not update from a positive integer to nil value"));
     return true;
   }
   if (now.as_int() < 0 || now.as_int() > INT32_MAX) {
@@ -62,8 +64,11 @@ void validate_only_added_tolerations(const Value& now, const Value& before, Fiel
   };
   for (const Value& old : before.items()) {
     Value wanted = without_seconds(old);
-    if (std::ranges::any_of(now.items(), [&](const Value& t) { return semantically_equal(without_seconds(t), wanted); })) continue;
-    return out.push_back(json::forbidden("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds"));
+    if (std::ranges::any_of(now.items(),
+                            [&](const Value& t) { return semantically_equal(without_seconds(t), wanted); }))
+      continue;
+    return out.push_back(json::forbidden(
+        "spec.tolerations", "existing toleration can not be modified except its tolerationSeconds"));
   }
   pod::validate_tolerations(now, "spec.tolerations", out);
 }
@@ -72,7 +77,9 @@ void validate_only_removed_gates(const Value& now, const Value& before, FieldErr
   for (std::size_t i = 0; i < now.size(); ++i) {
     string_view name = text(now[i], "name");
     if (std::ranges::none_of(before.items(), [&](const Value& gate) { return text(gate, "name") == name; }))
-      out.push_back(json::forbidden(Path("spec.schedulingGates").index(i) / "name", cat("only deletion is allowed, but found new scheduling gate '", name, "'")));
+      out.push_back(
+          json::forbidden(Path("spec.schedulingGates").index(i) / "name",
+                          cat("only deletion is allowed, but found new scheduling gate '", name, "'")));
   }
 }
 
@@ -98,17 +105,21 @@ std::string show_term(const Value& term) {
   auto list = [&](const char* key) {
     if (!term[key].is_array()) return std::string("null");
     std::vector<std::string> parts;
-    for (const Value& r : term[key].items()) parts.push_back(show_go_struct(r, {"key", "operator", "values"}));
+    for (const Value& r : term[key].items())
+      parts.push_back(show_go_struct(r, {"key", "operator", "values"}));
     return cat("[", join(parts, ","), "]");
   };
-  return cat("{\"MatchExpressions\":", list("matchExpressions"), ",\"MatchFields\":", list("matchFields"), "}");
+  return cat("{\"MatchExpressions\":", list("matchExpressions"), ",\"MatchFields\":", list("matchFields"),
+             "}");
 }
 
 // A pod that waits at its gates may still learn where it must run, as long as that only narrows the choice.
 void validate_gated_placement(Value& spec, const Value& old, FieldErrors& out) {
   for (const json::Member& m : old["nodeSelector"].members())
     if (const Value* found = spec["nodeSelector"].find(m.key()); !found || *found != m.value) {
-      out.push_back(json::invalid("spec.nodeSelector", spec["nodeSelector"], "only additions to spec.nodeSelector are allowed (no mutations or deletions)"));
+      out.push_back(
+          json::invalid("spec.nodeSelector", spec["nodeSelector"],
+                        "only additions to spec.nodeSelector are allowed (no mutations or deletions)"));
       break;
     }
   put_back(spec, old, "nodeSelector");
@@ -117,16 +128,20 @@ void validate_gated_placement(Value& spec, const Value& old, FieldErrors& out) {
   if (semantically_equal(now, before)) return;
   constexpr const char* kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
   Path path = Path("spec.affinity.nodeAffinity") / kRequired / "nodeSelectorTerms";
-  const Value &terms = now[kRequired]["nodeSelectorTerms"], &old_terms = before[kRequired]["nodeSelectorTerms"];
+  const Value &terms = now[kRequired]["nodeSelectorTerms"],
+              &old_terms = before[kRequired]["nodeSelectorTerms"];
   if (!old_terms.empty() && terms.size() != old_terms.size()) {
     std::vector<std::string> shown;
     for (const Value& term : terms.items()) shown.push_back(show_term(term));
-    out.push_back(json::shown_as(json::invalid(path, {}, "no additions/deletions to non-empty NodeSelectorTerms list are allowed"),
-                                 terms.is_array() ? cat("[", join(shown, ","), "]") : "null"));
+    out.push_back(json::shown_as(
+        json::invalid(path, {}, "no additions/deletions to non-empty NodeSelectorTerms list are allowed"),
+        terms.is_array() ? cat("[", join(shown, ","), "]") : "null"));
   } else {
     for (std::size_t i = 0; i < old_terms.size(); ++i)
       if (!term_only_adds(terms[i], old_terms[i]))
-        out.push_back(json::shown_as(json::invalid(path.index(i), {}, "only additions are allowed (no mutations or deletions)"), show_term(terms[i])));
+        out.push_back(json::shown_as(
+            json::invalid(path.index(i), {}, "only additions are allowed (no mutations or deletions)"),
+            show_term(terms[i])));
   }
   Value affinity = spec["affinity"];
   if (affinity.is_null()) affinity = Value::object();
@@ -147,7 +162,8 @@ Value with_allowed_changes_undone(const Value& pod, const Value& old, FieldError
   put_back(spec, before, "activeDeadlineSeconds");
   put_back(spec, before, "schedulingGates");
   put_back(spec, before, "tolerations");
-  if (before["terminationGracePeriodSeconds"].as_int() < 0 && spec["terminationGracePeriodSeconds"] == Value(1))
+  if (before["terminationGracePeriodSeconds"].as_int() < 0 &&
+      spec["terminationGracePeriodSeconds"] == Value(1))
     put_back(spec, before, "terminationGracePeriodSeconds");
   if (!before["schedulingGates"].empty()) validate_gated_placement(spec, before, out);
   return spec;
@@ -161,27 +177,34 @@ void validate_pod_annotation_changes(const Value& pod, const Value& old, FieldEr
   for (const json::Member& m : before.members()) {
     const Value* found = now.find(m.key());
     if (found && *found == m.value) continue;
-    if (m.key().starts_with(kAppArmorPrefix)) out.push_back(json::forbidden(path.key(m.key()), "may not remove or update AppArmor annotations"));
-    if (m.key() == kMirror) out.push_back(json::forbidden(path.key(m.key()), "may not remove or update mirror pod annotation"));
+    if (m.key().starts_with(kAppArmorPrefix))
+      out.push_back(json::forbidden(path.key(m.key()), "may not remove or update AppArmor annotations"));
+    if (m.key() == kMirror)
+      out.push_back(json::forbidden(path.key(m.key()), "may not remove or update mirror pod annotation"));
   }
   for (const json::Member& m : now.members()) {
     if (before.has(m.key())) continue;
-    if (m.key().starts_with(kAppArmorPrefix)) out.push_back(json::forbidden(path.key(m.key()), "may not add AppArmor annotations"));
-    if (m.key() == kMirror) out.push_back(json::forbidden(path.key(m.key()), "may not add mirror pod annotation"));
+    if (m.key().starts_with(kAppArmorPrefix))
+      out.push_back(json::forbidden(path.key(m.key()), "may not add AppArmor annotations"));
+    if (m.key() == kMirror)
+      out.push_back(json::forbidden(path.key(m.key()), "may not add mirror pod annotation"));
   }
   validate_pod_annotations(now, pod["spec"], path, out);
 }
 
 void validate_pod_changes(const Value& pod, const Value& old, FieldErrors& out) {
   const Value &spec = pod["spec"], &before = old["spec"];
-  if (!validate_container_list(spec, before, "containers", out) || !validate_container_list(spec, before, "initContainers", out)) return;
+  if (!validate_container_list(spec, before, "containers", out) ||
+      !validate_container_list(spec, before, "initContainers", out))
+    return;
   if (!validate_deadline(spec, before, out)) return;
   validate_only_added_tolerations(spec["tolerations"], before["tolerations"], out);
   validate_only_removed_gates(spec["schedulingGates"], before["schedulingGates"], out);
   if (semantically_equal(spec, before)) return;
   Value undone = with_allowed_changes_undone(pod, old, out);
   if (!semantically_equal(undone, before))
-    out.push_back(json::forbidden("spec", cat(kUpdatable, unified_diff(indent_json(json::print(before)), indent_json(json::print(undone))))));
+    out.push_back(json::forbidden("spec", cat(kUpdatable, unified_diff(indent_json(json::print(before)),
+                                                                       indent_json(json::print(undone))))));
 }
 
 void keep_all_but_ephemeral_containers(Value& pod, const Value& old) {
@@ -192,7 +215,8 @@ void keep_all_but_ephemeral_containers(Value& pod, const Value& old) {
   else
     pod.member("spec").set("ephemeralContainers", std::move(containers));
   keep_status(pod, old, {});
-  for (const char* key : {"labels", "annotations", "ownerReferences", "finalizers"}) put_back(object_member(pod, "metadata"), old["metadata"], key);
+  for (const char* key : {"labels", "annotations", "ownerReferences", "finalizers"})
+    put_back(object_member(pod, "metadata"), old["metadata"], key);
 }
 
 FieldErrors validate_ephemeral_container_changes(const Value& pod, const Value& old) {
@@ -206,11 +230,13 @@ FieldErrors validate_ephemeral_container_changes(const Value& pod, const Value& 
     string_view name = text(before, "name");
     auto found = std::ranges::find_if(now, [&](const Value& c) { return text(c, "name") == name; });
     if (found == now.end())
-      out.push_back(json::forbidden("spec.ephemeralContainers", cat("existing ephemeral containers ", quoted(name), " may not be removed\n")));
+      out.push_back(json::forbidden("spec.ephemeralContainers", cat("existing ephemeral containers ",
+                                                                    quoted(name), " may not be removed\n")));
     else if (!semantically_equal(*found, before))
-      out.push_back(json::forbidden("spec.ephemeralContainers",
-                                    cat("existing ephemeral containers ", quoted(name), " may not be changed\n",
-                                        unified_diff(indent_json(json::print(before)), indent_json(json::print(*found))))));
+      out.push_back(json::forbidden(
+          "spec.ephemeralContainers",
+          cat("existing ephemeral containers ", quoted(name), " may not be changed\n",
+              unified_diff(indent_json(json::print(before)), indent_json(json::print(*found))))));
   }
   return out;
 }
@@ -221,7 +247,8 @@ void set_pod_condition(Value& pod, Value condition, string_view now) {
   Value& conditions = object_member(pod, "status").member("conditions");
   for (std::size_t i = 0; i < conditions.size(); ++i) {
     if (text(conditions[i], "type") != text(condition, "type")) continue;
-    if (conditions[i]["status"] == condition["status"]) condition.set("lastTransitionTime", conditions[i]["lastTransitionTime"]);
+    if (conditions[i]["status"] == condition["status"])
+      condition.set("lastTransitionTime", conditions[i]["lastTransitionTime"]);
     conditions.item(i) = std::move(condition);
     return;
   }

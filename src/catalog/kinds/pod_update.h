@@ -19,7 +19,8 @@ void keep_all_but_resources(json::Value& pod, const json::Value& old);
 json::FieldErrors validate_resize(const json::Value& pod, const json::Value& old);
 
 // pods/status.
-json::FieldErrors validate_pod_status(const json::Value& pod, const json::Value& old, const StrategyContext& context);
+json::FieldErrors validate_pod_status(const json::Value& pod, const json::Value& old,
+                                      const StrategyContext& context);
 
 // Sets a condition of a pod's status, replacing one of the same type; `now` becomes its lastTransitionTime
 // unless its status stays what it was.

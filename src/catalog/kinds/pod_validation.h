@@ -10,14 +10,15 @@ namespace cardea::catalog {
 
 // What the rules of a pod spec depend on beside the spec itself.
 struct PodRules {
-  bool is_pod = false;                // a Pod, not a template
-  bool allow_privileged = false;      // --allow-privileged
-  const json::Value* meta = nullptr;  // the Pod's metadata; null for templates
+  bool is_pod = false;                    // a Pod, not a template
+  bool allow_privileged = false;          // --allow-privileged
+  const json::Value* meta = nullptr;      // the Pod's metadata; null for templates
   const json::Value* old_spec = nullptr;  // on update: what was accepted before stays acceptable
 };
 
 // All take objects with their defaults filled in, append to `out`, and are pure.
-void validate_pod_spec(const json::Value& spec, const Path& path, const PodRules& rules, json::FieldErrors& out);
+void validate_pod_spec(const json::Value& spec, const Path& path, const PodRules& rules,
+                       json::FieldErrors& out);
 
 // {metadata, spec} as workloads hold it, under `path` ("spec.template").
 void validate_pod_template(const json::Value& pod_template, const Path& path, const StrategyContext& context,
@@ -29,8 +30,9 @@ void validate_pod_annotations(const json::Value& annotations, const json::Value&
 
 // What is worth telling the author of a pod or template although it is accepted. `path` is "spec" or
 // "spec.template.spec"; `old` is null on create.
-void warn_about_pod_spec(const json::Value& spec, const json::Value& meta, const Path& path, const Path& meta_path,
-                         std::vector<std::string>& out);
-void warn_about_pod_template(const json::Value& pod_template, const Path& path, std::vector<std::string>& out);
+void warn_about_pod_spec(const json::Value& spec, const json::Value& meta, const Path& path,
+                         const Path& meta_path, std::vector<std::string>& out);
+void warn_about_pod_template(const json::Value& pod_template, const Path& path,
+                             std::vector<std::string>& out);
 
 }  // namespace cardea::catalog

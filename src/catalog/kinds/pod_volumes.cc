@@ -1,5 +1,5 @@
-#include "catalog/kinds/claims.h"
 #include "catalog/kinds/checks.h"
+#include "catalog/kinds/claims.h"
 #include "catalog/kinds/pod_parts.h"
 #include "catalog/kinds/resources.h"
 #include "catalog/kinds/volume_sources.h"
@@ -13,7 +13,8 @@ using std::string_view;
 constexpr string_view kFileMode = "must be a number between 0 and 0777 (octal), both inclusive";
 
 void validate_mode(const Value& mode, const Path& path, FieldErrors& out) {
-  if (!mode.is_null() && (mode.as_int() < 0 || mode.as_int() > 0777)) out.push_back(json::invalid(path, mode, std::string(kFileMode)));
+  if (!mode.is_null() && (mode.as_int() < 0 || mode.as_int() > 0777))
+    out.push_back(json::invalid(path, mode, std::string(kFileMode)));
 }
 
 void validate_key_to_path(const Value& item, const Path& path, FieldErrors& out) {
@@ -26,11 +27,16 @@ void validate_key_to_path(const Value& item, const Path& path, FieldErrors& out)
 void validate_keyed_source(const Value& source, const char* name_key, const Path& path, FieldErrors& out) {
   require_text(source, name_key, path, out);
   validate_mode(source["defaultMode"], path / "defaultMode", out);
-  each(source, "items", path, [&](const Value& item, const Path& at) { validate_key_to_path(item, at, out); });
+  each(source, "items", path,
+       [&](const Value& item, const Path& at) { validate_key_to_path(item, at, out); });
 }
 
-void validate_secret(const Value& s, const Path& path, FieldErrors& out) { validate_keyed_source(s, "secretName", path, out); }
-void validate_config_map(const Value& s, const Path& path, FieldErrors& out) { validate_keyed_source(s, "name", path, out); }
+void validate_secret(const Value& s, const Path& path, FieldErrors& out) {
+  validate_keyed_source(s, "secretName", path, out);
+}
+void validate_config_map(const Value& s, const Path& path, FieldErrors& out) {
+  validate_keyed_source(s, "name", path, out);
+}
 
 void validate_empty_dir(const Value& s, const Path& path, FieldErrors& out) {
   if (present(s, "sizeLimit") && quantity_of(s["sizeLimit"]).sign() < 0)
@@ -42,7 +48,9 @@ void validate_git_repo(const Value& s, const Path& path, FieldErrors& out) {
   validate_relative_path(text(s, "directory"), path / "directory", out);
 }
 
-void validate_claim(const Value& s, const Path& path, FieldErrors& out) { require_text(s, "claimName", path, out); }
+void validate_claim(const Value& s, const Path& path, FieldErrors& out) {
+  require_text(s, "claimName", path, out);
+}
 
 void validate_downward_api(const Value& s, const Path& path, FieldErrors& out) {
   validate_mode(s["defaultMode"], path / "defaultMode", out);
@@ -55,7 +63,8 @@ class ProjectedFiles {
  public:
   ProjectedFiles(const Path& path, FieldErrors& out) : path_(path), out_(out) {}
   void add(string_view file, string_view shown) {
-    if (!file.empty() && !taken_.insert(file).second) out_.push_back(json::invalid(path_, shown, "conflicting duplicate paths"));
+    if (!file.empty() && !taken_.insert(file).second)
+      out_.push_back(json::invalid(path_, shown, "conflicting duplicate paths"));
   }
 
  private:
@@ -64,12 +73,15 @@ class ProjectedFiles {
   std::set<string_view> taken_;
 };
 
-void validate_token_projection(const Value& token, const Path& path, const Path& volume_path, FieldErrors& out) {
+void validate_token_projection(const Value& token, const Path& path, const Path& volume_path,
+                               FieldErrors& out) {
   const Value& seconds = token["expirationSeconds"];
   if (seconds.as_int() < 600)
-    out.push_back(json::invalid(path / "expirationSeconds", seconds, "may not specify a duration less than 10 minutes"));
+    out.push_back(json::invalid(path / "expirationSeconds", seconds,
+                                "may not specify a duration less than 10 minutes"));
   if (seconds.as_int() > (std::int64_t{1} << 32))
-    out.push_back(json::invalid(path / "expirationSeconds", seconds, "may not specify a duration larger than 2^32 seconds"));
+    out.push_back(json::invalid(path / "expirationSeconds", seconds,
+                                "may not specify a duration larger than 2^32 seconds"));
   if (text(token, "path").empty())
     out.push_back(json::required(volume_path / "path"));
   else
@@ -123,7 +135,8 @@ void validate_ephemeral(const Value& s, const Path& path, FieldErrors& out) {
 }
 
 void validate_image(const Value& s, const Path& path, FieldErrors& out) {
-  require_one_of_or_missing(text(s, "pullPolicy"), {"Always", "IfNotPresent", "Never"}, path / "pullPolicy", out);
+  require_one_of_or_missing(text(s, "pullPolicy"), {"Always", "IfNotPresent", "Never"}, path / "pullPolicy",
+                            out);
 }
 
 struct Source {
@@ -181,11 +194,14 @@ void validate_volume_source(const Value& volume, const Path& path, const PodRule
     if (source.key == "iscsi" && present(value, "initiatorName") &&
         cat(text(volume, "name"), ":", text(value, "targetPortal")).size() > 64)
       out.push_back(json::invalid(path / "name", text(volume, "name"),
-                                  "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified."));
-    if (source.key == "ephemeral" && rules.meta && !text(*rules.meta, "name").empty() && !text(volume, "name").empty()) {
+                                  "Total length of <volume name>:<iscsi.targetPortal> must be under 64 "
+                                  "characters if iscsi.initiatorName is specified."));
+    if (source.key == "ephemeral" && rules.meta && !text(*rules.meta, "name").empty() &&
+        !text(volume, "name").empty()) {
       std::string claim = cat(text(*rules.meta, "name"), "-", text(volume, "name"));
       for (const std::string& message : dns1123_subdomain(claim))
-        out.push_back(json::invalid(path / "name", text(volume, "name"), cat("PVC name ", quoted(claim), ": ", message)));
+        out.push_back(json::invalid(path / "name", text(volume, "name"),
+                                    cat("PVC name ", quoted(claim), ": ", message)));
     }
   }
   if (found == 0) out.push_back(json::required(path, "must specify a volume type"));
@@ -196,17 +212,20 @@ void validate_volumes(const Value& spec, const Path& path, const PodRules& rules
   std::set<std::string> created_claims;
   if (rules.meta && !text(*rules.meta, "name").empty())
     for (const Value& volume : spec["volumes"].items())
-      if (present(volume, "ephemeral")) created_claims.insert(cat(text(*rules.meta, "name"), "-", text(volume, "name")));
+      if (present(volume, "ephemeral"))
+        created_claims.insert(cat(text(*rules.meta, "name"), "-", text(volume, "name")));
   each(spec, "volumes", path, [&](const Value& volume, const Path& at) {
     FieldErrors own;
     validate_volume_source(volume, at, rules, own);
     require_name(volume, "name", dns1123_label, at, own);
-    if (volumes.contains(text(volume, "name"))) own.push_back(json::duplicate(at / "name", text(volume, "name")));
+    if (volumes.contains(text(volume, "name")))
+      own.push_back(json::duplicate(at / "name", text(volume, "name")));
     if (own.empty()) volumes.emplace(text(volume, "name"), volume);
     std::ranges::move(own, std::back_inserter(out));
     string_view claim = text(volume["persistentVolumeClaim"], "claimName");
     if (present(volume, "persistentVolumeClaim") && created_claims.contains(std::string(claim)))
-      out.push_back(json::invalid(at / "persistentVolumeClaim" / "claimName", claim, "must not reference a PVC that gets created for an ephemeral volume"));
+      out.push_back(json::invalid(at / "persistentVolumeClaim" / "claimName", claim,
+                                  "must not reference a PVC that gets created for an ephemeral volume"));
   });
 }
 

@@ -31,11 +31,14 @@ void validate_template(const Value& spec, const StrategyContext& context, FieldE
   if (pod_template.is_null()) return out.push_back(json::required(path));
   const Value& labels = pod_template["metadata"]["labels"];
   if (!picks(spec["selector"], labels))
-    out.push_back(json::invalid(path / "metadata" / "labels", labels, "`selector` does not match template `labels`"));
+    out.push_back(
+        json::invalid(path / "metadata" / "labels", labels, "`selector` does not match template `labels`"));
   validate_pod_template(pod_template, path, context, out);
-  require_one_of(text(pod_template["spec"], "restartPolicy"), {"Always"}, path / "spec" / "restartPolicy", out);
+  require_one_of(text(pod_template["spec"], "restartPolicy"), {"Always"}, path / "spec" / "restartPolicy",
+                 out);
   if (present(pod_template["spec"], "activeDeadlineSeconds"))
-    out.push_back(json::forbidden(path / "spec" / "activeDeadlineSeconds", "activeDeadlineSeconds in ReplicationController is not Supported"));
+    out.push_back(json::forbidden(path / "spec" / "activeDeadlineSeconds",
+                                  "activeDeadlineSeconds in ReplicationController is not Supported"));
 }
 
 void validate_spec(const Value& spec, const StrategyContext& context, FieldErrors& out) {
@@ -49,7 +52,9 @@ void validate_spec(const Value& spec, const StrategyContext& context, FieldError
 }
 
 // A generated name is judged as the name it became, the prefix is not.
-Complaints whole_name(std::string_view name, bool prefix) { return prefix ? Complaints{} : name_is_dns_subdomain(name, false); }
+Complaints whole_name(std::string_view name, bool prefix) {
+  return prefix ? Complaints{} : name_is_dns_subdomain(name, false);
+}
 
 FieldErrors validate(const Value& object, const StrategyContext& context) {
   FieldErrors out;
@@ -69,13 +74,16 @@ FieldErrors validate_status(const Value& object, const Value& old, const Strateg
   FieldErrors out;
   validate_kind_meta_update(object, old, out);
   const Value& status = object["status"];
-  for (const char* key : {"replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration"})
+  for (const char* key :
+       {"replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration"})
     validate_nonnegative(status[key], Path("status") / key, out);
   for (const char* key : {"fullyLabeledReplicas", "readyReplicas", "availableReplicas"})
     if (status[key].as_int() > status["replicas"].as_int())
-      out.push_back(json::invalid(Path("status") / key, status[key], "cannot be greater than status.replicas"));
+      out.push_back(json::invalid(Path("status") / key, status[key].as_int(),
+                                  "cannot be greater than status.replicas"));
   if (status["availableReplicas"].as_int() > status["readyReplicas"].as_int())
-    out.push_back(json::invalid("status.availableReplicas", status["availableReplicas"], "cannot be greater than readyReplicas"));
+    out.push_back(json::invalid("status.availableReplicas", status["availableReplicas"].as_int(),
+                                "cannot be greater than readyReplicas"));
   return out;
 }
 
@@ -83,7 +91,10 @@ std::vector<std::string> warnings(const Value& object, const Value* old, const S
   std::vector<std::string> out;
   if (!old) {
     if (auto complaints = dns1123_label(text(object["metadata"], "name")); !complaints.empty())
-      out.push_back(cat("metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [", join(complaints, " "), "]"));
+      out.push_back(
+          cat("metadata.name: this is used in Pod names and hostnames, which can result in surprising "
+              "behavior; a DNS label is recommended: [",
+              join(complaints, " "), "]"));
   } else if (semantically_equal(object["spec"], (*old)["spec"])) {
     return out;
   }
@@ -109,6 +120,7 @@ const Strategy& replication_controller_strategy() {
       .validate_status_update = validate_status,
       .selectable_fields = {"status.replicas"},
       .selectable_field = field,
+      .unknown_field = "field label not supported: {}",
       .has_generation = true,
       .default_propagation = "Orphan",
   };

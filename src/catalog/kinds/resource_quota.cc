@@ -9,10 +9,19 @@
 namespace cardea::catalog {
 namespace {
 
-constexpr std::string_view kScopes[] = {"Terminating", "NotTerminating", "BestEffort", "NotBestEffort",
-                                        "PriorityClass", "CrossNamespacePodAffinity", "VolumeAttributesClass"};
-constexpr std::string_view kPodResources[] = {"pods", "cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory",
-                                              "requests.ephemeral-storage", "limits.cpu", "limits.memory", "limits.ephemeral-storage"};
+constexpr std::string_view kScopes[] = {"Terminating",          "NotTerminating", "BestEffort",
+                                        "NotBestEffort",        "PriorityClass",  "CrossNamespacePodAffinity",
+                                        "VolumeAttributesClass"};
+constexpr std::string_view kPodResources[] = {"pods",
+                                              "cpu",
+                                              "memory",
+                                              "ephemeral-storage",
+                                              "requests.cpu",
+                                              "requests.memory",
+                                              "requests.ephemeral-storage",
+                                              "limits.cpu",
+                                              "limits.memory",
+                                              "limits.ephemeral-storage"};
 
 bool is_quota_resource(std::string_view name) {
   FieldErrors errors;
@@ -22,7 +31,8 @@ bool is_quota_resource(std::string_view name) {
 
 bool scope_fits(std::string_view scope, std::string_view resource) {
   if (scope == "BestEffort") return resource == "pods";
-  if (scope == "VolumeAttributesClass") return resource == "persistentvolumeclaims" || resource == "requests.storage";
+  if (scope == "VolumeAttributesClass")
+    return resource == "persistentvolumeclaims" || resource == "requests.storage";
   if (contains(kScopes, scope)) return contains(kPodResources, resource);
   return true;
 }
@@ -50,14 +60,17 @@ void validate_scopes(const Value& spec, const Path& path, FieldErrors& out) {
   const Value& scopes = spec["scopes"];
   std::set<std::string_view> seen;
   for (const Value& scope : scopes.items()) {
-    if (!contains(kScopes, scope.as_string())) out.push_back(json::invalid(path, scopes, "unsupported scope"));
+    if (!contains(kScopes, scope.as_string()))
+      out.push_back(json::invalid(path, scopes, "unsupported scope"));
     for (const json::Member& m : spec["hard"].members())
       if (is_quota_resource(m.key()) && !scope_fits(scope.as_string(), m.key()))
         out.push_back(json::invalid(path, scopes, "unsupported scope applied to resource"));
     seen.insert(scope.as_string());
   }
-  if (conflicting(seen, "BestEffort", "NotBestEffort")) out.push_back(json::invalid(path, scopes, "conflicting scopes"));
-  if (conflicting(seen, "Terminating", "NotTerminating")) out.push_back(json::invalid(path, scopes, "conflicting scopes"));
+  if (conflicting(seen, "BestEffort", "NotBestEffort"))
+    out.push_back(json::invalid(path, scopes, "conflicting scopes"));
+  if (conflicting(seen, "Terminating", "NotTerminating"))
+    out.push_back(json::invalid(path, scopes, "conflicting scopes"));
 }
 
 void validate_selector_values(const Value& requirement, const Path& path, FieldErrors& out) {
@@ -65,10 +78,14 @@ void validate_selector_values(const Value& requirement, const Path& path, FieldE
   const Value& values = requirement["values"];
   if (op == "In" || op == "NotIn") {
     if (values.empty())
-      out.push_back(json::required(path / "values", "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"));
+      out.push_back(
+          json::required(path / "values",
+                         "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"));
   } else if (op == "Exists" || op == "DoesNotExist") {
     if (!values.empty())
-      out.push_back(json::invalid(path / "values", values, "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"));
+      out.push_back(
+          json::invalid(path / "values", values,
+                        "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"));
   } else {
     out.push_back(json::invalid(path / "operator", op, "not a valid selector operator"));
   }
@@ -76,7 +93,8 @@ void validate_selector_values(const Value& requirement, const Path& path, FieldE
 
 std::string show_scope_selector(const Value& selector) {
   std::vector<std::string> parts;
-  for (const Value& r : selector["matchExpressions"].items()) parts.push_back(show_go_struct(r, {"scopeName", "operator", "values"}));
+  for (const Value& r : selector["matchExpressions"].items())
+    parts.push_back(show_go_struct(r, {"scopeName", "operator", "values"}));
   return cat("{\"MatchExpressions\":[", join(parts, ","), "]}");
 }
 
@@ -85,15 +103,20 @@ void validate_scope_selector(const Value& spec, const Path& path, FieldErrors& o
   const Value& selector = spec["scopeSelector"];
   for (const Value& requirement : selector["matchExpressions"].items()) {
     std::string_view scope = text(requirement, "scopeName");
-    if (!contains(kScopes, scope)) out.push_back(json::invalid(path / "scopeName", scope, "unsupported scope"));
+    if (!contains(kScopes, scope))
+      out.push_back(json::invalid(path / "scopeName", scope, "unsupported scope"));
     for (const json::Member& m : spec["hard"].members())
       if (is_quota_resource(m.key()) && !scope_fits(scope, m.key()))
-        out.push_back(json::shown_as(json::invalid(path, {}, "unsupported scope applied to resource"), show_scope_selector(selector)));
-    bool exists_only = contains(kScopes, scope) && scope != "PriorityClass" && scope != "VolumeAttributesClass";
+        out.push_back(json::shown_as(json::invalid(path, {}, "unsupported scope applied to resource"),
+                                     show_scope_selector(selector)));
+    bool exists_only =
+        contains(kScopes, scope) && scope != "PriorityClass" && scope != "VolumeAttributesClass";
     if (exists_only && text(requirement, "operator") != "Exists")
       out.push_back(json::invalid(path / "operator", text(requirement, "operator"),
-                                  "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, "
-                                  "ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"));
+                                  "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, "
+                                  "ResourceQuotaScopeNotTerminating, "
+                                  "ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or "
+                                  "ResourceQuotaScopeCrossNamespacePodAffinity"));
     validate_selector_values(requirement, path, out);
     seen.insert(scope);
   }

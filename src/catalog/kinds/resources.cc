@@ -15,23 +15,58 @@ using std::string_view;
 
 constexpr string_view kHugePages = "hugepages-";
 constexpr string_view kContainerResources[] = {"cpu", "memory", "ephemeral-storage"};
-constexpr string_view kStandardResources[] = {
-    "cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory", "requests.ephemeral-storage",
-    "limits.cpu", "limits.memory", "limits.ephemeral-storage", "pods", "resourcequotas", "services",
-    "replicationcontrollers", "secrets", "configmaps", "persistentvolumeclaims", "storage", "requests.storage",
-    "services.nodeports", "services.loadbalancers"};
-constexpr string_view kQuotaResources[] = {
-    "cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory", "requests.storage",
-    "requests.ephemeral-storage", "limits.cpu", "limits.memory", "limits.ephemeral-storage", "pods", "resourcequotas",
-    "services", "replicationcontrollers", "secrets", "persistentvolumeclaims", "configmaps", "services.nodeports",
-    "services.loadbalancers"};
-constexpr string_view kWholeUnits[] = {"pods", "resourcequotas", "services", "replicationcontrollers", "secrets",
-                                       "configmaps", "persistentvolumeclaims", "services.nodeports",
-                                       "services.loadbalancers"};
+constexpr string_view kStandardResources[] = {"cpu",
+                                              "memory",
+                                              "ephemeral-storage",
+                                              "requests.cpu",
+                                              "requests.memory",
+                                              "requests.ephemeral-storage",
+                                              "limits.cpu",
+                                              "limits.memory",
+                                              "limits.ephemeral-storage",
+                                              "pods",
+                                              "resourcequotas",
+                                              "services",
+                                              "replicationcontrollers",
+                                              "secrets",
+                                              "configmaps",
+                                              "persistentvolumeclaims",
+                                              "storage",
+                                              "requests.storage",
+                                              "services.nodeports",
+                                              "services.loadbalancers"};
+constexpr string_view kQuotaResources[] = {"cpu",
+                                           "memory",
+                                           "ephemeral-storage",
+                                           "requests.cpu",
+                                           "requests.memory",
+                                           "requests.storage",
+                                           "requests.ephemeral-storage",
+                                           "limits.cpu",
+                                           "limits.memory",
+                                           "limits.ephemeral-storage",
+                                           "pods",
+                                           "resourcequotas",
+                                           "services",
+                                           "replicationcontrollers",
+                                           "secrets",
+                                           "persistentvolumeclaims",
+                                           "configmaps",
+                                           "services.nodeports",
+                                           "services.loadbalancers"};
+constexpr string_view kWholeUnits[] = {
+    "pods",       "resourcequotas",         "services",           "replicationcontrollers", "secrets",
+    "configmaps", "persistentvolumeclaims", "services.nodeports", "services.loadbalancers"};
 
-bool has_domain(string_view name) { return name.find('/') != string_view::npos; }
-bool is_quota_huge_page(string_view name) { return name.starts_with(kHugePages) || name.starts_with("requests.hugepages-"); }
-bool is_pod_level_resource(string_view name) { return name == "cpu" || name == "memory" || name.starts_with(kHugePages); }
+bool has_domain(string_view name) {
+  return name.find('/') != string_view::npos;
+}
+bool is_quota_huge_page(string_view name) {
+  return name.starts_with(kHugePages) || name.starts_with("requests.hugepages-");
+}
+bool is_pod_level_resource(string_view name) {
+  return name == "cpu" || name == "memory" || name.starts_with(kHugePages);
+}
 
 bool is_divisible_by_page(string_view name, const Quantity& amount) {
   auto page = Quantity::parse(name.substr(kHugePages.size()));
@@ -53,7 +88,8 @@ void validate_huge_pages(string_view name, const Value& amount, const Path& path
                                 cat(show_quantity(amount), " is not positive integer multiple of ", name)));
 }
 
-void validate_claims(const Value& claims, const std::set<std::string>& pod_claims, const Path& path, FieldErrors& out) {
+void validate_claims(const Value& claims, const std::set<std::string>& pod_claims, const Path& path,
+                     FieldErrors& out) {
   std::set<std::string> seen;
   for (std::size_t i = 0; i < claims.size(); ++i) {
     Path at = path.index(i);
@@ -77,13 +113,14 @@ void validate_claims(const Value& claims, const std::set<std::string>& pod_claim
     if (pod_claims.contains(name)) continue;
     auto error = json::not_found(at, name);
     error.detail = "must be one of the names in pod.spec.resourceClaims";
-    error.detail += pod_claims.empty() ? " which is empty" : cat(": ", join({pod_claims.begin(), pod_claims.end()}, ", "));
+    error.detail += pod_claims.empty() ? " which is empty"
+                                       : cat(": ", join({pod_claims.begin(), pod_claims.end()}, ", "));
     out.push_back(std::move(error));
   }
 }
 
-void validate_requirements(const Value& requirements, NameRule name_rule, const std::set<std::string>& pod_claims,
-                           const Path& path, FieldErrors& out) {
+void validate_requirements(const Value& requirements, NameRule name_rule,
+                           const std::set<std::string>& pod_claims, const Path& path, FieldErrors& out) {
   const Value& limits = requirements["limits"];
   Path limits_path = path / "limits", requests_path = path / "requests";
   bool huge = false, compute = false;
@@ -105,8 +142,9 @@ void validate_requirements(const Value& requirements, NameRule name_rule, const 
         out.push_back(json::invalid(requests_path, show_quantity(m.value),
                                     cat("must be equal to ", m.key(), " limit of ", show_quantity(*limit))));
       else if (order > 0)
-        out.push_back(json::invalid(requests_path, show_quantity(m.value),
-                                    cat("must be less than or equal to ", m.key(), " limit of ", show_quantity(*limit))));
+        out.push_back(json::invalid(
+            requests_path, show_quantity(m.value),
+            cat("must be less than or equal to ", m.key(), " limit of ", show_quantity(*limit))));
     } else if (!is_overcommit_allowed(m.key())) {
       out.push_back(json::required(limits_path, "Limit must be set for non overcommitable resources"));
     }
@@ -139,12 +177,16 @@ void raise(Amounts& to, const Amounts& other) {
 }  // namespace
 
 Quantity quantity_of(const Value& value) {
-  std::string written = value.is_string() ? std::string(value.as_string()) : value.is_number() ? json::print(value) : "0";
+  std::string written = value.is_string()   ? std::string(value.as_string())
+                        : value.is_number() ? json::print(value)
+                                            : "0";
   auto parsed = Quantity::parse(trim(written));
   return parsed ? *parsed : Quantity();
 }
 
-std::string show_quantity(const Value& value) { return quantity_of(value).print(); }
+std::string show_quantity(const Value& value) {
+  return quantity_of(value).print();
+}
 
 bool is_native_resource(string_view name) {
   return !has_domain(name) || name.find("kubernetes.io/") != string_view::npos;
@@ -153,12 +195,19 @@ bool is_extended_resource(string_view name) {
   if (is_native_resource(name) || name.starts_with("requests.")) return false;
   return qualified_name(cat("requests.", name)).empty();
 }
-bool is_huge_page_resource(string_view name) { return name.starts_with(kHugePages); }
-bool is_integer_resource(string_view name) { return contains(kWholeUnits, name) || is_extended_resource(name); }
-bool is_overcommit_allowed(string_view name) { return is_native_resource(name) && !is_huge_page_resource(name); }
+bool is_huge_page_resource(string_view name) {
+  return name.starts_with(kHugePages);
+}
+bool is_integer_resource(string_view name) {
+  return contains(kWholeUnits, name) || is_extended_resource(name);
+}
+bool is_overcommit_allowed(string_view name) {
+  return is_native_resource(name) && !is_huge_page_resource(name);
+}
 
 void validate_resource_name(string_view name, const Path& path, FieldErrors& out) {
-  if (auto complaints = qualified_name(name); !complaints.empty()) return add_invalid(complaints, name, path, out);
+  if (auto complaints = qualified_name(name); !complaints.empty())
+    return add_invalid(complaints, name, path, out);
   if (!has_domain(name) && !contains(kStandardResources, name) && !is_quota_huge_page(name))
     out.push_back(json::invalid(path, name, "must be a standard resource type or fully qualified"));
 }
@@ -190,13 +239,13 @@ void validate_resource_value(string_view name, const Value& quantity, const Path
     out.push_back(json::invalid(path, show_quantity(quantity), "must be an integer"));
 }
 
-void validate_container_resources(const Value& requirements, const std::set<std::string>& pod_claims, const Path& path,
-                                  FieldErrors& out) {
+void validate_container_resources(const Value& requirements, const std::set<std::string>& pod_claims,
+                                  const Path& path, FieldErrors& out) {
   validate_requirements(requirements, validate_container_resource_name, pod_claims, path, out);
 }
 
-void validate_pod_level_resources(const Value& spec, const Path& spec_path, const std::set<std::string>& pod_claims,
-                                  FieldErrors& out) {
+void validate_pod_level_resources(const Value& spec, const Path& spec_path,
+                                  const std::set<std::string>& pod_claims, FieldErrors& out) {
   const Value& resources = spec["resources"];
   if (resources.is_null()) return;
   Path path = spec_path / "resources";
@@ -215,22 +264,26 @@ void validate_pod_level_resources(const Value& spec, const Path& spec_path, cons
       if (!own || (huge_pages_only && !is_huge_page_resource(m.key()))) continue;
       if (quantity_of(m.value) > quantity_of(*own))
         out.push_back(json::invalid((path / key).key(m.key()), show_quantity(*own),
-                                    cat("must be greater than or equal to aggregate container ", key, " of ", show_quantity(m.value))));
+                                    cat("must be greater than or equal to aggregate container ", key, " of ",
+                                        show_quantity(m.value))));
     }
   };
   at_least(ResourceSide::kRequests, "requests", false);
   at_least(ResourceSide::kLimits, "limits", true);
   each(spec, "containers", path, [&](const Value& container, const Path& at) {
     for (const json::Member& m : container["resources"]["limits"].members())
-      if (const Value* own = resources["limits"].find(m.key()); own && quantity_of(m.value) > quantity_of(*own))
-        out.push_back(json::invalid(at.key(m.key()) / "limits", show_quantity(m.value),
-                                    cat("must be less than or equal to pod limits of ", show_quantity(*own))));
+      if (const Value* own = resources["limits"].find(m.key());
+          own && quantity_of(m.value) > quantity_of(*own))
+        out.push_back(
+            json::invalid(at.key(m.key()) / "limits", show_quantity(m.value),
+                          cat("must be less than or equal to pod limits of ", show_quantity(*own))));
   });
 }
 
 void default_quantity(Value& owner, string_view key) {
   if (owner[key].is_null()) return;
-  if (std::string canonical = show_quantity(owner[key]); owner[key].as_string() != canonical) owner.set(key, canonical);
+  if (std::string canonical = show_quantity(owner[key]); owner[key].as_string() != canonical)
+    owner.set(key, canonical);
 }
 
 void default_resource_list(Value& owner, string_view key) {
@@ -240,7 +293,8 @@ void default_resource_list(Value& owner, string_view key) {
     Quantity amount = quantity_of(m.value);
     auto rounded = Quantity::parse(cat(amount.milli_value(), "m"));
     bool beyond_milli = amount.milli_value() == INT64_MAX || amount.milli_value() == INT64_MIN;
-    std::string canonical = rounded && !beyond_milli && *rounded != amount ? rounded->print() : amount.print();
+    std::string canonical =
+        rounded && !beyond_milli && *rounded != amount ? rounded->print() : amount.print();
     if (m.value.as_string() != canonical) list.set(m.key(), canonical);
   }
   if (!list.same(owner[key])) owner.set(key, std::move(list));
@@ -290,7 +344,8 @@ std::string_view pod_qos_class(const Value& spec) {
   auto take = [&](const Value& resources) {
     bool both = true;
     for (string_view name : kCompute) {
-      Quantity request = quantity_of(resources["requests"][name]), limit = quantity_of(resources["limits"][name]);
+      Quantity request = quantity_of(resources["requests"][name]),
+               limit = quantity_of(resources["limits"][name]);
       if (request.sign() > 0) add(requests, {{std::string(name), request}});
       if (limit.sign() > 0) add(limits, {{std::string(name), limit}});
       both &= limit.sign() > 0;

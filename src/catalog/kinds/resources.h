@@ -16,16 +16,17 @@ namespace cardea::catalog {
 Quantity quantity_of(const json::Value& value);  // 0 when it cannot be read; decoding has checked that before
 std::string show_quantity(const json::Value& value);  // canonical
 
-bool is_native_resource(std::string_view name);    // without a domain or in kubernetes.io
+bool is_native_resource(std::string_view name);  // without a domain or in kubernetes.io
 bool is_extended_resource(std::string_view name);
 bool is_huge_page_resource(std::string_view name);
-bool is_integer_resource(std::string_view name);   // counted in whole units
+bool is_integer_resource(std::string_view name);  // counted in whole units
 bool is_overcommit_allowed(std::string_view name);
 
 void validate_resource_name(std::string_view name, const Path& path, json::FieldErrors& out);
 void validate_container_resource_name(std::string_view name, const Path& path, json::FieldErrors& out);
 void validate_quota_resource_name(std::string_view name, const Path& path, json::FieldErrors& out);
-void validate_resource_value(std::string_view name, const json::Value& quantity, const Path& path, json::FieldErrors& out);
+void validate_resource_value(std::string_view name, const json::Value& quantity, const Path& path,
+                             json::FieldErrors& out);
 void validate_nonnegative_quantity(const json::Value& quantity, const Path& path, json::FieldErrors& out);
 
 // `pod_claims`: the names in the pod's spec.resourceClaims.

@@ -9,7 +9,6 @@ namespace {
 constexpr std::size_t kMaxBytes = 1024 * 1024;
 constexpr const char* kImmutable = "field is immutable when `immutable` is set";
 
-
 std::string decoded(const Value& object, std::string_view key) {
   return base64_decode(object["data"][key].as_string()).value_or("");
 }
@@ -36,10 +35,15 @@ void validate_json_key(const Value& object, std::string_view key, FieldErrors& o
   std::string text = decoded(object, key);
   auto parsed = json::parse(text);
   if (!parsed)
-    out.push_back(json::invalid(Path("data").key(key), redacted, text.empty() ? "unexpected end of JSON input" : parsed.error().message));
+    out.push_back(json::invalid(Path("data").key(key), redacted,
+                                text.empty() ? "unexpected end of JSON input" : parsed.error().message));
   else if (!parsed->is_object() && !parsed->is_null())
     out.push_back(json::invalid(Path("data").key(key), redacted,
-                                cat("json: cannot unmarshal ", parsed->is_array() ? "array" : parsed->is_string() ? "string" : parsed->is_bool() ? "bool" : "number",
+                                cat("json: cannot unmarshal ",
+                                    parsed->is_array()    ? "array"
+                                    : parsed->is_string() ? "string"
+                                    : parsed->is_bool()   ? "bool"
+                                                          : "number",
                                     " into Go value of type map[string]interface {}")));
 }
 
@@ -47,15 +51,18 @@ void validate_type(const Value& object, FieldErrors& out) {
   std::string_view type = text(object, "type");
   if (type == "kubernetes.io/service-account-token") {
     constexpr const char* kName = "kubernetes.io/service-account.name";
-    if (text(object["metadata"]["annotations"], kName).empty()) out.push_back(json::required(Path("metadata.annotations").key(kName)));
+    if (text(object["metadata"]["annotations"], kName).empty())
+      out.push_back(json::required(Path("metadata.annotations").key(kName)));
   } else if (type == "kubernetes.io/dockercfg") {
     validate_json_key(object, ".dockercfg", out);
   } else if (type == "kubernetes.io/dockerconfigjson") {
     validate_json_key(object, ".dockerconfigjson", out);
   } else if (type == "kubernetes.io/basic-auth") {
-    if (!object["data"].has("username") && !object["data"].has("password")) require_keys(object, {"username", "password"}, out);
+    if (!object["data"].has("username") && !object["data"].has("password"))
+      require_keys(object, {"username", "password"}, out);
   } else if (type == "kubernetes.io/ssh-auth") {
-    if (decoded(object, "ssh-privatekey").empty()) out.push_back(json::required(Path("data").key("ssh-privatekey")));
+    if (decoded(object, "ssh-privatekey").empty())
+      out.push_back(json::required(Path("data").key("ssh-privatekey")));
   } else if (type == "kubernetes.io/tls") {
     require_keys(object, {"tls.crt", "tls.key"}, out);
   }
@@ -88,7 +95,8 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
 }
 
 bool has_pem_block(const std::string& text) {
-  std::size_t begin = text.find("-----BEGIN "), line_end = text.find("-----\n", begin == std::string::npos ? begin : begin + 11);
+  std::size_t begin = text.find("-----BEGIN "),
+              line_end = text.find("-----\n", begin == std::string::npos ? begin : begin + 11);
   if (begin == std::string::npos || line_end == std::string::npos) return false;
   std::size_t end = text.find("-----END ", line_end);
   if (end == std::string::npos) return false;
@@ -107,7 +115,9 @@ std::vector<std::string> warnings(const Value& object, const Value*, const Strat
   return {};
 }
 
-std::string field(const Value& object, std::string_view name) { return name == "type" ? std::string(text(object, "type")) : ""; }
+std::string field(const Value& object, std::string_view name) {
+  return name == "type" ? std::string(text(object, "type")) : "";
+}
 
 }  // namespace
 
@@ -119,6 +129,7 @@ const Strategy& secret_strategy() {
       .warnings = warnings,
       .selectable_fields = {"type"},
       .selectable_field = field,
+      .unknown_field = "field label not supported: {}",
   };
   return strategy;
 }

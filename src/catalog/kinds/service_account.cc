@@ -16,8 +16,12 @@ void clean_secrets(Value& object) {
   });
 }
 
-void prepare_create(Value& object, const StrategyContext&) { clean_secrets(object); }
-void prepare_update(Value& object, const Value&, const StrategyContext&) { clean_secrets(object); }
+void prepare_create(Value& object, const StrategyContext&) {
+  clean_secrets(object);
+}
+void prepare_update(Value& object, const Value&, const StrategyContext&) {
+  clean_secrets(object);
+}
 
 FieldErrors validate(const Value& object, const StrategyContext&) {
   FieldErrors out;
@@ -33,8 +37,11 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
 }
 
 std::vector<std::string> warnings(const Value& object, const Value* old, const StrategyContext&) {
-  if (!object["metadata"]["annotations"].has(kMountable) || (old && (*old)["metadata"]["annotations"].has(kMountable))) return {};
-  return {cat("metadata.annotations[", kMountable, "]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets")};
+  if (!object["metadata"]["annotations"].has(kMountable) ||
+      (old && (*old)["metadata"]["annotations"].has(kMountable)))
+    return {};
+  return {cat("metadata.annotations[", kMountable,
+              "]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets")};
 }
 
 }  // namespace

@@ -17,18 +17,25 @@ std::string canonical(string_view ip) {
   return parsed ? parsed->text() : std::string(ip);
 }
 
-bool needs_address(const Value& service) { return text(service["spec"], "type") != "ExternalName"; }
+bool needs_address(const Value& service) {
+  return text(service["spec"], "type") != "ExternalName";
+}
 bool needs_node_ports(const Value& service) {
   string_view type = text(service["spec"], "type");
   return type == "NodePort" || type == "LoadBalancer";
 }
 bool allocates_node_ports(const Value& service) {
-  return text(service["spec"], "type") == "NodePort" || service["spec"]["allocateLoadBalancerNodePorts"].as_bool();
+  return text(service["spec"], "type") == "NodePort" ||
+         service["spec"]["allocateLoadBalancerNodePorts"].as_bool();
 }
 
-std::string_view family_of(string_view ip) { return parse_ip(ip) && !parse_ip(ip)->v4 ? "IPv6" : "IPv4"; }
+std::string_view family_of(string_view ip) {
+  return parse_ip(ip) && !parse_ip(ip)->v4 ? "IPv6" : "IPv4";
+}
 
-std::vector<std::string> cluster_ips(const Value& service) { return strings(service["spec"]["clusterIPs"]); }
+std::vector<std::string> cluster_ips(const Value& service) {
+  return strings(service["spec"]["clusterIPs"]);
+}
 
 // A client may know the single field only, the list only, or both: the other follows.
 void normalise_cluster_ips(Value& spec, const Value* old) {
@@ -52,8 +59,10 @@ void keep_allocated(Value& service, const Value& old) {
   Value& spec = service.member("spec");
   const Value& before = old["spec"];
   if (needs_address(old) && needs_address(service)) {
-    if (text(spec, "clusterIP").empty() && !text(before, "clusterIP").empty()) spec.set("clusterIP", before["clusterIP"]);
-    if (spec["clusterIPs"].empty() && !before["clusterIPs"].empty()) spec.set("clusterIPs", before["clusterIPs"]);
+    if (text(spec, "clusterIP").empty() && !text(before, "clusterIP").empty())
+      spec.set("clusterIP", before["clusterIP"]);
+    if (spec["clusterIPs"].empty() && !before["clusterIPs"].empty())
+      spec.set("clusterIPs", before["clusterIPs"]);
   }
   if (needs_node_ports(old) && needs_node_ports(service)) {
     std::set<std::int64_t> kept;
@@ -61,25 +70,30 @@ void keep_allocated(Value& service, const Value& old) {
     for (const Value& port : before["ports"].items()) {
       by_name[text(port, "name")] = port["nodePort"].as_int();
       for (const Value& now : spec["ports"].items())
-        if (now["nodePort"].as_int() != 0 && now["nodePort"] == port["nodePort"]) kept.insert(now["nodePort"].as_int());
+        if (now["nodePort"].as_int() != 0 && now["nodePort"] == port["nodePort"])
+          kept.insert(now["nodePort"].as_int());
     }
     edit_items(spec, "ports", [&](Value& port) {
       auto known = by_name.find(text(port, "name"));
-      if (port["nodePort"].as_int() == 0 && known != by_name.end() && known->second != 0 && !kept.contains(known->second))
+      if (port["nodePort"].as_int() == 0 && known != by_name.end() && known->second != 0 &&
+          !kept.contains(known->second))
         port.set("nodePort", known->second);
     });
   }
-  if (needs_health_check(old) && needs_health_check(service) && spec["healthCheckNodePort"].as_int() == 0 && present(before, "healthCheckNodePort"))
+  if (needs_health_check(old) && needs_health_check(service) && spec["healthCheckNodePort"].as_int() == 0 &&
+      present(before, "healthCheckNodePort"))
     spec.set("healthCheckNodePort", before["healthCheckNodePort"]);
 }
 
 }  // namespace
 
 bool needs_health_check(const Value& service) {
-  return text(service["spec"], "type") == "LoadBalancer" && text(service["spec"], "externalTrafficPolicy") == "Local";
+  return text(service["spec"], "type") == "LoadBalancer" &&
+         text(service["spec"], "externalTrafficPolicy") == "Local";
 }
 bool is_externally_accessible(const Value& service) {
-  return needs_node_ports(service) || (text(service["spec"], "type") == "ClusterIP" && !service["spec"]["externalIPs"].empty());
+  return needs_node_ports(service) ||
+         (text(service["spec"], "type") == "ClusterIP" && !service["spec"]["externalIPs"].empty());
 }
 bool is_headless(const Value& service) {
   const Value& ips = service["spec"]["clusterIPs"];
@@ -92,7 +106,8 @@ void ServicesInUse::add(const Value& service) {
     if (ip != "None") addresses_.insert(canonical(ip));
   for (const Value& port : service["spec"]["ports"].items())
     if (std::int64_t number = port["nodePort"].as_int(); number != 0) ports_.insert(number);
-  if (std::int64_t number = service["spec"]["healthCheckNodePort"].as_int(); number != 0) ports_.insert(number);
+  if (std::int64_t number = service["spec"]["healthCheckNodePort"].as_int(); number != 0)
+    ports_.insert(number);
 }
 
 void ServicesInUse::remove(const Value& service) {
@@ -105,7 +120,12 @@ void ServicesInUse::remove(const Value& service) {
 class ServiceAllocator::Attempt {
  public:
   Attempt(const ServiceAllocator& owner, Value& service, const ServicesInUse& in_use, const Choice& choice)
-      : owner_(owner), service_(service), spec_(service.member("spec")), in_use_(in_use), random_(choice.random), dry_run_(choice.dry_run) {}
+      : owner_(owner),
+        service_(service),
+        spec_(service.member("spec")),
+        in_use_(in_use),
+        random_(choice.random),
+        dry_run_(choice.dry_run) {}
 
   std::optional<Error> fill_families(const Value* old);
   std::optional<Error> take_addresses();
@@ -121,7 +141,8 @@ class ServiceAllocator::Attempt {
   std::optional<std::string> why_not_port(std::int64_t port);
   std::optional<std::int64_t> next_port();
   std::optional<std::string> next_address() const;
-  std::optional<Error> take_port(Value& port, std::size_t index, const std::set<std::int64_t>& own, std::map<std::int64_t, std::int64_t>& by_port);
+  std::optional<Error> take_port(Value& port, std::size_t index, const std::set<std::int64_t>& own,
+                                 std::map<std::int64_t, std::int64_t>& by_port);
 
   const ServiceAllocator& owner_;
   Value& service_;
@@ -150,14 +171,19 @@ std::optional<Error> ServiceAllocator::Attempt::fill_families(const Value* old) 
   std::string policy(text(spec_, "ipFamilyPolicy"));
   if (policy == "SingleStack") {
     constexpr const char* kNeeds = "must be 'RequireDualStack' or 'PreferDualStack' when multiple ";
-    if (spec_["clusterIPs"].size() == 2) errors.push_back(json::invalid("spec.ipFamilyPolicy", policy, cat(kNeeds, "cluster IPs are specified")));
-    if (spec_["ipFamilies"].size() == 2) errors.push_back(json::invalid("spec.ipFamilyPolicy", policy, cat(kNeeds, "IP families are specified")));
+    if (spec_["clusterIPs"].size() == 2)
+      errors.push_back(
+          json::invalid("spec.ipFamilyPolicy", policy, cat(kNeeds, "cluster IPs are specified")));
+    if (spec_["ipFamilies"].size() == 2)
+      errors.push_back(
+          json::invalid("spec.ipFamilyPolicy", policy, cat(kNeeds, "IP families are specified")));
   }
   std::vector<std::string> ips = cluster_ips(service_);
   for (std::size_t i = 0; i < ips.size() && ips[i] != "None"; ++i) {
     if (i < spec_["ipFamilies"].size()) continue;
     if (family_of(ips[i]) != primary)
-      errors.push_back(json::invalid(Path("spec.clusterIPs").index(i), spec_["clusterIPs"], cat(family_of(ips[i]), " is not configured on this cluster")));
+      errors.push_back(json::invalid(Path("spec.clusterIPs").index(i), spec_["clusterIPs"],
+                                     cat(family_of(ips[i]), " is not configured on this cluster")));
     else
       spec_.member("ipFamilies").push_back(primary);
   }
@@ -170,9 +196,11 @@ std::optional<Error> ServiceAllocator::Attempt::fill_families(const Value* old) 
     return std::nullopt;
   }
   if (policy == "RequireDualStack")
-    errors.push_back(json::invalid("spec.ipFamilyPolicy", policy, "this cluster is not configured for dual-stack services"));
+    errors.push_back(json::invalid("spec.ipFamilyPolicy", policy,
+                                   "this cluster is not configured for dual-stack services"));
   each(spec_, "ipFamilies", "spec", [&](const Value& family, const Path& at) {
-    if (family.as_string() != primary) errors.push_back(json::invalid(at, family, "not configured on this cluster"));
+    if (family.as_string() != primary)
+      errors.push_back(json::invalid(at, family, "not configured on this cluster"));
   });
   if (!errors.empty()) return invalid(std::move(errors));
   if (spec_["ipFamilies"].empty()) spec_.member("ipFamilies").push_back(primary);
@@ -189,7 +217,8 @@ std::optional<std::string> ServiceAllocator::Attempt::next_address() const {
   for (std::uint64_t step = 0; step < count; ++step) {
     std::uint64_t offset = 1 + (random_ + step) % count;
     Ip ip = owner_.cidr_.network();
-    for (int byte = 15; offset != 0 && byte >= 0; --byte, offset >>= 8) ip.bytes[static_cast<std::size_t>(byte)] |= static_cast<std::uint8_t>(offset & 0xff);
+    for (int byte = 15; offset != 0 && byte >= 0; --byte, offset >>= 8)
+      ip.bytes[static_cast<std::size_t>(byte)] |= static_cast<std::uint8_t>(offset & 0xff);
     std::string text = ip.text();
     if (!in_use_.has_address(text)) return text;
   }
@@ -202,26 +231,31 @@ std::optional<Error> ServiceAllocator::Attempt::take_addresses() {
   if (ips.empty()) {
     auto ip = next_address();
     if (!ip)
-      return internal_error(cat("failed to allocate a serviceIP for Service ", quoted(text(service_["metadata"], "name")), ": range is full"));
+      return internal_error(cat("failed to allocate a serviceIP for Service ",
+                                quoted(text(service_["metadata"], "name")), ": range is full"));
     spec_.set("clusterIPs", Value::array({Value(*ip)}));
     spec_.set("clusterIP", *ip);
     return std::nullopt;
   }
   auto refuse = [&](std::string why) {
-    return invalid({json::invalid("spec.clusterIPs", spec_["clusterIPs"], cat("failed to allocate IP ", ips[0], ": ", why))});
+    return invalid({json::invalid("spec.clusterIPs", spec_["clusterIPs"],
+                                  cat("failed to allocate IP ", ips[0], ": ", why))});
   };
   Ip ip = *parse_ip(ips[0]);
   bool edge = ip == owner_.cidr_.network() || (owner_.cidr_.address.v4 && ip == owner_.cidr_.last());
   if (!owner_.cidr_.contains(ip) || edge)
-    return refuse(cat("the provided IP (", ip.text(), ") is not in the valid range. The range of valid IPs is ", owner_.cidr_text_));
+    return refuse(cat("the provided IP (", ip.text(),
+                      ") is not in the valid range. The range of valid IPs is ", owner_.cidr_text_));
   if (!dry_run_ && in_use_.has_address(ip.text())) return refuse("provided IP is already allocated");
   return std::nullopt;
 }
 
 std::optional<std::string> ServiceAllocator::Attempt::why_not_port(std::int64_t port) {
   if (!dry_run_ && (port < owner_.first_port_ || port > owner_.last_port_))
-    return cat("provided port is not in the valid range. The range of valid ports is ", owner_.first_port_, "-", owner_.last_port_);
-  if (taken_.contains(port) || (!dry_run_ && in_use_.has_port(port))) return "provided port is already allocated";
+    return cat("provided port is not in the valid range. The range of valid ports is ", owner_.first_port_,
+               "-", owner_.last_port_);
+  if (taken_.contains(port) || (!dry_run_ && in_use_.has_port(port)))
+    return "provided port is already allocated";
   taken_.insert(port);
   return std::nullopt;
 }
@@ -238,7 +272,8 @@ std::optional<std::int64_t> ServiceAllocator::Attempt::next_port() {
 }
 
 // One node port. Ports of the same number but other protocols share theirs when they can.
-std::optional<Error> ServiceAllocator::Attempt::take_port(Value& port, std::size_t index, const std::set<std::int64_t>& own,
+std::optional<Error> ServiceAllocator::Attempt::take_port(Value& port, std::size_t index,
+                                                          const std::set<std::int64_t>& own,
                                                           std::map<std::int64_t, std::int64_t>& by_port) {
   std::int64_t wanted = port["nodePort"].as_int(), number = port["port"].as_int();
   auto shared = by_port.find(number);
@@ -248,13 +283,15 @@ std::optional<Error> ServiceAllocator::Attempt::take_port(Value& port, std::size
   }
   if (wanted == 0)
     for (const Value& other : service_["spec"]["ports"].items())
-      if (other["port"].as_int() == number && other["nodePort"].as_int() != 0) wanted = other["nodePort"].as_int();
+      if (other["port"].as_int() == number && other["nodePort"].as_int() != 0)
+        wanted = other["nodePort"].as_int();
   if (wanted == 0) {
     auto chosen = next_port();
     if (!chosen) return internal_error("failed to allocate a nodePort: range is full");
     wanted = *chosen;
   } else if (!own.contains(wanted) && !(shared != by_port.end() && shared->second == wanted)) {
-    if (auto why = why_not_port(wanted)) return invalid({json::invalid(Path("spec.ports").index(index) / "nodePort", wanted, *why)});
+    if (auto why = why_not_port(wanted))
+      return invalid({json::invalid(Path("spec.ports").index(index) / "nodePort", wanted, *why)});
   }
   by_port.emplace(number, wanted);
   port.set("nodePort", wanted);
@@ -283,7 +320,9 @@ std::optional<Error> ServiceAllocator::Attempt::take_health_check_port(const Val
   if (wanted != 0) {
     // Kubernetes answers 500 here; the mistake is the client's.
     if (auto why = why_not_port(wanted))
-      return invalid({json::invalid("spec.healthCheckNodePort", wanted, cat("failed to allocate requested HealthCheck NodePort ", wanted, ": ", *why))});
+      return invalid(
+          {json::invalid("spec.healthCheckNodePort", wanted,
+                         cat("failed to allocate requested HealthCheck NodePort ", wanted, ": ", *why))});
     return std::nullopt;
   }
   auto chosen = next_port();
@@ -293,12 +332,16 @@ std::optional<Error> ServiceAllocator::Attempt::take_health_check_port(const Val
 }
 
 ServiceAllocator::ServiceAllocator(string_view cidr, int first_port, int last_port)
-    : cidr_text_(cidr), cidr_(parse_cidr(cidr).value_or(Cidr{})), first_port_(first_port), last_port_(last_port) {
+    : cidr_text_(cidr),
+      cidr_(parse_cidr(cidr).value_or(Cidr{})),
+      first_port_(first_port),
+      last_port_(last_port) {
   CARDEA_CHECK(parse_cidr(cidr).has_value());
   CARDEA_CHECK(first_port > 0 && first_port <= last_port && last_port <= 65535);
 }
 
-std::optional<Error> ServiceAllocator::create(Value& service, const ServicesInUse& in_use, const Choice& choice) const {
+std::optional<Error> ServiceAllocator::create(Value& service, const ServicesInUse& in_use,
+                                              const Choice& choice) const {
   Value copy = service;
   normalise_cluster_ips(object_member(copy, "spec"), nullptr);
   Attempt attempt(*this, copy, in_use, choice);
@@ -310,7 +353,8 @@ std::optional<Error> ServiceAllocator::create(Value& service, const ServicesInUs
   return error;
 }
 
-std::optional<Error> ServiceAllocator::update(Value& service, const Value& old, const ServicesInUse& in_use, const Choice& choice) const {
+std::optional<Error> ServiceAllocator::update(Value& service, const Value& old, const ServicesInUse& in_use,
+                                              const Choice& choice) const {
   Value copy = service;
   object_member(copy, "spec");
   keep_allocated(copy, old);

@@ -43,7 +43,8 @@ class ServiceAllocator {
 
   // On error the service is unchanged.
   std::optional<Error> create(json::Value& service, const ServicesInUse& in_use, const Choice& choice) const;
-  std::optional<Error> update(json::Value& service, const json::Value& old, const ServicesInUse& in_use, const Choice& choice) const;
+  std::optional<Error> update(json::Value& service, const json::Value& old, const ServicesInUse& in_use,
+                              const Choice& choice) const;
 
  private:
   class Attempt;

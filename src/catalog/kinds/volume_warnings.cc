@@ -16,11 +16,15 @@ struct Hint {
 constexpr Hint kNodeLabels[] = {
     {"beta.kubernetes.io/arch", "deprecated since v1.14; use \"kubernetes.io/arch\" instead"},
     {"beta.kubernetes.io/os", "deprecated since v1.14; use \"kubernetes.io/os\" instead"},
-    {"failure-domain.beta.kubernetes.io/region", "deprecated since v1.17; use \"topology.kubernetes.io/region\" instead"},
-    {"failure-domain.beta.kubernetes.io/zone", "deprecated since v1.17; use \"topology.kubernetes.io/zone\" instead"},
-    {"beta.kubernetes.io/instance-type", "deprecated since v1.17; use \"node.kubernetes.io/instance-type\" instead"},
+    {"failure-domain.beta.kubernetes.io/region",
+     "deprecated since v1.17; use \"topology.kubernetes.io/region\" instead"},
+    {"failure-domain.beta.kubernetes.io/zone",
+     "deprecated since v1.17; use \"topology.kubernetes.io/zone\" instead"},
+    {"beta.kubernetes.io/instance-type",
+     "deprecated since v1.17; use \"node.kubernetes.io/instance-type\" instead"},
     {"app.kubernetes.io/created-by", "deprecated since v1.9"},
-    {"scheduler.alpha.kubernetes.io/preferAvoidPods", "deprecated since v1.22; use Taints and Tolerations instead"},
+    {"scheduler.alpha.kubernetes.io/preferAvoidPods",
+     "deprecated since v1.22; use Taints and Tolerations instead"},
     {"node-role.kubernetes.io/master", "use \"node-role.kubernetes.io/control-plane\" instead"},
 };
 
@@ -46,7 +50,8 @@ string_view deprecated_node_label(string_view key) {
   return at == std::end(kNodeLabels) ? "" : at->text;
 }
 
-void warn_about_node_selector_term(const Value& term, bool check_values, const Path& path, std::vector<std::string>& out) {
+void warn_about_node_selector_term(const Value& term, bool check_values, const Path& path,
+                                   std::vector<std::string>& out) {
   each(term, "matchExpressions", path, [&](const Value& expression, const Path& at) {
     string_view key = text(expression, "key"), hint = deprecated_node_label(key);
     if (!hint.empty()) out.push_back(cat((at / "key").text(), ": ", key, " is ", hint));
@@ -65,7 +70,8 @@ void warn_about_volume_source(const Value& holder, const Path& path, std::vector
 
 void warn_about_fraction(const Value& quantity, const Path& path, std::vector<std::string>& out) {
   if (!quantity.is_null() && quantity_of(quantity).milli_value() % 1000 != 0)
-    out.push_back(cat(path.text(), ": fractional byte value ", quoted(show_quantity(quantity)), " is invalid, must be an integer"));
+    out.push_back(cat(path.text(), ": fractional byte value ", quoted(show_quantity(quantity)),
+                      " is invalid, must be an integer"));
 }
 
 void warn_about_claim_spec(const Value& spec, const Path& path, std::vector<std::string>& out) {

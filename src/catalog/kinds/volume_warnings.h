@@ -12,7 +12,8 @@ namespace cardea::catalog {
 
 // The hint for a node label of old, or "".
 std::string_view deprecated_node_label(std::string_view key);
-void warn_about_node_selector_term(const json::Value& term, bool check_values, const Path& path, std::vector<std::string>& out);
+void warn_about_node_selector_term(const json::Value& term, bool check_values, const Path& path,
+                                   std::vector<std::string>& out);
 // `holder` is a pod's volume or a persistent volume's spec.
 void warn_about_volume_source(const json::Value& holder, const Path& path, std::vector<std::string>& out);
 void warn_about_claim_spec(const json::Value& spec, const Path& path, std::vector<std::string>& out);
