@@ -76,6 +76,7 @@ struct Builtins {
                            .format = std::string(column[2].as_string()),
                            .priority = static_cast<int>(column[3].as_int())});
     r.deprecation = line["deprecated"].as_string();
+    r.called = line["called"].as_string();
     r.strategy = builtin_strategy(r.group, r.kind);
     if (!r.strategy) r.strategy = &plain;
     if (line.has("prefix")) r.storage_prefix = cat("/registry/", line["prefix"].as_string(), "/");

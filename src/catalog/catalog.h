@@ -53,6 +53,7 @@ struct Resource {
   bool is_custom = false;
   json::Value definition;  // the CustomResourceDefinition, when is_custom
   json::Value custom_version;  // its spec.versions[] entry
+  std::string called;       // in errors, where that is not `name`
   std::string deprecation;  // a built-in resource's warning to whoever uses it
   std::string singular_or_kind() const { return singular.empty() ? kind : singular; }
 

@@ -189,6 +189,8 @@ def resources(facts):
             storage = STORAGE.get((r["group"], r["resource"]))
             if storage and storage != [r["group"], r["version"]]:
                 out["storage"] = storage
+        if r["resource"] == "componentstatuses":
+            out["called"] = r["singular"]
         if (r["group"], r["resource"]) in DEPRECATED:
             out["deprecated"] = DEPRECATED[r["group"], r["resource"]]
         shown = columns.get((r["group"], r["version"], r["resource"]))

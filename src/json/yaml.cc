@@ -313,7 +313,12 @@ Result<Document> parse_yaml(std::string_view text, std::size_t max_bytes) {
     parser.HandleNextDocument(builder);
     return builder.take();
   } catch (const YAML::Exception& e) {
-    return fail(bad_request(cat("yaml: line ", e.mark.line + 1, ": ", known_wording(e.msg))));
+    // A tab that indents is what people get wrong most, and the reader notices it late.
+    auto lines = split(text, '\n');
+    auto at = static_cast<std::size_t>(e.mark.line);
+    bool is_tab = e.mark.line >= 0 && at < lines.size() && lines[at].starts_with('\t');
+    std::string_view why = is_tab ? "found character that cannot start any token" : known_wording(e.msg);
+    return fail(bad_request(cat("yaml: line ", e.mark.line + 1, ": ", why)));
   } catch (const Failure& f) {
     return fail(bad_request(f.message));
   }

@@ -112,7 +112,9 @@ json::FieldErrors validate_update(const Value& object, const Value& old, const C
                                   const StrategyContext& context) {
   json::FieldErrors errors;
   // What holds for every object is checked first, and again by the kind's own rules: clients know both.
-  catalog::validate_object_meta_update(object["metadata"], old["metadata"], catalog::Path("metadata"), errors);
+  catalog::Path path("metadata");
+  catalog::validate_object_meta(object["metadata"], r.namespaced, catalog::name_is_path_segment, path, errors);
+  catalog::validate_object_meta_update(object["metadata"], old["metadata"], path, errors);
   if (r.is_custom) {
     validate_custom_meta(object, &old, r, errors);
     for (json::FieldError& e : schema::validate_custom(*r.schema, object_meta(catalog), object, &old))

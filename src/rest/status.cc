@@ -55,6 +55,9 @@ Value success_document(const catalog::Resource& resource, std::string_view name,
 }
 
 Error not_found(const catalog::Resource& r, std::string_view name) {
+  if (!r.called.empty())
+    return Error::of(Reason::kNotFound, cat(r.called, " ", quoted(name), " not found"))
+        .with({.name = std::string(name), .kind = r.called});
   return Error::of(Reason::kNotFound, cat(r.qualified_name(), " ", quoted(name), " not found")).with(about(r, name));
 }
 

@@ -29,6 +29,7 @@ bool is_indexed(const Value& spec) {
 void defaults(Value& object, const StrategyContext&) {
   Value& spec = object_member(object, "spec");
   default_job_spec(spec);
+  set_default(spec, "manualSelector", false);
   const Value labels = spec["template"]["metadata"]["labels"];
   if (!labels.empty() && object["metadata"]["labels"].empty())
     object_member(object, "metadata").set("labels", labels);
