@@ -1,0 +1,28 @@
+#include "rest/bootstrap.h"
+
+#include <gtest/gtest.h>
+
+#include "rest/test_server.h"
+
+namespace cardea::rest {
+namespace {
+
+TEST(Bootstrap, ASecondStartFindsEverythingAndChangesNothing) {
+  TestServer server;
+  BootstrapOptions options{.service_cluster_ip_range = "10.0.0.0/24",
+                           .service_address = "10.0.0.1",
+                           .server_address = "127.0.0.1",
+                           .server_port = 6443,
+                           .client_ca = "ca",
+                           .now = "2026-01-01T00:00:00Z"};
+  auto first = bootstrap(server.api(), options);
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_EQ(server.get("/api/v1/namespaces/default/services/kubernetes")["spec"]["clusterIP"].as_string(), "10.0.0.1");
+  store::Revision revision = server.store().current_revision();
+  auto second = bootstrap(server.api(), options);
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(server.store().current_revision(), revision);
+}
+
+}  // namespace
+}  // namespace cardea::rest
