@@ -1,40 +1,167 @@
 #include "app/options.h"
 
+#include <arpa/inet.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 
+#include "base/strings.h"
+#include "rest/controllers/controllers.h"
+
 namespace cardea::app {
+namespace {
+
+constexpr std::string_view kModes[] = {"AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node"};
+constexpr std::string_view kSwitches[] = {"--allow-privileged", "--anonymous-auth"};
+
+// Lists as they stand on the command line, commas included.
+struct RawLists {
+  std::vector<std::string> modes{"Node,RBAC"}, enable, disable, controllers{"*"}, gates;
+};
+
+std::vector<std::string> flatten(const std::vector<std::string>& raw) {
+  std::vector<std::string> out;
+  for (const std::string& entry : raw)
+    for (std::string_view part : split(entry, ','))
+      if (part = trim(part); !part.empty()) out.emplace_back(part);
+  return out;
+}
+
+bool contains(const auto& list, std::string_view what) { return std::ranges::find(list, what) != std::end(list); }
+
+// Flags as people write them for kube-apiserver: `--flag=` is an empty value and a switch may stand alone, neither
+// of which the parser takes. It takes the arguments in reverse.
+std::vector<std::string> arguments(int argc, char** argv) {
+  std::vector<std::string> out;
+  for (int i = 1; i < argc; ++i) {
+    std::string_view arg = argv[i];
+    if (arg.starts_with("--") && arg.find('=') == arg.size() - 1) {
+      out.emplace_back(arg.substr(0, arg.size() - 1));
+      out.emplace_back();
+    } else if (contains(kSwitches, arg)) {
+      std::string_view next = i + 1 < argc ? argv[i + 1] : "";
+      out.emplace_back(arg);
+      if (next != "true" && next != "false") out.emplace_back("true");
+    } else {
+      out.emplace_back(arg);
+    }
+  }
+  std::ranges::reverse(out);
+  return out;
+}
+
+void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
+  auto list = [&](const char* name, std::vector<std::string>& to, const std::string& help, const char* group) {
+    app.add_option(name, to, help)->allow_extra_args(false)->type_name("LIST")->group(group);
+  };
+  auto text = [&](const char* name, std::string& to, const char* what, const std::string& help, const char* group) {
+    app.add_option(name, to, help)->type_name(what)->group(group)->capture_default_str();
+  };
+  app.get_formatter()->column_width(44);
+  app.set_help_flag("-h,--help", "show this and exit")->group("General");
+  text("--data-dir", o.data_dir, "DIR", "where objects, certificates and admin.kubeconfig are kept", "General");
+  app.add_option("--v", o.verbosity, "how much to log; 0 for warnings alone")->type_name("LEVEL")->group("General")->capture_default_str();
+  list("--feature-gates", lists.gates, "Name=true or Name=false for any of these:\n" + FeatureGates::help(), "General");
+
+  text("--bind-address", o.bind_address, "IP", "the address to listen on", "Serving");
+  app.add_option("--secure-port", o.secure_port, "the port to serve HTTPS on")->type_name("PORT")->group("Serving")->capture_default_str();
+  text("--tls-cert-file", o.tls_cert_file, "FILE", "the server's certificate and its issuers (PEM); made when absent", "Serving");
+  text("--tls-private-key-file", o.tls_private_key_file, "FILE", "the key of --tls-cert-file", "Serving");
+  app.add_option("--insecure-bench-port", o.insecure_bench_port, "serve plain HTTP on loopback too, for benchmarks")->type_name("PORT")->group("Serving");
+
+  text("--client-ca-file", o.client_ca_file, "FILE", "who else may sign client certificates (PEM), beside the CA of the data directory", "Authentication");
+  text("--token-auth-file", o.token_auth_file, "FILE", "static tokens: lines of token,user,uid,\"group,group\"", "Authentication");
+  app.add_option("--anonymous-auth", o.anonymous_auth, "whether requests without credentials are system:anonymous")->group("Authentication")->default_str("true");
+
+  list("--authorization-mode", lists.modes, "authorizers in order: AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC, Node (default Node,RBAC)", "Authorization and admission");
+  list("--enable-admission-plugins", lists.enable, "plugins to add to the default ones", "Authorization and admission");
+  list("--disable-admission-plugins", lists.disable, "default plugins to leave out", "Authorization and admission");
+  app.add_option("--allow-privileged", o.allow_privileged, "whether privileged containers are admitted")->group("Authorization and admission")->default_str("false");
+
+  list("--controllers", lists.controllers,
+       "what runs beside the API: * for all (the default), -NAME to leave one out, NAME to add one, empty for none; known are\n  " +
+           join(rest::known_controllers(), "\n  "),
+       "Cluster");
+  text("--service-cluster-ip-range", o.service_cluster_ip_range, "CIDR", "where cluster IPs come from", "Cluster");
+  text("--service-node-port-range", o.service_node_port_range, "FIRST-LAST", "where node ports come from", "Cluster");
+}
+
+std::optional<std::string> twice(const std::vector<std::string>& list) {
+  for (auto at = list.begin(); at != list.end(); ++at)
+    if (std::find(list.begin(), at, *at) != at) return *at;
+  return std::nullopt;
+}
+
+bool is_address(const std::string& text) {
+  unsigned char bytes[16];
+  return ::inet_pton(AF_INET, text.c_str(), bytes) == 1 || ::inet_pton(AF_INET6, text.c_str(), bytes) == 1;
+}
+
+// What makes no sense, alone or together.
+Result<void> check(const ServeOptions& o) {
+  auto wrong = [](std::string why) { return fail(bad_request(std::move(why))); };
+  if (o.data_dir.empty()) return wrong("--data-dir is empty");
+  if (!is_address(o.bind_address)) return wrong(cat("--bind-address `", o.bind_address, "` is not an IP address"));
+  if (o.secure_port == 0) return wrong("--secure-port must be between 1 and 65535");
+  if (o.insecure_bench_port == o.secure_port) return wrong("--insecure-bench-port and --secure-port are the same");
+  if (o.tls_cert_file.empty() != o.tls_private_key_file.empty())
+    return wrong("--tls-cert-file and --tls-private-key-file go together");
+  if (o.authorization_modes.empty()) return wrong("--authorization-mode names no mode");
+  for (const std::string& mode : o.authorization_modes)
+    if (!contains(kModes, mode)) return wrong(cat("--authorization-mode: unknown mode `", mode, "`"));
+  if (auto mode = twice(o.authorization_modes)) return wrong(cat("--authorization-mode names `", *mode, "` twice"));
+  for (const std::string& plugin : o.enable_admission_plugins)
+    if (contains(o.disable_admission_plugins, plugin))
+      return wrong(cat("admission plugin `", plugin, "` is both enabled and disabled"));
+  if (o.verbosity < 0) return wrong("--v must not be negative");
+  return {};
+}
+
+Result<void> complete(ServeOptions& o, const RawLists& lists, bool asked_for_anonymous) {
+  o.authorization_modes = flatten(lists.modes);
+  o.enable_admission_plugins = flatten(lists.enable);
+  o.disable_admission_plugins = flatten(lists.disable);
+  if (auto ok = check(o); !ok) return ok;
+  auto gates = FeatureGates::parse(flatten(lists.gates));
+  if (!gates) return fail(bad_request(cat("--feature-gates: ", gates.error().message)));
+  o.gates = std::move(*gates);
+  o.warnings = o.gates.warnings();
+  auto controllers = rest::select_controllers(flatten(lists.controllers));
+  if (!controllers) return fail(bad_request(cat("--controllers: ", controllers.error().message)));
+  o.controllers = std::move(*controllers);
+  // Together they would open the server to everyone who can reach it.
+  if (o.anonymous_auth && contains(o.authorization_modes, "AlwaysAllow")) {
+    if (asked_for_anonymous) return fail(bad_request("--anonymous-auth=true and --authorization-mode=AlwaysAllow would allow everything to everyone"));
+    o.anonymous_auth = false;
+    o.warnings.push_back("anonymous requests are refused, because AlwaysAllow would allow them everything");
+  }
+  return {};
+}
+
+int refuse(std::string_view why) {
+  std::string line(why.substr(0, why.find('\n')));
+  std::fprintf(stderr, "cardea serve: %s\n", line.c_str());
+  return 2;
+}
+
+}  // namespace
 
 std::variant<ServeOptions, int> parse_serve_options(int argc, char** argv) {
   ServeOptions o;
+  RawLists lists;
   CLI::App app("Runs a Kubernetes-compatible API server.", "cardea serve");
-  app.set_help_flag("-h,--help", "show this and exit");
-  app.add_option("--data-dir", o.data_dir, "where objects, certificates and admin.kubeconfig are kept")->capture_default_str();
-  app.add_option("--bind-address", o.bind_address, "the address to listen on")->capture_default_str();
-  app.add_option("--secure-port", o.secure_port, "the port to serve HTTPS on")->capture_default_str();
-  app.add_option("--tls-cert-file", o.tls_cert_file, "the server's certificate (PEM); made when absent");
-  app.add_option("--tls-private-key-file", o.tls_private_key_file, "the key of --tls-cert-file");
-  app.add_option("--client-ca-file", o.client_ca_file, "who may sign client certificates (PEM), beside the data directory's own CA");
-  app.add_option("--token-auth-file", o.token_auth_file, "static tokens: lines of token,user,uid,\"group,group\"");
-  app.add_option("--authorization-mode", o.authorization_modes, "authorizers in order")->delimiter(',')->capture_default_str();
-  app.add_option("--enable-admission-plugins", o.enable_admission_plugins, "plugins beside the default ones")->delimiter(',');
-  app.add_option("--disable-admission-plugins", o.disable_admission_plugins, "default plugins to leave out")->delimiter(',');
-  app.add_option("--controllers", o.controllers, "built-in controllers to run; * for all, -name to leave one out, empty for none")->delimiter(',')->expected(0, -1);
-  app.add_option("--service-cluster-ip-range", o.service_cluster_ip_range, "where cluster IPs come from")->capture_default_str();
-  app.add_option("--service-node-port-range", o.service_node_port_range, "where node ports come from")->capture_default_str();
-  app.add_option("--allow-privileged", o.allow_privileged, "whether privileged containers are admitted")->capture_default_str();
-  app.add_option("--anonymous-auth", o.anonymous_auth, "whether requests without credentials are system:anonymous")->capture_default_str();
-  app.add_option("--v", o.verbosity, "how much to log")->capture_default_str();
-  app.add_option("--insecure-bench-port", o.insecure_bench_port, "serve plain HTTP on loopback, for benchmarks");
+  declare(app, o, lists);
   try {
-    app.parse(argc, argv);
+    app.parse(arguments(argc, argv));
   } catch (const CLI::CallForHelp&) {
     std::fputs(app.help().c_str(), stdout);
     return 0;
   } catch (const CLI::ParseError& e) {
-    std::fprintf(stderr, "cardea serve: %s\n", e.what());
-    return 2;
+    return refuse(e.what());
   }
+  auto ok = complete(o, lists, app.count("--anonymous-auth") > 0);
+  if (!ok) return refuse(ok.error().message);
   return o;
 }
 

@@ -4,6 +4,8 @@
 #include <variant>
 #include <vector>
 
+#include "app/feature_gates.h"
+
 namespace cardea::app {
 
 // What `cardea serve` was told. Flags are named as kube-apiserver's where it has one.
@@ -15,16 +17,19 @@ struct ServeOptions {
   std::string token_auth_file;
   std::vector<std::string> authorization_modes = {"Node", "RBAC"};
   std::vector<std::string> enable_admission_plugins, disable_admission_plugins;
-  std::vector<std::string> controllers = {"*"};
+  std::vector<std::string> controllers;  // the names of those that run
+  FeatureGates gates;
   std::string service_cluster_ip_range = "10.0.0.0/24";
   std::string service_node_port_range = "30000-32767";
   bool allow_privileged = false;
   bool anonymous_auth = true;
   int verbosity = 0;
   std::uint16_t insecure_bench_port = 0;  // plain HTTP on loopback, for benchmarks only
+  std::vector<std::string> warnings;      // what was accepted and has no effect
 };
 
-// The options, or the exit status when there is nothing to run (help was asked for, or a flag is wrong).
+// The options, or the exit status when there is nothing to run: 0 after help was asked for, 2 after one line about
+// flags that make no sense, alone or together.
 std::variant<ServeOptions, int> parse_serve_options(int argc, char** argv);
 
 }  // namespace cardea::app

@@ -15,6 +15,7 @@
 #include "net/signals.h"
 #include "rest/bootstrap.h"
 #include "rest/catalog_holder.h"
+#include "rest/controllers/controllers.h"
 #include "rest/definition_server.h"
 #include "rest/gateway.h"
 #include "rest/service_network.h"
@@ -27,6 +28,8 @@ int refuse(const Error& error) {
   std::fprintf(stderr, "cardea serve: %s\n", error.message.c_str());
   return 1;
 }
+
+void warn(const std::string& what) { std::fprintf(stderr, "cardea serve: warning: %s\n", what.c_str()); }
 
 Result<std::unique_ptr<authn::AuthenticatorChain>> make_authenticators(const ServeOptions& o) {
   std::vector<std::unique_ptr<authn::Authenticator>> list;
@@ -49,7 +52,7 @@ Result<std::unique_ptr<authz::Chain>> make_authorizers(const ServeOptions& o) {
     if (mode == "AlwaysAllow") list.push_back(authz::always_allow());
     else if (mode == "AlwaysDeny") list.push_back(authz::always_deny());
     else if (mode == "RBAC" || mode == "Node" || mode == "Webhook" || mode == "ABAC") {
-      std::fprintf(stderr, "cardea serve: warning: authorization mode %s is not built yet and allows nothing\n", mode.c_str());
+      warn(cat("authorization mode ", mode, " is not built yet and allows nothing"));
       list.push_back(authz::unavailable_mode(mode));
     } else {
       return fail(bad_request(cat("unknown authorization mode `", mode, "`")));
@@ -76,12 +79,20 @@ Result<std::shared_ptr<net::TlsServer>> make_tls(const ServeOptions& o, const Da
   return net::TlsServer::make(config);
 }
 
+// What a client needs to trust the certificate we serve. One that was given stands for itself: its file brings
+// its issuers along, or it is its own.
+Result<std::string> trusted_authority(const ServeOptions& o, const DataDirectory& data) {
+  if (o.tls_cert_file.empty()) return data.authority.certificate;
+  return read_file(o.tls_cert_file);
+}
+
 }  // namespace
 
 int serve(int argc, char** argv) {
   auto parsed = parse_serve_options(argc, argv);
   if (auto* status = std::get_if<int>(&parsed)) return *status;
   ServeOptions& o = std::get<ServeOptions>(parsed);
+  for (const std::string& w : o.warnings) warn(w);
   net::Signals signals({SIGINT, SIGTERM});
 
   auto data = prepare_data_directory({o.data_dir, o.bind_address, o.secure_port, {"10.0.0.1"}});
@@ -103,7 +114,7 @@ int serve(int argc, char** argv) {
     std::fprintf(stderr, "cardea serve: %s\n", plugins.error().message.c_str());
     return 2;
   }
-  for (const std::string& w : plugins->warnings) std::fprintf(stderr, "cardea serve: warning: %s\n", w.c_str());
+  for (const std::string& w : plugins->warnings) warn(w);
   admission::Chain admission(std::move(plugins->plugins));
   auto network = rest::ServiceNetwork::make(**store, random, o.service_cluster_ip_range, o.service_node_port_range);
   if (!network) return refuse(network.error());
@@ -142,10 +153,17 @@ int serve(int argc, char** argv) {
   // History begins when a server is ready for the first time.
   if (is_new)
     if (auto ok = store::compact_sync(**store, (*store)->current_revision()); !ok) return refuse(ok.error());
+  auto trusted = trusted_authority(o, *data);
+  if (!trusted) return refuse(trusted.error());
+  rest::Controllers controllers(
+      {.store = **store, .catalog = catalog, .gateway = gateway, .loop = chores.at(0), .clock = clock, .log = o.verbosity > 0 ? warn : nullptr},
+      o.controllers, *trusted);
+  if (auto ok = controllers.start(); !ok) return refuse(ok.error());
   description.set_ready(true);
   std::fprintf(stderr, "cardea serve: ready on https://%s:%d\n", o.bind_address.c_str(), *port);
   signals.wait();
   std::fprintf(stderr, "cardea serve: stopping\n");
+  controllers.stop();
   definitions.stop();
   watches.stop();
   server.stop(std::chrono::seconds(5));
