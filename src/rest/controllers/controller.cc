@@ -55,6 +55,16 @@ struct Controller::State {
     loop.post([state] { take(state); });
   }
 
+  // What is stored already, on the loop: looking through it may take longer than a start should.
+  static void begin(const std::shared_ptr<State>& state, const std::vector<store::RecordPtr>& records) {
+    if (state->is_stopping) return;
+    for (const store::RecordPtr& r : records) {
+      store::Event event{store::EventType::kPut, r->mod_revision, r, nullptr};
+      if (state->owner->cares(event)) state->owner->observe(event);
+    }
+    work(state);
+  }
+
   static void take(const std::shared_ptr<State>& state) {
     std::vector<store::EventPtr> events;
     {
@@ -84,12 +94,9 @@ struct Controller::State {
       if (state->running.empty()) state->idle.set_value();
       return;
     }
-    if (result) {
-      state->failures.erase(key);
-      if (changed) state->owner->enqueue(key);
-    } else {
-      retry(state, key, result.error());
-    }
+    if (result) state->failures.erase(key);
+    if (changed) state->owner->enqueue(key);
+    else if (!result) retry(state, key, result.error());
     // Not from here: a coroutine that never waits would make the stack grow with the queue.
     if (!state->queue.empty()) state->owner->context_.loop.post([state] { work(state); });
   }
@@ -148,14 +155,13 @@ Controller::~Controller() { CARDEA_CHECK(state_->watches.empty()); }
 
 Result<void> Controller::start() {
   store::Revision revision = store().current_revision();
-  std::vector<store::EventPtr> present;
+  std::vector<store::RecordPtr> present;
   for (const std::string& prefix : settings_.prefixes) {
     auto range = store().range({.keys = store::keys_with_prefix(prefix), .at = revision});
     if (!range) return fail(range.error());
-    for (store::RecordPtr& r : range->records)
-      present.push_back(std::make_shared<store::Event>(store::Event{store::EventType::kPut, r->mod_revision, r, nullptr}));
+    present.insert(present.end(), range->records.begin(), range->records.end());
   }
-  State::receive(state_, present, context_.loop);
+  context_.loop.post([state = state_, records = std::move(present)] { State::begin(state, records); });
   for (const std::string& prefix : settings_.prefixes) {
     auto sink = [state = state_, &loop = context_.loop](std::span<const store::EventPtr> events) {
       State::receive(state, events, loop);
