@@ -1,0 +1,145 @@
+#include "app/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rest/controllers/controllers.h"
+
+namespace cardea::app {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+struct Outcome {
+  std::variant<ServeOptions, int> parsed;
+  std::string out, err;
+  const ServeOptions& options() const { return std::get<ServeOptions>(parsed); }
+  int status() const { return std::holds_alternative<int>(parsed) ? std::get<int>(parsed) : -1; }
+};
+
+Outcome parse(std::vector<std::string> args) {
+  args.insert(args.begin(), "serve");
+  std::vector<char*> argv;
+  for (std::string& a : args) argv.push_back(a.data());
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  auto parsed = parse_serve_options(static_cast<int>(argv.size()), argv.data());
+  std::string out = testing::internal::GetCapturedStdout();
+  return {std::move(parsed), std::move(out), testing::internal::GetCapturedStderr()};
+}
+
+TEST(ServeOptions, NoFlagsAreEnough) {
+  Outcome o = parse({});
+  ASSERT_EQ(o.status(), -1) << o.err;
+  EXPECT_EQ(o.options().secure_port, 6443);
+  EXPECT_EQ(o.options().controllers, rest::known_controllers());
+  EXPECT_THAT(o.options().authorization_modes, ElementsAre("Node", "RBAC"));
+  EXPECT_TRUE(o.options().anonymous_auth);
+  EXPECT_FALSE(o.options().allow_privileged);
+}
+
+TEST(ServeOptions, TheLineThatConversationsAreReplayedAgainstIsUnderstood) {
+  Outcome o = parse({"--data-dir", "D", "--secure-port", "7000", "--bind-address", "127.0.0.1", "--token-auth-file", "users.csv",
+                     "--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction",
+                     "--disable-admission-plugins=ServiceAccount", "--controllers=", "--service-cluster-ip-range=10.0.0.0/24",
+                     "--service-node-port-range=30000-32767", "--allow-privileged=false"});
+  ASSERT_EQ(o.status(), -1) << o.err;
+  EXPECT_EQ(o.options().secure_port, 7000);
+  EXPECT_THAT(o.options().controllers, IsEmpty());
+  EXPECT_THAT(o.options().disable_admission_plugins, ElementsAre("ServiceAccount"));
+}
+
+TEST(ServeOptions, AnEmptyValueEndsWithItsFlag) {
+  Outcome o = parse({"--controllers=", "--data-dir=D"});
+  ASSERT_EQ(o.status(), -1) << o.err;
+  EXPECT_THAT(o.options().controllers, IsEmpty());
+  EXPECT_EQ(o.options().data_dir, "D");
+}
+
+TEST(ServeOptions, SwitchesMayStandAloneOrHaveAValue) {
+  EXPECT_TRUE(parse({"--allow-privileged", "--v=2"}).options().allow_privileged);
+  EXPECT_TRUE(parse({"--allow-privileged", "true"}).options().allow_privileged);
+  EXPECT_FALSE(parse({"--anonymous-auth", "false"}).options().anonymous_auth);
+  EXPECT_FALSE(parse({"--anonymous-auth=false"}).options().anonymous_auth);
+}
+
+TEST(ServeOptions, ListsMayBeGivenInParts) {
+  Outcome o = parse({"--enable-admission-plugins=A,B", "--enable-admission-plugins", "C"});
+  EXPECT_THAT(o.options().enable_admission_plugins, ElementsAre("A", "B", "C"));
+  EXPECT_THAT(parse({"--controllers=*,-serviceaccount-controller"}).options().controllers, SizeIs(rest::known_controllers().size() - 1));
+}
+
+TEST(ServeOptions, GatesThatAreNotBuiltStayOffAndWarn) {
+  for (std::string gate : {"ConditionalAuthorization", "ConstrainedImpersonation", "FineGrainedAuthorization"}) {
+    Outcome on = parse({"--feature-gates=" + gate + "=true"});
+    ASSERT_EQ(on.status(), -1) << on.err;
+    EXPECT_FALSE(on.options().gates.on(gate));
+    EXPECT_THAT(on.options().warnings, ElementsAre(HasSubstr(gate)));
+    Outcome off = parse({"--feature-gates", gate + "=false"});
+    ASSERT_EQ(off.status(), -1) << off.err;
+    EXPECT_THAT(off.options().warnings, IsEmpty());
+  }
+  EXPECT_TRUE(parse({"--feature-gates=StructuredAuthenticationConfiguration=true"}).options().gates.on("StructuredAuthenticationConfiguration"));
+}
+
+TEST(ServeOptions, AnonymousRequestsAreRefusedBesideAlwaysAllow) {
+  Outcome o = parse({"--authorization-mode=AlwaysAllow"});
+  ASSERT_EQ(o.status(), -1) << o.err;
+  EXPECT_FALSE(o.options().anonymous_auth);
+  EXPECT_THAT(o.options().warnings, SizeIs(1));
+}
+
+TEST(ServeOptions, HelpNamesEveryFlag) {
+  Outcome o = parse({"--help"});
+  EXPECT_EQ(o.status(), 0);
+  for (const char* flag : {"--data-dir", "--bind-address", "--secure-port", "--tls-cert-file", "--tls-private-key-file", "--client-ca-file",
+                           "--token-auth-file", "--authorization-mode", "--enable-admission-plugins", "--disable-admission-plugins",
+                           "--controllers", "--feature-gates", "--service-cluster-ip-range", "--service-node-port-range",
+                           "--allow-privileged", "--anonymous-auth", "--v "})
+    EXPECT_THAT(o.out, HasSubstr(flag));
+}
+
+TEST(ServeOptions, WhatMakesNoSenseIsOneLineAndStatusTwo) {
+  const std::vector<std::vector<std::string>> kWrong = {
+      {"--bogus"},
+      {"stray"},
+      {"--data-dir"},
+      {"--data-dir="},
+      {"--data-dir", "a", "--data-dir", "b"},
+      {"--secure-port=0"},
+      {"--secure-port=99999"},
+      {"--secure-port=https"},
+      {"--bind-address=localhost"},
+      {"--insecure-bench-port=6443"},
+      {"--tls-cert-file=c"},
+      {"--tls-private-key-file=k"},
+      {"--authorization-mode="},
+      {"--authorization-mode=Sometimes"},
+      {"--authorization-mode=RBAC,Node,RBAC"},
+      {"--authorization-mode=AlwaysAllow", "--anonymous-auth=true"},
+      {"--enable-admission-plugins=Priority", "--disable-admission-plugins=Priority"},
+      {"--controllers=no-such-controller"},
+      {"--controllers=*,-no-such-controller"},
+      {"--feature-gates=NoSuchGate=true"},
+      {"--feature-gates=ConditionalAuthorization"},
+      {"--feature-gates=ConditionalAuthorization=maybe"},
+      {"--feature-gates=ConditionalAuthorization=true,ConditionalAuthorization=false"},
+      {"--feature-gates=StructuredAuthenticationConfiguration=false"},
+      {"--allow-privileged=maybe"},
+      {"--v=loud"},
+      {"--v=-1"},
+  };
+  for (const auto& args : kWrong) {
+    Outcome o = parse(args);
+    EXPECT_EQ(o.status(), 2) << args[0];
+    EXPECT_THAT(o.err, testing::StartsWith("cardea serve: "));
+    EXPECT_EQ(std::ranges::count(o.err, '\n'), 1) << o.err;
+    EXPECT_EQ(o.out, "");
+  }
+}
+
+}  // namespace
+}  // namespace cardea::app
