@@ -95,7 +95,15 @@ int serve(int argc, char** argv) {
   for (const std::string& w : o.warnings) warn(w);
   net::Signals signals({SIGINT, SIGTERM});
 
-  auto data = prepare_data_directory({o.data_dir, o.bind_address, o.secure_port, {"10.0.0.1"}});
+  auto service_address = rest::first_service_address(o.service_cluster_ip_range);
+  if (!service_address) return refuse(service_address.error());
+  // The store first: whoever does not get it must not touch the rest of the directory.
+  std::error_code made;
+  std::filesystem::create_directories(o.data_dir, made);
+  if (made) return refuse(internal_error(cat("cannot make `", o.data_dir, "`: ", made.message())));
+  auto store = store::open_sqlite_store({.directory = (std::filesystem::path(o.data_dir) / "store").string()});
+  if (!store) return refuse(store.error());
+  auto data = prepare_data_directory({o.data_dir, o.bind_address, o.secure_port, {*service_address}});
   if (!data) return refuse(data.error());
   auto tls = make_tls(o, *data);
   if (!tls) return refuse(tls.error());
@@ -103,8 +111,7 @@ int serve(int argc, char** argv) {
   if (!authenticators) return refuse(authenticators.error());
   auto authorizers = make_authorizers(o);
   if (!authorizers) return refuse(authorizers.error());
-  auto store = store::open_sqlite_store({.directory = (std::filesystem::path(o.data_dir) / "store").string()});
-  if (!store) return refuse(store.error());
+
 
   SystemClock clock;
   SystemRandom random;
@@ -118,17 +125,27 @@ int serve(int argc, char** argv) {
   admission::Chain admission(std::move(plugins->plugins));
   auto network = rest::ServiceNetwork::make(**store, random, o.service_cluster_ip_range, o.service_node_port_range);
   if (!network) return refuse(network.error());
+  rest::Metrics metrics;
   rest::Services services{.store = **store,
                           .catalog = catalog,
                           .admission = admission,
                           .authorizer = **authorizers,
                           .clock = clock,
                           .random = random,
+                          .metrics = metrics,
                           .allocators = {network->get()},
                           .allow_privileged = o.allow_privileged};
   net::Loops loops(2);
   rest::WatchHubs watches(**store, loops);
   rest::SelfDescription description(catalog, {.server_address = cat(o.bind_address, ":", o.secure_port)});
+  description.set_metrics([&metrics, &store = **store] {
+    store::StoreStats stats = store.stats();
+    return metrics.print() + cat("# TYPE cardea_store_keys gauge\ncardea_store_keys ", stats.keys,
+                                 "\n# TYPE cardea_store_revision counter\ncardea_store_revision ", store.current_revision(),
+                                 "\n# TYPE cardea_store_live_bytes gauge\ncardea_store_live_bytes ", stats.live_bytes,
+                                 "\n# TYPE cardea_store_history_bytes gauge\ncardea_store_history_bytes ", stats.history_bytes,
+                                 "\n# TYPE cardea_store_file_bytes gauge\ncardea_store_file_bytes ", stats.file_bytes, "\n");
+  });
   rest::Gateway gateway(services, **authenticators, description, watches);
   http::Server server(loops, gateway);
   auto port = server.listen(o.bind_address, o.secure_port, *tls);
@@ -144,7 +161,7 @@ int serve(int argc, char** argv) {
   definitions.start();
   bool is_new = (*store)->current_revision() == 1;
   auto booted = rest::bootstrap(api, {.service_cluster_ip_range = o.service_cluster_ip_range,
-                                      .service_address = "10.0.0.1",
+                                      .service_address = *service_address,
                                       .server_address = o.bind_address,
                                       .server_port = o.secure_port,
                                       .client_ca = data->authority.certificate,

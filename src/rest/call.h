@@ -11,6 +11,7 @@
 #include "catalog/catalog.h"
 #include "http/exchange.h"
 #include "rest/allocator.h"
+#include "rest/metrics.h"
 #include "rest/negotiation.h"
 #include "store/store.h"
 
@@ -26,6 +27,7 @@ struct Services {
   const authz::Chain& authorizer;
   const Clock& clock;
   Random& random;
+  Metrics& metrics;
   std::vector<Allocator*> allocators;
   bool allow_privileged = false;
 };

@@ -119,12 +119,19 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
   http::Request& request = exchange->request();
   Frame frame{.now = services_.clock.now()};
   View& view = frame.view;
-  auto refuse = [&](Error error) { exchange->respond(present(fail(std::move(error)), frame, {})); };
+  std::string verb = "other";
+  auto respond = [&](Result<Answer> answer, const std::vector<std::string>& warnings) {
+    http::Response response = present(std::move(answer), frame, warnings);
+    services_.metrics.count(verb, response.status);
+    exchange->respond(std::move(response));
+  };
+  auto refuse = [&](Error error) { respond(fail(std::move(error)), {}); };
   auto info = authz::parse_request_info(request.method, request.path, request.query);
   if (!info) {
     refuse(bad_request(info.error().message));
     co_return true;
   }
+  verb = info->is_resource_request ? info->verb : "path";
   auto parameter = info->query.first("pretty");
   view.pretty = wants_pretty(request.headers.get("user-agent"), parameter.value_or(""), parameter.has_value());
   Result<authz::User> user = known ? Result<authz::User>(std::move(*known)) : authenticate(request);
@@ -150,7 +157,7 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
     Result<Answer> answer = found                         ? std::move(*found)
                             : of_known_group && !is_custom ? Result<Answer>(fail(unknown_resource()))
                                                            : Result<Answer>(text_answer(404, "404 page not found\n"));
-    exchange->respond(present(std::move(answer), frame, {}));
+    respond(std::move(answer), {});
     co_return true;
   }
   Call call{.exchange = exchange,
@@ -163,12 +170,15 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
             .view = view,
             .started = rfc3339(frame.now)};
   Result<Answer> answer = co_await serve_resource(call);
-  if (answer && answer->is_streaming) co_return true;
+  if (answer && answer->is_streaming) {
+    services_.metrics.count(verb, 200);
+    co_return true;
+  }
   frame.view = call.view;
   frame.catalog = call.catalog.get();
   frame.resource = call.resource;
   frame.include_object = call.info.query.first("includeObject").value_or("");
-  exchange->respond(present(std::move(answer), frame, call.warnings));
+  respond(std::move(answer), call.warnings);
   co_return true;
 }
 

@@ -1,5 +1,7 @@
 #include "rest/service_network.h"
 
+#include <arpa/inet.h>
+
 #include "base/strings.h"
 #include "rest/stored_object.h"
 
@@ -9,6 +11,19 @@ using json::Value;
 
 namespace {
 constexpr std::string_view kPrefix = "/registry/services/specs/";
+}
+
+Result<std::string> first_service_address(const std::string& cidr) {
+  auto slash = cidr.find('/');
+  auto bits = slash == std::string::npos ? std::nullopt : parse_int(std::string_view(cidr).substr(slash + 1));
+  in_addr address{};
+  if (!bits || *bits < 8 || *bits > 30 || ::inet_pton(AF_INET, cidr.substr(0, slash).c_str(), &address) != 1)
+    return fail(bad_request(cat("`", cidr, "` is no range of IPv4 addresses; write it as 10.0.0.0/24")));
+  std::uint32_t mask = ~std::uint32_t{0} << (32 - *bits);
+  address.s_addr = htonl((ntohl(address.s_addr) & mask) + 1);
+  char text[INET_ADDRSTRLEN];
+  ::inet_ntop(AF_INET, &address, text, sizeof text);
+  return text;
 }
 
 Result<std::unique_ptr<ServiceNetwork>> ServiceNetwork::make(store::Store& store, Random& random,

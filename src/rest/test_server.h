@@ -72,6 +72,7 @@ class TestServer {
 
   SystemClock clock_;
   SystemRandom random_;
+  Metrics metrics_;
   std::unique_ptr<store::Store> store_ = store::make_memory_store(clock_);
   CatalogHolder catalog_{catalog::Catalog::builtin()};
   admission::Chain admission_{plugins()};
@@ -84,6 +85,7 @@ class TestServer {
                      .authorizer = authorizer_,
                      .clock = clock_,
                      .random = random_,
+                     .metrics = metrics_,
                      .allocators = {network_.get()}};
   net::Loops request_loops_{1};
   WatchHubs watches_{*store_, request_loops_};

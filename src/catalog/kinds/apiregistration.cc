@@ -21,7 +21,9 @@ Value available(std::string_view status, std::string_view reason, std::string_vi
 
 void prepare_create(Value& object, const StrategyContext& context) {
   object.erase("status");
-  if (!object["spec"]["service"].is_null()) return;
+  // Nothing is aggregated, so a service that should answer is not there.
+  if (!object["spec"]["service"].is_null())
+    return (void)object.set("status", Value::object({{"conditions", Value::array({api_service_unavailable(object, context.now)})}}));
   object.set(
       "status",
       Value::object(
