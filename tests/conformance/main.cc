@@ -1,0 +1,111 @@
+// conformance DIR: every data-driven conformance test there is, on the files that DIR holds.
+//
+// Differences are printed as they are found; the last line is `N passed, M failed, K skipped`. Files that no test
+// reads yet count as one skipped check each. Recorded conversations are replayed by tests/e2e/replay.py against a
+// server that it starts from $CARDEA_BINARY; what waits for later work is listed beside it, in waiting.json.
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "conformance/cel.h"
+#include "conformance/conformance.h"
+
+namespace cardea::conformance {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+// Runs the replay, passing its lines on. A replay that does not end with its summary is one failure.
+Counts run_conversations(const std::string& folder) {
+  if (!std::getenv("CARDEA_BINARY")) {
+    std::printf("http: skipped, since CARDEA_BINARY does not name a server to start\n");
+    return {.skipped = 1};
+  }
+  std::fflush(stdout);
+  const std::string command = "/usr/bin/python3 -B " + quoted(CARDEA_SOURCE_DIR "/tests/e2e/replay.py") + " " + quoted(folder) + " 2>&1";
+  FILE* output = popen(command.c_str(), "r");
+  if (!output) return {.failed = 1};
+  std::string line, last;
+  auto end_line = [&] {
+    if (!last.empty()) std::printf("%s\n", last.c_str());
+    last = std::exchange(line, {});
+  };
+  for (int c; (c = std::fgetc(output)) != EOF;) {
+    if (c == '\n') end_line();
+    else line += static_cast<char>(c);
+  }
+  end_line();
+  pclose(output);
+  Counts counts;
+  if (std::sscanf(last.c_str(), "%d passed, %d failed, %d skipped", &counts.passed, &counts.failed, &counts.skipped) == 3) return counts;
+  std::printf("%s\nhttp: the replay did not come to its end\n", last.c_str());
+  return {.failed = 1};
+}
+
+// Who reads a file or folder of DIR, by its name; null when nobody does yet.
+using Runner = Counts (*)(const std::string& path);
+struct Part {
+  const char* name;
+  Runner run;
+};
+constexpr std::array kParts{
+    Part{"requestinfo.json", run_requestinfo},
+    Part{"smd-compare.json", run_smd_compare},
+    Part{"cel-conformance", run_cel_path},
+    Part{"cel-random", run_cel_path},
+    Part{"k8s-cel-libs", run_cel_path},
+    Part{"cel-partial.jsonl", run_cel_path},
+    Part{"cel-partial-unknowns.jsonl", run_cel_path},
+    Part{"cel-attribute-patterns.jsonl", run_cel_path},
+    Part{"cel-unparse.jsonl", run_cel_path},
+    Part{"http", [](const std::string& path) {
+           Counts counts = run_ownership(path);
+           counts += run_conversations(path);
+           return counts;
+         }},
+};
+
+Counts run_part(const fs::path& path) {
+  const std::string name = path.filename().string();
+  auto part = std::ranges::find_if(kParts, [&](const Part& p) { return name == p.name; });
+  if (part == kParts.end()) {
+    std::printf("%s: skipped, no test reads it yet\n", name.c_str());
+    return {.skipped = 1};
+  }
+  Counts counts = part->run(path.string());
+  std::printf("%s: %d passed, %d failed, %d skipped\n", name.c_str(), counts.passed, counts.failed, counts.skipped);
+  return counts;
+}
+
+int run_folder(const std::string& folder) {
+  std::vector<fs::path> paths;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.is_directory() || entry.path().extension() == ".json" || entry.path().extension() == ".jsonl") paths.push_back(entry.path());
+  std::ranges::sort(paths);
+  Counts counts;
+  for (const fs::path& path : paths) counts += run_part(path);
+  std::printf("%d passed, %d failed, %d skipped\n", counts.passed, counts.failed, counts.skipped);
+  return counts.failed == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace cardea::conformance
+
+int main(int argc, char** argv) {
+  if (argc != 2 || !std::filesystem::is_directory(argv[1])) {
+    std::fprintf(stderr, "usage: conformance DIR, a folder of conformance cases\n");
+    return 2;
+  }
+  return cardea::conformance::run_folder(argv[1]);
+}
