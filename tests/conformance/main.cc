@@ -45,7 +45,7 @@ Counts run_conversations(const std::string& folder) {
     if (c == '\n') end_line();
     else line += static_cast<char>(c);
   }
-  end_line();
+  if (!line.empty()) end_line();
   pclose(output);
   Counts counts;
   if (std::sscanf(last.c_str(), "%d passed, %d failed, %d skipped", &counts.passed, &counts.failed, &counts.skipped) == 3) return counts;
