@@ -132,6 +132,44 @@ def hostile_yaml(server):
     expect(server.request("GET", f"{CONFIG_MAPS}/bomb")[0] == 404, "the bomb was stored")
 
 
+def hostile_patches(server):
+    path = f"{CONFIG_MAPS}/patched"
+    server.request("POST", CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "patched"}, "data": {"a": "x" * 1000}})
+    kinds = {short: {"Content-Type": f"application/{short}"} for short in
+             ("json-patch+json", "merge-patch+json", "strategic-merge-patch+json", "apply-patch+yaml")}
+    doubling = [{"op": "copy", "from": "/data", "path": f"/data/b{i}"} for i in range(14)]
+    for operations in (doubling, [{"op": "test", "path": "/kind", "value": "ConfigMap"}] * 10001, [{"op": "explode", "path": "/data"}],
+                       [{"op": "remove", "path": "/data/nosuch"}], [{"op": "move", "from": "/data", "path": "/data/inside"}],
+                       [{"op": "add", "path": "no-slash", "value": 1}], [{"op": "replace", "path": "", "value": 7}], {"op": "add"}, [1], "text",
+                       [{"op": "add", "path": "/metadata/labels", "value": "x"}], [{"op": "replace", "path": "/metadata/name", "value": "other"}]):
+        refused(server, (400, 413, 422), "PATCH", path, json.dumps(operations), kinds["json-patch+json"])
+    for body in ("[]", "7", "{", '{"data":[1]}', '{"metadata":7}', '{"kind":"Secret"}', '{"metadata":{"uid":"0"}}', '{"metadata":{"name":"other"}}'):
+        refused(server, (400, 409, 422), "PATCH", path, body, kinds["merge-patch+json"])
+    for body in ("[]", '{"$patch":"explode"}', '{"data":7}', '{"metadata":{"$setElementOrder/finalizers":7}}', '{"$retainKeys":7}'):
+        refused(server, (400, 422), "PATCH", path, body, kinds["strategic-merge-patch+json"])
+    for query, body in (("", "{}"), ("?fieldManager=m", "{}"), ("?fieldManager=m", "[]"), ("?fieldManager=" + "m" * 200, "{}"), ("?fieldManager=m", "{"),
+                        ("?fieldManager=m", '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"managedFields":[{"manager":"m"}]}}')):
+        refused(server, (400, 422), "PATCH", path + query, body, kinds["apply-patch+yaml"])
+    same = server.request("GET", path)[2]
+    expect(same["data"] == {"a": "x" * 1000} and same["metadata"]["name"] == "patched", "a refused patch changed something")
+
+
+def hostile_definitions(server):
+    def definition(schema, plural="things"):
+        return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": f"{plural}.faults.example.com"},
+                "spec": {"group": "faults.example.com", "scope": "Namespaced", "names": {"plural": plural, "kind": "Thing", "singular": "thing"},
+                         "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}]}}
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    deep = {"type": "object"}
+    for _ in range(200):
+        deep = {"type": "object", "properties": {"a": deep}}
+    for schema in ({}, {"type": "nonsense"}, {"type": "object", "properties": {"a": {"type": "string", "pattern": "("}}}, 7, [],
+                   {"type": "object", "properties": {"a": {"$ref": "#/definitions/a"}}}, {"type": "object", "properties": {"a": {"type": "integer", "default": "x"}}}):
+        refused(server, (400, 422), "POST", path, definition(schema))
+    got = server.request("POST", path, definition(deep))[0]
+    expect(got in (201, 400, 422), f"a schema 200 levels deep: {got}")
+
+
 def wrong_content_types(server):
     body = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"typed"}}'
     for kind in ("text/plain", "application/xml", "application/vnd.kubernetes.protobuf", "multipart/form-data", "a/b/c", ";;;"):
@@ -212,7 +250,7 @@ def wrong_flags(server):
     wrong = []
     for args in (["--no-such-flag"], ["--secure-port", "many"], ["--secure-port", "99999999"], ["--feature-gates=NoSuchGate=true"],
                  ["--feature-gates=StructuredAuthenticationConfiguration=false"], ["--enable-admission-plugins=NoSuchPlugin"],
-                 ["--authorization-mode=NoSuchMode"], ["--controllers=no-such-controller"], ["--tls-cert-file", "/nonexistent"],
+                 ["--authorization-mode=NoSuchMode"], ["--controllers=no-such-controller"], ["--tls-cert-file", os.path.join(server.data_dir, "server.crt")],
                  ["--service-cluster-ip-range=nowhere"], ["--service-node-port-range=9-1"], ["stray"]):
         port = [] if "--secure-port" in args else ["--secure-port", str(free_port())]
         try:
@@ -258,7 +296,7 @@ def stops_cleanly(server):
 
 def main():
     failures = []
-    faults = [malformed_http, not_tls, oversized_bodies, hostile_json, hostile_yaml, wrong_content_types, invalid_queries, slow_and_half_closed,
+    faults = [malformed_http, not_tls, oversized_bodies, hostile_json, hostile_yaml, hostile_patches, hostile_definitions, wrong_content_types, invalid_queries, slow_and_half_closed,
               pipelined, wrong_flags, second_server, stops_cleanly]
     with Cardea() as server:
         for fault in faults:
