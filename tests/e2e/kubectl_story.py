@@ -268,6 +268,28 @@ def brings_kinds(kubectl):
     eventually("the deleted kind is gone", lambda: kubectl.try_("get", "cakes", "-n", "shop").returncode != 0)
 
 
+def runs_things(kubectl):
+    """The quick commands, in a namespace where nothing really runs: there is no node."""
+    here = ["-n", "shop"]
+    kubectl("run", "once", "--image=nginx", *here)
+    kubectl("expose", "pod", "once", "--port=80", *here)
+    kubectl.create("deployment", "quick", "--image=nginx", *here)
+    kubectl("rollout", "restart", "deployment/quick", *here)
+    kubectl("autoscale", "deployment", "quick", "--max=3", *here)
+    kubectl.create("job", "task", "--image=busybox", *here)
+    kubectl.create("serviceaccount", "robot", *here)
+    kubectl.create("quota", "little", "--hard=pods=10", *here)
+    has(kubectl("get", "all", *here), "pod/once", "Pending", "service/once", "ClusterIP", "deployment.apps/quick", "job.batch/task")
+    has(kubectl("describe", "pod", "once", *here), "nginx", "Pending")
+    has(kubectl("describe", "service", "once", *here), "10.0.0.", "80/TCP")
+    kubectl.fails("exec", "once", *here, "--", "ls", saying="does not have a host assigned")
+    pod = kubectl("get", "pod", "once", *here, "-o", "yaml")
+    has(kubectl("replace", "--force", "-f", "-", stdin=pod), "pod/once replaced")
+    kubectl("delete", "pod", "once", "--now", *here)
+    kubectl("delete", "service/once", "deployment/quick", "job/task", "hpa/quick", *here)
+    kubectl("get", "events", "-A")
+
+
 def tidies_up(kubectl):
     kubectl("delete", "deployment", "web", "-n", "shop")
     kubectl.fails("get", "deployment", "web", "-n", "shop", saying="NotFound")
@@ -283,7 +305,7 @@ def tell_with(path):
         kubectl = Kubectl(path, server, folder)
         version = kubectl.version()
         print(f"-- {path}: {'.'.join(map(str, version))}", flush=True)
-        chapters = [looks_around, makes_and_changes, reads, differs, watches, waits, shares, brings_kinds, tidies_up]
+        chapters = [looks_around, makes_and_changes, reads, differs, watches, waits, shares, brings_kinds, runs_things, tidies_up]
         for chapter in chapters:
             name = chapter.__name__
             try:
