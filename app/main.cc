@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "app/cel_command.h"
 #include "app/serve.h"
 
 namespace {
@@ -10,6 +11,7 @@ constexpr char kUsage[] =
     "\n"
     "Usage:\n"
     "  cardea serve [flags]   run an API server (see `cardea serve --help`)\n"
+    "  cardea cel eval EXPR   evaluate an expression (see `cardea cel`)\n"
     "  cardea version         print the version\n";
 
 }  // namespace
@@ -17,6 +19,7 @@ constexpr char kUsage[] =
 int main(int argc, char** argv) {
   std::string_view command = argc > 1 ? argv[1] : "";
   if (command == "serve") return cardea::app::serve(argc - 1, argv + 1);
+  if (command == "cel") return cardea::app::cel_command(argc - 1, argv + 1);
   if (command == "version") {
     std::puts("cardea 0.1 (Kubernetes 1.36)");
     return 0;

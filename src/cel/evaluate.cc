@@ -1,6 +1,6 @@
 #include "cel/evaluate.h"
 
-#include <cmath>
+#include <cstring>
 
 #include "base/strings.h"
 #include "cel/access.h"
@@ -146,6 +146,10 @@ Value equality(const Node& n, Frame& f) {
   const Value b = evaluate_node(*n.args[1], f);
   if (f.fatal) [[unlikely]] return a.is_error() ? a : b;
   CHARGE(equality_cost(a, b));
+  if (a.is_string() && b.is_string()) {
+    const bool same = a.size == b.size && (a.size == 0 || std::memcmp(a.text, b.text, a.size) == 0);
+    return Value::of(same == (n.op == Op::kEqual));
+  }
   if (a.is_error()) return a;
   if (b.is_error()) return b;
   if (a.kind >= Kind::kAuthorizer || b.kind >= Kind::kAuthorizer) [[unlikely]] {
@@ -407,8 +411,9 @@ Value Evaluation::run(const Node& node, const Program& program, std::span<const 
   frame.interrupt = interrupt_;
   frame.lenient = program.environment().lenient_presence;
   frame.free_has = program.environment().counts_as_kubernetes();
-  Value small[16];
-  frame.locals = program.locals() <= 16 ? small : arena_.array<Value>(program.locals()).data();
+  // Locals are written before they are read, so they need no first value.
+  alignas(Value) char small[16 * sizeof(Value)];
+  frame.locals = program.locals() <= 16 ? reinterpret_cast<Value*>(small) : arena_.array<Value>(program.locals()).data();
   const Value result = evaluate_node(node, frame);
   cost_ = frame.cost;
   fatal_ = frame.fatal;

@@ -141,11 +141,15 @@ class Printer {
     if (parentheses) out += ")";
   }
 
-  void receiver(const Node& n) { wrapped(n, operator_of(n) != nullptr || n.op == Op::kConditional); }
+  static bool is_unary(const Node& n) { return n.op == Op::kNot || (n.op == Op::kCall && n.name == op::kNegate); }
+
+  void receiver(const Node& n) { wrapped(n, operator_of(n) != nullptr || n.op == Op::kConditional || is_unary(n)); }
 
   void unary(std::string_view sign, const Node& operand) {
     out += sign;
-    wrapped(operand, is_complex(operand));
+    // Repeated signs would cancel out when read again.
+    const bool signed_itself = is_unary(operand) || (operand.op == Op::kConst && operand.count == 0 && is_number(operand.value));
+    wrapped(operand, is_complex(operand) || signed_itself);
   }
 
   void conditional(const Node& n) {

@@ -12,6 +12,7 @@ namespace cardea::cel {
 
 Value Value::of_json(const json::Value& document) {
   using K = json::Value::Kind;
+  if (document.is_string()) return of_text(document.as_string());
   switch (document.kind()) {
     case K::kNull: return null();
     case K::kBool: return of(document.as_bool());
@@ -115,6 +116,13 @@ std::uint64_t hash_key(const Value& key) {
 const json::Member* json_find(const Value& map, std::string_view key) {
   const json::Member* low = map.json_members;
   std::size_t count = map.size;
+  if (count <= 8) {  // comparing lengths and bytes beats searching in few members
+    for (const json::Member* m = low; m != low + count; ++m) {
+      const std::string_view name = m->name.as_string();
+      if (name.size() == key.size() && std::memcmp(name.data(), key.data(), key.size()) == 0) return m;
+    }
+    return nullptr;
+  }
   while (count > 0) {
     const std::size_t half = count / 2;
     const int c = low[half].key().compare(key);

@@ -108,19 +108,6 @@ void Value::release() noexcept {
   }
 }
 
-Value::Kind Value::kind() const noexcept {
-  switch (raw_[0]) {
-    case kBoolTag: return Kind::kBool;
-    case kIntTag: return Kind::kInt;
-    case kDoubleTag: return Kind::kDouble;
-    case kShortTag:
-    case kLongTag: return Kind::kString;
-    case kArrayTag: return Kind::kArray;
-    case kObjectTag: return Kind::kObject;
-    default: return Kind::kNull;
-  }
-}
-
 std::int64_t Value::as_int() const noexcept {
   if (is_int()) {
     std::int64_t i;
@@ -141,8 +128,7 @@ double Value::as_double() const noexcept {
   return d;
 }
 
-std::string_view Value::as_string() const noexcept {
-  if (raw_[0] == kShortTag) return {reinterpret_cast<const char*>(raw_ + 2), raw_[1]};
+std::string_view Value::long_text() const noexcept {
   if (raw_[0] != kLongTag) return {};
   auto* t = static_cast<const Text*>(node());
   return {t->bytes(), t->length};

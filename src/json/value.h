@@ -56,7 +56,10 @@ class Value {
   }
   void swap(Value& other) noexcept;
 
-  Kind kind() const noexcept;
+  Kind kind() const noexcept {
+    static constexpr Kind kKinds[] = {Kind::kNull, Kind::kBool, Kind::kInt, Kind::kDouble, Kind::kString, Kind::kString, Kind::kArray, Kind::kObject};
+    return kKinds[raw_[0]];
+  }
   bool is_null() const noexcept { return raw_[0] == kNullTag; }
   bool is_bool() const noexcept { return raw_[0] == kBoolTag; }
   bool is_int() const noexcept { return raw_[0] == kIntTag; }
@@ -70,7 +73,10 @@ class Value {
   bool as_bool() const noexcept { return is_bool() && raw_[8]; }
   std::int64_t as_int() const noexcept;  // a double is truncated
   double as_double() const noexcept;     // an int is converted
-  std::string_view as_string() const noexcept;
+  std::string_view as_string() const noexcept {
+    if (raw_[0] == kShortTag) return {reinterpret_cast<const char*>(raw_ + 2), raw_[1]};
+    return long_text();
+  }
   std::span<const Value> items() const noexcept;
   std::span<const Member> members() const noexcept;
   std::size_t size() const noexcept;  // of an array or object, else 0
@@ -111,6 +117,7 @@ class Value {
   enum Tag : unsigned char { kNullTag, kBoolTag, kIntTag, kDoubleTag, kShortTag, kLongTag, kArrayTag, kObjectTag };
   static constexpr std::size_t kShortMax = 14;
 
+  std::string_view long_text() const noexcept;
   bool is_shared_node() const noexcept { return raw_[0] >= kLongTag; }
   Node* node() const noexcept {
     Node* n;

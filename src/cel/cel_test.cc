@@ -1,0 +1,92 @@
+#include <gtest/gtest.h>
+
+#include "cel/environments.h"
+#include "cel/evaluate.h"
+#include "cel/print.h"
+#include "json/parse.h"
+
+namespace cardea::cel {
+namespace {
+
+std::string run(std::string_view text, Environment env = extended_environment(), Limits limits = {}) {
+  const auto program = compile(text, std::move(env).share());
+  if (!program.has_value()) return program.error().text;
+  Evaluation evaluation(limits);
+  const std::vector<Value> slots((*program)->environment().variables().size());
+  const Value v = evaluation.run(**program, slots);
+  return v.is_error() ? "error: " + std::string(v.error->message) : print_value(v);
+}
+
+TEST(Cel, EvaluatesLiteralsAndOperators) {
+  EXPECT_EQ(run("1 + 2 * 3"), "7");
+  EXPECT_EQ(run("'a' + \"b\""), "\"ab\"");
+  EXPECT_EQ(run("[1, 2].map(x, x * 2)"), "[2, 4]");
+  EXPECT_EQ(run("{'a': 1}.?b.orValue(5)"), "5");
+}
+
+TEST(Cel, ErrorsAreAbsorbedByLogicInEitherOrder) {
+  EXPECT_EQ(run("1 / 0 > 0 && false"), "false");
+  EXPECT_EQ(run("true || 1 / 0 > 0"), "true");
+  EXPECT_EQ(run("[0, 1].exists(x, 1 / x == 1)"), "true");
+  EXPECT_EQ(run("1 / 0 > 0 && true"), "error: division by zero");
+}
+
+TEST(Cel, AnErrorIsNeverAnAllow) {
+  EXPECT_EQ(run("dyn('yes') && true"), "error: no such overload");
+  EXPECT_EQ(run("dyn('yes') ? true : true"), "error: no such overload");
+}
+
+TEST(Cel, ErrorsPointAtTheirPlace) {
+  EXPECT_EQ(run("1 + 'a'"),
+            "ERROR: <input>:1:3: found no matching overload for '_+_' applied to '(int, string)'\n | 1 + 'a'\n | ..^");
+  EXPECT_EQ(run("nobody"), "ERROR: <input>:1:1: undeclared reference to 'nobody' (in container '')\n | nobody\n | ^");
+}
+
+TEST(Cel, DeepNestingIsRefused) {
+  EXPECT_NE(run(std::string(1000, '(') + "1" + std::string(1000, ')')).find("recursion limit"), std::string::npos);
+  std::string sum = "1";
+  for (int i = 0; i < 1000; ++i) sum += "+1";
+  EXPECT_NE(run(sum).find("recursion limit"), std::string::npos);
+}
+
+TEST(Cel, CostLimitsAreNotAbsorbed) {
+  Limits limits;
+  limits.cost = 100;
+  EXPECT_EQ(run("true || [1].all(x, true)", extended_environment(), limits), "true");
+  EXPECT_EQ(run("lists.range(1000).all(x, x >= 0) || true", extended_environment(), limits), "error: operation cancelled: actual cost limit exceeded");
+}
+
+TEST(Cel, MemoryIsLimited) {
+  std::string doubling = "'0123456789012345'";
+  for (int i = 0; i < 12; ++i) doubling += ".replace('', '0123456789')";
+  EXPECT_EQ(run(doubling), "error: operation cancelled: memory limit exceeded");
+}
+
+TEST(Cel, ReadsJsonWhereItIs) {
+  Environment env;
+  env.library(Library::kStandard).variable("o", "dyn");
+  const auto program = *compile("o.spec.names.exists(n, n == 'b') && o.spec.size == 2", std::move(env).share());
+  const json::Value document = *json::parse(R"({"spec":{"names":["a","b"],"size":2}})");
+  const Value slots[] = {Value::of_json(document)};
+  Evaluation evaluation;
+  EXPECT_TRUE(evaluation.run(*program, slots).is_true());
+  EXPECT_EQ(evaluation.arena().used(), 0u);
+}
+
+TEST(Cel, InterruptionStopsALoop) {
+  Environment env;
+  env.library(Library::kStandard).library(Library::kLists);
+  const auto program = *compile("lists.range(100000).all(x, x >= 0)", std::move(env).share());
+  std::atomic<bool> stop{true};
+  Evaluation evaluation;
+  evaluation.interrupt_when(&stop);
+  EXPECT_EQ(evaluation.run(*program, {}).error->message, "operation interrupted");
+}
+
+TEST(Cel, BytesConcatenationMakesNewBytesEachTime) {
+  // cel-go appends in place here and gives three times the last.
+  EXPECT_EQ(run("[1, 2].map(i, b'a' + bytes(string(i)))"), "[b\"\\141\\061\", b\"\\141\\062\"]");
+}
+
+}  // namespace
+}  // namespace cardea::cel
