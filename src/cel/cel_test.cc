@@ -42,6 +42,11 @@ TEST(Cel, ErrorsPointAtTheirPlace) {
   EXPECT_EQ(run("nobody"), "ERROR: <input>:1:1: undeclared reference to 'nobody' (in container '')\n | nobody\n | ^");
 }
 
+TEST(Cel, AnyTextIsAProgramOrAClearError) {
+  for (const std::string_view text : {"", "-", "!-", "!-=", "a.", "a[", "[", "{", "{1", "{1:", "f(", "\"", "b'", "`", "1 +", "?", "a ? b", "x{", "x{y", "-1u2", ".", "..", "a.?", "\\"})
+    EXPECT_EQ(run(text).substr(0, 6), "ERROR:") << text;
+}
+
 TEST(Cel, DeepNestingIsRefused) {
   EXPECT_NE(run(std::string(1000, '(') + "1" + std::string(1000, ')')).find("recursion limit"), std::string::npos);
   std::string sum = "1";

@@ -306,6 +306,10 @@ class TextParser : public Parser {
       case Token::kDot:
       case Token::kIdent: return identifier();
       case Token::kMinus:
+        // A sign is part of a number; before anything else it belongs to unary(), which `!` does not allow.
+        if (tokens_[at_ + 1].token == Token::kInt || tokens_[at_ + 1].token == Token::kFloat) return number();
+        ++at_;
+        return syntax("{NUM_FLOAT, NUM_INT}");
       case Token::kInt:
       case Token::kUint:
       case Token::kFloat: return number();
