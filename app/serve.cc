@@ -29,6 +29,12 @@ int refuse(const Error& error) {
   return 1;
 }
 
+// A flag that makes no sense.
+int misuse(const Error& error) {
+  refuse(error);
+  return 2;
+}
+
 void warn(const std::string& what) { std::fprintf(stderr, "cardea serve: warning: %s\n", what.c_str()); }
 
 Result<std::unique_ptr<authn::AuthenticatorChain>> make_authenticators(const ServeOptions& o) {
@@ -96,7 +102,7 @@ int serve(int argc, char** argv) {
   net::Signals signals({SIGINT, SIGTERM});
 
   auto service_address = rest::first_service_address(o.service_cluster_ip_range);
-  if (!service_address) return refuse(service_address.error());
+  if (!service_address) return misuse(service_address.error());
   // The store first: whoever does not get it must not touch the rest of the directory.
   std::error_code made;
   std::filesystem::create_directories(o.data_dir, made);
@@ -117,14 +123,11 @@ int serve(int argc, char** argv) {
   SystemRandom random;
   rest::CatalogHolder catalog(catalog::Catalog::builtin());
   auto plugins = admission::select_plugins(admission::Objects(**store), o.enable_admission_plugins, o.disable_admission_plugins);
-  if (!plugins) {
-    std::fprintf(stderr, "cardea serve: %s\n", plugins.error().message.c_str());
-    return 2;
-  }
+  if (!plugins) return misuse(plugins.error());
   for (const std::string& w : plugins->warnings) warn(w);
   admission::Chain admission(std::move(plugins->plugins));
   auto network = rest::ServiceNetwork::make(**store, random, o.service_cluster_ip_range, o.service_node_port_range);
-  if (!network) return refuse(network.error());
+  if (!network) return misuse(network.error());
   rest::Metrics metrics;
   rest::Services services{.store = **store,
                           .catalog = catalog,

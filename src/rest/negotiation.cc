@@ -82,7 +82,7 @@ std::string media_type(std::string_view content_type) { return lower(trim(conten
 
 Result<BodyFormat> body_format(std::string_view content_type) {
   std::string type = media_type(content_type);
-  if (type.empty() || type == "application/json") return BodyFormat::kJson;
+  if (trim(content_type).empty() || type == "application/json") return BodyFormat::kJson;
   if (type == "application/yaml") return BodyFormat::kYaml;
   if (type == "application/vnd.kubernetes.protobuf") return BodyFormat::kProtobuf;
   return fail(Error::of(Reason::kUnsupportedMediaType,
