@@ -21,9 +21,7 @@ Value available(std::string_view status, std::string_view reason, std::string_vi
 
 void prepare_create(Value& object, const StrategyContext& context) {
   object.erase("status");
-  // Nothing is aggregated, so a service that should answer is not there.
-  if (!object["spec"]["service"].is_null())
-    return (void)object.set("status", Value::object({{"conditions", Value::array({api_service_unavailable(object, context.now)})}}));
+  if (!object["spec"]["service"].is_null()) return;
   object.set(
       "status",
       Value::object(

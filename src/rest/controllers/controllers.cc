@@ -50,6 +50,7 @@ Result<std::vector<std::string>> select_controllers(const std::vector<std::strin
 }
 
 Controllers::Controllers(const ControllerContext& context, const std::vector<std::string>& chosen, const std::string& ca) {
+  controllers_.push_back(api_service_availability(context));
   for (const Row& row : kControllers)
     if (names(chosen, row.name)) controllers_.push_back(row.make(context, ca));
 }

@@ -16,6 +16,10 @@ std::unique_ptr<Controller> service_account_controller(ControllerContext context
 // `ca` is PEM: what a client needs to trust this server's certificate.
 std::unique_ptr<Controller> root_ca_publisher(ControllerContext context, std::string ca);
 
+// No controller of the controller manager: the API server's own word on APIServices that name a service. Nothing
+// is aggregated, so they are not available. Always on.
+std::unique_ptr<Controller> api_service_availability(ControllerContext context);
+
 // Which of them a value of --controllers names: `*` stands for all, `-name` leaves one out, a name puts one in;
 // names win over `*`. An unknown name is an error.
 Result<std::vector<std::string>> select_controllers(const std::vector<std::string>& wanted);
