@@ -84,6 +84,11 @@ Task<Result<Answer>> Gateway::serve_resource(Call& call) {
     if (!info.name.empty() && info.verb != "list" && info.verb != "watch") co_return fail(unknown_resource());
     if (info.verb != "list" && info.verb != "watch") co_return fail(method_not_allowed());
   }
+  // Objects of another version would have to go through the definition's webhook.
+  bool by_webhook = r.is_custom && r.definition["spec"]["conversion"]["strategy"].as_string() == "Webhook";
+  if (by_webhook && call.catalog->storage_of(r) != &r)
+    co_return fail(Error::of(Reason::kNotImplemented, cat("conversion of ", r.qualified_name(), " to ", r.version,
+                                                          " by a webhook is not served yet")));
   if (info.parts.size() > 3 && info.subresource != "proxy") co_return fail(unknown_resource());
 
   auto view = negotiate(call.request().headers.get("accept"), true);
