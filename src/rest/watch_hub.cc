@@ -93,8 +93,13 @@ class WatchHub {
   Result<Answer> watch(Call& call);
 
   void finish_all() {
-    for (auto& [prefix, channel] : channels_)
-      for (const auto& w : channel->watchers) w->stream->finish();
+    for (auto& [prefix, channel] : channels_) {
+      for (const auto& w : channel->watchers) {
+        w->stream->finish();
+        w->timeout.reset();
+      }
+      channel->watchers.clear();
+    }
     channels_.clear();
     bookmark_timer_.cancel();
   }
@@ -240,12 +245,15 @@ Result<Answer> WatchHub::watch(Call& call) {
   std::int64_t seconds = options->timeout_seconds.value_or(0);
   if (seconds <= 0)
     seconds = kDefaultTimeoutSeconds + static_cast<std::int64_t>(call.services.random.next() % kDefaultTimeoutSeconds);
-  watcher->timeout = std::make_unique<net::Timer>(loop_, [this, channel = *channel, weak = std::weak_ptr(watcher)] {
-    auto w = weak.lock();
-    if (!w) return;
-    w->stream->finish();
-    loop_.post([this, channel, w] { forget(channel, w); });  // the timer must not destroy itself
-  });
+  // The channel owns the watcher, which owns the timer: the timer borrows both.
+  watcher->timeout = std::make_unique<net::Timer>(
+      loop_, [this, weak_channel = std::weak_ptr(*channel), weak = std::weak_ptr(watcher)] {
+        auto c = weak_channel.lock();
+        auto w = weak.lock();
+        if (!c || !w) return;
+        w->stream->finish();
+        loop_.post([this, c, w] { forget(c, w); });  // the timer must not destroy itself
+      });
   watcher->timeout->start(std::chrono::seconds(seconds));
   if (!bookmark_timer_.pending()) bookmark_timer_.start(kBookmarkEvery);
   return streaming;
