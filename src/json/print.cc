@@ -11,8 +11,12 @@ void print_double_to(std::string& out, double d) {
     out += "null";
     return;
   }
+  if (d == 0) {
+    out += '0';  // a negative zero would read back as the integer
+    return;
+  }
   double magnitude = std::fabs(d);
-  bool exponent = magnitude != 0 && (magnitude < 1e-6 || magnitude >= 1e21);
+  bool exponent = (magnitude < 1e-6 || magnitude >= 1e21);
   char buffer[400];
   auto end = std::to_chars(buffer, buffer + sizeof buffer, d,
                            exponent ? std::chars_format::scientific : std::chars_format::fixed).ptr;

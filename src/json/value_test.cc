@@ -63,7 +63,7 @@ TEST(Parse, NumbersAsKubernetesReadsThem) {
   EXPECT_TRUE(must("9223372036854775808").is_double());
   EXPECT_TRUE(must("1.0").is_double());
   EXPECT_EQ(print(must("[1.5,1e3,1e21,1e-7,-0.0,100000000000000000000]")),
-            "[1.5,1000,1e+21,1e-7,-0,100000000000000000000]");
+            "[1.5,1000,1e+21,1e-7,0,100000000000000000000]");
   EXPECT_EQ(error_of("1e999"), "cannot represent number 1e999 as a 64-bit float");
   EXPECT_EQ(must("1e-999").as_double(), 0);
 }

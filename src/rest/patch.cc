@@ -22,6 +22,12 @@ Result<Value> read_patch(Call& call, PatchType type) {
   if (type == PatchType::kApply) {
     auto document = json::parse_yaml(request.body, kMaxBody);
     if (!document) return fail(bad_request(cat("error decoding YAML: error converting YAML to JSON: ", document.error().message)));
+    auto mode = call.info.query.first("fieldValidation").value_or("Warn");
+    if (mode == "Strict" && !document->duplicate_lines.empty())
+      return fail(bad_request(cat("error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  ",
+                                  join(document->duplicate_lines, "\n  "))));
+    if (mode != "Ignore")
+      for (const std::string& line : document->duplicate_lines) call.warnings.push_back(line);
     return std::move(document->value);
   }
   auto value = json::parse(request.body);
