@@ -91,7 +91,8 @@ Task<Result<Answer>> Gateway::serve_resource(Call& call) {
                                                           " by a webhook is not served yet")));
   if (info.parts.size() > 3 && info.subresource != "proxy") co_return fail(unknown_resource());
 
-  auto view = negotiate(call.request().headers.get("accept"), true);
+  // Reviews are answers to a question, with no metadata to make a table of.
+  auto view = negotiate(call.request().headers.get("accept"), !r.storage_prefix.empty());
   if (!view) co_return fail(view.error());
   bool pretty = call.view.pretty;
   call.view = *view;
