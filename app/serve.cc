@@ -38,7 +38,7 @@ int misuse(const Error& error) {
 void warn(const std::string& what) { std::fprintf(stderr, "cardea serve: warning: %s\n", what.c_str()); }
 
 Result<std::unique_ptr<authn::AuthenticatorChain>> make_authenticators(const ServeOptions& o) {
-  std::vector<std::unique_ptr<authn::Authenticator>> list;
+  std::vector<std::shared_ptr<const authn::Authenticator>> list;
   list.push_back(authn::certificate_authenticator());
   if (!o.token_auth_file.empty()) {
     auto text = read_file(o.token_auth_file);
@@ -52,7 +52,7 @@ Result<std::unique_ptr<authn::AuthenticatorChain>> make_authenticators(const Ser
 }
 
 Result<std::unique_ptr<authz::Chain>> make_authorizers(const ServeOptions& o) {
-  std::vector<std::unique_ptr<authz::Authorizer>> list;
+  std::vector<std::shared_ptr<const authz::Authorizer>> list;
   list.push_back(authz::masters_authorizer());
   for (const std::string& mode : o.authorization_modes) {
     if (mode == "AlwaysAllow") list.push_back(authz::always_allow());

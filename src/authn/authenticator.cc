@@ -10,35 +10,33 @@ namespace {
 
 using authz::User;
 
+Outcome known(User user, std::string authenticator) {
+  return std::optional(Identity{.user = std::move(user), .authenticator = std::move(authenticator)});
+}
+Outcome not_mine() { return std::optional<Identity>(); }
+Outcome wrong_token() { return fail(Error::of(Reason::kUnauthorized, "invalid bearer token")); }
+
 class CertificateAuthenticator : public Authenticator {
  public:
-  Result<std::optional<User>> authenticate(const Credentials& c) const override {
-    if (!c.certificate || c.certificate->common_name.empty()) return std::nullopt;
+  std::optional<Outcome> authenticate(const Credentials& c) const override {
+    if (!c.certificate || c.certificate->common_name.empty()) return not_mine();
     User user{.name = c.certificate->common_name, .groups = c.certificate->organizations};
     if (!c.certificate->der_sha256.empty())
       user.extra["authentication.kubernetes.io/credential-id"] = {"X509SHA256=" + c.certificate->der_sha256};
-    return user;
+    return known(std::move(user), "x509");
   }
 };
-
-// The token of `Authorization: Bearer x`; empty when there is none.
-std::string_view bearer_token(std::string_view authorization) {
-  auto parts = split(trim(authorization), ' ');
-  if (parts.size() < 2 || !equals_ignoring_case(parts[0], "bearer")) return {};
-  return parts[1];
-}
 
 class TokenFileAuthenticator : public Authenticator {
  public:
   using Users = std::unordered_map<std::string, User, StringHash, std::equal_to<>>;
   explicit TokenFileAuthenticator(Users users) : users_(std::move(users)) {}
 
-  Result<std::optional<User>> authenticate(const Credentials& c) const override {
-    std::string_view token = bearer_token(c.authorization);
-    if (token.empty()) return std::nullopt;
-    auto found = users_.find(token);
-    if (found == users_.end()) return fail(Error::of(Reason::kUnauthorized, "invalid bearer token"));
-    return found->second;
+  std::optional<Outcome> authenticate(const Credentials& c) const override {
+    if (c.token.empty()) return not_mine();
+    auto found = users_.find(c.token);
+    if (found == users_.end()) return wrong_token();
+    return known(found->second, "token-file");
   }
 
  private:
@@ -48,10 +46,9 @@ class TokenFileAuthenticator : public Authenticator {
 // A bearer token that nobody knew is a wrong credential, not an absent one.
 class AnonymousAuthenticator : public Authenticator {
  public:
-  Result<std::optional<User>> authenticate(const Credentials& c) const override {
-    if (!bearer_token(c.authorization).empty())
-      return fail(Error::of(Reason::kUnauthorized, "invalid bearer token"));
-    return User{.name = std::string(authz::kAnonymousUser), .groups = {std::string(authz::kUnauthenticatedGroup)}};
+  std::optional<Outcome> authenticate(const Credentials& c) const override {
+    if (!c.token.empty()) return wrong_token();
+    return known({.name = std::string(authz::kAnonymousUser), .groups = {std::string(authz::kUnauthenticatedGroup)}}, "anonymous");
   }
 };
 
@@ -103,24 +100,55 @@ Result<std::unique_ptr<Authenticator>> token_file_authenticator(std::string_view
   return std::make_unique<TokenFileAuthenticator>(std::move(users));
 }
 
-Result<User> AuthenticatorChain::authenticate(const Credentials& credentials) const {
+std::string_view bearer_token(std::string_view authorization) {
+  auto parts = split(trim(authorization), ' ');
+  if (parts.size() < 2 || !equals_ignoring_case(parts[0], "bearer")) return {};
+  return parts[1];
+}
+
+Task<Outcome> Authenticator::authenticate_waiting(Credentials) const { co_return not_mine(); }
+
+namespace {
+
+// Takes one authenticator's answer; a value ends the asking.
+std::optional<Result<Identity>> take(Outcome answer, bool& refused) {
+  if (!answer) {
+    refused = true;
+    return std::nullopt;
+  }
+  if (!*answer) return std::nullopt;
+  Identity identity = std::move(**answer);
+  User& user = identity.user;
+  bool anonymous = user.name == authz::kAnonymousUser;
+  // INVARIANT: wrong credentials never fall back to anonymous.
+  if (anonymous && refused) return fail(Error::of(Reason::kUnauthorized, "Unauthorized"));
+  if (!anonymous && !user.in_group(authz::kAuthenticatedGroup)) user.groups.emplace_back(authz::kAuthenticatedGroup);
+  return identity;
+}
+
+}  // namespace
+
+std::optional<Result<Identity>> AuthenticatorChain::decide(const Credentials& credentials) const {
+  bool refused = false;
+  for (const auto& authenticator : authenticators_) {
+    auto answer = authenticator->authenticate(credentials);
+    if (!answer) return std::nullopt;
+    if (auto end = take(std::move(*answer), refused)) return end;
+  }
+  return fail(Error::of(Reason::kUnauthorized, "Unauthorized"));
+}
+
+Task<Result<Identity>> AuthenticatorChain::authenticate(Credentials credentials) const {
   bool refused = false;
   for (const auto& authenticator : authenticators_) {
     auto answer = authenticator->authenticate(credentials);
     if (!answer) {
-      refused = true;
-      continue;
+      Outcome waited = co_await authenticator->authenticate_waiting(credentials);
+      answer = std::move(waited);
     }
-    if (!*answer) continue;
-    User user = std::move(**answer);
-    bool anonymous = user.name == authz::kAnonymousUser;
-    // INVARIANT: wrong credentials never fall back to anonymous.
-    if (anonymous && refused) break;
-    if (!anonymous && !user.in_group(authz::kAuthenticatedGroup))
-      user.groups.emplace_back(authz::kAuthenticatedGroup);
-    return user;
+    if (auto end = take(std::move(*answer), refused)) co_return std::move(*end);
   }
-  return fail(Error::of(Reason::kUnauthorized, "Unauthorized"));
+  co_return fail(Error::of(Reason::kUnauthorized, "Unauthorized"));
 }
 
 }  // namespace cardea::authn

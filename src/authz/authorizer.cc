@@ -31,6 +31,10 @@ void add_line(std::vector<std::string>& lines, std::string line) {
   if (!line.empty() && std::ranges::find(lines, line) == lines.end()) lines.push_back(std::move(line));
 }
 
+std::string aggregated(const std::vector<std::string>& errors) {
+  return errors.size() < 2 ? join(errors, "") : cat("[", join(errors, ", "), "]");
+}
+
 std::string html_escaped(std::string_view text) {
   std::string out;
   for (char c : text) {
@@ -42,11 +46,10 @@ std::string html_escaped(std::string_view text) {
   return out;
 }
 
-std::string described(const Attributes& a) {
-  const RequestInfo& r = a.request;
-  std::string who = cat("User ", quoted(a.user.name), " cannot ", r.verb);
+std::string described(const Attributes& r) {
+  std::string who = cat("User ", quoted(r.user.name), " cannot ", r.verb);
   if (!r.is_resource_request) return cat(who, " path ", quoted(r.path));
-  std::string resource = r.subresource.empty() ? r.resource : cat(r.resource, "/", r.subresource);
+  std::string resource = r.subresource.empty() ? std::string(r.resource) : cat(r.resource, "/", r.subresource);
   std::string where = r.namespace_name.empty() ? "at the cluster scope" : cat("in the namespace ", quoted(r.namespace_name));
   return cat(who, " resource ", quoted(resource), " in API group ", quoted(r.api_group), " ", where);
 }
@@ -57,29 +60,112 @@ Task<Decision> Authorizer::authorize_waiting(Attributes) const {
   co_return Decision::deny("this authorizer cannot wait");
 }
 
-Task<Chain::Verdict> Chain::authorize(Attributes attributes) const {
-  std::vector<std::string> reasons, errors;
-  for (const auto& authorizer : authorizers_) {
-    std::optional<Decision> at_once = authorizer->authorize(attributes);
-    Decision decision;
-    if (at_once) {
-      decision = std::move(*at_once);
-    } else {
-      Decision waited = co_await authorizer->authorize_waiting(attributes);
-      decision = std::move(waited);
+Task<Decision> Authorizer::evaluate(std::shared_ptr<const Conditions>, const ConditionData&) const {
+  Decision refusal = Decision::deny({});
+  refusal.error = "condition evaluation not supported";
+  co_return refusal;
+}
+
+void Authorizer::add_rules(const User&, std::string_view, Rules&) const {}
+
+// What is known while a chain is being asked.
+struct Chain::Progress {
+  Asking asking;
+  Conditions::Chain answers;         // from the first conditional answer on
+  std::vector<std::string> reasons;  // of those without an opinion
+  std::vector<std::string> errors;
+
+  // Takes the next answer; a value ends the asking.
+  std::optional<Decision> take(const Authorizer& authorizer, Decision decision) {
+    if (asking == Asking::kFolded) decision = folded(std::move(decision));
+    bool is_final = decision.kind == Decision::Kind::kAllow || decision.kind == Decision::Kind::kDeny;
+    if (answers.empty() && is_final) return decision;
+    if (decision.kind == Decision::Kind::kNoOpinion) {
+      if (!decision.reason.empty()) add_line(reasons, decision.reason.text());
+      add_line(errors, decision.error);
     }
-    if (decision.kind == Decision::Kind::kAllow) {
-      Permit permit(decision.reason);
-      co_return Verdict{std::move(decision), std::move(permit)};
-    }
-    if (decision.kind == Decision::Kind::kDeny) co_return Verdict{std::move(decision), std::nullopt};
-    add_line(reasons, std::move(decision.reason));
-    add_line(errors, std::move(decision.error));
+    if (!answers.empty() || decision.kind == Decision::Kind::kConditional)
+      answers.push_back({std::string(authorizer.name()), std::move(decision)});
+    if (is_final) return fold(std::move(answers));
+    return std::nullopt;
   }
-  Decision none = Decision::no_opinion(join(reasons, "\n"));
-  if (errors.size() == 1) none.error = errors[0];
-  if (errors.size() > 1) none.error = cat("[", join(errors, ", "), "]");
-  co_return Verdict{std::move(none), std::nullopt};
+
+  Decision end() {
+    if (!answers.empty()) return fold(std::move(answers));
+    return Decision::no_opinion(join(reasons, "\n"), aggregated(errors));
+  }
+};
+
+Chain::Verdict Chain::verdict_of(Decision decision) const {
+  bool may_allow = possible_outcomes(decision).allow;
+  std::optional<Permit> permit;
+  if (may_allow) permit = Permit(decision);
+  return {std::move(decision), std::move(permit)};
+}
+
+std::optional<Chain::Verdict> Chain::decide(const Attributes& attributes, Asking asking) const {
+  Progress progress{.asking = asking};
+  for (const auto& authorizer : authorizers_) {
+    std::optional<Decision> answer = authorizer->authorize(attributes);
+    if (!answer) return std::nullopt;
+    if (auto final = progress.take(*authorizer, std::move(*answer))) return verdict_of(std::move(*final));
+  }
+  return verdict_of(progress.end());
+}
+
+Task<Chain::Verdict> Chain::authorize(Attributes attributes, Asking asking) const {
+  Progress progress{.asking = asking};
+  for (const auto& authorizer : authorizers_) {
+    std::optional<Decision> answer = authorizer->authorize(attributes);
+    if (!answer) {
+      Decision waited = co_await authorizer->authorize_waiting(attributes);
+      answer = std::move(waited);
+    }
+    if (auto final = progress.take(*authorizer, std::move(*answer))) co_return verdict_of(std::move(*final));
+  }
+  co_return verdict_of(progress.end());
+}
+
+Task<Decision> Chain::evaluate(Decision conditional, const ConditionData& data) const {
+  Decision closed{failure_decision(conditional), {}, "", nullptr};
+  const Conditions::Chain* chain = conditional.conditions ? conditional.conditions->chain() : nullptr;
+  if (!chain) {
+    closed.error = "the decision is not one of a chain";
+    co_return closed;
+  }
+  std::vector<std::string> reasons, errors;
+  for (const NamedDecision& entry : *chain) {
+    Decision decision = entry.decision;
+    if (decision.kind == Decision::Kind::kConditional) {
+      auto author = std::ranges::find(authorizers_, entry.authorizer, [](const auto& a) { return a->name(); });
+      Decision settled;
+      if (author != authorizers_.end()) {
+        Decision answer = co_await (*author)->evaluate(decision.conditions, data);
+        settled = std::move(answer);
+      } else {
+        settled.error = cat("no authorizer is named ", quoted(entry.authorizer));
+        settled.kind = failure_decision(decision);
+      }
+      Outcomes possible = possible_outcomes(decision);
+      bool fits = settled.kind == Decision::Kind::kAllow ? possible.allow : settled.kind == Decision::Kind::kDeny ? possible.deny
+                  : settled.kind == Decision::Kind::kNoOpinion && possible.no_opinion;
+      if (!fits) {
+        if (settled.error.empty()) settled.error = cat("authorizer ", quoted(entry.authorizer), " answered what its conditions exclude");
+        settled.kind = failure_decision(decision);
+      }
+      decision = std::move(settled);
+    }
+    if (decision.kind != Decision::Kind::kNoOpinion) co_return decision;
+    if (!decision.reason.empty()) add_line(reasons, decision.reason.text());
+    add_line(errors, decision.error);
+  }
+  co_return Decision::no_opinion(join(reasons, "\n"), aggregated(errors));
+}
+
+Rules Chain::rules_for(const User& user, std::string_view namespace_name) const {
+  Rules rules;
+  for (const auto& authorizer : authorizers_) authorizer->add_rules(user, namespace_name, rules);
+  return rules;
 }
 
 std::unique_ptr<Authorizer> masters_authorizer() { return std::make_unique<MastersAuthorizer>(); }
@@ -93,11 +179,10 @@ std::unique_ptr<Authorizer> unavailable_mode(std::string mode) {
   return std::make_unique<ConstantAuthorizer>(lower(mode), Decision::no_opinion());
 }
 
-Error forbidden(const Attributes& a, const std::string& reason) {
-  const RequestInfo& r = a.request;
-  std::string text = html_escaped(described(a));
+Error forbidden(const Attributes& r, const std::string& reason) {
+  std::string text = html_escaped(described(r));
   if (!reason.empty()) text += ": " + reason;
-  std::string about = r.api_group.empty() ? r.resource : cat(r.resource, ".", r.api_group);
+  std::string about = r.api_group.empty() ? std::string(r.resource) : cat(r.resource, ".", r.api_group);
   std::string message;
   if (r.api_group.empty() && r.resource.empty())
     message = cat("forbidden: ", text);
@@ -106,7 +191,7 @@ Error forbidden(const Attributes& a, const std::string& reason) {
   else
     message = cat(about, " ", quoted(r.name), " is forbidden: ", text);
   return Error::of(Reason::kForbidden, std::move(message))
-      .with({.name = r.name, .group = r.api_group, .kind = r.resource});
+      .with({.name = std::string(r.name), .group = std::string(r.api_group), .kind = std::string(r.resource)});
 }
 
 }  // namespace cardea::authz

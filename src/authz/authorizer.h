@@ -4,56 +4,93 @@
 #include <string>
 #include <vector>
 
+#include "authz/attributes.h"
+#include "authz/conditions.h"
 #include "authz/decision.h"
-#include "authz/request_info.h"
-#include "authz/user.h"
 #include "base/task.h"
 
 namespace cardea::authz {
 
-// The question: may `user` do what `request` says? Borrows both.
-struct Attributes {
-  const User& user;
-  const RequestInfo& request;
+struct ResourceRule {
+  std::vector<std::string> verbs, api_groups, resources, resource_names;
+};
+struct NonResourceRule {
+  std::vector<std::string> verbs, urls;
 };
 
-// Decides whether an identity may perform an action. Allow and Deny are final; NoOpinion passes the
-// question on. One that cannot decide says NoOpinion with the reason, it never guesses Allow.
+// What a user may do in a namespace, as SelfSubjectRulesReview tells it. `incomplete`: there may be more, or less.
+struct Rules {
+  std::vector<ResourceRule> resource_rules;
+  std::vector<NonResourceRule> non_resource_rules;
+  bool incomplete = false;
+  std::vector<std::string> errors;
+};
+
+// Decides whether an identity may perform an action. One that cannot decide says NoOpinion with the reason, it
+// never guesses Allow.
 //
 // Most answer from memory at once. One that has to ask elsewhere answers nullopt from `authorize` and is
-// then asked with `authorize_waiting`. Instances are shared between threads.
+// then asked with `authorize_waiting`. Instances are shared between threads; what `attributes` borrows must
+// live until the answer is there.
 class Authorizer {
  public:
   virtual ~Authorizer() = default;
-  virtual std::string_view name() const = 0;
+  virtual std::string_view name() const = 0;  // unique in its chain
+  virtual std::string_view type() const { return name(); }  // "RBAC", "Webhook"
+
   virtual std::optional<Decision> authorize(const Attributes& attributes) const = 0;
   virtual Task<Decision> authorize_waiting(Attributes attributes) const;
+
+  // The second call: settles conditions that this authorizer answered with, now that the object is known. Must
+  // not look at the policy again. The answer is Allow, Deny or NoOpinion. Those that never answer conditionally
+  // refuse.
+  virtual Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions, const ConditionData& data) const;
+
+  // Adds what is known about `user` in `namespace_name` to `rules`.
+  virtual void add_rules(const User& user, std::string_view namespace_name, Rules& rules) const;
 };
 
-// The proof that authorization ran and allowed. Only a Chain makes one; every verb asks for one.
+// The proof that authorization ran and allowed, perhaps under conditions that are still to be settled. Only a
+// Chain makes one; every verb asks for one.
 class Permit {
  public:
-  const std::string& reason() const { return reason_; }
+  const Decision& decision() const { return decision_; }
+  bool is_conditional() const { return decision_.kind == Decision::Kind::kConditional; }
 
  private:
   friend class Chain;
-  explicit Permit(std::string reason) : reason_(std::move(reason)) {}
-  std::string reason_;
+  explicit Permit(Decision decision) : decision_(std::move(decision)) {}
+  Decision decision_;
 };
+
+// Whether the caller can settle conditions later.
+enum class Asking : std::uint8_t { kFolded, kConditionsAware };
 
 // Authorizers in order; the first Allow or Deny wins. An empty chain has no opinion, which allows nothing.
 class Chain {
  public:
-  explicit Chain(std::vector<std::unique_ptr<Authorizer>> authorizers) : authorizers_(std::move(authorizers)) {}
+  explicit Chain(std::vector<std::shared_ptr<const Authorizer>> authorizers) : authorizers_(std::move(authorizers)) {}
 
   struct Verdict {
     Decision decision;
-    std::optional<Permit> permit;  // present exactly when the decision allows
+    std::optional<Permit> permit;  // present exactly when the decision allows, or could
   };
-  Task<Verdict> authorize(Attributes attributes) const;
+
+  // Answers without waiting and without allocating, when every authorizer that has to be asked can.
+  std::optional<Verdict> decide(const Attributes& attributes, Asking asking = Asking::kFolded) const;
+  Task<Verdict> authorize(Attributes attributes, Asking asking = Asking::kFolded) const;
+
+  // The second phase of a conditional decision of this chain.
+  Task<Decision> evaluate(Decision conditional, const ConditionData& data) const;
+
+  Rules rules_for(const User& user, std::string_view namespace_name) const;
+  const std::vector<std::shared_ptr<const Authorizer>>& authorizers() const { return authorizers_; }
 
  private:
-  std::vector<std::unique_ptr<Authorizer>> authorizers_;
+  struct Progress;
+  Verdict verdict_of(Decision decision) const;
+
+  std::vector<std::shared_ptr<const Authorizer>> authorizers_;
 };
 
 std::unique_ptr<Authorizer> masters_authorizer();  // allows the group system:masters, asked first

@@ -24,7 +24,7 @@ class Fixed : public Authorizer {
 
 template <typename... D>
 Chain chain(D... decisions) {
-  std::vector<std::unique_ptr<Authorizer>> list;
+  std::vector<std::shared_ptr<const Authorizer>> list;
   (list.push_back(std::make_unique<Fixed>(decisions)), ...);
   return Chain(std::move(list));
 }
@@ -50,7 +50,7 @@ TEST(Chain, TheFirstOpinionWins) {
 
 TEST(Chain, AnErrorIsNeverAnAllow) {
   RequestInfo r = info("GET", "/api/v1/pods");
-  Decision broken{Decision::Kind::kNoOpinion, "", "boom"};
+  Decision broken = Decision::no_opinion("", "boom");
   auto v = run(chain(broken, broken).authorize({kJane, r}));
   EXPECT_FALSE(v.permit);
   EXPECT_EQ(v.decision.error, "boom");

@@ -55,9 +55,20 @@ void take_selectors(RequestInfo& info) {
   if (info.verb != "list" && info.verb != "watch" && info.verb != "deletecollection") return;
   info.field_selector = info.query.first("fieldSelector").value_or("");
   info.label_selector = info.query.first("labelSelector").value_or("");
+  info.selectors = read_selectors(info.field_selector, info.label_selector);
 }
 
 }  // namespace
+
+std::shared_ptr<const Selectors> read_selectors(std::string_view fields, std::string_view labels) {
+  if (fields.empty() && labels.empty()) return nullptr;
+  auto out = std::make_shared<Selectors>();
+  if (auto parsed = json::FieldSelector::parse(fields)) out->fields = std::move(*parsed);
+  else out->field_error = parsed.error().message;
+  if (auto parsed = json::LabelSelector::parse(labels)) out->labels = std::move(*parsed);
+  else out->label_error = parsed.error().message;
+  return out;
+}
 
 Query Query::parse(std::string_view raw) {
   Query query;

@@ -1,4 +1,5 @@
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "json/selector.h"
 
 namespace cardea::authz {
 
@@ -26,6 +28,16 @@ class Query {
 // How Kubernetes reads a boolean parameter: `0` and `false` in any case are false, all else is true.
 bool is_true_parameter(std::string_view value);
 
+// The selectors of a list, watch or deletecollection, as far as they could be read. They only ever narrow: what
+// could not be read is left out and told.
+struct Selectors {
+  json::FieldSelector fields;
+  json::LabelSelector labels;
+  std::string field_error, label_error;
+};
+// Null when both are empty.
+std::shared_ptr<const Selectors> read_selectors(std::string_view fields, std::string_view labels);
+
 // What a request asks for, learned from its method and URL alone. Authorization, admission and audit all
 // speak of the request in these words.
 struct RequestInfo {
@@ -36,6 +48,7 @@ struct RequestInfo {
   std::string namespace_name, resource, subresource, name;
   std::vector<std::string> parts;  // from the resource on
   std::string field_selector, label_selector;  // raw
+  std::shared_ptr<const Selectors> selectors;  // the same, read; null when there are none
   Query query;
 };
 

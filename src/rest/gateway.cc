@@ -55,17 +55,19 @@ constexpr Row kVerbs[] = {
 
 }  // namespace
 
-Result<authz::User> Gateway::authenticate(http::Request& request) const {
-  authn::Credentials credentials;
+Task<Result<authn::Identity>> Gateway::authenticate(http::Request& request) const {
   authn::CertificateIdentity identity;
+  authn::Credentials credentials{.token = authn::bearer_token(request.headers.get("authorization")),
+                                 .path = request.path,
+                                 .headers = &request.headers};
   if (request.peer && request.peer->certificate && request.peer->certificate->verified) {
     const net::PeerCertificate& c = *request.peer->certificate;
     identity = {c.common_name, c.organizations, sha256_hex(c.der)};
     credentials.certificate = &identity;
   }
-  credentials.authorization = request.headers.get("authorization");
-  credentials.path = request.path;
-  return authenticators_.authenticate(credentials);
+  if (auto at_once = authenticators_.decide(credentials)) co_return std::move(*at_once);
+  Result<authn::Identity> waited = co_await authenticators_.authenticate(credentials);
+  co_return waited;
 }
 
 Task<Result<Answer>> Gateway::serve_resource(Call& call) {
@@ -140,18 +142,29 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
   verb = info->is_resource_request ? info->verb : "path";
   auto parameter = info->query.first("pretty");
   view.pretty = wants_pretty(request.headers.get("user-agent"), parameter.value_or(""), parameter.has_value());
-  Result<authz::User> user = known ? Result<authz::User>(std::move(*known)) : authenticate(request);
-  if (!user) {
-    refuse(user.error());
-    co_return true;
+  authn::Identity identity;
+  if (known) {
+    identity = {.user = std::move(*known), .authenticator = "loopback"};
+  } else {
+    Result<authn::Identity> found = co_await authenticate(request);
+    if (!found) {
+      refuse(found.error());
+      co_return true;
+    }
+    identity = std::move(*found);
   }
-  authz::Attributes attributes{*user, *info};
-  authz::Chain::Verdict verdict = co_await services_.authorizer.authorize(attributes);
+  authz::Attributes attributes{identity.user, *info};
+  std::optional<authz::Chain::Verdict> at_once = services_.authorizer.decide(attributes);
+  if (!at_once) {
+    authz::Chain::Verdict waited = co_await services_.authorizer.authorize(attributes);
+    at_once = std::move(waited);
+  }
+  authz::Chain::Verdict& verdict = *at_once;
   if (!verdict.permit) {
     if (!verdict.decision.error.empty())
       refuse(internal_error(cat("Internal Server Error: ", quoted(request.target), ": ", verdict.decision.error)));
     else
-      refuse(authz::forbidden(attributes, verdict.decision.reason));
+      refuse(authz::forbidden(attributes, verdict.decision.reason.text()));
     co_return true;
   }
   if (!info->is_resource_request) {
@@ -169,7 +182,7 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
   Call call{.exchange = exchange,
             .services = services_,
             .info = std::move(*info),
-            .user = std::move(*user),
+            .user = std::move(identity.user),
             .permit = std::move(*verdict.permit),
             .catalog = services_.catalog.get(),
             .resource = nullptr,

@@ -23,7 +23,7 @@ class Gateway : public http::Handler {
 
  private:
   Task<bool> serve(std::shared_ptr<http::Exchange> exchange, std::optional<authz::User> known);
-  Result<authz::User> authenticate(http::Request& request) const;
+  Task<Result<authn::Identity>> authenticate(http::Request& request) const;
   Task<Result<Answer>> serve_resource(Call& call);
 
   Services& services_;

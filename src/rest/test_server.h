@@ -61,8 +61,8 @@ class TestServer {
   }
 
  private:
-  static std::vector<std::unique_ptr<authz::Authorizer>> authorizers() {
-    std::vector<std::unique_ptr<authz::Authorizer>> list;
+  static std::vector<std::shared_ptr<const authz::Authorizer>> authorizers() {
+    std::vector<std::shared_ptr<const authz::Authorizer>> list;
     list.push_back(authz::masters_authorizer());
     return list;
   }
@@ -77,7 +77,7 @@ class TestServer {
   CatalogHolder catalog_{catalog::Catalog::builtin()};
   admission::Chain admission_{plugins()};
   authz::Chain authorizer_{authorizers()};
-  authn::AuthenticatorChain authenticators_{std::vector<std::unique_ptr<authn::Authenticator>>()};
+  authn::AuthenticatorChain authenticators_{std::vector<std::shared_ptr<const authn::Authenticator>>()};
   std::unique_ptr<ServiceNetwork> network_ = ServiceNetwork::make(*store_, random_, "10.0.0.0/24", "30000-32767").value();
   Services services_{.store = *store_,
                      .catalog = catalog_,

@@ -240,7 +240,7 @@ Task<Result<Written>> write_change(Call& call, Change change) {
       as_create.verb = "create";
       authz::Attributes attributes{call.user, as_create};
       authz::Chain::Verdict verdict = co_await call.services.authorizer.authorize(attributes);
-      if (!verdict.permit) co_return fail(authz::forbidden(attributes, verdict.decision.reason));
+      if (!verdict.permit) co_return fail(authz::forbidden(attributes, verdict.decision.reason.text()));
       Result<Value> made = change.make();
       if (!made) co_return fail(made.error());
       Result<Written> written = co_await write_new(call, std::move(*made), change.options);
