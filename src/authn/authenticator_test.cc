@@ -5,40 +5,47 @@
 namespace cardea::authn {
 namespace {
 
-AuthenticatorChain chain() {
-  std::vector<std::unique_ptr<Authenticator>> list;
-  list.push_back(certificate_authenticator());
-  auto tokens = token_file_authenticator("t1,alice,1001\nt2,bob,1002,\"dev, ops\"\n");
-  EXPECT_TRUE(tokens);
-  list.push_back(std::move(*tokens));
-  list.push_back(anonymous_authenticator());
-  return AuthenticatorChain(std::move(list));
-}
+class Authentication : public ::testing::Test {
+ protected:
+  Authentication() {
+    std::vector<std::shared_ptr<const Authenticator>> list;
+    list.push_back(certificate_authenticator());
+    auto tokens = token_file_authenticator("t1,alice,1001\nt2,bob,1002,\"dev, ops\"\n");
+    EXPECT_TRUE(tokens);
+    list.push_back(std::move(*tokens));
+    list.push_back(anonymous_authenticator());
+    chain_ = std::make_unique<AuthenticatorChain>(std::move(list));
+  }
+  // Nobody in this chain waits.
+  Result<Identity> ask(const Credentials& credentials) const { return *chain_->decide(credentials); }
 
-TEST(Authentication, ACertificateNamesUserAndGroups) {
+  std::unique_ptr<AuthenticatorChain> chain_;
+};
+
+TEST_F(Authentication, ACertificateNamesUserAndGroups) {
   CertificateIdentity id{"admin", {"system:masters"}, ""};
-  auto user = chain().authenticate({.certificate = &id});
-  ASSERT_TRUE(user);
-  EXPECT_EQ(user->name, "admin");
-  EXPECT_EQ(user->groups, (std::vector<std::string>{"system:masters", "system:authenticated"}));
+  auto found = ask({.certificate = &id});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->user.name, "admin");
+  EXPECT_EQ(found->user.groups, (std::vector<std::string>{"system:masters", "system:authenticated"}));
 }
 
-TEST(Authentication, AStaticTokenNamesUserAndGroups) {
-  auto user = chain().authenticate({.authorization = "Bearer t2"});
-  ASSERT_TRUE(user);
-  EXPECT_EQ(user->groups, (std::vector<std::string>{"dev", "ops", "system:authenticated"}));
+TEST_F(Authentication, AStaticTokenNamesUserAndGroups) {
+  auto found = ask({.token = "t2"});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->user.groups, (std::vector<std::string>{"dev", "ops", "system:authenticated"}));
 }
 
-TEST(Authentication, AWrongTokenIsUnauthorizedAndNeverAnonymous) {
-  EXPECT_EQ(chain().authenticate({.authorization = "Bearer wrong"}).error().reason, Reason::kUnauthorized);
+TEST_F(Authentication, AWrongTokenIsUnauthorizedAndNeverAnonymous) {
+  EXPECT_EQ(ask({.token = "wrong"}).error().reason, Reason::kUnauthorized);
 }
 
-TEST(Authentication, BasicAndEmptyBearerAreAnonymous) {
+TEST_F(Authentication, BasicAndEmptyBearerAreAnonymous) {
   for (auto header : {"", "Basic YTpi", "Bearer", "Bearer "})
-    EXPECT_EQ(chain().authenticate({.authorization = header})->name, "system:anonymous") << header;
+    EXPECT_EQ(ask({.token = bearer_token(header)})->user.name, "system:anonymous") << header;
 }
 
-TEST(Authentication, ABrokenTokenFileIsAnError) {
+TEST_F(Authentication, ABrokenTokenFileIsAnError) {
   EXPECT_FALSE(token_file_authenticator("a,b\n"));
   EXPECT_FALSE(token_file_authenticator("a,b,\"c\n"));
 }
