@@ -30,12 +30,17 @@ class NamespaceLifecycle : public Plugin {
       if (std::ranges::find(kImmortal, r.name) == std::end(kImmortal)) return {};
       return fail(forbidden(r, "this namespace may not be deleted"));
     }
-    json::Value ns = objects_.get(r.catalog, "", "namespaces", "", r.namespace_name);
+    store::RecordPtr record = objects_.find(r.catalog, "", "namespaces", "", r.namespace_name);
     std::string name(r.namespace_name);
-    if (ns.is_null())
+    if (!record)
       return fail(Error::of(Reason::kNotFound, cat("namespaces ", quoted(name), " not found"))
                       .with({.name = name, .kind = "namespaces"}));
-    if (ns["status"]["phase"].as_string() != "Terminating") return {};
+    json::Value ns = parsed(*record);
+    if (ns["status"]["phase"].as_string() != "Terminating") {
+      // Otherwise what is admitted now could be written after the namespace has been emptied, and outlive it.
+      r.relies_on.push_back({std::string(record->key()), record->mod_revision});
+      return {};
+    }
     Error error = forbidden(r, cat("unable to create new content in namespace ", name, " because it is being terminated"));
     ErrorDetails details = *error.details;
     details.causes = {{"NamespaceTerminating", cat("namespace ", name, " is being terminated"), "metadata.namespace"}};

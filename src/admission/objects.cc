@@ -19,18 +19,22 @@ std::string prefix(const catalog::Resource& r, std::string_view namespace_name) 
   return namespace_name.empty() ? r.storage_prefix : cat(r.storage_prefix, namespace_name, "/");
 }
 
+}  // namespace
+
 json::Value parsed(const store::Record& record) {
   auto value = json::parse(record.value());
   return value ? std::move(*value) : json::Value();
 }
 
-}  // namespace
+store::RecordPtr Objects::find(const catalog::Catalog& catalog, std::string_view group, std::string_view resource,
+                               std::string_view namespace_name, std::string_view name) const {
+  const catalog::Resource* r = preferred(catalog, group, resource);
+  return r ? store_.get(cat(prefix(*r, namespace_name), name)) : nullptr;
+}
 
 json::Value Objects::get(const catalog::Catalog& catalog, std::string_view group, std::string_view resource,
                          std::string_view namespace_name, std::string_view name) const {
-  const catalog::Resource* r = preferred(catalog, group, resource);
-  if (!r) return {};
-  store::RecordPtr record = store_.get(cat(prefix(*r, namespace_name), name));
+  store::RecordPtr record = find(catalog, group, resource, namespace_name, name);
   return record ? parsed(*record) : json::Value();
 }
 

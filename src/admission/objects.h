@@ -15,6 +15,8 @@ class Objects {
   explicit Objects(const store::Store& store) : store_(store) {}
 
   // Null when there is none.
+  store::RecordPtr find(const catalog::Catalog& catalog, std::string_view group, std::string_view resource,
+                        std::string_view namespace_name, std::string_view name) const;
   json::Value get(const catalog::Catalog& catalog, std::string_view group, std::string_view resource,
                   std::string_view namespace_name, std::string_view name) const;
   std::vector<json::Value> list(const catalog::Catalog& catalog, std::string_view group, std::string_view resource,
@@ -23,6 +25,9 @@ class Objects {
  private:
   const store::Store& store_;
 };
+
+// The object of a record, without its resourceVersion.
+json::Value parsed(const store::Record& record);
 
 struct Review;
 // `pods "x" is forbidden: why`

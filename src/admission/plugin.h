@@ -9,6 +9,7 @@
 #include "base/task.h"
 #include "catalog/catalog.h"
 #include "json/value.h"
+#include "store/store.h"
 
 namespace cardea::admission {
 
@@ -29,6 +30,9 @@ struct Review {
   const json::Value* old_object = nullptr; // null on create
   json::Value options;
   std::vector<std::string> warnings;  // shown to the client
+  // What the admission rests on: the write happens only while these records are as they were seen, otherwise all
+  // is asked again.
+  mutable std::vector<store::Compare> relies_on = {};
 };
 
 // Changes or refuses what authorization allowed. Run again when a write has to be retried, so both must be

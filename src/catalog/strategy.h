@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +19,7 @@ struct StrategyContext {
   std::string_view namespace_name;
   std::string_view user;  // the name of who asks
   const json::Value* user_info = nullptr;  // {username, uid, groups, extra} of who asks; may be null
-  const json::Value* namespace_labels = nullptr;  // of the namespace the request is in; null when not known
+  std::function<json::Value()> namespace_labels = {};  // of the namespace the request is in; may be empty
   std::string_view now;   // RFC 3339
   bool allow_privileged = false;
 };

@@ -21,7 +21,10 @@ namespace cardea::rest {
 // everything. Made and used from the test's own thread.
 class TestServer {
  public:
-  TestServer() { definitions_.start(); }
+  // `more` plugins come after the default ones.
+  explicit TestServer(std::vector<std::unique_ptr<admission::Plugin>> more = {}) : admission_(plugins(std::move(more))) {
+    definitions_.start();
+  }
   ~TestServer() {
     definitions_.stop();
     watches_.stop();
@@ -66,8 +69,10 @@ class TestServer {
     list.push_back(authz::masters_authorizer());
     return list;
   }
-  std::vector<std::unique_ptr<admission::Plugin>> plugins() {
-    return std::move(admission::select_plugins(admission::Objects(*store_), {}, {}).value().plugins);
+  std::vector<std::unique_ptr<admission::Plugin>> plugins(std::vector<std::unique_ptr<admission::Plugin>> more) {
+    auto list = std::move(admission::select_plugins(admission::Objects(*store_), {}, {}).value().plugins);
+    for (auto& plugin : more) list.push_back(std::move(plugin));
+    return list;
   }
 
   SystemClock clock_;
@@ -75,7 +80,7 @@ class TestServer {
   Metrics metrics_;
   std::unique_ptr<store::Store> store_ = store::make_memory_store(clock_);
   CatalogHolder catalog_{catalog::Catalog::builtin()};
-  admission::Chain admission_{plugins()};
+  admission::Chain admission_;
   authz::Chain authorizer_{authorizers()};
   authn::AuthenticatorChain authenticators_{std::vector<std::shared_ptr<const authn::Authenticator>>()};
   std::unique_ptr<ServiceNetwork> network_ = ServiceNetwork::make(*store_, random_, "10.0.0.0/24", "30000-32767").value();

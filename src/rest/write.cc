@@ -139,6 +139,12 @@ catalog::StrategyContext strategy_context(const Call& call, std::string_view sub
           .namespace_name = call.info.namespace_name,
           .user = call.user.name,
           .user_info = &call.user_info(),
+          .namespace_labels =
+              [&call] {
+                const Resource* namespaces = call.catalog->find("", "v1", "namespaces");
+                store::RecordPtr record = call.services.store.get(object_key(*namespaces, "", call.info.namespace_name));
+                return record ? parse_stored(*record)["metadata"]["labels"] : Value();
+              },
           .now = call.started,
           .allow_privileged = call.services.allow_privileged};
 }
@@ -210,6 +216,7 @@ Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& op
     if (!present && options.dry_run) co_return Written{std::move(review.object), true};
     if (!present) {
       store::Txn txn{{{key, 0}}, {store::Put{key, bytes_for_store(call, review.object)}}};
+      for (store::Compare& c : review.relies_on) txn.compares.push_back(std::move(c));
       Result<store::Commit> done = co_await commit(call, std::move(txn));
       if (!done) co_return fail(done.error());
       if (done->succeeded) {
@@ -217,6 +224,11 @@ Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& op
         co_return Written{with_revision(round_trip(call, std::move(review.object)), done->revision), true};
       }
       present = done->records[0];
+      if (!present && tries < kConflictRetries) {
+        call.warnings.clear();
+        continue;
+      }
+      if (!present) co_return fail(modified_conflict(r, name));
     }
     if (generated && tries < kNameTries) continue;
     Error exists = already_exists(r, name);

@@ -25,11 +25,12 @@ void template_defaults(Value& object, const StrategyContext&) {
 // Access to devices that others use is for namespaces an administrator has marked.
 void validate_admin_access(const Value& spec, const Path& path, const StrategyContext& context,
                            FieldErrors& out) {
-  if (context.namespace_labels != nullptr &&
-      (*context.namespace_labels)["resource.kubernetes.io/admin-access"].as_string() == "true")
-    return;
+  auto is_marked = [&context] {
+    return context.namespace_labels &&
+           context.namespace_labels()["resource.kubernetes.io/admin-access"].as_string() == "true";
+  };
   for (std::size_t i = 0; i < spec["devices"]["requests"].size(); ++i)
-    if (spec["devices"]["requests"][i]["exactly"]["adminAccess"].as_bool())
+    if (spec["devices"]["requests"][i]["exactly"]["adminAccess"].as_bool() && !is_marked())
       out.push_back(json::forbidden(
           (path / "devices" / "requests").index(i) / "adminAccess",
           "admin access to devices requires the `resource.kubernetes.io/admin-access: true` label "

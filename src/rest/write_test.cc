@@ -1,0 +1,95 @@
+#include "rest/write.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "base/strings.h"
+#include "rest/stored_object.h"
+#include "rest/test_server.h"
+
+namespace cardea::rest {
+namespace {
+
+constexpr std::string_view kConfigMap = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}})";
+
+// Stands between admission and the store, and lets somebody else write there once.
+class Interloper : public admission::Plugin {
+ public:
+  std::string_view name() const override { return "Interloper"; }
+  bool handles(const admission::Review& r) const override { return r.resource.name == "configmaps" && (*act_ != nullptr); }
+  Task<Result<void>> validate(const admission::Review&) const override {
+    ++*seen_;
+    if (auto act = std::exchange(*act_, nullptr)) std::jthread(act).join();
+    co_return Result<void>();
+  }
+
+  std::shared_ptr<std::function<void()>> act_ = std::make_shared<std::function<void()>>();
+  std::shared_ptr<int> seen_ = std::make_shared<int>(0);
+};
+
+struct Between {
+  std::shared_ptr<std::function<void()>> act;
+  std::shared_ptr<int> seen;
+  std::vector<std::unique_ptr<admission::Plugin>> plugins;
+
+  Between() {
+    auto plugin = std::make_unique<Interloper>();
+    act = plugin->act_;
+    seen = plugin->seen_;
+    plugins.push_back(std::move(plugin));
+  }
+};
+
+void set_phase(store::Store& store, const std::string& key, std::string_view phase) {
+  store::RecordPtr record = store.get(key);
+  json::Value object = parse_stored(*record);
+  object.member("status").set("phase", phase);
+  ASSERT_TRUE(store::commit_sync(store, {{{key, record->mod_revision}}, {store::Put{key, stored_bytes(object)}}})->succeeded);
+}
+
+TEST(WriteNew, NothingIsWrittenIntoANamespaceThatBeganToTerminateMeanwhile) {
+  Between between;
+  TestServer server(std::move(between.plugins));
+  ASSERT_EQ(server.send("POST", "/api/v1/namespaces", R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"n"}})").status, 201);
+  *between.act = [&] { set_phase(server.store(), "/registry/namespaces/n", "Terminating"); };
+  Loopback::Reply reply = server.send("POST", "/api/v1/namespaces/n/configmaps", kConfigMap);
+  EXPECT_EQ(reply.status, 403);
+  EXPECT_EQ(reply.body["details"]["causes"][0]["reason"].as_string(), "NamespaceTerminating");
+  EXPECT_EQ(server.send("GET", "/api/v1/namespaces/n/configmaps/a").status, 404);
+}
+
+TEST(WriteNew, AnotherChangeOfTheNamespaceOnlyMeansASecondTry) {
+  Between between;
+  TestServer server(std::move(between.plugins));
+  ASSERT_EQ(server.send("POST", "/api/v1/namespaces", R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"n"}})").status, 201);
+  *between.act = [&] { set_phase(server.store(), "/registry/namespaces/n", "Active "); };
+  EXPECT_EQ(server.send("POST", "/api/v1/namespaces/n/configmaps", kConfigMap).status, 201);
+}
+
+TEST(WriteNew, WhoeverIsFirstKeepsTheName) {
+  Between between;
+  TestServer server(std::move(between.plugins));
+  ASSERT_EQ(server.send("POST", "/api/v1/namespaces", R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"n"}})").status, 201);
+  *between.act = [&] {
+    store::Put put{"/registry/configmaps/n/a", R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"n"}})"};
+    ASSERT_TRUE(store::commit_sync(server.store(), {{}, {std::move(put)}})->succeeded);
+  };
+  EXPECT_EQ(server.send("POST", "/api/v1/namespaces/n/configmaps", kConfigMap).status, 409);
+}
+
+TEST(WriteNew, AdminAccessToDevicesNeedsTheNamespacesLabel) {
+  TestServer server;
+  auto make_namespace = [&](std::string_view labels, std::string name) {
+    ASSERT_EQ(server.send("POST", "/api/v1/namespaces", cat(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":")", name, R"(","labels":{)", labels, "}}}")).status, 201);
+  };
+  make_namespace("", "plain");
+  make_namespace(R"("resource.kubernetes.io/admin-access":"true")", "marked");
+  auto claim = R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"name":"c"},"spec":{"devices":{"requests":[
+    {"name":"r","exactly":{"deviceClassName":"gpu","adminAccess":true}}]}}})";
+  EXPECT_EQ(server.send("POST", "/apis/resource.k8s.io/v1/namespaces/plain/resourceclaims", claim).status, 422);
+  EXPECT_EQ(server.send("POST", "/apis/resource.k8s.io/v1/namespaces/marked/resourceclaims", claim).status, 201);
+}
+
+}  // namespace
+}  // namespace cardea::rest
