@@ -10,6 +10,7 @@
 #include "app/options.h"
 #include "admission/plugins.h"
 #include "authn/authenticator.h"
+#include "authz/node/node_authorizer.h"
 #include "base/strings.h"
 #include "http/server.h"
 #include "net/signals.h"
@@ -51,13 +52,14 @@ Result<std::unique_ptr<authn::AuthenticatorChain>> make_authenticators(const Ser
   return std::make_unique<authn::AuthenticatorChain>(std::move(list));
 }
 
-Result<std::unique_ptr<authz::Chain>> make_authorizers(const ServeOptions& o) {
+Result<std::unique_ptr<authz::Chain>> make_authorizers(const ServeOptions& o, const authz::node::Graph& nodes) {
   std::vector<std::shared_ptr<const authz::Authorizer>> list;
   list.push_back(authz::masters_authorizer());
   for (const std::string& mode : o.authorization_modes) {
     if (mode == "AlwaysAllow") list.push_back(authz::always_allow());
     else if (mode == "AlwaysDeny") list.push_back(authz::always_deny());
-    else if (mode == "RBAC" || mode == "Node" || mode == "Webhook" || mode == "ABAC") {
+    else if (mode == "Node") list.push_back(std::make_shared<authz::node::NodeAuthorizer>(nodes));
+    else if (mode == "RBAC" || mode == "Webhook" || mode == "ABAC") {
       warn(cat("authorization mode ", mode, " is not built yet and allows nothing"));
       list.push_back(authz::unavailable_mode(mode));
     } else {
@@ -115,12 +117,13 @@ int serve(int argc, char** argv) {
   if (!tls) return refuse(tls.error());
   auto authenticators = make_authenticators(o);
   if (!authenticators) return refuse(authenticators.error());
-  auto authorizers = make_authorizers(o);
-  if (!authorizers) return refuse(authorizers.error());
-
-
   SystemClock clock;
   SystemRandom random;
+  authz::node::Graph nodes(random);
+  auto node_feed = authz::node::GraphFeed::start(**store, nodes);
+  if (!node_feed) return refuse(node_feed.error());
+  auto authorizers = make_authorizers(o, nodes);
+  if (!authorizers) return refuse(authorizers.error());
   rest::CatalogHolder catalog(catalog::Catalog::builtin());
   auto plugins = admission::select_plugins(admission::Objects(**store), o.enable_admission_plugins, o.disable_admission_plugins);
   if (!plugins) return misuse(plugins.error());

@@ -28,6 +28,7 @@ std::string folder();
 json::Value read(const std::string& path);
 
 Counts run_requestinfo(const std::string& path);  // requestinfo.json
+Counts run_node_authorizer(const std::string& path);  // node-authorizer.json
 // smd-compare.json, each pair of documents also in reverse; skips schemas without a counterpart in ours.
 Counts run_smd_compare(const std::string& path);
 // The folder http/: who owns which fields after each recorded write, worked out without a server.

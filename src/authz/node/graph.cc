@@ -1,0 +1,138 @@
+#include "authz/node/graph.h"
+
+#include <algorithm>
+
+#include "json/parse.h"
+
+namespace cardea::authz::node {
+
+using json::Value;
+
+void Graph::link(const Vertex& v, std::string_view node, std::uint32_t times, bool is_there) {
+  LinkKey key = hash_(static_cast<std::uint8_t>(v.kind), v.namespace_name, v.name, node);
+  if (is_there) links_.add(key, times);
+  else links_.remove(key, times);
+}
+
+void Graph::put(const Placement& p, bool is_there) {
+  for (const Vertex& v : p.objects) {
+    link(v, p.node, 1, is_there);
+    if (v.kind != Kind::kClaim) continue;
+    std::string key = cat(v.namespace_name, "/", v.name);
+    Claim& claim = claims_[key];
+    for (const Binding& b : claim.volumes)
+      for (const Vertex& behind : b.objects) link(behind, p.node, 1, is_there);
+    if (is_there) ++claim.nodes[p.node];
+    else if (auto at = claim.nodes.find(p.node); at != claim.nodes.end() && --at->second == 0) claim.nodes.erase(at);
+    if (claim.empty()) claims_.erase(key);
+  }
+}
+
+void Graph::put(const Binding& b, bool is_there) {
+  if (b.empty()) return;
+  std::string key = cat(b.claim_namespace, "/", b.claim_name);
+  Claim& claim = claims_[key];
+  for (const auto& [node, times] : claim.nodes)
+    for (const Vertex& v : b.objects) link(v, node, times, is_there);
+  if (is_there) claim.volumes.push_back(b);
+  else if (auto at = std::ranges::find(claim.volumes, b); at != claim.volumes.end()) claim.volumes.erase(at);
+  if (claim.empty()) claims_.erase(key);
+}
+
+void Graph::publish() {
+  links_.seal();
+  current_.set(std::make_shared<const LinkSet>(links_));
+}
+
+void Graph::change(const Placement& before, const Placement& after) {
+  if (before == after) return;
+  std::lock_guard lock(writing_);
+  put(before, false);
+  put(after, true);
+  publish();
+}
+
+void Graph::change(const Binding& before, const Binding& after) {
+  if (before == after) return;
+  std::lock_guard lock(writing_);
+  put(before, false);
+  put(after, true);
+  publish();
+}
+
+void Graph::add(const std::vector<Placement>& placements, const std::vector<Binding>& bindings) {
+  std::lock_guard lock(writing_);
+  for (const Placement& p : placements) put(p, true);
+  for (const Binding& b : bindings) put(b, true);
+  publish();
+}
+
+std::map<LinkKey, std::uint32_t> Graph::content() const {
+  std::map<LinkKey, std::uint32_t> all;
+  current_.get()->for_each([&](LinkKey key, std::uint32_t count) { all.emplace(key, count); });
+  return all;
+}
+
+namespace {
+
+struct Source {
+  const char* prefix;
+  Kind kind;
+};
+constexpr Source kSources[] = {
+    {"/registry/pods/", Kind::kPod},
+    {"/registry/persistentvolumes/", Kind::kVolume},
+    {"/registry/volumeattachments/", Kind::kVolumeAttachment},
+    {"/registry/resourceslices/", Kind::kResourceSlice},
+    {"/registry/podcertificaterequests/", Kind::kPodCertificateRequest},
+};
+
+Value parsed(const store::RecordPtr& record) {
+  auto value = json::parse(record->value());
+  return value ? std::move(*value) : Value();
+}
+
+// Most pods that are written often enough to matter run nowhere yet or never change what they refer to; those
+// without a node need no parsing. Stored objects are printed by us, so the name is spelled in one way.
+bool says_anything(const store::RecordPtr& record, std::string_view word) {
+  return record && !record->deleted() && record->value().find(word) != std::string_view::npos;
+}
+
+Placement placement(Kind kind, const store::RecordPtr& record) {
+  if (!says_anything(record, "\"nodeName\"")) return {};
+  return kind == Kind::kPod ? placement_of_pod(parsed(record)) : placement_of(kind, parsed(record));
+}
+
+Binding binding(const store::RecordPtr& record) {
+  return says_anything(record, "\"claimRef\"") ? binding_of(parsed(record)) : Binding{};
+}
+
+void take(Graph& graph, Kind kind, const store::RecordPtr& before, const store::RecordPtr& after) {
+  if (kind == Kind::kVolume) graph.change(binding(before), binding(after));
+  else graph.change(placement(kind, before), placement(kind, after));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<GraphFeed>> GraphFeed::start(store::Store& store, Graph& graph) {
+  auto feed = std::make_unique<GraphFeed>();
+  for (const Source& source : kSources) {
+    auto present = store.range({.keys = store::keys_with_prefix(source.prefix)});
+    if (!present) return fail(present.error());
+    std::vector<Placement> placements;
+    std::vector<Binding> bindings;
+    for (const store::RecordPtr& record : present->records) {
+      if (source.kind == Kind::kVolume) bindings.push_back(binding(record));
+      else placements.push_back(placement(source.kind, record));
+    }
+    graph.add(placements, bindings);
+    auto watch = store.watch(source.prefix, present->revision, [&graph, kind = source.kind](std::span<const store::EventPtr> events) {
+      for (const store::EventPtr& e : events) take(graph, kind, e->previous, e->record);
+    });
+    if (!watch) return fail(watch.error());
+    feed->watches_.push_back(std::move(*watch));
+  }
+  return feed;
+}
+
+}  // namespace cardea::authz::node

@@ -1,0 +1,76 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "authz/node/link_set.h"
+#include "authz/node/references.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "base/snapshot.h"
+#include "base/strings.h"
+#include "store/store.h"
+
+namespace cardea::authz::node {
+
+// Which objects are needed on which node: pods that run there, what they refer to, and so on along claims and
+// volumes.
+//
+// The question is always "does this object lead to that node?", so that is what is kept: a set of (object, node),
+// each with the number of ways that lead there. A question is one lookup, however many pods share a secret; a
+// change of a pod costs what that pod refers to, however many pods there are.
+//
+// Questions come from any thread and take no lock. Changes may come from any thread.
+class Graph {
+ public:
+  explicit Graph(Random& random) : hash_(random.next(), random.next()) {}
+
+  bool leads_to(Kind kind, std::string_view namespace_name, std::string_view name, std::string_view node) const {
+    return current_.get()->contains(hash_(static_cast<std::uint8_t>(kind), namespace_name, name, node));
+  }
+
+  // What an object said before (empty: it was not there) and says now. The difference is visible to questions that
+  // are asked after this returns.
+  void change(const Placement& before, const Placement& after);
+  void change(const Binding& before, const Binding& after);
+
+  // What many new objects say, as one change.
+  void add(const std::vector<Placement>& placements, const std::vector<Binding>& bindings);
+
+  // All that is in it, for tests: two graphs with the same secret that hold the same are equal.
+  std::map<LinkKey, std::uint32_t> content() const;
+
+ private:
+  struct Claim {
+    std::map<std::string, std::uint32_t> nodes;  // with the number of pods there
+    std::vector<Binding> volumes;
+    bool empty() const { return nodes.empty() && volumes.empty(); }
+  };
+
+  void put(const Placement& p, bool is_there);
+  void put(const Binding& b, bool is_there);
+  void link(const Vertex& v, std::string_view node, std::uint32_t times, bool is_there);
+  void publish();
+
+  const LinkHash hash_;
+  Snapshot<LinkSet> current_{std::make_shared<const LinkSet>()};
+
+  std::mutex writing_;  // guards what follows
+  LinkSet links_;
+  std::unordered_map<std::string, Claim, StringHash, std::equal_to<>> claims_;  // by "namespace/name"
+};
+
+// Fills a graph from a store and keeps it filled: what a write changed is in the graph before the write is
+// acknowledged. Borrows both.
+class GraphFeed {
+ public:
+  static Result<std::unique_ptr<GraphFeed>> start(store::Store& store, Graph& graph);
+
+ private:
+  std::vector<std::unique_ptr<store::Watch>> watches_;
+};
+
+}  // namespace cardea::authz::node
