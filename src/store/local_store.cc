@@ -12,6 +12,8 @@ constexpr std::size_t kBatchTransactions = 1024;
 constexpr std::size_t kBatchBytes = 8 << 20;
 constexpr std::size_t kCompactionStep = 1024;
 constexpr std::chrono::seconds kTick{1};
+// Written when a while has passed after the last change. Not a client's key.
+constexpr std::string_view kQuietKey = "/cardea/quiet";
 
 Error malformed(const Txn& txn) {
   std::unordered_set<std::string_view> keys;
@@ -276,7 +278,22 @@ void LocalStore::note_time() {
   journal_->mark(marks_.back().revision, now);
 }
 
+// The state of the last change would stay readable for as long as nothing else happens, and what is promised to
+// expire would not. One write when things have become quiet gives that state an end, like any other.
+void LocalStore::close_the_last_state() {
+  if (marks_.empty() || marks_.back().revision != timeline_.revision()) return;
+  std::int64_t now =
+      std::chrono::duration_cast<std::chrono::seconds>(clock_.now().time_since_epoch()).count();
+  if (now < marks_.back().seconds + std::max<std::int64_t>(history_.keep.count() / 5, 1)) return;
+  const RecordPtr* quiet = timeline_.current(kQuietKey);
+  if (quiet && (*quiet)->mod_revision == timeline_.revision()) return;
+  std::vector<Pending> pending;
+  pending.push_back({{{}, {Put{std::string(kQuietKey), ""}}}, [](const Result<Commit>&) {}});
+  write(std::move(pending));
+}
+
 Revision LocalStore::oldest_to_keep() {
+  close_the_last_state();
   note_time();
   std::int64_t now =
       std::chrono::duration_cast<std::chrono::seconds>(clock_.now().time_since_epoch()).count();

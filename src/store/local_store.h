@@ -56,6 +56,7 @@ class LocalStore : public Store {
   bool settle_doubt();
   void publish(std::span<const EventPtr> events);
   void note_time();
+  void close_the_last_state();
   Revision oldest_to_keep();
   void accept(std::vector<Compaction> compactions);
   bool do_chores(bool busy);  // true when more is left to do at once

@@ -322,6 +322,26 @@ TEST_P(StoreTest, HistoryIsKeptAsLongAsTheOptionSays) {
   EXPECT_EQ(store_->get("/a")->value(), "3");
 }
 
+TEST_P(StoreTest, TheLastStateExpiresToo) {
+  Revision last = write(put("/a", "1"));
+  auto tick = [&] { ASSERT_TRUE(compact_sync(*store_, 1)); };  // the store's thread has looked at the clock
+  tick();
+  clock_.advance(std::chrono::seconds(61));
+  tick();
+  tick();
+  Revision quiet = store_->current_revision();
+  EXPECT_EQ(quiet, last + 1);
+  EXPECT_TRUE(store_->range({.keys = keys_with_prefix("/a"), .at = last}));
+  clock_.advance(std::chrono::seconds(301));
+  tick();
+  tick();
+  auto expired = store_->range({.keys = keys_with_prefix("/a"), .at = last});
+  ASSERT_FALSE(expired);
+  EXPECT_EQ(expired.error().reason, Reason::kExpired);
+  EXPECT_EQ(store_->get("/a")->value(), "1");
+  EXPECT_EQ(store_->current_revision(), quiet) << "a quiet store stays quiet";
+}
+
 TEST_P(StoreTest, HistoryIsCutShortWhenItGrowsTooLarge) {
   history_.max_bytes = 1 << 20;
   open();
