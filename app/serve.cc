@@ -52,7 +52,7 @@ Result<std::unique_ptr<authn::AuthenticatorChain>> make_authenticators(const Ser
   return std::make_unique<authn::AuthenticatorChain>(std::move(list));
 }
 
-Result<std::unique_ptr<authz::Chain>> make_authorizers(const ServeOptions& o, const authz::node::Graph& nodes) {
+Result<std::unique_ptr<authz::CurrentChain>> make_authorizers(const ServeOptions& o, const authz::node::Graph& nodes) {
   std::vector<std::shared_ptr<const authz::Authorizer>> list;
   list.push_back(authz::masters_authorizer());
   for (const std::string& mode : o.authorization_modes) {
@@ -66,7 +66,7 @@ Result<std::unique_ptr<authz::Chain>> make_authorizers(const ServeOptions& o, co
       return fail(bad_request(cat("unknown authorization mode `", mode, "`")));
     }
   }
-  return std::make_unique<authz::Chain>(std::move(list));
+  return std::make_unique<authz::CurrentChain>(std::make_shared<authz::Chain>(std::move(list)));
 }
 
 Result<std::shared_ptr<net::TlsServer>> make_tls(const ServeOptions& o, const DataDirectory& data) {

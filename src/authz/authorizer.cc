@@ -31,21 +31,6 @@ void add_line(std::vector<std::string>& lines, std::string line) {
   if (!line.empty() && std::ranges::find(lines, line) == lines.end()) lines.push_back(std::move(line));
 }
 
-std::string aggregated(const std::vector<std::string>& errors) {
-  return errors.size() < 2 ? join(errors, "") : cat("[", join(errors, ", "), "]");
-}
-
-std::string html_escaped(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    if (c == '&') out += "&amp;";
-    else if (c == '<') out += "&lt;";
-    else if (c == '>') out += "&gt;";
-    else out += c;
-  }
-  return out;
-}
-
 std::string described(const Attributes& r) {
   std::string who = cat("User ", quoted(r.user.name), " cannot ", r.verb);
   if (!r.is_resource_request) return cat(who, " path ", quoted(r.path));
@@ -166,6 +151,23 @@ Rules Chain::rules_for(const User& user, std::string_view namespace_name) const 
   Rules rules;
   for (const auto& authorizer : authorizers_) authorizer->add_rules(user, namespace_name, rules);
   return rules;
+}
+
+std::string html_escaped(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    if (c == '&') out += "&amp;";
+    else if (c == '<') out += "&lt;";
+    else if (c == '>') out += "&gt;";
+    else out += c;
+  }
+  return out;
+}
+
+std::string aggregated(const std::vector<std::string>& errors) {
+  std::vector<std::string> distinct;
+  for (const std::string& e : errors) add_line(distinct, e);
+  return distinct.size() < 2 ? join(distinct, "") : cat("[", join(distinct, ", "), "]");
 }
 
 std::unique_ptr<Authorizer> masters_authorizer() { return std::make_unique<MastersAuthorizer>(); }

@@ -99,6 +99,12 @@ std::unique_ptr<Authorizer> always_deny();
 // A mode that this version knows by name only: it never has an opinion.
 std::unique_ptr<Authorizer> unavailable_mode(std::string mode);
 
+// Several errors as one text: `a`, or `[a, b]`, each once.
+std::string aggregated(const std::vector<std::string>& errors);
+
+// `& < >` as entities, for text that a browser might take for a page.
+std::string html_escaped(std::string_view text);
+
 // The text of a 403: `pods "x" is forbidden: User "jane" cannot get resource "pods" in API group "" ...`.
 Error forbidden(const Attributes& attributes, const std::string& reason);
 

@@ -49,6 +49,20 @@ class Lexer {
 
 bool is_word(std::string_view token) { return !token.empty() && !Lexer::is_sign(token[0]); }
 
+Result<void> check_values(const Requirement& r) {
+  for (std::size_t i = 0; i < r.values.size(); ++i) {
+    const std::string& value = r.values[i];
+    if (r.op == Operator::kGreaterThan || r.op == Operator::kLessThan) {
+      if (!parse_int(value))
+        return fail(bad_request(
+            invalid(cat("values[", i, "]"), value, "for 'Gt', 'Lt' operators, the value must be an integer").message()));
+    } else if (auto problems = label_value_problems(value); !problems.empty()) {
+      return fail(bad_request(invalid(cat("values[", i, "][", r.key, "]"), value, join(problems, "; ")).message()));
+    }
+  }
+  return {};
+}
+
 class LabelParser {
  public:
   explicit LabelParser(std::string_view text) : lexer_(text) {}
@@ -129,16 +143,7 @@ class LabelParser {
   }
 
   static Result<Requirement> check(Requirement r) {
-    for (std::size_t i = 0; i < r.values.size(); ++i) {
-      const std::string& value = r.values[i];
-      if (r.op == Operator::kGreaterThan || r.op == Operator::kLessThan) {
-        if (!parse_int(value))
-          return error(invalid(cat("values[", i, "]"), value, "for 'Gt', 'Lt' operators, the value must be an integer")
-                           .message());
-      } else if (auto problems = label_value_problems(value); !problems.empty()) {
-        return error(invalid(cat("values[", i, "][", r.key, "]"), value, join(problems, "; ")).message());
-      }
-    }
+    if (auto ok = check_values(r); !ok) return fail(ok.error());
     return r;
   }
 
@@ -205,6 +210,22 @@ Result<std::string> unescape(std::string_view text) {
 }  // namespace
 
 Result<LabelSelector> LabelSelector::parse(std::string_view text) { return LabelParser(text).run(); }
+
+Result<void> LabelSelector::check(const Requirement& r) {
+  if (auto problems = label_key_problems(r.key); !problems.empty())
+    return fail(bad_request(invalid("key", r.key, join(problems, "; ")).message()));
+  bool is_set = r.op == Operator::kIn || r.op == Operator::kNotIn;
+  bool is_presence = r.op == Operator::kExists || r.op == Operator::kDoesNotExist;
+  Value values = Value::array();
+  for (const std::string& v : r.values) values.push_back(v);
+  if (is_set && r.values.empty())
+    return fail(bad_request(invalid("values", values, "for 'in', 'notin' operators, values set can't be empty").message()));
+  if (is_presence && !r.values.empty())
+    return fail(bad_request(invalid("values", values, "values set must be empty for exists and does not exist").message()));
+  if (!is_set && !is_presence && r.values.size() != 1)
+    return fail(bad_request(invalid("values", values, "exact-match compatibility requires one single value").message()));
+  return check_values(r);
+}
 
 bool LabelSelector::matches(const Value& labels) const {
   return std::ranges::all_of(requirements_, [&](const Requirement& r) { return matches_one(r, labels); });

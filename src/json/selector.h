@@ -22,6 +22,8 @@ class LabelSelector {
 
   // Errors are worded as Kubernetes words them: `unable to parse requirement: ...`.
   static Result<LabelSelector> parse(std::string_view text);
+  // Whether a requirement that was not parsed makes sense: its key, its values, and how many.
+  static Result<void> check(const Requirement& requirement);
 
   bool empty() const { return requirements_.empty(); }
   bool matches(const Value& labels) const;  // an object of strings, or null
@@ -45,6 +47,7 @@ class FieldSelector {
 
   bool empty() const { return terms_.empty(); }
   const std::vector<Term>& terms() const { return terms_; }
+  void add(Term term) { terms_.push_back(std::move(term)); }
   // The value that `field` must equal, if a term says so.
   std::optional<std::string> exact(std::string_view field) const;
 

@@ -16,7 +16,7 @@
 namespace cardea::net {
 namespace {
 
-thread_local const Loop* current_loop = nullptr;
+thread_local Loop* current_loop = nullptr;
 constexpr std::size_t kTasksPerTurn = 512;
 
 Watcher::Events events_of(std::uint32_t bits) {
@@ -53,6 +53,8 @@ Loop::~Loop() {
 bool Loop::in_loop() const {
   return current_loop == this;
 }
+
+Loop* Loop::current() { return current_loop; }
 
 void Loop::post(Task task) {
   if (in_loop()) {

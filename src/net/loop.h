@@ -54,6 +54,7 @@ class Loop {
   void post(Task task);
 
   bool in_loop() const;                    // any thread: is this the thread inside run()?
+  static Loop* current();                  // whose thread this is; null when it is no loop's
   SteadyTime now() const { return now_; }  // as of this turn of the loop
 
   // Watches `fd` for every kind of event, edge triggered, until forget() or the fd is closed.

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "admission/plugin.h"
-#include "authz/authorizer.h"
+#include "authz/current_chain.h"
 #include "base/clock.h"
 #include "base/random.h"
 #include "catalog/catalog.h"
@@ -24,7 +24,7 @@ struct Services {
   store::Store& store;
   CatalogHolder& catalog;
   const admission::Chain& admission;
-  const authz::Chain& authorizer;
+  const authz::CurrentChain& authorizer;
   const Clock& clock;
   Random& random;
   Metrics& metrics;

@@ -42,6 +42,17 @@ std::string deprecation(const catalog::Resource& r) {
   return cat(r.api_version(), " ", r.kind, " is deprecated");
 }
 
+// A 500 of a filter: text, not a Status.
+Answer internal_error_text(const http::Request& request, std::string_view why) {
+  return text_answer(500, authz::html_escaped(cat("Internal Server Error: ", quoted(request.target), ": ", why)) + "\n");
+}
+
+AuthorizationResult result_of(const authz::Chain::Verdict& verdict) {
+  if (verdict.permit) return AuthorizationResult::kAllowed;
+  if (!verdict.decision.error.empty()) return AuthorizationResult::kError;
+  return verdict.decision.kind == authz::Decision::Kind::kDeny ? AuthorizationResult::kDenied : AuthorizationResult::kNoOpinion;
+}
+
 struct Row {
   std::string_view verb;
   Task<Result<Answer>> (*run)(Call&);
@@ -127,16 +138,19 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
   http::Request& request = exchange->request();
   Frame frame{.now = services_.clock.now()};
   View& view = frame.view;
+  Stopwatch watch;
   std::string verb = "other";
+  bool is_refusal = false;  // by the chain
   auto respond = [&](Result<Answer> answer, const std::vector<std::string>& warnings) {
     http::Response response = present(std::move(answer), frame, warnings);
-    services_.metrics.count(verb, response.status);
+    if (is_refusal) response.headers.add("X-Content-Type-Options", "nosniff");
+    services_.metrics.count(verb, response.status, watch.elapsed());
     exchange->respond(std::move(response));
   };
   auto refuse = [&](Error error) { respond(fail(std::move(error)), {}); };
   auto info = authz::parse_request_info(request.method, request.path, request.query);
   if (!info) {
-    refuse(bad_request(info.error().message));
+    respond(internal_error_text(request, cat("failed to create RequestInfo: ", info.error().message)), {});
     co_return true;
   }
   verb = info->is_resource_request ? info->verb : "path";
@@ -153,6 +167,7 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
     }
     identity = std::move(*found);
   }
+  Stopwatch authorizing;
   authz::Attributes attributes{identity.user, *info};
   std::optional<authz::Chain::Verdict> at_once = services_.authorizer.decide(attributes);
   if (!at_once) {
@@ -160,11 +175,12 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
     at_once = std::move(waited);
   }
   authz::Chain::Verdict& verdict = *at_once;
+  services_.metrics.count_authorization(result_of(verdict), authorizing.elapsed());
   if (!verdict.permit) {
-    if (!verdict.decision.error.empty())
-      refuse(internal_error(cat("Internal Server Error: ", quoted(request.target), ": ", verdict.decision.error)));
-    else
-      refuse(authz::forbidden(attributes, verdict.decision.reason.text()));
+    // What went wrong is told before a refusal: the answer might have been another.
+    is_refusal = verdict.decision.error.empty();
+    if (is_refusal) refuse(authz::forbidden(attributes, verdict.decision.reason.text()));
+    else respond(internal_error_text(request, verdict.decision.error), {});
     co_return true;
   }
   if (!info->is_resource_request) {
@@ -190,7 +206,7 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
             .started = rfc3339(frame.now)};
   Result<Answer> answer = co_await serve_resource(call);
   if (answer && answer->is_streaming) {
-    services_.metrics.count(verb, 200);
+    services_.metrics.count_stream(verb, 200);
     co_return true;
   }
   frame.view = call.view;

@@ -1,24 +1,45 @@
 #pragma once
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "base/metrics.h"
+
 namespace cardea::rest {
 
-// What the server has answered so far, for /metrics. Counting costs one atomic addition.
+// How the chain answered a request, as `authorization_attempts_total` counts it.
+enum class AuthorizationResult : std::uint8_t { kAllowed, kDenied, kNoOpinion, kError };
+
+// What the server has answered so far, for /metrics. Counting costs a few atomic additions.
 class Metrics {
  public:
-  void count(std::string_view verb, int code);
-  // One line per verb and code that occurred, in Prometheus' text format.
+  Metrics();
+
+  void count(std::string_view verb, int code, std::chrono::nanoseconds duration);
+  // A watch: it has begun, and how long it will last says nothing.
+  void count_stream(std::string_view verb, int code);
+  void count_authorization(AuthorizationResult result, std::chrono::nanoseconds duration);
+
+  // Where other parts keep numbers of their own.
+  MetricRegistry& registry() { return registry_; }
+  // Everything that was counted, in Prometheus' text format.
   std::string print() const;
 
  private:
   static constexpr std::array<std::string_view, 11> kVerbs = {
       "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "connect", "path", "other"};
+  static constexpr std::array<std::string_view, 4> kResults = {"allowed", "denied", "no-opinion", "error"};
   static constexpr std::size_t kCodes = 600;
+  static std::size_t row_of(std::string_view verb);
+
+  MetricRegistry registry_;
   std::array<std::array<std::atomic<std::uint64_t>, kCodes>, kVerbs.size()> counts_{};
+  std::array<Histogram*, kVerbs.size()> durations_{};
+  std::array<Counter*, kResults.size()> attempts_{};
+  std::array<Histogram*, kResults.size()> authorization_durations_{};
 };
 
 }  // namespace cardea::rest

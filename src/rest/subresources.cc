@@ -22,7 +22,14 @@ constexpr Row kSpecial[] = {
 // The others are the object itself, with rules of their own about what a write may touch.
 constexpr Row kVerbs[] = {{"get", get}, {"update", update}, {"patch", patch}};
 
-constexpr Row kUnstored[] = {{"bindings", bind_pod}, {"selfsubjectreviews", review_self}};
+constexpr Row kUnstored[] = {
+    {"bindings", bind_pod},
+    {"selfsubjectreviews", review_self},
+    {"subjectaccessreviews", review_access},
+    {"localsubjectaccessreviews", review_local_access},
+    {"selfsubjectaccessreviews", review_own_access},
+    {"selfsubjectrulesreviews", review_own_rules},
+};
 
 }  // namespace
 

@@ -11,7 +11,11 @@ Task<Result<Answer>> serve_subresource(Call& call);
 // Resources that are asked and not kept: bindings and reviews.
 Task<Result<Answer>> serve_unstored(Call& call);
 
-Task<Result<Answer>> review_self(Call& call);  // who am I?
+Task<Result<Answer>> review_self(Call& call);          // who am I?
+Task<Result<Answer>> review_access(Call& call);        // may they?
+Task<Result<Answer>> review_local_access(Call& call);  // may they, in this namespace?
+Task<Result<Answer>> review_own_access(Call& call);    // may I?
+Task<Result<Answer>> review_own_rules(Call& call);     // what may I?
 Task<Result<Answer>> serve_scale(Call& call);
 Task<Result<Answer>> bind_pod(Call& call);   // pods/binding, and bindings themselves
 Task<Result<Answer>> evict_pod(Call& call);  // pods/eviction

@@ -21,8 +21,10 @@ namespace cardea::rest {
 // everything. Made and used from the test's own thread.
 class TestServer {
  public:
-  // `more` plugins come after the default ones.
-  explicit TestServer(std::vector<std::unique_ptr<admission::Plugin>> more = {}) : admission_(plugins(std::move(more))) {
+  // `plugins` come after the default ones; `more` are asked after system:masters has been let through.
+  explicit TestServer(std::vector<std::unique_ptr<admission::Plugin>> plugins = {},
+                      std::vector<std::shared_ptr<const authz::Authorizer>> more = {})
+      : admission_(with_defaults(std::move(plugins))), authorizer_(std::make_shared<authz::Chain>(authorizers(std::move(more)))) {
     definitions_.start();
   }
   ~TestServer() {
@@ -64,12 +66,11 @@ class TestServer {
   }
 
  private:
-  static std::vector<std::shared_ptr<const authz::Authorizer>> authorizers() {
-    std::vector<std::shared_ptr<const authz::Authorizer>> list;
-    list.push_back(authz::masters_authorizer());
-    return list;
+  static std::vector<std::shared_ptr<const authz::Authorizer>> authorizers(std::vector<std::shared_ptr<const authz::Authorizer>> more) {
+    more.insert(more.begin(), authz::masters_authorizer());
+    return more;
   }
-  std::vector<std::unique_ptr<admission::Plugin>> plugins(std::vector<std::unique_ptr<admission::Plugin>> more) {
+  std::vector<std::unique_ptr<admission::Plugin>> with_defaults(std::vector<std::unique_ptr<admission::Plugin>> more) {
     auto list = std::move(admission::select_plugins(admission::Objects(*store_), {}, {}).value().plugins);
     for (auto& plugin : more) list.push_back(std::move(plugin));
     return list;
@@ -81,7 +82,7 @@ class TestServer {
   std::unique_ptr<store::Store> store_ = store::make_memory_store(clock_);
   CatalogHolder catalog_{catalog::Catalog::builtin()};
   admission::Chain admission_;
-  authz::Chain authorizer_{authorizers()};
+  authz::CurrentChain authorizer_;
   authn::AuthenticatorChain authenticators_{std::vector<std::shared_ptr<const authn::Authenticator>>()};
   std::unique_ptr<ServiceNetwork> network_ = ServiceNetwork::make(*store_, random_, "10.0.0.0/24", "30000-32767").value();
   Services services_{.store = *store_,

@@ -101,7 +101,19 @@ Result<std::vector<Reservation>> allocate(Call& call, Value& object, const Value
   return taken;
 }
 
-// Records who wrote what. Before admission: what the server itself changes belongs to nobody.
+Result<void> check_preconditions(const Call& call, const Value& object, const Value& old, const std::string& key) {
+  const Resource& r = *call.resource;
+  const Value& meta = object["metadata"];
+  if (std::string_view uid = meta["uid"].as_string(); !uid.empty() && uid != old["metadata"]["uid"].as_string())
+    return fail(conflict(r, call.info.name,
+                         cat("StorageError: invalid object, Code: 4, Key: ", key,
+                             ", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ", uid,
+                             ", UID in object meta: ", old["metadata"]["uid"].as_string())));
+  return {};
+}
+
+}  // namespace
+
 Value tracked(Call& call, const Value* old, Value object, const WriteOptions& options) {
   schema::FieldSet reset = reset_fields(call);
   std::string manager = field_manager(call, options);
@@ -117,19 +129,6 @@ Value tracked(Call& call, const Value* old, Value object, const WriteOptions& op
                                .clear = schema::clears_managed_fields(object),
                                .schema_of = version_schemas(call)});
 }
-
-Result<void> check_preconditions(const Call& call, const Value& object, const Value& old, const std::string& key) {
-  const Resource& r = *call.resource;
-  const Value& meta = object["metadata"];
-  if (std::string_view uid = meta["uid"].as_string(); !uid.empty() && uid != old["metadata"]["uid"].as_string())
-    return fail(conflict(r, call.info.name,
-                         cat("StorageError: invalid object, Code: 4, Key: ", key,
-                             ", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ", uid,
-                             ", UID in object meta: ", old["metadata"]["uid"].as_string())));
-  return {};
-}
-
-}  // namespace
 
 catalog::StrategyContext strategy_context(const Call& call, std::string_view subresource) {
   return {.group = call.resource->group,

@@ -37,6 +37,10 @@ Task<Result<Written>> write_change(Call& call, Change change);
 // The outcome of applying `config` to the live object, typed and defaulted; without `live` a new object.
 Result<json::Value> apply_to(Call& call, const json::Value* live, const json::Value& config, const WriteOptions& options);
 
+// The object with its owners recorded: what this write changed belongs to its field manager. Before admission: what
+// the server itself changes belongs to nobody.
+json::Value tracked(Call& call, const json::Value* old, json::Value object, const WriteOptions& options);
+
 // The strategy's view of this call.
 catalog::StrategyContext strategy_context(const Call& call, std::string_view subresource = "");
 

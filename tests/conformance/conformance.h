@@ -29,6 +29,7 @@ json::Value read(const std::string& path);
 
 Counts run_requestinfo(const std::string& path);  // requestinfo.json
 Counts run_node_authorizer(const std::string& path);  // node-authorizer.json
+Counts run_sar(const std::string& path);          // sar.json
 // smd-compare.json, each pair of documents also in reverse; skips schemas without a counterpart in ours.
 Counts run_smd_compare(const std::string& path);
 // The folder http/: who owns which fields after each recorded write, worked out without a server.

@@ -14,6 +14,7 @@ void expect_no_difference(Counts (*run)(const std::string&), const std::string& 
 
 TEST(Conformance, RequestInfo) { expect_no_difference(run_requestinfo, "requestinfo.json"); }
 TEST(Conformance, NodeAuthorizer) { expect_no_difference(run_node_authorizer, "node-authorizer.json"); }
+TEST(Conformance, AccessReviews) { expect_no_difference(run_sar, "sar.json"); }
 TEST(Conformance, OwnersOfFields) { expect_no_difference(run_ownership, "http"); }
 TEST(Conformance, ChangedFields) { expect_no_difference(run_smd_compare, "smd-compare.json"); }
 

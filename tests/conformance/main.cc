@@ -62,6 +62,7 @@ struct Part {
 constexpr std::array kParts{
     Part{"requestinfo.json", run_requestinfo},
     Part{"node-authorizer.json", run_node_authorizer},
+    Part{"sar.json", run_sar},
     Part{"smd-compare.json", run_smd_compare},
     Part{"cel-conformance", run_cel_path},
     Part{"cel-random", run_cel_path},

@@ -1,0 +1,104 @@
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cardea {
+
+// Numbers that /metrics shows. Counting is one or two atomic additions, from any thread.
+class Counter {
+ public:
+  void add(std::uint64_t n = 1) { value_.fetch_add(n, std::memory_order_relaxed); }
+  std::uint64_t value() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint64_t> value_{0};
+};
+
+class Gauge {
+ public:
+  void set(double value) {
+    value_.store(value, std::memory_order_relaxed);
+    is_shown_.store(true, std::memory_order_release);
+  }
+  void hide() { is_shown_.store(false, std::memory_order_release); }  // until it is set again
+  bool is_shown() const { return is_shown_.load(std::memory_order_acquire); }
+  double value() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<double> value_{0};
+  std::atomic<bool> is_shown_{false};
+};
+
+// Durations, counted by upper bounds in seconds. A reader may see an observation in the count before the sum.
+class Histogram {
+ public:
+  explicit Histogram(std::vector<double> bounds);
+  void observe(std::chrono::nanoseconds duration);
+
+  const std::vector<double>& bounds() const { return bounds_; }
+  std::uint64_t in_bucket(std::size_t index) const { return counts_[index].load(std::memory_order_relaxed); }  // its own, not those below
+  double sum() const { return static_cast<double>(nanoseconds_.load(std::memory_order_relaxed)) / 1e9; }
+
+ private:
+  std::vector<double> bounds_;
+  std::vector<std::uint64_t> limits_;  // the same in nanoseconds
+  std::unique_ptr<std::atomic<std::uint64_t>[]> counts_;  // one more than bounds: beyond the last
+  std::atomic<std::uint64_t> nanoseconds_{0};
+};
+
+// Measures from its making on.
+class Stopwatch {
+ public:
+  std::chrono::nanoseconds elapsed() const { return std::chrono::steady_clock::now() - began_; }
+
+ private:
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
+
+// All of them, by family and labels. Asking for one takes a lock and finds or makes it; keep the reference, which
+// lives as long as the registry. Any thread.
+class MetricRegistry {
+ public:
+  using Labels = std::vector<std::pair<std::string, std::string>>;
+  struct Family {
+    std::string_view name;  // "authorization_attempts_total"
+    std::string_view help;
+  };
+
+  Counter& counter(const Family& family, const Labels& labels = {});
+  Gauge& gauge(const Family& family, const Labels& labels = {});
+  // `bounds` count for the first of a family.
+  Histogram& histogram(const Family& family, const std::vector<double>& bounds, const Labels& labels = {});
+
+  // Everything in Prometheus' text format, families in order of their names.
+  std::string print() const;
+
+ private:
+  struct Series {
+    std::unique_ptr<Counter> counter;
+    std::unique_ptr<Gauge> gauge;
+    std::unique_ptr<Histogram> histogram;
+  };
+  struct Content {
+    std::string help;
+    std::string_view type;
+    std::map<std::string, Series> series;  // by their labels as printed
+  };
+  Series& find(const Family& family, std::string_view type, const Labels& labels);
+
+  mutable std::mutex mutex_;
+  std::map<std::string, Content, std::less<>> families_;
+};
+
+// `count` bounds, each `factor` times the one before.
+std::vector<double> exponential_bounds(double first, double factor, int count);
+
+}  // namespace cardea

@@ -1,0 +1,43 @@
+#include "base/metrics.h"
+
+#include <gtest/gtest.h>
+
+namespace cardea {
+
+using namespace std::chrono_literals;
+
+TEST(Metrics, ACounterIsFoundAgainByItsLabels) {
+  MetricRegistry r;
+  r.counter({"a_total", "As."}, {{"x", "1"}}).add();
+  r.counter({"a_total", "As."}, {{"x", "1"}}).add(2);
+  r.counter({"a_total", "As."}, {{"x", "say \"2\"\n"}}).add();
+  EXPECT_EQ(r.print(), "# HELP a_total As.\n# TYPE a_total counter\na_total{x=\"1\"} 3\na_total{x=\"say \\\"2\\\"\\n\"} 1\n");
+}
+
+TEST(Metrics, AHistogramCountsWhatLiesAtOrBelowEachBound) {
+  MetricRegistry r;
+  Histogram& h = r.histogram({"d_seconds", "Ds."}, {0.5, 1}, {{"x", "y"}});
+  h.observe(500ms);
+  h.observe(750ms);
+  h.observe(2s);
+  EXPECT_EQ(r.print(),
+            "# HELP d_seconds Ds.\n# TYPE d_seconds histogram\n"
+            "d_seconds_bucket{x=\"y\",le=\"0.5\"} 1\nd_seconds_bucket{x=\"y\",le=\"1\"} 2\n"
+            "d_seconds_bucket{x=\"y\",le=\"+Inf\"} 3\nd_seconds_sum{x=\"y\"} 3.25\nd_seconds_count{x=\"y\"} 3\n");
+}
+
+TEST(Metrics, AGaugeThatIsHiddenIsNotPrinted) {
+  MetricRegistry r;
+  Gauge& g = r.gauge({"g", "G."});
+  EXPECT_EQ(r.print(), "# HELP g G.\n# TYPE g gauge\n");
+  g.set(1);
+  EXPECT_EQ(r.print(), "# HELP g G.\n# TYPE g gauge\ng 1\n");
+  g.hide();
+  EXPECT_EQ(r.print(), "# HELP g G.\n# TYPE g gauge\n");
+}
+
+TEST(Metrics, BoundsGrowByTheirFactor) {
+  EXPECT_EQ(exponential_bounds(0.001, 2, 3), (std::vector<double>{0.001, 0.002, 0.004}));
+}
+
+}  // namespace cardea

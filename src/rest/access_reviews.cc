@@ -1,0 +1,135 @@
+// Access reviews: may somebody do something? Answered by the chain that authorizes requests, and not kept.
+#include "authz/access_review.h"
+#include "rest/body.h"
+#include "rest/checks.h"
+#include "rest/subresources.h"
+#include "rest/write.h"
+
+namespace cardea::rest {
+
+using authz::ReviewKind;
+using json::Value;
+
+namespace {
+
+// Takes a review from the body to where it may be answered: decoded, owned, admitted. `check` is validation.
+struct Admitted {
+  Value object;
+  WriteOptions options;
+};
+
+Task<Result<Admitted>> admit(Call& call, Result<void> (*check)(const Call&, const Value&)) {
+  auto options = write_options(call.info.query, "CreateOptions");
+  if (!options) co_return fail(options.error());
+  auto object = read_object(call, Expected::object_of(call), options->field_validation);
+  if (!object) co_return fail(object.error());
+  if (auto ok = check_namespace(call, *object); !ok) co_return fail(ok.error());
+  if (!call.resource->namespaced) object->member("metadata").erase("namespace");
+  admission::Review review = review_of(call, admission::Operation::kCreate, options->dry_run, options->document);
+  review.object = tracked(call, nullptr, std::move(*object), *options);
+  Result<void> admitted = co_await call.services.admission.mutate(review);
+  Result<void> valid = admitted ? check(call, review.object) : admitted;
+  if (valid) {
+    Result<void> passed = co_await call.services.admission.validate(review);
+    valid = std::move(passed);
+  }
+  for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
+  if (!valid) co_return fail(valid.error());
+  co_return Admitted{std::move(review.object), std::move(*options)};
+}
+
+template <ReviewKind kKind>
+Result<void> check_review(const Call& call, const Value& review) {
+  json::FieldErrors errors = authz::validate_review(kKind, review);
+  // Kubernetes loses the kind on the way to this error.
+  if (!errors.empty()) return fail(json::invalid_object(call.resource->group, "", "", errors));
+  return {};
+}
+
+Result<void> check_rules_review(const Call&, const Value& review) {
+  if (review["spec"]["namespace"].as_string().empty()) return fail(bad_request("no namespace on request"));
+  return {};
+}
+
+Task<authz::Decision> decided(Call& call, authz::Attributes attributes) {
+  if (auto at_once = call.services.authorizer.decide(attributes)) co_return std::move(at_once->decision);
+  authz::Chain::Verdict waited = co_await call.services.authorizer.authorize(attributes);
+  co_return std::move(waited.decision);
+}
+
+Task<Result<Answer>> answer_review(Call& call, Value review, authz::User user) {
+  authz::Question question(review["spec"]);
+  authz::Decision decision = co_await decided(call, question.attributes(user));
+  review.set("status", authz::review_status(decision, question.remarks()));
+  co_return Answer::of(std::move(review), 201);
+}
+
+Value list_of(const std::vector<std::string>& texts) {
+  Value out = Value::array();
+  for (const std::string& t : texts) out.push_back(t);
+  return out;
+}
+
+void set_unless_empty(Value& object, std::string_view key, const std::vector<std::string>& texts) {
+  if (!texts.empty()) object.set(key, list_of(texts));
+}
+
+Value rules_status(const authz::Rules& rules) {
+  Value resources = Value::array(), paths = Value::array();
+  for (const authz::ResourceRule& r : rules.resource_rules) {
+    Value rule = Value::object({{"verbs", list_of(r.verbs)}});
+    set_unless_empty(rule, "apiGroups", r.api_groups);
+    set_unless_empty(rule, "resources", r.resources);
+    set_unless_empty(rule, "resourceNames", r.resource_names);
+    resources.push_back(std::move(rule));
+  }
+  for (const authz::NonResourceRule& r : rules.non_resource_rules) {
+    Value rule = Value::object({{"verbs", list_of(r.verbs)}});
+    set_unless_empty(rule, "nonResourceURLs", r.urls);
+    paths.push_back(std::move(rule));
+  }
+  Value status = Value::object({{"resourceRules", resources}, {"nonResourceRules", paths}, {"incomplete", rules.incomplete}});
+  if (std::string error = authz::aggregated(rules.errors); !error.empty()) status.set("evaluationError", error);
+  return status;
+}
+
+}  // namespace
+
+Task<Result<Answer>> review_access(Call& call) {
+  Result<Admitted> admitted = co_await admit(call, check_review<ReviewKind::kSubject>);
+  if (!admitted) co_return fail(admitted.error());
+  authz::User user = authz::reviewed_user(admitted->object["spec"]);
+  Result<Answer> answer = co_await answer_review(call, std::move(admitted->object), std::move(user));
+  co_return answer;
+}
+
+Task<Result<Answer>> review_local_access(Call& call) {
+  Result<Admitted> admitted = co_await admit(call, check_review<ReviewKind::kLocalSubject>);
+  if (!admitted) co_return fail(admitted.error());
+  authz::User user = authz::reviewed_user(admitted->object["spec"]);
+  Result<Answer> answer = co_await answer_review(call, std::move(admitted->object), std::move(user));
+  co_return answer;
+}
+
+Task<Result<Answer>> review_own_access(Call& call) {
+  Result<Admitted> admitted = co_await admit(call, check_review<ReviewKind::kSelfSubject>);
+  if (!admitted) co_return fail(admitted.error());
+  Result<Answer> answer = co_await answer_review(call, std::move(admitted->object), call.user);
+  co_return answer;
+}
+
+Task<Result<Answer>> review_own_rules(Call& call) {
+  Result<Admitted> admitted = co_await admit(call, check_rules_review);
+  if (!admitted) co_return fail(admitted.error());
+  const Value& review = admitted->object;
+  authz::Rules rules = call.services.authorizer.rules_for(call.user, review["spec"]["namespace"].as_string());
+  // Kubernetes answers with a new object that repeats nothing of the question.
+  co_return Answer::of(Value::object({{"kind", review["kind"]},
+                                      {"apiVersion", review["apiVersion"]},
+                                      {"metadata", Value::object()},
+                                      {"spec", Value::object()},
+                                      {"status", rules_status(rules)}}),
+                       201);
+}
+
+}  // namespace cardea::rest
