@@ -263,46 +263,6 @@ std::string_view known_wording(std::string_view message) {
   return message;
 }
 
-bool reads_as_itself(std::string_view text) {
-  if (text.empty() || text != trim(text)) return false;
-  if (std::string_view("-?:,[]{}#&*!|>'\"%@`").find(text[0]) != std::string_view::npos) return false;
-  if (text.find(": ") != std::string_view::npos || text.find(" #") != std::string_view::npos || text.ends_with(':'))
-    return false;
-  for (unsigned char c : text)
-    if (c < 0x20 || c == 0x7f) return false;
-  // 2001-01-01 would read as a time elsewhere.
-  if (text.size() >= 8 && text[0] >= '0' && text[0] <= '9' && text.find('-') == 4) return false;
-  auto resolved = resolve(text);
-  return resolved && resolved->is_string();
-}
-
-void yaml_to(std::string& out, const Value& value, std::size_t indent, bool after_key) {
-  if (value.is_object() && !value.empty()) {
-    bool first = !after_key;
-    for (const Member& m : value.members()) {
-      if (!first) out += "\n" + std::string(indent, ' ');
-      first = false;
-      out += reads_as_itself(m.key()) ? std::string(m.key()) : print(m.name);
-      out += ':';
-      bool nested = (m.value.is_object() || m.value.is_array()) && !m.value.empty();
-      if (!nested) out += ' ';
-      yaml_to(out, m.value, m.value.is_array() ? indent : indent + 2, true);
-    }
-  } else if (value.is_array() && !value.empty()) {
-    bool first = !after_key;
-    for (const Value& item : value.items()) {
-      if (!first) out += "\n" + std::string(indent, ' ');
-      first = false;
-      out += "- ";
-      yaml_to(out, item, indent + 2, false);
-    }
-  } else if (value.is_string() && reads_as_itself(value.as_string())) {
-    out += value.as_string();
-  } else {
-    print_to(out, value);  // JSON scalars and quoted strings are YAML too
-  }
-}
-
 }  // namespace
 
 Result<Document> parse_yaml(std::string_view text, std::size_t max_bytes) {
@@ -324,11 +284,9 @@ Result<Document> parse_yaml(std::string_view text, std::size_t max_bytes) {
   }
 }
 
-std::string print_yaml(const Value& value) {
-  std::string out;
-  yaml_to(out, value, 0, false);
-  out += '\n';
-  return out;
+bool yaml_reads_as_string(std::string_view plain) {
+  auto resolved = resolve(plain);
+  return resolved && resolved->is_string();
 }
 
 }  // namespace cardea::json

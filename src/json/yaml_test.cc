@@ -54,5 +54,33 @@ TEST(Yaml, PrintsWhatItReadsBack) {
   EXPECT_EQ(as_json(print_yaml(*v)), print(*v)) << print_yaml(*v);
 }
 
+TEST(PrintYaml, WritesWhatPeopleKnowFromKubernetes) {
+  auto v = parse(R"({"k:{\"port\":443}":1,"k:{\"port\":81}":2,"host":"*.x.y","empty":"","yes":"true","n":"12",
+    "time":"2026-01-01T00:00:00Z","text":"a\nb\n","tail":"a\nb","list":[{"a":1,"b":[]},"- x","a: b","it's: so"],"dash":"-x","null":null})");
+  EXPECT_EQ(print_yaml(*v), R"(dash: -x
+empty: ""
+host: '*.x.y'
+k:{"port":81}: 2
+k:{"port":443}: 1
+list:
+- a: 1
+  b: []
+- '- x'
+- 'a: b'
+- 'it''s: so'
+"n": "12"
+"null": null
+tail: |-
+  a
+  b
+text: |
+  a
+  b
+time: "2026-01-01T00:00:00Z"
+"yes": "true"
+)");
+  EXPECT_EQ(as_json(print_yaml(*v)), print(*v));
+}
+
 }  // namespace
 }  // namespace cardea::json

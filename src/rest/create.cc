@@ -24,8 +24,7 @@ Task<Result<Answer>> create(Call& call) {
   auto object = read_object(call, Expected::object_of(call), options->field_validation);
   if (!object) co_return fail(object.error());
   if (auto ok = check_namespace(call, *object); !ok) co_return fail(ok.error());
-  if (!(*object)["metadata"]["resourceVersion"].as_string().empty())
-    co_return fail(bad_request("resourceVersion should not be set on objects to be created"));
+  options->brings_revision = !(*object)["metadata"]["resourceVersion"].as_string().empty();
   Result<Written> written = co_await write_new(call, std::move(*object), *options);
   if (!written) co_return fail(written.error());
   co_return Answer::of(std::move(written->object), 201);

@@ -20,6 +20,7 @@ struct WriteOptions {
   std::string field_manager;
   bool force = false;  // apply only
   bool is_apply = false;   // ownership is settled by apply itself
+  bool brings_revision = false;  // a new object came with a resourceVersion, which is refused if all else is well
   json::Value document;    // as admission sees it: CreateOptions, UpdateOptions or PatchOptions
 };
 

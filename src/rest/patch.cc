@@ -62,7 +62,13 @@ Result<Value> patched(PatchType type, const catalog::Resource& r, const Value& c
   switch (type) {
     case PatchType::kJson: return json::apply_json_patch(current, patch);
     case PatchType::kMerge: return json::apply_merge_patch(current, patch);
-    case PatchType::kStrategicMerge: return schema::apply_strategic_merge_patch(current, patch, *r.schema);
+    case PatchType::kStrategicMerge: {
+      auto merged = schema::apply_strategic_merge_patch(current, patch, *r.schema);
+      // The type is known; a patch that deletes or replaces everything cannot take it away.
+      for (std::string_view key : {"kind", "apiVersion"})
+        if (merged && !merged->has(key)) merged->set(key, current[key]);
+      return merged;
+    }
     case PatchType::kApply: break;
   }
   return fail(internal_error("not a plain patch"));

@@ -31,7 +31,12 @@ Result<DeleteOptions> read_delete_options(Call& call) {
   if (!body.is_null() && !body.is_object()) return fail(bad_request("DeleteOptions must be an object"));
   if (std::string_view kind = body["kind"].as_string(); !kind.empty() && kind != "DeleteOptions")
     return fail(bad_request(cat("decoded object cannot be converted to DeleteOptions: it is a ", kind)));
-  return delete_options(body, call.info.query);
+  auto options = delete_options(body, call.info.query);
+  if (options && call.resource->strategy->default_propagation == "Orphan" && !options->propagation_policy && !options->orphan_dependents)
+    call.warnings.push_back(
+        "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
+        "propagationPolicy=Orphan to suppress this warning");
+  return options;
 }
 
 Result<void> check_preconditions(const Resource& r, const DeleteOptions& o, const Value& object) {

@@ -210,6 +210,8 @@ Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& op
     for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
     if (!valid) co_return fail(valid.error());
 
+    if (options.brings_revision)
+      co_return fail(bad_request("resourceVersion should not be set on objects to be created"));
     std::string key = object_key(r, call.info.namespace_name, name);
     store::RecordPtr present = call.services.store.get(key);
     if (!present && options.dry_run) co_return Written{std::move(review.object), true};

@@ -159,7 +159,7 @@ void validate_whole_spec(const Value& spec, const StrategyContext& context, Fiel
   const Value& labels = spec["template"]["metadata"]["labels"];
   if (selector.is_null() || (selector_is_usable(selector) && !selector_is_empty(selector)))
     if (!selector_matches(selector, labels))
-      out.push_back(json::invalid("spec.template.metadata.labels", labels.empty() ? Value() : labels,
+      out.push_back(json::invalid("spec.template.metadata.labels", labels.empty() ? (labels.is_null() ? Value() : Value::object()) : labels,
                                   "`selector` does not match template `labels`"));
 }
 
