@@ -196,4 +196,47 @@ std::optional<std::string> base64_decode(std::string_view text) {
   return out;
 }
 
+namespace {
+
+// The value of each character of the URL alphabet, 64 for the others.
+struct Base64UrlValues {
+  std::uint8_t of[256];
+  constexpr Base64UrlValues() : of() {
+    for (auto& value : of) value = 64;
+    for (std::uint8_t i = 0; i < 62; ++i) of[static_cast<unsigned char>(kBase64[i])] = i;
+    of[static_cast<unsigned char>('-')] = 62;
+    of[static_cast<unsigned char>('_')] = 63;
+  }
+};
+constexpr Base64UrlValues kBase64Url;
+
+}  // namespace
+
+std::string base64_url(std::string_view bytes) {
+  std::string out = base64(bytes);
+  while (!out.empty() && out.back() == '=') out.pop_back();
+  for (char& c : out) c = c == '+' ? '-' : c == '/' ? '_' : c;
+  return out;
+}
+
+std::optional<std::string> base64_url_decode(std::string_view text) {
+  if (text.size() % 4 == 1) return std::nullopt;
+  std::string out(text.size() * 3 / 4, '\0');
+  char* to = out.data();
+  std::uint32_t bits = 0;
+  int held = 0;
+  std::uint8_t wrong = 0;
+  for (const char c : text) {
+    const std::uint8_t value = kBase64Url.of[static_cast<unsigned char>(c)];
+    wrong |= value & 64;
+    bits = bits << 6 | value;
+    held += 6;
+    if (held < 8) continue;
+    held -= 8;
+    *to++ = static_cast<char>(bits >> held);
+  }
+  if (wrong || (bits & ((1u << held) - 1)) != 0) return std::nullopt;
+  return out;
+}
+
 }  // namespace cardea

@@ -43,6 +43,8 @@ std::optional<std::string> percent_decode(std::string_view text);  // nullopt on
 
 std::string base64(std::string_view bytes);
 std::optional<std::string> base64_decode(std::string_view text);  // standard alphabet, padded
+std::string base64_url(std::string_view bytes);                       // RFC 4648 section 5, without padding
+std::optional<std::string> base64_url_decode(std::string_view text);  // the same; left-over bits must be zero
 
 // A hash for string-keyed maps that also finds by string_view.
 struct StringHash {
