@@ -2,6 +2,7 @@
 #include <openssl/bn.h>
 #include <openssl/err.h>
 #include <openssl/obj_mac.h>
+#include <openssl/sha.h>
 #include <openssl/x509_vfy.h>
 
 #include <ctime>
@@ -74,15 +75,30 @@ std::string der_of(X509* certificate) {
   return der;
 }
 
-std::shared_ptr<const PeerCertificate> read_certificate(X509* certificate, std::string der, long verdict) {
+std::string sha256_hex(std::string_view bytes) {
+  unsigned char digest[SHA256_DIGEST_LENGTH];
+  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest);
+  std::string out;
+  constexpr char kHex[] = "0123456789abcdef";
+  for (unsigned char c : digest) {
+    out += kHex[c >> 4];
+    out += kHex[c & 15];
+  }
+  return out;
+}
+
+std::shared_ptr<PeerCertificate> read_certificate(X509* certificate, std::string der, long verdict) {
   auto peer = std::make_shared<PeerCertificate>();
   read_subject(X509_get_subject_name(certificate), *peer);
   peer->serial = decimal(X509_get0_serialNumber(certificate));
+  peer->sha256 = sha256_hex(der);
   peer->der = std::move(der);
   peer->not_before = time_of(X509_get0_notBefore(certificate));
   peer->not_after = time_of(X509_get0_notAfter(certificate));
-  peer->verified = verdict == X509_V_OK;
-  if (!peer->verified) peer->error = X509_verify_cert_error_string(verdict);
+  peer->verified = verdict == X509_V_OK || verdict == kClientAndFrontProxy;
+  peer->is_front_proxy = verdict == kFrontProxyAlone || verdict == kClientAndFrontProxy;
+  if (verdict == kFrontProxyAlone) peer->error = "not signed by a client CA";
+  else if (!peer->verified) peer->error = X509_verify_cert_error_string(verdict);
   return peer;
 }
 
@@ -100,14 +116,63 @@ void forget_key(X509* certificate) {
   if (EVP_PKEY* key = tiny_key()) X509_set_pubkey(certificate, key);
 }
 
+X509Ptr certificate_of(const std::string& der) {
+  auto* bytes = reinterpret_cast<const unsigned char*>(der.data());
+  return X509Ptr(d2i_X509(nullptr, &bytes, static_cast<long>(der.size())));
+}
+
+std::vector<std::string> intermediates_of(SSL* ssl) {
+  std::vector<std::string> out;
+  STACK_OF(X509)* chain = SSL_get_peer_cert_chain(ssl);  // of a client: without its own
+  for (int i = 0; i < sk_X509_num(chain); ++i) out.push_back(der_of(sk_X509_value(chain, i)));
+  return out;
+}
+
 }  // namespace
+
+bool vouched_for(X509_STORE* store, X509* certificate, STACK_OF(X509) * untrusted) {
+  if (!store) return false;
+  std::unique_ptr<X509_STORE_CTX, Freed<X509_STORE_CTX_free>> context(X509_STORE_CTX_new());
+  bool good = context && X509_STORE_CTX_init(context.get(), store, certificate, untrusted) == 1 &&
+              X509_STORE_CTX_set_default(context.get(), "ssl_client") == 1 && X509_verify_cert(context.get()) == 1;
+  ERR_clear_error();
+  return good;
+}
+
+CertificateTrust ClientAuthorities::judge(const PeerCertificate& peer) const {
+  std::lock_guard lock(mutex_);
+  if (std::uint64_t now = version(); judged_version_ != now) {
+    judged_.clear();
+    judged_version_ = now;
+  }
+  auto [known, is_new] = judged_.try_emplace(peer.der);
+  if (!is_new || !stores_) return known->second;
+  X509Ptr certificate = certificate_of(peer.der);
+  auto free_stack = [](STACK_OF(X509) * stack) { sk_X509_free(stack); };
+  std::unique_ptr<STACK_OF(X509), decltype(free_stack)> untrusted(sk_X509_new_null());
+  std::vector<X509Ptr> kept;
+  for (const std::string& der : peer.intermediates)
+    if (kept.push_back(certificate_of(der)); kept.back()) sk_X509_push(untrusted.get(), kept.back().get());
+  if (certificate)
+    known->second = {vouched_for(stores_->clients.get(), certificate.get(), untrusted.get()),
+                     vouched_for(stores_->front_proxies.get(), certificate.get(), untrusted.get())};
+  return known->second;
+}
+
+CertificateTrust PeerCertificate::trust() const {
+  if (!verified && !is_front_proxy && !authorities) return {};
+  if (std::chrono::system_clock::now() > not_after) return {};
+  if (!authorities || authorities->version() == authorities_version) return {verified, is_front_proxy};
+  return authorities->judge(*this);
+}
 
 std::shared_ptr<const PeerCertificate> PeerCertificates::of(SSL* ssl) {
   X509* certificate = SSL_get0_peer_certificate(ssl);
   if (!certificate) return nullptr;
   long verdict = SSL_get_verify_result(ssl);
   // A resumed session carries the verdict of its first handshake; the certificate may have run out since.
-  if (verdict == X509_V_OK && X509_cmp_current_time(X509_get0_notAfter(certificate)) <= 0)
+  bool good = verdict == X509_V_OK || verdict == kFrontProxyAlone || verdict == kClientAndFrontProxy;
+  if (good && X509_cmp_current_time(X509_get0_notAfter(certificate)) <= 0)
     verdict = X509_V_ERR_CERT_HAS_EXPIRED;
   std::string der = der_of(certificate);
   std::string key = cat(verdict, ":", der);
@@ -116,7 +181,11 @@ std::shared_ptr<const PeerCertificate> PeerCertificates::of(SSL* ssl) {
   auto& known = known_[std::move(key)];
   auto peer = known.lock();
   if (!peer) {
-    peer = read_certificate(certificate, std::move(der), verdict);
+    auto read = read_certificate(certificate, std::move(der), verdict);
+    read->intermediates = intermediates_of(ssl);
+    read->authorities = authorities_;
+    read->authorities_version = version_;
+    peer = std::move(read);
     known = peer;
   }
   if (known_.size() >= sweep_at_) {

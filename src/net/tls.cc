@@ -55,13 +55,12 @@ Result<void> use_identity(SSL_CTX* ctx, std::string_view certificates, std::stri
   return {};
 }
 
-Result<void> trust(SSL_CTX* ctx, std::string_view pem, bool tell_clients) {
+Result<void> trust(X509_STORE* store, std::string_view pem, SSL_CTX* tell_clients) {
   auto authorities = certificates_in(pem, "the CA certificates");
   if (!authorities) return fail(authorities.error());
-  X509_STORE* store = SSL_CTX_get_cert_store(ctx);
   for (auto& one : *authorities) {
     X509_STORE_add_cert(store, one.get());
-    if (tell_clients) SSL_CTX_add_client_CA(ctx, one.get());
+    if (tell_clients) SSL_CTX_add_client_CA(tell_clients, one.get());
   }
   // What the operator lists is trusted, be it a root or an intermediate.
   X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
@@ -69,11 +68,15 @@ Result<void> trust(SSL_CTX* ctx, std::string_view pem, bool tell_clients) {
   return {};
 }
 
-// Verifies as usual, then lets the handshake go on. The verdict stays in the context, from where
-// SSL_get_verify_result reads it.
-int verify_but_go_on(X509_STORE_CTX* context, void*) {
+// Verifies as usual, and by the front proxies' CAs, then lets the handshake go on. The verdict stays in the context,
+// from where SSL_get_verify_result reads it.
+int verify_but_go_on(X509_STORE_CTX* context, void* front_proxies) {
+  const bool by_proxies = vouched_for(static_cast<X509_STORE*>(front_proxies), X509_STORE_CTX_get0_cert(context),
+                                      X509_STORE_CTX_get0_untrusted(context));
   const int verdict = X509_verify_cert(context);
-  if (verdict <= 0 && X509_STORE_CTX_get_error(context) == X509_V_OK)
+  if (by_proxies)
+    X509_STORE_CTX_set_error(context, verdict > 0 ? kClientAndFrontProxy : kFrontProxyAlone);
+  else if (verdict <= 0 && X509_STORE_CTX_get_error(context) == X509_V_OK)
     X509_STORE_CTX_set_error(context, X509_V_ERR_UNSPECIFIED);
   ERR_clear_error();
   return 1;
@@ -109,10 +112,25 @@ void common_settings(SSL_CTX* ctx) {
 }
 
 struct ServerContext {
+  explicit ServerContext(std::shared_ptr<const ClientAuthorities> authorities) : certificates(std::move(authorities)) {}
   SslCtxPtr ctx;
   std::string protocols;  // the ALPN callback reads it
+  std::shared_ptr<const ClientAuthorities::Stores> stores;
   mutable PeerCertificates certificates;
 };
+
+// Copies that outlive the SSL_CTX, for connections that outlive its CAs.
+Result<std::shared_ptr<const ClientAuthorities::Stores>> make_stores(const TlsServerConfig& config) {
+  auto stores = std::make_shared<ClientAuthorities::Stores>();
+  auto fill = [](StorePtr& into, std::string_view pem) -> Result<void> {
+    if (pem.empty()) return {};
+    into.reset(X509_STORE_new());
+    return trust(into.get(), pem, nullptr);
+  };
+  if (auto ok = fill(stores->clients, config.client_cas); !ok) return fail(ok.error());
+  if (auto ok = fill(stores->front_proxies, config.front_proxy_cas); !ok) return fail(ok.error());
+  return stores;
+}
 
 void server_settings(ServerContext& context) {
   SSL_CTX* ctx = context.ctx.get();
@@ -127,19 +145,30 @@ void server_settings(ServerContext& context) {
   SSL_CTX_set_alpn_select_cb(ctx, choose_protocol, &context.protocols);
 }
 
-Result<std::shared_ptr<const ServerContext>> make_context(const TlsServerConfig& config) {
-  auto context = std::make_shared<ServerContext>();
+Result<std::shared_ptr<ServerContext>> make_context(const TlsServerConfig& config,
+                                                    std::shared_ptr<const ClientAuthorities> authorities) {
+  auto context = std::make_shared<ServerContext>(std::move(authorities));
   context->ctx.reset(SSL_CTX_new(TLS_server_method()));
   if (!context->ctx) return fail(internal_error(cat("cannot set up TLS: ", openssl_error())));
   context->protocols = wire_format(config.protocols);
   server_settings(*context);
   if (auto used = use_identity(context->ctx.get(), config.certificates, config.key); !used)
     return fail(used.error());
-  if (!config.client_cas.empty()) {
-    if (auto trusted = trust(context->ctx.get(), config.client_cas, true); !trusted)
-      return fail(trusted.error());
-    SSL_CTX_set_verify(context->ctx.get(), SSL_VERIFY_PEER, nullptr);
-    SSL_CTX_set_cert_verify_callback(context->ctx.get(), verify_but_go_on, nullptr);
+  auto stores = make_stores(config);
+  if (!stores) return fail(stores.error());
+  context->stores = std::move(*stores);
+  SSL_CTX* ctx = context->ctx.get();
+  if (!config.client_cas.empty())
+    if (auto trusted = trust(SSL_CTX_get_cert_store(ctx), config.client_cas, ctx); !trusted) return fail(trusted.error());
+  if (!config.front_proxy_cas.empty()) {
+    // Only told to clients: the context's own store holds those who vouch for users.
+    auto proxies = certificates_in(config.front_proxy_cas, "the CA certificates");
+    if (!proxies) return fail(proxies.error());
+    for (auto& one : *proxies) SSL_CTX_add_client_CA(ctx, one.get());
+  }
+  if (!config.client_cas.empty() || !config.front_proxy_cas.empty()) {
+    SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, nullptr);
+    SSL_CTX_set_cert_verify_callback(ctx, verify_but_go_on, context->stores->front_proxies.get());
   }
   return context;
 }
@@ -185,24 +214,32 @@ Result<TlsServerConfig> read_tls_files(const std::string& certificate_file, cons
 struct TlsServer::State {
   mutable std::mutex mutex;
   std::shared_ptr<const ServerContext> context;  // each connection holds the one it began with
+  std::shared_ptr<ClientAuthorities> authorities = std::make_shared<ClientAuthorities>();
+
+  // With the lock, or before anybody else knows this.
+  void take(std::shared_ptr<ServerContext> next) {
+    authorities->set(next->stores);
+    next->certificates.set_version(authorities->version());
+    context = std::move(next);
+  }
 };
 
 TlsServer::TlsServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
 TlsServer::~TlsServer() = default;
 
 Result<std::shared_ptr<TlsServer>> TlsServer::make(const TlsServerConfig& config) {
-  auto context = make_context(config);
-  if (!context) return fail(context.error());
   auto state = std::make_unique<State>();
-  state->context = std::move(*context);
+  auto context = make_context(config, state->authorities);
+  if (!context) return fail(context.error());
+  state->take(std::move(*context));
   return std::shared_ptr<TlsServer>(new TlsServer(std::move(state)));
 }
 
 Result<void> TlsServer::reload(const TlsServerConfig& config) {
-  auto context = make_context(config);
+  auto context = make_context(config, state_->authorities);
   if (!context) return fail(context.error());
   std::lock_guard lock(state_->mutex);
-  state_->context.swap(*context);
+  state_->take(std::move(*context));
   return {};
 }
 
@@ -238,7 +275,7 @@ Result<std::shared_ptr<TlsClient>> TlsClient::make(const TlsClientConfig& config
                           static_cast<unsigned>(wire.size()));
   if (config.server_cas.empty())
     SSL_CTX_set_default_verify_paths(ctx);
-  else if (auto trusted = trust(ctx, config.server_cas, false); !trusted)
+  else if (auto trusted = trust(SSL_CTX_get_cert_store(ctx), config.server_cas, nullptr); !trusted)
     return fail(trusted.error());
   if (!config.certificates.empty())
     if (auto used = use_identity(ctx, config.certificates, config.key); !used) return fail(used.error());

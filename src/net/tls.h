@@ -14,6 +14,7 @@ struct TlsServerConfig {
   std::string certificates;  // the server's, then its intermediates
   std::string key;
   std::string client_cas;                             // empty: clients are not asked for a certificate
+  std::string front_proxy_cas;                        // who signs proxies that speak for others; may be empty
   std::vector<std::string> protocols = {"http/1.1"};  // ALPN, the preferred one first
 };
 
@@ -31,8 +32,9 @@ class TlsServer {
   static Result<std::shared_ptr<TlsServer>> make(const TlsServerConfig& config);
   ~TlsServer();
 
-  // New connections use `config`; those that exist keep what they began with. Session tickets given out
-  // before are void afterwards, so that a withdrawn client CA is withdrawn. On an error nothing changes.
+  // New connections use `config`; those that exist keep what they began with, but for the CAs: what they are worth is
+  // asked for again with every request (PeerCertificate::trust). Session tickets given out before are void afterwards.
+  // On an error nothing changes.
   Result<void> reload(const TlsServerConfig& config);
 
   std::unique_ptr<Connection> accept(Loop& loop, Socket socket) const;

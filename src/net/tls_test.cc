@@ -232,6 +232,44 @@ TEST_F(TlsTest, AReloadChangesServerCertificateAndClientCaForNewConnections) {
   SSL_SESSION_free(session);
 }
 
+TEST_F(TlsTest, WhatACertificateIsWorthFollowsTheCasOfNowOnAnOldConnection) {
+  const Identity jane = issue({.subject = {{"CN", "jane"}}}, &authority_);
+  const auto tls = make();
+  const auto peer = meet(*tls, &jane).peer;
+  EXPECT_TRUE(peer->certificate->trust().client);
+  const std::string first = config_.client_cas;
+  config_.client_cas = issue({.subject = {{"CN", "others"}}, .authority = true}).certificate_pem();
+  ASSERT_TRUE(tls->reload(config_).has_value());
+  EXPECT_FALSE(peer->certificate->trust().client);
+  config_.client_cas += first;
+  ASSERT_TRUE(tls->reload(config_).has_value());
+  EXPECT_TRUE(peer->certificate->trust().client);
+}
+
+TEST_F(TlsTest, ACertificateTellsClientsAndFrontProxiesApart) {
+  const Identity proxies = issue({.subject = {{"CN", "proxies"}}, .authority = true});
+  const Identity jane = issue({.subject = {{"CN", "jane"}}}, &authority_);
+  const Identity proxy = issue({.subject = {{"CN", "proxy"}}}, &proxies);
+  config_.front_proxy_cas = proxies.certificate_pem();
+  const auto tls = make();
+  auto seen = meet(*tls, &jane).peer->certificate->trust();
+  EXPECT_TRUE(seen.client);
+  EXPECT_FALSE(seen.front_proxy);
+  seen = meet(*tls, &proxy).peer->certificate->trust();
+  EXPECT_FALSE(seen.client);
+  EXPECT_TRUE(seen.front_proxy);
+  config_.front_proxy_cas = authority_.certificate_pem();
+  ASSERT_TRUE(tls->reload(config_).has_value());
+  SSL_SESSION* session = nullptr;
+  for (bool resumed : {false, true}) {
+    seen = meet(*tls, &jane, &session).peer->certificate->trust();
+    EXPECT_EQ(resumed_, resumed);
+    EXPECT_TRUE(seen.client);
+    EXPECT_TRUE(seen.front_proxy);
+  }
+  SSL_SESSION_free(session);
+}
+
 TEST_F(TlsTest, AReloadThatCannotBeReadChangesNothing) {
   const auto tls = make();
   auto broken = config_;
