@@ -44,17 +44,29 @@ Result<Identity> load_or(const std::string& stem, auto make) {
 }
 
 std::string kubeconfig(const DataDirectoryRequest& request, const Identity& authority, const Identity& admin) {
-  std::string host = request.bind_address == "0.0.0.0" ? "127.0.0.1" : request.bind_address;
-  if (host == "::") host = "::1";
-  if (host.find(':') != std::string::npos) host = cat("[", host, "]");
-  return cat("apiVersion: v1\nkind: Config\nclusters:\n- name: cardea\n  cluster:\n    server: https://", host, ":",
-             request.port, "\n    certificate-authority-data: ", base64(authority.certificate),
+  return cat("apiVersion: v1\nkind: Config\nclusters:\n- name: cardea\n  cluster:\n    server: ",
+             own_url(request.bind_address, request.port), "\n    certificate-authority-data: ", base64(authority.certificate),
              "\nusers:\n- name: admin\n  user:\n    client-certificate-data: ", base64(admin.certificate),
              "\n    client-key-data: ", base64(admin.key),
              "\ncontexts:\n- name: cardea\n  context:\n    cluster: cardea\n    user: admin\ncurrent-context: cardea\n");
 }
 
 }  // namespace
+
+Result<std::string> keep_secret(const std::string& path, const std::function<Result<std::string>()>& make) {
+  if (fs::exists(path)) return read_file(path);
+  Result<std::string> made = make();
+  if (!made) return made;
+  if (auto ok = write_file(path, *made, 0600); !ok) return fail(ok.error());
+  return made;
+}
+
+std::string own_url(const std::string& bind_address, std::uint16_t port) {
+  std::string host = bind_address == "0.0.0.0" ? "127.0.0.1" : bind_address;
+  if (host == "::") host = "::1";
+  if (host.find(':') != std::string::npos) host = cat("[", host, "]");
+  return cat("https://", host, ":", port);
+}
 
 Result<std::string> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

@@ -1,4 +1,6 @@
 #pragma once
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,12 @@ struct DataDirectoryRequest {
 };
 
 Result<DataDirectory> prepare_data_directory(const DataDirectoryRequest& request);
+
+// The text of a file that only we may read; `make` is asked for it when there is none yet.
+Result<std::string> keep_secret(const std::string& path, const std::function<Result<std::string>()>& make);
+
+// "https://127.0.0.1:6443": where clients on this machine find the server.
+std::string own_url(const std::string& bind_address, std::uint16_t port);
 
 Result<std::string> read_file(const std::string& path);
 

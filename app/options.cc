@@ -7,17 +7,22 @@
 #include <cstdio>
 
 #include "base/strings.h"
+#include "base/time_parse.h"
 #include "rest/controllers/controllers.h"
 
 namespace cardea::app {
 namespace {
 
 constexpr std::string_view kModes[] = {"AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node"};
-constexpr std::string_view kSwitches[] = {"--allow-privileged", "--anonymous-auth"};
+constexpr std::string_view kSwitches[] = {"--allow-privileged", "--anonymous-auth", "--service-account-extend-token-expiration",
+                                          "--service-account-lookup"};
 
 // Lists as they stand on the command line, commas included.
 struct RawLists {
   std::vector<std::string> modes{"Node,RBAC"}, enable, disable, controllers{"*"}, gates;
+  std::vector<std::string> proxy_names, proxy_users, proxy_uids, proxy_groups, proxy_extra, audiences;
+  std::string max_token_expiration = "0s", webhook_ttl = "2m0s";
+  bool lookup = true;
 };
 
 std::vector<std::string> flatten(const std::vector<std::string>& raw) {
@@ -51,6 +56,36 @@ std::vector<std::string> arguments(int argc, char** argv) {
   return out;
 }
 
+// Service accounts, front proxies and the token webhook.
+void declare_authentication(CLI::App& app, AuthenticationOptions& o, RawLists& lists) {
+  constexpr const char* kGroup = "Authentication";
+  auto list = [&](const char* name, std::vector<std::string>& to, const char* what, const char* help) {
+    app.add_option(name, to, help)->allow_extra_args(false)->type_name(what)->group(kGroup);
+  };
+  auto text = [&](const char* name, std::string& to, const char* what, const char* help) {
+    app.add_option(name, to, help)->type_name(what)->group(kGroup)->capture_default_str();
+  };
+  list("--api-audiences", lists.audiences, "LIST", "whom tokens for this server are meant for; the issuers when absent");
+  list("--service-account-issuer", o.service_account_issuers, "URL",
+       "who issues service account tokens; several are accepted, the first one is written into new ones (default: this server's URL)");
+  list("--service-account-key-file", o.service_account_key_files, "FILE", "public keys by which service account tokens are verified too (PEM); repeatable");
+  text("--service-account-signing-key-file", o.service_account_signing_key_file, "FILE", "the private key that signs them (PEM); made when absent");
+  text("--service-account-jwks-uri", o.service_account_jwks_uri, "URL", "where others find our keys; /openid/v1/jwks of this server when absent");
+  text("--service-account-max-token-expiration", lists.max_token_expiration, "DURATION", "how long a token may live, at most; 0s for no limit");
+  app.add_option("--service-account-extend-token-expiration", o.service_account_extend_token_expiration,
+                 "whether tokens mounted into pods live a year instead of an hour, for clients that do not read them again")->group(kGroup)->default_str("true");
+  app.add_option("--service-account-lookup", lists.lookup, "whether service accounts are looked up when a token is used; always true")->group(kGroup)->default_str("true");
+  text("--requestheader-client-ca-file", o.requestheader_client_ca_file, "FILE", "who signs the certificates of front proxies (PEM)");
+  list("--requestheader-allowed-names", lists.proxy_names, "LIST", "common names of front proxies; any when absent");
+  list("--requestheader-username-headers", lists.proxy_users, "LIST", "headers in which a front proxy names the user, such as X-Remote-User");
+  list("--requestheader-uid-headers", lists.proxy_uids, "LIST", "headers with the user's uid, such as X-Remote-Uid");
+  list("--requestheader-group-headers", lists.proxy_groups, "LIST", "headers with the user's groups, such as X-Remote-Group");
+  list("--requestheader-extra-headers-prefix", lists.proxy_extra, "LIST", "what headers with more about the user begin with, such as X-Remote-Extra-");
+  text("--authentication-token-webhook-config-file", o.webhook_config_file, "FILE", "a kubeconfig: whom to ask about tokens that nobody here knows");
+  text("--authentication-token-webhook-version", o.webhook_version, "VERSION", "of the TokenReview it is sent: v1 or v1beta1");
+  text("--authentication-token-webhook-cache-ttl", lists.webhook_ttl, "DURATION", "how long its answers are good");
+}
+
 void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
   auto list = [&](const char* name, std::vector<std::string>& to, const std::string& help, const char* group) {
     app.add_option(name, to, help)->allow_extra_args(false)->type_name("LIST")->group(group);
@@ -73,6 +108,7 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
   text("--client-ca-file", o.client_ca_file, "FILE", "who else may sign client certificates (PEM), beside the CA of the data directory", "Authentication");
   text("--token-auth-file", o.token_auth_file, "FILE", "static tokens: lines of token,user,uid,\"group,group\"", "Authentication");
   app.add_option("--anonymous-auth", o.anonymous_auth, "whether requests without credentials are system:anonymous")->group("Authentication")->default_str("true");
+  declare_authentication(app, o.authentication, lists);
 
   list("--authorization-mode", lists.modes, "authorizers in order: AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC, Node (default Node,RBAC)", "Authorization and admission");
   list("--enable-admission-plugins", lists.enable, "plugins to add to the default ones", "Authorization and admission");
@@ -118,11 +154,42 @@ Result<void> check(const ServeOptions& o) {
   return {};
 }
 
+Result<std::chrono::seconds> seconds_in(std::string_view flag, std::string_view text) {
+  auto parsed = parse_duration(text);
+  if (!parsed || *parsed < std::chrono::nanoseconds(0)) return fail(bad_request(cat(flag, " `", text, "` is no duration")));
+  return std::chrono::duration_cast<std::chrono::seconds>(*parsed);
+}
+
+Result<void> complete_authentication(AuthenticationOptions& o, const RawLists& lists) {
+  auto wrong = [](std::string why) { return fail(bad_request(std::move(why))); };
+  o.api_audiences = flatten(lists.audiences);
+  o.request_header = {flatten(lists.proxy_users), flatten(lists.proxy_uids), flatten(lists.proxy_groups), flatten(lists.proxy_extra),
+                      flatten(lists.proxy_names)};
+  if (!o.requestheader_client_ca_file.empty() && o.request_header.username_headers.empty())
+    return wrong("--requestheader-client-ca-file needs --requestheader-username-headers");
+  auto longest = seconds_in("--service-account-max-token-expiration", lists.max_token_expiration);
+  if (!longest) return fail(longest.error());
+  if (longest->count() != 0 && (*longest < std::chrono::hours(1) || longest->count() > (1ll << 32)))
+    return wrong("the service-account-max-token-expiration must be between 1 hour and 2^32 seconds");
+  o.service_account_max_token_expiration = *longest;
+  if (!lists.lookup) return wrong("--service-account-lookup=false would accept tokens of deleted accounts");
+  if (auto issuer = twice(o.service_account_issuers)) return wrong(cat("--service-account-issuer names `", *issuer, "` twice"));
+  for (const std::string& issuer : o.service_account_issuers)
+    if (issuer.empty()) return wrong("--service-account-issuer is empty");
+  auto ttl = seconds_in("--authentication-token-webhook-cache-ttl", lists.webhook_ttl);
+  if (!ttl) return fail(ttl.error());
+  o.webhook_cache_ttl = *ttl;
+  if (o.webhook_version != "v1" && o.webhook_version != "v1beta1")
+    return wrong(cat("--authentication-token-webhook-version: unknown version `", o.webhook_version, "`"));
+  return {};
+}
+
 Result<void> complete(ServeOptions& o, const RawLists& lists, bool asked_for_anonymous) {
   o.authorization_modes = flatten(lists.modes);
   o.enable_admission_plugins = flatten(lists.enable);
   o.disable_admission_plugins = flatten(lists.disable);
   if (auto ok = check(o); !ok) return ok;
+  if (auto ok = complete_authentication(o.authentication, lists); !ok) return ok;
   auto gates = FeatureGates::parse(flatten(lists.gates));
   if (!gates) return fail(bad_request(cat("--feature-gates: ", gates.error().message)));
   o.gates = std::move(*gates);

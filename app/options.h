@@ -4,6 +4,7 @@
 #include <variant>
 #include <vector>
 
+#include "app/authentication_options.h"
 #include "app/feature_gates.h"
 
 namespace cardea::app {
@@ -15,6 +16,7 @@ struct ServeOptions {
   std::uint16_t secure_port = 6443;
   std::string tls_cert_file, tls_private_key_file, client_ca_file;
   std::string token_auth_file;
+  AuthenticationOptions authentication;
   std::vector<std::string> authorization_modes = {"Node", "RBAC"};
   std::vector<std::string> enable_admission_plugins, disable_admission_plugins;
   std::vector<std::string> controllers;  // the names of those that run

@@ -141,5 +141,34 @@ TEST(ServeOptions, WhatMakesNoSenseIsOneLineAndStatusTwo) {
   }
 }
 
+TEST(ServeOptions, AuthenticationFlagsAreKubernetesOwn) {
+  Outcome o = parse({"--service-account-issuer=https://a", "--service-account-issuer=https://b", "--service-account-key-file=k1",
+                     "--service-account-key-file=k2", "--service-account-signing-key-file=s", "--api-audiences=x,y",
+                     "--service-account-max-token-expiration=24h", "--service-account-extend-token-expiration=false",
+                     "--requestheader-client-ca-file=ca", "--requestheader-allowed-names=front,back",
+                     "--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
+                     "--requestheader-extra-headers-prefix=X-Remote-Extra-", "--requestheader-uid-headers=X-Remote-Uid",
+                     "--authentication-token-webhook-config-file=w", "--authentication-token-webhook-version=v1",
+                     "--authentication-token-webhook-cache-ttl=30s"});
+  ASSERT_EQ(o.status(), -1) << o.err;
+  const AuthenticationOptions& a = o.options().authentication;
+  EXPECT_THAT(a.service_account_issuers, ElementsAre("https://a", "https://b"));
+  EXPECT_THAT(a.service_account_key_files, ElementsAre("k1", "k2"));
+  EXPECT_THAT(a.api_audiences, ElementsAre("x", "y"));
+  EXPECT_EQ(a.service_account_max_token_expiration, std::chrono::hours(24));
+  EXPECT_FALSE(a.service_account_extend_token_expiration);
+  EXPECT_THAT(a.request_header.allowed_names, ElementsAre("front", "back"));
+  EXPECT_THAT(a.request_header.username_headers, ElementsAre("X-Remote-User"));
+  EXPECT_EQ(a.webhook_version, "v1");
+  EXPECT_EQ(a.webhook_cache_ttl, std::chrono::seconds(30));
+}
+
+TEST(ServeOptions, AuthenticationFlagsThatMakeNoSenseAreRefused) {
+  for (std::string flag : {"--service-account-max-token-expiration=30m", "--service-account-max-token-expiration=soon",
+                           "--service-account-lookup=false", "--service-account-issuer=", "--requestheader-client-ca-file=ca",
+                           "--authentication-token-webhook-version=v2", "--authentication-token-webhook-cache-ttl=-1s"})
+    EXPECT_EQ(parse({flag}).status(), 2) << flag;
+}
+
 }  // namespace
 }  // namespace cardea::app

@@ -6,10 +6,10 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "app/authentication.h"
 #include "app/data_directory.h"
 #include "app/options.h"
 #include "admission/plugins.h"
-#include "authn/authenticator.h"
 #include "authz/node/node_authorizer.h"
 #include "base/strings.h"
 #include "http/server.h"
@@ -38,20 +38,6 @@ int misuse(const Error& error) {
 
 void warn(const std::string& what) { std::fprintf(stderr, "cardea serve: warning: %s\n", what.c_str()); }
 
-Result<std::unique_ptr<authn::AuthenticatorChain>> make_authenticators(const ServeOptions& o) {
-  std::vector<std::shared_ptr<const authn::Authenticator>> list;
-  list.push_back(authn::certificate_authenticator());
-  if (!o.token_auth_file.empty()) {
-    auto text = read_file(o.token_auth_file);
-    if (!text) return fail(text.error());
-    auto tokens = authn::token_file_authenticator(*text);
-    if (!tokens) return fail(tokens.error());
-    list.push_back(std::move(*tokens));
-  }
-  if (o.anonymous_auth) list.push_back(authn::anonymous_authenticator());
-  return std::make_unique<authn::AuthenticatorChain>(std::move(list));
-}
-
 Result<std::unique_ptr<authz::CurrentChain>> make_authorizers(const ServeOptions& o, const authz::node::Graph& nodes) {
   std::vector<std::shared_ptr<const authz::Authorizer>> list;
   list.push_back(authz::masters_authorizer());
@@ -67,24 +53,6 @@ Result<std::unique_ptr<authz::CurrentChain>> make_authorizers(const ServeOptions
     }
   }
   return std::make_unique<authz::CurrentChain>(std::make_shared<authz::Chain>(std::move(list)));
-}
-
-Result<std::shared_ptr<net::TlsServer>> make_tls(const ServeOptions& o, const DataDirectory& data) {
-  net::TlsServerConfig config{.certificates = data.server.certificate, .key = data.server.key, .client_cas = data.authority.certificate};
-  if (!o.tls_cert_file.empty()) {
-    auto certificate = read_file(o.tls_cert_file);
-    auto key = read_file(o.tls_private_key_file);
-    if (!certificate) return fail(certificate.error());
-    if (!key) return fail(key.error());
-    config.certificates = *certificate;
-    config.key = *key;
-  }
-  if (!o.client_ca_file.empty()) {
-    auto cas = read_file(o.client_ca_file);
-    if (!cas) return fail(cas.error());
-    config.client_cas += *cas;
-  }
-  return net::TlsServer::make(config);
 }
 
 // What a client needs to trust the certificate we serve. One that was given stands for itself: its file brings
@@ -113,12 +81,16 @@ int serve(int argc, char** argv) {
   if (!store) return refuse(store.error());
   auto data = prepare_data_directory({o.data_dir, o.bind_address, o.secure_port, {*service_address}});
   if (!data) return refuse(data.error());
-  auto tls = make_tls(o, *data);
-  if (!tls) return refuse(tls.error());
-  auto authenticators = make_authenticators(o);
-  if (!authenticators) return refuse(authenticators.error());
+  // Where the server waits for others: webhooks, issuers. Files are watched on a thread of their own.
   SystemClock clock;
   SystemRandom random;
+  net::Loops calls(1);
+  net::Dialer dialer;
+  net::FileWatch files;
+  auto tls = make_tls(o, *data, files);
+  if (!tls) return refuse(tls.error());
+  auto authentication = make_authentication({o, *data, **store, clock, random, calls.at(0), dialer, files});
+  if (!authentication) return refuse(authentication.error());
   authz::node::Graph nodes(random);
   auto node_feed = authz::node::GraphFeed::start(**store, nodes);
   if (!node_feed) return refuse(node_feed.error());
@@ -140,10 +112,14 @@ int serve(int argc, char** argv) {
                           .random = random,
                           .metrics = metrics,
                           .allocators = {network->get()},
-                          .allow_privileged = o.allow_privileged};
+                          .allow_privileged = o.allow_privileged,
+                          .authenticators = authentication->chain.get(),
+                          .service_account_tokens = authentication->service_account_tokens.get()};
   net::Loops loops(2);
   rest::WatchHubs watches(**store, loops);
   rest::SelfDescription description(catalog, {.server_address = cat(o.bind_address, ":", o.secure_port)});
+  description.add_document("/.well-known/openid-configuration", "application/json", authentication->service_account_tokens->discovery_document());
+  description.add_document("/openid/v1/jwks", "application/jwk-set+json", authentication->service_account_tokens->key_set_document());
   description.set_metrics([&metrics, &store = **store] {
     store::StoreStats stats = store.stats();
     return metrics.print() + cat("# TYPE cardea_store_keys gauge\ncardea_store_keys ", stats.keys,
@@ -152,7 +128,8 @@ int serve(int argc, char** argv) {
                                  "\n# TYPE cardea_store_history_bytes gauge\ncardea_store_history_bytes ", stats.history_bytes,
                                  "\n# TYPE cardea_store_file_bytes gauge\ncardea_store_file_bytes ", stats.file_bytes, "\n");
   });
-  rest::Gateway gateway(services, **authenticators, description, watches);
+  rest::Gateway gateway(services, *authentication->chain, description, watches);
+  if (o.verbosity > 0) gateway.set_log([](const std::string& line) { std::fprintf(stderr, "cardea serve: %s\n", line.c_str()); });
   http::Server server(loops, gateway);
   auto port = server.listen(o.bind_address, o.secure_port, *tls);
   if (!port) return refuse(port.error());

@@ -19,28 +19,39 @@ Outcome wrong_token() { return fail(Error::of(Reason::kUnauthorized, "invalid be
 class CertificateAuthenticator : public Authenticator {
  public:
   std::optional<Outcome> authenticate(const Credentials& c) const override {
-    if (!c.certificate || c.certificate->common_name.empty()) return not_mine();
-    User user{.name = c.certificate->common_name, .groups = c.certificate->organizations};
-    if (!c.certificate->der_sha256.empty())
-      user.extra["authentication.kubernetes.io/credential-id"] = {"X509SHA256=" + c.certificate->der_sha256};
-    return known(std::move(user), "x509");
+    if (!c.certificate) return not_mine();
+    if (!c.is_client) return fail(Error::of(Reason::kUnauthorized, "the client certificate is not signed by a client CA, or not any more"));
+    if (c.certificate->common_name.empty()) return not_mine();
+    User user{.name = c.certificate->common_name, .uid = c.certificate->uid, .groups = c.certificate->organizations};
+    Outcome outcome = known(std::move(user), "x509");
+    if (!c.certificate->der_sha256.empty()) {
+      (*outcome)->credential_id = "X509SHA256=" + c.certificate->der_sha256;
+      (*outcome)->user.extra[std::string(kCredentialIdExtra)] = {(*outcome)->credential_id};
+    }
+    return outcome;
   }
 };
 
 class TokenFileAuthenticator : public Authenticator {
  public:
   using Users = std::unordered_map<std::string, User, StringHash, std::equal_to<>>;
-  explicit TokenFileAuthenticator(Users users) : users_(std::move(users)) {}
+  TokenFileAuthenticator(Users users, std::vector<std::string> audiences)
+      : users_(std::move(users)), audiences_(std::move(audiences)) {}
 
   std::optional<Outcome> authenticate(const Credentials& c) const override {
     if (c.token.empty()) return not_mine();
     auto found = users_.find(c.token);
-    if (found == users_.end()) return wrong_token();
-    return known(found->second, "token-file");
+    if (found == users_.end()) return not_mine();
+    std::vector<std::string> audiences = served_audiences(c, audiences_);
+    if (c.audiences && audiences.empty()) return not_mine();
+    Outcome outcome = known(found->second, "token-file");
+    (*outcome)->audiences = std::move(audiences);
+    return outcome;
   }
 
  private:
   Users users_;
+  std::vector<std::string> audiences_;
 };
 
 // A bearer token that nobody knew is a wrong credential, not an absent one.
@@ -79,7 +90,15 @@ std::optional<std::vector<std::string>> csv_fields(std::string_view line) {
 std::unique_ptr<Authenticator> certificate_authenticator() { return std::make_unique<CertificateAuthenticator>(); }
 std::unique_ptr<Authenticator> anonymous_authenticator() { return std::make_unique<AnonymousAuthenticator>(); }
 
-Result<std::unique_ptr<Authenticator>> token_file_authenticator(std::string_view csv) {
+std::vector<std::string> served_audiences(const Credentials& c, const std::vector<std::string>& own) {
+  if (!c.audiences) return own;
+  std::vector<std::string> served;
+  for (const std::string& audience : *c.audiences)
+    if (std::ranges::find(own, audience) != own.end()) served.push_back(audience);
+  return served;
+}
+
+Result<std::unique_ptr<Authenticator>> token_file_authenticator(std::string_view csv, std::vector<std::string> audiences) {
   TokenFileAuthenticator::Users users;
   int line_number = 0;
   for (std::string_view line : split(csv, '\n')) {
@@ -97,7 +116,7 @@ Result<std::unique_ptr<Authenticator>> token_file_authenticator(std::string_view
         if (!trim(group).empty()) user.groups.emplace_back(trim(group));
     users[token] = std::move(user);
   }
-  return std::make_unique<TokenFileAuthenticator>(std::move(users));
+  return std::make_unique<TokenFileAuthenticator>(std::move(users), std::move(audiences));
 }
 
 std::string_view bearer_token(std::string_view authorization) {
@@ -106,14 +125,68 @@ std::string_view bearer_token(std::string_view authorization) {
   return parts[1];
 }
 
+namespace {
+
+// How a browser, which cannot set headers, brings a token to a WebSocket.
+constexpr std::string_view kTokenProtocol = "base64url.bearer.authorization.k8s.io.";
+
+Result<std::string_view> websocket_token(const http::Headers& headers, std::string& storage) {
+  if (!equals_ignoring_case(headers.get("upgrade"), "websocket")) return std::string_view();
+  int tokens = 0;
+  for (std::string_view line : headers.get_all("sec-websocket-protocol"))
+    for (std::string_view protocol : split(line, ',')) {
+      protocol = trim(protocol);
+      if (!protocol.starts_with(kTokenProtocol)) continue;
+      std::string text(protocol.substr(kTokenProtocol.size()));
+      std::ranges::replace(text, '-', '+');
+      std::ranges::replace(text, '_', '/');
+      text.append((4 - text.size() % 4) % 4, '=');
+      auto token = base64_decode(text);
+      if (!token || token->empty() || ++tokens > 1) return fail(Error::of(Reason::kUnauthorized, "wrong token protocol"));
+      storage = std::move(*token);
+    }
+  return std::string_view(storage);
+}
+
+}  // namespace
+
+Result<std::string_view> request_token(const http::Headers& headers, std::string& storage) {
+  bool seen = false;
+  std::string_view authorization;
+  for (auto header : headers) {
+    if (!equals_ignoring_case(header.name, "authorization")) continue;
+    if (seen) return fail(Error::of(Reason::kUnauthorized, "more than one Authorization header"));
+    seen = true;
+    authorization = header.value;
+  }
+  if (std::string_view token = bearer_token(authorization); !token.empty()) return token;
+  return websocket_token(headers, storage);
+}
+
 Task<Outcome> Authenticator::authenticate_waiting(Credentials) const { co_return not_mine(); }
 
 namespace {
 
+// What was said against the credentials so far.
+struct Refusals {
+  bool any = false;
+  std::vector<std::string> texts;  // kept only when somebody wants to know
+
+  std::string text(bool had_token) const {
+    std::vector<std::string> all;
+    if (had_token) all.push_back("invalid bearer token");
+    for (const std::string& t : texts)
+      if (std::ranges::find(all, t) == all.end()) all.push_back(t);
+    if (all.empty()) return "no credentials that anybody knows";
+    return all.size() == 1 ? all[0] : cat("[", join(all, ", "), "]");
+  }
+};
+
 // Takes one authenticator's answer; a value ends the asking.
-std::optional<Result<Identity>> take(Outcome answer, bool& refused) {
+std::optional<Result<Identity>> take(Outcome answer, Refusals& refusals, bool wants_texts) {
   if (!answer) {
-    refused = true;
+    refusals.any = true;
+    if (wants_texts) refusals.texts.push_back(std::move(answer.error().message));
     return std::nullopt;
   }
   if (!*answer) return std::nullopt;
@@ -121,34 +194,45 @@ std::optional<Result<Identity>> take(Outcome answer, bool& refused) {
   User& user = identity.user;
   bool anonymous = user.name == authz::kAnonymousUser;
   // INVARIANT: wrong credentials never fall back to anonymous.
-  if (anonymous && refused) return fail(Error::of(Reason::kUnauthorized, "Unauthorized"));
-  if (!anonymous && !user.in_group(authz::kAuthenticatedGroup)) user.groups.emplace_back(authz::kAuthenticatedGroup);
+  if (anonymous && refusals.any) return std::nullopt;
+  if (!anonymous && !user.in_group(authz::kAuthenticatedGroup) && !user.in_group(authz::kUnauthenticatedGroup))
+    user.groups.emplace_back(authz::kAuthenticatedGroup);
   return identity;
+}
+
+Result<Identity> nobody(const Credentials& credentials, const Refusals& refusals, std::string* why) {
+  if (why) *why = refusals.text(!credentials.token.empty());
+  return fail(Error::of(Reason::kUnauthorized, "Unauthorized"));
 }
 
 }  // namespace
 
-std::optional<Result<Identity>> AuthenticatorChain::decide(const Credentials& credentials) const {
-  bool refused = false;
+std::optional<Result<Identity>> AuthenticatorChain::decide(const Credentials& credentials, std::string* why) const {
+  Refusals refusals;
   for (const auto& authenticator : authenticators_) {
     auto answer = authenticator->authenticate(credentials);
     if (!answer) return std::nullopt;
-    if (auto end = take(std::move(*answer), refused)) return end;
+    if (auto end = take(std::move(*answer), refusals, why)) return end;
   }
-  return fail(Error::of(Reason::kUnauthorized, "Unauthorized"));
+  return nobody(credentials, refusals, why);
 }
 
-Task<Result<Identity>> AuthenticatorChain::authenticate(Credentials credentials) const {
-  bool refused = false;
+void AuthenticatorChain::forget(http::Headers& headers) const {
+  headers.remove("authorization");
+  if (forget_) forget_(headers);
+}
+
+Task<Result<Identity>> AuthenticatorChain::authenticate(Credentials credentials, std::string* why) const {
+  Refusals refusals;
   for (const auto& authenticator : authenticators_) {
     auto answer = authenticator->authenticate(credentials);
     if (!answer) {
       Outcome waited = co_await authenticator->authenticate_waiting(credentials);
       answer = std::move(waited);
     }
-    if (auto end = take(std::move(*answer), refused)) co_return std::move(*end);
+    if (auto end = take(std::move(*answer), refusals, why)) co_return std::move(*end);
   }
-  co_return fail(Error::of(Reason::kUnauthorized, "Unauthorized"));
+  co_return nobody(credentials, refusals, why);
 }
 
 }  // namespace cardea::authn

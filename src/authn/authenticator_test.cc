@@ -10,7 +10,7 @@ class Authentication : public ::testing::Test {
   Authentication() {
     std::vector<std::shared_ptr<const Authenticator>> list;
     list.push_back(certificate_authenticator());
-    auto tokens = token_file_authenticator("t1,alice,1001\nt2,bob,1002,\"dev, ops\"\n");
+    auto tokens = token_file_authenticator("t1,alice,1001\nt2,bob,1002,\"dev, ops\"\n", {"api"});
     EXPECT_TRUE(tokens);
     list.push_back(std::move(*tokens));
     list.push_back(anonymous_authenticator());
@@ -23,11 +23,66 @@ class Authentication : public ::testing::Test {
 };
 
 TEST_F(Authentication, ACertificateNamesUserAndGroups) {
-  CertificateIdentity id{"admin", {"system:masters"}, ""};
-  auto found = ask({.certificate = &id});
+  CertificateIdentity id{"admin", {"system:masters"}, "ab", "u1"};
+  auto found = ask({.certificate = &id, .is_client = true});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->user.name, "admin");
   EXPECT_EQ(found->user.groups, (std::vector<std::string>{"system:masters", "system:authenticated"}));
+  EXPECT_EQ(found->user.uid, "u1");
+  EXPECT_EQ(found->credential_id, "X509SHA256=ab");
+}
+
+TEST_F(Authentication, ACertificateThatNoClientCaSignedIsRefusedAndNeverAnonymous) {
+  CertificateIdentity id{"admin", {"system:masters"}, "", ""};
+  EXPECT_EQ(ask({.certificate = &id}).error().reason, Reason::kUnauthorized);
+  // A front proxy's certificate makes nobody of its own subject.
+  EXPECT_FALSE(ask({.certificate = &id, .is_front_proxy = true}));
+  // It does not spoil a token that is good.
+  EXPECT_EQ(ask({.certificate = &id, .token = "t1"})->user.name, "alice");
+}
+
+TEST_F(Authentication, ACertificateComesBeforeAToken) {
+  CertificateIdentity id{"admin", {}, "", ""};
+  for (auto token : {"t1", "wrong"}) EXPECT_EQ(ask({.certificate = &id, .is_client = true, .token = token})->user.name, "admin");
+}
+
+TEST_F(Authentication, AStaticTokenIsForThisServerAlone) {
+  std::vector<std::string> other = {"vault"}, both = {"vault", "api"};
+  EXPECT_FALSE(ask({.token = "t1", .audiences = &other}));
+  auto found = ask({.token = "t1", .audiences = &both});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->audiences, std::vector<std::string>{"api"});
+}
+
+TEST_F(Authentication, TheReasonIsToldApartFromTheAnswer) {
+  std::string why;
+  auto answer = *chain_->decide({.token = "wrong"}, &why);
+  EXPECT_EQ(answer.error().message, "Unauthorized");
+  EXPECT_EQ(why, "invalid bearer token");
+}
+
+TEST_F(Authentication, TwoAuthorizationHeadersAreNoCredentials) {
+  std::string storage;
+  EXPECT_FALSE(request_token({{"Authorization", "Bearer t1"}, {"authorization", "Bearer t2"}}, storage));
+  EXPECT_EQ(*request_token({{"Authorization", "bearer t1"}}, storage), "t1");
+}
+
+TEST_F(Authentication, AWebSocketBringsItsTokenAmongItsProtocols) {
+  std::string storage;
+  auto token = [&](std::string_view protocols) {
+    return request_token({{"Upgrade", "websocket"}, {"Sec-WebSocket-Protocol", protocols}}, storage);
+  };
+  EXPECT_EQ(*token("v5.channel.k8s.io, base64url.bearer.authorization.k8s.io.dDE"), "t1");
+  EXPECT_FALSE(token("base64url.bearer.authorization.k8s.io.dDE, base64url.bearer.authorization.k8s.io.dDI"));
+  EXPECT_FALSE(token("base64url.bearer.authorization.k8s.io.***"));
+  EXPECT_EQ(*request_token({{"Sec-WebSocket-Protocol", "base64url.bearer.authorization.k8s.io.dDE"}}, storage = ""), "");
+}
+
+TEST_F(Authentication, CredentialsAreTakenOffTheRequest) {
+  http::Headers headers{{"Authorization", "Bearer t1"}, {"Accept", "*/*"}};
+  chain_->forget(headers);
+  EXPECT_FALSE(headers.has("authorization"));
+  EXPECT_TRUE(headers.has("accept"));
 }
 
 TEST_F(Authentication, AStaticTokenNamesUserAndGroups) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "admission/plugin.h"
+#include "authn/authenticator.h"
 #include "authz/current_chain.h"
 #include "base/clock.h"
 #include "base/random.h"
@@ -14,6 +15,10 @@
 #include "rest/metrics.h"
 #include "rest/negotiation.h"
 #include "store/store.h"
+
+namespace cardea::authn {
+class ServiceAccountTokens;
+}
 
 namespace cardea::rest {
 
@@ -30,6 +35,8 @@ struct Services {
   Metrics& metrics;
   std::vector<Allocator*> allocators;
   bool allow_privileged = false;
+  const authn::AuthenticatorChain* authenticators = nullptr;          // asked by token reviews
+  const authn::ServiceAccountTokens* service_account_tokens = nullptr;  // null: none are issued
 };
 
 // One request on its way, after authentication and authorization: what it asks, who asks, and the proof
@@ -39,6 +46,7 @@ struct Call {
   Services& services;
   authz::RequestInfo info;
   authz::User user;
+  authn::Identity identity;  // how the client was recognised; its user is in `user`
   authz::Permit permit;
   std::shared_ptr<const catalog::Catalog> catalog;  // keeps `resource` alive
   const catalog::Resource* resource;
@@ -73,6 +81,11 @@ struct Answer {
     return a;
   }
 };
+
+// Continues the coroutine on that loop, when whoever was waited for may have answered on a thread of its own.
+inline auto continue_on(net::Loop& loop) {
+  return await_callback<bool>([&loop](auto done) { loop.post([done]() mutable { done(true); }); });
+}
 
 // Continues the coroutine on the loop of the request's connection: writes complete on a thread of the store,
 // and what follows belongs to the loop.

@@ -1,7 +1,5 @@
 #include "rest/gateway.h"
 
-#include <openssl/sha.h>
-
 #include "base/strings.h"
 #include "rest/catalog_holder.h"
 #include "rest/presentation.h"
@@ -11,18 +9,6 @@
 
 namespace cardea::rest {
 namespace {
-
-std::string sha256_hex(std::string_view bytes) {
-  unsigned char digest[SHA256_DIGEST_LENGTH];
-  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest);
-  std::string out;
-  constexpr char kHex[] = "0123456789abcdef";
-  for (unsigned char c : digest) {
-    out += kHex[c >> 4];
-    out += kHex[c & 15];
-  }
-  return out;
-}
 
 bool knows_group(const catalog::Catalog& catalog, std::string_view group, bool& is_custom) {
   for (const catalog::Group& g : catalog.groups())
@@ -53,6 +39,18 @@ AuthorizationResult result_of(const authz::Chain::Verdict& verdict) {
   return verdict.decision.kind == authz::Decision::Kind::kDeny ? AuthorizationResult::kDenied : AuthorizationResult::kNoOpinion;
 }
 
+std::string log_line(const http::Request& request, int status, const authn::Identity& identity, const authz::User& user) {
+  std::string line = cat(request.method, " ", quoted(request.path), " ", status, " user=", quoted(user.name));
+  auto add = [&line](std::string_view key, std::string_view value) {
+    if (!value.empty()) line += cat(" ", key, "=", quoted(value));
+  };
+  add("authenticator", identity.authenticator);
+  add("issuer", identity.issuer);
+  add("key-id", identity.key_id);
+  add("credential-id", identity.credential_id);
+  return line;
+}
+
 struct Row {
   std::string_view verb;
   Task<Result<Answer>> (*run)(Call&);
@@ -66,19 +64,35 @@ constexpr Row kVerbs[] = {
 
 }  // namespace
 
-Task<Result<authn::Identity>> Gateway::authenticate(http::Request& request) const {
-  authn::CertificateIdentity identity;
-  authn::Credentials credentials{.token = authn::bearer_token(request.headers.get("authorization")),
-                                 .path = request.path,
-                                 .headers = &request.headers};
-  if (request.peer && request.peer->certificate && request.peer->certificate->verified) {
-    const net::PeerCertificate& c = *request.peer->certificate;
-    identity = {c.common_name, c.organizations, sha256_hex(c.der)};
-    credentials.certificate = &identity;
+Task<Result<authn::Identity>> Gateway::authenticate(http::Exchange& exchange) const {
+  http::Request& request = exchange.request();
+  authn::CertificateIdentity certificate;
+  std::string decoded, why;
+  auto token = authn::request_token(request.headers, decoded);
+  if (!token) {
+    if (log_) log_(cat("unable to authenticate the request: ", token.error().message));
+    co_return fail(Error::of(Reason::kUnauthorized, "Unauthorized"));
   }
-  if (auto at_once = authenticators_.decide(credentials)) co_return std::move(*at_once);
-  Result<authn::Identity> waited = co_await authenticators_.authenticate(credentials);
-  co_return waited;
+  authn::Credentials credentials{.token = *token, .path = request.path, .headers = &request.headers};
+  if (request.peer && request.peer->certificate) {
+    const net::PeerCertificate& c = *request.peer->certificate;
+    net::CertificateTrust trust = c.trust();
+    certificate = {c.common_name, c.organizations, c.sha256, c.uid};
+    credentials.certificate = &certificate;
+    credentials.is_client = trust.client;
+    credentials.is_front_proxy = trust.front_proxy;
+  }
+  std::string* reason = log_ ? &why : nullptr;
+  std::optional<Result<authn::Identity>> answer = authenticators_.decide(credentials, reason);
+  if (!answer) {
+    Result<authn::Identity> waited = co_await authenticators_.authenticate(credentials, reason);
+    answer = std::move(waited);
+    bool back = co_await continue_on(exchange.loop());
+    (void)back;
+  }
+  if (!*answer && log_) log_(cat("unable to authenticate the request: ", why));
+  authenticators_.forget(request.headers);
+  co_return std::move(*answer);
 }
 
 Task<Result<Answer>> Gateway::serve_resource(Call& call) {
@@ -141,10 +155,13 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
   Stopwatch watch;
   std::string verb = "other";
   bool is_refusal = false;  // by the chain
+  authn::Identity identity;
+  const authz::User* user = &identity.user;
   auto respond = [&](Result<Answer> answer, const std::vector<std::string>& warnings) {
     http::Response response = present(std::move(answer), frame, warnings);
     if (is_refusal) response.headers.add("X-Content-Type-Options", "nosniff");
     services_.metrics.count(verb, response.status, watch.elapsed());
+    if (log_) log_(log_line(request, response.status, identity, *user));
     exchange->respond(std::move(response));
   };
   auto refuse = [&](Error error) { respond(fail(std::move(error)), {}); };
@@ -156,11 +173,10 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
   verb = info->is_resource_request ? info->verb : "path";
   auto parameter = info->query.first("pretty");
   view.pretty = wants_pretty(request.headers.get("user-agent"), parameter.value_or(""), parameter.has_value());
-  authn::Identity identity;
   if (known) {
     identity = {.user = std::move(*known), .authenticator = "loopback"};
   } else {
-    Result<authn::Identity> found = co_await authenticate(request);
+    Result<authn::Identity> found = co_await authenticate(*exchange);
     if (!found) {
       refuse(found.error());
       co_return true;
@@ -173,6 +189,8 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
   if (!at_once) {
     authz::Chain::Verdict waited = co_await services_.authorizer.authorize(attributes);
     at_once = std::move(waited);
+    bool back = co_await continue_on(exchange->loop());
+    (void)back;
   }
   authz::Chain::Verdict& verdict = *at_once;
   services_.metrics.count_authorization(result_of(verdict), authorizing.elapsed());
@@ -199,14 +217,17 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
             .services = services_,
             .info = std::move(*info),
             .user = std::move(identity.user),
+            .identity = identity,
             .permit = std::move(*verdict.permit),
             .catalog = services_.catalog.get(),
             .resource = nullptr,
             .view = view,
             .started = rfc3339(frame.now)};
+  user = &call.user;
   Result<Answer> answer = co_await serve_resource(call);
   if (answer && answer->is_streaming) {
     services_.metrics.count_stream(verb, 200);
+    if (log_) log_(log_line(request, 200, identity, *user));
     co_return true;
   }
   frame.view = call.view;

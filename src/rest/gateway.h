@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <memory>
 
 #include "authn/authenticator.h"
@@ -20,16 +21,20 @@ class Gateway : public http::Handler {
   void handle(std::shared_ptr<http::Exchange> exchange) override;
   // For the server's own parts: who asks is known already.
   void handle_as(std::shared_ptr<http::Exchange> exchange, authz::User user);
+  // One line per request: what was asked, the answer's status, who asked and how they were recognised, or why nobody
+  // was. Before the first request; called on loop threads.
+  void set_log(std::function<void(const std::string&)> log) { log_ = std::move(log); }
 
  private:
   Task<bool> serve(std::shared_ptr<http::Exchange> exchange, std::optional<authz::User> known);
-  Task<Result<authn::Identity>> authenticate(http::Request& request) const;
+  Task<Result<authn::Identity>> authenticate(http::Exchange& exchange) const;
   Task<Result<Answer>> serve_resource(Call& call);
 
   Services& services_;
   const authn::AuthenticatorChain& authenticators_;
   SelfDescription& description_;
   WatchHubs& watches_;
+  std::function<void(const std::string&)> log_;
 };
 
 }  // namespace cardea::rest

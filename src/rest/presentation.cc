@@ -118,7 +118,7 @@ http::Response present(Result<Answer> answer, const Frame& frame, const std::vec
     response.body = http::Body(printed(answer->document, view));
   }
   if (answer)
-    for (const auto& [name, value] : answer->headers) response.headers.add(name, value);
+    for (const auto& [name, value] : answer->headers) response.headers.set(name, value);
   for (const std::string& w : warnings) response.headers.add("Warning", warning_header(w));
   return response;
 }

@@ -1,5 +1,7 @@
 #include "rest/self_description.h"
 
+#include <algorithm>
+
 #include "base/strings.h"
 #include "catalog/discovery.h"
 #include "json/print.h"
@@ -118,6 +120,29 @@ std::optional<Result<Answer>> SelfDescription::openapi(http::Request& request, c
   return published(*document, document, request, "application/json");
 }
 
+void SelfDescription::add_document(std::string path, std::string content_type, std::string body) {
+  documents_.push_back({std::move(path), std::move(content_type), std::move(body)});
+}
+
+std::optional<Result<Answer>> SelfDescription::document(http::Request& request, const authz::RequestInfo& info) {
+  auto found = std::ranges::find(documents_, std::string_view(info.path), &Document::path);
+  if (found == documents_.end()) return std::nullopt;
+  if (request.method != "GET") return fail(method_not_allowed());
+  bool fits = request.headers.get("accept").empty();
+  for (std::string_view accepted : split(request.headers.get("accept"), ',')) {
+    std::string type = media_type(accepted);
+    fits |= type == "*/*" || type == "application/*" || type == found->content_type;
+  }
+  if (!fits)
+    return fail(Error::of(Reason::kNotAcceptable, cat("406: Not Acceptable\n\nAvailable representations: ", found->content_type)));
+  Answer a;
+  a.is_raw = true;
+  a.content_type = found->content_type;
+  a.body = http::Body(http::Piece::literal(found->body));  // lives as long as we do
+  a.headers.emplace_back("Cache-Control", "public, max-age=3600");
+  return a;
+}
+
 std::optional<Result<Answer>> SelfDescription::discovery(http::Request& request, const authz::RequestInfo& info) {
   auto catalog = catalog_.get();
   std::string_view path = info.path;
@@ -151,6 +176,7 @@ std::optional<Result<Answer>> SelfDescription::discovery(http::Request& request,
 
 std::optional<Result<Answer>> SelfDescription::answer(http::Request& request, const authz::RequestInfo& info) {
   if (auto a = health(request, info)) return a;
+  if (auto a = document(request, info)) return a;
   bool reads = request.method == "GET" || request.method == "HEAD";
   if (info.path == "/version" || info.path == "/version/") {
     if (!reads) return fail(method_not_allowed());
@@ -163,8 +189,12 @@ std::optional<Result<Answer>> SelfDescription::answer(http::Request& request, co
   }
   if (info.path == "/") {
     Value paths = Value::array();
-    for (auto p : {"/api", "/api/v1", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"})
-      paths.push_back(p);
+    for (const Document& d : documents_)
+      if (d.path < "/api") paths.push_back(d.path);
+    for (auto p : {"/api", "/api/v1", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3"}) paths.push_back(p);
+    for (const Document& d : documents_)
+      if (d.path > "/api") paths.push_back(d.path);
+    for (auto p : {"/readyz", "/version"}) paths.push_back(p);
     return plain_document(Value::object({{"paths", paths}}));
   }
   auto found = openapi(request, info);

@@ -22,11 +22,15 @@ class SelfDescription {
   // Asked for /metrics; gives Prometheus text.
   void set_metrics(std::function<std::string()> metrics) { metrics_ = std::move(metrics); }
 
+  // Serves `body` at `path` to whoever may get it, for an hour. Before the first request.
+  void add_document(std::string path, std::string content_type, std::string body);
+
   // nullopt: no such path.
   std::optional<Result<Answer>> answer(http::Request& request, const authz::RequestInfo& info);
 
  private:
   std::optional<Result<Answer>> health(http::Request& request, const authz::RequestInfo& info);
+  std::optional<Result<Answer>> document(http::Request& request, const authz::RequestInfo& info);
   std::optional<Result<Answer>> openapi(http::Request& request, const authz::RequestInfo& info);
   std::optional<Result<Answer>> discovery(http::Request& request, const authz::RequestInfo& info);
 
@@ -35,6 +39,10 @@ class SelfDescription {
   Options options_;
   std::atomic<bool> ready_{false};
   std::function<std::string()> metrics_;
+  struct Document {
+    std::string path, content_type, body;
+  };
+  std::vector<Document> documents_;
 };
 
 // Plain text, as `/healthz` and unknown paths answer.

@@ -17,6 +17,7 @@ struct Row {
 constexpr Row kSpecial[] = {
     {"scale", serve_scale}, {"binding", bind_pod},    {"eviction", evict_pod},  {"exec", connect},
     {"attach", connect},    {"portforward", connect}, {"log", connect},         {"proxy", connect},
+    {"token", request_token},
 };
 
 // The others are the object itself, with rules of their own about what a write may touch.
@@ -25,6 +26,7 @@ constexpr Row kVerbs[] = {{"get", get}, {"update", update}, {"patch", patch}};
 constexpr Row kUnstored[] = {
     {"bindings", bind_pod},
     {"selfsubjectreviews", review_self},
+    {"tokenreviews", review_token},
     {"subjectaccessreviews", review_access},
     {"localsubjectaccessreviews", review_local_access},
     {"selfsubjectaccessreviews", review_own_access},

@@ -12,6 +12,8 @@ Task<Result<Answer>> serve_subresource(Call& call);
 Task<Result<Answer>> serve_unstored(Call& call);
 
 Task<Result<Answer>> review_self(Call& call);          // who am I?
+Task<Result<Answer>> review_token(Call& call);         // whose is this token?
+Task<Result<Answer>> request_token(Call& call);        // serviceaccounts/token
 Task<Result<Answer>> review_access(Call& call);        // may they?
 Task<Result<Answer>> review_local_access(Call& call);  // may they, in this namespace?
 Task<Result<Answer>> review_own_access(Call& call);    // may I?

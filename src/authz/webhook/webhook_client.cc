@@ -10,6 +10,7 @@
 #include "json/parse.h"
 #include "json/print.h"
 #include "net/file_watch.h"
+#include "net/pause.h"
 
 namespace cardea::authz {
 
@@ -109,12 +110,8 @@ Task<Result<json::Value>> WebhookClient::post(json::Value document) const {
       Result<json::Value> found = document_in(answer);
       co_return found;
     }
-    std::shared_ptr<net::Timer> timer;
-    bool waited = co_await await_callback<bool>([&state, &timer, attempt](auto done) {
-      timer = std::make_shared<net::Timer>(state->loop, [done]() mutable { done(true); });
-      timer->start(state->wait_before(attempt));
-    });
-    if (waited) state->loop.bury(std::move(timer));
+    bool waited = co_await net::pause(state->loop, state->wait_before(attempt));
+    (void)waited;
   }
 }
 

@@ -1,0 +1,150 @@
+#include "app/authentication.h"
+
+#include <cstdio>
+
+#include "authn/request_header.h"
+#include "authn/webhook_authenticator.h"
+#include "authz/webhook/webhook_client.h"
+#include "base/strings.h"
+
+namespace cardea::app {
+namespace {
+
+using AuthenticatorList = std::vector<std::shared_ptr<const authn::Authenticator>>;
+
+Result<void> add_static_tokens(const AuthenticationParts& parts, const std::vector<std::string>& audiences, AuthenticatorList& list) {
+  const std::string& file = parts.options.token_auth_file;
+  if (file.empty()) return {};
+  auto text = read_file(file);
+  if (!text) return fail(text.error());
+  auto tokens = authn::token_file_authenticator(*text, audiences);
+  if (!tokens) return fail(bad_request(cat("`", file, "`: ", tokens.error().message)));
+  list.push_back(std::move(*tokens));
+  return {};
+}
+
+Result<authn::SigningKey> signing_key(const AuthenticationParts& parts) {
+  const std::string& given = parts.options.authentication.service_account_signing_key_file;
+  auto make = []() -> Result<std::string> {
+    auto key = authn::SigningKey::make_ec();  // an RSA key takes longer to make than everything else of a first start
+    if (!key) return fail(key.error());
+    return key->pem();
+  };
+  auto pem = given.empty() ? keep_secret(parts.data.path + "/service-account.key", make) : read_file(given);
+  if (!pem) return fail(pem.error());
+  auto key = authn::SigningKey::parse(*pem);
+  if (!key && !given.empty()) return fail(bad_request(cat("`", given, "`: ", key.error().message)));
+  return key;
+}
+
+Result<std::shared_ptr<const authn::ServiceAccountTokens>> make_tokens(const AuthenticationParts& parts) {
+  const AuthenticationOptions& o = parts.options.authentication;
+  authn::ServiceAccountOptions options{.issuers = o.service_account_issuers,
+                                       .audiences = o.api_audiences,
+                                       .jwks_uri = o.service_account_jwks_uri,
+                                       .max_expiration = o.service_account_max_token_expiration.count(),
+                                       .extend_expiration = o.service_account_extend_token_expiration};
+  std::string url = own_url(parts.options.bind_address, parts.options.secure_port);
+  if (options.issuers.empty()) options.issuers = {url};
+  if (options.audiences.empty()) options.audiences = options.issuers;
+  if (options.jwks_uri.empty()) options.jwks_uri = url + "/openid/v1/jwks";
+  auto signer = signing_key(parts);
+  if (!signer) return fail(signer.error());
+  std::vector<authn::PublicKey> others;
+  for (const std::string& file : o.service_account_key_files) {
+    auto text = read_file(file);
+    if (!text) return fail(text.error());
+    auto keys = authn::parse_public_keys(*text);
+    if (!keys) return fail(bad_request(cat("`", file, "`: ", keys.error().message)));
+    for (authn::PublicKey& key : *keys) others.push_back(std::move(key));
+  }
+  return std::make_shared<const authn::ServiceAccountTokens>(std::move(options), std::move(*signer), std::move(others), parts.clock,
+                                                             parts.random);
+}
+
+Result<void> add_webhook(const AuthenticationParts& parts, const std::vector<std::string>& audiences, AuthenticatorList& list) {
+  const AuthenticationOptions& o = parts.options.authentication;
+  if (o.webhook_config_file.empty()) return {};
+  auto upstream = authz::read_kubeconfig(o.webhook_config_file);
+  if (!upstream) return fail(upstream.error());
+  auto client = authz::WebhookClient::make(parts.loop, parts.dialer, std::move(*upstream), {}, &parts.files);
+  if (!client) return fail(client.error());
+  list.push_back(authn::webhook_authenticator(std::move(*client), {.version = o.webhook_version, .ttl = o.webhook_cache_ttl, .audiences = audiences},
+                                              parts.clock));
+  return {};
+}
+
+// The files that TLS is made of; those that were not given are empty.
+struct TlsFiles {
+  std::string certificate, key, client_ca, front_proxy_ca;
+
+  std::vector<std::string> given() const {
+    std::vector<std::string> out;
+    for (const std::string* file : {&certificate, &key, &client_ca, &front_proxy_ca})
+      if (!file->empty()) out.push_back(*file);
+    return out;
+  }
+};
+
+Result<net::TlsServerConfig> read_config(const TlsFiles& files, const DataDirectory& data) {
+  net::TlsServerConfig config{.certificates = data.server.certificate, .key = data.server.key, .client_cas = data.authority.certificate};
+  auto take = [](const std::string& file, std::string& into, bool adds) -> Result<void> {
+    if (file.empty()) return {};
+    auto text = read_file(file);
+    if (!text) return fail(text.error());
+    if (adds) into += *text;
+    else into = std::move(*text);
+    return {};
+  };
+  if (auto ok = take(files.certificate, config.certificates, false); !ok) return fail(ok.error());
+  if (auto ok = take(files.key, config.key, false); !ok) return fail(ok.error());
+  if (auto ok = take(files.client_ca, config.client_cas, true); !ok) return fail(ok.error());
+  if (auto ok = take(files.front_proxy_ca, config.front_proxy_cas, false); !ok) return fail(ok.error());
+  return config;
+}
+
+}  // namespace
+
+Result<Authentication> make_authentication(const AuthenticationParts& parts) {
+  const AuthenticationOptions& o = parts.options.authentication;
+  Authentication made;
+  auto tokens = make_tokens(parts);
+  if (!tokens) return fail(tokens.error());
+  made.service_account_tokens = std::move(*tokens);
+  const std::vector<std::string>& audiences = made.service_account_tokens->options().audiences;
+  AuthenticatorList list;
+  if (!o.requestheader_client_ca_file.empty()) list.push_back(authn::request_header_authenticator(o.request_header));
+  list.push_back(authn::certificate_authenticator());
+  if (auto ok = add_static_tokens(parts, audiences, list); !ok) return fail(ok.error());
+  list.push_back(authn::service_account_authenticator(made.service_account_tokens, parts.store, parts.clock));
+  if (auto ok = add_webhook(parts, audiences, list); !ok) return fail(ok.error());
+  if (parts.options.anonymous_auth) list.push_back(authn::anonymous_authenticator());
+  auto forget = [headers = o.request_header](http::Headers& of) { authn::strip_request_headers(headers, of); };
+  made.chain = std::make_unique<authn::AuthenticatorChain>(std::move(list), forget);
+  return made;
+}
+
+Result<std::shared_ptr<net::TlsServer>> make_tls(const ServeOptions& options, const DataDirectory& data, net::FileWatch& watch) {
+  TlsFiles files{options.tls_cert_file, options.tls_private_key_file, options.client_ca_file,
+                 options.authentication.requestheader_client_ca_file};
+  auto config = read_config(files, data);
+  if (!config) return fail(config.error());
+  auto tls = net::TlsServer::make(*config);
+  if (!tls || files.given().empty()) return tls;
+  std::vector<std::string> known;
+  for (const std::string& file : files.given()) known.push_back(net::read_whole_file(file).value_or(""));
+  watch.watch_texts(files.given(), std::move(known), [weak = std::weak_ptr(*tls), files, data](auto texts) {
+    auto server = weak.lock();
+    if (!server) return;
+    Result<void> done = texts ? Result<void>() : fail(texts.error());
+    // A certificate and its key are two files: between the two writes they do not fit, and nothing changes.
+    if (done)
+      if (auto next = read_config(files, data); !next) done = fail(next.error());
+      else done = server->reload(*next);
+    if (done) std::fprintf(stderr, "cardea serve: certificates reloaded\n");
+    else std::fprintf(stderr, "cardea serve: warning: certificates not reloaded: %s\n", done.error().message.c_str());
+  });
+  return tls;
+}
+
+}  // namespace cardea::app

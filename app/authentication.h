@@ -1,0 +1,44 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/data_directory.h"
+#include "app/options.h"
+#include "authn/authenticator.h"
+#include "authn/service_account/tokens.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "net/dialer.h"
+#include "net/file_watch.h"
+#include "net/loop.h"
+#include "net/tls.h"
+#include "store/store.h"
+
+namespace cardea::app {
+
+// What authenticators are built from. All of it outlives them.
+struct AuthenticationParts {
+  const ServeOptions& options;
+  const DataDirectory& data;
+  store::Store& store;
+  const Clock& clock;
+  Random& random;
+  net::Loop& loop;  // where calls to others are made
+  net::Dialer& dialer;
+  net::FileWatch& files;
+};
+
+struct Authentication {
+  std::shared_ptr<const authn::ServiceAccountTokens> service_account_tokens;
+  std::unique_ptr<authn::AuthenticatorChain> chain;
+};
+
+// The authenticators that the options ask for, in Kubernetes' order: front proxy, client certificate, static token,
+// service account, JWT, webhook, anonymous.
+Result<Authentication> make_authentication(const AuthenticationParts& parts);
+
+// TLS as the options ask for it. Certificates and CAs that were given as files are taken over when these change.
+Result<std::shared_ptr<net::TlsServer>> make_tls(const ServeOptions& options, const DataDirectory& data, net::FileWatch& files);
+
+}  // namespace cardea::app

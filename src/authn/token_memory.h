@@ -1,0 +1,65 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace cardea::authn {
+
+// Remembers what verified tokens turned out to be, so that the next request with the same one needs no signature check.
+//
+// Each thread has a table of its own: no lock, and what is found may be changed by its thread. A table has a fixed number of
+// places; a token takes the place of the one that was there. Tokens are compared whole.
+template <typename T>
+class TokenMemory {
+ public:
+  explicit TokenMemory(std::size_t places = 2048) : places_(places), id_(next_id()) {}
+  TokenMemory(const TokenMemory&) = delete;
+  TokenMemory& operator=(const TokenMemory&) = delete;
+
+  // What this thread remembers of the token, or null. Good until the thread's next call.
+  T* find(std::string_view token) const {
+    Place& place = place_of(token);
+    return place.value && place.token == token ? place.value.get() : nullptr;
+  }
+
+  T* keep(std::string_view token, T value) const {
+    Place& place = place_of(token);
+    place.token = token;
+    place.value = std::make_unique<T>(std::move(value));
+    return place.value.get();
+  }
+
+  void forget(std::string_view token) const {
+    Place& place = place_of(token);
+    if (place.token == token) place = {};
+  }
+
+ private:
+  struct Place {
+    std::string token;
+    std::unique_ptr<T> value;
+  };
+  using Table = std::vector<Place>;
+
+  Place& place_of(std::string_view token) const {
+    thread_local std::unordered_map<std::uint64_t, Table> tables;  // by holder
+    Table& table = tables[id_];
+    if (table.empty()) table.resize(places_);
+    return table[std::hash<std::string_view>{}(token) % places_];
+  }
+
+  // Never the same twice in a process, so that a holder never finds what another one remembered.
+  static std::uint64_t next_id() {
+    static std::atomic<std::uint64_t> last{0};
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
+  }
+
+  const std::size_t places_;
+  const std::uint64_t id_;
+};
+
+}  // namespace cardea::authn

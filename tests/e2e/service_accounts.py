@@ -1,0 +1,341 @@
+"""Who is calling: tokens of service accounts, token reviews, front proxies, and certificates that change under way.
+
+The real binary over TLS. `kubectl create token` and `kubectl auth whoami` are used where there is a kubectl that has
+them; with $CARDEA_PEERS a real kube-apiserver uses Cardea as its authentication webhook.
+"""
+import base64
+import contextlib
+import http.client
+import json
+import os
+import shutil
+import ssl
+import subprocess
+
+from server import Cardea, eventually, exchange, expect, free_port, tell
+
+# What a kube-apiserver 1.36 sends to its token webhook, to the letter.
+RECORDED = '{"kind":"TokenReview","apiVersion":"authentication.k8s.io/v1","metadata":{},"spec":{"token":"%s","audiences":["%s"]},"status":{"user":{}}}\n'
+WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"
+
+
+def connect(server, identity=None):
+    """A connection without admin's certificate; `identity` is a (certificate, key) of its own."""
+    context = ssl.create_default_context(cafile=os.path.join(server.data_dir, "ca.crt"))
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    if identity:
+        context.load_cert_chain(*identity)
+    return http.client.HTTPSConnection("127.0.0.1", server.port, timeout=60, context=context)
+
+
+def call(server, method, path, body=None, headers=None, identity=None):
+    connection = connect(server, identity)
+    try:
+        return exchange(connection, method, path, body, headers)
+    finally:
+        connection.close()
+
+
+def bearer(token):
+    return {"Authorization": f"Bearer {token}"}
+
+
+def must(answer, status, what):
+    expect(answer[0] == status, f"{what}: {answer[0]} instead of {status}: {answer[2]}")
+    return answer[2]
+
+
+def claims(token):
+    part = token.split(".")[1]
+    return json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+
+
+def openssl(*arguments):
+    subprocess.run(["openssl", *arguments], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def authority(folder, name):
+    path = os.path.join(folder, name)
+    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", path + ".key", "-out", path + ".crt", "-subj", f"/CN={name}", "-days", "2")
+    return path
+
+
+def signed(folder, ca, name, subject):
+    path = os.path.join(folder, name)
+    openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", path + ".key", "-out", path + ".csr", "-subj", subject)
+    openssl("x509", "-req", "-in", path + ".csr", "-CA", ca + ".crt", "-CAkey", ca + ".key", "-CAcreateserial", "-days", "2", "-out", path + ".crt")
+    return path + ".crt", path + ".key"
+
+
+def replace(path, text):
+    """As careful operators do it: written beside, then renamed."""
+    with open(path + ".next", "w") as file:
+        file.write(text)
+    os.rename(path + ".next", path)
+
+
+def text_of(path):
+    with open(path) as file:
+        return file.read()
+
+
+def make_account(server, namespace="shop", name="till"):
+    must(server.request("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}}), 201, "a namespace")
+    must(server.request("POST", f"/api/v1/namespaces/{namespace}/serviceaccounts", {"metadata": {"name": name}}), 201, "an account")
+
+
+def token_for(server, spec, namespace="shop", name="till"):
+    body = must(server.request("POST", f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token", {"spec": spec}), 201, "a token")
+    return body["status"]["token"]
+
+
+def bound_tokens():
+    with Cardea("--authorization-mode=AlwaysAllow", "--v=1") as server:
+        make_account(server)
+        pods = "/api/v1/namespaces/shop/pods"
+        must(server.request("POST", "/api/v1/nodes", {"metadata": {"name": "n1"}}), 201, "a node")
+        pod = {"metadata": {"name": "p"}, "spec": {"serviceAccountName": "till", "nodeName": "n1", "containers": [{"name": "c", "image": "i"}]}}
+        made = must(server.request("POST", pods, pod), 201, "a pod")
+        volume = made["spec"]["volumes"][0]
+        expect(volume["name"].startswith("kube-api-access-"), f"the pod has no token volume: {volume}")
+        expect(made["spec"]["containers"][0]["volumeMounts"][0]["mountPath"] == "/var/run/secrets/kubernetes.io/serviceaccount", "no mount")
+        pod["metadata"]["name"], pod["spec"]["serviceAccountName"] = "q", "nobody"
+        refused = must(server.request("POST", pods, pod), 403, "a pod of a missing account")
+        expect('serviceaccount "nobody" not found' in refused["message"], refused["message"])
+
+        token = token_for(server, {"boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": "p"}})
+        connection = connect(server)
+        status, _, who = exchange(connection, "POST", WHO, {}, bearer(token))
+        expect(status == 201, f"the token is not accepted: {who}")
+        user = who["status"]["userInfo"]
+        expect(user["username"] == "system:serviceaccount:shop:till", user)
+        expect(user["groups"] == ["system:serviceaccounts", "system:serviceaccounts:shop", "system:authenticated"], user)
+        extra = {key.split("/")[1]: value[0] for key, value in user["extra"].items()}
+        expect(extra["pod-name"] == "p" and extra["pod-uid"] == made["metadata"]["uid"] and extra["node-name"] == "n1", extra)
+        expect(extra["credential-id"] == "JTI=" + claims(token)["jti"], extra)
+
+        must(server.request("DELETE", pods + "/p?gracePeriodSeconds=0"), 200, "deleting the pod")
+        status, headers, body = exchange(connection, "POST", WHO, {}, bearer(token))
+        expect(status == 401, f"a token of a deleted pod still works: {body}")
+        expect(body == {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": "Unauthorized",
+                        "reason": "Unauthorized", "code": 401}, body)
+
+        vault = token_for(server, {"audiences": ["vault"]})
+        must(call(server, "GET", "/api", headers=bearer(vault)), 401, "a token for others")
+        review = must(server.request("POST", REVIEWS, {"spec": {"token": vault, "audiences": ["vault", "x"]}}), 201, "a review")
+        expect(review["status"]["authenticated"] and review["status"]["audiences"] == ["vault"], review)
+        review = must(server.request("POST", REVIEWS, {"spec": {"token": vault}}), 201, "a review")
+        expect("authenticated" not in review["status"] and "is invalid for the target audiences" in review["status"]["error"], review)
+
+        plain = token_for(server, {})
+        must(call(server, "GET", "/api", headers=bearer(plain)), 200, "a plain token")
+        must(call(server, "GET", "/api", headers=bearer(plain[:-4] + "AAAA")), 401, "a token with another signature")
+        must(call(server, "GET", "/api", headers=bearer("a" * 17000)), 401, "an oversized token")
+        raw = connect(server)
+        raw.putrequest("GET", "/api")
+        raw.putheader("Authorization", f"Bearer {plain}")
+        raw.putheader("Authorization", f"Bearer {plain}")
+        raw.endheaders()
+        expect(raw.getresponse().status == 401, "two Authorization headers are accepted")
+        must(server.request("DELETE", "/api/v1/namespaces/shop/serviceaccounts/till"), 200, "deleting the account")
+        must(call(server, "GET", "/api", headers=bearer(plain)), 401, "a token of a deleted account")
+
+        log = text_of(server.log_path)
+        expect(f'credential-id="JTI={claims(plain)["jti"]}"' in log and 'issuer="https://127.0.0.1' in log, "the log does not name the credential")
+        for secret in (token, vault, plain):
+            expect(secret not in log and secret.split(".")[2] not in log, "a token is in the log")
+
+        found = must(call(server, "GET", "/.well-known/openid-configuration", headers=bearer(token_after_restart(server))), 200, "discovery")
+        expect(found["issuer"] == server.base and found["jwks_uri"] == server.base + "/openid/v1/jwks", found)
+
+
+def token_after_restart(server):
+    """Keys survive a restart, and so do the tokens they signed."""
+    must(server.request("POST", "/api/v1/namespaces/shop/serviceaccounts", {"metadata": {"name": "till"}}), 201, "the account again")
+    token = token_for(server, {})
+    server.stop()
+    server.start()
+    must(call(server, "GET", "/api", headers=bearer(token)), 200, "a token after a restart")
+    keys = must(call(server, "GET", "/openid/v1/jwks", headers=bearer(token)), 200, "the keys")
+    head = json.loads(base64.urlsafe_b64decode(token.split(".")[0] + "=="))
+    expect([k["kid"] for k in keys["keys"]] == [head["kid"]], f"{keys} does not hold {head}")
+    return token
+
+
+def kubectls():
+    peers = os.environ.get("CARDEA_PEERS")
+    named = [os.environ.get("CARDEA_KUBECTL"), os.path.join(peers, "kubectl") if peers else None, shutil.which("kubectl")]
+    return [k for k in dict.fromkeys(named) if k and os.path.exists(k)]
+
+
+def with_kubectl():
+    if not kubectls():
+        print("skipped: no kubectl for `create token` and `auth whoami`")
+        return
+    for kubectl in kubectls():
+        with Cardea("--authorization-mode=AlwaysAllow") as server:
+            make_account(server)
+
+            def run(*arguments):
+                return subprocess.run([kubectl, "--kubeconfig", server.kubeconfig, *arguments], capture_output=True, text=True)
+
+            made = run("create", "token", "till", "-n", "shop", "--duration", "20m", "--audience", server.base)
+            if "unknown command" in made.stderr or "must specify" in made.stderr:
+                print(f"skipped: {kubectl} has no `create token`")
+                continue
+            expect(made.returncode == 0, made.stderr)
+            token = made.stdout.strip()
+            lifetime = claims(token)["exp"] - claims(token)["iat"]
+            expect(lifetime == 1200, f"asked for 20 minutes, got {lifetime} s")
+            who = run("auth", "whoami", "-o", "json", "--token", token, "--client-certificate=", "--client-key=")
+            if "unknown command" in who.stderr:
+                print(f"skipped: {kubectl} has no `auth whoami`")
+                continue
+            who = run("auth", "whoami", "-o", "json")
+            expect(who.returncode == 0, who.stderr)
+            expect(json.loads(who.stdout)["status"]["userInfo"]["username"] == "admin", who.stdout)
+
+
+def front_proxy():
+    with Cardea("--authorization-mode=AlwaysAllow") as server:
+        folder = server.folder
+        proxies, users = authority(folder, "proxies"), authority(folder, "users")
+        front, back = signed(folder, proxies, "front", "/CN=front"), signed(folder, proxies, "back", "/CN=back")
+        jane = signed(folder, users, "jane", "/O=dev/CN=jane")
+        server.flags += ["--requestheader-client-ca-file", proxies + ".crt", "--requestheader-allowed-names=front",
+                         "--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
+                         "--requestheader-extra-headers-prefix=X-Remote-Extra-", "--requestheader-uid-headers=X-Remote-Uid",
+                         "--client-ca-file", users + ".crt"]
+        server.stop()
+        server.start()
+        said = {"X-Remote-User": "bob", "X-Remote-Group": "ops", "X-Remote-Extra-Team": "red", "X-Remote-Uid": "7"}
+        who = must(call(server, "POST", WHO, {}, said, front), 201, "a front proxy")["status"]["userInfo"]
+        expect(who == {"username": "bob", "uid": "7", "groups": ["ops", "system:authenticated"], "extra": {"team": ["red"]}}, who)
+        must(call(server, "POST", WHO, {}, said, back), 401, "a front proxy of another name")
+        must(call(server, "POST", WHO, {}, {}, front), 401, "a front proxy that names nobody")
+        must(call(server, "POST", WHO, {}, said), 401, "headers without a certificate")
+        who = must(call(server, "POST", WHO, {}, said, jane), 201, "headers of a client")["status"]["userInfo"]
+        expect(who["username"] == "jane" and "bob" not in json.dumps(who), who)
+
+
+def certificates_change():
+    with Cardea("--authorization-mode=AlwaysAllow") as server:
+        folder = server.folder
+        first, second, serving = authority(folder, "first"), authority(folder, "second"), authority(folder, "serving")
+        jane, joe = signed(folder, first, "jane", "/CN=jane"), signed(folder, second, "joe", "/CN=joe")
+        cas = os.path.join(folder, "clients.crt")
+        replace(cas, text_of(first + ".crt"))
+        certificate, key = signed(folder, serving, "server", "/CN=before")
+        server.flags += ["--client-ca-file", cas, "--tls-cert-file", certificate, "--tls-private-key-file", key]
+        server.stop()
+        server.process = subprocess.Popen(server.command(), stderr=open(server.log_path, "ab"))
+        eventually("ready", lambda: quietly(server))
+        old = connect(server, jane)
+        must(exchange(old, "POST", WHO, {}), 201, "jane before")
+        must(call(server, "POST", WHO, {}, {}, joe), 401, "joe before")
+        replace(cas, text_of(second + ".crt"))
+        eventually("joe is known", lambda: call(server, "POST", WHO, {}, {}, joe)[0] == 201)
+        must(exchange(old, "POST", WHO, {}), 401, "jane on her old connection, after her CA was withdrawn")
+        replace(cas, "nonsense")
+        replace(cas, text_of(second + ".crt") + text_of(first + ".crt"))
+        eventually("both are known", lambda: all(call(server, "POST", WHO, {}, {}, i)[0] == 201 for i in (jane, joe)))
+        after, after_key = signed(folder, serving, "after", "/CN=after")
+        replace(key, text_of(after_key))
+        replace(certificate, text_of(after))
+        eventually("another certificate is served", lambda: ssl.get_server_certificate(("127.0.0.1", server.port)) == text_of(after))
+
+
+def quietly(server):
+    try:
+        return call(server, "GET", "/readyz", identity=(os.path.join(server.data_dir, "admin.crt"), os.path.join(server.data_dir, "admin.key")))[0] == 200
+    except OSError:
+        return False
+
+
+def webhook_for_kubernetes():
+    """Cardea answers the token reviews of a kube-apiserver: as recorded, and of a real one when there is one."""
+    with Cardea("--authorization-mode=AlwaysAllow") as server:
+        tokens = os.path.join(server.folder, "tokens.csv")
+        replace(tokens, 'secret-of-jane,jane,u7,"dev,ops"\n')
+        server.flags += ["--token-auth-file", tokens, "--api-audiences=https://kubernetes.default.svc"]
+        server.stop()
+        server.start()
+        for token, known in (("secret-of-jane", True), ("wrong", False)):
+            status, headers, review = server.request("POST", REVIEWS + "?timeout=30s", RECORDED % (token, "https://kubernetes.default.svc"),
+                                                     {"Content-Type": "application/json", "Accept": "application/json, */*",
+                                                      "User-Agent": "Go-http-client/1.1"})
+            expect(status == 201 and review["kind"] == "TokenReview" and review["apiVersion"] == "authentication.k8s.io/v1", review)
+            expect(review["status"].get("authenticated", False) == known, review)
+            if known:
+                expect(review["status"]["user"] == {"username": "jane", "uid": "u7", "groups": ["dev", "ops", "system:authenticated"]}, review)
+                expect(review["status"]["audiences"] == ["https://kubernetes.default.svc"], review)
+        peers = os.environ.get("CARDEA_PEERS")
+        if not peers or not os.path.exists(os.path.join(peers, "kube-apiserver")):
+            print("skipped: no kube-apiserver to be a webhook for ($CARDEA_PEERS)")
+            return
+        real_webhook(server, peers)
+
+
+def real_webhook(server, peers):
+    folder = server.folder
+    config = os.path.join(folder, "webhook.kubeconfig")
+    replace(config, text_of(server.kubeconfig).replace(server.base, server.base + REVIEWS))
+    port, client, peer = free_port(), free_port(), free_port()
+    openssl("genrsa", "-out", os.path.join(folder, "sa.key"), "2048")
+    with contextlib.ExitStack() as running:
+        def start(*command):
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder)
+            running.callback(process.wait)
+            running.callback(process.kill)
+
+        start(os.path.join(peers, "etcd"), "--data-dir", "etcd", "--listen-client-urls", f"http://127.0.0.1:{client}", "--advertise-client-urls",
+              f"http://127.0.0.1:{client}", "--listen-peer-urls", f"http://127.0.0.1:{peer}", "--initial-advertise-peer-urls",
+              f"http://127.0.0.1:{peer}", "--initial-cluster", f"default=http://127.0.0.1:{peer}")
+        start(os.path.join(peers, "kube-apiserver"), f"--etcd-servers=http://127.0.0.1:{client}", "--cert-dir=certs", "--bind-address=127.0.0.1",
+              f"--secure-port={port}", "--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=sa.key",
+              "--service-account-signing-key-file=sa.key", "--authorization-mode=RBAC", "--service-cluster-ip-range=10.0.0.0/24",
+              f"--authentication-token-webhook-config-file={config}", "--authentication-token-webhook-version=v1")
+
+        def who(token):
+            connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=30, context=ssl._create_unverified_context())
+            try:
+                return exchange(connection, "POST", WHO, {"kind": "SelfSubjectReview", "apiVersion": "authentication.k8s.io/v1"}, bearer(token))
+            except (OSError, http.client.HTTPException):
+                return 0, None, None
+            finally:
+                connection.close()
+
+        answer = eventually("kube-apiserver knows jane through Cardea", lambda: (lambda a: a if a[0] == 201 else None)(who("secret-of-jane")), 120)
+        expect(answer[2]["status"]["userInfo"]["username"] == "jane", answer[2])
+        expect(who("wrong")[0] == 401, "kube-apiserver accepts what Cardea does not know")
+
+
+def cardea_behind_a_webhook():
+    """And the other way round: one Cardea asks another whose a token is."""
+    with Cardea("--authorization-mode=AlwaysAllow") as knows:
+        tokens = os.path.join(knows.folder, "tokens.csv")
+        replace(tokens, "secret-of-jane,jane,u7,dev\n")
+        knows.flags += ["--token-auth-file", tokens, "--api-audiences=both"]
+        knows.stop()
+        knows.start()
+        config = os.path.join(knows.folder, "webhook.kubeconfig")
+        replace(config, text_of(knows.kubeconfig).replace(knows.base, knows.base + REVIEWS))
+        with Cardea("--authorization-mode=AlwaysAllow", "--api-audiences=both", "--authentication-token-webhook-config-file", config,
+                    "--authentication-token-webhook-version=v1") as asks:
+            who = must(call(asks, "POST", WHO, {}, bearer("secret-of-jane")), 201, "a token that the other knows")
+            expect(who["status"]["userInfo"]["username"] == "jane", who)
+            must(call(asks, "POST", WHO, {}, bearer("wrong")), 401, "a token that nobody knows")
+            knows.stop()
+            must(call(asks, "POST", WHO, {}, bearer("secret-of-jane")), 201, "a token that is remembered")
+            must(call(asks, "POST", WHO, {}, bearer("new")), 401, "a token while the webhook is away")
+
+
+def story():
+    for part in (bound_tokens, with_kubectl, front_proxy, certificates_change, webhook_for_kubernetes, cardea_behind_a_webhook):
+        part()
+        print(f"{part.__name__}: passed", flush=True)
+
+
+tell("service accounts", story)
