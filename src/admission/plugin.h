@@ -9,6 +9,7 @@
 #include "base/task.h"
 #include "catalog/catalog.h"
 #include "json/value.h"
+#include "net/loop.h"
 #include "store/store.h"
 
 namespace cardea::admission {
@@ -30,6 +31,7 @@ struct Review {
   const json::Value* old_object = nullptr; // null on create
   json::Value options;
   std::vector<std::string> warnings;  // shown to the client
+  net::Loop* loop = nullptr;          // of the connection: whoever waits goes on there; null when nothing may wait
   // What the admission rests on: the write happens only while these records are as they were seen, otherwise all
   // is asked again.
   mutable std::vector<store::Compare> relies_on = {};

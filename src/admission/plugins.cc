@@ -21,7 +21,7 @@ constexpr Row kRows[] = {
     {"NamespaceExists", false, nullptr},
     {"LimitPodHardAntiAffinityTopology", false, nullptr},
     {"LimitRanger", true, nullptr},
-    {"ServiceAccount", true, nullptr},
+    {"ServiceAccount", true, service_account},
     {"NodeRestriction", false, nullptr},
     {"TaintNodesByCondition", true, [](Objects) { return taint_nodes_by_condition(); }},
     {"AlwaysPullImages", false, nullptr},

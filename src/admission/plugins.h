@@ -10,6 +10,7 @@ namespace cardea::admission {
 
 // Kubernetes' own plugins, by their names there.
 std::unique_ptr<Plugin> namespace_lifecycle(Objects objects);
+std::unique_ptr<Plugin> service_account(Objects objects);
 std::unique_ptr<Plugin> priority(Objects objects);
 std::unique_ptr<Plugin> default_toleration_seconds();
 std::unique_ptr<Plugin> taint_nodes_by_condition();

@@ -157,7 +157,8 @@ admission::Review review_of(Call& call, admission::Operation operation, bool dry
                            .name = call.info.name,
                            .user = call.user,
                            .dry_run = dry_run,
-                           .options = options};
+                           .options = options,
+                           .loop = &call.exchange->loop()};
 }
 
 std::string field_manager(Call& call, const WriteOptions& options) {
