@@ -6,6 +6,7 @@
 #include "authn/webhook_authenticator.h"
 #include "authz/webhook/webhook_client.h"
 #include "base/strings.h"
+#include "json/print.h"
 
 namespace cardea::app {
 namespace {
@@ -145,6 +146,26 @@ Result<std::shared_ptr<net::TlsServer>> make_tls(const ServeOptions& options, co
     else std::fprintf(stderr, "cardea serve: warning: certificates not reloaded: %s\n", done.error().message.c_str());
   });
   return tls;
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> authentication_facts(const ServeOptions& options, const DataDirectory& data) {
+  const AuthenticationOptions& o = options.authentication;
+  auto config = read_config({"", "", options.client_ca_file, o.requestheader_client_ca_file}, data);
+  if (!config) return fail(config.error());
+  std::vector<std::pair<std::string, std::string>> facts = {{"client-ca-file", config->client_cas}};
+  if (o.requestheader_client_ca_file.empty()) return facts;
+  auto add = [&facts](std::string key, const std::vector<std::string>& texts) {
+    json::Value list = json::Value::array();
+    for (const std::string& text : texts) list.push_back(text);
+    facts.emplace_back(std::move(key), json::print(list));
+  };
+  facts.emplace_back("requestheader-client-ca-file", config->front_proxy_cas);
+  add("requestheader-allowed-names", o.request_header.allowed_names);
+  add("requestheader-extra-headers-prefix", o.request_header.extra_prefixes);
+  add("requestheader-group-headers", o.request_header.group_headers);
+  add("requestheader-uid-headers", o.request_header.uid_headers);
+  add("requestheader-username-headers", o.request_header.username_headers);
+  return facts;
 }
 
 }  // namespace cardea::app

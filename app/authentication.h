@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/data_directory.h"
@@ -40,5 +41,8 @@ Result<Authentication> make_authentication(const AuthenticationParts& parts);
 
 // TLS as the options ask for it. Certificates and CAs that were given as files are taken over when these change.
 Result<std::shared_ptr<net::TlsServer>> make_tls(const ServeOptions& options, const DataDirectory& data, net::FileWatch& files);
+
+// What extension servers need to know of how clients are recognised here.
+Result<std::vector<std::pair<std::string, std::string>>> authentication_facts(const ServeOptions& options, const DataDirectory& data);
 
 }  // namespace cardea::app

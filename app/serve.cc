@@ -143,11 +143,13 @@ int serve(int argc, char** argv) {
   rest::DefinitionServer definitions(**store, catalog, api, clock);
   definitions.start();
   bool is_new = (*store)->current_revision() == 1;
+  auto facts = authentication_facts(o, *data);
+  if (!facts) return refuse(facts.error());
   auto booted = rest::bootstrap(api, {.service_cluster_ip_range = o.service_cluster_ip_range,
                                       .service_address = *service_address,
                                       .server_address = o.bind_address,
                                       .server_port = o.secure_port,
-                                      .client_ca = data->authority.certificate,
+                                      .authentication = std::move(*facts),
                                       .now = rfc3339(clock.now())});
   if (!booted) return refuse(booted.error());
   // History begins when a server is ready for the first time.

@@ -167,16 +167,24 @@ Task<Outcome> Authenticator::authenticate_waiting(Credentials) const { co_return
 
 namespace {
 
+// What others say against a token may quote it.
+std::string without(std::string text, std::string_view secret) {
+  constexpr std::string_view kInstead = "(the token)";
+  if (secret.empty()) return text;
+  for (std::size_t at = text.find(secret); at != text.npos; at = text.find(secret, at + kInstead.size())) text.replace(at, secret.size(), kInstead);
+  return text;
+}
+
 // What was said against the credentials so far.
 struct Refusals {
   bool any = false;
   std::vector<std::string> texts;  // kept only when somebody wants to know
 
-  std::string text(bool had_token) const {
+  std::string text(std::string_view token) const {
     std::vector<std::string> all;
-    if (had_token) all.push_back("invalid bearer token");
+    if (!token.empty()) all.push_back("invalid bearer token");
     for (const std::string& t : texts)
-      if (std::ranges::find(all, t) == all.end()) all.push_back(t);
+      if (std::ranges::find(all, t) == all.end()) all.push_back(without(t, token));
     if (all.empty()) return "no credentials that anybody knows";
     return all.size() == 1 ? all[0] : cat("[", join(all, ", "), "]");
   }
@@ -201,7 +209,7 @@ std::optional<Result<Identity>> take(Outcome answer, Refusals& refusals, bool wa
 }
 
 Result<Identity> nobody(const Credentials& credentials, const Refusals& refusals, std::string* why) {
-  if (why) *why = refusals.text(!credentials.token.empty());
+  if (why) *why = refusals.text(credentials.token);
   return fail(Error::of(Reason::kUnauthorized, "Unauthorized"));
 }
 

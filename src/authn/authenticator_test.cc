@@ -61,6 +61,19 @@ TEST_F(Authentication, TheReasonIsToldApartFromTheAnswer) {
   EXPECT_EQ(why, "invalid bearer token");
 }
 
+TEST_F(Authentication, TheReasonNeverQuotesTheToken) {
+  struct Talkative : Authenticator {
+    std::optional<Outcome> authenticate(const Credentials& c) const override {
+      return Outcome(fail(Error::of(Reason::kUnauthorized, "do not know " + std::string(c.token) + std::string(c.token))));
+    }
+  };
+  AuthenticatorChain chain({std::make_shared<Talkative>()});
+  std::string why;
+  EXPECT_FALSE(*chain.decide({.token = "hunter2"}, &why));
+  EXPECT_EQ(why, "[invalid bearer token, do not know (the token)(the token)]");
+  EXPECT_FALSE(*chain.decide({.token = "token"}, &why));
+}
+
 TEST_F(Authentication, TwoAuthorizationHeadersAreNoCredentials) {
   std::string storage;
   EXPECT_FALSE(request_token({{"Authorization", "Bearer t1"}, {"authorization", "Bearer t2"}}, storage));

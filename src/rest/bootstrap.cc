@@ -49,11 +49,19 @@ Value service_cidr(const BootstrapOptions& o) {
                         {"spec", Value::object({{"cidrs", Value::array({o.service_cluster_ip_range})}})}});
 }
 
-Value authentication_config(const BootstrapOptions& o) {
-  return Value::object({{"apiVersion", "v1"},
-                        {"kind", "ConfigMap"},
-                        {"metadata", meta("extension-apiserver-authentication")},
-                        {"data", Value::object({{"client-ca-file", o.client_ca}})}});
+// Extension servers read it to believe what we tell them of our clients. It follows the flags of this start.
+Result<void> publish_authentication(const Loopback& api, const BootstrapOptions& o) {
+  constexpr std::string_view kPath = "/api/v1/namespaces/kube-system/configmaps";
+  constexpr std::string_view kName = "extension-apiserver-authentication";
+  Value data = Value::object();
+  for (const auto& [key, text] : o.authentication) data.set(key, text);
+  Loopback::Reply found = api.send_and_wait("GET", cat(kPath, "/", kName));
+  if (found.ok() && found.body["data"] == data) return {};
+  Value object = found.ok() ? found.body : Value::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", meta(kName)}});
+  object.set("data", data);
+  Loopback::Reply reply = found.ok() ? api.send_and_wait("PUT", cat(kPath, "/", kName), object) : api.send_and_wait("POST", std::string(kPath), object);
+  if (reply.ok()) return {};
+  return fail(internal_error(cat("bootstrap of ", kName, ": ", reply.body["message"].as_string())));
 }
 
 }  // namespace
@@ -69,7 +77,7 @@ Result<void> bootstrap(const Loopback& api, const BootstrapOptions& o) {
   }
   if (auto ok = ensure(api, "/apis/networking.k8s.io/v1/servicecidrs", service_cidr(o)); !ok) return ok;
   if (auto ok = ensure(api, "/api/v1/namespaces/default/services", kubernetes_service(o)); !ok) return ok;
-  return ensure(api, "/api/v1/namespaces/kube-system/configmaps", authentication_config(o));
+  return publish_authentication(api, o);
 }
 
 }  // namespace cardea::rest

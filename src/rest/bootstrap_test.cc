@@ -7,13 +7,15 @@
 namespace cardea::rest {
 namespace {
 
+using json::Value;
+
 TEST(Bootstrap, ASecondStartFindsEverythingAndChangesNothing) {
   TestServer server;
   BootstrapOptions options{.service_cluster_ip_range = "10.0.0.0/24",
                            .service_address = "10.0.0.1",
                            .server_address = "127.0.0.1",
                            .server_port = 6443,
-                           .client_ca = "ca",
+                           .authentication = {{"client-ca-file", "ca"}},
                            .now = "2026-01-01T00:00:00Z"};
   auto first = bootstrap(server.api(), options);
   ASSERT_TRUE(first) << first.error().message;
@@ -22,6 +24,10 @@ TEST(Bootstrap, ASecondStartFindsEverythingAndChangesNothing) {
   auto second = bootstrap(server.api(), options);
   ASSERT_TRUE(second) << second.error().message;
   EXPECT_EQ(server.store().current_revision(), revision);
+  options.authentication = {{"client-ca-file", "other"}};
+  ASSERT_TRUE(bootstrap(server.api(), options));
+  Value config = server.get("/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication");
+  EXPECT_EQ(config["data"]["client-ca-file"].as_string(), "other");
 }
 
 }  // namespace

@@ -218,6 +218,9 @@ def front_proxy():
         must(call(server, "POST", WHO, {}, said), 401, "headers without a certificate")
         who = must(call(server, "POST", WHO, {}, said, jane), 201, "headers of a client")["status"]["userInfo"]
         expect(who["username"] == "jane" and "bob" not in json.dumps(who), who)
+        config = must(server.request("GET", "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"), 200, "the CAs")
+        expect(config["data"]["requestheader-client-ca-file"] == text_of(proxies + ".crt"), config)
+        expect(config["data"]["requestheader-allowed-names"] == '["front"]', config)
 
 
 def certificates_change():
@@ -332,8 +335,42 @@ def cardea_behind_a_webhook():
             must(call(asks, "POST", WHO, {}, bearer("new")), 401, "a token while the webhook is away")
 
 
+def keys_and_limits():
+    """A signing key of one's own, rotated; issuers and lifetimes by flags."""
+    with Cardea() as server:
+        old, new = os.path.join(server.folder, "old.key"), os.path.join(server.folder, "new.key")
+        openssl("genrsa", "-out", old, "2048")
+        openssl("ecparam", "-genkey", "-name", "secp384r1", "-noout", "-out", new)
+        openssl("rsa", "-in", old, "-pubout", "-out", old + ".pub")
+
+        def again(*flags):
+            server.flags = ["--authorization-mode=AlwaysAllow", *flags]
+            server.stop()
+            server.start()
+
+        again("--service-account-signing-key-file", old, "--service-account-issuer=https://first")
+        make_account(server)
+        first = token_for(server, {"expirationSeconds": 7200})
+        must(call(server, "GET", "/api", headers=bearer(first)), 200, "a token by the old key")
+        again("--service-account-signing-key-file", new, "--service-account-key-file", old + ".pub", "--service-account-issuer=https://second",
+              "--service-account-issuer=https://first", "--service-account-max-token-expiration=1h", "--api-audiences=https://first,api")
+        must(call(server, "GET", "/api", headers=bearer(first)), 200, "a token by the old key, after the new one came")
+        status, headers, body = server.request("POST", "/api/v1/namespaces/shop/serviceaccounts/till/token", {"spec": {"expirationSeconds": 7200}})
+        expect("shortened to 3600 seconds" in headers.get("Warning", ""), f"no warning: {headers}")
+        said = claims(body["status"]["token"])
+        expect(said["exp"] - said["iat"] == 3600 and said["iss"] == "https://second" and said["aud"] == ["https://first", "api"], said)
+        must(call(server, "GET", "/api", headers=bearer(body["status"]["token"])), 200, "a token by the new key")
+        keys = must(server.request("GET", "/openid/v1/jwks"), 200, "the keys")["keys"]
+        expect(sorted(k["alg"] for k in keys) == ["ES384", "RS256"], keys)
+        again("--service-account-signing-key-file", new, "--service-account-issuer=https://second", "--service-account-issuer=https://first",
+              "--api-audiences=https://first,api")
+        must(call(server, "GET", "/api", headers=bearer(first)), 401, "a token by a key that was dropped")
+        config = must(server.request("GET", "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"), 200, "the CAs")
+        expect(config["data"]["client-ca-file"] == text_of(os.path.join(server.data_dir, "ca.crt")), config)
+
+
 def story():
-    for part in (bound_tokens, with_kubectl, front_proxy, certificates_change, webhook_for_kubernetes, cardea_behind_a_webhook):
+    for part in (bound_tokens, keys_and_limits, with_kubectl, front_proxy, certificates_change, webhook_for_kubernetes, cardea_behind_a_webhook):
         part()
         print(f"{part.__name__}: passed", flush=True)
 
