@@ -40,6 +40,8 @@ struct Identity {
   std::string key_id;         // of the key that signed it
   std::string credential_id;  // "JTI=...", "X509SHA256=..."; also in the user's extra
   std::vector<std::string> audiences;  // those asked for that the token has
+  // For the audit event, by Kubernetes' keys: that a token is stale, or of the old sort.
+  std::vector<std::pair<std::string, std::string>> annotations;
 };
 
 inline constexpr std::string_view kCredentialIdExtra = "authentication.kubernetes.io/credential-id";

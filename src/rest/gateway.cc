@@ -48,6 +48,7 @@ std::string log_line(const http::Request& request, int status, const authn::Iden
   add("issuer", identity.issuer);
   add("key-id", identity.key_id);
   add("credential-id", identity.credential_id);
+  for (const auto& [key, value] : identity.annotations) add(key, value);
   return line;
 }
 

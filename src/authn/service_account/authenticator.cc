@@ -34,6 +34,7 @@ struct Bond {
 struct Verified {
   bool is_legacy = false;
   std::int64_t expires = 0, not_before = 0, issued = 0;
+  std::int64_t warn_after = 0;  // from here on an extended token counts as stale
   std::vector<std::string> audiences;
   std::vector<Bond> bonds;
   Identity identity;
@@ -131,9 +132,10 @@ class ServiceAccountAuthenticator : public Authenticator {
     auto id = text_claim(claims, "jti");
     auto audiences = audience_claim(claims);
     auto expires = time_claim(claims, "exp"), not_before = time_claim(claims, "nbf"), issued = time_claim(claims, "iat");
+    auto warn_after = time_claim(about, "warnafter");
     for (const auto* text : {&space, &account, &uid, &subject, &id})
       if (!*text) return fail(text->error());
-    for (const auto* time : {&expires, &not_before, &issued})
+    for (const auto* time : {&expires, &not_before, &issued, &warn_after})
       if (!*time) return fail(time->error());
     if (!audiences) return fail(audiences.error());
     if (space->empty() || account->empty() || uid->empty()) return fail(refuse("the token names no service account"));
@@ -143,6 +145,7 @@ class ServiceAccountAuthenticator : public Authenticator {
     out.expires = *expires;
     out.not_before = *not_before;
     out.issued = *issued;
+    out.warn_after = *warn_after;
     out.audiences = std::move(*audiences);
     add_bond(out, Bond::Kind::kAccount, *space, *account, *uid);
     auto& extra = out.identity.user.extra;
@@ -222,6 +225,10 @@ class ServiceAccountAuthenticator : public Authenticator {
       if (auto ok = check(bond, token.is_legacy, c.token, now); !ok) return fail(ok.error());
     Identity identity = token.identity;
     identity.audiences = std::move(served);
+    if (token.is_legacy) identity.annotations.emplace_back("authentication.k8s.io/legacy-token", identity.user.name);
+    if (token.warn_after != 0 && now > token.warn_after)
+      identity.annotations.emplace_back("authentication.k8s.io/stale-token",
+                                        cat("subject: ", identity.user.name, ", seconds after warning threshold: ", now - token.warn_after));
     return identity;
   }
 

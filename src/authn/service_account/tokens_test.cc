@@ -239,6 +239,12 @@ TEST_F(ServiceAccountTokensTest, OnlyMountedTokensForThisServerAreExtended) {
   claims.pod = {"p", "u2"};
   EXPECT_EQ(lifetime(claims), std::pair(std::int64_t(365 * 24 * 3600), true));
   EXPECT_EQ(tokens_->issue(claims)->expires, 1'800'000'000 + 3607);
+  std::string token = issue(claims);
+  auto annotations = [&] { return (**authenticator_->authenticate({.token = token}))->annotations; };
+  EXPECT_TRUE(annotations().empty());
+  clock_.advance(std::chrono::seconds(3610));
+  ASSERT_EQ(annotations().size(), 1u);
+  EXPECT_EQ(annotations()[0].second, "subject: system:serviceaccount:ns:sa, seconds after warning threshold: 3");
   claims.audiences = {"vault"};
   EXPECT_EQ(lifetime(claims), std::pair(std::int64_t(3607), false));
 }
