@@ -132,6 +132,8 @@ bool PublicKey::verify(Algorithm algorithm, std::string_view data, std::string_v
   if (row.elliptic_bits) {
     if (signature.size() != 2 * coordinate_bytes(row.elliptic_bits)) return false;
     signature = der.emplace(signature).text();
+  } else if (signature.size() != static_cast<std::size_t>(EVP_PKEY_get_size(key_.get()))) {
+    return false;  // OpenSSL takes a PSS signature without its leading zero for the same number
   }
   // One context per thread: making it is most of what a verification allocates.
   thread_local const DigestPtr context(EVP_MD_CTX_new());
