@@ -97,7 +97,7 @@ int serve(int argc, char** argv) {
   auto authorizers = make_authorizers(o, nodes);
   if (!authorizers) return refuse(authorizers.error());
   rest::CatalogHolder catalog(catalog::Catalog::builtin());
-  auto plugins = admission::select_plugins(admission::Objects(**store), o.enable_admission_plugins, o.disable_admission_plugins);
+  auto plugins = admission::select_plugins(admission::Objects(**store), **authorizers, o.enable_admission_plugins, o.disable_admission_plugins);
   if (!plugins) return misuse(plugins.error());
   for (const std::string& w : plugins->warnings) warn(w);
   admission::Chain admission(std::move(plugins->plugins));

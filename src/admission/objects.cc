@@ -41,18 +41,32 @@ json::Value Objects::get(const catalog::Catalog& catalog, std::string_view group
 std::vector<json::Value> Objects::list(const catalog::Catalog& catalog, std::string_view group,
                                        std::string_view resource, std::string_view namespace_name) const {
   std::vector<json::Value> objects;
-  const catalog::Resource* r = preferred(catalog, group, resource);
-  if (!r) return objects;
-  auto range = store_.range({.keys = store::keys_with_prefix(prefix(*r, namespace_name))});
-  if (!range) return objects;
-  for (const store::RecordPtr& record : range->records) objects.push_back(parsed(*record));
+  for (auto& [record, object] : records(catalog, group, resource, namespace_name)) objects.push_back(std::move(object));
   return objects;
+}
+
+std::vector<std::pair<store::RecordPtr, json::Value>> Objects::records(const catalog::Catalog& catalog, std::string_view group,
+                                                                       std::string_view resource,
+                                                                       std::string_view namespace_name) const {
+  std::vector<std::pair<store::RecordPtr, json::Value>> found;
+  const catalog::Resource* r = preferred(catalog, group, resource);
+  if (!r) return found;
+  auto range = store_.range({.keys = store::keys_with_prefix(prefix(*r, namespace_name))});
+  if (!range) return found;
+  for (const store::RecordPtr& record : range->records) found.emplace_back(record, parsed(*record));
+  return found;
 }
 
 Error forbidden(const Review& review, std::string_view why) {
   const catalog::Resource& r = review.resource;
-  return Error::of(Reason::kForbidden, cat(r.qualified_name(), " ", quoted(review.name), " is forbidden: ", why))
-      .with({.name = std::string(review.name), .group = r.group, .kind = r.name});
+  const json::Value& meta = review.object["metadata"];
+  // Before a name is made up, what it will begin with stands for it.
+  std::string_view name = review.name;
+  if (name.empty()) name = meta["name"].as_string();
+  if (name.empty()) name = meta["generateName"].as_string();
+  if (name.empty()) name = "Unknown";
+  return Error::of(Reason::kForbidden, cat(r.qualified_name(), " ", quoted(name), " is forbidden: ", why))
+      .with({.name = std::string(name), .group = r.group, .kind = r.name});
 }
 
 }  // namespace cardea::admission

@@ -1,5 +1,6 @@
 #pragma once
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -21,6 +22,9 @@ class Objects {
                   std::string_view namespace_name, std::string_view name) const;
   std::vector<json::Value> list(const catalog::Catalog& catalog, std::string_view group, std::string_view resource,
                                 std::string_view namespace_name = "") const;
+  // The same with the records they come from, for writes that rely on them.
+  std::vector<std::pair<store::RecordPtr, json::Value>> records(const catalog::Catalog& catalog, std::string_view group,
+                                                                std::string_view resource, std::string_view namespace_name) const;
 
  private:
   const store::Store& store_;

@@ -30,11 +30,14 @@ struct Review {
   json::Value object;                      // the new one; null on delete; a mutating plugin may change it
   const json::Value* old_object = nullptr; // null on create
   json::Value options;
-  std::vector<std::string> warnings;  // shown to the client
+  mutable std::vector<std::string> warnings = {};  // shown to the client; validating plugins warn too
   net::Loop* loop = nullptr;          // of the connection: whoever waits goes on there; null when nothing may wait
   // What the admission rests on: the write happens only while these records are as they were seen, otherwise all
   // is asked again.
   mutable std::vector<store::Compare> relies_on = {};
+  // What is written together with the object, in the same transaction. Each key is in relies_on too.
+  mutable std::vector<store::Put> also_writes = {};
+  std::string_view now = {};  // RFC 3339; the time the request counts as
 };
 
 // Changes or refuses what authorization allowed. Run again when a write has to be retried, so both must be

@@ -11,6 +11,7 @@ struct Row {
   std::string_view name;
   bool on_by_default;
   std::unique_ptr<Plugin> (*make)(Objects);  // null: known by name, not built yet
+  std::unique_ptr<Plugin> (*make_asking)(Objects, const authz::CurrentChain&) = nullptr;  // or this one
 };
 
 // In Kubernetes' order, which decides who sees whose changes.
@@ -20,15 +21,15 @@ constexpr Row kRows[] = {
     {"NamespaceLifecycle", true, namespace_lifecycle},
     {"NamespaceExists", false, nullptr},
     {"LimitPodHardAntiAffinityTopology", false, nullptr},
-    {"LimitRanger", true, nullptr},
+    {"LimitRanger", true, limit_ranger},
     {"ServiceAccount", true, service_account},
-    {"NodeRestriction", false, nullptr},
+    {"NodeRestriction", false, nullptr, node_restriction},
     {"TaintNodesByCondition", true, [](Objects) { return taint_nodes_by_condition(); }},
     {"AlwaysPullImages", false, nullptr},
     {"ImagePolicyWebhook", false, nullptr},
-    {"PodSecurity", true, nullptr},
+    {"PodSecurity", true, pod_security},
     {"PodNodeSelector", false, nullptr},
-    {"PodTopologyLabels", true, nullptr},
+    {"PodTopologyLabels", true, pod_topology_labels},
     {"Priority", true, priority},
     {"DefaultTolerationSeconds", true, [](Objects) { return default_toleration_seconds(); }},
     {"PodTolerationRestriction", false, nullptr},
@@ -37,12 +38,12 @@ constexpr Row kRows[] = {
     {"DefaultStorageClass", true, default_storage_class},
     {"StorageObjectInUseProtection", true, [](Objects) { return storage_object_in_use_protection(); }},
     {"OwnerReferencesPermissionEnforcement", false, nullptr},
-    {"PersistentVolumeClaimResize", true, nullptr},
+    {"PersistentVolumeClaimResize", true, persistent_volume_claim_resize},
     {"RuntimeClass", true, runtime_class},
-    {"CertificateApproval", true, nullptr},
-    {"CertificateSigning", true, nullptr},
-    {"ClusterTrustBundleAttest", true, nullptr},
-    {"CertificateSubjectRestriction", true, nullptr},
+    {"CertificateApproval", true, nullptr, [](Objects, const authz::CurrentChain& a) { return certificate_approval(a); }},
+    {"CertificateSigning", true, nullptr, [](Objects, const authz::CurrentChain& a) { return certificate_signing(a); }},
+    {"ClusterTrustBundleAttest", true, nullptr, [](Objects, const authz::CurrentChain& a) { return cluster_trust_bundle_attest(a); }},
+    {"CertificateSubjectRestriction", true, [](Objects) { return certificate_subject_restriction(); }},
     {"DefaultIngressClass", true, default_ingress_class},
     {"PodGroupWorkloadExists", false, nullptr},
     {"DenyServiceExternalIPs", false, nullptr},
@@ -50,7 +51,7 @@ constexpr Row kRows[] = {
     {"MutatingAdmissionWebhook", true, nullptr},
     {"ValidatingAdmissionPolicy", true, nullptr},
     {"ValidatingAdmissionWebhook", true, nullptr},
-    {"ResourceQuota", true, nullptr},
+    {"ResourceQuota", true, resource_quota},
     {"AlwaysDeny", false, nullptr},
 };
 
@@ -65,7 +66,7 @@ Result<void> check_names(const std::vector<std::string>& names) {
 
 }  // namespace
 
-Result<Selected> select_plugins(Objects objects, const std::vector<std::string>& enable,
+Result<Selected> select_plugins(Objects objects, const authz::CurrentChain& authorizer, const std::vector<std::string>& enable,
                                 const std::vector<std::string>& disable) {
   if (auto ok = check_names(enable); !ok) return fail(ok.error());
   if (auto ok = check_names(disable); !ok) return fail(ok.error());
@@ -76,6 +77,7 @@ Result<Selected> select_plugins(Objects objects, const std::vector<std::string>&
     bool wanted = has(enable, row.name) || (row.on_by_default && !has(disable, row.name));
     if (!wanted) continue;
     if (row.make) selected.plugins.push_back(row.make(objects));
+    else if (row.make_asking) selected.plugins.push_back(row.make_asking(objects, authorizer));
     else if (has(enable, row.name))
       selected.warnings.push_back(cat("admission plugin ", row.name, " is not built yet and does nothing"));
   }

@@ -5,6 +5,7 @@
 
 #include "admission/objects.h"
 #include "admission/plugin.h"
+#include "authz/current_chain.h"
 
 namespace cardea::admission {
 
@@ -18,14 +19,25 @@ std::unique_ptr<Plugin> default_storage_class(Objects objects);
 std::unique_ptr<Plugin> default_ingress_class(Objects objects);
 std::unique_ptr<Plugin> runtime_class(Objects objects);
 std::unique_ptr<Plugin> storage_object_in_use_protection();
+std::unique_ptr<Plugin> limit_ranger(Objects objects);
+std::unique_ptr<Plugin> node_restriction(Objects objects, const authz::CurrentChain& authorizer);
+std::unique_ptr<Plugin> pod_security(Objects objects);
+std::unique_ptr<Plugin> pod_topology_labels(Objects objects);
+std::unique_ptr<Plugin> persistent_volume_claim_resize(Objects objects);
+std::unique_ptr<Plugin> certificate_approval(const authz::CurrentChain& authorizer);
+std::unique_ptr<Plugin> certificate_signing(const authz::CurrentChain& authorizer);
+std::unique_ptr<Plugin> certificate_subject_restriction();
+std::unique_ptr<Plugin> cluster_trust_bundle_attest(const authz::CurrentChain& authorizer);
+std::unique_ptr<Plugin> resource_quota(Objects objects);
 
 struct Selected {
   std::vector<std::unique_ptr<Plugin>> plugins;
   std::vector<std::string> warnings;  // known names that this version does not have
 };
 
-// The plugins that are on by default, with the given ones added and left out. An unknown name is an error.
-Result<Selected> select_plugins(Objects objects, const std::vector<std::string>& enable,
+// The plugins that are on by default, with the given ones added and left out. An unknown name is an error. Those
+// that ask whether somebody may do something else too ask `authorizer`, which outlives them.
+Result<Selected> select_plugins(Objects objects, const authz::CurrentChain& authorizer, const std::vector<std::string>& enable,
                                 const std::vector<std::string>& disable);
 
 }  // namespace cardea::admission

@@ -60,10 +60,7 @@ Task<Result<Answer>> connect(Call& call) {
   if (call.info.subresource != "log") {
     admission::Review review = review_of(call, admission::Operation::kConnect, false, Value::object());
     review.object = *object;
-    Result<void> mutated = co_await call.services.admission.mutate(review);
-    if (!mutated) co_return fail(mutated.error());
-    Result<void> admitted = co_await call.services.admission.validate(review);
-    for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
+    Result<void> admitted = co_await admit(call, review);
     if (!admitted) co_return fail(admitted.error());
   }
   if (call.resource->name == "pods") co_return pod_answer(call, *object);

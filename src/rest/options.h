@@ -44,6 +44,7 @@ struct ListOptions {
 Result<ListOptions> list_options(const authz::Query& query, bool is_watch);
 
 struct DeleteOptions {
+  bool is_admitted = false;  // admission has seen the request in another shape
   bool dry_run = false;
   std::optional<std::int64_t> grace_period_seconds;
   std::optional<std::string> propagation_policy;

@@ -128,6 +128,11 @@ Task<Result<Answer>> bind_pod(Call& call) {
     co_return fail(bad_request("name in URL does not match name in Binding object"));
   if (auto ok = check_namespace(call, *binding); !ok) co_return fail(ok.error());
   if (auto ok = check_binding(*binding); !ok) co_return fail(ok.error());
+  // Admission sees the request as it was made: of pods/binding, or of the older bindings.
+  admission::Review review = review_of(call, admission::Operation::kCreate, options->dry_run, options->document);
+  review.object = *binding;
+  Result<void> admitted = co_await admit(call, review);
+  if (!admitted) co_return fail(admitted.error());
   call.resource = call.catalog->find("", "v1", "pods");
   call.info.subresource = "binding";
   Change change;
@@ -135,8 +140,9 @@ Task<Result<Answer>> bind_pod(Call& call) {
   change.options.is_apply = true;  // a scheduler does not come to own the pod's fields
   change.checks_uid = true;
   change.is_trusted = true;
+  change.is_admitted = true;
   change.is_unconditional = true;
-  change.apply = [&call, binding = *binding](const Value& pod) {
+  change.apply = [&call, binding = review.object](const Value& pod) {
     return bound(pod, binding, call.info.name, call.started);
   };
   Result<Written> written = co_await write_change(call, std::move(change));
@@ -155,14 +161,22 @@ Task<Result<Answer>> evict_pod(Call& call) {
   std::string_view version = eviction["apiVersion"].as_string(), kind = eviction["kind"].as_string();
   if ((!version.empty() && version != "policy/v1" && version != "policy/v1beta1") || (!kind.empty() && kind != "Eviction"))
     co_return fail(bad_request(cat(kind, " of ", version, " cannot be handled as an Eviction")));
-  std::string_view name = eviction["metadata"]["name"].as_string();
+  admission::Review review = review_of(call, admission::Operation::kCreate, options->dry_run, options->document);
+  review.object = document->value;
+  Result<void> mutated = co_await call.services.admission.mutate(review);
+  if (!mutated) co_return fail(mutated.error());
+  std::string_view name = review.object["metadata"]["name"].as_string();
   if (!name.empty() && name != call.info.name)
     co_return fail(bad_request("name in URL does not match name in Eviction object"));
   auto pod = read_current(call);
   if (!pod) co_return fail(pod.error());
-  auto deletion = delete_options(eviction["deleteOptions"].is_null() ? Value::object() : eviction["deleteOptions"], call.info.query);
+  Result<void> admitted = co_await call.services.admission.validate(review);
+  for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
+  if (!admitted) co_return fail(admitted.error());
+  auto deletion = delete_options(review.object["deleteOptions"].is_null() ? Value::object() : review.object["deleteOptions"], call.info.query);
   if (!deletion) co_return fail(deletion.error());
   deletion->dry_run = deletion->dry_run || options->dry_run;
+  deletion->is_admitted = true;
 
   if (!needs_no_budget(*pod)) {
     std::vector<store::RecordPtr> budgets = budgets_of(call, *pod);

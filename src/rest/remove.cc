@@ -132,10 +132,8 @@ Task<Result<Value>> remove_one(Call& call, const std::string& key, const DeleteO
     admission::Review review = review_of(call, admission::Operation::kDelete, options.dry_run, options.document);
     review.old_object = &old;
     review.name = name;
-    Result<void> mutated = co_await call.services.admission.mutate(review);
-    if (!mutated) co_return fail(mutated.error());
-    Result<void> admitted = co_await call.services.admission.validate(review);
-    for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
+    Result<void> admitted;
+    if (!options.is_admitted) admitted = co_await admit(call, review);
     if (!admitted) co_return fail(admitted.error());
 
     std::optional<Value> held = held_back(call, options, old);

@@ -16,6 +16,7 @@ using json::Value;
 namespace {
 
 constexpr int kConflictRetries = 20;
+constexpr int kReliedRetries = 1000;  // many may write under one quota: each round one of them gets through
 constexpr int kNameTries = 8;
 constexpr std::size_t kMaxGeneratedPrefix = 58;
 
@@ -112,6 +113,15 @@ Result<void> check_preconditions(const Call& call, const Value& object, const Va
   return {};
 }
 
+// Makes the write depend on what admission rests on, and brings along what it has to write itself. Whether there
+// was anything.
+bool add_reliance(store::Txn& txn, admission::Review& review) {
+  bool any = !review.relies_on.empty();
+  for (store::Compare& c : review.relies_on) txn.compares.push_back(std::move(c));
+  for (store::Put& p : review.also_writes) txn.ops.push_back(std::move(p));
+  return any;
+}
+
 }  // namespace
 
 Value tracked(Call& call, const Value* old, Value object, const WriteOptions& options) {
@@ -158,7 +168,16 @@ admission::Review review_of(Call& call, admission::Operation operation, bool dry
                            .user = call.user,
                            .dry_run = dry_run,
                            .options = options,
-                           .loop = &call.exchange->loop()};
+                           .loop = &call.exchange->loop(),
+                           .now = call.started};
+}
+
+Task<Result<void>> admit(Call& call, admission::Review& review) {
+  Result<void> admitted = co_await call.services.admission.mutate(review);
+  if (admitted) admitted = co_await call.services.admission.validate(review);
+  for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
+  review.warnings.clear();
+  co_return admitted;
 }
 
 std::string field_manager(Call& call, const WriteOptions& options) {
@@ -184,20 +203,23 @@ schema::FieldSet reset_fields(const Call& call) {
 
 Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& options) {
   const Resource& r = *call.resource;
-  bool generated = object["metadata"]["name"].as_string().empty();
   for (int tries = 1;; ++tries) {
     admission::Review review = review_of(call, admission::Operation::kCreate, options.dry_run, options.document);
     Value attempt = object;
     set_system_fields(call, attempt);
-    if (generated) generate_name(call, attempt);
     if (!options.is_apply) attempt = tracked(call, nullptr, std::move(attempt), options);
-    std::string name(attempt["metadata"]["name"].as_string());
-    if (call.info.name.empty()) review.name = name;
+    std::string given_name(attempt["metadata"]["name"].as_string());
+    if (call.info.name.empty()) review.name = given_name;
     review.object = std::move(attempt);
     Result<void> admitted = co_await call.services.admission.mutate(review);
     for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
     review.warnings.clear();
     if (!admitted) co_return fail(admitted.error());
+    // Names are made up after mutation, which may have given one.
+    bool generated = review.object["metadata"]["name"].as_string().empty();
+    if (generated) generate_name(call, review.object);
+    std::string name(review.object["metadata"]["name"].as_string());
+    if (call.info.name.empty()) review.name = name;
 
     Result<std::vector<Reservation>> reserved = allocate(call, review.object, nullptr, options.dry_run);
     if (!reserved) co_return fail(reserved.error());
@@ -218,7 +240,7 @@ Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& op
     if (!present && options.dry_run) co_return Written{std::move(review.object), true};
     if (!present) {
       store::Txn txn{{{key, 0}}, {store::Put{key, bytes_for_store(call, review.object)}}};
-      for (store::Compare& c : review.relies_on) txn.compares.push_back(std::move(c));
+      bool relies = add_reliance(txn, review);
       Result<store::Commit> done = co_await commit(call, std::move(txn));
       if (!done) co_return fail(done.error());
       if (done->succeeded) {
@@ -226,7 +248,7 @@ Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& op
         co_return Written{with_revision(round_trip(call, std::move(review.object)), done->revision), true};
       }
       present = done->records[0];
-      if (!present && tries < kConflictRetries) {
+      if (!present && tries < (relies ? kReliedRetries : kConflictRetries)) {
         call.warnings.clear();
         continue;
       }
@@ -271,7 +293,8 @@ Task<Result<Written>> write_change(Call& call, Change change) {
     review.old_object = &old;
     keep_system_fields(*changed, old);
     review.object = change.options.is_apply ? std::move(*changed) : tracked(call, &old, std::move(*changed), change.options);
-    Result<void> admitted = co_await call.services.admission.mutate(review);
+    Result<void> admitted;
+    if (!change.is_admitted) admitted = co_await call.services.admission.mutate(review);
     for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
     review.warnings.clear();
     if (!admitted) co_return fail(admitted.error());
@@ -288,7 +311,8 @@ Task<Result<Written>> write_change(Call& call, Change change) {
     }
     if (r.strategy->warnings)
       for (std::string& w : r.strategy->warnings(review.object, &old, context)) call.warnings.push_back(std::move(w));
-    Result<void> valid = co_await call.services.admission.validate(review);
+    Result<void> valid;
+    if (!change.is_admitted) valid = co_await call.services.admission.validate(review);
     for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
     if (!valid) co_return fail(valid.error());
 
@@ -301,6 +325,7 @@ Task<Result<Written>> write_change(Call& call, Change change) {
     store::Txn txn{{{key, record->mod_revision}}, {}};
     if (gone) txn.ops.push_back(store::Delete{key});
     else txn.ops.push_back(store::Put{key, std::move(bytes)});
+    add_reliance(txn, review);
     Result<store::Commit> done = co_await commit(call, std::move(txn));
     if (!done) co_return fail(done.error());
     if (done->succeeded) {
@@ -309,7 +334,10 @@ Task<Result<Written>> write_change(Call& call, Change change) {
       store::Revision shown = gone ? record->mod_revision : done->revision;
       co_return Written{with_revision(round_trip(call, std::move(review.object)), shown), false};
     }
-    if (!change.is_unconditional || tries >= kConflictRetries) co_return fail(modified_conflict(r, call.info.name));
+    // Where the object itself is as it was, something else that the admission relied on has moved.
+    bool is_same = done->records[0] && done->records[0]->mod_revision == record->mod_revision;
+    if (is_same ? tries >= kReliedRetries : !change.is_unconditional || tries >= kConflictRetries)
+      co_return fail(modified_conflict(r, call.info.name));
     call.warnings.clear();
   }
 }

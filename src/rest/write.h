@@ -28,6 +28,7 @@ struct Change {
   std::function<Result<json::Value>()> make;
   WriteOptions options;
   bool is_trusted = false;        // made by the server itself: prepared and valid already
+  bool is_admitted = false;       // admission has seen the request in another shape
   bool checks_uid = false;        // another uid is a conflict (PUT), else a change of an immutable field
   bool is_unconditional = false;  // the caller has no resourceVersion to insist on: conflicts are retried
 };
@@ -46,6 +47,10 @@ catalog::StrategyContext strategy_context(const Call& call, std::string_view sub
 
 // Everything of a Review but the objects.
 admission::Review review_of(Call& call, admission::Operation operation, bool dry_run, const json::Value& options);
+
+// Both phases of admission for a request that is no write of the object itself (a binding, an eviction, a token
+// request). Warnings go to the call; the object may have been changed.
+Task<Result<void>> admit(Call& call, admission::Review& review);
 
 // The field manager of a write: what the URL says, else the first word of the User-Agent.
 std::string field_manager(Call& call, const WriteOptions& options);

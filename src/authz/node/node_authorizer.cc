@@ -126,10 +126,10 @@ Decision resource_slices(const Question& q) {
 
 Decision pod_certificate_requests(const Question& q) {
   if (!q.features.pod_certificate_requests) return pass();
-  if (!q.asked.subresource.empty()) return pass("cannot authorize PodCertificateRequest subresources");
+  if (!q.asked.subresource.empty()) return pass("nodes may not access the status subresource of PodCertificateRequests");
   if (q.asked.verb == "create") return allow();  // NodeRestriction looks at its node
   if (q.asked.verb == "get") return related(q, Kind::kPodCertificateRequest);
-  if (!q.verb_in({"list", "watch"})) return pass("can only create, get, list or watch podcertificaterequests");
+  if (!q.verb_in({"list", "watch"})) return Decision::no_opinion(cat("nodes may not ", q.asked.verb, " podcertificaterequests"));
   return q.selects_node() ? allow() : pass("can only list/watch podcertificaterequests with nodeName field selector");
 }
 

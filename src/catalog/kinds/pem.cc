@@ -71,4 +71,30 @@ std::string certificate_error(std::string_view der) {
   return "";
 }
 
+Result<RequestSubject> request_subject(std::string_view base64_pem) {
+  std::optional<std::string> text = base64_decode(base64_pem);
+  std::string_view rest = text ? std::string_view(*text) : std::string_view();
+  std::optional<PemBlock> block = next_pem_block(rest);
+  if (!block || block->type != "CERTIFICATE REQUEST") return fail(bad_request("PEM block type must be CERTIFICATE REQUEST"));
+  if (std::string error = certificate_request_error(block->der); !error.empty()) return fail(bad_request(error));
+  const auto* at = reinterpret_cast<const unsigned char*>(block->der.data());
+  X509_REQ* request = d2i_X509_REQ(nullptr, &at, static_cast<long>(block->der.size()));
+  const X509_NAME* name = X509_REQ_get_subject_name(request);
+  RequestSubject subject;
+  for (int i = 0; i < X509_NAME_entry_count(name); ++i) {
+    const X509_NAME_ENTRY* entry = X509_NAME_get_entry(name, i);
+    int kind = OBJ_obj2nid(X509_NAME_ENTRY_get_object(entry));
+    if (kind != NID_commonName && kind != NID_organizationName) continue;
+    unsigned char* bytes = nullptr;
+    int size = ASN1_STRING_to_UTF8(&bytes, X509_NAME_ENTRY_get_data(entry));
+    std::string value = size < 0 ? "" : std::string(reinterpret_cast<char*>(bytes), static_cast<std::size_t>(size));
+    if (size >= 0) OPENSSL_free(bytes);
+    if (kind == NID_commonName) subject.common_name = std::move(value);
+    else subject.organizations.push_back(std::move(value));
+  }
+  X509_REQ_free(request);
+  ERR_clear_error();
+  return subject;
+}
+
 }  // namespace cardea::catalog

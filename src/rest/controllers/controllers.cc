@@ -17,6 +17,7 @@ constexpr Row kControllers[] = {
     {"garbage-collector-controller", [](const ControllerContext& c, const std::string&) { return garbage_collector(c); }},
     {"clusterrole-aggregation-controller",
      [](const ControllerContext& c, const std::string&) { return cluster_role_aggregation(c); }},
+    {"resourcequota-controller", [](const ControllerContext& c, const std::string&) { return resource_quota_controller(c); }},
     {"serviceaccount-controller",
      [](const ControllerContext& c, const std::string&) { return service_account_controller(c); }},
     {"root-ca-certificate-publisher-controller",
