@@ -53,6 +53,7 @@ Result<ContinueToken> decode_continue(std::string_view text) {
   }
   if ((*value)["v"].as_string() != "meta.k8s.io/v1") return invalid_token("server does not recognize this encoded version");
   if ((*value)["start"].as_string().empty()) return invalid_token("encoded continue token is missing the start key");
+  if ((*value)["rv"].as_int() == 0) return invalid_token("incorrect encoded start resourceVersion (version meta.k8s.io/v1)");
   return ContinueToken{(*value)["rv"].as_int(), std::string((*value)["start"].as_string())};
 }
 

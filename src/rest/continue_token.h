@@ -9,7 +9,7 @@ namespace cardea::rest {
 
 // Where the next page of a list begins, and in which state. Opaque to clients.
 struct ContinueToken {
-  store::Revision revision = 0;
+  store::Revision revision = 0;  // negative: whatever is current, since the state of the first page is gone
   std::string start;  // the rest of the key after the collection's prefix
 };
 

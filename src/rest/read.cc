@@ -1,4 +1,6 @@
 // get and list: answers from memory, where possible the stored bytes themselves.
+#include <algorithm>
+
 #include "base/strings.h"
 #include "json/print.h"
 #include "rest/checks.h"
@@ -31,10 +33,19 @@ bool is_stored_as_asked(const Call& call) {
          call.resource->storage_group == call.resource->group && !call.resource->is_custom;
 }
 
-Error expired_page() {
-  return Error::of(Reason::kExpired,
-                   "The provided continue parameter is too old to display a consistent list result. You can start a "
-                   "new list without the continue parameter.");
+// The state that a page belongs to is gone. The client may go on from the same key in today's state.
+Answer expired_page(const ContinueToken& token) {
+  Error error = Error::of(Reason::kExpired,
+                          "The provided continue parameter is too old to display a consistent list result. You can start "
+                          "a new list without the continue parameter, or use the continue token in this response to "
+                          "retrieve the remainder of the results. Continuing with the provided token results in an "
+                          "inconsistent list - objects that were created, modified, or deleted between the time the "
+                          "first chunk was returned and now may show up in the list.");
+  Value status = status_document(error);
+  status.member("metadata").set("continue", encode({-1, token.start}));
+  Answer answer = Answer::of(std::move(status), status_code(error));
+  answer.transforms = false;
+  return answer;
 }
 
 Error expired_revision() {
@@ -45,7 +56,7 @@ Error expired_revision() {
 struct Page {
   store::RangeQuery query;
   std::string prefix;
-  bool from_token = false;
+  std::optional<ContinueToken> token;
 };
 
 Result<Page> plan(Call& call, const ListOptions& o) {
@@ -59,8 +70,8 @@ Result<Page> plan(Call& call, const ListOptions& o) {
     auto token = decode_continue(o.continue_token);
     if (!token) return fail(token.error());
     page.query.keys.start = page.prefix + token->start;
-    page.query.at = token->revision;
-    page.from_token = true;
+    page.query.at = std::max<store::Revision>(token->revision, 0);
+    page.token = std::move(*token);
     return page;
   }
   auto revision = parse_revision(o.resource_version);
@@ -93,7 +104,7 @@ Result<Selected> select(Call& call, const Page& page, const Selection& selection
   for (;;) {
     auto range = call.services.store.range(query);
     if (!range) {
-      if (range.error().reason == Reason::kExpired) return fail(page.from_token ? expired_page() : expired_revision());
+      if (range.error().reason == Reason::kExpired) return fail(expired_revision());
       return fail(range.error());
     }
     out.revision = range->revision;
@@ -194,6 +205,7 @@ Task<Result<Answer>> list(Call& call) {
   if (!page) co_return fail(page.error());
   bool as_bytes = call.view.is_plain_json() && is_stored_as_asked(call);
   auto selected = select(call, *page, *selection, !as_bytes);
+  if (!selected && selected.error().reason == Reason::kExpired && page->token) co_return expired_page(*page->token);
   if (!selected) co_return fail(selected.error());
   Value metadata = list_metadata(*selected, *page, *selection, call.resource->is_custom && call.view.shape == View::Shape::kObject);
   Answer answer;
