@@ -4,6 +4,7 @@
 
 #include "base/strings.h"
 #include "cel/print.h"
+#include "cel/schema_types.h"
 
 namespace cardea::cel {
 namespace {
@@ -18,13 +19,33 @@ std::int64_t list_position(const Value& key, bool& bad) {
   return -1;
 }
 
+// What is reached from claims is claims.
+Value as_claims(Value v) {
+  if (v.form == Value::kJson) v.form = Value::kClaims;
+  return v;
+}
+
+Value element(const Value& list, std::int64_t at) {
+  const Value v = list_at(list, static_cast<std::size_t>(at));
+  return list.form >= Value::kClaims ? as_claims(v) : v;
+}
+
+Value entry(const Value& map, const Value& key) { return key.is_string() ? member_of(map, key.string()) : map_find(map, key); }
+
 bool can_be_key(const Value& key) { return is_valid_key(key) || key.kind == Kind::kDouble; }
 
 }  // namespace
 
+Value member_of(const Value& map, std::string_view key) {
+  if (map.form < Value::kClaims) return map_find(map, key);
+  if (key.find("__") == key.npos) return as_claims(map_find(map, key));
+  if (const auto plain = unescape_property(key)) return as_claims(map_find(map, *plain));
+  return map.form == Value::kClaims ? as_claims(map_find(map, key)) : Value();
+}
+
 Value select_field(Frame& f, const Value& target, std::string_view field) {
   if (target.kind == Kind::kMap) {
-    const Value v = map_find(target, field);
+    const Value v = member_of(target, field);
     return v.kind != Kind::kAbsent ? v : f.error(cat("no such key: ", field));
   }
   if (target.kind == Kind::kOptional) {
@@ -40,7 +61,7 @@ Value select_field(Frame& f, const Value& target, std::string_view field) {
 Value find_field(Frame& f, const Value& target, std::string_view field, bool& present) {
   present = false;
   if (target.kind == Kind::kMap) {
-    const Value v = map_find(target, field);
+    const Value v = member_of(target, field);
     present = v.kind != Kind::kAbsent;
     return v;
   }
@@ -55,11 +76,11 @@ Value index_value(Frame& f, const Value& target, const Value& key) {
     const std::int64_t at = list_position(key, bad);
     if (bad) return f.error(cat("unsupported index type '", type_name(key), "' in list"));
     if (at < 0 || at >= static_cast<std::int64_t>(target.size)) return f.error(cat("index out of bounds: ", at));
-    return list_at(target, static_cast<std::size_t>(at));
+    return element(target, at);
   }
   if (target.kind == Kind::kMap) {
     if (!can_be_key(key)) return f.error(cat("unsupported key type: ", type_name(key)));
-    const Value v = map_find(target, key);
+    const Value v = entry(target, key);
     return v.kind != Kind::kAbsent ? v : f.error(cat("no such key: ", key.is_string() ? std::string(key.string()) : print_value(key)));
   }
   if (target.kind == Kind::kOptional) {
@@ -80,11 +101,11 @@ Value find_index(Frame& f, const Value& target, const Value& key, bool& present)
     if (bad) return f.error(cat("unsupported index type '", type_name(key), "' in list"));
     if (at < 0 || at >= static_cast<std::int64_t>(target.size)) return {};
     present = true;
-    return list_at(target, static_cast<std::size_t>(at));
+    return element(target, at);
   }
   if (target.kind == Kind::kMap) {
     if (!can_be_key(key)) return f.error(cat("unsupported key type: ", type_name(key)));
-    const Value v = map_find(target, key);
+    const Value v = entry(target, key);
     present = v.kind != Kind::kAbsent;
     return v;
   }

@@ -37,7 +37,7 @@ Value path(const Node& n, Frame& f) {
       if (v.is_error()) break;
       continue;
     }
-    const Value found = map_find(v, field);
+    const Value found = member_of(v, field);
     if (found.kind == Kind::kAbsent) [[unlikely]] {
       f.position = n.position;
       v = f.error(cat("no such key: ", field));

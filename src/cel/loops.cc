@@ -24,7 +24,8 @@ class Range {
   void bind(std::uint32_t i) {
     Value* local = f_.locals + n_.index;
     if (n_.var2.empty()) {
-      local[0] = v_.kind == Kind::kMap ? map_key(v_, i) : list_at(v_, i);
+      // As in Kubernetes, claims give their values where a map gives its keys.
+      local[0] = v_.kind != Kind::kMap ? list_at(v_, i) : v_.form == Value::kClaimsRoot ? map_value(v_, i) : map_key(v_, i);
     } else {
       local[0] = v_.kind == Kind::kMap ? map_key(v_, i) : Value::of_int(i);
       local[1] = v_.kind == Kind::kMap ? map_value(v_, i) : list_at(v_, i);

@@ -68,6 +68,34 @@ std::optional<std::string> escape_property(std::string_view name) {
   return out;
 }
 
+std::optional<std::string> unescape_property(std::string_view name) {
+  static constexpr std::pair<std::string_view, std::string_view> kEscapes[] = {{"__underscores__", "__"}, {"__dot__", "."}, {"__dash__", "-"}, {"__slash__", "/"}};
+  if (name.size() > 4 && name.starts_with("__") && name.ends_with("__"))
+    for (const std::string_view keyword : kKeywords)
+      if (name.substr(2, name.size() - 4) == keyword) return std::string(keyword);
+  std::string out;
+  while (!name.empty()) {
+    // An escape is two underscores, something without any, and two underscores.
+    const std::size_t begin = name.find("__");
+    const std::size_t word = begin == name.npos ? name.npos : name.find_first_not_of('_', begin);
+    const std::size_t end = word == name.npos ? name.npos : name.find('_', word);
+    if (end == name.npos) break;
+    if (!name.substr(end).starts_with("__")) {
+      out += name.substr(0, end);
+      name.remove_prefix(end);
+      continue;
+    }
+    const std::string_view escape = name.substr(word - 2, end + 4 - word);
+    const auto* known = std::ranges::find(kEscapes, escape, &std::pair<std::string_view, std::string_view>::first);
+    if (known == std::end(kEscapes)) return std::nullopt;
+    out += name.substr(0, word - 2);
+    out += known->second;
+    name.remove_prefix(end + 2);
+  }
+  out += name;
+  return out;
+}
+
 const Type* declare_schema(Environment& env, std::string_view name, const json::Value& schema, bool root) {
   TypePool& types = env.types();
   if (int_or_string(schema)) return types.dyn();

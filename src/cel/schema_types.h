@@ -19,5 +19,7 @@ Value typed_value(Frame& frame, const json::Value& document, const json::Value& 
 
 // The name under which a property is selected, or nothing when it cannot be: `a-b` is a__dash__b, `in` is __in__.
 std::optional<std::string> escape_property(std::string_view name);
+// The way back; nullopt when the name holds an escape that means nothing.
+std::optional<std::string> unescape_property(std::string_view name);
 
 }  // namespace cardea::cel

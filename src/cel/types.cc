@@ -69,6 +69,7 @@ std::string print_type(const Type* type) {
   if (type->nullable) out = "wrapper(" + std::string(kSimpleNames[type->kind]) + ")";
   else if (type->kind == Type::kOptional) out = "optional_type";
   else if (type->kind == Type::kOpaque || type->kind == Type::kObject || type->kind == Type::kParam) out = type->name;
+  else if (type->kind == Type::kDyn && !type->name.empty()) out = type->name;  // `any` differs from `dyn` in messages alone
   else out = kSimpleNames[type->kind];
   if (type->params.empty()) return out;
   out += "(";

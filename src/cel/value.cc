@@ -38,15 +38,15 @@ Value Value::of_json(const json::Value& document) {
 }
 
 Value list_at(const Value& list, std::size_t index) {
-  return list.form == Value::kJson ? Value::of_json(list.json_items[index]) : list.items[index];
+  return list.form != Value::kOwn ? Value::of_json(list.json_items[index]) : list.items[index];
 }
 
 Value map_key(const Value& map, std::size_t index) {
-  return map.form == Value::kJson ? Value::of_text(map.json_members[index].key()) : map.map->keys[index];
+  return map.form != Value::kOwn ? Value::of_text(map.json_members[index].key()) : map.map->keys[index];
 }
 
 Value map_value(const Value& map, std::size_t index) {
-  return map.form == Value::kJson ? Value::of_json(map.json_members[index].value) : map.map->values[index];
+  return map.form != Value::kOwn ? Value::of_json(map.json_members[index].value) : map.map->values[index];
 }
 
 bool is_number(const Value& v) {
@@ -155,7 +155,7 @@ int compare(const Value& a, const Value& b) {
 }
 
 Value map_find(const Value& map, std::string_view key) {
-  if (map.form == Value::kJson) {
+  if (map.form != Value::kOwn) {
     const json::Member* member = json_find(map, key);
     return member != nullptr ? Value::of_json(member->value) : Value();
   }
@@ -176,7 +176,7 @@ Value map_find(const Value& map, const Value& key) {
     Value whole;
     return whole_key(key, whole) ? map_find(map, whole) : Value();
   }
-  if (map.form == Value::kJson) return key.is_string() ? map_find(map, key.string()) : Value();
+  if (map.form != Value::kOwn) return key.is_string() ? map_find(map, key.string()) : Value();
   const MapNode& node = *map.map;
   if (node.index == nullptr) {
     for (std::uint32_t i = 0; i < map.size; ++i)

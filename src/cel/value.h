@@ -55,7 +55,9 @@ class Lazy {
 struct Value {
   // How a schema says lists compare: in order, as sets, or by keys (which stand in a list before the first item).
   enum ListType : std::uint16_t { kAtomic, kSet, kKeyed };
-  enum Form : std::uint8_t { kOwn, kJson };  // how a list or map is stored
+  // How a list or map is stored. Claims are JSON whose keys are looked up with escapes (`__dot__`) resolved, here and in what is
+  // reached from here by field or index; the root of claims has fields, but is not otherwise a map.
+  enum Form : std::uint8_t { kOwn, kJson, kClaims, kClaimsRoot };
 
   Kind kind = Kind::kAbsent;
   std::uint8_t form = kOwn;
@@ -97,6 +99,8 @@ struct Value {
   static Value of_lazy(Lazy* l) { Value v = of_kind(Kind::kLazy); v.lazy = l; return v; }
   // A view of `document`, which must outlive it unedited.
   static Value of_json(const json::Value& document);
+  // The same for a token's claims and the user made of them.
+  static Value of_claims(const json::Value& document) { Value v = of_json(document); if (v.form == kJson) v.form = kClaimsRoot; return v; }
 
   bool is_error() const { return kind == Kind::kError; }
   bool is_true() const { return kind == Kind::kBool && boolean; }

@@ -18,7 +18,7 @@ Value slice(Frame& f, Args a, std::size_t) {
   if (end > static_cast<std::int64_t>(a[0].size)) return f.error(cat("cannot slice(", start, ", ", end, "), list is length ", a[0].size));
   Value out = a[0];  // a view of the same items
   out.size = static_cast<std::uint32_t>(end - start);
-  if (out.form == Value::kJson) out.json_items += start;
+  if (out.form != Value::kOwn) out.json_items += start;
   else out.items += start;
   return out;
 }

@@ -127,11 +127,11 @@ Value in_list(Frame&, Args a, std::size_t) {
   return Value::of(false);
 }
 Value in_map(Frame& f, Args a, std::size_t) {
-  if (!is_valid_key(a[0]) && a[0].kind != Kind::kDouble) return f.no_such_overload();
+  if ((!is_valid_key(a[0]) && a[0].kind != Kind::kDouble) || a[1].form == Value::kClaimsRoot) return f.no_such_overload();
   return Value::of(map_find(a[1], a[0]).kind != Kind::kAbsent);
 }
 Value size_text(Frame&, Args a, std::size_t) { return Value::of_int(static_cast<std::int64_t>(code_points(a[0].string()))); }
-Value size_other(Frame&, Args a, std::size_t) { return Value::of_int(a[0].size); }
+Value size_other(Frame& f, Args a, std::size_t) { return a[0].form == Value::kClaimsRoot ? f.no_such_overload() : Value::of_int(a[0].size); }
 
 Value same(Frame&, Args a, std::size_t) { return a[0]; }
 Value type_of(Frame&, Args a, std::size_t) { return Value::of_type(type_name(a[0])); }
