@@ -1,0 +1,89 @@
+#pragma once
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "authn/authentication_config.h"
+#include "authn/authentication_validation.h"
+#include "authn/authenticator.h"
+#include "authn/issuer_metrics.h"
+#include "authn/jwt_issuer.h"
+#include "base/clock.h"
+#include "base/snapshot.h"
+#include "base/strings.h"
+#include "net/dialer.h"
+#include "net/loop.h"
+
+namespace cardea::authn {
+
+// The issuers of one configuration, found by the `iss` of a token before anything is verified, so that their number costs nothing.
+class IssuerSet {
+ public:
+  explicit IssuerSet(std::vector<std::shared_ptr<const JwtIssuer>> issuers);
+
+  const JwtIssuer* find(std::string_view issuer) const;
+  // Why it is not healthy; "" when every issuer has been discovered.
+  std::string health() const;
+  const std::vector<std::shared_ptr<const JwtIssuer>>& issuers() const { return issuers_; }
+  void stop() const;  // asks no issuer any more
+  std::uint64_t generation() const { return generation_; }  // never the same twice in a process
+
+ private:
+  std::vector<std::shared_ptr<const JwtIssuer>> issuers_;
+  std::unordered_map<std::string, const JwtIssuer*, StringHash, std::equal_to<>> by_url_;
+  const std::uint64_t generation_;
+};
+
+// What issuers are built from. All of it outlives them.
+struct IssuerParts {
+  net::Loop& loop;  // where issuers are called
+  net::Dialer& dialer;
+  const Clock& clock;
+  AuthenticationMetrics& metrics;
+  std::function<void(const std::string&)> log;  // may be empty
+  ValidationContext context;
+  AlgorithmSet algorithms = AlgorithmSet::all();
+  std::chrono::milliseconds retry{10'000};    // between attempts to discover an issuer
+  std::chrono::milliseconds refetch{10'000};  // between fetches of one issuer's keys
+};
+
+// Validates and builds. Discovery of every issuer begins in the background. Issuers that `before` has too keep their last good
+// keys. An error: the configuration is not valid, or asks for what is not there (an egress selector).
+Result<std::shared_ptr<const IssuerSet>> build_issuers(const AuthenticationConfig& config, const IssuerParts& parts, const IssuerSet* before = nullptr);
+
+// Authenticates bearer tokens that configured issuers signed.
+//
+// Tokens of other issuers, and what is no JWT at all, are declined. A token that was accepted is remembered for ten seconds on its
+// thread, but neither beyond its expiry nor beyond the configuration that accepted it.
+class JwtAuthenticators : public Authenticator {
+ public:
+  // `audiences` are those of this server. `metrics` may be null.
+  JwtAuthenticators(std::shared_ptr<const IssuerSet> issuers, std::vector<std::string> audiences, const Clock& clock, AuthenticationMetrics* metrics);
+  ~JwtAuthenticators() override;
+
+  std::optional<Outcome> authenticate(const Credentials& credentials) const override;
+  Task<Outcome> authenticate_waiting(Credentials credentials) const override;
+
+  // From the next request on, on every thread, only `issuers` count.
+  void swap(std::shared_ptr<const IssuerSet> issuers);
+  void forget_all() { memory_generation_.fetch_add(1); }  // for measurements
+  std::shared_ptr<const IssuerSet> issuers() const { return issuers_.get(); }
+
+ private:
+  class Memory;
+  Outcome finish(Identity identity, const Credentials& credentials) const;
+  bool serves(const Credentials& credentials) const;
+
+  Snapshot<IssuerSet> issuers_;
+  const std::vector<std::string> audiences_;
+  const Clock& clock_;
+  AuthenticationMetrics* const metrics_;
+  std::unique_ptr<Memory> memory_;
+  std::atomic<std::uint64_t> memory_generation_{0};  // what is remembered from another one is forgotten
+};
+
+}  // namespace cardea::authn
