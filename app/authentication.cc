@@ -118,8 +118,19 @@ Result<Authentication> make_authentication(const AuthenticationParts& parts) {
   list.push_back(authn::certificate_authenticator());
   if (auto ok = add_static_tokens(parts, audiences, list); !ok) return fail(ok.error());
   list.push_back(authn::service_account_authenticator(made.service_account_tokens, parts.store, parts.clock));
+  auto jwt = make_jwt_authentication(o, {.loop = parts.loop,
+                                         .dialer = parts.dialer,
+                                         .clock = parts.clock,
+                                         .audiences = audiences,
+                                         .account_issuers = made.service_account_tokens->options().issuers,
+                                         .server_id = own_url(parts.options.bind_address, parts.options.secure_port),
+                                         .anonymous_auth = parts.options.anonymous_auth,
+                                         .egress_selectors = parts.options.gates.on("StructuredAuthenticationConfigurationEgressSelector")});
+  if (!jwt) return fail(jwt.error());
+  made.jwt = std::move(*jwt);
+  list.push_back(made.jwt.authenticators);
   if (auto ok = add_webhook(parts, audiences, list); !ok) return fail(ok.error());
-  if (parts.options.anonymous_auth) list.push_back(authn::anonymous_authenticator());
+  if (made.jwt.anonymous) list.push_back(made.jwt.anonymous);
   auto forget = [headers = o.request_header](http::Headers& of) { authn::strip_request_headers(headers, of); };
   made.chain = std::make_unique<authn::AuthenticatorChain>(std::move(list), forget);
   return made;

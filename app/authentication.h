@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/data_directory.h"
+#include "app/jwt_authentication.h"
 #include "app/options.h"
 #include "authn/authenticator.h"
 #include "authn/service_account/tokens.h"
@@ -32,6 +33,7 @@ struct AuthenticationParts {
 
 struct Authentication {
   std::shared_ptr<const authn::ServiceAccountTokens> service_account_tokens;
+  JwtAuthentication jwt;
   std::unique_ptr<authn::AuthenticatorChain> chain;
 };
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "authn/oidc_flags.h"
 #include "authn/request_header.h"
 
 namespace cardea::app {
@@ -19,6 +20,10 @@ struct AuthenticationOptions {
   std::string service_account_jwks_uri;
   std::chrono::seconds service_account_max_token_expiration{0};  // 0: no limit
   bool service_account_extend_token_expiration = true;
+
+  std::string authentication_config;
+  authn::OidcFlags oidc;
+  bool anonymous_auth_given = false;  // --anonymous-auth was on the command line
 
   std::string webhook_config_file;
   std::string webhook_version = "v1beta1";

@@ -19,6 +19,7 @@ constexpr Gate kGates[] = {
     {"ConstrainedImpersonation", false, false, false},
     {"FineGrainedAuthorization", false, false, false},
     {"StructuredAuthenticationConfiguration", true, true, true},
+    {"StructuredAuthenticationConfigurationEgressSelector", true, false, true},
 };
 
 const Gate* find(std::string_view name) {

@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "app/cel_command.h"
+#include "app/jwt_authentication.h"
 #include "app/serve.h"
 
 namespace {
@@ -12,6 +13,8 @@ constexpr char kUsage[] =
     "Usage:\n"
     "  cardea serve [flags]   run an API server (see `cardea serve --help`)\n"
     "  cardea cel eval EXPR   evaluate an expression (see `cardea cel`)\n"
+    "  cardea migrate oidc-flags [flags]\n"
+    "                         print the authentication configuration that --oidc-* flags mean\n"
     "  cardea version         print the version\n";
 
 }  // namespace
@@ -19,6 +22,7 @@ constexpr char kUsage[] =
 int main(int argc, char** argv) {
   std::string_view command = argc > 1 ? argv[1] : "";
   if (command == "serve") return cardea::app::serve(argc - 1, argv + 1);
+  if (command == "migrate") return cardea::app::migrate_command(argc - 1, argv + 1);
   if (command == "cel") return cardea::app::cel_command(argc - 1, argv + 1);
   if (command == "version") {
     std::puts("cardea 0.1 (Kubernetes 1.36)");

@@ -81,6 +81,26 @@ void declare_authentication(CLI::App& app, AuthenticationOptions& o, RawLists& l
   list("--requestheader-uid-headers", lists.proxy_uids, "LIST", "headers with the user's uid, such as X-Remote-Uid");
   list("--requestheader-group-headers", lists.proxy_groups, "LIST", "headers with the user's groups, such as X-Remote-Group");
   list("--requestheader-extra-headers-prefix", lists.proxy_extra, "LIST", "what headers with more about the user begin with, such as X-Remote-Extra-");
+  text("--authentication-config", o.authentication_config, "FILE", "issuers whose tokens are accepted, and who may be anonymous (AuthenticationConfiguration); taken over when it changes");
+  auto oidc = [&](const char* name, const char* what, const char* help) {
+    app.add_option_function<std::vector<std::string>>(
+           cat("--", name),
+           [&o, name](const std::vector<std::string>& values) {
+             for (const std::string& value : values)
+               if (auto added = authn::add_oidc_flag(o.oidc, name, value); !added) throw CLI::ValidationError(added.error().message);
+           },
+           help)
+        ->allow_extra_args(false)->type_name(what)->group(kGroup);
+  };
+  oidc("oidc-issuer-url", "URL", "one issuer whose tokens are accepted, by flags instead of a file");
+  oidc("oidc-client-id", "ID", "whom its tokens must be meant for");
+  oidc("oidc-ca-file", "FILE", "who signs its certificate (PEM); the system's roots when absent");
+  oidc("oidc-username-claim", "CLAIM", "the claim that names the user (default sub)");
+  oidc("oidc-username-prefix", "PREFIX", "what is put before it; ISSUER# when absent, unless the claim is email; - for nothing");
+  oidc("oidc-groups-claim", "CLAIM", "the claim with the user's groups");
+  oidc("oidc-groups-prefix", "PREFIX", "what is put before each");
+  oidc("oidc-signing-algs", "LIST", "algorithms its tokens may be signed with (default RS256)");
+  oidc("oidc-required-claim", "CLAIM=VALUE", "a claim that must have this value; repeatable");
   text("--authentication-token-webhook-config-file", o.webhook_config_file, "FILE", "a kubeconfig: whom to ask about tokens that nobody here knows");
   text("--authentication-token-webhook-version", o.webhook_version, "VERSION", "of the TokenReview it is sent: v1 or v1beta1");
   text("--authentication-token-webhook-cache-ttl", lists.webhook_ttl, "DURATION", "how long its answers are good");
@@ -165,6 +185,8 @@ Result<void> complete_authentication(AuthenticationOptions& o, const RawLists& l
   o.api_audiences = flatten(lists.audiences);
   o.request_header = {flatten(lists.proxy_users), flatten(lists.proxy_uids), flatten(lists.proxy_groups), flatten(lists.proxy_extra),
                       flatten(lists.proxy_names)};
+  if (auto fit = authn::check_oidc_flags(o.oidc, !o.authentication_config.empty()); !fit) return fail(fit.error());
+  if (auto known = authn::algorithms_of(o.oidc); !known) return fail(known.error());
   if (!o.requestheader_client_ca_file.empty() && o.request_header.username_headers.empty())
     return wrong("--requestheader-client-ca-file needs --requestheader-username-headers");
   auto longest = seconds_in("--service-account-max-token-expiration", lists.max_token_expiration);
@@ -185,6 +207,7 @@ Result<void> complete_authentication(AuthenticationOptions& o, const RawLists& l
 }
 
 Result<void> complete(ServeOptions& o, const RawLists& lists, bool asked_for_anonymous) {
+  o.authentication.anonymous_auth_given = asked_for_anonymous;
   o.authorization_modes = flatten(lists.modes);
   o.enable_admission_plugins = flatten(lists.enable);
   o.disable_admission_plugins = flatten(lists.disable);

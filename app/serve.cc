@@ -120,16 +120,18 @@ int serve(int argc, char** argv) {
   rest::SelfDescription description(catalog, {.server_address = cat(o.bind_address, ":", o.secure_port)});
   description.add_document("/.well-known/openid-configuration", "application/json", authentication->service_account_tokens->discovery_document());
   description.add_document("/openid/v1/jwks", "application/jwk-set+json", authentication->service_account_tokens->key_set_document());
-  description.set_metrics([&metrics, &store = **store] {
+  description.set_metrics([&metrics, &authentication_metrics = *authentication->jwt.metrics, &store = **store] {
     store::StoreStats stats = store.stats();
-    return metrics.print() + cat("# TYPE cardea_store_keys gauge\ncardea_store_keys ", stats.keys,
+    return metrics.print() + authentication_metrics.print() + cat("# TYPE cardea_store_keys gauge\ncardea_store_keys ", stats.keys,
                                  "\n# TYPE cardea_store_revision counter\ncardea_store_revision ", store.current_revision(),
                                  "\n# TYPE cardea_store_live_bytes gauge\ncardea_store_live_bytes ", stats.live_bytes,
                                  "\n# TYPE cardea_store_history_bytes gauge\ncardea_store_history_bytes ", stats.history_bytes,
                                  "\n# TYPE cardea_store_file_bytes gauge\ncardea_store_file_bytes ", stats.file_bytes, "\n");
   });
   rest::Gateway gateway(services, *authentication->chain, description, watches);
-  if (o.verbosity > 0) gateway.set_log([](const std::string& line) { std::fprintf(stderr, "cardea serve: %s\n", line.c_str()); });
+  auto log = [](const std::string& line) { std::fprintf(stderr, "cardea serve: %s\n", line.c_str()); };
+  gateway.set_refusal_log(log);
+  if (o.verbosity > 0) gateway.set_log(log);
   http::Server server(loops, gateway);
   auto port = server.listen(o.bind_address, o.secure_port, *tls);
   if (!port) return refuse(port.error());

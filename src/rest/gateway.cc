@@ -71,7 +71,7 @@ Task<Result<authn::Identity>> Gateway::authenticate(http::Exchange& exchange) co
   std::string decoded, why;
   auto token = authn::request_token(request.headers, decoded);
   if (!token) {
-    if (log_) log_(cat("unable to authenticate the request: ", token.error().message));
+    if (refusal_log_) refusal_log_(cat("unable to authenticate the request: ", token.error().message));
     co_return fail(Error::of(Reason::kUnauthorized, "Unauthorized"));
   }
   authn::Credentials credentials{.token = *token, .path = request.path, .headers = &request.headers};
@@ -83,7 +83,7 @@ Task<Result<authn::Identity>> Gateway::authenticate(http::Exchange& exchange) co
     credentials.is_client = trust.client;
     credentials.is_front_proxy = trust.front_proxy;
   }
-  std::string* reason = log_ ? &why : nullptr;
+  std::string* reason = refusal_log_ ? &why : nullptr;
   std::optional<Result<authn::Identity>> answer = authenticators_.decide(credentials, reason);
   if (!answer) {
     Result<authn::Identity> waited = co_await authenticators_.authenticate(credentials, reason);
@@ -91,7 +91,7 @@ Task<Result<authn::Identity>> Gateway::authenticate(http::Exchange& exchange) co
     bool back = co_await continue_on(exchange.loop());
     (void)back;
   }
-  if (!*answer && log_) log_(cat("unable to authenticate the request: ", why));
+  if (!*answer && refusal_log_) refusal_log_(cat("unable to authenticate the request: ", why));
   authenticators_.forget(request.headers);
   co_return std::move(*answer);
 }

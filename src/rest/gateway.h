@@ -21,9 +21,11 @@ class Gateway : public http::Handler {
   void handle(std::shared_ptr<http::Exchange> exchange) override;
   // For the server's own parts: who asks is known already.
   void handle_as(std::shared_ptr<http::Exchange> exchange, authz::User user);
-  // One line per request: what was asked, the answer's status, who asked and how they were recognised, or why nobody
-  // was. Before the first request; called on loop threads.
+  // One line per request: what was asked, the answer's status, who asked and how they were recognised. Before the first
+  // request; called on loop threads.
   void set_log(std::function<void(const std::string&)> log) { log_ = std::move(log); }
+  // One line per request whose credentials were refused: why. The client is never told.
+  void set_refusal_log(std::function<void(const std::string&)> log) { refusal_log_ = std::move(log); }
 
  private:
   Task<bool> serve(std::shared_ptr<http::Exchange> exchange, std::optional<authz::User> known);
@@ -34,7 +36,7 @@ class Gateway : public http::Handler {
   const authn::AuthenticatorChain& authenticators_;
   SelfDescription& description_;
   WatchHubs& watches_;
-  std::function<void(const std::string&)> log_;
+  std::function<void(const std::string&)> log_, refusal_log_;
 };
 
 }  // namespace cardea::rest

@@ -1,0 +1,39 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/authentication_options.h"
+#include "authn/authentication_reload.h"
+#include "authn/jwt_authenticators.h"
+
+namespace cardea::app {
+
+// What JWT authentication is built from. All of it outlives it.
+struct JwtParts {
+  net::Loop& loop;
+  net::Dialer& dialer;
+  const Clock& clock;
+  std::vector<std::string> audiences;        // of this server
+  std::vector<std::string> account_issuers;  // of service account tokens: nobody else may be them
+  std::string server_id;
+  bool anonymous_auth = true;    // the flag
+  bool egress_selectors = true;  // the feature gate
+};
+
+// JWT and anonymous authentication as the configuration has them. With a file, changes of it are taken over.
+struct JwtAuthentication {
+  std::unique_ptr<authn::AuthenticationMetrics> metrics;
+  std::shared_ptr<authn::JwtAuthenticators> authenticators;
+  std::shared_ptr<const authn::Authenticator> anonymous;  // null: nobody is
+  std::unique_ptr<authn::AuthenticationReload> reload;    // null without a file
+};
+
+Result<JwtAuthentication> make_jwt_authentication(const AuthenticationOptions& options, const JwtParts& parts);
+
+// cardea migrate oidc-flags ARGS...: prints the configuration file that means what these flags mean. Other flags of kube-apiserver
+// may stand among them; they are passed over.
+int migrate_command(int argc, char** argv);
+
+}  // namespace cardea::app
