@@ -27,6 +27,8 @@ std::string folder();
 // Reads a JSON file; stops the program with a clear line when it cannot.
 json::Value read(const std::string& path);
 
+Counts run_authn_config(const std::string& path);  // authn-config-validation.json
+Counts run_oidc_claims(const std::string& path);   // oidc-claims.json, with keys made on the spot
 Counts run_requestinfo(const std::string& path);  // requestinfo.json
 Counts run_node_authorizer(const std::string& path);  // node-authorizer.json
 Counts run_sar(const std::string& path);          // sar.json

@@ -1,0 +1,31 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "authn/signature.h"
+#include "json/value.h"
+
+namespace cardea::conformance {
+
+// An issuer over TLS in this process: documents by path, some of which want a bearer token.
+class TestIssuer {
+ public:
+  TestIssuer();
+  ~TestIssuer();
+  void serve(const std::string& path, std::string body, std::string bearer = "");
+  void clear();
+  const std::string& url() const { return url_; }  // https://127.0.0.1:port
+  const std::string& ca() const { return ca_; }    // PEM
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+  std::string url_, ca_;
+};
+
+// A compact token over `claims`. Members of `header` replace those it has by itself (alg and kid); null takes one away.
+std::string sign_token(const authn::SigningKey& key, std::string_view alg, const json::Value& claims, const json::Value& header = {});
+
+}  // namespace cardea::conformance
