@@ -53,6 +53,8 @@ Task<Decision> Authorizer::evaluate(std::shared_ptr<const Conditions>, const Con
 
 void Authorizer::add_rules(const User&, std::string_view, Rules&) const {}
 
+std::vector<Hint> Authorizer::hints(const Attributes&) const { return {}; }
+
 // What is known while a chain is being asked.
 struct Chain::Progress {
   Asking asking;

@@ -26,6 +26,13 @@ struct Rules {
   std::vector<std::string> errors;
 };
 
+// What came near to allowing a request, and what it lacked. For those who may read the role.
+struct Hint {
+  std::string text;                  // for a person
+  std::string field;                 // of the rule, where something is missing
+  std::string role_namespace, role;  // an empty namespace means a ClusterRole
+};
+
 // Decides whether an identity may perform an action. One that cannot decide says NoOpinion with the reason, it
 // never guesses Allow.
 //
@@ -48,6 +55,9 @@ class Authorizer {
 
   // Adds what is known about `user` in `namespace_name` to `rules`.
   virtual void add_rules(const User& user, std::string_view namespace_name, Rules& rules) const;
+
+  // What came nearest to allowing this request, nearest first. Asked after a refusal.
+  virtual std::vector<Hint> hints(const Attributes& attributes) const;
 };
 
 // The proof that authorization ran and allowed, perhaps under conditions that are still to be settled. Only a

@@ -1,0 +1,78 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "authz/rbac/trie.h"
+#include "json/value.h"
+
+namespace cardea::authz::rbac {
+
+class Binding;
+
+// One subject of a binding. Lies inside its binding and finds it from there, so that one pointer tells who was
+// granted what and by whom.
+class Subject {
+ public:
+  enum class Kind : std::uint8_t { kUser, kGroup, kServiceAccount, kOther };
+
+  Kind kind() const { return kind_; }
+  std::string_view kind_name() const;
+  std::string_view name() const { return {text(), name_size_}; }
+  // Of a service account: where it lives, which is the binding's own namespace unless it says otherwise.
+  std::string_view namespace_name() const { return {text() + name_size_, namespace_size_}; }
+  const Binding& binding() const;
+  std::uint32_t index() const { return index_; }  // among the binding's subjects
+
+  bool is_user(std::string_view user) const;
+  bool is_group(std::string_view group) const { return kind_ == Kind::kGroup && name() == group; }
+  // Under which this subject is found; users and service accounts share the names of users.
+  std::uint64_t hash() const;
+  static std::uint64_t user_hash(std::string_view user);
+  static std::uint64_t group_hash(std::string_view group);
+
+ private:
+  friend class Binding;
+  const char* text() const { return reinterpret_cast<const char*>(this) + text_at_; }
+
+  std::uint32_t index_, text_at_, name_size_;
+  std::uint32_t namespace_size_ : 24;
+  Kind kind_ : 8;
+};
+
+// A RoleBinding or ClusterRoleBinding as decisions read it: one allocation, immutable, shared.
+class Binding : public Counted {
+ public:
+  // Reads a stored object. Comes with one owner, the caller. An empty namespace means a ClusterRoleBinding.
+  static Binding* make(std::string_view namespace_name, std::string_view name, const json::Value& object);
+  static void drop(const Binding* binding);
+
+  enum class RoleKind : std::uint8_t { kRole, kClusterRole, kOther };
+
+  bool is_cluster_binding() const { return namespace_size_ == 0; }
+  std::string_view namespace_name() const { return {text(), namespace_size_}; }
+  std::string_view name() const { return {text() + namespace_size_, name_size_}; }
+  RoleKind role_kind() const { return role_kind_; }
+  std::string_view role_name() const { return {text() + namespace_size_ + name_size_, role_size_}; }
+  std::string_view role_kind_name() const { return {text() + namespace_size_ + name_size_ + role_size_, role_kind_size_}; }
+  // Of the role it refers to: empty for a ClusterRole.
+  std::string_view role_namespace() const { return role_kind_ == RoleKind::kRole ? namespace_name() : std::string_view(); }
+  std::uint64_t role_hash() const { return role_hash_; }
+
+  std::uint32_t subject_count() const { return subject_count_; }
+  const Subject& subject(std::uint32_t i) const { return subjects()[i]; }
+
+ private:
+  Binding() = default;
+  const Subject* subjects() const { return reinterpret_cast<const Subject*>(this + 1); }
+  const char* text() const { return reinterpret_cast<const char*>(subjects() + subject_count_); }
+
+  std::uint32_t subject_count_;
+  std::uint64_t role_hash_;
+  std::uint32_t namespace_size_, name_size_, role_size_, role_kind_size_;
+  RoleKind role_kind_;
+};
+
+inline const Binding& Subject::binding() const { return *(reinterpret_cast<const Binding*>(this - index_) - 1); }
+
+}  // namespace cardea::authz::rbac

@@ -1,0 +1,38 @@
+#pragma once
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace cardea::authz::rbac {
+
+// Hashes of the policy index. Not keyed: whoever could craft collisions writes bindings of their own namespace, and
+// slows down that one alone. Equal hashes are always followed by a comparison of the texts.
+
+inline std::uint64_t folded_product(std::uint64_t a, std::uint64_t b) {
+  __uint128_t product = static_cast<__uint128_t>(a) * b;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+// Eight bytes at a time; for names of subjects, namespaces and roles.
+inline std::uint64_t hash_name(std::string_view text, std::uint64_t seed = 0) {
+  constexpr std::uint64_t kFirst = 0xa0761d6478bd642f, kSecond = 0xe7037ed1a0b428db;
+  std::uint64_t h = folded_product(seed ^ kFirst, text.size() ^ kSecond);
+  const char* at = text.data();
+  std::size_t left = text.size();
+  for (; left >= 8; at += 8, left -= 8) {
+    std::uint64_t word;
+    std::memcpy(&word, at, 8);
+    h = folded_product(h ^ word, kSecond);
+  }
+  std::uint64_t word = 0;
+  for (std::size_t i = 0; i < left; ++i) word |= static_cast<std::uint64_t>(static_cast<unsigned char>(at[i])) << (8 * i);
+  return folded_product(h ^ word, kFirst);
+}
+
+// Byte by byte, so that `pods/log` need not be put together to be hashed; for the words of rules.
+inline std::uint32_t hash_word(std::string_view text, std::uint32_t h = 2166136261u) {
+  for (unsigned char c : text) h = (h ^ c) * 16777619u;
+  return h;
+}
+
+}  // namespace cardea::authz::rbac

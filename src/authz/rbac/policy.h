@@ -1,0 +1,97 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "authz/attributes.h"
+#include "authz/decision.h"
+#include "authz/rbac/binding.h"
+#include "authz/rbac/rule.h"
+#include "authz/rbac/trie.h"
+
+namespace cardea::authz::rbac {
+
+// All roles and bindings at one moment, found by whom they concern: first the namespace (or the cluster), then the
+// subject. A decision looks up the user and each group there, never the list of bindings.
+//
+// Copying shares everything; a copy that nobody else sees yet may be changed, at the cost of the change. After that
+// it is immutable and may be read from any thread without locks. Explains the decisions made from it.
+class Policy : public Explanation::Source {
+ public:
+  // Changing, for the one who builds the next state. What is removed must be described as it was added.
+  void add_binding(std::string_view namespace_name, std::string_view name, const json::Value& object);
+  void remove_binding(std::string_view namespace_name, std::string_view name, const json::Value& object);
+  void set_role(std::string_view namespace_name, std::string_view name, std::vector<PolicyRule> rules);
+  void remove_role(std::string_view namespace_name, std::string_view name);
+
+  // The grant that allows: cluster bindings first, then those of the namespace, each by name in byte order; of
+  // the binding the first subject that applies. Null when none does; `is_broken` then says whether some binding
+  // that applies refers to a role that cannot be used. Allocates nothing.
+  const Subject* find_allowing(const Attributes& attributes, bool& is_broken) const;
+
+  // What is wrong with the bindings that apply to the user, each thing once, in the order of the bindings.
+  std::vector<std::string> errors_for(const User& user, std::string_view namespace_name) const;
+
+  // The bindings that apply to the user, in the order above, each once, by the first subject that applies.
+  std::vector<const Subject*> grants_of(const User& user, std::string_view namespace_name) const;
+
+  // Everyone whom a binding gives this, whoever asks: one call per subject, binding and the first rule that allows.
+  // `attributes.user` does not count. Bindings of the cluster first, in the order of their names.
+  using Visit = std::function<void(const Subject& subject, const Role& role, const PolicyRule& rule)>;
+  void for_each_allowed(const Attributes& attributes, const Visit& visit) const;
+
+  // The role a binding refers to, or null.
+  const Role* role_of(const Binding& binding) const;
+  const Role* find_role(std::string_view namespace_name, std::string_view name) const;
+
+  std::size_t bindings_in(std::string_view namespace_name) const;  // grants, one per subject
+
+  // `RBAC: allowed by RoleBinding "b/ns" of Role "r" to User "u"`; the key is the address of the Subject.
+  std::string explain(std::uint64_t key) const override;
+
+ private:
+  struct GrantTraits {
+    using Item = const Subject*;
+    static std::uint64_t hash(Item s) { return s->hash(); }
+    static bool less(Item a, Item b) { return comes_before(*a, *b); }
+    static void retain(Item s) { s->binding().retain(); }
+    static void release(Item s) { Binding::drop(&s->binding()); }
+  };
+  using Grants = Trie<GrantTraits>;
+
+  // The grants of one namespace.
+  struct Scope : Counted {
+    std::string name;
+    Grants grants;
+  };
+  struct ScopeTraits {
+    using Item = Scope*;
+    static std::uint64_t hash(Item s);
+    static bool less(Item a, Item b) { return a->name < b->name; }
+    static void retain(Item s) { s->retain(); }
+    static void release(Item s) {
+      if (s->release()) delete s;
+    }
+  };
+  struct RoleTraits {
+    using Item = const Role*;
+    static std::uint64_t hash(Item r) { return r->hash(); }
+    static bool less(Item, Item) { return false; }
+    static void retain(Item r) { r->retain(); }
+    static void release(Item r) {
+      if (r->release()) delete r;
+    }
+  };
+
+  static bool comes_before(const Subject& a, const Subject& b);
+  const Grants* grants_in(std::string_view namespace_name) const;
+  Grants& own_grants(std::string_view namespace_name);
+  void forget_empty(std::string_view namespace_name);
+
+  Grants cluster_;
+  Trie<ScopeTraits> namespaces_;
+  Trie<RoleTraits> roles_;
+};
+
+}  // namespace cardea::authz::rbac

@@ -1,0 +1,38 @@
+#pragma once
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "authz/rbac/policy.h"
+#include "base/result.h"
+#include "base/snapshot.h"
+#include "store/store.h"
+
+namespace cardea::authz::rbac {
+
+// Keeps the policy in step with the store: every write of a role or binding makes the next Policy before the write
+// is acknowledged, so that whoever wrote sees the effect with the next request.
+//
+// `policy()` may be asked from any thread and takes no lock. The store outlives the index.
+class PolicyIndex {
+ public:
+  // Reads everything that is stored: there is no index that knows less.
+  static Result<std::unique_ptr<PolicyIndex>> load(store::Store& store);
+  ~PolicyIndex();
+  PolicyIndex(const PolicyIndex&) = delete;
+  PolicyIndex& operator=(const PolicyIndex&) = delete;
+
+  // Good until this thread asks again; copy it to keep it.
+  const std::shared_ptr<const Policy>& policy() const { return policy_.get(); }
+
+ private:
+  PolicyIndex() = default;
+  void take(std::span<const store::EventPtr> events);
+
+  std::mutex mutex_;  // among the sinks; `next_` belongs to whoever holds it
+  Policy next_;
+  Snapshot<Policy> policy_{std::make_shared<const Policy>()};
+  std::vector<std::unique_ptr<store::Watch>> watches_;
+};
+
+}  // namespace cardea::authz::rbac

@@ -1,0 +1,34 @@
+#pragma once
+#include <memory>
+
+#include "authz/authorizer.h"
+#include "authz/rbac/policy_index.h"
+
+namespace cardea::authz::rbac {
+
+// Allows what a role that is bound to the user allows; never denies. Answers at once, from the policy of this
+// moment, and allocates nothing unless there is a broken binding to report.
+class RbacAuthorizer : public Authorizer {
+ public:
+  explicit RbacAuthorizer(const PolicyIndex& index) : index_(index) {}  // the index outlives it
+
+  std::string_view name() const override { return "rbac"; }
+  std::string_view type() const override { return "RBAC"; }
+  std::optional<Decision> authorize(const Attributes& attributes) const override;
+  void add_rules(const User& user, std::string_view namespace_name, Rules& rules) const override;
+
+  std::vector<Hint> hints(const Attributes& attributes) const override;
+
+  const PolicyIndex& index() const { return index_; }
+
+ private:
+  const PolicyIndex& index_;
+};
+
+// The same for one policy that stays as it is.
+Decision decide(const std::shared_ptr<const Policy>& policy, const Attributes& attributes);
+
+// `[a, b]`, or the one there is.
+std::string aggregate(const std::vector<std::string>& errors);
+
+}  // namespace cardea::authz::rbac
