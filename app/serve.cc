@@ -7,17 +7,19 @@
 #include <filesystem>
 
 #include "app/authentication.h"
+#include "app/authorization.h"
 #include "app/data_directory.h"
 #include "app/options.h"
 #include "admission/plugins.h"
-#include "authz/node/node_authorizer.h"
 #include "base/strings.h"
 #include "http/server.h"
 #include "net/signals.h"
 #include "rest/bootstrap.h"
 #include "rest/catalog_holder.h"
 #include "rest/controllers/controllers.h"
+#include "rest/default_roles.h"
 #include "rest/definition_server.h"
+#include "rest/escalation_guard.h"
 #include "rest/gateway.h"
 #include "rest/service_network.h"
 #include "store/sqlite/sqlite_store.h"
@@ -37,23 +39,6 @@ int misuse(const Error& error) {
 }
 
 void warn(const std::string& what) { std::fprintf(stderr, "cardea serve: warning: %s\n", what.c_str()); }
-
-Result<std::unique_ptr<authz::CurrentChain>> make_authorizers(const ServeOptions& o, const authz::node::Graph& nodes) {
-  std::vector<std::shared_ptr<const authz::Authorizer>> list;
-  list.push_back(authz::masters_authorizer());
-  for (const std::string& mode : o.authorization_modes) {
-    if (mode == "AlwaysAllow") list.push_back(authz::always_allow());
-    else if (mode == "AlwaysDeny") list.push_back(authz::always_deny());
-    else if (mode == "Node") list.push_back(std::make_shared<authz::node::NodeAuthorizer>(nodes));
-    else if (mode == "RBAC" || mode == "Webhook" || mode == "ABAC") {
-      warn(cat("authorization mode ", mode, " is not built yet and allows nothing"));
-      list.push_back(authz::unavailable_mode(mode));
-    } else {
-      return fail(bad_request(cat("unknown authorization mode `", mode, "`")));
-    }
-  }
-  return std::make_unique<authz::CurrentChain>(std::make_shared<authz::Chain>(std::move(list)));
-}
 
 // What a client needs to trust the certificate we serve. One that was given stands for itself: its file brings
 // its issuers along, or it is its own.
@@ -91,11 +76,8 @@ int serve(int argc, char** argv) {
   if (!tls) return refuse(tls.error());
   auto authentication = make_authentication({o, *data, **store, clock, random, calls.at(0), dialer, files});
   if (!authentication) return refuse(authentication.error());
-  authz::node::Graph nodes(random);
-  auto node_feed = authz::node::GraphFeed::start(**store, nodes);
-  if (!node_feed) return refuse(node_feed.error());
-  auto authorizers = make_authorizers(o, nodes);
-  if (!authorizers) return refuse(authorizers.error());
+  auto authorization = Authorization::make(**store, random, o.authorization_modes, warn);
+  if (!authorization) return refuse(authorization.error());
   rest::CatalogHolder catalog(catalog::Catalog::builtin());
   auto plugins = admission::select_plugins(admission::Objects(**store), **authorizers, o.enable_admission_plugins, o.disable_admission_plugins);
   if (!plugins) return misuse(plugins.error());
@@ -103,15 +85,17 @@ int serve(int argc, char** argv) {
   admission::Chain admission(std::move(plugins->plugins));
   auto network = rest::ServiceNetwork::make(**store, random, o.service_cluster_ip_range, o.service_node_port_range);
   if (!network) return misuse(network.error());
+  rest::EscalationGuard escalation((*authorization)->policy());
   rest::Metrics metrics;
   rest::Services services{.store = **store,
                           .catalog = catalog,
                           .admission = admission,
-                          .authorizer = **authorizers,
+                          .authorizer = (*authorization)->chain(),
                           .clock = clock,
                           .random = random,
                           .metrics = metrics,
                           .allocators = {network->get()},
+                          .guards = {&escalation},
                           .allow_privileged = o.allow_privileged,
                           .authenticators = authentication->chain.get(),
                           .service_account_tokens = authentication->service_account_tokens.get()};
@@ -133,12 +117,6 @@ int serve(int argc, char** argv) {
   gateway.set_refusal_log(log);
   if (o.verbosity > 0) gateway.set_log(log);
   http::Server server(loops, gateway);
-  auto port = server.listen(o.bind_address, o.secure_port, *tls);
-  if (!port) return refuse(port.error());
-  if (o.insecure_bench_port) {
-    auto plain = server.listen("127.0.0.1", o.insecure_bench_port);
-    if (!plain) return refuse(plain.error());
-  }
   net::Loops chores(1);
   authz::User self{.name = "system:apiserver", .groups = {std::string(authz::kMastersGroup)}};
   rest::Loopback api(gateway, chores.at(0), self, "cardea");
@@ -154,11 +132,19 @@ int serve(int argc, char** argv) {
                                       .authentication = std::move(*facts),
                                       .now = rfc3339(clock.now())});
   if (!booted) return refuse(booted.error());
+  if (auto ok = rest::reconcile_default_roles(api); !ok) return refuse(ok.error());
   // History begins when a server is ready for the first time.
   if (is_new)
     if (auto ok = store::compact_sync(**store, (*store)->current_revision()); !ok) return refuse(ok.error());
   auto trusted = trusted_authority(o, *data);
   if (!trusted) return refuse(trusted.error());
+  // Nobody is answered before the policy is complete.
+  auto port = server.listen(o.bind_address, o.secure_port, *tls);
+  if (!port) return refuse(port.error());
+  if (o.insecure_bench_port) {
+    auto plain = server.listen("127.0.0.1", o.insecure_bench_port);
+    if (!plain) return refuse(plain.error());
+  }
   rest::Controllers controllers(
       {.store = **store, .catalog = catalog, .gateway = gateway, .loop = chores.at(0), .clock = clock, .log = o.verbosity > 0 ? warn : nullptr},
       o.controllers, *trusted);

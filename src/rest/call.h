@@ -23,6 +23,7 @@ class ServiceAccountTokens;
 namespace cardea::rest {
 
 class CatalogHolder;
+class WriteGuard;
 
 // What every verb needs, built once by the program and shared by all requests.
 struct Services {
@@ -34,6 +35,7 @@ struct Services {
   Random& random;
   Metrics& metrics;
   std::vector<Allocator*> allocators;
+  std::vector<const WriteGuard*> guards;
   bool allow_privileged = false;
   const authn::AuthenticatorChain* authenticators = nullptr;          // asked by token reviews
   const authn::ServiceAccountTokens* service_account_tokens = nullptr;  // null: none are issued

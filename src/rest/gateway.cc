@@ -1,6 +1,8 @@
 #include "rest/gateway.h"
 
+#include "authz/refusal.h"
 #include "base/strings.h"
+#include "impersonation/impersonation.h"
 #include "rest/catalog_holder.h"
 #include "rest/presentation.h"
 #include "rest/status.h"
@@ -183,6 +185,20 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
       co_return true;
     }
     identity = std::move(*found);
+    Result<std::optional<authz::User>> asked = impersonation::requested_user(request.headers);
+    if (!asked) {
+      refuse(asked.error());
+      co_return true;
+    }
+    if (*asked) {
+      impersonation::remove_headers(request.headers);
+      Result<authz::User> other = co_await impersonation::impersonate(services_.authorizer, identity.user, std::move(**asked));
+      if (!other) {
+        refuse(other.error());
+        co_return true;
+      }
+      identity.user = std::move(*other);
+    }
   }
   Stopwatch authorizing;
   authz::Attributes attributes{identity.user, *info};
@@ -198,7 +214,7 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
   if (!verdict.permit) {
     // What went wrong is told before a refusal: the answer might have been another.
     is_refusal = verdict.decision.error.empty();
-    if (is_refusal) refuse(authz::forbidden(attributes, verdict.decision.reason.text()));
+    if (is_refusal) refuse(authz::refusal(*services_.authorizer.get(), attributes, verdict.decision));
     else respond(internal_error_text(request, verdict.decision.error), {});
     co_return true;
   }

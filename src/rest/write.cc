@@ -6,6 +6,7 @@
 #include "rest/form.h"
 #include "rest/status.h"
 #include "rest/stored_object.h"
+#include "rest/write_guard.h"
 #include "schema/managed_fields.h"
 
 namespace cardea::rest {
@@ -100,6 +101,21 @@ Result<std::vector<Reservation>> allocate(Call& call, Value& object, const Value
     taken.push_back(std::move(*reservation));
   }
   return taken;
+}
+
+Task<Result<void>> ask_guards(Call& call, WriteAttempt attempt) {
+  for (const WriteGuard* guard : call.services.guards) {
+    if (!guard->applies(*call.resource)) continue;
+    Result<void> passed = co_await guard->check(call, attempt);
+    if (!passed) co_return passed;
+  }
+  co_return Result<void>();
+}
+
+bool keeps_identity(const Value& object, const Value& old) {
+  for (auto key : {"uid", "resourceVersion", "creationTimestamp"})
+    if (object["metadata"][key] != old["metadata"][key]) return false;
+  return true;
 }
 
 Result<void> check_preconditions(const Call& call, const Value& object, const Value& old, const std::string& key) {
@@ -221,6 +237,9 @@ Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& op
     std::string name(review.object["metadata"]["name"].as_string());
     if (call.info.name.empty()) review.name = name;
 
+    WriteAttempt guarded_attempt{.object = review.object, .old = nullptr, .name = generated ? std::string_view() : name};
+    Result<void> guarded = co_await ask_guards(call, guarded_attempt);
+    if (!guarded) co_return fail(guarded.error());
     Result<std::vector<Reservation>> reserved = allocate(call, review.object, nullptr, options.dry_run);
     if (!reserved) co_return fail(reserved.error());
     catalog::StrategyContext context = strategy_context(call);
@@ -291,6 +310,7 @@ Task<Result<Written>> write_change(Call& call, Change change) {
 
     admission::Review review = review_of(call, admission::Operation::kUpdate, change.options.dry_run, change.options.document);
     review.old_object = &old;
+    bool is_same = keeps_identity(*changed, old);
     keep_system_fields(*changed, old);
     review.object = change.options.is_apply ? std::move(*changed) : tracked(call, &old, std::move(*changed), change.options);
     Result<void> admitted;
@@ -299,6 +319,11 @@ Task<Result<Written>> write_change(Call& call, Change change) {
     review.warnings.clear();
     if (!admitted) co_return fail(admitted.error());
 
+    if (!change.is_trusted) {
+      WriteAttempt attempt{.object = review.object, .old = &old, .name = call.info.name, .keeps_identity = is_same};
+      Result<void> guarded = co_await ask_guards(call, attempt);
+      if (!guarded) co_return fail(guarded.error());
+    }
     Result<std::vector<Reservation>> reserved = allocate(call, review.object, &old, change.options.dry_run);
     if (!reserved) co_return fail(reserved.error());
     if (!change.is_trusted) prepare_for_update(review.object, old, r, context);

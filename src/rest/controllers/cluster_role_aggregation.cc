@@ -2,8 +2,8 @@
 // selects.
 #include <algorithm>
 
+#include "authz/rbac/aggregation.h"
 #include "base/strings.h"
-#include "catalog/kinds/label_selector.h"
 #include "rest/controllers/controllers.h"
 #include "rest/controllers/stored_resources.h"
 #include "rest/stored_object.h"
@@ -16,19 +16,6 @@ using json::Value;
 constexpr std::string_view kPrefix = "/registry/clusterroles/";
 constexpr std::string_view kEverything = "all";  // a change of one role may concern any other: there is one key
 
-// The rules `role` should have. Selectors in their order, selected roles by name, each rule once.
-std::vector<Value> aggregated(const Value& role, const std::vector<Value>& roles) {
-  std::vector<Value> rules;
-  for (const Value& selector : role["aggregationRule"]["clusterRoleSelectors"].items())
-    for (const Value& other : roles) {
-      if (other["metadata"]["name"] == role["metadata"]["name"]) continue;
-      if (!catalog::selector_matches(selector, other["metadata"]["labels"])) continue;
-      for (const Value& rule : other["rules"].items())
-        if (std::ranges::find(rules, rule) == rules.end()) rules.push_back(rule);
-    }
-  return rules;
-}
-
 class ClusterRoleAggregation : public Controller {
  public:
   explicit ClusterRoleAggregation(ControllerContext context)
@@ -38,7 +25,6 @@ class ClusterRoleAggregation : public Controller {
   bool cares(const store::Event&) const override { return true; }
   void observe(const store::Event&) override { enqueue(std::string(kEverything)); }
 
-  // Roles that select aggregated roles need another round; the write of those brings it.
   Task<Result<void>> reconcile(std::string) override {
     auto range = store().range({.keys = store::keys_with_prefix(kPrefix)});
     if (!range) co_return fail(range.error());
@@ -47,7 +33,7 @@ class ClusterRoleAggregation : public Controller {
     Result<void> result;
     for (const Value& role : roles) {
       if (!role["aggregationRule"].is_object() || stopping()) continue;
-      std::vector<Value> rules = aggregated(role, roles);
+      std::vector<Value> rules = authz::rbac::aggregated_rules(role["metadata"]["name"].as_string(), roles);
       if (std::ranges::equal(rules, role["rules"].items())) continue;
       Result<void> applied = co_await apply(std::string(role["metadata"]["name"].as_string()), std::move(rules));
       if (!applied && result) result = std::move(applied);

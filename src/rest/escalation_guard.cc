@@ -1,0 +1,45 @@
+#include "rest/escalation_guard.h"
+
+#include "authz/rbac/escalation.h"
+#include "base/strings.h"
+#include "rest/status.h"
+
+namespace cardea::rest {
+namespace {
+
+Error refused(const catalog::Resource& r, std::string_view name, std::string_view why) {
+  std::string about = name.empty() ? r.qualified_name() : cat(r.qualified_name(), " \"", name, "\"");
+  return Error::of(Reason::kForbidden, cat(about, " is forbidden: ", why))
+      .with({.name = std::string(name), .group = std::string(r.group), .kind = std::string(r.name)});
+}
+
+}  // namespace
+
+bool EscalationGuard::applies(const catalog::Resource& r) const {
+  return r.group == authz::rbac::kGroup &&
+         (r.name == "roles" || r.name == "clusterroles" || r.name == "rolebindings" || r.name == "clusterrolebindings");
+}
+
+Task<Result<void>> EscalationGuard::check(Call& call, WriteAttempt attempt) const {
+  const catalog::Resource& r = *call.resource;
+  if (call.user.in_group(authz::kMastersGroup)) co_return Result<void>();
+  if (attempt.old && attempt.keeps_identity && authz::rbac::only_changes_ownership(attempt.object, *attempt.old)) co_return Result<void>();
+  authz::rbac::Grant grant{.user = call.user,
+                           .resource = r.name,
+                           .namespace_name = call.info.namespace_name,
+                           .request_name = call.info.name,
+                           .object = attempt.object,
+                           .old = attempt.old};
+  if (std::optional<authz::Attributes> asked = authz::rbac::waiver(grant)) {
+    authz::Chain::Verdict verdict = co_await call.services.authorizer.authorize(*asked);
+    // A condition on the object has nobody to settle it here.
+    if (verdict.decision.allowed()) co_return Result<void>();
+  }
+  std::shared_ptr<const authz::rbac::Policy> policy = index_.policy();
+  std::optional<authz::rbac::EscalationRefusal> refusal = authz::rbac::check_escalation(*policy, grant);
+  if (!refusal) co_return Result<void>();
+  if (!refusal->missing_role.empty()) co_return fail(not_found(r, refusal->missing_role));
+  co_return fail(refused(r, attempt.name, refusal->text));
+}
+
+}  // namespace cardea::rest
