@@ -30,6 +30,8 @@ json::Value read(const std::string& path);
 Counts run_authn_config(const std::string& path);  // authn-config-validation.json
 Counts run_oidc_claims(const std::string& path);   // oidc-claims.json, with keys made on the spot
 Counts run_requestinfo(const std::string& path);  // requestinfo.json
+Counts run_rbac(const std::string& path);              // rbac.json
+Counts run_bootstrap_policy(const std::string& path);  // bootstrap-policy.json
 Counts run_node_authorizer(const std::string& path);  // node-authorizer.json
 Counts run_sar(const std::string& path);          // sar.json
 // smd-compare.json, each pair of documents also in reverse; skips schemas without a counterpart in ours.

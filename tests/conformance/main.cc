@@ -63,6 +63,8 @@ constexpr std::array kParts{
     Part{"requestinfo.json", run_requestinfo},
     Part{"authn-config-validation.json", run_authn_config},
     Part{"oidc-claims.json", run_oidc_claims},
+    Part{"rbac.json", run_rbac},
+    Part{"bootstrap-policy.json", run_bootstrap_policy},
     Part{"node-authorizer.json", run_node_authorizer},
     Part{"sar.json", run_sar},
     Part{"smd-compare.json", run_smd_compare},

@@ -1,0 +1,44 @@
+// rbac_worlds [WORLDS] [REQUESTS] [FIRST_SEED]: random roles, bindings and requests with our decisions, one world per
+// line as JSON, for another evaluator to check.
+#include <cstdio>
+#include <cstdlib>
+
+#include "authz/rbac/random_worlds.h"
+#include "authz/rbac/rbac_authorizer.h"
+#include "json/print.h"
+
+using namespace cardea;
+using namespace cardea::authz::rbac;
+using json::Value;
+
+int main(int argc, char** argv) {
+  auto number = [&](int i, int otherwise) { return argc > i ? std::atoi(argv[i]) : otherwise; };
+  int worlds = number(1, 100), requests = number(2, 100), first = number(3, 0);
+  for (int seed = first; seed < first + worlds; ++seed) {
+    RandomWorld world(static_cast<std::uint64_t>(seed));
+    auto policy = std::make_shared<Policy>();
+    world.fill(*policy);
+    Value asked = Value::array();
+    for (int i = 0; i < requests; ++i) {
+      RandomRequest r = world.request();
+      authz::Decision d = decide(policy, r.attributes());
+      Value groups = Value::array();
+      for (const std::string& g : r.user.groups) groups.push_back(g);
+      asked.push_back(Value::object({{"user", r.user.name},
+                                     {"groups", groups},
+                                     {"verb", r.verb},
+                                     {"apiGroup", r.api_group},
+                                     {"namespace", r.namespace_name},
+                                     {"resource", r.resource},
+                                     {"subresource", r.subresource},
+                                     {"name", r.name},
+                                     {"path", r.path},
+                                     {"resourceRequest", r.is_resource_request},
+                                     {"allowed", d.allowed()},
+                                     {"reason", d.reason.text()}}));
+    }
+    Value objects = Value::array();
+    for (const Value& o : world.objects()) objects.push_back(o);
+    std::puts(json::print(Value::object({{"seed", seed}, {"objects", objects}, {"requests", asked}})).c_str());
+  }
+}
