@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/kubernetes/pkg/registry/rbac/validation"
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac"
 )
 
@@ -26,6 +28,11 @@ type world struct {
 		User, Verb, APIGroup, Namespace, Resource, Subresource, Name, Path, Reason string
 		Groups                                                                     []string
 		ResourceRequest, Allowed                                                   bool
+	}
+	Gifts []struct {
+		User, Namespace, Refusal string
+		Groups                   []string
+		Rules                    []rbacv1.PolicyRule
 	}
 }
 
@@ -102,7 +109,7 @@ func TestAgreement(t *testing.T) {
 	}
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 64<<20)
-	decisions, differences := 0, 0
+	decisions, gifts, differences := 0, 0, 0
 	for lines.Scan() {
 		var w world
 		if err := json.Unmarshal(lines.Bytes(), &w); err != nil {
@@ -121,8 +128,22 @@ func TestAgreement(t *testing.T) {
 				}
 			}
 		}
+		resolver := validation.NewDefaultRuleResolver(l, l, l, l)
+		for _, g := range w.Gifts {
+			ctx := request.WithUser(context.Background(), &user.DefaultInfo{Name: g.User, Groups: g.Groups})
+			refusal := ""
+			if err := validation.ConfirmNoEscalation(request.WithNamespace(ctx, g.Namespace), resolver, g.Rules); err != nil {
+				refusal = err.Error()
+			}
+			gifts++
+			if refusal != g.Refusal {
+				if differences++; differences < 20 {
+					t.Errorf("seed %d %+v: Kubernetes says %q", w.Seed, g, refusal)
+				}
+			}
+		}
 	}
-	t.Logf("%d decisions, %d differences", decisions, differences)
+	t.Logf("%d decisions, %d gifts, %d differences", decisions, gifts, differences)
 	if decisions == 0 {
 		t.Fatal("no world was read")
 	}

@@ -1,8 +1,9 @@
-// rbac_worlds [WORLDS] [REQUESTS] [FIRST_SEED]: random roles, bindings and requests with our decisions, one world per
-// line as JSON, for another evaluator to check.
+// rbac_worlds [WORLDS] [REQUESTS] [FIRST_SEED]: random roles, bindings and requests with our decisions, and rules that
+// somebody wants to give away with our refusals, one world per line as JSON, for another evaluator to check.
 #include <cstdio>
 #include <cstdlib>
 
+#include "authz/rbac/escalation.h"
 #include "authz/rbac/random_worlds.h"
 #include "authz/rbac/rbac_authorizer.h"
 #include "json/print.h"
@@ -18,7 +19,7 @@ int main(int argc, char** argv) {
     RandomWorld world(static_cast<std::uint64_t>(seed));
     auto policy = std::make_shared<Policy>();
     world.fill(*policy);
-    Value asked = Value::array();
+    Value asked = Value::array(), given = Value::array();
     for (int i = 0; i < requests; ++i) {
       RandomRequest r = world.request();
       authz::Decision d = decide(policy, r.attributes());
@@ -36,9 +37,17 @@ int main(int argc, char** argv) {
                                      {"resourceRequest", r.is_resource_request},
                                      {"allowed", d.allowed()},
                                      {"reason", d.reason.text()}}));
+      Value object = Value::object({{"rules", world.rules()}});
+      auto refusal = check_escalation(
+          *policy, {.user = r.user, .resource = "roles", .namespace_name = r.namespace_name, .request_name = "", .object = object});
+      given.push_back(Value::object({{"user", r.user.name},
+                                     {"groups", groups},
+                                     {"namespace", r.namespace_name},
+                                     {"rules", object["rules"]},
+                                     {"refusal", refusal ? refusal->text : std::string()}}));
     }
     Value objects = Value::array();
     for (const Value& o : world.objects()) objects.push_back(o);
-    std::puts(json::print(Value::object({{"seed", seed}, {"objects", objects}, {"requests", asked}})).c_str());
+    std::puts(json::print(Value::object({{"seed", seed}, {"objects", objects}, {"requests", asked}, {"gifts", given}})).c_str());
   }
 }

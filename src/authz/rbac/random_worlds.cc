@@ -94,6 +94,12 @@ void RandomWorld::add_binding(std::string where, std::string name) {
       {{"kind", where.empty() ? "ClusterRoleBinding" : "RoleBinding"}, {"metadata", meta}, {"roleRef", ref}, {"subjects", subjects}}));
 }
 
+Value RandomWorld::rules() {
+  Value out = Value::array();
+  for (std::size_t i = 0, n = below(4); i < n; ++i) out.push_back(rule());
+  return out;
+}
+
 RandomRequest RandomWorld::request() {
   RandomRequest r;
   r.user.name = one_of(kUsers);

@@ -25,6 +25,8 @@ class RandomWorld {
   // Objects with kind and metadata, each name once per kind and namespace.
   const std::vector<json::Value>& objects() const { return objects_; }
   RandomRequest request();
+  // Rules for a role that somebody may want to write.
+  json::Value rules();
 
   // The same objects in an index.
   void fill(Policy& policy) const;
