@@ -38,7 +38,9 @@ Task<Result<void>> EscalationGuard::check(Call& call, WriteAttempt attempt) cons
   std::shared_ptr<const authz::rbac::Policy> policy = index_.policy();
   std::optional<authz::rbac::EscalationRefusal> refusal = authz::rbac::check_escalation(*policy, grant);
   if (!refusal) co_return Result<void>();
-  if (!refusal->missing_role.empty()) co_return fail(not_found(r, refusal->missing_role));
+  using Kind = authz::rbac::EscalationRefusal::Kind;
+  if (refusal->kind == Kind::kMissingRole) co_return fail(not_found(r, refusal->text));
+  if (refusal->kind == Kind::kBadRequest) co_return fail(bad_request(refusal->text));
   co_return fail(refused(r, attempt.name, refusal->text));
 }
 

@@ -42,20 +42,28 @@ type lists struct {
 	clusterRoles    map[string]*rbacv1.ClusterRole
 	bindings        map[string][]*rbacv1.RoleBinding
 	clusterBindings []*rbacv1.ClusterRoleBinding
+	storage         string // not empty: errors as those of the store in a request for this resource
+}
+
+func (l *lists) missing(resource, name string) error {
+	if l.storage != "" {
+		resource = l.storage
+	}
+	return errors.NewNotFound(schema.GroupResource{Group: "rbac.authorization.k8s.io", Resource: resource}, name)
 }
 
 func (l *lists) GetRole(_ context.Context, namespace, name string) (*rbacv1.Role, error) {
 	if r, ok := l.roles[namespace+"/"+name]; ok {
 		return r, nil
 	}
-	return nil, errors.NewNotFound(schema.GroupResource{Group: "rbac.authorization.k8s.io", Resource: "role"}, name)
+	return nil, l.missing("role", name)
 }
 
 func (l *lists) GetClusterRole(_ context.Context, name string) (*rbacv1.ClusterRole, error) {
 	if r, ok := l.clusterRoles[name]; ok {
 		return r, nil
 	}
-	return nil, errors.NewNotFound(schema.GroupResource{Group: "rbac.authorization.k8s.io", Resource: "clusterrole"}, name)
+	return nil, l.missing("clusterrole", name)
 }
 
 func (l *lists) ListRoleBindings(_ context.Context, namespace string) ([]*rbacv1.RoleBinding, error) {
@@ -128,6 +136,7 @@ func TestAgreement(t *testing.T) {
 				}
 			}
 		}
+		l.storage = "roles"
 		resolver := validation.NewDefaultRuleResolver(l, l, l, l)
 		for _, g := range w.Gifts {
 			ctx := request.WithUser(context.Background(), &user.DefaultInfo{Name: g.User, Groups: g.Groups})

@@ -20,12 +20,13 @@ struct Holdings {
   std::string errors;
 };
 
-Holdings holdings_of(const Policy& policy, const User& user, std::string_view namespace_name) {
+// Kubernetes reads the store here, and its errors name the resource of the request whatever is missing.
+Holdings holdings_of(const Policy& policy, const User& user, std::string_view namespace_name, std::string_view resource) {
   Holdings out;
   for (const Subject* grant : policy.grants_of(user, namespace_name))
     if (const Role* role = policy.role_of(grant->binding()))
       out.rules.insert(out.rules.end(), role->rules().begin(), role->rules().end());
-  out.errors = aggregate(policy.errors_for(user, namespace_name));
+  out.errors = aggregate(policy.errors_for(user, namespace_name, resource));
   return out;
 }
 
@@ -77,19 +78,21 @@ std::optional<EscalationRefusal> check_escalation(const Policy& policy, const Gr
     std::string_view kind = ref["kind"].as_string(), name = ref["name"].as_string();
     // Of another kind: validation says so.
     if (kind != "Role" && kind != "ClusterRole") return std::nullopt;
-    bool is_nowhere = kind == "Role" && g.namespace_name.empty();
-    const Role* role = is_nowhere ? nullptr : policy.find_role(kind == "Role" ? g.namespace_name : std::string_view(), name);
-    if (!role) return EscalationRefusal{"", std::string(name)};
+    using Kind = EscalationRefusal::Kind;
+    if (kind == "Role" && g.namespace_name.empty()) return EscalationRefusal{Kind::kBadRequest, "Namespace parameter required."};
+    if (name.empty()) return EscalationRefusal{Kind::kBadRequest, "Name parameter required."};
+    const Role* role = policy.find_role(kind == "Role" ? g.namespace_name : std::string_view(), name);
+    if (!role) return EscalationRefusal{Kind::kMissingRole, std::string(name)};
     wanted = role->rules();
   } else {
     wanted = read_rules(g.object["rules"]);
   }
-  Holdings held = holdings_of(policy, g.user, g.namespace_name);
+  Holdings held = holdings_of(policy, g.user, g.namespace_name, g.resource);
   if (auto missing = missing_rules(held.rules, wanted); !missing.empty())
-    return EscalationRefusal{escalation_text(g.user, std::move(missing), held.errors), ""};
+    return EscalationRefusal{EscalationRefusal::Kind::kForbidden, escalation_text(g.user, std::move(missing), held.errors)};
   // An aggregation gathers whatever comes to match it.
   if (g.resource == "clusterroles" && (aggregates(&g.object) || aggregates(g.old)) && !missing_rules(held.rules, everything()).empty())
-    return EscalationRefusal{"must have cluster-admin privileges to use the aggregationRule", ""};
+    return EscalationRefusal{EscalationRefusal::Kind::kForbidden, "must have cluster-admin privileges to use the aggregationRule"};
   return std::nullopt;
 }
 

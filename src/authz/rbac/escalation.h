@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,8 +29,13 @@ std::optional<Attributes> waiver(const Grant& grant);
 
 // Why the write is refused; nullopt: it is not.
 struct EscalationRefusal {
-  std::string text;          // of a 403
-  std::string missing_role;  // not empty: the role that a binding refers to does not exist, a 404
+  enum class Kind : std::uint8_t {
+    kForbidden,    // more is given than held
+    kMissingRole,  // the role that a binding refers to does not exist; `text` is its name
+    kBadRequest,   // no role can be meant
+  };
+  Kind kind;
+  std::string text;
 };
 std::optional<EscalationRefusal> check_escalation(const Policy& policy, const Grant& grant);
 

@@ -21,7 +21,8 @@ class Escalation : public ::testing::Test {
   std::string refusal(std::string_view resource, std::string_view object, std::string_view where = "ns") {
     json::Value o = parsed(object);
     auto refused = check_escalation(policy_, {.user = alice_, .resource = resource, .namespace_name = where, .request_name = "", .object = o});
-    return !refused ? "" : refused->missing_role.empty() ? refused->text : "no role " + refused->missing_role;
+    if (!refused) return "";
+    return refused->kind == EscalationRefusal::Kind::kMissingRole ? "no role " + refused->text : refused->text;
   }
   User alice_{.name = "alice", .groups = {"system:authenticated"}};
   Policy policy_;
@@ -52,7 +53,16 @@ TEST_F(Escalation, CountsOnlyWhatIsHeldWhereItIsGiven) {
 
 TEST_F(Escalation, NamesTheRoleThatABindingMisses) {
   EXPECT_EQ(refusal("rolebindings", R"({"roleRef":{"kind":"Role","name":"missing"}})"), "no role missing");
-  EXPECT_EQ(refusal("clusterrolebindings", R"({"roleRef":{"kind":"Role","name":"reader"}})", ""), "no role reader");
+  EXPECT_EQ(refusal("clusterrolebindings", R"({"roleRef":{"kind":"Role","name":"reader"}})", ""), "Namespace parameter required.");
+  EXPECT_EQ(refusal("rolebindings", R"({"roleRef":{"kind":"ClusterRole"}})"), "Name parameter required.");
+}
+
+TEST_F(Escalation, TellsWhatCouldNotBeResolved) {
+  policy_.add_binding("ns", "c", parsed(R"({"roleRef":{"kind":"ClusterRole","name":"gone"},"subjects":[{"kind":"User","name":"alice"}]})"));
+  EXPECT_EQ(refusal("roles", R"({"rules":[{"verbs":["get"],"apiGroups":[""],"resources":["secrets"]}]})"),
+            "user \"alice\" (groups=[\"system:authenticated\"]) is attempting to grant RBAC permissions not currently held:\n"
+            "{APIGroups:[\"\"], Resources:[\"secrets\"], Verbs:[\"get\"]}; "
+            "resolution errors: [roles.rbac.authorization.k8s.io \"gone\" not found]");
 }
 
 TEST_F(Escalation, AnAggregationNeedsEverything) {

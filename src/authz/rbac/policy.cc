@@ -29,9 +29,9 @@ class Identities {
   std::array<std::uint64_t, 32> group_hashes_;
 };
 
-std::string missing_role(const Binding& b) {
+std::string missing_role(const Binding& b, std::string_view as) {
   if (b.role_kind() == Binding::RoleKind::kOther) return cat("unsupported role reference kind: ", quoted(b.role_kind_name()));
-  std::string_view kind = b.role_kind() == Binding::RoleKind::kRole ? "role" : "clusterrole";
+  std::string_view kind = !as.empty() ? as : b.role_kind() == Binding::RoleKind::kRole ? "role" : "clusterrole";
   return cat(kind, ".", kGroup, " ", quoted(b.role_name()), " not found");
 }
 
@@ -178,11 +178,11 @@ std::vector<const Subject*> Policy::grants_of(const User& user, std::string_view
   return out;
 }
 
-std::vector<std::string> Policy::errors_for(const User& user, std::string_view namespace_name) const {
+std::vector<std::string> Policy::errors_for(const User& user, std::string_view namespace_name, std::string_view as) const {
   std::vector<std::string> out;
   for (const Subject* s : grants_of(user, namespace_name)) {
     if (role_of(s->binding())) continue;
-    std::string error = missing_role(s->binding());
+    std::string error = missing_role(s->binding(), as);
     if (std::ranges::find(out, error) == out.end()) out.push_back(std::move(error));
   }
   return out;

@@ -30,8 +30,9 @@ class Policy : public Explanation::Source {
   // that applies refers to a role that cannot be used. Allocates nothing.
   const Subject* find_allowing(const Attributes& attributes, bool& is_broken) const;
 
-  // What is wrong with the bindings that apply to the user, each thing once, in the order of the bindings.
-  std::vector<std::string> errors_for(const User& user, std::string_view namespace_name) const;
+  // What is wrong with the bindings that apply to the user, each thing once, in the order of the bindings. A missing role
+  // is named `role.rbac.authorization.k8s.io`, or `clusterrole...`, unless `as` says otherwise.
+  std::vector<std::string> errors_for(const User& user, std::string_view namespace_name, std::string_view as = "") const;
 
   // The bindings that apply to the user, in the order above, each once, by the first subject that applies.
   std::vector<const Subject*> grants_of(const User& user, std::string_view namespace_name) const;

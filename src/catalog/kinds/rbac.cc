@@ -135,9 +135,16 @@ FieldErrors validate_binding_kind_update(const Value& object, const Value& old, 
 
 }  // namespace
 
+// No rules are stored as none: a list without items does not survive Kubernetes' encoding.
+static void drop_empty_rules(Value& object) {
+  if (object["rules"].is_array() && object["rules"].empty()) object.set("rules", Value());
+}
+
 template <bool kNamespaced>
 static const Strategy& role_kind() {
   static const Strategy strategy{
+      .prepare_for_create = [](Value& object, const StrategyContext&) { drop_empty_rules(object); },
+      .prepare_for_update = [](Value& object, const Value&, const StrategyContext&) { drop_empty_rules(object); },
       .validate_create = validate_role_kind<kNamespaced>,
       .validate_update = validate_role_kind_update<kNamespaced>,
       .name_rule = Strategy::NameRule::kPathSegment,
