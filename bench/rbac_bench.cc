@@ -11,18 +11,20 @@
 #include <cstdlib>
 #include <random>
 #include <string_view>
+#include <utility>
 
 #include "authz/rbac/rbac_authorizer.h"
+#include "base/clock.h"
 #include "base/strings.h"
 #include "store/memory/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
 
 // Every allocation of the program is counted, operator new included.
-extern "C" void* __libc_malloc(std::size_t);
+extern "C" void* __libc_malloc(std::size_t) noexcept;
 namespace {
 std::atomic<long> allocations{0};
 }
-extern "C" void* malloc(std::size_t size) {
+extern "C" void* malloc(std::size_t size) noexcept {
   allocations.fetch_add(1, std::memory_order_relaxed);
   return __libc_malloc(size);
 }
@@ -96,6 +98,14 @@ struct Times {
   double median, p99;
 };
 
+// A server has just read the request it decides about.
+void touch(const Question& q) {
+  unsigned sum = 0;
+  for (const std::string& g : q.user.groups) sum += static_cast<unsigned char>(g.back());
+  sum += static_cast<unsigned char>(q.user.name.back()) + static_cast<unsigned char>(q.namespace_name.back());
+  asm volatile("" : : "r"(sum));
+}
+
 // Each decision on its own, less what the clock costs.
 Times measure(const std::shared_ptr<const Policy>& policy, const std::vector<Question>& questions, bool allowed) {
   std::vector<std::int64_t> times;
@@ -106,6 +116,7 @@ Times measure(const std::shared_ptr<const Policy>& policy, const std::vector<Que
     clock_cost = std::min(clock_cost, now_ns() - start);
   }
   for (const Question& q : questions) {
+    touch(q);
     Attributes a = q.attributes();
     std::int64_t start = now_ns();
     Decision d = decide(policy, a);
