@@ -79,7 +79,7 @@ int serve(int argc, char** argv) {
   auto authorization = Authorization::make(**store, random, o.authorization_modes, warn);
   if (!authorization) return refuse(authorization.error());
   rest::CatalogHolder catalog(catalog::Catalog::builtin());
-  auto plugins = admission::select_plugins(admission::Objects(**store), **authorizers, o.enable_admission_plugins, o.disable_admission_plugins);
+  auto plugins = admission::select_plugins(admission::Objects(**store), (*authorization)->chain(), o.enable_admission_plugins, o.disable_admission_plugins);
   if (!plugins) return misuse(plugins.error());
   for (const std::string& w : plugins->warnings) warn(w);
   admission::Chain admission(std::move(plugins->plugins));

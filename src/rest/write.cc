@@ -360,8 +360,8 @@ Task<Result<Written>> write_change(Call& call, Change change) {
       co_return Written{with_revision(round_trip(call, std::move(review.object)), shown), false};
     }
     // Where the object itself is as it was, something else that the admission relied on has moved.
-    bool is_same = done->records[0] && done->records[0]->mod_revision == record->mod_revision;
-    if (is_same ? tries >= kReliedRetries : !change.is_unconditional || tries >= kConflictRetries)
+    bool is_untouched = done->records[0] && done->records[0]->mod_revision == record->mod_revision;
+    if (is_untouched ? tries >= kReliedRetries : !change.is_unconditional || tries >= kConflictRetries)
       co_return fail(modified_conflict(r, call.info.name));
     call.warnings.clear();
   }
