@@ -160,7 +160,7 @@ FieldErrors validate_definition(const Value& definition) {
     });
     out.insert(after_names, json::invalid("metadata.name", name, "must be spec.names.plural+\".\"+spec.group"));
   }
-  validate_definition_spec(definition["spec"], out);
+  validate_definition_spec(definition["spec"], nullptr, out);
   validate_rest(definition, nullptr, out);
   return out;
 }
@@ -169,7 +169,7 @@ FieldErrors validate_definition_update(const Value& definition, const Value& old
   FieldErrors out;
   validate_object_meta_update(definition["metadata"], old["metadata"], "metadata", out);
   const Value &spec = definition["spec"], &old_spec = old["spec"];
-  validate_definition_spec(spec, out);
+  validate_definition_spec(spec, &old_spec, out);
   const Value* established = find_condition(old, "Established");
   if (established && text(*established, "status") == "True") {
     validate_immutable(spec["scope"], old_spec["scope"], "spec.scope", out);

@@ -22,7 +22,6 @@ void default_definition(json::Value& definition);
 
 // What is wrong with a definition, in Kubernetes' words. Paths are those of its internal form: what all
 // versions have in common stands at `spec.validation`, `spec.subresources`...
-// Expressions of x-kubernetes-validations are not compiled here.
 json::FieldErrors validate_definition(const json::Value& definition);
 json::FieldErrors validate_definition_update(const json::Value& definition, const json::Value& old);
 

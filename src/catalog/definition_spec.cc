@@ -167,20 +167,29 @@ void validate_deprecation(const Value& version, const Path& path, FieldErrors& o
   }
 }
 
-void validate_schema(const Value& version, const Path& path, bool status, FieldErrors& out) {
+// Whether the stored definition has this version with this very schema.
+bool has_same_schema(const Value* old, const Value& version) {
+  if (!old) return false;
+  return std::ranges::any_of((*old)["versions"].items(), [&](const Value& v) {
+    return v["name"] == version["name"] && v["schema"]["openAPIV3Schema"] == version["schema"]["openAPIV3Schema"];
+  });
+}
+
+void validate_schema(const Value& version, const Path& path, bool status, const Value* old, FieldErrors& out) {
   const Value& open_api = version["schema"]["openAPIV3Schema"];
-  if (open_api.is_object())
-    std::ranges::move(schema::check_custom_schema(open_api, path / "openAPIV3Schema", object_meta(), status),
-                      std::back_inserter(out));
+  if (!open_api.is_object()) return;
+  schema::SchemaChecks checks{.status_subresource = status, .unchanged = has_same_schema(old, version)};
+  std::ranges::move(schema::check_custom_schema(open_api, path / "openAPIV3Schema", object_meta(), checks), std::back_inserter(out));
 }
 
 bool has_status(const Value& version) { return !version["subresources"]["status"].is_null(); }
 
-void validate_version(const Value& version, const SharedByVersions& shared, const Path& path, FieldErrors& out) {
+void validate_version(const Value& version, const SharedByVersions& shared, const Path& path, const Value* old,
+                      FieldErrors& out) {
   if (auto complaints = dns1035_label(text(version, "name")); !complaints.empty())
     out.push_back(json::invalid(path / "name", text(version, "name"), join(complaints, ",")));
   validate_deprecation(version, path, out);
-  if (!shared.has("schema")) validate_schema(version, path / "schema", has_status(version), out);
+  if (!shared.has("schema")) validate_schema(version, path / "schema", has_status(version), old, out);
   if (!shared.has("subresources")) validate_subresources(version["subresources"], path / "subresources", out);
   if (!shared.has("additionalPrinterColumns"))
     validate_columns(version["additionalPrinterColumns"], path / "additionalPrinterColumns", out);
@@ -202,7 +211,7 @@ bool has_default(const Value& schema) {
   return std::ranges::any_of(schema["properties"].members(), [](const Member& m) { return has_default(m.value); });
 }
 
-void validate_versions(const Value& spec, const SharedByVersions& shared, FieldErrors& out) {
+void validate_versions(const Value& spec, const SharedByVersions& shared, const Value* old, FieldErrors& out) {
   const Value& versions = spec["versions"];
   Path path("spec.versions");
   int stored = 0;
@@ -210,7 +219,7 @@ void validate_versions(const Value& spec, const SharedByVersions& shared, FieldE
   for (std::size_t i = 0; i < versions.size(); ++i) {
     stored += versions[i]["storage"].as_bool();
     names.insert(text(versions[i], "name"));
-    validate_version(versions[i], shared, path.index(i), out);
+    validate_version(versions[i], shared, path.index(i), old, out);
   }
   auto whole = [&](std::string_view detail) {
     out.push_back(json::shown_as(json::invalid(path, versions, std::string(detail)), shown_versions(versions, shared)));
@@ -250,7 +259,7 @@ void validate_definition_names(const Value& names, const Path& path, FieldErrors
   each("categories");
 }
 
-void validate_definition_spec(const Value& spec, FieldErrors& out) {
+void validate_definition_spec(const Value& spec, const Value* old, FieldErrors& out) {
   std::string_view group = text(spec, "group"), scope = text(spec, "scope");
   if (group.empty())
     out.push_back(json::required("spec.group"));
@@ -273,7 +282,7 @@ void validate_definition_spec(const Value& spec, FieldErrors& out) {
     out.push_back(json::invalid("spec.preserveUnknownFields", true, "must be false in order to use defaults in the schema"));
 
   SharedByVersions shared(versions);
-  validate_versions(spec, shared, out);
+  validate_versions(spec, shared, old, out);
   const Value& names = spec["names"];
   for (const char* key : {"plural", "singular", "kind", "listKind"})
     if (text(names, key).empty()) out.push_back(json::required(cat("spec.names.", key)));
@@ -281,7 +290,7 @@ void validate_definition_spec(const Value& spec, FieldErrors& out) {
 
   const Value& first = versions[0];
   if (shared.has("schema"))
-    validate_schema(first, "spec.validation", std::ranges::any_of(versions.items(), has_status), out);
+    validate_schema(first, "spec.validation", std::ranges::any_of(versions.items(), has_status), old, out);
   if (shared.has("subresources")) validate_subresources(first["subresources"], "spec.subresources", out);
   if (shared.has("additionalPrinterColumns"))
     validate_columns(first["additionalPrinterColumns"], "spec.additionalPrinterColumns", out);

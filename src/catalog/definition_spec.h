@@ -21,7 +21,7 @@ class SharedByVersions {
   std::set<std::string, std::less<>> keys_;
 };
 
-void validate_definition_spec(const json::Value& spec, json::FieldErrors& out);
+void validate_definition_spec(const json::Value& spec, const json::Value* old, json::FieldErrors& out);
 void validate_definition_names(const json::Value& names, const Path& path, json::FieldErrors& out);
 void validate_conversion(const json::Value& conversion, const Path& path, json::FieldErrors& out);
 

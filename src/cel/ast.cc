@@ -1,5 +1,7 @@
 #include "cel/ast.h"
 
+#include <algorithm>
+
 #include "base/strings.h"
 
 namespace cardea::cel {
@@ -41,8 +43,11 @@ std::string Source::format(const Issue& issue) const {
 }
 
 std::string Source::format(const std::vector<Issue>& issues) const {
+  std::vector<const Issue*> sorted;
+  for (const Issue& issue : issues) sorted.push_back(&issue);
+  std::ranges::stable_sort(sorted, {}, &Issue::position);
   std::string out;
-  for (const Issue& issue : issues) out += (out.empty() ? "" : "\n") + format(issue);
+  for (const Issue* issue : sorted) out += (out.empty() ? "" : "\n") + format(*issue);
   return out;
 }
 

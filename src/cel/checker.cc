@@ -177,8 +177,6 @@ class Checker {
     }
     Types args;
     if (e->target != nullptr) args.push_back(visit(e->target));
-    // What format() prints may be of any types, also where literals must otherwise be of one.
-    if (e->target != nullptr && e->name == "format" && e->args.size() == 1 && e->args[0]->kind == Expr::Kind::kList) mixed_ = e->args[0];
     for (const Expr* arg : e->args) args.push_back(visit(arg));
     const Function* f = e->target != nullptr ? env_.find_function(e->name) : find_function(e->name);
     if (f == nullptr) {
@@ -239,16 +237,12 @@ class Checker {
     return out + ")";
   }
 
-  const Type* join(const Expr* e, const Type* before, const Type* now, bool mixed = false) {
+  const Type* join(const Type* before, const Type* now) {
     if (before == nullptr) return now;
     if (inference_.assignable(before, now)) return inference_.more_general(inference_.substitute(before, false), inference_.substitute(now, false));
     // Types that have no zero of their own take null in its place.
     const Type* known = inference_.substitute(before, false);
     if (!env_.homogeneous && now->kind == Type::kNull && (known->kind == Type::kOptional || known->kind == Type::kOpaque)) return before;
-    if (env_.homogeneous && !mixed) {
-      report(e, cat("expected type '", shown(before), "' but found '", shown(now), "'"));
-      return simple(Type::kError);
-    }
     return dyn();
   }
 
@@ -260,12 +254,11 @@ class Checker {
   }
 
   const Type* list(const Expr* e) {
-    const bool mixed = mixed_ == e;
     const Type* element = nullptr;
     for (std::size_t i = 0; i < e->args.size(); ++i) {
       const Type* type = visit(e->args[i]);
       if (i < e->marked.size() && e->marked[i]) type = unwrap_marked(e->args[i], type);
-      element = join(e->args[i], element, type, mixed);
+      element = join(element, type);
     }
     return settle(e, types_.list(element != nullptr ? element : inference_.fresh_parameter()));
   }
@@ -274,10 +267,10 @@ class Checker {
     const Type* key = nullptr;
     const Type* value = nullptr;
     for (std::size_t i = 0; i < e->args.size(); i += 2) {
-      key = join(e->args[i], key, visit(e->args[i]));
+      key = join(key, visit(e->args[i]));
       const Type* type = visit(e->args[i + 1]);
       if (e->marked[i / 2]) type = unwrap_marked(e->args[i + 1], type);
-      value = join(e->args[i + 1], value, type);
+      value = join(value, type);
     }
     return settle(e, types_.map(key != nullptr ? key : inference_.fresh_parameter(), value != nullptr ? value : inference_.fresh_parameter()));
   }
@@ -450,7 +443,6 @@ class Checker {
   Inference inference_;
   Checked out_;
   std::vector<Local> scope_;
-  const Expr* mixed_ = nullptr;  // a list whose elements may differ in type
   std::vector<std::unique_ptr<std::string>> block_names_;
 };
 

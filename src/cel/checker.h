@@ -31,4 +31,8 @@ struct Checked {
 // evaluation could resolve stay unresolved; that is reported when they are evaluated.
 Checked check(const Ast& ast, const Environment& environment, bool typed);
 
+// Where literals of lists and maps hold values of different types, but for what format() prints. For environments
+// that are homogeneous; asked of expressions that are well typed otherwise.
+std::vector<Issue> mixed_literals(const Ast& ast, const Checked& checked);
+
 }  // namespace cardea::cel

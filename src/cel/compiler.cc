@@ -432,8 +432,11 @@ std::expected<std::shared_ptr<const Program>, CompileError> compile(std::string_
   if (parsed.ast == nullptr) return failed(true, std::move(parsed.issues));
   Checked checked = check(*parsed.ast, *environment, options.check);
   if (!checked.issues.empty()) return failed(false, std::move(checked.issues));
+  std::vector<Issue> issues;
+  if (options.check && environment->homogeneous) issues = mixed_literals(*parsed.ast, checked);
   Compiler compiler(*parsed.ast, std::move(checked), std::move(environment), options.check);
-  if (!compiler.issues.empty()) return failed(false, std::move(compiler.issues));
+  std::ranges::move(compiler.issues, std::back_inserter(issues));
+  if (!issues.empty()) return failed(false, std::move(issues));
   return std::shared_ptr<const Program>(compiler.take(parsed.source));
 }
 

@@ -95,11 +95,12 @@ void prepare_for_update(Value& object, const Value& old, const Resource& r, cons
 }
 
 json::FieldErrors validate_create(const Value& object, const Catalog& catalog, const Resource& r,
-                                  const StrategyContext& context) {
+                                  const StrategyContext& context,
+                                  std::vector<std::string>& warnings) {
   json::FieldErrors errors;
   if (r.is_custom) {
     validate_custom_meta(object, nullptr, r, errors);
-    for (json::FieldError& e : schema::validate_custom(*r.schema, object_meta(catalog), object, nullptr))
+    for (json::FieldError& e : schema::validate_custom(*r.schema, object_meta(catalog), object, nullptr, false, warnings))
       errors.push_back(std::move(e));
     return errors;
   }
@@ -109,7 +110,7 @@ json::FieldErrors validate_create(const Value& object, const Catalog& catalog, c
 }
 
 json::FieldErrors validate_update(const Value& object, const Value& old, const Catalog& catalog, const Resource& r,
-                                  const StrategyContext& context) {
+                                  const StrategyContext& context, std::vector<std::string>& warnings) {
   json::FieldErrors errors;
   // What holds for every object is checked first, and again by the kind's own rules: clients know both.
   catalog::Path path("metadata");
@@ -117,7 +118,7 @@ json::FieldErrors validate_update(const Value& object, const Value& old, const C
   catalog::validate_object_meta_update(object["metadata"], old["metadata"], path, errors);
   if (r.is_custom) {
     validate_custom_meta(object, &old, r, errors);
-    for (json::FieldError& e : schema::validate_custom(*r.schema, object_meta(catalog), object, &old))
+    for (json::FieldError& e : schema::validate_custom(*r.schema, object_meta(catalog), object, &old, is_status(context), warnings))
       errors.push_back(std::move(e));
     return errors;
   }

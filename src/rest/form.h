@@ -23,10 +23,13 @@ void prepare_for_create(json::Value& object, const catalog::Resource& resource, 
 void prepare_for_update(json::Value& object, const json::Value& old, const catalog::Resource& resource,
                         const catalog::StrategyContext& context);
 
+// `warnings` gets what is wrong but was so before and is let pass.
 json::FieldErrors validate_create(const json::Value& object, const catalog::Catalog& catalog,
-                                  const catalog::Resource& resource, const catalog::StrategyContext& context);
+                                  const catalog::Resource& resource, const catalog::StrategyContext& context,
+                                  std::vector<std::string>& warnings);
 json::FieldErrors validate_update(const json::Value& object, const json::Value& old, const catalog::Catalog& catalog,
-                                  const catalog::Resource& resource, const catalog::StrategyContext& context);
+                                  const catalog::Resource& resource, const catalog::StrategyContext& context,
+                                  std::vector<std::string>& warnings);
 
 // The object in another served version of the same resource.
 json::Value converted(const json::Value& object, const catalog::Resource& from, const catalog::Resource& to);

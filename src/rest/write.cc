@@ -244,7 +244,7 @@ Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& op
     if (!reserved) co_return fail(reserved.error());
     catalog::StrategyContext context = strategy_context(call);
     prepare_for_create(review.object, r, context);
-    json::FieldErrors errors = validate_create(review.object, *call.catalog, r, context);
+    json::FieldErrors errors = validate_create(review.object, *call.catalog, r, context, call.warnings);
     if (!errors.empty()) co_return fail(invalid(r, review.object, errors));
     if (r.strategy->warnings)
       for (std::string& w : r.strategy->warnings(review.object, nullptr, context)) call.warnings.push_back(std::move(w));
@@ -331,7 +331,7 @@ Task<Result<Written>> write_change(Call& call, Change change) {
     if (counts && differs_in_generation(r, review.object, old))
       review.object.member("metadata").set("generation", old["metadata"]["generation"].as_int() + 1);
     if (!change.is_trusted) {
-      json::FieldErrors errors = validate_update(review.object, old, *call.catalog, r, context);
+      json::FieldErrors errors = validate_update(review.object, old, *call.catalog, r, context, call.warnings);
       if (!errors.empty()) co_return fail(invalid(r, review.object, errors));
     }
     if (r.strategy->warnings)

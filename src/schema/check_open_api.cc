@@ -2,6 +2,7 @@
 #include <set>
 
 #include "base/strings.h"
+#include "schema/check_rules.h"
 #include "schema/check_schema.h"
 
 namespace cardea::schema {
@@ -18,28 +19,35 @@ bool has_line_break(std::string_view text) { return text.find_first_of("\r\n") !
 
 // What the checks of a node inherit from the nodes above it.
 struct Inherited {
+  RuleChecker::Context rules;
   bool inside_meta = false;
   std::string no_defaults;  // why defaults are not allowed; empty where they are
 };
 
 class OpenApiChecker {
  public:
+  explicit OpenApiChecker(RuleChecker* expressions) : expressions_(expressions) {}
+
   void check(const Value& s, const std::string& path, const Inherited& above, bool root) {
+    const std::size_t before = errors.size();
     check_keywords(s, path, above);
     if (s["uniqueItems"].as_bool())
       forbid(path + ".uniqueItems", "uniqueItems cannot be set to true since the runtime complexity becomes quadratic");
     check_object(s, path, above, root);
-    if (s["not"].is_object()) check(s["not"], path + ".not", above, false);
+    Inherited nested = above, items = above;
+    nested.rules = above.rules.nested();
+    items.rules = above.rules.element(s, path);
+    if (s["not"].is_object()) check(s["not"], path + ".not", nested, false);
     for (const char* junctor : {"allOf", "oneOf", "anyOf"})
       for (std::size_t i = 0; i < s[junctor].size(); ++i)
-        check(s[junctor][i], cat(path, ".", junctor, "[", i, "]"), above, false);
+        check(s[junctor][i], cat(path, ".", junctor, "[", i, "]"), nested, false);
     for (const Member& m : s["definitions"].members())
-      check(m.value, cat(path, ".definitions[", m.key(), "]"), above, false);
-    if (s["items"].is_object()) check(s["items"], path + ".items", above, false);
+      check(m.value, cat(path, ".definitions[", m.key(), "]"), nested, false);
+    if (s["items"].is_object()) check(s["items"], path + ".items", items, false);
     for (std::size_t i = 0; s["items"].is_array() && i < s["items"].size(); ++i)
-      check(s["items"][i], cat(path, ".items[", i, "]"), above, false);
+      check(s["items"][i], cat(path, ".items[", i, "]"), items, false);
     for (const Member& m : s["dependencies"].members())
-      if (m.value.is_object()) check(m.value, cat(path, ".dependencies[", m.key(), "]"), above, false);
+      if (m.value.is_object()) check(m.value, cat(path, ".dependencies[", m.key(), "]"), nested, false);
     const Value& preserve = s["x-kubernetes-preserve-unknown-fields"];
     if (preserve.is_bool() && !preserve.as_bool())
       add(json::invalid(path + ".x-kubernetes-preserve-unknown-fields", false, "must be true or undefined"));
@@ -47,6 +55,7 @@ class OpenApiChecker {
     check_list_type(s, path);
     check_list_map(s, path);
     check_rules(s, path);
+    if (expressions_ != nullptr && errors.size() == before) expressions_->node(s, path, root, above.rules);
   }
 
   FieldErrors errors;
@@ -81,6 +90,7 @@ class OpenApiChecker {
       if (!s["properties"].empty() && !(additional.is_bool() && additional.as_bool()))
         forbid(path + ".additionalProperties", "additionalProperties and properties are mutual exclusive");
       Inherited below = above;
+      below.rules = above.rules.element(s, path);
       if (above.inside_meta) below.no_defaults = "inside additionalProperties applying to object metadata";
       if (additional.is_object()) check(additional, path + ".additionalProperties", below, false);
     }
@@ -211,6 +221,8 @@ class OpenApiChecker {
       if (!find_field(s, field, true)) add(json::invalid(at + ".fieldPath", field, "must be a valid path"));
     }
   }
+
+  RuleChecker* expressions_;
 };
 
 // Splits `.a['b.c'].d` into its marks and names.
@@ -232,9 +244,13 @@ std::vector<std::string_view> path_tokens(std::string_view text) {
 
 }  // namespace
 
-FieldErrors check_open_api(const Value& schema, const std::string& path) {
-  OpenApiChecker checker;
+FieldErrors check_open_api(const Value& schema, const std::string& path, RuleChecker* rules) {
+  OpenApiChecker checker(rules);
   checker.check(schema, path, {}, true);
+  if (rules != nullptr) {
+    std::ranges::move(rules->errors, std::back_inserter(checker.errors));
+    rules->errors.clear();
+  }
   return std::move(checker.errors);
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "schema/check_rules.h"
+#include "schema/object_rules.h"
 #include "schema/prune.h"
 #include "schema/shown_schema.h"
 #include "schema/structural.h"
@@ -68,7 +70,23 @@ class DefaultChecker {
       if (FieldErrors found = validate_embedded(s, object_meta_, value, is_resource, path); !found.empty())
         return append(errors, std::move(found));
     }
-    append(errors, validate_value(s, value, nullptr, path).errors);
+    FieldErrors found = validate_value(s, value, nullptr, path).errors;
+    if (found.empty()) found = broken_rules(s, value, path, is_resource);
+    append(errors, std::move(found));
+  }
+
+  // A default must keep the rules both as a new value and as one that was there before.
+  FieldErrors broken_rules(const Schema& s, const Value& value, const std::string& path, bool is_resource) {
+    if (budget_ < 0 || !ObjectRules::any_in(s.source)) return {};
+    const ObjectRules rules(s.source, is_resource);
+    ObjectRules::Outcome kept = rules.check(value, &value, false, path, budget_);
+    std::int64_t left = kept.budget;
+    if (kept.errors.empty()) {
+      kept = rules.check(value, nullptr, false, path, budget_);
+      left = std::min(left, kept.budget);
+    }
+    budget_ = left;
+    return std::move(kept.errors);
   }
 
   // The smallest resource that has this value where the default would stand.
@@ -90,6 +108,7 @@ class DefaultChecker {
   const Schema& object_meta_;
   const Schema* resource_ = nullptr;
   std::vector<std::string> steps_;  // from the resource to the node; "" for an item
+  std::int64_t budget_ = ObjectRules::kBudget;
 };
 
 // With a status subresource the root may only say what does not matter to the status on its own.
@@ -132,20 +151,25 @@ FieldErrors check_defaults(const Value& schema, const std::string& path, const S
 }
 
 FieldErrors check_custom_schema(const Value& schema, const std::string& path, const Schema& object_meta,
-                                bool status_subresource) {
+                                const SchemaChecks& checks) {
   FieldErrors errors;
-  if (status_subresource) check_root(schema, path, errors);
+  if (checks.status_subresource) check_root(schema, path, errors);
   if (schema["nullable"].as_bool())
     errors.push_back(json::forbidden(path + ".nullable", "nullable cannot be true at the root"));
   auto unsupported = unsupported_keyword(schema);
+  bool structural = !unsupported;
   if (!unsupported) {
     FieldErrors found = check_structural(schema, path);
     if (found.empty()) found = check_defaults(schema, path, object_meta);
+    structural = found.empty();
     append(errors, std::move(found));
   }
-  append(errors, check_open_api(schema, path));
+  RuleChecker rules(checks.unchanged);
+  append(errors, check_open_api(schema, path, structural ? &rules : nullptr));
   // What is not supported is usually named above already, and better.
   if (errors.empty() && unsupported) errors.push_back(json::invalid(path, "", *unsupported));
+  rules.total(path);
+  append(errors, std::move(rules.errors));
   return errors;
 }
 

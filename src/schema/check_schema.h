@@ -10,19 +10,25 @@
 
 namespace cardea::schema {
 
+class RuleChecker;  // schema/check_rules.h
+
+struct SchemaChecks {
+  bool status_subresource = false;  // forbids what the root could not mean for a status written separately
+  bool unchanged = false;           // the stored definition has the same schema: rules may go on being too dear
+};
+
 // What is wrong with a `schema.openAPIV3Schema` that a CustomResourceDefinition brings: everything Kubernetes
-// asks of it, in its words and order, but the compilation of x-kubernetes-validations rules; those come after
-// and only when nothing was found here.
+// asks of it, in its words and order, the expressions of x-kubernetes-validations and their estimated cost included.
 //
 // `path` is where the schema stands ("spec.validation.openAPIV3Schema"). `object_meta` is the built-in type of
-// metadata, for defaults inside embedded resources. `status_subresource` forbids what the root could not mean
-// for a status written separately.
+// metadata, for defaults inside embedded resources.
 json::FieldErrors check_custom_schema(const json::Value& schema, const std::string& path, const Schema& object_meta,
-                                      bool status_subresource);
+                                      const SchemaChecks& checks);
 
 // The parts.
 json::FieldErrors check_structural(const json::Value& schema, const std::string& path);  // sorted by message
-json::FieldErrors check_open_api(const json::Value& schema, const std::string& path);
+// With `rules` their expressions are compiled too, wherever nothing else is wrong.
+json::FieldErrors check_open_api(const json::Value& schema, const std::string& path, RuleChecker* rules = nullptr);
 json::FieldErrors check_defaults(const json::Value& schema, const std::string& path, const Schema& object_meta);
 
 // A keyword that a structural schema cannot have, as Kubernetes reports it; nothing when there is none.

@@ -13,6 +13,7 @@ namespace cardea::schema {
 
 struct Schema;
 struct ValueRules;  // schema/rules.h
+class ObjectRules;  // schema/object_rules.h
 
 // How Kubernetes' own type holds a field. It decides what absence and emptiness print as: a struct held by
 // value is `{}` when absent, a scalar that is not omitted when empty prints its zero, a list prints null.
@@ -72,6 +73,7 @@ struct Schema {
   std::vector<const Schema*> all_of, any_of, one_of;
   const Schema* negated = nullptr;
   std::shared_ptr<const ValueRules> rules;  // the keywords of `source` made ready; null for built-in types
+  std::shared_ptr<const ObjectRules> expressions;  // x-kubernetes-validations of the whole schema; at its root alone
 
   const Property* property(std::string_view name) const;  // nullptr when there is none
 };

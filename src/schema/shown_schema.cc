@@ -80,10 +80,7 @@ std::string shown_map(const Value& map, Show show) {
 
 std::string shown_rules(const Value& rules) {
   std::string out = "[";
-  for (const Value& r : rules.items())
-    out += cat(out.size() > 1 ? "," : "", R"({"Rule":)", text_of(r["rule"]), R"(,"Message":)", text_of(r["message"]),
-               R"(,"MessageExpression":)", text_of(r["messageExpression"]), R"(,"Reason":)", json::print(r["reason"]),
-               R"(,"FieldPath":)", text_of(r["fieldPath"]), R"(,"OptionalOldSelf":)", json::print(r["optionalOldSelf"]), "}");
+  for (const Value& r : rules.items()) out += cat(out.size() > 1 ? "," : "", shown_rule(r));
   return out + "]";
 }
 
@@ -114,6 +111,12 @@ std::string shown_field(const Value& v, Form form) {
 }
 
 }  // namespace
+
+std::string shown_rule(const Value& r) {
+  return cat(R"({"Rule":)", text_of(r["rule"]), R"(,"Message":)", text_of(r["message"]), R"(,"MessageExpression":)",
+             text_of(r["messageExpression"]), R"(,"Reason":)", json::print(r["reason"]), R"(,"FieldPath":)", text_of(r["fieldPath"]),
+             R"(,"OptionalOldSelf":)", json::print(r["optionalOldSelf"]), "}");
+}
 
 std::string shown_schema(const Value& schema) {
   if (!schema.is_object()) return "null";

@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "schema/formats.h"
+#include "schema/object_rules.h"
 #include "schema/rules.h"
 
 namespace cardea::schema {
@@ -162,7 +163,9 @@ class Builder {
 }  // namespace
 
 const Schema* build_structural(SchemaSet& set, const Value& open_api, const Schema* object_meta) {
-  return Builder(set, object_meta).build(open_api, true);
+  Schema* root = Builder(set, object_meta).build(open_api, true);
+  if (object_meta && ObjectRules::any_in(open_api)) root->expressions = std::make_shared<const ObjectRules>(open_api, true);
+  return root;
 }
 
 }  // namespace cardea::schema

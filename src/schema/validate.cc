@@ -10,6 +10,7 @@
 #include "base/strings.h"
 #include "json/print.h"
 #include "schema/formats.h"
+#include "schema/object_rules.h"
 #include "schema/rules.h"
 
 namespace cardea::schema {
@@ -402,11 +403,38 @@ Findings validate_value(const Schema& schema, const Value& value, const Value* o
   return {std::move(outcome.errors), std::move(outcome.ratcheted)};
 }
 
-FieldErrors validate_custom(const Schema& schema, const Schema& object_meta, const Value& object, const Value* old) {
-  FieldErrors errors = validate_value(schema, object, old).errors;
+namespace {
+
+// Rules are not asked about objects whose types they could not trust.
+bool keeps_rules_from_running(const FieldError& e) {
+  using Type = FieldError::Type;
+  return e.type == Type::kNotSupported || e.type == Type::kRequired || e.type == Type::kTooLong || e.type == Type::kTooMany || e.type == Type::kTypeInvalid;
+}
+
+FieldErrors validate_status(const Schema& schema, const Value& object, const Value* old) {
+  const Value* status = object.find("status");
+  const Property* property = schema.property("status");
+  if (!status || !property) return {};
+  return validate_value(*property->schema, *status, old ? old->find("status") : nullptr, "status").errors;
+}
+
+}  // namespace
+
+FieldErrors validate_custom(const Schema& schema, const Schema& object_meta, const Value& object, const Value* old,
+                            bool status_only, std::vector<std::string>& warnings) {
+  FieldErrors errors = status_only ? validate_status(schema, object, old) : validate_value(schema, object, old).errors;
   auto append = [&](FieldErrors more) { std::ranges::move(more, std::back_inserter(errors)); };
-  append(validate_embedded(schema, object_meta, object));
+  if (!status_only) append(validate_embedded(schema, object_meta, object));
   if (!old || validate_lists(schema, *old).empty()) append(validate_lists(schema, object));
+  if (!schema.expressions) return errors;
+  if (std::ranges::any_of(errors, keeps_rules_from_running)) {
+    errors.push_back(json::invalid("", Value(), "some validation rules were not checked because the object was invalid; "
+                                                "correct the existing errors to complete validation"));
+    return errors;
+  }
+  ObjectRules::Outcome outcome = schema.expressions->check(object, old, true);
+  append(std::move(outcome.errors));
+  std::ranges::move(outcome.warnings, std::back_inserter(warnings));
   return errors;
 }
 

@@ -24,7 +24,7 @@ struct Findings {
 // `base` stands before the field names of the errors ("status"), not inside their messages; that is how
 // Kubernetes names them.
 //
-// x-kubernetes-validations are not evaluated here: nodes keep them in Schema::source.
+// x-kubernetes-validations are not evaluated here: see validate_custom and schema/object_rules.h.
 Findings validate_value(const Schema& schema, const json::Value& value, const json::Value* old = nullptr,
                         std::string_view base = "");
 
@@ -36,9 +36,11 @@ json::FieldErrors validate_lists(const Schema& schema, const json::Value& value,
 json::FieldErrors validate_embedded(const Schema& schema, const Schema& object_meta, const json::Value& value,
                                     bool root = false, std::string_view base = "");
 
-// All three, as Kubernetes orders them for an object (its own metadata is the caller's). On update the list
-// rules hold only where the old object kept them.
+// All three and the expressions of x-kubernetes-validations, as Kubernetes orders them for an object (its own
+// metadata is the caller's). On update the list rules hold only where the old object kept them. With `status_only`
+// a write of the status is checked: the rest of the object is as it was. Rules that are broken and were so before
+// become `warnings`.
 json::FieldErrors validate_custom(const Schema& schema, const Schema& object_meta, const json::Value& object,
-                                  const json::Value* old);
+                                  const json::Value* old, bool status_only, std::vector<std::string>& warnings);
 
 }  // namespace cardea::schema
