@@ -44,7 +44,7 @@ Environment kubernetes_environment(int minor) {
   return env;
 }
 
-Environment admission_environment(bool params) {
+Environment admission_environment(bool params, bool authorizer) {
   Environment env = kubernetes_environment();
   add_user_info(env);
   env.record("kubernetes.GroupVersionKind", {{"group", "string"}, {"version", "string"}, {"kind", "string"}});
@@ -64,12 +64,12 @@ Environment admission_environment(bool params) {
   env.variable("object", "dyn").variable("oldObject", "dyn").variable("request", ".kubernetes.AdmissionRequest");
   env.variable("namespaceObject", ".kubernetes.Namespace");
   if (params) env.variable("params", "dyn");
-  add_authorizer(env);
+  if (authorizer) add_authorizer(env);
   return env;
 }
 
-Environment mutation_environment() {
-  Environment env = admission_environment();
+Environment mutation_environment(bool params) {
+  Environment env = admission_environment(params);
   env.library(Library::kK8sJsonPatch);
   env.record("JSONPatch", {{"op", "string"}, {"path", "string"}, {"from", "string"}, {"value", "dyn"}});
   env.open_structs = "Object";

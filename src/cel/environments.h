@@ -12,8 +12,8 @@ Environment extended_environment();
 Environment kubernetes_environment(int minor = 36);
 
 // On top of it, per use:
-Environment admission_environment(bool params = true);  // object, oldObject, request, namespaceObject, params, authorizer
-Environment mutation_environment();                      // and Object{...}, JSONPatch{...}
+Environment admission_environment(bool params = true, bool authorizer = true);  // object, oldObject, request, namespaceObject, params, authorizer
+Environment mutation_environment(bool params = true);                           // and Object{...}, JSONPatch{...}
 Environment claims_environment();                        // claims
 Environment user_environment();                          // user
 Environment access_review_environment();                 // request: a SubjectAccessReviewSpec

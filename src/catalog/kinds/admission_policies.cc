@@ -5,6 +5,7 @@
 #include "catalog/kinds/label_selector.h"
 #include "catalog/kinds/object_meta.h"
 #include "catalog/kinds/strategies.h"
+#include "cel/policy.h"
 
 namespace cardea::catalog {
 namespace {
@@ -66,7 +67,7 @@ void validate_param_kind(const Value& kind, FieldErrors& out) {
   }
 }
 
-void validate_variables(const Value& variables, FieldErrors& out) {
+void validate_variables(const Value& variables, cel::PolicyCompiler& compiler, FieldErrors& out) {
   for (std::size_t i = 0; i < variables.size(); ++i) {
     Path at = Path("spec.variables").index(i);
     std::string_view name = variables[i]["name"].as_string();
@@ -74,22 +75,31 @@ void validate_variables(const Value& variables, FieldErrors& out) {
       out.push_back(json::required(at / "name", "name is not specified"));
     else if (!is_cel_identifier(name))
       out.push_back(json::invalid(at / "name", name, "must be a valid CEL identifier"));
-    if (trim(variables[i]["expression"].as_string()).empty())
+    const Value& expression = variables[i]["expression"];
+    if (trim(expression.as_string()).empty())
       out.push_back(json::required(at / "expression", "expression is not specified"));
+    else
+      report_expression(at / "expression", expression, compiler.variable(name, expression.as_string()).error, out);
   }
 }
 
-void validate_validation(const Path& path, const Value& validation, FieldErrors& out) {
+void validate_validation(const Path& path, const Value& validation, cel::PolicyCompiler& compiler, FieldErrors& out) {
   std::string_view expression = trim(validation["expression"].as_string());
   std::string_view message = trim(validation["message"].as_string());
   std::string_view computed = trim(validation["messageExpression"].as_string());
   if (expression.empty()) {
     out.push_back(json::required(path / "expression", "expression is not specified"));
+  } else {
+    const Value& written = validation["expression"];
+    report_expression(path / "expression", written, compiler.validation(written.as_string()).error, out);
   }
   auto has_line_break = [](std::string_view text) { return text.find_first_of("\n\r") != text.npos; };
   if (!validation["messageExpression"].as_string().empty() && computed.empty())
     out.push_back(json::invalid(path / "messageExpression", validation["messageExpression"],
                                 "must be non-empty if specified"));
+  else if (!computed.empty())
+    report_expression(path / "messageExpression", validation["messageExpression"],
+                      compiler.message(validation["messageExpression"].as_string()).error, out);
   if (!validation["message"].as_string().empty() && message.empty())
     out.push_back(json::invalid(path / "message", validation["message"], "must be non-empty if specified"));
   else if (has_line_break(message))
@@ -100,7 +110,7 @@ void validate_validation(const Path& path, const Value& validation, FieldErrors&
 }
 
 void validate_audit_annotation(const Path& path, std::string_view policy, const Value& annotation,
-                               FieldErrors& out) {
+                               cel::PolicyCompiler& compiler, FieldErrors& out) {
   std::string_view key = annotation["key"].as_string();
   complain(path / "key", cat(policy, "/", key), qualified_name(cat(policy, "/", key)), out);
   const Value& expression = annotation["valueExpression"];
@@ -110,6 +120,8 @@ void validate_audit_annotation(const Path& path, std::string_view policy, const 
   else if (text.size() > kLongestValueExpression)
     out.push_back(json::required(path / "valueExpression",
                                  cat("must not exceed ", kLongestValueExpression, " bytes in length")));
+  else
+    report_expression(path / "valueExpression", expression, compiler.audit_annotation(text).error, out);
 }
 
 Shown shown_annotations(const Value& annotations) {
@@ -121,7 +133,7 @@ Shown shown_annotations(const Value& annotations) {
   return cat("[", out, "]");
 }
 
-void validate_validations(const Value& object, FieldErrors& out) {
+void validate_validations(const Value& object, cel::PolicyCompiler& compiler, FieldErrors& out) {
   const Value& spec = object["spec"];
   const Value& validations = spec["validations"];
   const Value& annotations = spec["auditAnnotations"];
@@ -130,14 +142,14 @@ void validate_validations(const Value& object, FieldErrors& out) {
       out.push_back(json::required(Path("spec") / name,
                                    "validations or auditAnnotations must contain at least one item"));
   for (std::size_t i = 0; i < validations.size(); ++i)
-    validate_validation(Path("spec.validations").index(i), validations[i], out);
+    validate_validation(Path("spec.validations").index(i), validations[i], compiler, out);
   if (annotations.size() > static_cast<std::size_t>(kMostAuditAnnotations))
     out.push_back(invalid_shown("spec.auditAnnotations", shown_annotations(annotations),
                                 cat("must not have more than ", kMostAuditAnnotations, " auditAnnotations")));
   std::set<std::string_view> keys;
   for (std::size_t i = 0; i < annotations.size(); ++i) {
     Path at = Path("spec.auditAnnotations").index(i);
-    validate_audit_annotation(at, object["metadata"]["name"].as_string(), annotations[i], out);
+    validate_audit_annotation(at, object["metadata"]["name"].as_string(), annotations[i], compiler, out);
     if (!keys.insert(annotations[i]["key"].as_string()).second)
       out.push_back(json::duplicate(at / "key", annotations[i]["key"]));
   }
@@ -153,9 +165,11 @@ void validate_policy_spec(const Value& object, FieldErrors& out) {
   validate_common(spec, out);
   validate_param_kind(spec["paramKind"], out);
   validate_constraints(spec, out);
-  validate_match_conditions(spec["matchConditions"], "spec.matchConditions", out);
-  validate_variables(spec["variables"], out);
-  validate_validations(object, out);
+  const bool params = !spec["paramKind"].is_null();
+  validate_match_conditions(spec["matchConditions"], "spec.matchConditions", params, out);
+  cel::PolicyCompiler compiler(params, !spec["variables"].empty());
+  validate_variables(spec["variables"], compiler, out);
+  validate_validations(object, compiler, out);
 }
 
 FieldErrors validate_policy(const Value& object, const StrategyContext&) {
@@ -187,7 +201,7 @@ FieldErrors validate_policy_status(const Value& object, const Value& old, const 
 
 // Mutating policies
 
-void validate_mutation(const Path& path, const Value& mutation, FieldErrors& out) {
+void validate_mutation(const Path& path, const Value& mutation, cel::PolicyCompiler& compiler, FieldErrors& out) {
   std::string_view type = mutation["patchType"].as_string();
   if (type.empty()) {
     out.push_back(json::required(path / "patchType"));
@@ -202,8 +216,10 @@ void validate_mutation(const Path& path, const Value& mutation, FieldErrors& out
                    other = applies ? "jsonPatch" : "applyConfiguration";
   if (mutation[wanted].is_null())
     out.push_back(json::required(path / wanted, cat("must be specified when patchType is ", type)));
-  else if (trim(mutation[wanted]["expression"].as_string()).empty())
+  else if (std::string_view text = trim(mutation[wanted]["expression"].as_string()); text.empty())
     out.push_back(json::required(path / wanted / "expression"));
+  else
+    report_expression(path / wanted / "expression", text, applies ? compiler.apply_configuration(text).error : compiler.json_patch(text).error, out);
   if (!mutation[other].is_null())
     out.push_back(json::invalid(path / other, cat("{", other, "}"),
                                 cat("must not be specified when patchType is ", type)));
@@ -222,12 +238,14 @@ void validate_mutating_spec(const Value& spec, FieldErrors& out) {
   validate_param_kind(spec["paramKind"], out);
   validate_constraints(spec, out);
   validate_mutating_operations(spec["matchConstraints"], out);
-  validate_match_conditions(spec["matchConditions"], "spec.matchConditions", out);
-  validate_variables(spec["variables"], out);
+  const bool params = !spec["paramKind"].is_null();
+  validate_match_conditions(spec["matchConditions"], "spec.matchConditions", params, out);
+  cel::PolicyCompiler compiler(params, true);
+  validate_variables(spec["variables"], compiler, out);
   if (spec["mutations"].empty())
     out.push_back(json::required("spec.mutations", "mutations must contain at least one item"));
   for (std::size_t i = 0; i < spec["mutations"].size(); ++i)
-    validate_mutation(Path("spec.mutations").index(i), spec["mutations"][i], out);
+    validate_mutation(Path("spec.mutations").index(i), spec["mutations"][i], compiler, out);
   const Value& reinvocation = spec["reinvocationPolicy"];
   if (reinvocation.as_string().empty())
     out.push_back(json::required("spec.reinvocationPolicy"));

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "catalog/kinds/label_selector.h"
+#include "cel/policy.h"
 
 namespace cardea::catalog {
 namespace {
@@ -117,15 +118,23 @@ void validate_match_resources(const Value& match, const Path& path, FieldErrors&
   validate_named_rules(match["excludeResourceRules"], path / "excludeResourceRules", out);
 }
 
-void validate_match_conditions(const Value& conditions, const Path& path, FieldErrors& out) {
+void report_expression(const Path& path, const Value& expression, const std::string& error, FieldErrors& out) {
+  if (!error.empty()) out.push_back(json::invalid(path, expression, error));
+}
+
+void validate_match_conditions(const Value& conditions, const Path& path, bool params, FieldErrors& out) {
+  cel::PolicyCompiler compiler(params, false);
   if (conditions.size() > static_cast<std::size_t>(kMostConditions))
     out.push_back(json::too_many(path, static_cast<int>(conditions.size()), kMostConditions));
   std::set<std::string_view> seen;
   for (std::size_t i = 0; i < conditions.size(); ++i) {
     const Value& name = conditions[i]["name"];
     Path at = path.index(i);
-    if (trim(conditions[i]["expression"].as_string()).empty())
+    const Value& expression = conditions[i]["expression"];
+    if (trim(expression.as_string()).empty())
       out.push_back(json::required(at / "expression"));
+    else
+      report_expression(at / "expression", expression, compiler.match_condition(expression.as_string()).error, out);
     if (name.as_string().empty()) {
       out.push_back(json::required(at / "name"));
       continue;

@@ -12,7 +12,9 @@ void default_match_resources(Value& match);
 void validate_rule(const Value& rule, const Path& path, FieldErrors& out);
 // {namespaceSelector, objectSelector, resourceRules, excludeResourceRules, matchPolicy}
 void validate_match_resources(const Value& match, const Path& path, FieldErrors& out);
-// Names and the presence of expressions; whether those compile is another question.
-void validate_match_conditions(const Value& conditions, const Path& path, FieldErrors& out);
+// Names, and expressions that must compile. `params`: they may read a policy's parameters.
+void validate_match_conditions(const Value& conditions, const Path& path, bool params, FieldErrors& out);
+// Reports that an expression did not compile; an empty `error` means that it did.
+void report_expression(const Path& path, const Value& expression, const std::string& error, FieldErrors& out);
 
 }  // namespace cardea::catalog

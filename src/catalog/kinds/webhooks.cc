@@ -173,7 +173,7 @@ void validate_hook(const Path& path, const Value& hook, FieldErrors& out) {
     check_one_of(path / "reinvocationPolicy", hook["reinvocationPolicy"], {"IfNeeded", "Never"}, out);
   validate_client(path / "clientConfig", hook["clientConfig"], out);
   validate_review_versions(path / "admissionReviewVersions", hook["admissionReviewVersions"], out);
-  validate_match_conditions(hook["matchConditions"], path / "matchConditions", out);
+  validate_match_conditions(hook["matchConditions"], path / "matchConditions", false, out);
 }
 
 template <bool kMutating>

@@ -1,0 +1,46 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cel/program.h"
+
+namespace cardea::cel {
+
+// Compiles the expressions of one admission policy or webhook. Variables are added in their order: each sees those
+// before it, and every expression after it sees it as `variables.name`, of the type it has.
+//
+// Environments differ in what they declare, so slots are found by name (Environment::find_variable).
+class PolicyCompiler {
+ public:
+  // `params`: the policy has a paramKind. `composes`: `variables` is a name from the start, even before it has fields.
+  PolicyCompiler(bool params, bool composes) : params_(params), composes_(composes) {}
+
+  struct Outcome {
+    std::shared_ptr<const Program> program;  // null when it did not compile
+    std::string error;                       // why, in Kubernetes' words
+  };
+  Outcome variable(std::string_view name, std::string_view expression);
+  Outcome validation(std::string_view expression);           // bool
+  Outcome message(std::string_view expression);              // string; may not ask the authorizer
+  Outcome audit_annotation(std::string_view expression);     // string or null
+  Outcome match_condition(std::string_view expression);      // bool; sees no variables
+  Outcome apply_configuration(std::string_view expression);  // Object{...}
+  Outcome json_patch(std::string_view expression);           // list of JSONPatch{...}
+
+ private:
+  enum Use { kPlain, kMessage, kPatch, kMatch };
+  std::shared_ptr<const Environment> environment(Use use);
+  Outcome compile(std::string_view expression, Use use, const std::vector<std::string>& types);
+
+  bool params_, composes_;
+  std::vector<std::pair<std::string, std::string>> variables_;  // name and type, as TypePool::parse reads it
+  std::shared_ptr<const Environment> kept_[4];                  // until the next variable
+};
+
+// A type as Go prints it, which messages about results do: google.protobuf.Timestamp, null_type.
+std::string go_type_name(const Type* type);
+
+}  // namespace cardea::cel
