@@ -43,13 +43,20 @@ class TokenMemory {
     std::string token;
     std::unique_ptr<T> value;
   };
-  using Table = std::vector<Place>;
+  struct Table {
+    std::weak_ptr<const void> holder;
+    std::vector<Place> places;
+  };
 
   Place& place_of(std::string_view token) const {
     thread_local std::unordered_map<std::uint64_t, Table> tables;  // by holder
-    Table& table = tables[id_];
-    if (table.empty()) table.resize(places_);
-    return table[std::hash<std::string_view>{}(token) % places_];
+    auto found = tables.find(id_);
+    if (found == tables.end()) {
+      // Holders come and go with configurations; what is left of those that went is dropped here.
+      std::erase_if(tables, [](const auto& entry) { return entry.second.holder.expired(); });
+      found = tables.emplace(id_, Table{alive_, std::vector<Place>(places_)}).first;
+    }
+    return found->second.places[std::hash<std::string_view>{}(token) % places_];
   }
 
   // Never the same twice in a process, so that a holder never finds what another one remembered.
@@ -60,6 +67,7 @@ class TokenMemory {
 
   const std::size_t places_;
   const std::uint64_t id_;
+  const std::shared_ptr<const int> alive_ = std::make_shared<const int>(0);
 };
 
 }  // namespace cardea::authn
