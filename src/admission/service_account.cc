@@ -165,7 +165,8 @@ class ServiceAccount : public Plugin {
   }
 
   Task<Result<void>> mutate(Review& r) const override {
-    if (r.operation != Operation::kCreate || is_mirror(r)) co_return Result<void>();
+    // Refusals come before anything else is said about the pod, as in Kubernetes.
+    if (r.operation != Operation::kCreate || is_mirror(r)) co_return check(r);
     Value& spec = r.object.member("spec");
     if (spec["serviceAccountName"].as_string().empty()) {
       spec.set("serviceAccountName", "default");
@@ -181,7 +182,7 @@ class ServiceAccount : public Plugin {
     if (r.object["spec"]["imagePullSecrets"].empty())
       for (const Value& secret : account["imagePullSecrets"].items())
         r.object.member("spec").member("imagePullSecrets").push_back(Value::object({{"name", secret["name"]}}));
-    co_return Result<void>();
+    co_return check(r);
   }
 
   Task<Result<void>> validate(const Review& r) const override { co_return check(r); }

@@ -1,5 +1,7 @@
 #include "rest/body.h"
 
+#include <algorithm>
+
 #include "base/strings.h"
 #include "json/yaml.h"
 #include "rest/form.h"
@@ -48,6 +50,17 @@ std::string_view go_kind(const Value& v) {
   return "null";
 }
 
+// A kind of a built-in group that nobody has ever heard of.
+Result<void> check_registered(const Expected& e, std::string_view version, std::string_view kind) {
+  constexpr std::string_view kOtherSchemes[] = {"apiextensions.k8s.io", "apiregistration.k8s.io"};
+  auto parts = split(version, '/');
+  std::string_view group = parts.size() == 2 ? parts[0] : "";
+  if (std::ranges::find(kOtherSchemes, std::string_view(e.group)) != std::end(kOtherSchemes)) return {};
+  if (e.catalog->kind_type(group, parts.back(), kind)) return {};
+  return fail(bad_request(cat(kind, " in version ", quoted(parts.back()), " cannot be handled as a ", e.kind, ": no kind ", quoted(kind),
+                              " is registered for version ", quoted(version), " in scheme \"pkg/runtime/scheme.go:111\"")));
+}
+
 Result<void> check_version_and_kind(const Expected& e, const Value& object, std::string_view body) {
   if (!object.is_object() && !object.is_null())
     return unrecognized(e,
@@ -74,17 +87,18 @@ Result<void> check_version_and_kind(const Expected& e, const Value& object, std:
       return fail(bad_request(cat("the kind in the data (", kind, ") does not match the expected kind (", e.kind, ")")));
     return {};
   }
-  if (!kind.empty() && kind != e.kind) {
-    auto parts = split(version.empty() ? std::string_view(want) : version, '/');
+  if (version.empty()) version = want;
+  if (kind.empty()) kind = e.kind;
+  if (version == want && kind == e.kind) return {};
+  if (auto ok = check_registered(e, version, kind); !ok) return ok;
+  if (kind != e.kind) {
+    auto parts = split(version, '/');
     std::string internal_group = e.group.empty() ? "core" : std::string(split(e.group, '.')[0]);
     return fail(bad_request(cat(kind, " in version ", quoted(parts.back()), " cannot be handled as a ", e.kind,
                                 ": converting (", parts.back(), ".", kind, ") to (", internal_group, ".", e.kind,
                                 "): unknown conversion")));
   }
-  if (!version.empty() && version != want)
-    return fail(bad_request(cat("the API version in the data (", version, ") does not match the expected API version (",
-                                want, ")")));
-  return {};
+  return fail(bad_request(cat("the API version in the data (", version, ") does not match the expected API version (", want, ")")));
 }
 
 // An object in its Protobuf envelope, which names its kind.

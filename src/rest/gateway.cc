@@ -135,6 +135,8 @@ Task<Result<Answer>> Gateway::serve_resource(Call& call) {
     co_return answer;
   }
   bool is_named = !info.name.empty();
+  // What is not kept has no members.
+  if (is_named && r.storage_prefix.empty()) co_return fail(unknown_resource());
   bool fits = info.verb == "create" ? !is_named : info.verb == "update" || info.verb == "patch" ? is_named : true;
   if (!fits || call.request().method == "HEAD" || info.verb.empty() || !r.has_verb(info.verb)) co_return fail(method_not_allowed());
   if (auto warning = deprecation(r); !warning.empty()) call.warnings.push_back(std::move(warning));

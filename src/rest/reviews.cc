@@ -41,8 +41,8 @@ Task<Result<Answer>> review_self(Call& call) {
   if (!options) co_return fail(options.error());
   auto review = read_object(call, Expected::object_of(call), options->field_validation);
   if (!review) co_return fail(review.error());
-  review->member("metadata").set("creationTimestamp", call.started);
-  review->set("status", json::Value::object({{"userInfo", call.user_info()}}));
+  review->set("metadata", Value::object({{"creationTimestamp", call.started}}));
+  review->set("status", Value::object({{"userInfo", call.user_info()}}));
   co_return Answer::of(std::move(*review), 201);
 }
 
@@ -51,6 +51,7 @@ Task<Result<Answer>> review_token(Call& call) {
   if (!options) co_return fail(options.error());
   auto object = read_object(call, Expected::object_of(call), options->field_validation);
   if (!object) co_return fail(object.error());
+  for (auto key : {"namespace", "uid", "creationTimestamp"}) object->member("metadata").erase(key);
   std::string manager = field_manager(call, *options), version = call.resource->api_version();
   admission::Review review = review_of(call, admission::Operation::kCreate, options->dry_run, options->document);
   review.object = schema::track_update(nullptr, std::move(*object), *call.resource->schema,

@@ -125,7 +125,9 @@ void SelfDescription::add_document(std::string path, std::string content_type, s
 }
 
 std::optional<Result<Answer>> SelfDescription::document(http::Request& request, const authz::RequestInfo& info) {
-  auto found = std::ranges::find(documents_, std::string_view(info.path), &Document::path);
+  std::string_view path = info.path;
+  if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  auto found = std::ranges::find(documents_, path, &Document::path);
   if (found == documents_.end()) return std::nullopt;
   if (request.method != "GET") return fail(method_not_allowed());
   bool fits = request.headers.get("accept").empty();
@@ -134,7 +136,7 @@ std::optional<Result<Answer>> SelfDescription::document(http::Request& request, 
     fits |= type == "*/*" || type == "application/*" || type == found->content_type;
   }
   if (!fits)
-    return fail(Error::of(Reason::kNotAcceptable, cat("406: Not Acceptable\n\nAvailable representations: ", found->content_type)));
+    return fail(Error::of(Reason::kNotAcceptable, cat("406: Not Acceptable\n\nAvailable representations: ", found->content_type)).with({}));
   Answer a;
   a.is_raw = true;
   a.content_type = found->content_type;

@@ -78,7 +78,7 @@ Result<void> bind(const Call& call, const Value& ref, authn::ServiceAccountClaim
     (kind == "Node" ? claims.node : claims.secret) = reference(*object);
     uid = reference(*object).uid;
   } else {
-    return fail(bad_request(cat("cannot bind token to object of type ", version, ", Kind=", kind)));
+    return fail(bad_request(cat("cannot bind token to object of type ", is_core ? "/" : "", version, ", Kind=", kind)));
   }
   std::string_view given = ref["uid"].as_string();
   if (!given.empty() && given != uid)
