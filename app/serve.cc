@@ -157,6 +157,7 @@ int serve(int argc, char** argv) {
   definitions.stop();
   watches.stop();
   server.stop(std::chrono::seconds(5));
+  calls.stop();  // an answer that comes now has nobody left to tell
   return 0;
 }
 
