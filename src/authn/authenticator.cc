@@ -24,6 +24,7 @@ class CertificateAuthenticator : public Authenticator {
     if (c.certificate->common_name.empty()) return not_mine();
     User user{.name = c.certificate->common_name, .uid = c.certificate->uid, .groups = c.certificate->organizations};
     Outcome outcome = known(std::move(user), "x509");
+    (*outcome)->issuer = c.certificate->issuer;
     if (!c.certificate->der_sha256.empty()) {
       (*outcome)->credential_id = "X509SHA256=" + c.certificate->der_sha256;
       (*outcome)->user.extra[std::string(kCredentialIdExtra)] = {(*outcome)->credential_id};

@@ -19,6 +19,7 @@ struct CertificateIdentity {
   std::vector<std::string> organizations;
   std::string der_sha256;  // hex, for the credential id
   std::string uid;
+  std::string issuer;  // its CA's name, for the log
 };
 
 // What a request brings along to say who sends it. Borrows.

@@ -23,17 +23,18 @@ class Authentication : public ::testing::Test {
 };
 
 TEST_F(Authentication, ACertificateNamesUserAndGroups) {
-  CertificateIdentity id{"admin", {"system:masters"}, "ab", "u1"};
+  CertificateIdentity id{"admin", {"system:masters"}, "ab", "u1", "CN=ca"};
   auto found = ask({.certificate = &id, .is_client = true});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->user.name, "admin");
   EXPECT_EQ(found->user.groups, (std::vector<std::string>{"system:masters", "system:authenticated"}));
   EXPECT_EQ(found->user.uid, "u1");
   EXPECT_EQ(found->credential_id, "X509SHA256=ab");
+  EXPECT_EQ(found->issuer, "CN=ca");
 }
 
 TEST_F(Authentication, ACertificateThatNoClientCaSignedIsRefusedAndNeverAnonymous) {
-  CertificateIdentity id{"admin", {"system:masters"}, "", ""};
+  CertificateIdentity id{"admin", {"system:masters"}, "", "", ""};
   EXPECT_EQ(ask({.certificate = &id}).error().reason, Reason::kUnauthorized);
   // A front proxy's certificate makes nobody of its own subject.
   EXPECT_FALSE(ask({.certificate = &id, .is_front_proxy = true}));
@@ -42,7 +43,7 @@ TEST_F(Authentication, ACertificateThatNoClientCaSignedIsRefusedAndNeverAnonymou
 }
 
 TEST_F(Authentication, ACertificateComesBeforeAToken) {
-  CertificateIdentity id{"admin", {}, "", ""};
+  CertificateIdentity id{"admin", {}, "", "", ""};
   for (auto token : {"t1", "wrong"}) EXPECT_EQ(ask({.certificate = &id, .is_client = true, .token = token})->user.name, "admin");
 }
 

@@ -18,7 +18,7 @@ class RequestHeader : public ::testing::Test {
     return outcome ? *outcome : std::nullopt;
   }
 
-  CertificateIdentity proxy_{"aggregator", {"system:masters"}, "", ""};
+  CertificateIdentity proxy_{"aggregator", {"system:masters"}, "", "", ""};
   RequestHeaderOptions options_{{"X-Remote-User"}, {"X-Remote-Uid"}, {"X-Remote-Group"}, {"X-Remote-Extra-"}, {}};
   bool refused_ = false;
 };

@@ -33,6 +33,7 @@ struct PeerCertificate {
   std::vector<std::string> organizations;  // of the subject, in order
   std::string uid;                         // of the subject, attribute 1.3.6.1.4.1.57683.2
   std::string subject;                     // "CN=jane,O=dev": for messages only
+  std::string issuer;                      // "CN=clients": likewise
   std::string serial;                      // decimal
   std::string der;
   std::string sha256;                      // of `der`, hex

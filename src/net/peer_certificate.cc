@@ -90,6 +90,7 @@ std::string sha256_hex(std::string_view bytes) {
 std::shared_ptr<PeerCertificate> read_certificate(X509* certificate, std::string der, long verdict) {
   auto peer = std::make_shared<PeerCertificate>();
   read_subject(X509_get_subject_name(certificate), *peer);
+  peer->issuer = one_line(X509_get_issuer_name(certificate));
   peer->serial = decimal(X509_get0_serialNumber(certificate));
   peer->sha256 = sha256_hex(der);
   peer->der = std::move(der);

@@ -164,6 +164,7 @@ TEST_F(TlsTest, ACertificateOfOurClientCaIsVerifiedAndItsSubjectIsRead) {
   EXPECT_EQ(certificate.common_name, "jane");
   EXPECT_THAT(certificate.organizations, ElementsAre("dev", "ops"));
   EXPECT_EQ(certificate.serial, "4711");
+  EXPECT_EQ(certificate.issuer, "CN=clients");
   EXPECT_FALSE(certificate.der.empty());
   EXPECT_LT(certificate.not_before, certificate.not_after);
 }

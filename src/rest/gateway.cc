@@ -80,7 +80,7 @@ Task<Result<authn::Identity>> Gateway::authenticate(http::Exchange& exchange) co
   if (request.peer && request.peer->certificate) {
     const net::PeerCertificate& c = *request.peer->certificate;
     net::CertificateTrust trust = c.trust();
-    certificate = {c.common_name, c.organizations, c.sha256, c.uid};
+    certificate = {c.common_name, c.organizations, c.sha256, c.uid, c.issuer};
     credentials.certificate = &certificate;
     credentials.is_client = trust.client;
     credentials.is_front_proxy = trust.front_proxy;
