@@ -84,6 +84,12 @@ constexpr Named kReferringProjections[] = {
     {"podCertificate", "podcertificates"},
 };
 
+constexpr Named kFormerlyBuiltIn[] = {
+    {"awsElasticBlockStore", "ebs.csi.aws.com"},   {"gcePersistentDisk", "pd.csi.storage.gke.io"}, {"cinder", "cinder.csi.openstack.org"},
+    {"azureDisk", "disk.csi.azure.com"},           {"azureFile", "file.csi.azure.com"},            {"vsphereVolume", "csi.vsphere.vmware.com"},
+    {"portworxVolume", "pxd.portworx.com"},
+};
+
 // Which other API objects a volume of a pod leads to; "" when to none.
 Result<std::string_view> objects_of_volume(const Value& volume) {
   for (std::string_view plain : kPlainVolumes)
@@ -387,17 +393,24 @@ class NodeRestriction : public Plugin {
 
   // "" when no CSI driver is behind the volume.
   Result<std::string> csi_driver(const Review& r, const Value& pod, const Value& volume) const {
-    if (volume.has("csi")) return std::string(volume["csi"]["driver"].as_string());
+    if (std::string_view driver = driver_of(volume); !driver.empty()) return std::string(driver);
     std::string claim_name(volume["persistentVolumeClaim"]["claimName"].as_string());
     if (volume.has("ephemeral")) claim_name = cat(pod["metadata"]["name"].as_string(), "-", volume["name"].as_string());
     if (claim_name.empty()) return "";
     Value claim = objects_.get(r.catalog, "", "persistentvolumeclaims", r.namespace_name, claim_name);
     if (claim.is_null()) return fail(not_found("", "persistentvolumeclaim", claim_name));
-    std::string volume_name(claim["spec"]["volumeName"].as_string());
-    if (volume_name.empty()) return "";
-    Value found = objects_.get(r.catalog, "", "persistentvolumes", "", volume_name);
+    std::string_view volume_name = claim["spec"]["volumeName"].as_string();
+    Value found = volume_name.empty() ? Value() : objects_.get(r.catalog, "", "persistentvolumes", "", volume_name);
     if (found.is_null()) return fail(not_found("", "persistentvolume", volume_name));
-    return std::string(found["spec"]["csi"]["driver"].as_string());
+    return std::string(driver_of(found["spec"]));
+  }
+
+  // The driver that a source of a volume names, or that stands for what was once built in.
+  static std::string_view driver_of(const Value& source) {
+    if (source.has("csi")) return source["csi"]["driver"].as_string();
+    for (const Named& n : kFormerlyBuiltIn)
+      if (source.has(n.source)) return n.objects;
+    return "";
   }
 
   Objects objects_;

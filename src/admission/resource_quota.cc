@@ -33,8 +33,9 @@ class ResourceQuota : public Plugin {
   bool handles(const Review& r) const override {
     bool is_update = r.operation == Operation::kUpdate;
     if ((r.operation != Operation::kCreate && !is_update) || r.namespace_name.empty() || r.resource.storage_prefix.empty()) return false;
-    if (r.resource.name == "namespaces" || r.resource.name == "events") return false;
     bool is_core = r.resource.group.empty();
+    if (is_core && r.resource.name == "namespaces") return false;
+    if ((is_core || r.resource.group == "events.k8s.io") && r.resource.name == "events") return false;
     if (is_core && r.resource.name == "pods") return is_update ? r.subresource == "resize" : r.subresource.empty();
     if (!r.subresource.empty()) return false;
     bool changes_later = (is_core && (r.resource.name == "services" || r.resource.name == "persistentvolumeclaims")) ||

@@ -71,7 +71,7 @@ class TestServer {
     return more;
   }
   std::vector<std::unique_ptr<admission::Plugin>> with_defaults(std::vector<std::unique_ptr<admission::Plugin>> more) {
-    auto list = std::move(admission::select_plugins(admission::Objects(*store_), authorizer_, {}, {"ServiceAccount"}).value().plugins);
+    auto list = std::move(admission::select_plugins(admission::Objects(*store_), authorizer_, {"NodeRestriction"}, {"ServiceAccount"}).value().plugins);
     for (auto& plugin : more) list.push_back(std::move(plugin));
     return list;
   }

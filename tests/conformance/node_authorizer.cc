@@ -69,9 +69,10 @@ authz::User read_user(const Value& name, const Value& groups) {
 
 Features read_features(const Value& given) {
   // Where a case names no features it speaks of a release that has them all in their last state but these.
-  Features f{.service_account_reads = true, .pod_certificate_requests = true};
+  Features f{.service_account_reads = true, .pod_certificate_requests = true, .cluster_trust_bundles = true};
   if (const Value* v = given.find("KubeletServiceAccountTokenForCredentialProviders")) f.service_account_reads = v->as_bool();
   if (const Value* v = given.find("PodCertificateRequest")) f.pod_certificate_requests = v->as_bool();
+  if (const Value* v = given.find("ClusterTrustBundle")) f.cluster_trust_bundles = v->as_bool();
   if (const Value* v = given.find("CSIVolumeHealth")) f.csi_volume_health = v->as_bool();
   return f;
 }

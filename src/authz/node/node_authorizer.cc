@@ -133,6 +133,10 @@ Decision pod_certificate_requests(const Question& q) {
   return q.selects_node() ? allow() : pass("can only list/watch podcertificaterequests with nodeName field selector");
 }
 
+Decision cluster_trust_bundles(const Question& q) {
+  return q.features.cluster_trust_bundles && q.asked.subresource.empty() && q.verb_in({"get", "list", "watch"}) ? allow() : pass();
+}
+
 Decision nodes(const Question& q) {
   if (q.asked.subresource == "status") return q.verb_in({"update", "patch"}) ? allow() : pass();
   if (!q.asked.subresource.empty()) return pass();
@@ -173,6 +177,7 @@ constexpr Row kRows[] = {
     {"resource.k8s.io", "resourceclaims", resource_claims},
     {"resource.k8s.io", "resourceslices", resource_slices},
     {"certificates.k8s.io", "podcertificaterequests", pod_certificate_requests},
+    {"certificates.k8s.io", "clustertrustbundles", cluster_trust_bundles},
 };
 
 }  // namespace

@@ -15,6 +15,7 @@ std::optional<std::string_view> node_of(const User& user);
 struct Features {
   bool service_account_reads = true;           // KubeletServiceAccountTokenForCredentialProviders
   bool pod_certificate_requests = false;       // PodCertificateRequest
+  bool cluster_trust_bundles = false;          // ClusterTrustBundle
   std::optional<bool> csi_volume_health = {};  // CSIVolumeHealth; 1.36 does not know it
 };
 
