@@ -1,4 +1,6 @@
 #pragma once
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "authz/request_info.h"
@@ -14,9 +16,26 @@ struct Attributes {
   std::string_view api_group, api_version, namespace_name, resource, subresource, name;
   std::string_view path;                 // of a request that is not about a resource
   const Selectors* selectors = nullptr;  // null: none were sent
+  bool takes_conditions = false;         // whether the answer may be conditional; others are folded by the chain
 
   Attributes(const User& who, const RequestInfo& what);
   explicit Attributes(const User& who) : user(who) {}
+};
+
+// A question that keeps what it needs, for asking later.
+class OwnedAttributes {
+ public:
+  explicit OwnedAttributes(const Attributes& from);
+  OwnedAttributes(const OwnedAttributes&) = delete;
+  const Attributes& get() const { return attributes_; }
+
+ private:
+  std::string_view keep(std::string_view text);
+
+  User user_;
+  std::string text_;
+  std::optional<Selectors> selectors_;
+  Attributes attributes_;
 };
 
 }  // namespace cardea::authz

@@ -9,7 +9,7 @@ namespace {
 
 class MastersAuthorizer : public Authorizer {
  public:
-  std::string_view name() const override { return "kubernetes.io/system-privileged-group"; }
+  std::string_view name() const override { return "system-privileged-group.authorizer.kubernetes.io"; }
   std::optional<Decision> authorize(const Attributes& a) const override {
     return a.user.in_group(kMastersGroup) ? Decision::allow() : Decision::no_opinion();
   }
@@ -25,11 +25,6 @@ class ConstantAuthorizer : public Authorizer {
   std::string name_;
   Decision decision_;
 };
-
-// Joins what several authorizers said, each thing once.
-void add_line(std::vector<std::string>& lines, std::string line) {
-  if (!line.empty() && std::ranges::find(lines, line) == lines.end()) lines.push_back(std::move(line));
-}
 
 std::string described(const Attributes& r) {
   std::string who = cat("User ", quoted(r.user.name), " cannot ", r.verb);
@@ -55,106 +50,6 @@ void Authorizer::add_rules(const User&, std::string_view, Rules&) const {}
 
 std::vector<Hint> Authorizer::hints(const Attributes&) const { return {}; }
 
-// What is known while a chain is being asked.
-struct Chain::Progress {
-  Asking asking;
-  Conditions::Chain answers;         // from the first conditional answer on
-  std::vector<std::string> reasons;  // of those without an opinion
-  std::vector<std::string> errors;
-
-  // Takes the next answer; a value ends the asking.
-  std::optional<Decision> take(const Authorizer& authorizer, Decision decision) {
-    if (asking == Asking::kFolded) decision = folded(std::move(decision));
-    bool is_final = decision.kind == Decision::Kind::kAllow || decision.kind == Decision::Kind::kDeny;
-    if (answers.empty() && is_final) return decision;
-    if (decision.kind == Decision::Kind::kNoOpinion) {
-      if (!decision.reason.empty()) add_line(reasons, decision.reason.text());
-      add_line(errors, decision.error);
-    }
-    if (!answers.empty() || decision.kind == Decision::Kind::kConditional)
-      answers.push_back({std::string(authorizer.name()), std::move(decision)});
-    if (is_final) return fold(std::move(answers));
-    return std::nullopt;
-  }
-
-  Decision end() {
-    if (!answers.empty()) return fold(std::move(answers));
-    return Decision::no_opinion(join(reasons, "\n"), aggregated(errors));
-  }
-};
-
-Chain::Verdict Chain::verdict_of(Decision decision) const {
-  bool may_allow = possible_outcomes(decision).allow;
-  std::optional<Permit> permit;
-  if (may_allow) permit = Permit(decision);
-  return {std::move(decision), std::move(permit)};
-}
-
-std::optional<Chain::Verdict> Chain::decide(const Attributes& attributes, Asking asking) const {
-  Progress progress{.asking = asking};
-  for (const auto& authorizer : authorizers_) {
-    std::optional<Decision> answer = authorizer->authorize(attributes);
-    if (!answer) return std::nullopt;
-    if (auto final = progress.take(*authorizer, std::move(*answer))) return verdict_of(std::move(*final));
-  }
-  return verdict_of(progress.end());
-}
-
-Task<Chain::Verdict> Chain::authorize(Attributes attributes, Asking asking) const {
-  Progress progress{.asking = asking};
-  for (const auto& authorizer : authorizers_) {
-    std::optional<Decision> answer = authorizer->authorize(attributes);
-    if (!answer) {
-      Decision waited = co_await authorizer->authorize_waiting(attributes);
-      answer = std::move(waited);
-    }
-    if (auto final = progress.take(*authorizer, std::move(*answer))) co_return verdict_of(std::move(*final));
-  }
-  co_return verdict_of(progress.end());
-}
-
-Task<Decision> Chain::evaluate(Decision conditional, const ConditionData& data) const {
-  Decision closed{failure_decision(conditional), {}, "", nullptr};
-  const Conditions::Chain* chain = conditional.conditions ? conditional.conditions->chain() : nullptr;
-  if (!chain) {
-    closed.error = "the decision is not one of a chain";
-    co_return closed;
-  }
-  std::vector<std::string> reasons, errors;
-  for (const NamedDecision& entry : *chain) {
-    Decision decision = entry.decision;
-    if (decision.kind == Decision::Kind::kConditional) {
-      auto author = std::ranges::find(authorizers_, entry.authorizer, [](const auto& a) { return a->name(); });
-      Decision settled;
-      if (author != authorizers_.end()) {
-        Decision answer = co_await (*author)->evaluate(decision.conditions, data);
-        settled = std::move(answer);
-      } else {
-        settled.error = cat("no authorizer is named ", quoted(entry.authorizer));
-        settled.kind = failure_decision(decision);
-      }
-      Outcomes possible = possible_outcomes(decision);
-      bool fits = settled.kind == Decision::Kind::kAllow ? possible.allow : settled.kind == Decision::Kind::kDeny ? possible.deny
-                  : settled.kind == Decision::Kind::kNoOpinion && possible.no_opinion;
-      if (!fits) {
-        if (settled.error.empty()) settled.error = cat("authorizer ", quoted(entry.authorizer), " answered what its conditions exclude");
-        settled.kind = failure_decision(decision);
-      }
-      decision = std::move(settled);
-    }
-    if (decision.kind != Decision::Kind::kNoOpinion) co_return decision;
-    if (!decision.reason.empty()) add_line(reasons, decision.reason.text());
-    add_line(errors, decision.error);
-  }
-  co_return Decision::no_opinion(join(reasons, "\n"), aggregated(errors));
-}
-
-Rules Chain::rules_for(const User& user, std::string_view namespace_name) const {
-  Rules rules;
-  for (const auto& authorizer : authorizers_) authorizer->add_rules(user, namespace_name, rules);
-  return rules;
-}
-
 std::string html_escaped(std::string_view text) {
   std::string out;
   for (char c : text) {
@@ -166,9 +61,17 @@ std::string html_escaped(std::string_view text) {
   return out;
 }
 
+std::string each_once(const std::vector<std::string>& texts, std::string_view separator) {
+  std::vector<std::string> distinct;
+  for (const std::string& t : texts)
+    if (!t.empty() && std::ranges::find(distinct, t) == distinct.end()) distinct.push_back(t);
+  return join(distinct, separator);
+}
+
 std::string aggregated(const std::vector<std::string>& errors) {
   std::vector<std::string> distinct;
-  for (const std::string& e : errors) add_line(distinct, e);
+  for (const std::string& e : errors)
+    if (!e.empty() && std::ranges::find(distinct, e) == distinct.end()) distinct.push_back(e);
   return distinct.size() < 2 ? join(distinct, "") : cat("[", join(distinct, ", "), "]");
 }
 

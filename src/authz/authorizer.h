@@ -74,7 +74,11 @@ class Permit {
 };
 
 // Whether the caller can settle conditions later.
-enum class Asking : std::uint8_t { kFolded, kConditionsAware };
+enum class Asking : std::uint8_t {
+  kFolded,                 // no: each authorizer's conditional answer is folded
+  kConditionsAware,        // yes: who has to wait is asked only when it comes to that, once something before may allow
+  kConditionsAwareAtOnce,  // yes, and everybody is asked now: the answer goes to somebody else
+};
 
 // Authorizers in order; the first Allow or Deny wins. An empty chain has no opinion, which allows nothing.
 class Chain {
@@ -90,8 +94,9 @@ class Chain {
   std::optional<Verdict> decide(const Attributes& attributes, Asking asking = Asking::kFolded) const;
   Task<Verdict> authorize(Attributes attributes, Asking asking = Asking::kFolded) const;
 
-  // The second phase of a conditional decision of this chain.
-  Task<Decision> evaluate(Decision conditional, const ConditionData& data) const;
+  // The second phase of a conditional decision of this chain: entries in order, each settled by the authorizer of
+  // its name, within what its conditions leave open. What `data` borrows must live until the answer is there.
+  Task<Decision> evaluate(Decision conditional, ConditionData data) const;
 
   Rules rules_for(const User& user, std::string_view namespace_name) const;
   const std::vector<std::shared_ptr<const Authorizer>>& authorizers() const { return authorizers_; }
@@ -99,6 +104,8 @@ class Chain {
  private:
   struct Progress;
   Verdict verdict_of(Decision decision) const;
+  Task<Decision> settle(const Authorizer& author, Decision open, const ConditionData& data) const;
+  Task<Decision> ask_the_rest(const Conditions::Deferred& rest, const ConditionData& data) const;
 
   std::vector<std::shared_ptr<const Authorizer>> authorizers_;
 };
@@ -109,8 +116,12 @@ std::unique_ptr<Authorizer> always_deny();
 // A mode that this version knows by name only: it never has an opinion.
 std::unique_ptr<Authorizer> unavailable_mode(std::string mode);
 
+// A chain as one authorizer of another chain.
+std::unique_ptr<Authorizer> nested(std::string name, std::shared_ptr<const Chain> chain);
+
 // Several errors as one text: `a`, or `[a, b]`, each once.
 std::string aggregated(const std::vector<std::string>& errors);
+std::string each_once(const std::vector<std::string>& texts, std::string_view separator);
 
 // `& < >` as entities, for text that a browser might take for a page.
 std::string html_escaped(std::string_view text);

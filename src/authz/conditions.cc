@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <set>
 
+#include "authz/authorizer.h"
+#include "base/names.h"
 #include "base/strings.h"
 
 namespace cardea::authz {
 namespace {
 
-constexpr std::size_t kMostConditions = 128;
+constexpr std::string_view kClosed = "failed closed";
+constexpr Condition::Effect kInOrder[] = {Condition::Effect::kDeny, Condition::Effect::kNoOpinion, Condition::Effect::kAllow};
 
 Outcomes outcomes_of(const Conditions::Set& set) {
   Outcomes out{.no_opinion = true};
@@ -19,13 +22,7 @@ Outcomes outcomes_of(const Conditions::Set& set) {
   return out;
 }
 
-// An unconditional Allow or Deny anywhere in it ends the chain: nobody is left to have no opinion.
-bool has_an_end(const Decision& decision) {
-  if (decision.kind != Decision::Kind::kConditional) return decision.kind != Decision::Kind::kNoOpinion;
-  const Conditions::Chain* chain = decision.conditions->chain();
-  return chain && std::ranges::any_of(*chain, [](const NamedDecision& n) { return has_an_end(n.decision); });
-}
-
+// An end anywhere leaves nobody to have no opinion.
 Outcomes outcomes_of(const Conditions::Chain& chain) {
   Outcomes out{.no_opinion = true};
   for (const NamedDecision& n : chain) {
@@ -37,10 +34,79 @@ Outcomes outcomes_of(const Conditions::Chain& chain) {
   return out;
 }
 
+bool is_reserved(std::string_view id) { return id.starts_with("k8s.io/") || id.starts_with("kubernetes.io/"); }
+
+// What is wrong with one condition; empty when nothing is.
+std::string problem_of(const Condition& c, Author author) {
+  if (Problems p = label_key_problems(c.id); !p.empty()) return cat("invalid condition ID ", quoted(c.id), ": ", join(p, "; "));
+  if (author == Author::kThirdParty && is_reserved(c.id)) return cat("condition ID ", quoted(c.id), " is reserved");
+  if (!c.type.empty())
+    if (Problems p = label_key_problems(c.type); !p.empty()) return cat("invalid condition type ", quoted(c.type), ": ", join(p, "; "));
+  if (c.text.size() > kLongestCondition)
+    return cat("condition ", quoted(c.id), " is too long: ", c.text.size(), " bytes, at most ", kLongestCondition, " are allowed");
+  if (c.description.size() > kLongestDescription)
+    return cat("description of condition ", quoted(c.id), " is too long: ", c.description.size(), " bytes, at most ",
+               kLongestDescription, " are allowed");
+  return "";
+}
+
+std::string problem_of(const Conditions::Set& set, Author author) {
+  if (set.conditions.size() > kMostConditions)
+    return cat("too many conditions: ", set.conditions.size(), ", at most ", kMostConditions, " are allowed");
+  std::set<std::string_view> ids;
+  for (Condition::Effect effect : kInOrder)
+    for (const Condition& c : set.conditions) {
+      if (c.effect != effect) continue;
+      if (!ids.insert(c.id).second) return cat("duplicate condition ID ", quoted(c.id));
+      if (std::string problem = problem_of(c, author); !problem.empty()) return problem;
+    }
+  return "";
+}
+
+std::string problem_of_names(const Conditions::Chain& chain) {
+  std::set<std::string_view> names;
+  std::vector<std::string> problems;
+  for (const NamedDecision& n : chain) {
+    if (n.authorizer.empty()) problems.push_back("an authorizer without a name");
+    else if (!dns_subdomain_problems(n.authorizer).empty()) problems.push_back(cat("invalid authorizer name ", quoted(n.authorizer)));
+    if (!names.insert(n.authorizer).second) problems.push_back(cat("duplicate authorizer name ", quoted(n.authorizer)));
+  }
+  return aggregated(problems);
+}
+
+Decision closed(const Outcomes& possible, std::string error) {
+  return {possible.deny ? Decision::Kind::kDeny : Decision::Kind::kNoOpinion, std::string(kClosed), std::move(error), nullptr};
+}
+
+// The unconditional answer that ends `decision`.
+const Decision* end_of(const Decision& decision) {
+  if (decision.kind != Decision::Kind::kConditional) return decision.kind == Decision::Kind::kNoOpinion ? nullptr : &decision;
+  if (const Conditions::Chain* chain = decision.conditions->chain())
+    for (const NamedDecision& n : *chain)
+      if (const Decision* end = end_of(n.decision)) return end;
+  return nullptr;
+}
+
 }  // namespace
 
 Conditions::Conditions(Set set) : content_(std::move(set)), possible_(outcomes_of(std::get<Set>(content_))) {}
 Conditions::Conditions(Chain chain) : content_(std::move(chain)), possible_(outcomes_of(std::get<Chain>(content_))) {}
+Conditions::Conditions(Deferred deferred) : content_(std::move(deferred)), possible_{true, true, true} {}
+
+bool is_cel_type(std::string_view type) {
+  return type == kCelType || type == "authorizer.kubernetes.io/cel" || type == "k8s.io/cel";
+}
+
+std::string_view effect_name(Condition::Effect effect) {
+  switch (effect) {
+    case Condition::Effect::kAllow: return "Allow";
+    case Condition::Effect::kNoOpinion: return "NoOpinion";
+    case Condition::Effect::kDeny: break;
+  }
+  return "Deny";
+}
+
+bool has_an_end(const Decision& decision) { return end_of(decision) != nullptr; }
 
 Outcomes possible_outcomes(const Decision& decision) {
   switch (decision.kind) {
@@ -52,48 +118,55 @@ Outcomes possible_outcomes(const Decision& decision) {
   return {.deny = true};
 }
 
+bool allows(const Outcomes& outcomes, Decision::Kind kind) {
+  switch (kind) {
+    case Decision::Kind::kAllow: return outcomes.allow;
+    case Decision::Kind::kDeny: return outcomes.deny;
+    case Decision::Kind::kNoOpinion: return outcomes.no_opinion;
+    case Decision::Kind::kConditional: break;
+  }
+  return false;
+}
+
 Decision::Kind failure_decision(const Decision& decision) {
   return possible_outcomes(decision).deny ? Decision::Kind::kDeny : Decision::Kind::kNoOpinion;
 }
 
+Decision failed(const Decision& decision, std::string error) { return closed(possible_outcomes(decision), std::move(error)); }
+
 Decision folded(Decision decision) {
   if (decision.kind != Decision::Kind::kConditional) return decision;
-  return {failure_decision(decision), {}, "", nullptr};
+  Outcomes possible = decision.conditions->possible();
+  if (possible.deny) return Decision::deny("denied under conditions, which cannot be evaluated for this request");
+  return Decision::no_opinion("allowed under conditions only, which cannot be evaluated for this request");
 }
 
-Decision conditional_on(Conditions::Set set) {
+Decision conditional_on(Conditions::Set set, Author author) {
   if (set.conditions.empty()) return Decision::no_opinion({}, "a conditional answer without conditions");
   Outcomes possible = outcomes_of(set);
-  Decision closed = possible.deny ? Decision::deny({}) : Decision::no_opinion();
-  if (set.conditions.size() > kMostConditions) {
-    closed.error = cat("too many conditions: ", set.conditions.size(), ", at most ", kMostConditions, " are allowed");
-    return closed;
-  }
-  if (!possible.allow && !possible.deny) return Decision::no_opinion();
-  std::set<std::string_view> ids;
-  for (const Condition& c : set.conditions)
-    if (!ids.insert(c.id).second) {
-      closed.error = cat("duplicate condition id ", quoted(c.id));
-      return closed;
-    }
+  bool is_idle = !possible.allow && !possible.deny && set.conditions.size() <= kMostConditions;
+  if (is_idle) return Decision::no_opinion();
+  if (std::string problem = problem_of(set, author); !problem.empty()) return closed(possible, std::move(problem));
   return Decision::conditional(std::make_shared<const Conditions>(std::move(set)));
 }
 
 Decision fold(Conditions::Chain chain) {
-  for (std::size_t i = 0; i < chain.size(); ++i) {
-    const Decision& d = chain[i].decision;
-    if (!has_an_end(d)) continue;
-    chain.resize(i + 1);
-    break;
-  }
-  bool is_conditional = std::ranges::any_of(
-      chain, [](const NamedDecision& n) { return n.decision.kind == Decision::Kind::kConditional; });
+  auto last = std::ranges::find_if(chain, [](const NamedDecision& n) { return has_an_end(n.decision); });
+  if (last != chain.end()) chain.erase(last + 1, chain.end());
   Outcomes possible = outcomes_of(chain);
-  if (!is_conditional && !chain.empty() && !possible.no_opinion) return chain.back().decision;
-  if (possible == Outcomes{.allow = true}) return chain.back().decision;
-  if (possible == Outcomes{.deny = true}) return chain.back().decision;
-  if (possible == Outcomes{.no_opinion = true}) return Decision::no_opinion();
+  if (std::string problem = problem_of_names(chain); !problem.empty()) return closed(possible, std::move(problem));
+  if (possible == Outcomes{.allow = true} || possible == Outcomes{.deny = true}) return *end_of(chain.back().decision);
+  if (possible == Outcomes{.no_opinion = true}) return without_opinion(chain);
   return Decision::conditional(std::make_shared<const Conditions>(std::move(chain)));
+}
+
+Decision without_opinion(const Conditions::Chain& chain) {
+  std::vector<std::string> reasons, errors;
+  for (const NamedDecision& n : chain) {
+    if (!n.decision.reason.empty()) reasons.push_back(n.decision.reason.text());
+    errors.push_back(n.decision.error);
+  }
+  return Decision::no_opinion(each_once(reasons, "\n"), aggregated(errors));
 }
 
 }  // namespace cardea::authz

@@ -15,13 +15,21 @@ namespace cardea::authz {
 // A pure function from what is about to be written to true, false or an error.
 struct Condition {
   enum class Effect : std::uint8_t { kDeny, kNoOpinion, kAllow };
+  // What its author keeps instead of the text, which is made when somebody wants to read it.
+  class Compiled {
+   public:
+    virtual ~Compiled() = default;
+    virtual std::string text() const = 0;
+  };
 
   Effect effect = Effect::kDeny;
   std::string id;           // a label key, unique in its set
   std::string type;         // how `text` is to be read; a label key, or empty
   std::string text;         // may be empty: the id alone may be enough for its author
   std::string description;  // for people
-  std::shared_ptr<const void> compiled;  // what its author keeps beside the text
+  std::shared_ptr<const Compiled> compiled;
+
+  std::string shown_text() const { return compiled && text.empty() ? compiled->text() : text; }
 };
 
 struct NamedDecision {
@@ -35,8 +43,12 @@ struct Outcomes {
   bool operator==(const Outcomes&) const = default;
 };
 
-// An answer that depends on the object: the conditions of one authorizer, or the answers of several in order.
-// Immutable, shared.
+class OwnedAttributes;
+class Chain;
+
+// An answer that depends on the object: the conditions of one authorizer, the answers of several in order, or
+// the rest of a chain that was not asked yet because something before it may allow. Immutable, shared. Made by
+// `conditional_on` and `fold`, which check it; the constructors do not.
 class Conditions {
  public:
   // What an error in a Deny condition of this set means; Deny unless a webhook says otherwise.
@@ -47,29 +59,60 @@ class Conditions {
     FailureMode failure_mode = FailureMode::kDeny;
   };
   using Chain = std::vector<NamedDecision>;
+  // The authorizers from position `from` on are asked when it comes to that. Never leaves the process.
+  struct Deferred {
+    std::size_t from = 0;
+    std::shared_ptr<const OwnedAttributes> question;
+  };
 
   explicit Conditions(Set set);
   explicit Conditions(Chain chain);
+  explicit Conditions(Deferred deferred);
 
   const Set* set() const { return std::get_if<Set>(&content_); }
   const Chain* chain() const { return std::get_if<Chain>(&content_); }
+  const Deferred* deferred() const { return std::get_if<Deferred>(&content_); }
   Outcomes possible() const { return possible_; }
 
  private:
-  std::variant<Set, Chain> content_;
+  std::variant<Set, Chain, Deferred> content_;
   Outcomes possible_;
 };
 
-// Checks limits and ids; a set that breaks one fails closed as a whole, with an error. A set without an Allow or
-// Deny condition has no opinion.
-Decision conditional_on(Conditions::Set set);
+inline constexpr std::size_t kMostConditions = 128;       // of one set, all effects together
+inline constexpr std::size_t kLongestCondition = 10240;   // bytes of its text
+inline constexpr std::size_t kLongestDescription = 1024;  // bytes
+// How the text of a condition in CEL is typed; other spellings are read as the same.
+inline constexpr std::string_view kCelType = "k8s.io/authorization-cel";
+bool is_cel_type(std::string_view type);
 
-// What a chain of answers amounts to: the one outcome that is left, or the chain itself.
+std::string_view effect_name(Condition::Effect effect);  // "Allow"
+
+// Who wrote a set. Ids of the domains k8s.io and kubernetes.io are not for others to use.
+enum class Author : std::uint8_t { kOwn, kThirdParty };
+
+// The answer that a set of conditions is. Breaking a limit, an id or type that is no label key, or an id that
+// comes twice fails the whole set: Deny if it had a Deny condition, else NoOpinion, with an error. Without an
+// Allow or Deny condition it has no opinion, whatever its ids are.
+Decision conditional_on(Conditions::Set set, Author author = Author::kOwn);
+
+// What a chain of answers amounts to: the one outcome that is left, with the reason of whoever gave it, or the
+// chain itself, as it is up to the first that leaves nothing open. Names that are empty, no DNS subdomain or not
+// unique fail the whole chain.
 Decision fold(Conditions::Chain chain);
 
+// What remains when nobody in a chain has an opinion: their reasons and errors, each once.
+Decision without_opinion(const Conditions::Chain& chain);
+
 Outcomes possible_outcomes(const Decision& decision);
+bool allows(const Outcomes& outcomes, Decision::Kind kind);
+// Whether an unconditional Allow or Deny stands anywhere in it: what comes after never matters.
+bool has_an_end(const Decision& decision);
 // What `decision` means to whoever cannot evaluate it: Deny if that is possible, else NoOpinion; never Allow.
 Decision::Kind failure_decision(const Decision& decision);
+// `decision` failed closed, with an error.
+Decision failed(const Decision& decision, std::string error);
+// What a caller gets who cannot take conditions. Not an error.
 Decision folded(Decision decision);
 
 // What is known in the second phase. Borrows; null members are absent.
@@ -82,6 +125,7 @@ struct ConditionData {
   bool dry_run = false;
   std::string_view group, version, kind, resource, subresource, namespace_name, name;
   const User* user = nullptr;
+  const Chain* authorizer = nullptr;  // answers secondary checks; set by the chain that evaluates
 };
 
 }  // namespace cardea::authz

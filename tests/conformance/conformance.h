@@ -34,6 +34,7 @@ Counts run_rbac(const std::string& path);              // rbac.json
 Counts run_bootstrap_policy(const std::string& path);  // bootstrap-policy.json
 Counts run_node_authorizer(const std::string& path);  // node-authorizer.json
 Counts run_sar(const std::string& path);          // sar.json
+Counts run_conditional(const std::string& path);  // conditional-authz.json
 // smd-compare.json, each pair of documents also in reverse; skips schemas without a counterpart in ours.
 Counts run_smd_compare(const std::string& path);
 // The folder http/: who owns which fields after each recorded write, worked out without a server.

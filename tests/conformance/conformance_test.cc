@@ -17,6 +17,7 @@ TEST(Conformance, Rbac) { expect_no_difference(run_rbac, "rbac.json"); }
 TEST(Conformance, DefaultRoles) { expect_no_difference(run_bootstrap_policy, "bootstrap-policy.json"); }
 TEST(Conformance, NodeAuthorizer) { expect_no_difference(run_node_authorizer, "node-authorizer.json"); }
 TEST(Conformance, AccessReviews) { expect_no_difference(run_sar, "sar.json"); }
+TEST(Conformance, ConditionalAuthorization) { expect_no_difference(run_conditional, "conditional-authz.json"); }
 TEST(Conformance, OwnersOfFields) { expect_no_difference(run_ownership, "http"); }
 TEST(Conformance, ChangedFields) { expect_no_difference(run_smd_compare, "smd-compare.json"); }
 

@@ -67,6 +67,7 @@ constexpr std::array kParts{
     Part{"bootstrap-policy.json", run_bootstrap_policy},
     Part{"node-authorizer.json", run_node_authorizer},
     Part{"sar.json", run_sar},
+    Part{"conditional-authz.json", run_conditional},
     Part{"smd-compare.json", run_smd_compare},
     Part{"cel-conformance", run_cel_path},
     Part{"cel-random", run_cel_path},

@@ -1,0 +1,181 @@
+#include <algorithm>
+#include <boost/container/small_vector.hpp>
+
+#include "authz/authorizer.h"
+#include "base/strings.h"
+
+namespace cardea::authz {
+
+// What is known while a chain is being asked. Answers that fit in place cost no allocation.
+struct Chain::Progress {
+  const Chain& chain;
+  Asking asking;
+  boost::container::small_vector<Decision, 6> answers = {};  // of the authorizers from the first on
+  bool is_conditional = false;
+  bool may_allow = false;
+
+  // Takes the next answer; a value ends the asking.
+  std::optional<Decision> take(Decision decision) {
+    if (asking == Asking::kFolded) decision = folded(std::move(decision));
+    bool is_final = decision.kind == Decision::Kind::kAllow || decision.kind == Decision::Kind::kDeny;
+    if (is_final && !is_conditional) return decision;
+    if (decision.kind == Decision::Kind::kConditional) {
+      is_conditional = true;
+      may_allow |= decision.conditions->possible().allow;
+      is_final = has_an_end(decision);
+    }
+    answers.push_back(std::move(decision));
+    if (is_final) return end();
+    return std::nullopt;
+  }
+
+  // Nobody is asked over the network before it is known that the answer matters.
+  bool defers() const { return may_allow && asking == Asking::kConditionsAware; }
+  Decision defer(const Attributes& attributes) {
+    Conditions::Deferred rest{answers.size(), std::make_shared<const OwnedAttributes>(attributes)};
+    answers.push_back(Decision::conditional(std::make_shared<const Conditions>(std::move(rest))));
+    return end();
+  }
+
+  Decision end() {
+    Conditions::Chain named;
+    named.reserve(answers.size());
+    for (std::size_t i = 0; i < answers.size(); ++i)
+      named.push_back({std::string(chain.authorizers_[i]->name()), std::move(answers[i])});
+    return is_conditional ? fold(std::move(named)) : without_opinion(named);
+  }
+};
+
+Chain::Verdict Chain::verdict_of(Decision decision) const {
+  bool may_allow = possible_outcomes(decision).allow;
+  std::optional<Permit> permit;
+  if (may_allow) permit = Permit(decision);
+  return {std::move(decision), std::move(permit)};
+}
+
+std::optional<Chain::Verdict> Chain::decide(const Attributes& asked, Asking asking) const {
+  Attributes attributes = asked;
+  attributes.takes_conditions = asking != Asking::kFolded;
+  Progress progress{*this, asking};
+  for (const auto& authorizer : authorizers_) {
+    std::optional<Decision> answer = authorizer->authorize(attributes);
+    if (!answer && progress.defers()) return verdict_of(progress.defer(attributes));
+    if (!answer) return std::nullopt;
+    if (auto final = progress.take(std::move(*answer))) return verdict_of(std::move(*final));
+  }
+  return verdict_of(progress.end());
+}
+
+Task<Chain::Verdict> Chain::authorize(Attributes attributes, Asking asking) const {
+  attributes.takes_conditions = asking != Asking::kFolded;
+  Progress progress{*this, asking};
+  for (const auto& authorizer : authorizers_) {
+    std::optional<Decision> answer = authorizer->authorize(attributes);
+    if (!answer && progress.defers()) co_return verdict_of(progress.defer(attributes));
+    if (!answer) {
+      Decision waited = co_await authorizer->authorize_waiting(attributes);
+      answer = std::move(waited);
+    }
+    if (auto final = progress.take(std::move(*answer))) co_return verdict_of(std::move(*final));
+  }
+  co_return verdict_of(progress.end());
+}
+
+Task<Decision> Chain::settle(const Authorizer& author, Decision open, const ConditionData& data) const {
+  Decision settled = co_await author.evaluate(open.conditions, data);
+  Outcomes possible = possible_outcomes(open);
+  if (allows(possible, settled.kind)) co_return settled;
+  std::string error = settled.error.empty() ? cat("authorizer ", quoted(author.name()), " answered what its conditions exclude") : settled.error;
+  co_return failed(open, std::move(error));
+}
+
+Task<Decision> Chain::ask_the_rest(const Conditions::Deferred& rest, const ConditionData& data) const {
+  const Attributes& attributes = rest.question->get();
+  Conditions::Chain answers;
+  for (std::size_t i = rest.from; i < authorizers_.size(); ++i) {
+    const Authorizer& authorizer = *authorizers_[i];
+    std::optional<Decision> answer = authorizer.authorize(attributes);
+    if (!answer) {
+      Decision waited = co_await authorizer.authorize_waiting(attributes);
+      answer = std::move(waited);
+    }
+    if (answer->kind == Decision::Kind::kConditional) {
+      Decision settled = co_await settle(authorizer, *answer, data);
+      answer = std::move(settled);
+    }
+    if (answer->kind != Decision::Kind::kNoOpinion) co_return std::move(*answer);
+    answers.push_back({std::string(authorizer.name()), std::move(*answer)});
+  }
+  co_return without_opinion(answers);
+}
+
+Task<Decision> Chain::evaluate(Decision conditional, ConditionData data) const {
+  if (!data.authorizer) data.authorizer = this;
+  const Conditions::Chain* chain = conditional.conditions ? conditional.conditions->chain() : nullptr;
+  if (!chain) co_return failed(conditional, "the decision is not one of a chain");
+  Conditions::Chain passed;
+  for (const NamedDecision& entry : *chain) {
+    Decision decision = entry.decision;
+    if (decision.kind == Decision::Kind::kConditional) {
+      auto author = std::ranges::find(authorizers_, entry.authorizer, [](const auto& a) { return a->name(); });
+      if (author == authorizers_.end()) {
+        decision = failed(decision, cat("no authorizer is named ", quoted(entry.authorizer)));
+      } else if (const Conditions::Deferred* rest = decision.conditions->deferred()) {
+        Decision settled = co_await ask_the_rest(*rest, data);
+        decision = std::move(settled);
+      } else {
+        Decision settled = co_await settle(**author, decision, data);
+        decision = std::move(settled);
+      }
+    }
+    if (decision.kind != Decision::Kind::kNoOpinion) co_return decision;
+    if (std::string reason = decision.reason.text(); !reason.empty()) decision.reason = cat(entry.authorizer, ": ", reason);
+    passed.push_back({entry.authorizer, std::move(decision)});
+  }
+  co_return without_opinion(passed);
+}
+
+Rules Chain::rules_for(const User& user, std::string_view namespace_name) const {
+  Rules rules;
+  for (const auto& authorizer : authorizers_) authorizer->add_rules(user, namespace_name, rules);
+  return rules;
+}
+
+namespace {
+
+class NestedAuthorizer : public Authorizer {
+ public:
+  NestedAuthorizer(std::string name, std::shared_ptr<const Chain> chain) : name_(std::move(name)), chain_(std::move(chain)) {}
+  std::string_view name() const override { return name_; }
+
+  std::optional<Decision> authorize(const Attributes& attributes) const override {
+    std::optional<Chain::Verdict> verdict = chain_->decide(attributes, asking(attributes));
+    if (!verdict) return std::nullopt;
+    return std::move(verdict->decision);
+  }
+  Task<Decision> authorize_waiting(Attributes attributes) const override {
+    Chain::Verdict verdict = co_await chain_->authorize(attributes, asking(attributes));
+    co_return std::move(verdict.decision);
+  }
+  Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions, const ConditionData& data) const override {
+    Decision decision = co_await chain_->evaluate(Decision::conditional(std::move(conditions)), data);
+    co_return decision;
+  }
+  void add_rules(const User& user, std::string_view namespace_name, Rules& rules) const override {
+    for (const auto& authorizer : chain_->authorizers()) authorizer->add_rules(user, namespace_name, rules);
+  }
+
+ private:
+  static Asking asking(const Attributes& a) { return a.takes_conditions ? Asking::kConditionsAwareAtOnce : Asking::kFolded; }
+
+  std::string name_;
+  std::shared_ptr<const Chain> chain_;
+};
+
+}  // namespace
+
+std::unique_ptr<Authorizer> nested(std::string name, std::shared_ptr<const Chain> chain) {
+  return std::make_unique<NestedAuthorizer>(std::move(name), std::move(chain));
+}
+
+}  // namespace cardea::authz

@@ -1,0 +1,39 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "authz/conditions.h"
+
+namespace cardea::authz {
+
+enum class Truth : std::uint8_t {
+  kFalse,
+  kTrue,
+  kError,
+  kUnevaluatable,  // not by this evaluator; whoever wrote the condition can
+};
+
+// Says of a condition whether it holds. An evaluator that stands in for the author of a condition reports its own
+// failures (a function it does not know, a limit of cost) as unevaluatable, never as an error.
+class ConditionEvaluator {
+ public:
+  virtual ~ConditionEvaluator() = default;
+  // `error` says what went wrong when the answer is kError.
+  virtual Truth truth(const Condition& condition, std::string& error) = 0;
+};
+
+// What a set of conditions decides: Deny conditions first, then NoOpinion, then Allow; in each the first true one
+// decides, else an error, else what cannot be evaluated stays open, and the rest of the set with it.
+//
+//   an error in a Deny condition       the failure mode of the set, with the error
+//   an error in a NoOpinion condition  NoOpinion, with the error
+//   an error in an Allow condition     as if false; told when nothing else allows
+//
+// `second` is asked about what `first` cannot evaluate.
+Decision evaluated(const Conditions::Set& set, ConditionEvaluator& first, ConditionEvaluator* second = nullptr);
+
+// The same for any decision, as far as `evaluator` goes: what comes after the first answer that stays
+// conditional is not evaluated.
+Decision partially_evaluated(const Decision& decision, ConditionEvaluator& evaluator);
+
+}  // namespace cardea::authz

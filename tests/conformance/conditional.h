@@ -1,0 +1,29 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "authz/conditions.h"
+#include "conformance/conformance.h"
+
+// What the tests that read conditional-authz.json share.
+namespace cardea::conformance {
+
+struct Check {
+  std::string problems;
+
+  void that(std::string_view what, bool holds) {
+    if (!holds) problems += std::string(problems.empty() ? "" : "; ") + "wrong " + std::string(what);
+  }
+  void same(std::string_view what, std::string_view got, std::string_view want) {
+    if (got == want) return;
+    problems += std::string(problems.empty() ? "" : "; ") + std::string(what) + " is " + std::string(got) + ", want " + std::string(want);
+  }
+};
+
+authz::Conditions::Set set_of(const json::Value& conditions);
+authz::Conditions::Chain chain_of(const json::Value& entries);
+authz::Decision decision_of(const json::Value& input);
+authz::Decision::Kind kind_named(std::string_view name);
+std::string name_of(const authz::Decision& decision);  // "ConditionsMap"
+
+}  // namespace cardea::conformance
