@@ -2,6 +2,7 @@
 // wire are in conditional_wire.cc.
 #include "conformance/conditional.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 
