@@ -77,6 +77,15 @@ Environment mutation_environment(bool params) {
   return env;
 }
 
+Environment device_environment() {
+  Environment env = kubernetes_environment();
+  env.library(Library::kBindings, 0);
+  env.record("kubernetes.DRADevice", {{"driver", "string"}, {"attributes", "map(string, map(string, dyn))"},
+                                      {"capacity", "map(string, map(string, kubernetes.Quantity))"}, {"allowMultipleAllocations", "bool"}});
+  env.variable("device", ".kubernetes.DRADevice");
+  return env;
+}
+
 Environment claims_environment() {
   Environment env = kubernetes_environment();
   env.library(Library::kEncoders);  // not in Kubernetes' own; KEP-3331 asks for it

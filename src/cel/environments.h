@@ -14,6 +14,7 @@ Environment kubernetes_environment(int minor = 36);
 // On top of it, per use:
 Environment admission_environment(bool params = true, bool authorizer = true);  // object, oldObject, request, namespaceObject, params, authorizer
 Environment mutation_environment(bool params = true);                           // and Object{...}, JSONPatch{...}
+Environment device_environment();                        // device: a device that resource claims choose from
 Environment claims_environment();                        // claims
 Environment user_environment();                          // user
 Environment access_review_environment();                 // request: a SubjectAccessReviewSpec

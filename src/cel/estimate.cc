@@ -32,6 +32,7 @@ class Estimator : public SizeSource {
 
   std::optional<SizeRange> by_path(const DataPath& path) const override {
     if (path.empty() || root_ == nullptr) return std::nullopt;
+    if (!root_->variable.empty() && path[0] != root_->variable) return std::nullopt;
     const DataSize* at = root_;
     for (std::size_t i = 1; i < path.size(); ++i) {
       const std::string& step = path[i];
@@ -39,6 +40,7 @@ class Estimator : public SizeSource {
       if (step == "@items" || step == "@values") next = at->element.get();
       else if (step == "@keys") next = at->key.get();
       else if (const auto field = at->fields.find(step); field != at->fields.end()) next = field->second.get();
+      else if (at->names_elements) next = at->element.get();
       if (next == nullptr) return std::nullopt;
       at = next;
     }

@@ -21,10 +21,15 @@ struct DataSize {
   std::int64_t min_json = 0;      // bytes its shortest JSON takes
   std::map<std::string, std::unique_ptr<DataSize>, std::less<>> fields;  // by escaped name
   std::unique_ptr<DataSize> key, element;
+  bool names_elements = false;  // a map whose entries may be selected by name as well
+  std::string variable;         // at the root: the only variable of this size; empty: every name has it
 };
 
 // Null when rules cannot see such data. `root`: apiVersion, kind and metadata are there without being written.
 std::unique_ptr<DataSize> data_size(const json::Value& schema, bool root);
+
+// Of the variable `device` in the selectors of resource claims and device classes.
+const DataSize& device_size();
 
 // How often data of this size fits into one request: what a rule under an unbounded list or map is multiplied with.
 std::uint64_t most_occurrences(const DataSize& size);

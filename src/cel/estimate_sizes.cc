@@ -103,6 +103,27 @@ std::unique_ptr<DataSize> data_size(const json::Value& schema, bool root) {
   return nullptr;
 }
 
+const DataSize& device_size() {
+  constexpr std::int64_t kDomain = 63, kName = 32, kValue = 64, kMostAttributes = 32;
+  const auto map = [](std::int64_t key, std::unique_ptr<DataSize> element, bool by_name) {
+    auto out = leaf(2, kMostAttributes);
+    out->key = leaf(2, key);
+    out->element = std::move(element);
+    out->names_elements = by_name;
+    return out;
+  };
+  static const std::unique_ptr<const DataSize> size = [&] {
+    auto out = leaf(2);
+    out->variable = "device";
+    out->fields["driver"] = leaf(2, kDomain);
+    out->fields["allowMultipleAllocations"] = leaf(4, 1);
+    out->fields["attributes"] = map(kDomain, map(kName, leaf(1, kValue), true), false);
+    out->fields["capacity"] = map(kDomain, map(kName, leaf(8), false), false);
+    return out;
+  }();
+  return *size;
+}
+
 std::uint64_t most_occurrences(const DataSize& size) { return static_cast<std::uint64_t>(kRequest / (size.min_json + 1)); }
 
 }  // namespace cardea::cel

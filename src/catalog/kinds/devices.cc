@@ -3,8 +3,14 @@
 #include <algorithm>
 #include <set>
 
+#include "cel/environments.h"
+#include "cel/estimate.h"
+#include "cel/policy.h"
+
 namespace cardea::catalog {
 namespace {
+
+constexpr std::uint64_t kMostSelectorCost = 1'000'000;
 
 constexpr int kMostSelectors = 32;
 constexpr int kMostRequests = 32;
@@ -127,6 +133,19 @@ void validate_constraint(const Value& constraint, const Path& path, const std::v
   validate_qualified_identifier(constraint[field].as_string(), path / field, true, out);
 }
 
+// Chooses devices: a bool, or an attribute whose type is not known.
+void validate_selector_expression(const Path& path, const Value& expression, FieldErrors& out) {
+  static const std::shared_ptr<const cel::Environment> environment = cel::device_environment().share();
+  auto program = cel::compile(expression.as_string(), environment);
+  if (!program) {
+    out.push_back(json::invalid(path, expression, cat("compilation failed: ", program.error().text)));
+  } else if (const cel::Type* type = (*program)->type(); type->kind != cel::Type::kBool && type->kind != cel::Type::kDyn) {
+    out.push_back(json::invalid(path, expression, cat("must evaluate to bool or the unknown type, not ", cel::go_type_name(type))));
+  } else if (cel::estimate(expression.as_string(), *environment, &cel::device_size()).max_cost > kMostSelectorCost) {
+    out.push_back(json::forbidden(path, "too complex, exceeds cost limit"));
+  }
+}
+
 }  // namespace
 
 void validate_device_selectors(const Value& selectors, const Path& path, FieldErrors& out) {
@@ -138,6 +157,8 @@ void validate_device_selectors(const Value& selectors, const Path& path, FieldEr
       out.push_back(json::required(at));
     else if (cel["expression"].as_string().size() > static_cast<std::size_t>(kLongestExpression))
       out.push_back(json::too_long(at / "expression", kLongestExpression));
+    else
+      validate_selector_expression(at / "expression", cel["expression"], out);
   }
 }
 
