@@ -57,6 +57,15 @@ std::vector<std::pair<store::RecordPtr, json::Value>> Objects::records(const cat
   return found;
 }
 
+store::RecordPtr Objects::find(const catalog::Resource& r, std::string_view namespace_name, std::string_view name) const {
+  return store_.get(cat(prefix(r, namespace_name), name));
+}
+
+std::vector<store::RecordPtr> Objects::records(const catalog::Resource& r, std::string_view namespace_name) const {
+  auto range = store_.range({.keys = store::keys_with_prefix(prefix(r, namespace_name))});
+  return range ? std::move(range->records) : std::vector<store::RecordPtr>();
+}
+
 Error forbidden(const Review& review, std::string_view why) {
   const catalog::Resource& r = review.resource;
   const json::Value& meta = review.object["metadata"];

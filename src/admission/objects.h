@@ -13,7 +13,8 @@ namespace cardea::admission {
 // What plugins look up while they decide: stored objects, as they are now. Borrows the store.
 class Objects {
  public:
-  explicit Objects(const store::Store& store) : store_(store) {}
+  explicit Objects(store::Store& store) : store_(store) {}
+  store::Store& store() const { return store_; }
 
   // Null when there is none.
   store::RecordPtr find(const catalog::Catalog& catalog, std::string_view group, std::string_view resource,
@@ -26,8 +27,12 @@ class Objects {
   std::vector<std::pair<store::RecordPtr, json::Value>> records(const catalog::Catalog& catalog, std::string_view group,
                                                                 std::string_view resource, std::string_view namespace_name) const;
 
+  // Of a resource that is known already, in the version it is stored in.
+  store::RecordPtr find(const catalog::Resource& resource, std::string_view namespace_name, std::string_view name) const;
+  std::vector<store::RecordPtr> records(const catalog::Resource& resource, std::string_view namespace_name) const;
+
  private:
-  const store::Store& store_;
+  store::Store& store_;
 };
 
 // The object of a record, without its resourceVersion.

@@ -31,6 +31,7 @@ struct Review {
   const json::Value* old_object = nullptr; // null on create
   json::Value options;
   mutable std::vector<std::string> warnings = {};  // shown to the client; validating plugins warn too
+  mutable std::vector<std::pair<std::string, std::string>> audit_annotations = {};  // what policies add to the audit event
   net::Loop* loop = nullptr;          // of the connection: whoever waits goes on there; null when nothing may wait
   // What the admission rests on: the write happens only while these records are as they were seen, otherwise all
   // is asked again.

@@ -14,6 +14,9 @@ struct Row {
   std::unique_ptr<Plugin> (*make_asking)(Objects, const authz::CurrentChain&) = nullptr;  // or this one
 };
 
+// A plugin that could not begin is none.
+std::unique_ptr<Plugin> or_null(Result<std::unique_ptr<Plugin>> made) { return made ? std::move(*made) : nullptr; }
+
 // In Kubernetes' order, which decides who sees whose changes.
 constexpr Row kRows[] = {
     {"AlwaysAdmit", false, nullptr},
@@ -47,9 +50,9 @@ constexpr Row kRows[] = {
     {"DefaultIngressClass", true, default_ingress_class},
     {"PodGroupWorkloadExists", false, nullptr},
     {"DenyServiceExternalIPs", false, nullptr},
-    {"MutatingAdmissionPolicy", true, nullptr},
+    {"MutatingAdmissionPolicy", true, nullptr, [](Objects o, const authz::CurrentChain& c) { return or_null(mutating_admission_policy(o, c)); }},
     {"MutatingAdmissionWebhook", true, nullptr},
-    {"ValidatingAdmissionPolicy", true, nullptr},
+    {"ValidatingAdmissionPolicy", true, nullptr, [](Objects o, const authz::CurrentChain& c) { return or_null(validating_admission_policy(o, c)); }},
     {"ValidatingAdmissionWebhook", true, nullptr},
     {"ResourceQuota", true, resource_quota},
     {"AlwaysDeny", false, nullptr},
@@ -78,7 +81,9 @@ Result<Selected> select_plugins(Objects objects, const authz::CurrentChain& auth
     if (!wanted) continue;
     if (row.make) selected.plugins.push_back(row.make(objects));
     else if (row.make_asking) selected.plugins.push_back(row.make_asking(objects, authorizer));
-    else if (has(enable, row.name))
+    if ((row.make || row.make_asking) && !selected.plugins.back())
+      return fail(internal_error(cat("admission plugin `", row.name, "` cannot follow the store")));
+    if (!row.make && !row.make_asking && has(enable, row.name))
       selected.warnings.push_back(cat("admission plugin ", row.name, " is not built yet and does nothing"));
   }
   return selected;

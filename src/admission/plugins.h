@@ -30,6 +30,10 @@ std::unique_ptr<Plugin> certificate_subject_restriction();
 std::unique_ptr<Plugin> cluster_trust_bundle_attest(const authz::CurrentChain& authorizer);
 std::unique_ptr<Plugin> resource_quota(Objects objects);
 
+// Those that follow policies in the store.
+Result<std::unique_ptr<Plugin>> validating_admission_policy(Objects objects, const authz::CurrentChain& authorizer);
+Result<std::unique_ptr<Plugin>> mutating_admission_policy(Objects objects, const authz::CurrentChain& authorizer);
+
 struct Selected {
   std::vector<std::unique_ptr<Plugin>> plugins;
   std::vector<std::string> warnings;  // known names that this version does not have

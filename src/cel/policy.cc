@@ -56,7 +56,11 @@ std::shared_ptr<const Environment> PolicyCompiler::environment(Use use) {
   Environment env = use == kPatch ? mutation_environment(params_) : admission_environment(params_, use != kMessage);
   ObjectType fields;
   fields.name = kVariables;
-  for (const auto& [name, type] : variables_) fields.fields[name] = env.types().parse(type);
+  for (const auto& [name, type] : variables_) {
+    fields.fields[name] = env.types().parse(type);
+    // With a slot of its own it can be computed when it is read.
+    env.variable(cat("variables.", name), fields.fields[name]);
+  }
   env.record(std::move(fields));
   env.variable("variables", env.types().object(kVariables));
   return kept_[use] = std::move(env).share();

@@ -131,7 +131,8 @@ Task<Result<Value>> remove_one(Call& call, const std::string& key, const DeleteO
     if (auto ok = check_preconditions(r, options, old); !ok) co_return fail(ok.error());
     admission::Review review = review_of(call, admission::Operation::kDelete, options.dry_run, options.document);
     review.old_object = &old;
-    review.name = name;
+    // Of a collection nobody named the objects; refusals do not name them either.
+    review.name = as_item ? std::string_view() : name;
     Result<void> admitted;
     if (!options.is_admitted) admitted = co_await admit(call, review);
     if (!admitted) co_return fail(admitted.error());

@@ -1,0 +1,218 @@
+#include "admission/json_patch_error.h"
+#include "admission/policy_match.h"
+#include "admission/policy_params.h"
+#include "admission/policy_run.h"
+#include "admission/plugins.h"
+#include "base/strings.h"
+#include "json/parse.h"
+#include "json/patch.h"
+#include "schema/decode.h"
+#include "schema/defaults.h"
+#include "schema/merge.h"
+
+namespace cardea::admission {
+namespace {
+
+using json::Value;
+
+// One policy, one binding, one parameter object: what runs, and perhaps runs again.
+struct Invocation {
+  const Policy* policy;
+  const PolicyBinding* binding;
+  const catalog::Resource* as;
+  Value param;
+};
+
+struct Refusal {
+  std::string message;
+  bool is_misconfiguration = false;
+};
+
+// A patched object as its kind reads and completes it.
+Result<Value> completed(const Value& object, const Review& r) {
+  if (r.resource.is_custom || !r.subresource.empty())
+    return r.resource.is_custom && r.subresource.empty() ? schema::apply_defaults(*r.resource.schema, object) : object;
+  auto decoded = schema::decode(*r.resource.schema, {.value = object, .duplicates = {}, .duplicate_lines = {}}, "");
+  if (!decoded) return fail(decoded.error());
+  Value out = std::move(decoded->value);
+  if (r.resource.strategy->defaults) {
+    const catalog::StrategyContext context{.group = r.resource.group, .version = r.resource.version, .resource = r.resource.name};
+    r.resource.strategy->defaults(out, context);
+    out = schema::normalize(*r.resource.schema, out);
+  }
+  return out;
+}
+
+Error internal(const std::string& message) {
+  return Error::of(Reason::kInternalError, cat("Internal error occurred: ", message)).with({.causes = {{"", message, ""}}});
+}
+
+class Mutation {
+ public:
+  Mutation(Review& review, const Objects& objects, PolicyAuthorizer& authorizer) : review_(review), objects_(objects), authorizer_(authorizer) {}
+
+  void collect(const BoundPolicy& bound) {
+    const Policy& policy = *bound.policy;
+    const auto matched = match_request(policy.spec["matchConstraints"], review_, objects_);
+    if (!matched) return misconfigured(policy, nullptr, matched.error());
+    if (!*matched) return;
+    const auto kind = param_resource(policy.spec, review_.catalog);
+    if (!kind) return misconfigured(policy, nullptr, kind.error());
+    for (const auto& binding : bound.bindings) {
+      const auto applies = match_request(binding->spec["matchResources"], review_, objects_);
+      if (!applies) {
+        misconfigured(policy, binding.get(), applies.error());
+        continue;
+      }
+      if (!*applies) continue;
+      const auto params = collect_params(*kind, binding->spec, review_, objects_);
+      if (!params) {
+        misconfigured(policy, binding.get(), params.error());
+        continue;
+      }
+      for (const Value& param : *params) invocations_.push_back({&policy, binding.get(), (*matched)->resource, param});
+    }
+  }
+
+  // Those that ask for it see the changes of the others in a second round.
+  Result<void> run() {
+    for (int round = 0; round < 2; ++round)
+      for (const Invocation& i : invocations_) {
+        if (round == 1 && i.policy->spec["reinvocationPolicy"].as_string() != "IfNeeded") continue;
+        if (auto ok = invoke(i); !ok) return ok;
+        if (authorizer_.has_open_question()) return {};
+      }
+    if (refusals_.empty()) return {};
+    Error error = forbidden(review_, "");
+    error.message = refusals_[0].message;
+    error.code = http_status(Reason::kForbidden);
+    error.reason = refusals_[0].is_misconfiguration ? Reason::kForbidden : Reason::kInvalid;
+    ErrorDetails details = *error.details;
+    for (const Refusal& r : refusals_) details.causes.push_back({"", r.message, ""});
+    return fail(std::move(error).with(std::move(details)));
+  }
+
+ private:
+  void refuse(const Policy& policy, const PolicyBinding* binding, const std::string& why, bool misconfiguration) {
+    if (!policy.fails_closed()) return;
+    const std::string with = binding ? cat(" with binding '", binding->name, "'") : std::string();
+    refusals_.push_back({cat("policy '", policy.name, "'", with, " denied request: ", why), misconfiguration});
+  }
+  void misconfigured(const Policy& policy, const PolicyBinding* binding, const Error& error) {
+    refuse(policy, binding, cat("failed to configure ", binding ? "binding" : "policy", ": ", error.message), true);
+  }
+
+  Result<void> invoke(const Invocation& i) {
+    const auto input = std::make_unique<PolicyInput>(PolicyInput::of(review_, *i.as, objects_));
+    const Value* param = i.param.is_null() ? nullptr : &i.param;
+    {
+      PolicyRun run(*i.policy, *input, review_, param, authorizer_);
+      const Result<bool> matches = run.matches();
+      if (!matches) {
+        refuse(*i.policy, i.binding, matches.error().message, false);
+        return {};
+      }
+      if (!*matches) return {};
+    }
+    for (const PolicyExpressions::Mutation& m : i.policy->expressions().mutations) {
+      if (!review_.object.is_object()) continue;
+      // Each mutation sees the object as the one before left it; variables are computed anew.
+      input->object = PolicyInput::of(review_, *i.as, objects_).object;
+      PolicyRun run(*i.policy, *input, review_, param, authorizer_);
+      std::int64_t budget = PolicyRun::kBudget;
+      const PolicyRun::Outcome outcome = run.evaluate(m.expression, budget);
+      if (authorizer_.has_open_question()) return {};
+      if (!outcome.error.empty()) {
+        refuse(*i.policy, i.binding, outcome.error, false);
+        continue;
+      }
+      Value made;
+      if (!cel::to_json(outcome.value, made)) {
+        refuse(*i.policy, i.binding, "the outcome has no form in JSON", false);
+        continue;
+      }
+      Result<Value> patched = m.is_json_patch ? patch(made) : apply(made);
+      if (!patched) {
+        refuse(*i.policy, i.binding, patched.error().message, false);
+        continue;
+      }
+      if (*patched == review_.object) continue;
+      Result<Value> done = completed(*patched, review_);
+      if (!done) return fail(internal(done.error().message));
+      review_.object = std::move(*done);
+    }
+    return {};
+  }
+
+  Result<Value> patch(const Value& operations) const {
+    Value object = review_.object;
+    for (const Value& op : operations.items()) {
+      auto next = json::apply_json_patch(object, Value::array({op}));
+      if (next) {
+        object = std::move(*next);
+        continue;
+      }
+      // A test that fails leaves the object as it was.
+      if (op["op"].as_string() == "test") return review_.object;
+      return fail(bad_request(cat("JSON Patch: ", json_patch_error(object, op))));
+    }
+    return object;
+  }
+
+  Result<Value> apply(Value config) const {
+    if (!config.is_object()) config = Value::object();
+    config.set("apiVersion", review_.object["apiVersion"]);
+    config.set("kind", review_.object["kind"]);
+    if (const auto errors = schema::type_errors(config, *review_.resource.schema); !errors.empty())
+      return fail(bad_request(cat("failed to convert patch object to typed object: ", join(errors, "\n"))));
+    return schema::merge(review_.object, config, *review_.resource.schema);
+  }
+
+  Review& review_;
+  const Objects& objects_;
+  PolicyAuthorizer& authorizer_;
+  std::vector<Invocation> invocations_;
+  std::vector<Refusal> refusals_;
+};
+
+class MutatingAdmissionPolicy : public Plugin {
+ public:
+  MutatingAdmissionPolicy(Objects objects, const authz::CurrentChain& chain, std::unique_ptr<PolicyIndex> index)
+      : objects_(objects), chain_(chain), index_(std::move(index)) {}
+  std::string_view name() const override { return "MutatingAdmissionPolicy"; }
+
+  bool handles(const Review& r) const override {
+    return r.operation != Operation::kDelete && !index_->get()->about(r.resource.name).empty() && !is_admission_configuration(r);
+  }
+
+  Task<Result<void>> mutate(Review& review) const override {
+    const std::shared_ptr<const PolicySet> policies = index_->get();
+    PolicyAuthorizer authorizer(chain_, review.user);
+    const Value before = review.object;
+    while (true) {
+      Mutation mutation(review, objects_, authorizer);
+      for (const BoundPolicy* bound : policies->about(review.resource.name)) mutation.collect(*bound);
+      Result<void> done = mutation.run();
+      if (!authorizer.has_open_question()) co_return done;
+      // Begin again with the answer.
+      review.object = before;
+      const bool settled = co_await authorizer.settle(review.loop);
+      if (!settled) co_return fail(internal_error("an authorizer did not answer"));
+    }
+  }
+
+ private:
+  Objects objects_;
+  const authz::CurrentChain& chain_;
+  std::unique_ptr<PolicyIndex> index_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Plugin>> mutating_admission_policy(Objects objects, const authz::CurrentChain& authorizer) {
+  auto index = PolicyIndex::start(objects.store(), true);
+  if (!index) return fail(index.error());
+  return std::make_unique<MutatingAdmissionPolicy>(objects, authorizer, std::move(*index));
+}
+
+}  // namespace cardea::admission
