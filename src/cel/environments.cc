@@ -38,6 +38,7 @@ Environment kubernetes_environment(int minor) {
     if (row.since <= minor) env.library(row.library, row.version);
   env.homogeneous = true;
   env.lenient_presence = true;
+  env.parsing.quoted_fields = false;
   env.cross_type_numbers = minor >= 28;
   env.validate_literals = minor >= 29;
   env.kubernetes_costs();

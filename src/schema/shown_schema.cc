@@ -63,6 +63,18 @@ constexpr Field kFields[] = {
     {"XValidations", "x-kubernetes-validations", Form::kRules},
 };
 
+// As Go writes JSON: what could be taken for markup is escaped.
+std::string go_json(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '<') out += "\\u003c";
+    else if (c == '>') out += "\\u003e";
+    else if (c == '&') out += "\\u0026";
+    else out += c;
+  }
+  return out;
+}
+
 std::string text_of(const Value& v) { return json::print(v.is_string() ? v : Value("")); }
 
 std::string shown_list(const Value& list) {
@@ -113,9 +125,9 @@ std::string shown_field(const Value& v, Form form) {
 }  // namespace
 
 std::string shown_rule(const Value& r) {
-  return cat(R"({"Rule":)", text_of(r["rule"]), R"(,"Message":)", text_of(r["message"]), R"(,"MessageExpression":)",
+  return go_json(cat(R"({"Rule":)", text_of(r["rule"]), R"(,"Message":)", text_of(r["message"]), R"(,"MessageExpression":)",
              text_of(r["messageExpression"]), R"(,"Reason":)", json::print(r["reason"]), R"(,"FieldPath":)", text_of(r["fieldPath"]),
-             R"(,"OptionalOldSelf":)", json::print(r["optionalOldSelf"]), "}");
+             R"(,"OptionalOldSelf":)", json::print(r["optionalOldSelf"]), "}"));
 }
 
 std::string shown_schema(const Value& schema) {
@@ -123,7 +135,7 @@ std::string shown_schema(const Value& schema) {
   std::string out = "{";
   for (const Field& f : kFields)
     out += cat(out.size() > 1 ? "," : "", "\"", f.name, "\":", shown_field(schema[f.key], f.form));
-  return out + "}";
+  return go_json(out + "}");
 }
 
 }  // namespace cardea::schema
