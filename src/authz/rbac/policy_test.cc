@@ -257,6 +257,23 @@ TEST_F(RbacIndex, ShowsEveryWriteToTheNextRequest) {
   EXPECT_EQ((*index)->policy()->bindings_in("ns"), 0u);
 }
 
+TEST_F(RbacIndex, IsAskedByAChainWithoutAllocating) {
+  put("/registry/clusterroles/r", role_);
+  put("/registry/rolebindings/ns/b", binding_);
+  auto index = PolicyIndex::load(*store_);
+  ASSERT_TRUE(index);
+  Chain chain({masters_authorizer(), std::make_shared<RbacAuthorizer>(**index)});
+  Ask stranger{{.name = "joe", .groups = {"system:authenticated"}}, "get", "ns"};
+  Attributes attributes = ask_.attributes(), others = stranger.attributes();
+  chain.decide(attributes);  // this thread takes its reference to the policy
+  long before = allocations;
+  bool permitted = chain.decide(attributes)->permit.has_value();
+  bool refused = !chain.decide(others)->permit.has_value();
+  EXPECT_EQ(allocations, before);
+  EXPECT_TRUE(permitted);
+  EXPECT_TRUE(refused);
+}
+
 TEST_F(RbacIndex, AnErrorIsNeverAnAllow) {
   put("/registry/clusterroles/r", "{");
   put("/registry/clusterroles/odd", R"({"rules":[{"verbs":"get","apiGroups":{},"resources":7}]})");
