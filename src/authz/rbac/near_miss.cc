@@ -8,7 +8,7 @@ namespace cardea::authz::rbac {
 namespace {
 
 constexpr std::size_t kMostHints = 8;
-constexpr std::size_t kMostRules = 20'000;  // looked at for one refusal
+constexpr std::size_t kMostRules = 2'000;  // looked at for one refusal: it must stay cheap
 constexpr std::size_t kMostText = 400;
 
 struct Candidate {
