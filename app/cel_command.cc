@@ -16,7 +16,10 @@ namespace {
 constexpr char kUsage[] =
     "Usage:\n"
     "  cardea cel eval EXPRESSION [--var name=JSON]... [--unknown name]... [--type] [--cost]\n"
-    "  cardea cel conform PATH...\n";
+    "      prints its value, or what is left of it while the variables named unknown have no value;\n"
+    "      --type also its type, --cost also what evaluating it cost. Exits with 1 for an error of evaluation, 2 when it does not compile\n"
+    "  cardea cel conform PATH...\n"
+    "      runs files of cases, one JSON document per line, and folders of such files\n";
 
 struct Options {
   std::string expression;
@@ -53,9 +56,9 @@ std::string read_options(int argc, char** argv, Options& out) {
   return out.expression.empty() ? "an expression is missing" : "";
 }
 
-int show(const cel::Value& v) {
+int show(const cel::Program& program, const cel::Value& v) {
   if (v.is_error()) {
-    std::fprintf(stderr, "error: %s\n", std::string(v.error->message).c_str());
+    std::fprintf(stderr, "%s\n", program.source().format({v.error->position, std::string(v.error->message)}).c_str());
     return 1;
   }
   std::printf("%s\n", cel::print_value(v).c_str());
@@ -78,12 +81,12 @@ int eval(const Options& options) {
   for (const auto& [name, value] : options.variables) slots[shared.find_variable(name)->slot] = cel::Value::of_json(value);
   if (!options.unknown.empty()) {
     const cel::Residual residual = cel::reduce(*program, slots, cel::Unknowns::variables(shared, options.unknown));
-    if (residual.is_value()) return show(residual.value());
+    if (residual.is_value()) return show(**program, residual.value());
     std::printf("%s\n", residual.print().c_str());
     return 0;
   }
   cel::Evaluation evaluation;
-  const int code = show(evaluation.run(**program, slots));
+  const int code = show(**program, evaluation.run(**program, slots));
   if (options.cost) std::printf("cost %llu\n", static_cast<unsigned long long>(evaluation.cost()));
   return code;
 }
@@ -92,6 +95,8 @@ int eval(const Options& options) {
 
 int cel_command(int argc, char** argv) {
   const std::string verb = argc > 1 ? argv[1] : "";
+  for (int i = 1; i < argc; ++i)
+    if (std::string_view(argv[i]) == "--help") return std::fputs(kUsage, stdout), 0;
   if (verb == "eval") {
     Options options;
     const std::string problem = read_options(argc, argv, options);

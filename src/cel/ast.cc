@@ -14,6 +14,7 @@ std::size_t sequence_length(unsigned char lead) { return lead < 0x80 ? 1 : lead 
 Source::Source(std::string text) : text_(std::move(text)) {}
 
 std::pair<int, int> Source::line_and_column(std::uint32_t position) const {
+  if (text_.empty()) return {1, 0};  // there is no first column
   int line = 1;
   std::size_t start = 0;
   const std::size_t end = std::min<std::size_t>(position, text_.size());

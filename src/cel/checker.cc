@@ -31,6 +31,7 @@ class Checker {
     for (Meaning& m : out_.meanings)
       if (m.type != nullptr) m.type = inference_.substitute(m.type, true);
     if (!typed_) out_.issues.clear();
+    else if (env_.homogeneous && out_.issues.empty()) require_one_type(root);
     return std::move(out_);
   }
 
@@ -175,6 +176,7 @@ class Checker {
           return overload(e, f, args, false);
         }
     }
+    if (e->target == nullptr && (e->name == op::kAnd || e->name == op::kOr)) return logical(e);
     Types args;
     if (e->target != nullptr) args.push_back(visit(e->target));
     for (const Expr* arg : e->args) args.push_back(visit(arg));
@@ -185,6 +187,18 @@ class Checker {
     }
     m.function = f;
     return overload(e, f, args, e->target != nullptr);
+  }
+
+  // Each operand must be a bool; the one that is none gets the blame.
+  const Type* logical(const Expr* e) {
+    Meaning& m = meaning(e);
+    m.function = find_function(e->name);
+    for (const Overload& o : m.function->overloads) m.overloads.push_back(&o);
+    for (const Expr* arg : e->args) {
+      const Type* type = visit(arg);
+      if (typed_) want_bool(arg, type);
+    }
+    return settle(e, simple(Type::kBool));
   }
 
   const Function* find_function(std::string_view name) const {
@@ -240,9 +254,6 @@ class Checker {
   const Type* join(const Type* before, const Type* now) {
     if (before == nullptr) return now;
     if (inference_.assignable(before, now)) return inference_.more_general(inference_.substitute(before, false), inference_.substitute(now, false));
-    // Types that have no zero of their own take null in its place.
-    const Type* known = inference_.substitute(before, false);
-    if (!env_.homogeneous && now->kind == Type::kNull && (known->kind == Type::kOptional || known->kind == Type::kOpaque)) return before;
     return dyn();
   }
 
@@ -273,6 +284,34 @@ class Checker {
       value = join(value, type);
     }
     return settle(e, types_.map(key != nullptr ? key : inference_.fresh_parameter(), value != nullptr ? value : inference_.fresh_parameter()));
+  }
+
+  // Reports elements, keys and values that differ in type from the first of their literal. What format() prints
+  // may be of any types.
+  void require_one_type(const Expr* e) {
+    if (e->kind == Expr::Kind::kCall && e->name == "format") return;
+    if (e->kind == Expr::Kind::kList) {
+      for (std::size_t i = 1; i < e->args.size(); ++i)
+        if (!same_as_first(e, 0, i)) break;
+    } else if (e->kind == Expr::Kind::kMap) {
+      for (std::size_t i = 2; i < e->args.size(); ++i) same_as_first(e, i % 2, i);
+    }
+    if (e->target != nullptr) require_one_type(e->target);
+    for (const Expr* arg : e->args) require_one_type(arg);
+  }
+  bool same_as_first(const Expr* e, std::size_t first, std::size_t at) {
+    const Type* expected = part_type(e, first);
+    const Type* found = part_type(e, at);
+    if (same_type(expected, found)) return true;
+    report(e->args[at], cat("expected type '", print_type(expected), "' but found '", print_type(found), "'"));
+    return false;
+  }
+  const Type* part_type(const Expr* e, std::size_t at) {
+    const Type* type = meaning(e->args[at]).type;
+    const bool is_value = e->kind == Expr::Kind::kList || at % 2 == 1;
+    const std::size_t mark = e->kind == Expr::Kind::kList ? at : at / 2;
+    const bool opens = is_value && mark < e->marked.size() && e->marked[mark] && type->kind == Type::kOptional;
+    return opens ? type->params[0] : type;
   }
 
   const Type* structure(const Expr* e) {
@@ -325,9 +364,13 @@ class Checker {
     }
   }
 
-  void want_bool(const Expr* e, const Type* type, std::string_view function, std::string_view before, std::string_view after) {
-    if (!inference_.assignable(type, simple(Type::kBool)))
-      report(e, cat("found no matching overload for '", function, "' applied to '(", before, shown(type), after, ")'"));
+  void want_bool(const Expr* e, const Type* type) {
+    if (!inference_.assignable(type, simple(Type::kBool))) report(e, cat("expected type 'bool' but found '", shown(type), "'"));
+  }
+  // What cel-go expands the macro into chooses by the condition between two values of the same type.
+  void want_condition(const Expr* e, const Type* type, const Type* chosen) {
+    if (inference_.assignable(type, simple(Type::kBool))) return;
+    report(e, cat("found no matching overload for '", op::kConditional, "' applied to '(", shown(type), ", ", shown(chosen), ", ", shown(chosen), ")'"));
   }
 
   std::uint32_t open(std::string_view name, const Type* type) {
@@ -357,29 +400,32 @@ class Checker {
     meaning(e).index = open(e->var1, first);
     if (two) open(e->var2, second);
     const Expr* body = e->args.back();
-    if (e->args.size() == 2) want_bool(e->args[0], visit(e->args[0]), op::kConditional, "", ", dyn, dyn");
+    const Type* filter = e->args.size() == 2 ? visit(e->args[0]) : nullptr;
     const Type* type = visit(body);
     scope_.resize(depth);
-    return settle(e, loop_type(e, body, range, type));
+    const Type* made = loop_type(e, body, range, type);
+    if (filter != nullptr) want_condition(e, filter, made);
+    return settle(e, made);
   }
 
   const Type* loop_type(const Expr* e, const Expr* body, const Type* range, const Type* type) {
     range = inference_.substitute(range, false);
     switch (e->macro) {
-      case Macro::kAll: want_bool(body, type, op::kAnd, "bool, ", ""); return simple(Type::kBool);
-      case Macro::kExists: want_bool(body, type, op::kOr, "bool, ", ""); return simple(Type::kBool);
-      case Macro::kExistsOne: want_bool(body, type, op::kConditional, "", ", int, int"); return simple(Type::kBool);
+      case Macro::kAll:
+      case Macro::kExists: want_bool(body, type); return simple(Type::kBool);
+      case Macro::kExistsOne: want_condition(e, type, simple(Type::kInt)); return simple(Type::kBool);
       case Macro::kFilter: {
-        want_bool(body, type, op::kConditional, "", ", list(dyn), list(dyn)");
-        return types_.list(range->kind == Type::kList || range->kind == Type::kMap ? range->params[0] : dyn());
+        const Type* made = types_.list(range->kind == Type::kList || range->kind == Type::kMap ? range->params[0] : dyn());
+        want_condition(e, type, made);
+        return made;
       }
       case Macro::kMap:
       case Macro::kTransformList: return types_.list(type);
       case Macro::kTransformMap: return types_.map(range->kind == Type::kMap ? range->params[0] : range->kind == Type::kList ? simple(Type::kInt) : dyn(), type);
       case Macro::kTransformMapEntry: {
         type = inference_.substitute(type, false);
-        if (type->kind != Type::kMap && !is_dyn(type))
-          report(body, cat("found no matching overload for 'cel.@mapInsert' applied to '(map(dyn, dyn), ", shown(type), ")'"));
+        if (type->kind != Type::kMap && !is_dyn(type) && type->kind != Type::kParam)
+          report(e, cat("found no matching overload for 'cel.@mapInsert' applied to '(map(dyn, dyn), ", shown(type), ")'"));
         return type->kind == Type::kMap ? type : types_.map(dyn(), dyn());
       }
       case Macro::kSortBy: {

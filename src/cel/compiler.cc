@@ -51,8 +51,10 @@ class Compiler {
     program_->types_ = checked_.types;
     program_->type_ = checked_.type;
     program_->locals_ = checked_.locals + 1;
-    program_->root_ = visit(ast.root);
+    program_->checked_ = typed;
     frame_.limits.memory = std::numeric_limits<std::size_t>::max();
+    frame_.lenient = program_->environment_->lenient;
+    program_->root_ = visit(ast.root);
   }
 
   std::shared_ptr<Program> take(std::shared_ptr<const Source> source) {
@@ -93,6 +95,7 @@ class Compiler {
     const Node* n = visit_kind(e);
     const Type* type = meaning(e).type;
     if (type == nullptr || type->kind == Type::kDyn) const_cast<Node*>(n)->dyn_typed = true;
+    if (type != nullptr && type->kind == Type::kOptional) const_cast<Node*>(n)->optional_typed = true;
     return n;
   }
 
@@ -147,18 +150,30 @@ class Compiler {
       std::ranges::copy(target->fields, fields.begin());
       fields.back() = arena_.copy(e->name);
       n->fields = fields;
+      const std::span<FieldKey> keys = arena_.array<FieldKey>(fields.size());
+      std::ranges::transform(fields, keys.begin(), [](std::string_view field) { return FieldKey(field); });
+      n->keys = keys;
       n->bool_typed = is_bool(e);
       return n;
     }
     Node* n = make(e->has ? Op::kHas : e->optional ? Op::kOptionalSelect : Op::kSelect, e);
     n->name = arena_.copy(e->name);
     children(n, {target});
+    n->plain_target = is_plain_access(target);
     return n;
+  }
+
+  // Whether the target is a selection none of whose steps, nor what it begins with, is optional.
+  bool is_plain_access(const Node* target) const {
+    if (!typed_ || (target->op != Op::kIndex && target->op != Op::kSelect)) return false;
+    while (target->op == Op::kIndex || target->op == Op::kSelect) target = target->args[0];
+    return target->op != Op::kOptionalIndex && target->op != Op::kOptionalSelect && target->op != Op::kPath && !target->optional_typed && !target->dyn_typed;
   }
 
   // The root of an attribute used as an index or as the branch of a condition costs nothing.
   void free_root(const Node* node) {
     auto* n = const_cast<Node*>(node);
+    if (n->op == Op::kHas) n->free_root = true;
     while ((n->op == Op::kSelect || n->op == Op::kHas || n->op == Op::kOptionalSelect || n->op == Op::kIndex || n->op == Op::kOptionalIndex) &&
            is_attribute(n->args[0]))
       n = const_cast<Node*>(n->args[0]);
@@ -218,7 +233,10 @@ class Compiler {
       free_root(n->args[1]);
       free_root(n->args[2]);
     }
-    if ((code == Op::kIndex || code == Op::kOptionalIndex) && is_attribute(n->args[1])) free_root(n->args[1]);
+    if (code == Op::kIndex || code == Op::kOptionalIndex) {
+      if (is_attribute(n->args[1])) free_root(n->args[1]);
+      n->plain_target = is_plain_access(n->args[0]);
+    }
     return n;
   }
 
@@ -254,6 +272,8 @@ class Compiler {
       target->effect |= o->id == "pathcheck_check" || o->id == "resourcecheck_check";
     }
     if (alike) target->cost = kept[0]->cost;
+    // cel-go calls what types do not settle as it calls functions of many arguments.
+    target->stops_early = kept.size() > 1 && !m.function->standard;
     return target;
   }
 
@@ -273,9 +293,11 @@ class Compiler {
   }
 
   void validate(const Expr* e, const Node* n) {
-    if (n->count != 1 || n->args[0]->op != Op::kConst || !n->args[0]->value.is_string()) return;
-    const std::string_view text = n->args[0]->value.string();
-    const bool bad = (n->name == "duration" && !parse_duration(text)) || (n->name == "timestamp" && !parse_timestamp(text));
+    if (n->count != 1 || n->args[0]->op != Op::kConst) return;
+    const Value& v = n->args[0]->value;
+    const bool timestamp = n->name == "timestamp";
+    const bool bad = v.is_string() ? (n->name == "duration" && !parse_duration(v.string())) || (timestamp && !parse_timestamp(v.string()))
+                                   : timestamp && v.kind == Kind::kInt && !in_range(v.integer);
     if (bad) issues.push_back({e->args[0]->position, cat("invalid ", n->name, " argument")});
   }
 
@@ -425,6 +447,9 @@ std::expected<std::shared_ptr<const Program>, CompileError> compile(std::string_
                                                                     const CompileOptions& options) {
   Parsed parsed = parse(text, environment->parsing);
   auto failed = [&](bool parsing, std::vector<Issue> issues) {
+    // In the order of the text; those of one place stay as they were found.
+    for (auto it = issues.begin(); it != issues.end(); ++it)
+      std::rotate(std::ranges::upper_bound(issues.begin(), it, it->position, {}, &Issue::position), it, it + 1);
     CompileError error{parsing, std::move(issues), ""};
     error.text = parsed.source->format(error.issues);
     return std::unexpected(std::move(error));

@@ -9,7 +9,8 @@ namespace cardea::cel {
 namespace {
 
 std::uint64_t ceil_of(double d) { return static_cast<std::uint64_t>(std::ceil(d)); }
-std::uint64_t tenth(std::uint64_t size) { return ceil_of(static_cast<double>(size) * 0.1); }
+// In doubles beyond small sizes, to round as cel-go does.
+std::uint64_t tenth(std::uint64_t size) { return size <= 29 ? (size + 9) / 10 : ceil_of(static_cast<double>(size) * 0.1); }
 std::uint64_t tenth(const Value& v) { return tenth(actual_size(v)); }
 std::uint64_t allocating(double factor, std::uint64_t size) { return static_cast<std::uint64_t>(static_cast<double>(size) * factor) + 11; }
 
@@ -49,14 +50,13 @@ std::uint64_t k_tenth(Args a, std::size_t, const Value&) { return tenth(a[0]); }
 std::uint64_t k_fifth(Args a, std::size_t, const Value&) { return ceil_of(static_cast<double>(actual_size(a[0])) * 2 * 0.1); }
 std::uint64_t k_join(Args, std::size_t, const Value& r) { return ceil_of(static_cast<double>(actual_size(r)) * 2 * 0.1); }
 std::uint64_t k_find(Args a, std::size_t, const Value&) { return pattern_cost(actual_size(a[0]), actual_size(a[1])); }
-std::uint64_t cidr_size(const Value& v) { return v.kind == Kind::kCidr ? (cidr_of(v).prefix + 7) / 8 : 1; }
 std::uint64_t other_size(const Value& v) { return v.kind == Kind::kIp ? ip_of(v).width() : v.kind == Kind::kCidr ? cidr_of(v).ip.width() : actual_size(v); }
 std::uint64_t k_contains_ip(Args a, std::size_t, const Value&) {
-  const std::uint64_t base = ceil_of(static_cast<double>(2 * cidr_size(a[0])) * 0.1);
+  const std::uint64_t base = ceil_of(static_cast<double>(2 * actual_size(a[0])) * 0.1);
   return base + (a[1].is_string() ? tenth(a[1]) : 0);
 }
 std::uint64_t k_contains_cidr(Args a, std::size_t, const Value&) {
-  const std::uint64_t size = cidr_size(a[0]);
+  const std::uint64_t size = actual_size(a[0]);
   return ceil_of(static_cast<double>(2 * size) * 0.1) + tenth(size) + 1 + (a[1].is_string() ? tenth(a[1]) : 0);
 }
 std::uint64_t k_ip(Args a, std::size_t, const Value&) { return a[0].kind == Kind::kCidr ? 1 : tenth(other_size(a[0])); }
@@ -91,8 +91,13 @@ constexpr std::string_view kUncounted[] = {"charAt", "reverse"};
 
 }  // namespace
 
+// Text of one to ten bytes has one to ten code points: no need to count.
+std::uint64_t text_cost(const Value& text) {
+  if (text.size <= 10) return text.size == 0 ? 0 : 1;
+  return tenth(code_points(text.string()));
+}
+
 std::uint64_t equality_cost(const Value& a, const Value& b) {
-  // Text of one to ten bytes has one to ten code points: no need to count.
   if (a.is_string() && b.is_string()) {
     const std::uint32_t bytes = std::min(a.size, b.size);
     if (bytes <= 10) return bytes == 0 ? 0 : 1;
@@ -132,14 +137,17 @@ std::uint64_t contains(Args a, std::size_t, const Value&) { return tenth(a[0]) *
 std::uint64_t made_text(Args a, std::size_t, const Value& r) { return 1 + tenth(a[0]) + actual_size(r); }
 static std::uint64_t scan_cost(Args a) { return ceil_of(static_cast<double>(actual_size(a[0]) * actual_size(a[1])) * 0.1); }
 std::uint64_t search(Args a, std::size_t, const Value&) { return 1 + scan_cost(a); }
-std::uint64_t replace(Args a, std::size_t, const Value& r) { return 1 + std::max<std::uint64_t>(scan_cost(a), 1) + actual_size(r); }
+std::uint64_t replace(Args a, std::size_t, const Value& r) { 
+  const std::uint64_t area = std::max<std::uint64_t>(actual_size(a[0]), 1) * std::max<std::uint64_t>(actual_size(a[1]), 1);
+  return 1 + tenth(area) + actual_size(r);
+}
 std::uint64_t one_character(Args a, std::size_t, const Value&) { return 2 + tenth(a[0]); }
-std::uint64_t split(Args a, std::size_t, const Value& r) { return 11 + tenth(a[0]) + actual_size(r); }
-std::uint64_t join(Args a, std::size_t, const Value& r) { return 1 + std::max<std::uint64_t>(tenth(a[0]), 1) + actual_size(r); }
+std::uint64_t split(Args a, std::size_t, const Value& r) { return 11 + tenth(actual_size(a[0]) + 1) + actual_size(r); }
+std::uint64_t join(Args a, std::size_t, const Value& r) { return 1 + tenth(actual_size(a[0]) + 1) + actual_size(r); }
 std::uint64_t made_list(Args, std::size_t, const Value& r) { return allocating(1, actual_size(r)); }
 std::uint64_t flatten(Args a, std::size_t n, const Value&) {
   const double depth = n == 2 && a[1].kind == Kind::kInt ? static_cast<double>(a[1].integer) : 1.0;
-  return depth < 0 ? 11 : allocating(depth, actual_size(a[0]));
+  return allocating(depth < 0 ? 1.0 : depth, actual_size(a[0]));
 }
 std::uint64_t self_compare(Args a, std::size_t, const Value&) { return self_compare_cost(a[0]); }
 std::uint64_t product(Args a, std::size_t, const Value&) { return 1 + actual_size(a[0]) * actual_size(a[1]); }

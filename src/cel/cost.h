@@ -8,6 +8,7 @@
 namespace cardea::cel {
 
 std::uint64_t equality_cost(const Value& a, const Value& b);
+std::uint64_t text_cost(const Value& text);  // of comparing a string with its equal
 std::uint64_t self_compare_cost(const Value& list);  // sort, distinct
 
 // The rule of Kubernetes' estimator for a function, where it has one.

@@ -48,7 +48,7 @@ class Environment {
   std::string container;          // for name resolution, as `package` in protobuf
   bool homogeneous = false;       // literals of mixed element types are refused
   bool cross_type_numbers = true; // 1 < 1.5 checks
-  bool lenient_presence = false;  // has(null.f) is false, not an error
+  bool lenient = false;           // as cel-go: has(null.f) is false, of repeated keys the last counts; else errors
   bool validate_literals = false; // duration("x") and matches("[") with constant arguments do not compile
   std::string open_structs;       // struct types of this name and below it take any field (`Object`)
   ParseOptions parsing;

@@ -37,8 +37,7 @@ Environment kubernetes_environment(int minor) {
   for (const Row& row : kRows)
     if (row.since <= minor) env.library(row.library, row.version);
   env.homogeneous = true;
-  env.lenient_presence = true;
-  env.parsing.quoted_fields = false;
+  env.lenient = true;
   env.cross_type_numbers = minor >= 28;
   env.validate_literals = minor >= 29;
   env.kubernetes_costs();

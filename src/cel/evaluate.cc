@@ -1,5 +1,6 @@
 #include "cel/evaluate.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/strings.h"
@@ -7,6 +8,7 @@
 #include "cel/cost.h"
 #include "cel/loops.h"
 #include "cel/opaque.h"
+#include "cel/print.h"
 #include "cel/regex.h"
 
 namespace cardea::cel {
@@ -15,38 +17,48 @@ namespace {
 #define CHARGE(units) \
   if (!f.charge(units)) [[unlikely]] return f.over_cost()
 
-Value slot_value(const Node& n, Frame& f) {
+// What a variable holds that is no plain value: one still to be computed, or none.
+[[gnu::noinline]] Value special_slot(const Node& n, Frame& f) {
   Value v = f.slots[n.index];
   if (v.kind == Kind::kLazy) v = v.lazy->force();
   if (v.kind == Kind::kAbsent) return f.error(cat("no such attribute(s): ", n.name));
   return v;
 }
+inline Value slot_value(const Node& n, Frame& f) {
+  const Value& v = f.slots[n.index];
+  return v.kind == Kind::kLazy || v.kind == Kind::kAbsent ? special_slot(n, f) : v;
+}
+
+[[gnu::noinline]] Value no_such_key(const Node& n, Frame& f, std::string_view field) {
+  f.position = n.position;
+  return f.error(cat("no such key: ", field));
+}
+[[gnu::noinline]] Value select_of_other(const Node& n, Frame& f, const Value& v, std::string_view field) {
+  f.position = n.position;
+  return select_field(f, v, field);
+}
 
 Value path(const Node& n, Frame& f) {
   Value v = slot_value(n, f);
-  if (v.is_error()) {
-    CHARGE(n.free_root ? 0 : 1);
-    return v;
-  }
   std::uint64_t charged = n.free_root ? 0 : 1;
-  for (const std::string_view field : n.fields) {
+  for (const FieldKey& key : n.keys) {
+    if (v.is_error()) [[unlikely]] break;
     ++charged;
     if (v.kind != Kind::kMap) [[unlikely]] {
-      f.position = n.position;
-      v = select_field(f, v, field);
-      if (v.is_error()) break;
+      v = select_of_other(n, f, v, key.text);
       continue;
     }
-    const Value found = member_of(v, field);
-    if (found.kind == Kind::kAbsent) [[unlikely]] {
-      f.position = n.position;
-      v = f.error(cat("no such key: ", field));
-      break;
-    }
-    v = found;
+    v = v.form < Value::kClaims ? map_find(v, key) : member_of(v, key.text);
+    if (v.kind == Kind::kAbsent) [[unlikely]] v = no_such_key(n, f, key.text);
   }
   CHARGE(charged);
   return v;
+}
+
+// The two frequent operands without the way through the switch.
+inline Value operand(const Node& n, Frame& f) {
+  if (n.op == Op::kConst) return n.value;
+  return n.op == Op::kPath ? path(n, f) : evaluate_node(n, f);
 }
 
 // A chain of selections costs one at its root; that of anything but a variable or condition is paid here.
@@ -68,11 +80,12 @@ bool pays_root(const Node& n) {
   }
 }
 
-Value select(const Node& n, Frame& f) {
+[[gnu::noinline]] Value select(const Node& n, Frame& f) {
   const Value target = evaluate_node(*n.args[0], f);
   if (pays_root(n)) CHARGE(1);
   if (target.is_error()) return target;
   f.position = n.position;
+  if (n.plain_target && target.kind == Kind::kOptional) [[unlikely]] return n.op == Op::kSelect ? f.error(cat("no such key: ", n.name)) : Value::none();
   bool present = true;
   Value v;
   if (n.op == Op::kSelect && target.kind != Kind::kOptional) {
@@ -85,41 +98,52 @@ Value select(const Node& n, Frame& f) {
   return present ? f.some(v) : Value::none();
 }
 
-Value has(const Node& n, Frame& f) {
+[[gnu::noinline]] Value has(const Node& n, Frame& f) {
   const Value target = evaluate_node(*n.args[0], f);
   if (pays_root(n)) CHARGE(1);
-  if (target.is_error()) return target;
+  // Where the test is free, cel-go gives back the price of the root, and counts the field that is asked for.
+  const std::uint64_t rebate = f.free_has && !n.free_root && !f.fatal ? 1 : 0;
+  if (target.is_error()) {
+    f.cost -= std::min(rebate, f.cost);
+    return target;
+  }
   f.position = n.position;
-  CHARGE(f.free_has ? 0 : 1);
   bool present = false;
-  const Value v = find_field(f, target, n.name, present);
+  const bool stored = n.plain_target && target.kind == Kind::kOptional;
+  const Value v = stored ? Value() : find_field(f, target, n.name, present);
+  if (present || stored || target.kind != Kind::kOptional) CHARGE(1);
+  f.cost -= std::min(rebate, f.cost);
   return v.is_error() ? v : Value::of(present);
 }
 
-Value index(const Node& n, Frame& f) {
+[[gnu::noinline]] Value index(const Node& n, Frame& f) {
   const Value target = evaluate_node(*n.args[0], f);
   if (pays_root(n)) CHARGE(1);
-  if (target.is_error()) return target;
+  const bool stored = n.plain_target && target.kind == Kind::kOptional;
+  if (target.is_error() || (target.kind == Kind::kOptional && target.size == 0 && !stored)) return target;
   const Value key = evaluate_node(*n.args[1], f);
   if (key.is_error()) return key;
   f.position = n.position;
-  const bool free = n.args[1]->op == Op::kConditional;
+  if (stored) [[unlikely]] return n.op == Op::kIndex ? f.error(cat("no such key: ", print_value(key))) : Value::none();
   if (n.op == Op::kIndex && target.kind != Kind::kOptional) {
-    CHARGE(free ? 0 : 1);
+    CHARGE(1);
     return index_value(f, target, key);
   }
   bool present = false;
   const Value v = find_index(f, target, key, present);
   if (v.is_error()) return v;
-  if (present) CHARGE(free ? 0 : 1);
+  if (present) CHARGE(1);
   return present ? f.some(v) : Value::none();
 }
 
+Value equality(const Node& n, Frame& f);
+
 // `decisive` is what settles the whole: false for &&, true for ||.
-Value logical(const Node& n, Frame& f, bool decisive) {
+[[gnu::noinline]] Value logical(const Node& n, Frame& f, bool decisive) {
   Value problem;
   for (const Node* term : n.children()) {
-    const Value v = evaluate_node(*term, f);
+    const bool compares = term->op == Op::kEqual || term->op == Op::kNotEqual;
+    const Value v = compares ? equality(*term, f) : evaluate_node(*term, f);
     if (v.kind == Kind::kBool) {
       if (v.boolean == decisive) return v;
       continue;
@@ -141,21 +165,30 @@ Value conditional(const Node& n, Frame& f) {
   return f.no_such_overload();
 }
 
-Value equality(const Node& n, Frame& f) {
-  const Value a = evaluate_node(*n.args[0], f);
-  const Value b = evaluate_node(*n.args[1], f);
+bool is_opaque(const Value& v) { return v.kind >= Kind::kIp && v.kind <= Kind::kDecision; }
+
+// Library values compare with their own kind only; asked for inequality, cel-go takes the failure for a yes.
+Value opaque_equality(const Node& n, Frame& f, const Value& a, const Value& b) {
+  const bool comparable = a.kind < Kind::kAuthorizer && b.kind < Kind::kAuthorizer;
+  const bool fails = a.kind != b.kind && is_opaque(a) && b.kind != Kind::kNull;
+  if (comparable && (!fails || n.op == Op::kNotEqual)) return Value::of(equal(a, b) == (n.op == Op::kEqual));
+  f.position = n.position;
+  return f.no_such_overload();
+}
+
+[[gnu::noinline]] Value equality(const Node& n, Frame& f) {
+  const Value a = operand(*n.args[0], f);
+  const Value b = operand(*n.args[1], f);
   if (f.fatal) [[unlikely]] return a.is_error() ? a : b;
-  CHARGE(equality_cost(a, b));
   if (a.is_string() && b.is_string()) {
     const bool same = a.size == b.size && (a.size == 0 || std::memcmp(a.text, b.text, a.size) == 0);
+    CHARGE(same ? text_cost(a) : equality_cost(a, b));
     return Value::of(same == (n.op == Op::kEqual));
   }
+  CHARGE(n.op == Op::kEqual && is_opaque(a) ? 1 : equality_cost(a, b));
   if (a.is_error()) return a;
   if (b.is_error()) return b;
-  if (a.kind >= Kind::kAuthorizer || b.kind >= Kind::kAuthorizer) [[unlikely]] {
-    f.position = n.position;
-    return f.no_such_overload();
-  }
+  if (is_opaque(a) || is_opaque(b)) [[unlikely]] return opaque_equality(n, f, a, b);
   return Value::of(equal(a, b) == (n.op == Op::kEqual));
 }
 
@@ -184,7 +217,7 @@ Value dispatch(const Node& n, Frame& f, const Value* args) {
   return f.no_such_overload();
 }
 
-Value call(const Node& n, Frame& f) {
+[[gnu::noinline]] Value call(const Node& n, Frame& f) {
   Value small[4];
   Value* args = n.count <= 4 ? small : f.arena.array<Value>(n.count).data();
   const Value* bad = nullptr;
@@ -193,7 +226,8 @@ Value call(const Node& n, Frame& f) {
     if (args[i].is_error()) [[unlikely]] {
       if (f.fatal) return args[i];
       if (bad == nullptr) bad = &args[i];
-      if (n.count > 2) return *bad;  // longer calls stop at the first error and are not charged
+      // Longer calls stop at the first error, as do those with a pattern ready: not charged when arguments remain.
+      if (i + 1 < n.count && (n.count > 2 || n.pattern != nullptr || n.target->stops_early)) return *bad;
     }
   }
   const Value result = bad != nullptr ? *bad : dispatch(n, f, args);
@@ -210,7 +244,7 @@ Value optional_or(const Node& n, Frame& f) {
   return evaluate_node(*n.args[1], f);
 }
 
-Value list(const Node& n, Frame& f) {
+[[gnu::noinline]] Value list(const Node& n, Frame& f) {
   ListBuilder items(f.arena);
   items.reserve(n.count);
   Value problem;
@@ -237,7 +271,7 @@ Value list(const Node& n, Frame& f) {
   return items.build();
 }
 
-Value map(const Node& n, Frame& f) {
+[[gnu::noinline]] Value map(const Node& n, Frame& f) {
   MapBuilder entries(f.arena);
   Value problem;
   for (std::size_t i = 0; i < n.count && !problem.is_error(); i += 2) {
@@ -261,7 +295,10 @@ Value map(const Node& n, Frame& f) {
       v = *v.inner;
     }
     if (!is_valid_key(key)) problem = f.error(cat("unsupported key type: ", type_name(key)));
-    else if (!entries.add(key, v)) problem = f.error(cat("Failed with repeated key"));
+    else if (!entries.add(key, v)) {
+      if (f.lenient) entries.replace(key, v);
+      else problem = f.error("Failed with repeated key");
+    }
   }
   if (f.fatal) return problem;
   CHARGE(30);
@@ -283,7 +320,7 @@ Value misplaced(const Node& n, Frame& f, std::string_view field, const Value& v)
   return f.error(cat("type mismatch: unexpected type name \"", v.map->type_name, "\", expected \"", expected, "\", which matches field name path from root Object type"));
 }
 
-Value structure(const Node& n, Frame& f) {
+[[gnu::noinline]] Value structure(const Node& n, Frame& f) {
   MapBuilder fields(f.arena);
   for (std::size_t i = 0; i < n.count; ++i) {
     Value v = evaluate_node(*n.args[i], f);
@@ -323,14 +360,14 @@ Value block(const Node& n, Frame& f) {
 }
 
 // cel-go computes the optional twice: to ask, and to take it when the variable is first used.
-Value optional_map(const Node& n, Frame& f) {
+[[gnu::noinline]] Value optional_map(const Node& n, Frame& f) {
   const std::uint64_t before = f.cost;
   const Value v = evaluate_node(*n.args[0], f);
-  if (v.is_error()) return v;
+  if (f.fatal) return v;
   const std::uint64_t price = f.cost - before;
-  f.position = n.position;
-  if (v.kind != Kind::kOptional) return f.no_such_overload();
   CHARGE(1);
+  f.position = n.position;
+  if (v.kind != Kind::kOptional) return v.is_error() ? v : f.no_such_overload();
   if (v.size == 0) {
     CHARGE(1);
     return v;
@@ -360,6 +397,11 @@ Value negation(const Node& n, Frame& f) {
   return f.no_such_overload();
 }
 
+[[gnu::noinline]] Value unresolved(const Node& n, Frame& f) {
+  f.position = n.position;
+  return f.error(cat("undeclared reference to '", n.name, "' (in container '')"));
+}
+
 }  // namespace
 
 Value evaluate_node(const Node& n, Frame& f) {
@@ -374,7 +416,7 @@ Value evaluate_node(const Node& n, Frame& f) {
       return f.locals[n.index];
     }
     case Op::kBound: return bound(n, f);
-    case Op::kUnresolved: f.position = n.position; return f.error(cat("undeclared reference to '", n.name, "' (in container '')"));
+    case Op::kUnresolved: return unresolved(n, f);
     case Op::kPath: return path(n, f);
     case Op::kSelect:
     case Op::kOptionalSelect: return select(n, f);
@@ -409,7 +451,7 @@ Value Evaluation::run(const Node& node, const Program& program, std::span<const 
   frame.limits = limits_;
   frame.slots = variables.data();
   frame.interrupt = interrupt_;
-  frame.lenient = program.environment().lenient_presence;
+  frame.lenient = program.environment().lenient;
   frame.free_has = program.environment().counts_as_kubernetes();
   // Locals are written before they are read, so they need no first value.
   alignas(Value) char small[16 * sizeof(Value)];

@@ -35,7 +35,7 @@ struct Frame {
   std::uint64_t cost = 0;
   Limits limits;
   bool fatal = false;       // a limit was passed
-  bool lenient = false;     // has() and optional selection on scalars answer false and none
+  bool lenient = false;     // see Environment
   bool free_has = false;    // has() itself costs nothing
   std::uint32_t position = 0;
   const std::atomic<bool>* interrupt = nullptr;

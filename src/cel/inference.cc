@@ -13,6 +13,7 @@ bool accepts_null(const Type* t) {
 bool at_least_as_general(const Type* a, const Type* b) {
   if (is_dyn(a) || a->kind == Type::kParam) return true;
   if (is_dyn(b) || b->kind == Type::kParam) return false;
+  if (b->kind == Type::kNull && a->kind != Type::kNull) return accepts_null(a);
   if (a->nullable != b->nullable) return a->nullable;
   if (a->kind != b->kind || a->params.size() != b->params.size()) return false;
   for (std::size_t i = 0; i < a->params.size(); ++i)
@@ -69,6 +70,7 @@ bool Inference::assign(const Type* from, const Type* to) {
   if (from->kind == Type::kParam) return learn(to, from, had);
   if (is_dyn(from) || is_dyn(to)) return true;
   if (from->kind == Type::kNull) return accepts_null(to);
+  if (to->kind == Type::kNull) return accepts_null(from);
   if (from->kind != to->kind) return false;
   switch (from->kind) {
     case Type::kObject: return from->name == to->name;

@@ -148,6 +148,9 @@ class Scanner {
       if (!triple) return emit(bytes ? Token::kBytes : Token::kString, i + 1);
       if (text_.substr(i).starts_with(std::string(3, quote))) return emit(bytes ? Token::kBytes : Token::kString, i + 3);
     }
+    // Without an end its beginning is something else: a name, or an empty text.
+    if (triple) emit(bytes ? Token::kBytes : Token::kString, open + 2);
+    else if (prefix > 0) emit(Token::kIdent, open);
     bad(i);
   }
 

@@ -171,7 +171,10 @@ Value sort_by(const Node& n, Frame& f, const Value& list, Range range) {
     keys.add(v);
   }
   CHARGE(1);
-  if (problem.is_error()) return problem;
+  if (problem.is_error()) {
+    CHARGE(1);
+    return problem;
+  }
   f.position = n.position;
   const Value key_list = keys.build();
   const Value result = sort_with_keys(f, list, key_list);
@@ -183,7 +186,10 @@ Value sort_by(const Node& n, Frame& f, const Value& list, Range range) {
 
 Value run_loop(const Node& n, Frame& f) {
   const Value range_value = evaluate_node(*n.args[0], f);
-  if (range_value.is_error()) return range_value;
+  if (range_value.is_error()) {
+    if (n.macro == Macro::kSortBy && !f.fatal) CHARGE(3);  // read twice, and called
+    return range_value;
+  }
   f.position = n.position;
   if (range_value.kind != Kind::kList && range_value.kind != Kind::kMap) return f.no_such_overload();
   const Range range(n, f, range_value);

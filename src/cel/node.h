@@ -40,6 +40,7 @@ struct CallTarget {
   std::span<const Overload* const> overloads;
   CostRule cost = nullptr;
   bool effect = false;  // asks the outside world: never folded
+  bool stops_early = false;  // at the first argument that fails, which then costs nothing
 };
 
 // One step of a program: runs as it is, can be reduced to a smaller one, and prints as CEL. Immutable; lives in
@@ -54,6 +55,8 @@ struct Node {
   bool reads_locals = false;
   bool dyn_typed = false;      // of no known type
   bool bool_typed = false;     // a variable or path declared to be a bool
+  bool optional_typed = false;
+  bool plain_target = false;   // selects from what a plain selection gave: an optional stored there is not looked into
   bool has_effects = false;
   std::uint16_t count = 0;  // of args
   std::uint32_t position = 0;
@@ -64,6 +67,7 @@ struct Node {
   std::string_view name;    // variable, field, function, macro or struct type
   std::string_view var1, var2;
   std::span<const std::string_view> fields;  // of a path or struct
+  std::span<const FieldKey> keys;            // the fields of a path
   std::span<const bool> marked;
   const CallTarget* target = nullptr;
   const re2::RE2* pattern = nullptr;

@@ -41,7 +41,9 @@ Value copy_opaque(Arena& arena, const Value& v) {
       return copied(arena, v, url);
     }
     case Kind::kQuantity: {
-      return copied(arena, v, Amount{arena.copy(amount_of(v).text)});
+      Amount amount = amount_of(v);
+      amount.text = arena.copy(amount.text);
+      return copied(arena, v, amount);
     }
     case Kind::kSemver: {
       Semver s = semver_of(v);

@@ -25,9 +25,13 @@ struct Url {
   std::string_view text, scheme, user, host, path, escaped_path, query, fragment;
 };
 
-// An amount in Kubernetes' notation. Kept as its canonical text, because arena values own nothing.
+// An amount in Kubernetes' notation. Kept as its canonical text, because arena values own nothing; and as
+// value * 10^scale where Kubernetes keeps it so, which decides what it takes for an integer.
 struct Amount {
   std::string_view text;
+  bool small = false;
+  std::int32_t scale = 0;
+  std::int64_t value = 0;
 };
 
 struct Semver {

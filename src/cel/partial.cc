@@ -9,6 +9,7 @@ namespace cardea::cel {
 namespace {
 
 constexpr std::uint32_t kMostUnrolled = 32;
+constexpr std::uint32_t kMostUnrolledInAll = 2048;  // loops in loops would multiply
 
 // What a part became: a value (perhaps an error), or a smaller expression.
 struct Outcome {
@@ -26,8 +27,8 @@ Outcome left(const Node* n) { return {Value(), n}; }
 // Walks the part of a program that the unknowns reach; everything else is evaluated on the spot.
 class Reducer {
  public:
-  Reducer(const Program& program, const Unknowns& unknowns, Frame& frame, Arena& kept)
-      : unknowns_(unknowns), f_(frame), kept_(kept), states_(program.locals(), State{}) {}
+  Reducer(const Program& program, const Unknowns& unknowns, Frame& frame, std::unique_ptr<Arena>& kept)
+      : unknowns_(unknowns), f_(frame), kept_(kept), checked_(program.is_checked()), states_(frame.arena.array<State>(program.locals())) {}
 
   Outcome visit(const Node* n) {
     if (is_known(n)) return settle(n);
@@ -54,12 +55,18 @@ class Reducer {
     }
   }
 
+  // Memory of what stays, made when something does.
+  Arena& kept() {
+    if (kept_ == nullptr) kept_ = std::make_unique<Arena>();
+    return *kept_;
+  }
+
   // What stays must not point into the documents it was made from.
   const Node* constant(const Value& v, const Node* from) {
-    Node* n = kept_.make<Node>();
+    Node* n = kept().make<Node>();
     n->op = Op::kConst;
     n->position = from->position;
-    n->value = copy_value(kept_, v);
+    n->value = copy_value(kept(), v);
     return n;
   }
 
@@ -84,6 +91,11 @@ class Reducer {
     made->name = "dyn";
     made->dyn_typed = true;
     return made;
+  }
+
+  // The same for data that became known where `from` had no type.
+  const Node* untyped(const Outcome& o, const Node* from, const Node* made) {
+    return checked_ && o.known() && from->dyn_typed && made->op == Op::kConst && made->count == 0 && !made->value.is_error() ? as_dyn(made) : made;
   }
 
   // Whether no overload takes the arguments that are known: then every completion fails.
@@ -128,8 +140,8 @@ class Reducer {
   }
 
   Node* copy(const Node* n, std::span<const Node* const> args) {
-    Node* made = kept_.make<Node>(*n);
-    const std::span<const Node*> list = kept_.array<const Node*>(args.size());
+    Node* made = kept().make<Node>(*n);
+    const std::span<const Node*> list = kept().array<const Node*>(args.size());
     std::ranges::copy(args, list.begin());
     made->args = list.data();
     made->count = static_cast<std::uint16_t>(args.size());
@@ -174,7 +186,27 @@ class Reducer {
     std::uint32_t slot = 0;
     std::vector<Qualifier> qualifiers;
     if (trail(n, slot, qualifiers) && unknowns_.partly(slot) && !unknowns_.touched(slot, qualifiers)) return settle(n);
-    return strict(n);
+    return n->op == Op::kIndex || n->op == Op::kOptionalIndex ? index(n) : strict(n);
+  }
+
+  // Indexing nothing is nothing, whatever the key: one that fails settles only what is no optional.
+  Outcome index(const Node* n) {
+    const Outcome target = visit(n->args[0]);
+    if (target.failed()) return target;
+    const bool optional = target.known() && target.value.kind == Kind::kOptional;
+    if (optional && target.value.size == 0 && !n->plain_target) return target;
+    const Outcome key = visit(n->args[1]);
+    if (key.failed() && (target.known() || f_.fatal)) return key;
+    if (target.known() && !optional && target.value.kind != Kind::kList && target.value.kind != Kind::kMap) return scalar_index(n, target, key);
+    return assemble(n, {target, key});
+  }
+
+  // A scalar has no elements: an error, or none where the environment is lenient.
+  Outcome scalar_index(const Node* n, const Outcome& target, const Outcome& key) {
+    const Node* args[] = {as_dyn(as_node(target, n->args[0])), as_node(key, n->args[1])};
+    if (n->op == Op::kOptionalIndex || key.known()) return key.known() ? settle(copy(n, args)) : left(copy(n, args));
+    f_.position = n->position;
+    return known(f_.no_such_overload());
   }
 
   // Everything that needs all its parts: one that surely fails makes the whole fail.
@@ -186,11 +218,19 @@ class Reducer {
       if (parts.back().failed()) return parts.back();
     }
     if (f_.fatal && !parts.empty()) return parts.back();
+    return assemble(n, parts);
+  }
+
+  Outcome assemble(const Node* n, const std::vector<Outcome>& parts) {
     if (never_fits(n, parts)) {
       f_.position = n->position;
       return known(f_.no_such_overload());
     }
     if (in_nothing(n, parts)) return known(Value::of(false));
+    if (fills_with_plain(n, parts)) {
+      f_.position = n->position;
+      return known(f_.error("cannot initialize optional entry from non-optional value"));
+    }
     std::vector<const Node*> args;
     bool all = !n->has_effects;
     bool typed_beside = false;
@@ -199,13 +239,24 @@ class Reducer {
       args.push_back(as_node(parts[i], n->args[i]));
       typed_beside |= !parts[i].known() && !n->args[i]->dyn_typed;
     }
-    const bool compared = n->op == Op::kEqual || n->op == Op::kNotEqual || n->op == Op::kIndex || n->op == Op::kOptionalIndex;
-    for (std::size_t i = 0; compared && typed_beside && i < parts.size(); ++i)
-      if (parts[i].known() && n->args[i]->dyn_typed && args[i]->count == 0) args[i] = as_dyn(args[i]);
+    const bool literal = n->op == Op::kList || n->op == Op::kMap;
+    const bool operation = n->op == Op::kEqual || n->op == Op::kNotEqual || n->op == Op::kIndex || n->op == Op::kOptionalIndex || n->op == Op::kCall;
+    const bool typed_by_parts = literal || (operation && (typed_beside || n->dyn_typed));
+    for (std::size_t i = 0; typed_by_parts && i < parts.size(); ++i) args[i] = untyped(parts[i], n->args[i], args[i]);
     if (n->op == Op::kList && !n->marked.empty()) return left(marked_list(n, parts, args));
     Node* made = copy(n, args);
     made->has_effects = n->has_effects;
     return all ? settle(made) : left(made);
+  }
+
+  // `[?1]`, `{?k: 1}`: what is marked must be an optional.
+  static bool fills_with_plain(const Node* n, const std::vector<Outcome>& parts) {
+    const std::size_t step = n->op == Op::kMap ? 2 : 1;
+    for (std::size_t i = 0; i < n->marked.size(); ++i) {
+      const Outcome& part = parts[i * step + step - 1];
+      if (n->marked[i] && part.known() && part.value.kind != Kind::kOptional) return true;
+    }
+    return false;
   }
 
   // Nothing is in an empty collection. Only a variable as a whole cannot fail on the way to that answer.
@@ -227,7 +278,7 @@ class Reducer {
       marks.push_back(n->marked[i] && !opens);
     }
     Node* made = copy(n, items);
-    const std::span<bool> marked = kept_.array<bool>(marks.size());
+    const std::span<bool> marked = kept().array<bool>(marks.size());
     std::ranges::copy(marks, marked.begin());
     made->marked = marked;
     return made;
@@ -286,7 +337,7 @@ class Reducer {
     const Outcome no = visit(n->args[2]);
     if (f_.fatal) return yes.failed() ? yes : no;
     if (yes.known() && no.known() && yes.value.is_true() && no.value.is_false() && surely_bool(*condition.node)) return condition;
-    const Node* args[] = {condition.node, as_node(yes, n->args[1]), as_node(no, n->args[2])};
+    const Node* args[] = {condition.node, untyped(yes, n->args[1], as_node(yes, n->args[1])), untyped(no, n->args[2], as_node(no, n->args[2]))};
     return left(copy(n, args));
   }
 
@@ -298,7 +349,7 @@ class Reducer {
       return visit(n->args[1]);
     }
     const Outcome second = visit(n->args[1]);
-    const Node* args[] = {first.node, as_node(second, n->args[1])};
+    const Node* args[] = {first.node, untyped(second, n->args[1], as_node(second, n->args[1]))};
     return left(copy(n, args));
   }
 
@@ -322,21 +373,63 @@ class Reducer {
     if (range.failed()) return range;
     const std::uint32_t variables = n->var2.empty() ? 1 : 2;
     if (range.known()) {
-      if (range.value.kind != Kind::kList && range.value.kind != Kind::kMap) {
+      if (range.value.kind != Kind::kList && (range.value.kind != Kind::kMap || n->macro == Macro::kSortBy)) {
         f_.position = n->position;
         return known(f_.no_such_overload());
       }
-      if ((n->macro == Macro::kAll || n->macro == Macro::kExists) && range.value.size <= kMostUnrolled) return unroll(n, range.value, variables);
+      const bool chain = n->macro == Macro::kAll || n->macro == Macro::kExists;
+      if (chain && range.value.size <= kMostUnrolled && (unrolled_ += range.value.size) <= kMostUnrolledInAll) return unroll(n, range.value, variables);
       if (range.value.size == 0 && !n->has_effects) return empty_loop(n, range);
+      if (const Outcome all = gather(n, range.value, variables); all.known() && all.value.kind != Kind::kAbsent) return all;
     }
-    std::vector<const Node*> args{as_node(range, n->args[0])};
+    // Elements of no known type are printed as such, or the body might not check.
+    std::vector<const Node*> args{untyped(range, n->args[0], as_node(range, n->args[0]))};
     inside(n->index, variables, true, nullptr, [&] {
-      for (std::size_t i = 1; i < n->count; ++i) args.push_back(as_node(visit(n->args[i]), n->args[i]));
+      for (std::size_t i = 1; i < n->count; ++i) {
+        const Outcome part = visit(n->args[i]);
+        args.push_back(untyped(part, n->args[i], as_node(part, n->args[i])));
+      }
       return true;
     });
     Node* made = copy(n, args);
     made->constant_body = false;
-    return left(made);
+    made->has_effects = n->has_effects;
+    return is_known(made) ? settle(made) : left(made);
+  }
+
+  void bind_element(const Node* n, const Value& range, std::uint32_t i) {
+    Value* local = f_.locals + n->index;
+    const bool map = range.kind == Kind::kMap;
+    const bool two = !n->var2.empty();
+    local[0] = map ? map_key(range, i) : two ? Value::of_int(i) : list_at(range, i);
+    if (two) local[1] = map ? map_value(range, i) : list_at(range, i);
+  }
+
+  // The result of a loop over known data whose body never needs what is unknown; absent when it does.
+  Outcome gather(const Node* n, const Value& range, std::uint32_t variables) {
+    const bool counts = n->macro == Macro::kExistsOne;
+    if (!counts && n->macro != Macro::kMap && n->macro != Macro::kFilter && n->macro != Macro::kTransformList) return {};
+    const Node* filter = counts || n->macro == Macro::kFilter || n->count == 3 ? n->args[1] : nullptr;
+    const Node* body = n->args[n->count - 1];
+    ListBuilder out(f_.arena);
+    Value problem;
+    for (std::uint32_t i = 0; i < range.size; ++i) {
+      if (!f_.charge(1)) return known(f_.over_cost());
+      const Outcome one = inside(n->index, variables, false, nullptr, [&] {
+        bind_element(n, range, i);
+        const Value element = f_.locals[n->index];
+        const Outcome kept = filter != nullptr ? visit(filter) : known(Value::of(true));
+        if (!kept.known() || kept.value.is_false()) return kept.known() ? known(Value()) : kept;
+        if (!kept.value.is_true()) return known(kept.value.is_error() ? kept.value : f_.no_such_overload());
+        return filter == body ? known(element) : visit(body);
+      });
+      if (!one.known()) return {};
+      if (f_.fatal) return one;
+      if (one.failed() && !problem.is_error()) problem = one.value;
+      if (one.value.kind != Kind::kAbsent && !problem.is_error()) out.add(one.value);
+    }
+    if (problem.is_error()) return known(problem);
+    return known(counts ? Value::of(out.size() == 1) : out.build());
   }
 
   Outcome empty_loop(const Node* n, const Outcome& range) {
@@ -352,10 +445,7 @@ class Reducer {
     const Node* problem = nullptr;
     for (std::uint32_t i = 0; i < range.size; ++i) {
       const bool decided = inside(n->index, variables, false, nullptr, [&] {
-        Value* local = f_.locals + n->index;
-        const bool map = range.kind == Kind::kMap;
-        local[0] = map ? map_key(range, i) : variables == 2 ? Value::of_int(i) : list_at(range, i);
-        if (variables == 2) local[1] = map ? map_value(range, i) : list_at(range, i);
+        bind_element(n, range, i);
         return add_term(n, n->args[1], visit(n->args[1]), decisive, terms, problem);
       });
       if (decided) return known(Value::of(decisive));
@@ -394,7 +484,7 @@ class Reducer {
     if (target.failed()) return target;
     if (!target.known()) {
       const Outcome body = inside(n->index, 3, true, nullptr, [&] { return visit(n->args[1]); });
-      const Node* args[] = {target.node, as_node(body, n->args[1])};
+      const Node* args[] = {target.node, untyped(body, n->args[1], as_node(body, n->args[1]))};
       return left(copy(n, args));
     }
     f_.position = n->position;
@@ -411,10 +501,12 @@ class Reducer {
 
   const Unknowns& unknowns_;
   Frame& f_;
-  Arena& kept_;
-  std::vector<State> states_;
+  std::unique_ptr<Arena>& kept_;
+  const bool checked_;
+  std::span<State> states_;
   std::uint32_t depth_ = 0;
   std::uint32_t open_unknown_ = 0;
+  std::uint32_t unrolled_ = 0;
 };
 
 Residual reduce(std::shared_ptr<const Program> program, std::span<const Value> variables, const Unknowns& unknowns, const Limits& limits) {
@@ -423,15 +515,18 @@ Residual reduce(std::shared_ptr<const Program> program, std::span<const Value> v
   Frame frame(scratch);
   frame.limits = limits;
   frame.slots = variables.data();
-  frame.lenient = program->environment().lenient_presence;
+  frame.lenient = program->environment().lenient;
   frame.free_has = program->environment().counts_as_kubernetes();
   Value small[16];
   frame.locals = program->locals() <= 16 ? small : scratch.array<Value>(program->locals()).data();
-  Reducer reducer(*program, unknowns, frame, *out.arena_);
+  Reducer reducer(*program, unknowns, frame, out.arena_);
   const Outcome outcome = reducer.visit(&program->root());
-  if (frame.fatal) out.value_ = copy_value(*out.arena_, outcome.failed() ? outcome.value : frame.over_cost());
-  else if (outcome.known()) out.value_ = copy_value(*out.arena_, outcome.value);
-  else out.node_ = outcome.node;
+  if (!frame.fatal && !outcome.known()) {
+    out.node_ = outcome.node;
+  } else {
+    const Value v = outcome.failed() || !frame.fatal ? outcome.value : frame.over_cost();
+    out.value_ = v.kind == Kind::kBool ? v : copy_value(reducer.kept(), v);
+  }
   out.program_ = std::move(program);
   return out;
 }

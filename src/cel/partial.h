@@ -73,7 +73,7 @@ class Residual {
 
   friend Residual reduce(std::shared_ptr<const Program>, std::span<const Value>, const Unknowns&, const Limits&);
   std::shared_ptr<const Program> program_;
-  std::unique_ptr<Arena> arena_ = std::make_unique<Arena>();
+  std::unique_ptr<Arena> arena_;  // null for plain true and false
   const Node* node_ = nullptr;
   Value value_;
 };

@@ -18,6 +18,7 @@ class Program {
   const Type* type() const { return type_; }
   const Environment& environment() const { return *environment_; }
   std::uint32_t locals() const { return locals_; }
+  bool is_checked() const { return checked_; }
   const Source& source() const { return *source_; }
 
  private:
@@ -28,6 +29,7 @@ class Program {
   const Node* root_ = nullptr;
   const Type* type_ = nullptr;
   std::uint32_t locals_ = 0;
+  bool checked_ = false;
   std::shared_ptr<const Environment> environment_;
   std::shared_ptr<const Source> source_;
   std::shared_ptr<TypePool> types_;

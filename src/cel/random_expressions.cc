@@ -5,6 +5,43 @@
 #include "base/strings.h"
 
 namespace cardea::cel {
+namespace {
+
+// Written between %: e an expression, v a variable in scope, n the name of a new variable that the next %b, a body, sees;
+// m a second one.
+constexpr std::array kForms = {
+    // operators, the frequent ones more than once
+    "(%e) && (%e)", "(%e) && (%e)", "(%e) && (%e)", "(%e) || (%e)", "(%e) || (%e)", "(%e) || (%e)", "!(%e)", "!(%e)", "(%e) ? (%e) : (%e)", "(%e) ? (%e) : (%e)",
+    "(%e) == (%e)", "(%e) == (%e)", "(%e) != (%e)", "(%e) < (%e)", "(%e) <= (%e)", "(%e) > (%e)", "(%e) >= (%e)", "(%e) + (%e)", "(%e) + (%e)", "(%e) - (%e)",
+    "(%e) * (%e)", "(%e) / (%e)", "(%e) % (%e)", "-(%e)", "(%e) in (%e)", "(%e) in (%e)", "%v == %v", "%v in [%v, %e]",
+    // selections
+    "%v.x", "%v.x", "%v.y", "%v.x.y", "has(%v.x)", "has(%v.y)", "has(%v.x.y)", "(%e).x", "has((%e).x)", "(%e)[%e]", "%v[%e]", "%v[0]", "%v[\"x\"]", "%v.?x", "%v.?x.y",
+    "%v.?x.?y", "(%e).?x", "(%e)[?%e]", "%v[?%e]", "%v[?\"x\"]", "(%e).?x.orValue(%e)", "%v[%v]", "%v.x[%v.y]",
+    // literals
+    "[%e, %e]", "[%e]", "[%e, ?%e]", "[?%e]", "{%e: %e}", "{\"x\": %e, \"y\": %e}", "{\"x\": %e, ?\"y\": %e}", "{?%e: %e}",
+    // optionals
+    "optional.of(%e)", "optional.ofNonZeroValue(%e)", "(%e).orValue(%e)", "(%e).or(%e)", "(%e).value()", "(%e).hasValue()", "(%e).optMap(%n, %b)", "(%e).optFlatMap(%n, %b)",
+    "optional.of(%e).optMap(%n, %b)", "(%e).first()", "(%e).last()", "optional.unwrap(%e)",
+    // loops and bindings
+    "(%e).all(%n, %b)", "(%e).all(%n, %b)", "(%e).exists(%n, %b)", "(%e).exists(%n, %b)", "%v.exists(%n, %b)", "%v.all(%n, %b)", "(%e).exists_one(%n, %b)", "(%e).map(%n, %b)", "(%e).map(%n, %b)",
+    "(%e).map(%n, %b, %b)", "(%e).filter(%n, %b)", "%v.map(%n, %b)", "%v.filter(%n, %b)", "(%e).all(%n, %m, %b)", "(%e).exists(%n, %m, %b)", "%v.exists(%n, %m, %b)", "(%e).existsOne(%n, %m, %b)",
+    "(%e).transformList(%n, %m, %b)", "(%e).transformList(%n, %m, %b, %b)", "%v.transformMap(%n, %m, %b)", "(%e).transformMap(%n, %m, %b, %b)", "(%e).transformMapEntry(%n, %m, {%b: %b})",
+    "(%e).sortBy(%n, %b)", "cel.bind(%n, %e, %b)", "cel.bind(%n, %e, %b)", "[1, 2, 3].exists(%n, %b)", "[\"x\", \"y\"].all(%n, %b)", "{\"x\": 1, \"y\": 2}.exists(%n, %m, %b)", "[1, 2].map(%n, %b)",
+    // conversions and functions
+    "size(%e)", "(%e).size()", "string(%e)", "int(%e)", "uint(%e)", "double(%e)", "bool(%e)", "bytes(%e)", "dyn(%e)", "type(%e)", "duration(%e)", "timestamp(%e)", "(%e).startsWith(%e)", "(%e).endsWith(%e)",
+    "(%e).contains(%e)", "(%e).matches(%e)", "(%e).matches(\"^[xy]$\")", "(%e).getHours()", "(%e).getFullYear(\"Europe/Berlin\")", "(%e).getSeconds()", "math.greatest(%e, %e)", "math.least(%e)", "math.abs(%e)",
+    "math.bitAnd(%e, %e)", "(%e).split(%e)", "(%e).join(%e)", "(%e).replace(%e, %e)", "(%e).substring(%e)", "(%e).charAt(%e)", "(%e).indexOf(%e)", "(%e).upperAscii()", "\"%s-%d\".format([%e, %e])", "(%e).trim()",
+    "sets.contains(%e, %e)", "sets.intersects(%e, %e)", "sets.equivalent(%e, %e)", "(%e).sort()", "(%e).distinct()", "(%e).flatten()", "(%e).reverse()", "(%e).slice(%e, %e)", "lists.range(3)", "base64.encode(%e)",
+    // Kubernetes'
+    "(%e).sum()", "(%e).max()", "(%e).isSorted()", "(%e).find(%e)", "(%e).findAll(\"[a-z]\")", "quantity(%e)", "isQuantity(%e)", "quantity(\"1Gi\").isLessThan(%e)", "quantity(\"2\").add(%e)", "ip(%e)", "isIP(%e)", "cidr(%e)",
+    "cidr(\"10.0.0.0/8\").containsIP(%e)", "url(%e)", "semver(%e)", "semver(\"1.2.3\").compareTo(%e)", "format.dns1123Label().validate(%e)"};
+
+constexpr std::array kAtoms = {"true", "true", "false", "false", "0", "1", "2", "-1", "1u", "2u", "1.5", "1.0", "\"x\"", "\"x\"", "\"y\"", "\"\"", "null", "[]", "{}", "[1, 2, 3]", "[true, false]", "[\"x\", \"y\"]",
+                               "{\"x\": 1}", "{\"x\": true, \"y\": \"z\"}", "{1: 2, 2u: 3}", "b\"x\"", "duration(\"1s\")", "duration(\"90m\")", "timestamp(\"2024-02-29T12:34:56Z\")", "optional.none()",
+                               "optional.of(1)", "optional.of({\"x\": 1})", "1 / 0", "int", "string", "quantity(\"1Gi\")", "ip(\"10.0.0.1\")", "cidr(\"10.0.0.0/8\")", "semver(\"1.2.3\")", "\"10.0.0.1\"",
+                               "\"1.2.3\"", "double(\"NaN\")", "[optional.of(1), optional.none()]", "9223372036854775807", "dyn(1)"};
+
+}  // namespace
 
 std::uint32_t RandomExpressions::below(std::uint32_t n) {
   state_ ^= state_ << 13;
@@ -19,83 +56,36 @@ std::string RandomExpressions::variable() {
   return kNames[below(kNames.size())];
 }
 
-std::string RandomExpressions::atom() {
-  static constexpr std::array kAtoms = {"true", "false", "0", "1", "2", "-1", "1u", "1.5", "\"x\"", "\"y\"", "\"\"", "null", "[]", "{}", "[1, 2, 3]", "[true, false]", "{\"x\": 1}",
-                                        "{\"x\": true, \"y\": \"z\"}", "b\"x\"", "duration(\"1s\")", "optional.none()", "optional.of(1)", "1 / 0", "[\"x\", \"y\"]"};
-  return below(3) == 0 ? kAtoms[below(kAtoms.size())] : variable();
-}
-
-std::string RandomExpressions::loop(int depth) {
-  static constexpr std::array kMacros = {"all", "exists", "exists_one", "map", "filter"};
-  const std::string range = expression(depth - 1);
-  const std::string name = cat("v", locals_++);
-  const std::string body = expression(depth - 1);
-  --locals_;
-  return cat("(", range, ").", kMacros[below(kMacros.size())], "(", name, ", ", body, ")");
-}
+std::string RandomExpressions::atom() { return below(3) == 0 ? kAtoms[below(kAtoms.size())] : variable(); }
 
 std::string RandomExpressions::expression(int depth) {
   if (depth <= 0) return atom();
-  auto e = [&] { return expression(depth - 1 - static_cast<int>(below(2))); };
-  static constexpr std::array kBinary = {"&&", "||", "&&", "||", "==", "!=", "<", "<=", ">", "+", "-", "*", "/", "%", "in"};
-  switch (below(22)) {
-    case 0: return atom();
-    case 1:
-    case 2:
-    case 3:
-    case 4:
-    case 5:
-    case 6:
-    case 7: {
-      const std::string left = e();
-      return cat("(", left, ") ", kBinary[below(kBinary.size())], " (", e(), ")");
+  const std::string_view form = kForms[below(kForms.size())];
+  const int before = locals_;
+  int opened = 0;
+  std::string out;
+  for (std::size_t i = 0; i < form.size(); ++i) {
+    if (form[i] != '%' || i + 1 == form.size() || form[i + 1] == ' ' || form[i + 1] == 's' || form[i + 1] == 'd') {
+      out += form[i];
+      continue;
     }
-    case 8: return cat("!(", e(), ")");
-    case 9: {
-      const std::string condition = e();
-      const std::string yes = e();
-      return cat("(", condition, ") ? (", yes, ") : (", e(), ")");
+    switch (form[++i]) {
+      case 'v': out += variable(); break;
+      case 'n':
+      case 'm': out += cat("v", before + opened++); break;
+      case 'b':
+        locals_ = before + opened;
+        out += expression(depth - 1 - static_cast<int>(below(2)));
+        locals_ = before;
+        break;
+      default: out += expression(depth - 1 - static_cast<int>(below(2)));
     }
-    case 10: return cat(variable(), ".x");
-    case 11: return cat("has(", variable(), ".", below(2) == 0 ? "x" : "y", ")");
-    case 12: {
-      const std::string target = e();
-      return cat("(", target, ")[", e(), "]");
-    }
-    case 13: return cat("size(", e(), ")");
-    case 14: return cat("string(", e(), ")");
-    case 15: {
-      const std::string target = e();
-      return cat("(", target, ").startsWith(", e(), ")");
-    }
-    case 16: {
-      const std::string first = e();
-      return cat("[", first, ", ", e(), "]");
-    }
-    case 17: {
-      const std::string target = e();
-      return cat("(", target, ").?x.orValue(", e(), ")");
-    }
-    case 18: {
-      const std::string init = e();
-      const std::string name = cat("v", locals_++);
-      const std::string body = e();
-      --locals_;
-      return cat("cel.bind(", name, ", ", init, ", ", body, ")");
-    }
-    case 19: {
-      const std::string target = e();
-      const std::string name = cat("v", locals_++);
-      const std::string body = e();
-      --locals_;
-      return cat("(", target, ").", below(2) == 0 ? "optMap" : "optFlatMap", "(", name, ", ", body, ")");
-    }
-    default: return loop(depth);
   }
+  return out;
 }
 
 Value RandomExpressions::value(Arena& arena, int depth) {
-  switch (below(depth > 0 ? 12 : 8)) {
+  switch (below(depth > 0 ? 16 : 11)) {
     case 0: return Value::null();
     case 1:
     case 2: return Value::of(below(2) == 0);
@@ -104,8 +94,11 @@ Value RandomExpressions::value(Arena& arena, int depth) {
     case 5: return Value::of_text(below(2) == 0 ? "x" : "y");
     case 6: return Value::of_double(below(3) * 0.5);
     case 7: return Value::of_uint(below(3));
-    case 8:
-    case 9: {
+    case 8: return below(2) == 0 ? Value::of_bytes("x") : Value::of_text("10.0.0.1");
+    case 9: return below(2) == 0 ? Value::of_duration(1'000'000'000) : Value::of_timestamp(1'709'210'096, 0);
+    case 10: return below(2) == 0 ? Value::none() : Value::some(arena.make<Value>(value(arena, 0)));
+    case 11:
+    case 12: {
       ListBuilder list(arena);
       for (std::uint32_t i = below(4); i > 0; --i) list.add(value(arena, depth - 1));
       return list.build();

@@ -18,7 +18,6 @@ class RandomExpressions {
  private:
   std::string atom();
   std::string variable();
-  std::string loop(int depth);
   int locals_ = 0;
   std::uint64_t state_;
 };

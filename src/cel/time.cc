@@ -2,6 +2,7 @@
 
 #include <absl/time/time.h>
 
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 
@@ -36,17 +37,30 @@ std::string fraction(std::uint32_t nanos) {
   return out;
 }
 
-// [+-]hh:mm, the sign may be missing.
+// Hours and minutes as any number of digits; the sign may be missing.
+std::optional<std::int64_t> loose_offset(std::string_view zone) {
+  const std::size_t colon = zone.find(':');
+  auto number = [](std::string_view text) -> std::optional<std::int64_t> {
+    if (text.starts_with('+') && text.size() > 1 && text[1] != '-') text.remove_prefix(1);
+    std::int64_t out = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), out);
+    if (problem != std::errc() || end != text.data() + text.size() || out > 1'000'000 || out < -1'000'000) return std::nullopt;
+    return out;
+  };
+  const auto hours = number(zone.substr(0, colon));
+  const auto minutes = number(zone.substr(colon + 1));
+  if (!hours || !minutes || *minutes < 0 || *minutes > 59) return std::nullopt;
+  return (*hours * 60 + (zone[0] == '-' ? -*minutes : *minutes)) * 60;
+}
+
+// [+-]hh:mm.
 std::optional<int> parse_offset(std::string_view zone) {
-  int sign = 1;
-  if (!zone.empty() && (zone[0] == '+' || zone[0] == '-')) {
-    sign = zone[0] == '-' ? -1 : 1;
-    zone.remove_prefix(1);
-  }
+  const int sign = zone.starts_with('-') ? -1 : 1;
+  zone.remove_prefix(1);
   int hours = 0;
   int minutes = 0;
   if (zone.size() != 5 || zone[2] != ':' || !digits(zone, 0, 2, hours) || !digits(zone, 3, 2, minutes)) return std::nullopt;
-  if (hours > 23 || minutes > 59) return std::nullopt;
+  if (hours > 24 || minutes > 60) return std::nullopt;  // Go's limits: people do write a whole day
   return sign * (hours * 3600 + minutes * 60);
 }
 
@@ -214,9 +228,9 @@ std::string print_go_duration(std::int64_t nanos) {
 }
 
 std::optional<Civil> civil_in(const Value& timestamp, std::string_view zone) {
-  if (zone.empty() || zone == "UTC") return civil_of(timestamp.integer);
+  if (zone.empty() || zone == "UTC" || zone == "Local") return civil_of(timestamp.integer);
   if (zone.find(':') != std::string_view::npos) {
-    const auto offset = parse_offset(zone);
+    const auto offset = loose_offset(zone);
     if (!offset) return std::nullopt;
     return civil_of(timestamp.integer + *offset);
   }

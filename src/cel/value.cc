@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "base/strings.h"
@@ -162,6 +163,22 @@ Value map_find(const Value& map, std::string_view key) {
   return map_find(map, Value::of_text(key));
 }
 
+FieldKey::FieldKey(std::string_view name) : text(name) {
+  static_assert(sizeof(json::Value) == sizeof image);
+  const json::Value value(name);
+  // Two values made apart are the same bytes only when the text is in them.
+  is_short = value.same(json::Value(name));
+  std::memcpy(image, static_cast<const void*>(&value), sizeof image);
+}
+
+Value map_find(const Value& map, const FieldKey& key) {
+  constexpr std::uint32_t kFew = 16;
+  if (map.form != Value::kJson || !key.is_short || map.size > kFew) return map_find(map, key.text);
+  for (const json::Member *m = map.json_members, *end = m + map.size; m != end; ++m)
+    if (std::memcmp(static_cast<const void*>(&m->name), key.image, sizeof key.image) == 0) return Value::of_json(m->value);
+  return {};
+}
+
 // A double finds the integer it is exactly.
 static bool whole_key(const Value& key, Value& out) {
   if (std::trunc(key.real) != key.real) return false;
@@ -276,8 +293,7 @@ bool is_zero(const Value& v) {
     case Kind::kList:
     case Kind::kMap: return v.size == 0;
     case Kind::kTimestamp: return v.integer == kFirstSecond && v.size == 0;
-    case Kind::kOptional: return v.size == 0;
-    default: return false;
+    default: return false;  // also an optional without a value
   }
 }
 
@@ -292,9 +308,17 @@ std::string_view type_name(const Value& v) {
 }
 
 std::uint64_t code_points(std::string_view text) {
-  std::uint64_t count = 0;
-  for (const char c : text) count += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  return count;
+  // Bytes that continue a code point begin with 10; eight are looked at together.
+  constexpr std::uint64_t kOnes = 0x0101010101010101;
+  std::uint64_t continued = 0;
+  std::size_t i = 0;
+  for (; i + 8 <= text.size(); i += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, text.data() + i, 8);
+    continued += static_cast<std::uint64_t>(std::popcount((word >> 7) & ~(word >> 6) & kOnes));
+  }
+  for (; i < text.size(); ++i) continued += (static_cast<unsigned char>(text[i]) & 0xC0) == 0x80;
+  return text.size() - continued;
 }
 
 std::uint64_t actual_size(const Value& v) {
@@ -304,6 +328,8 @@ std::uint64_t actual_size(const Value& v) {
     case Kind::kList:
     case Kind::kMap: return v.size;
     case Kind::kOptional: return v.size == 0 ? 1 : actual_size(*v.inner);
+    case Kind::kIp: return ip_of(v).width();
+    case Kind::kCidr: return (cidr_of(v).prefix + 7) / 8;
     default: return 1;
   }
 }
@@ -359,6 +385,8 @@ bool MapBuilder::add(const Value& key, const Value& value) {
   }
   return true;
 }
+
+void MapBuilder::replace(const Value& key, const Value& value) { values_.data()[find(key) - 1] = value; }
 
 Value MapBuilder::build(std::string_view name) {
   auto* node = arena_.make<MapNode>();

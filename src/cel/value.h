@@ -113,12 +113,22 @@ struct Value {
 };
 static_assert(sizeof(Value) == 16);
 
+// A constant field name, ready to be compared with the members of a document.
+struct FieldKey {
+  FieldKey() = default;
+  explicit FieldKey(std::string_view name);
+  std::string_view text;
+  bool is_short = false;         // fits into a json::Value itself
+  std::uint64_t image[2] = {};   // then the bytes of that
+};
+
 Value list_at(const Value& list, std::size_t index);
 Value map_key(const Value& map, std::size_t index);
 Value map_value(const Value& map, std::size_t index);
 // The entry's value, or kAbsent. 1, 1u and 1.0 are one key.
 Value map_find(const Value& map, const Value& key);
 Value map_find(const Value& map, std::string_view key);
+Value map_find(const Value& map, const FieldKey& key);
 
 // Equality of CEL: numbers by value across types, lists and maps by content, else false when kinds differ.
 // May report an error (kError) where an opaque type cannot be compared.
@@ -158,6 +168,7 @@ class MapBuilder {
  public:
   explicit MapBuilder(Arena& arena) : keys_(arena), values_(arena), arena_(arena) {}
   bool add(const Value& key, const Value& value);  // false when the key is there already
+  void replace(const Value& key, const Value& value);  // of a key that is there
   Value build(std::string_view type_name = {});
 
  private:

@@ -33,7 +33,7 @@ Counts run_cel_path(const std::string& path) {
   namespace fs = std::filesystem;
   if (fs::is_directory(path)) {
     std::vector<std::string> files;
-    for (const auto& entry : fs::directory_iterator(path))
+    for (const auto& entry : fs::recursive_directory_iterator(path))
       if (entry.path().extension() == ".jsonl") files.push_back(entry.path().string());
     std::ranges::sort(files);
     Counts counts;

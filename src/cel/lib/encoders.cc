@@ -8,8 +8,9 @@ namespace {
 Value encode(Frame& f, const Value* a, std::size_t) { return f.text(base64(a[0].string())); }
 
 Value decode(Frame& f, const Value* a, std::size_t) {
-  // Padding may be left out.
+  // Padding may be left out, and lines may end anywhere.
   std::string text(a[0].string());
+  std::erase_if(text, [](char c) { return c == '\r' || c == '\n'; });
   if (text.find('=') == std::string::npos) text.append((4 - text.size() % 4) % 4, '=');
   const auto bytes = base64_decode(text);
   if (!bytes) return f.error("illegal base64 data");

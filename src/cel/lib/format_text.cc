@@ -108,6 +108,7 @@ class Formatter {
       out += localized_ ? grouped(fixed(d, precision)) : fixed(d, precision);
       return true;
     }
+    if (localized_) precision = 6;  // whatever was asked for, as Kubernetes' version of the library does
     std::vector<char> buffer(static_cast<std::size_t>(precision) + 40);
     std::snprintf(buffer.data(), buffer.size(), "%.*e", precision, d);
     out += localized_ ? power_of_ten(buffer.data()) : std::string(buffer.data());

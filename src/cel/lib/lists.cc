@@ -44,9 +44,10 @@ Value flatten(Frame& f, Args a, std::size_t n) {
 
 Value range(Frame& f, Args a, std::size_t) {
   const std::int64_t n = a[0].integer;
-  if (n > kMostRange || (n > 0 && !f.room_for(static_cast<std::size_t>(n) * sizeof(Value)))) return f.error("lists.range: too large");
+  if (n < 0) return f.error(cat("lists.range: size must be non-negative, got ", n));
+  if (n > kMostRange || !f.room_for(static_cast<std::size_t>(n) * sizeof(Value))) return f.over_memory();
   ListBuilder out(f.arena);
-  if (n > 0) out.reserve(static_cast<std::size_t>(n));
+  out.reserve(static_cast<std::size_t>(n));
   for (std::int64_t i = 0; i < n; ++i) out.add(Value::of_int(i));
   return out.build();
 }

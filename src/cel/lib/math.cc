@@ -20,7 +20,9 @@ Value extremum(Frame& f, Args a, std::size_t n) {
   for (std::uint32_t i = 0; i < count; ++i) {
     const Value v = list ? list_at(a[0], i) : a[i];
     if (!is_number(v)) return f.no_such_overload();
-    if (i == 0 || compare(v, best) == kSign) best = v;
+    const int order = i == 0 ? kSign : compare(v, best);
+    if (order == 2) return f.error("NaN values cannot be ordered");
+    if (order == kSign) best = v;
   }
   return best;
 }

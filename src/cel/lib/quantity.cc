@@ -1,5 +1,9 @@
 #include "base/quantity.h"
 
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
 #include "cel/frame.h"
 #include "cel/lib/libraries.h"
 #include "cel/opaque.h"
@@ -15,12 +19,79 @@ namespace {
 
 using Args = const Value*;
 
-Value made(Frame& f, std::string_view text) { return Value::of_opaque(Kind::kQuantity, f.arena.make<Amount>(Amount{f.arena.copy(text)})); }
+Value made(Frame& f, std::string_view text, Amount small) {
+  small.text = f.arena.copy(text);
+  return Value::of_opaque(Kind::kQuantity, f.arena.make<Amount>(small));
+}
 Quantity read(const Value& v) { return cel::read(amount_of(v)); }
+
+std::string_view take_digits(std::string_view& rest) {
+  const std::string_view digits = rest.substr(0, std::min(rest.find_first_not_of("0123456789"), rest.size()));
+  rest.remove_prefix(digits.size());
+  return digits;
+}
+
+// The power of ten or two that a suffix stands for.
+struct Suffix {
+  bool binary = false;
+  int exponent = 0;
+};
+Suffix read_suffix(std::string_view text) {
+  static constexpr std::string_view kDecimal = "num kMGTPE";
+  if (text.size() == 2 && text[1] == 'i') return {true, 10 * (static_cast<int>(std::string_view("KMGTPE").find(text[0])) + 1)};
+  if (text.size() == 1) return {false, 3 * static_cast<int>(kDecimal.find(text[0])) - 9};
+  int exponent = 0;
+  if (text.size() > 1) std::from_chars(text.data() + (text[1] == '+' ? 2 : 1), text.data() + text.size(), exponent);
+  return {false, exponent};
+}
+
+// How Kubernetes keeps an amount that reads: as 64 bits where the digits surely fit.
+Amount small_amount(std::string_view rest) {
+  constexpr int kMostDigits = 18;
+  constexpr int kFinest = -9;
+  const bool negative = rest.starts_with('-');
+  if (negative || rest.starts_with('+')) rest.remove_prefix(1);
+  rest.remove_prefix(std::min(rest.find_first_not_of('0'), rest.size()));
+  std::string digits(take_digits(rest));
+  if (digits.empty()) digits = "0";
+  const int whole = static_cast<int>(digits.size());
+  if (rest.starts_with('.')) {
+    rest.remove_prefix(1);
+    digits += take_digits(rest);
+  }
+  const int fraction = static_cast<int>(digits.size()) - whole;
+  const Suffix suffix = read_suffix(rest);
+  const int room = !suffix.binary ? kMostDigits - static_cast<int>(digits.size()) : fraction > 0 ? -1 : 14 - whole - static_cast<int>(static_cast<float>(suffix.exponent) * 3 / 10);
+  Amount out;
+  out.scale = (suffix.binary ? 0 : suffix.exponent) - fraction;
+  if (room < 0 || out.scale < kFinest) return {};
+  std::from_chars(digits.data(), digits.data() + digits.size(), out.value);
+  out.small = !__builtin_mul_overflow(out.value, suffix.binary ? std::int64_t{1} << suffix.exponent : 1, &out.value);
+  if (negative) out.value = -out.value;
+  return out;
+}
+
+bool scaled(std::int64_t& value, int places) {
+  for (; places > 0 && value != 0; --places)
+    if (__builtin_mul_overflow(value, 10, &value)) return false;
+  return true;
+}
+
+// The sum at the finer scale of the two, if it fits.
+Amount sum(Amount a, Amount b) {
+  if (!a.small || !b.small) return {};
+  if (b.value == 0) return a;
+  if (a.value == 0) return b;
+  Amount& coarse = a.scale > b.scale ? a : b;
+  const std::int32_t scale = std::min(a.scale, b.scale);
+  const bool fits = scaled(coarse.value, coarse.scale - scale) && !__builtin_add_overflow(a.value, b.value, &a.value);
+  a.scale = scale;
+  return fits ? a : Amount{};
+}
 
 Value parse(Frame& f, Args a, std::size_t) {
   const auto q = Quantity::parse(a[0].string());
-  return q ? made(f, a[0].string()) : f.error(q.error().message);
+  return q ? made(f, a[0].string(), small_amount(a[0].string())) : f.error(q.error().message);
 }
 Value is_quantity(Frame&, Args a, std::size_t) { return Value::of(Quantity::parse(a[0].string()).has_value()); }
 Value sign(Frame&, Args a, std::size_t) { return Value::of_int(read(a[0]).sign()); }
@@ -30,15 +101,34 @@ Value compare_to(Frame&, Args a, std::size_t) {
 }
 Value greater(Frame&, Args a, std::size_t) { return Value::of(read(a[0]) > read(a[1])); }
 Value less(Frame&, Args a, std::size_t) { return Value::of(read(a[0]) < read(a[1])); }
-Value as_float(Frame&, Args a, std::size_t) { return Value::of_double(read(a[0]).as_double()); }
-Value as_integer(Frame& f, Args a, std::size_t) {
-  const auto i = read(a[0]).as_int64();
-  return i ? Value::of_int(*i) : f.error("cannot convert value to integer");
+// Multiplied as Kubernetes does, which is not always the nearest double.
+Value as_float(Frame&, Args a, std::size_t) {
+  const Amount& amount = amount_of(a[0]);
+  if (!amount.small) return Value::of_double(read(a[0]).as_double());
+  const double base = static_cast<double>(amount.value);
+  return Value::of_double(amount.scale == 0 ? base : base * std::pow(10.0, amount.scale));
 }
-Value is_integer(Frame&, Args a, std::size_t) { return Value::of(read(a[0]).as_int64().has_value()); }
+bool integer(const Value& v, std::int64_t& out) {
+  const Amount& amount = amount_of(v);
+  out = amount.value;
+  return amount.small && amount.scale >= 0 && scaled(out, amount.scale);
+}
+Value as_integer(Frame& f, Args a, std::size_t) {
+  std::int64_t i = 0;
+  return integer(a[0], i) ? Value::of_int(i) : f.error("cannot convert value to integer");
+}
+Value is_integer(Frame&, Args a, std::size_t) {
+  std::int64_t i = 0;
+  return Value::of(integer(a[0], i));
+}
 Quantity operand(const Value& v) { return v.kind == Kind::kInt ? Quantity(v.integer) : read(v); }
-Value add(Frame& f, Args a, std::size_t) { return made(f, (read(a[0]) + operand(a[1])).print()); }
-Value subtract(Frame& f, Args a, std::size_t) { return made(f, (read(a[0]) - operand(a[1])).print()); }
+Amount small_operand(const Value& v) { return v.kind == Kind::kInt ? Amount{{}, true, 0, v.integer} : amount_of(v); }
+Value add(Frame& f, Args a, std::size_t) { return made(f, (read(a[0]) + operand(a[1])).print(), sum(amount_of(a[0]), small_operand(a[1]))); }
+Value subtract(Frame& f, Args a, std::size_t) {
+  Amount other = small_operand(a[1]);
+  other.small &= !__builtin_sub_overflow(std::int64_t{0}, other.value, &other.value);
+  return made(f, (read(a[0]) - operand(a[1])).print(), sum(amount_of(a[0]), other));
+}
 
 #define Q "kubernetes.Quantity"
 constexpr OverloadRow kRows[] = {

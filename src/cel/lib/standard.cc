@@ -109,17 +109,25 @@ Value subtract_durations(Frame& f, Args a, std::size_t) {
 }
 Value timestamp_duration(Frame& f, Args a, std::size_t) { return timestamp_plus(f, a[0], a[1].integer); }
 Value duration_timestamp(Frame& f, Args a, std::size_t) { return timestamp_plus(f, a[1], a[0].integer); }
-Value timestamp_minus(Frame& f, Args a, std::size_t) { return timestamp_plus(f, a[0], -static_cast<__int128>(a[1].integer)); }
+Value timestamp_minus(Frame& f, Args a, std::size_t) {
+  return a[1].integer == kIntMin ? f.error("integer overflow") : timestamp_plus(f, a[0], -static_cast<__int128>(a[1].integer));
+}
 Value timestamp_difference(Frame& f, Args a, std::size_t) {
   const __int128 d = (static_cast<__int128>(a[0].integer) - a[1].integer) * 1'000'000'000 + static_cast<std::int64_t>(a[0].size) - static_cast<std::int64_t>(a[1].size);
   if (d > std::numeric_limits<std::int64_t>::max() || d < kIntMin) return f.error("duration overflow");
   return Value::of_duration(static_cast<std::int64_t>(d));
 }
 
-Value less(Frame&, Args a, std::size_t) { return Value::of(compare(a[0], a[1]) == -1); }
-Value less_equal(Frame&, Args a, std::size_t) { const int c = compare(a[0], a[1]); return Value::of(c == -1 || c == 0); }
-Value greater(Frame&, Args a, std::size_t) { return Value::of(compare(a[0], a[1]) == 1); }
-Value greater_equal(Frame&, Args a, std::size_t) { const int c = compare(a[0], a[1]); return Value::of(c == 1 || c == 0); }
+// Whether the order of the two is one of those wanted.
+template <int... kWanted>
+Value ordered(Frame& f, Args a, std::size_t) {
+  const int c = compare(a[0], a[1]);
+  return c == 2 ? f.error("NaN values cannot be ordered") : Value::of(((c == kWanted) || ...));
+}
+constexpr Implementation less = ordered<-1>;
+constexpr Implementation less_equal = ordered<-1, 0>;
+constexpr Implementation greater = ordered<1>;
+constexpr Implementation greater_equal = ordered<1, 0>;
 
 Value in_list(Frame&, Args a, std::size_t) {
   for (std::uint32_t i = 0; i < a[1].size; ++i)
@@ -150,14 +158,25 @@ Value bytes_to_text(Frame& f, Args a, std::size_t) {
 }
 Value int_to_double(Frame&, Args a, std::size_t) { return Value::of_double(static_cast<double>(a[0].integer)); }
 Value uint_to_double(Frame&, Args a, std::size_t) { return Value::of_double(static_cast<double>(a[0].natural)); }
+// Go allows underscores between digits.
+bool drop_underscores(std::string& text) {
+  auto digit = [&](std::size_t i) { return i < text.size() && text[i] >= '0' && text[i] <= '9'; };
+  for (std::size_t at; (at = text.find('_')) != std::string::npos;) {
+    if (at == 0 || !digit(at - 1) || !digit(at + 1)) return false;
+    text.erase(at, 1);
+  }
+  return true;
+}
 Value text_to_double(Frame& f, Args a, std::size_t) {
-  const std::string text(a[0].string());
+  std::string text(a[0].string());
+  const bool hex = text.find_first_of("xX") != std::string::npos;
+  if ((hex && text.find_first_of("pP") == std::string::npos) || !drop_underscores(text)) text.clear();
   char* end = nullptr;
   const bool bad_start = text.empty() || text[0] == ' ' || text[0] == '\t' || text[0] == '\n' || text[0] == '\r' || text[0] == '\f' || text[0] == '\v';
   const double d = bad_start ? 0 : std::strtod(text.c_str(), &end);
   const bool odd = text.find("nan(") != std::string::npos || text.find("NAN(") != std::string::npos || text.find("NaN(") != std::string::npos;
-  if (bad_start || odd || end != text.c_str() + text.size()) return f.error(cat("strconv.ParseFloat: parsing ", quoted(text), ": invalid syntax"));
-  const bool word = text.find_first_of("nN") != std::string::npos && text.find_first_of("xX") == std::string::npos;
+  if (bad_start || odd || end != text.c_str() + text.size()) return f.error(cat("strconv.ParseFloat: parsing ", quoted(a[0].string()), ": invalid syntax"));
+  const bool word = text.find_first_of("nN") != std::string::npos && !hex;
   if (std::isinf(d) && !word) return f.error(cat("strconv.ParseFloat: parsing ", quoted(text), ": value out of range"));
   return Value::of_double(d);
 }

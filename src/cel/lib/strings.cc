@@ -30,11 +30,10 @@ Value index_of(Frame& f, Args a, std::size_t n) {
   const std::string_view s = a[0].string();
   const std::string_view sub = a[1].string();
   const std::int64_t from = n > 2 ? a[2].integer : 0;
-  if (sub.empty()) {
-    if (n > 2 && (from < 0 || from > length(a[0]))) return f.error(cat("index out of range: ", from));
-    return Value::of_int(from);
-  }
-  if (from < 0 || from > length(a[0])) return n > 2 ? f.error(cat("index out of range: ", from)) : Value::of_int(-1);
+  const std::int64_t size = length(a[0]);
+  if (from < 0) return f.error(cat("index out of range: ", from));
+  if (sub.empty()) return Value::of_int(std::min(from, size));
+  if (from >= size) return Value::of_int(-1);
   const std::size_t at = s.find(sub, offset_of(s, static_cast<std::uint64_t>(from)));
   return Value::of_int(at == kNone ? -1 : static_cast<std::int64_t>(code_points(s.substr(0, at))));
 }
@@ -44,8 +43,9 @@ Value last_index_of(Frame& f, Args a, std::size_t n) {
   const std::string_view sub = a[1].string();
   const std::int64_t size = length(a[0]);
   const std::int64_t from = n > 2 ? a[2].integer : size;
-  if (n > 2 && (from < 0 || from > size)) return f.error(cat("index out of range: ", from));
-  if (sub.empty()) return Value::of_int(from);
+  if (from < 0) return f.error(cat("index out of range: ", from));
+  if (sub.empty()) return Value::of_int(std::min(from, size));
+  if (n > 2 && from >= size) return Value::of_int(-1);
   const std::size_t at = s.rfind(sub, offset_of(s, static_cast<std::uint64_t>(from)));
   return Value::of_int(at == kNone ? -1 : static_cast<std::int64_t>(code_points(s.substr(0, at))));
 }

@@ -109,6 +109,10 @@ std::optional<Url> parse_url(Arena& arena, std::string_view text, std::string& w
     rest = rest.substr(0, hash);
     if (!good_escapes(url.fragment, reason)) return fail(reason);
   }
+  if (text == "*") {  // the request for a server as a whole
+    url.path = url.escaped_path = text;
+    return url;
+  }
   const std::size_t scheme = scheme_length(rest, reason);
   if (scheme == kNone) return fail(reason);
   if (scheme > 0) {
@@ -123,7 +127,7 @@ std::optional<Url> parse_url(Arena& arena, std::string_view text, std::string& w
     if (url.scheme.empty()) return fail("invalid URI for request");
     return url;  // opaque, such as mailto:x
   }
-  if (!url.scheme.empty() && rest.starts_with("//")) {
+  if (rest.starts_with("//") && (!url.scheme.empty() || !rest.starts_with("///"))) {
     rest.remove_prefix(2);
     const std::size_t slash = rest.find('/');
     std::string_view authority = rest.substr(0, slash);
