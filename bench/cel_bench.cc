@@ -1,13 +1,25 @@
 // The expressions and data of the cel-go measurements: evaluation with cost counted, residuals, compilation.
 #include <benchmark/benchmark.h>
 
+#include <cstdlib>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
 #include "cel/environments.h"
 #include "cel/partial.h"
 #include "json/parse.h"
+
+// Counts what the heap is asked for; the counter `allocations` is per evaluation.
+static std::uint64_t allocations = 0;
+void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* made = std::malloc(size)) return made;
+  throw std::bad_alloc();
+}
+void operator delete(void* made) noexcept { std::free(made); }
+void operator delete(void* made, std::size_t) noexcept { std::free(made); }
 
 namespace {
 
@@ -46,10 +58,12 @@ void evaluate(benchmark::State& state, std::string_view text) {
   cel::Limits limits;
   limits.cost = 10'000'000;
   cel::Evaluation evaluation(limits);
+  const std::uint64_t before = allocations;
   for (auto _ : state) {
     const cel::Value v = evaluation.run(*program, slots);
     if (!v.is_true()) state.SkipWithError("not true");
   }
+  state.counters["allocations"] = benchmark::Counter(static_cast<double>(allocations - before), benchmark::Counter::kAvgIterations);
 }
 void reduce(benchmark::State& state, std::string_view text, bool applies, bool print) {
   const auto program = *cel::compile(text, environment());
