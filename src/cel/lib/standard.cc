@@ -144,13 +144,16 @@ Value size_other(Frame& f, Args a, std::size_t) { return a[0].form == Value::kCl
 Value same(Frame&, Args a, std::size_t) { return a[0]; }
 Value type_of(Frame&, Args a, std::size_t) { return Value::of_type(type_name(a[0])); }
 
+// A text that does not say what it should.
+Value unreadable(Frame& f, std::string_view type) { return f.error(cat("type conversion error from 'string' to '", type, "'")); }
+
 Value text_to_bool(Frame& f, Args a, std::size_t) {
   const std::string_view s = a[0].string();
   for (const std::string_view t : {"1", "t", "T", "true", "TRUE", "True"})
     if (s == t) return Value::of(true);
   for (const std::string_view t : {"0", "f", "F", "false", "FALSE", "False"})
     if (s == t) return Value::of(false);
-  return f.error(cat("strconv.ParseBool: parsing ", quoted(s), ": invalid syntax"));
+  return unreadable(f, "bool");
 }
 Value text_to_bytes(Frame&, Args a, std::size_t) { return Value::of_bytes(a[0].string()); }
 Value bytes_to_text(Frame& f, Args a, std::size_t) {
@@ -175,18 +178,18 @@ Value text_to_double(Frame& f, Args a, std::size_t) {
   const bool bad_start = text.empty() || text[0] == ' ' || text[0] == '\t' || text[0] == '\n' || text[0] == '\r' || text[0] == '\f' || text[0] == '\v';
   const double d = bad_start ? 0 : std::strtod(text.c_str(), &end);
   const bool odd = text.find("nan(") != std::string::npos || text.find("NAN(") != std::string::npos || text.find("NaN(") != std::string::npos;
-  if (bad_start || odd || end != text.c_str() + text.size()) return f.error(cat("strconv.ParseFloat: parsing ", quoted(a[0].string()), ": invalid syntax"));
+  if (bad_start || odd || end != text.c_str() + text.size()) return unreadable(f, "double");
   const bool word = text.find_first_of("nN") != std::string::npos && !hex;
-  if (std::isinf(d) && !word) return f.error(cat("strconv.ParseFloat: parsing ", quoted(text), ": value out of range"));
+  if (std::isinf(d) && !word) return unreadable(f, "double");
   return Value::of_double(d);
 }
 Value text_to_duration(Frame& f, Args a, std::size_t) {
   const auto d = parse_duration(a[0].string());
-  return d ? Value::of_duration(*d) : f.error(cat("time: invalid duration ", quoted(a[0].string())));
+  return d ? Value::of_duration(*d) : unreadable(f, "google.protobuf.Duration");
 }
 Value text_to_timestamp(Frame& f, Args a, std::size_t) {
   const auto t = parse_timestamp(a[0].string());
-  return t ? *t : f.error(cat("parsing time ", quoted(a[0].string()), " as RFC 3339: cannot parse"));
+  return t ? *t : unreadable(f, "google.protobuf.Timestamp");
 }
 Value int_to_timestamp(Frame& f, Args a, std::size_t) {
   return in_range(a[0].integer) ? Value::of_timestamp(a[0].integer, 0) : f.error("timestamp overflow");
@@ -206,8 +209,8 @@ Value text_to_int(Frame& f, Args a, std::size_t) {
   char* end = nullptr;
   const bool plain = !text.empty() && text.find_first_not_of("+-0123456789") == std::string::npos;
   const long long n = plain ? std::strtoll(text.c_str(), &end, 10) : 0;
-  if (!plain || end != text.c_str() + text.size() || end == text.c_str()) return f.error(cat("strconv.ParseInt: parsing ", quoted(text), ": invalid syntax"));
-  if (errno == ERANGE) return f.error(cat("strconv.ParseInt: parsing ", quoted(text), ": value out of range"));
+  if (!plain || end != text.c_str() + text.size() || end == text.c_str()) return unreadable(f, "int");
+  if (errno == ERANGE) return unreadable(f, "int");
   return Value::of_int(n);
 }
 Value double_to_uint(Frame& f, Args a, std::size_t) {
@@ -220,8 +223,8 @@ Value text_to_uint(Frame& f, Args a, std::size_t) {
   errno = 0;
   const bool plain = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
   const unsigned long long n = plain ? std::strtoull(text.c_str(), nullptr, 10) : 0;
-  if (!plain) return f.error(cat("strconv.ParseUint: parsing ", quoted(text), ": invalid syntax"));
-  if (errno == ERANGE) return f.error(cat("strconv.ParseUint: parsing ", quoted(text), ": value out of range"));
+  if (!plain) return unreadable(f, "uint");
+  if (errno == ERANGE) return unreadable(f, "uint");
   return Value::of_uint(n);
 }
 Value scalar_to_text(Frame& f, Args a, std::size_t) {
