@@ -28,6 +28,7 @@ std::pair<int, int> Source::line_and_column(std::uint32_t position) const {
 
 std::string Source::format(const Issue& issue) const {
   const auto [line, column] = line_and_column(issue.position);
+  if (text_.empty()) return cat("ERROR: <input>:", line, ":", column, ": ", issue.message);
   const std::size_t at = std::min<std::size_t>(issue.position, text_.size());
   const std::size_t newline = at == 0 ? std::string::npos : text_.rfind('\n', at - 1);
   const std::size_t start = newline == std::string::npos ? 0 : newline + 1;
