@@ -117,7 +117,6 @@ Result<Authentication> make_authentication(const AuthenticationParts& parts) {
   if (!o.requestheader_client_ca_file.empty()) list.push_back(authn::request_header_authenticator(o.request_header));
   list.push_back(authn::certificate_authenticator());
   if (auto ok = add_static_tokens(parts, audiences, list); !ok) return fail(ok.error());
-  list.push_back(authn::service_account_authenticator(made.service_account_tokens, parts.store, parts.clock));
   auto jwt = make_jwt_authentication(o, {.loop = parts.loop,
                                          .dialer = parts.dialer,
                                          .clock = parts.clock,
@@ -128,6 +127,9 @@ Result<Authentication> make_authentication(const AuthenticationParts& parts) {
                                          .egress_selectors = parts.options.gates.on("StructuredAuthenticationConfigurationEgressSelector")});
   if (!jwt) return fail(jwt.error());
   made.jwt = std::move(*jwt);
+  // Issuers are never those of service accounts, so who is asked first changes no answer.
+  list.push_back(made.jwt.authenticators->remembered());
+  list.push_back(authn::service_account_authenticator(made.service_account_tokens, parts.store, parts.clock));
   list.push_back(made.jwt.authenticators);
   if (auto ok = add_webhook(parts, audiences, list); !ok) return fail(ok.error());
   if (made.jwt.anonymous) list.push_back(made.jwt.anonymous);

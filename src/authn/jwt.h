@@ -34,4 +34,8 @@ struct Jwt {
 // Messages never contain any part of the token.
 Result<Jwt> parse_jwt(std::string_view token);
 
+// The same, remembering this thread's last one: several authenticators look at one token in turn. Good until this thread's next
+// call, and not across a wait.
+const Result<Jwt>& parse_jwt_once(std::string_view token);
+
 }  // namespace cardea::authn

@@ -109,19 +109,40 @@ Outcome JwtAuthenticators::finish(Identity identity, const Credentials& credenti
   return std::optional(std::move(identity));
 }
 
+std::optional<Outcome> JwtAuthenticators::recall(const Credentials& credentials, const IssuerSet& issuers, Time now) const {
+  const Remembered* known = memory_->find(credentials.token);
+  if (!known) return std::nullopt;
+  if (known->generation != issuers.generation() || known->memory != memory_generation_.load(std::memory_order_relaxed) || now > known->until) {
+    memory_->forget(credentials.token);
+    return std::nullopt;
+  }
+  if (metrics_) metrics_->cache_asked(true);
+  return finish(known->identity, credentials);
+}
+
+class JwtAuthenticators::Remembering : public Authenticator {
+ public:
+  explicit Remembering(std::shared_ptr<const JwtAuthenticators> all) : all_(std::move(all)) {}
+  std::optional<Outcome> authenticate(const Credentials& credentials) const override {
+    const std::shared_ptr<const IssuerSet>& issuers = all_->issuers_.get();
+    if (credentials.token.empty() || !issuers || issuers->issuers().empty() || !all_->serves(credentials)) return not_mine();
+    auto known = all_->recall(credentials, *issuers, all_->clock_.now());
+    return known ? std::move(known) : not_mine();
+  }
+
+ private:
+  const std::shared_ptr<const JwtAuthenticators> all_;
+};
+
+std::shared_ptr<const Authenticator> JwtAuthenticators::remembered() const { return std::make_shared<Remembering>(shared_from_this()); }
+
 std::optional<Outcome> JwtAuthenticators::authenticate(const Credentials& credentials) const {
   const std::shared_ptr<const IssuerSet>& issuers = issuers_.get();
   if (credentials.token.empty() || credentials.token.size() > kMaxTokenBytes || !issuers || issuers->issuers().empty() || !serves(credentials)) return not_mine();
   const Time now = clock_.now();
-  if (Remembered* known = memory_->find(credentials.token)) {
-    if (known->generation == issuers->generation() && known->memory == memory_generation_.load(std::memory_order_relaxed) && now <= known->until) {
-      if (metrics_) metrics_->cache_asked(true);
-      return finish(known->identity, credentials);
-    }
-    memory_->forget(credentials.token);
-  }
+  if (auto known = recall(credentials, *issuers, now)) return known;
   const auto started = std::chrono::steady_clock::now();
-  auto jwt = parse_jwt(credentials.token);
+  const Result<Jwt>& jwt = parse_jwt_once(credentials.token);
   if (!jwt) return not_mine();
   const JwtIssuer* issuer = issuers->find(jwt->issuer());
   if (!issuer) return not_mine();

@@ -59,7 +59,7 @@ Result<std::shared_ptr<const IssuerSet>> build_issuers(const AuthenticationConfi
 //
 // Tokens of other issuers, and what is no JWT at all, are declined. A token that was accepted is remembered for ten seconds on its
 // thread, but neither beyond its expiry nor beyond the configuration that accepted it.
-class JwtAuthenticators : public Authenticator {
+class JwtAuthenticators : public Authenticator, public std::enable_shared_from_this<JwtAuthenticators> {
  public:
   // `audiences` are those of this server. `metrics` may be null.
   JwtAuthenticators(std::shared_ptr<const IssuerSet> issuers, std::vector<std::string> audiences, const Clock& clock, AuthenticationMetrics* metrics);
@@ -68,6 +68,9 @@ class JwtAuthenticators : public Authenticator {
   std::optional<Outcome> authenticate(const Credentials& credentials) const override;
   Task<Outcome> authenticate_waiting(Credentials credentials) const override;
 
+  // Knows what this remembers and nothing else. Asked before those who would have to read a token to know that it is not theirs.
+  std::shared_ptr<const Authenticator> remembered() const;
+
   // From the next request on, on every thread, only `issuers` count.
   void swap(std::shared_ptr<const IssuerSet> issuers);
   void forget_all() { memory_generation_.fetch_add(1); }  // for measurements
@@ -75,6 +78,9 @@ class JwtAuthenticators : public Authenticator {
 
  private:
   class Memory;
+  class Remembering;
+  // The answer for a token that is remembered; nullopt when it is not.
+  std::optional<Outcome> recall(const Credentials& credentials, const IssuerSet& issuers, Time now) const;
   Outcome finish(Identity identity, const Credentials& credentials) const;
   bool serves(const Credentials& credentials) const;
 

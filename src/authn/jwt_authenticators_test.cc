@@ -103,6 +103,24 @@ TEST_F(JwtAuthenticatorsTest, ATokenChangedAnywhereIsNotTheRememberedOne) {
   for (std::size_t length = 0; length < token.size(); ++length) EXPECT_NE(outcome(jwt, token.substr(0, length)), "x:jane");
 }
 
+TEST_F(JwtAuthenticatorsTest, WhatIsRememberedIsNoMoreThanWhatWasAccepted) {
+  auto jwt = std::make_shared<JwtAuthenticators>(set({issuer("https://a")}), std::vector<std::string>{}, clock_, nullptr);
+  auto remembered = jwt->remembered();
+  const std::string token = token_of(key_, claims());
+  Credentials credentials;
+  credentials.token = token;
+  auto knows = [&] { return remembered->authenticate(credentials)->value().has_value(); };
+  EXPECT_FALSE(knows());
+  EXPECT_EQ(outcome(*jwt, token), "x:jane");
+  EXPECT_TRUE(knows());
+  clock_.advance(11s);
+  EXPECT_FALSE(knows()) << "ten seconds have passed";
+  EXPECT_EQ(outcome(*jwt, token), "x:jane");
+  EXPECT_TRUE(knows());
+  jwt->swap(set({issuer("https://a")}));
+  EXPECT_FALSE(knows()) << "another configuration";
+}
+
 TEST_F(JwtAuthenticatorsTest, AReviewForOtherAudiencesIsDeclined) {
   JwtAuthenticators jwt(set({issuer("https://a")}), {"api", "api2"}, clock_, nullptr);
   const std::string token = token_of(key_, claims());

@@ -14,7 +14,8 @@ namespace {
 
 // The user as reviews show one.
 Value shown(const authz::User& user) {
-  Value out = Value::object({{"username", user.name}});
+  Value out = Value::object();
+  if (!user.name.empty()) out.set("username", user.name);
   if (!user.uid.empty()) out.set("uid", user.uid);
   for (const std::string& g : user.groups) out.member("groups").push_back(g);
   for (const auto& [key, values] : user.extra) {

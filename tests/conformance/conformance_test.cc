@@ -13,6 +13,8 @@ void expect_no_difference(Counts (*run)(const std::string&), const std::string& 
 }
 
 TEST(Conformance, RequestInfo) { expect_no_difference(run_requestinfo, "requestinfo.json"); }
+TEST(Conformance, AuthenticationConfigurations) { expect_no_difference(run_authn_config, "authn-config-validation.json"); }
+TEST(Conformance, TokensOfIssuers) { expect_no_difference(run_oidc_claims, "oidc-claims.json"); }
 TEST(Conformance, Rbac) { expect_no_difference(run_rbac, "rbac.json"); }
 TEST(Conformance, DefaultRoles) { expect_no_difference(run_bootstrap_policy, "bootstrap-policy.json"); }
 TEST(Conformance, NodeAuthorizer) { expect_no_difference(run_node_authorizer, "node-authorizer.json"); }

@@ -1,17 +1,22 @@
-"""Authentication configurations that are wrong, shown to us and to kube-apiserver: both refuse, in the same words.
+"""The same to us and to kube-apiserver: wrong configurations, which both refuse in the same words, and tokens, which both take for the same user.
 
-Needs $CARDEA_PEERS, a folder with a kube-apiserver.
+    authentication_agreement.py FOLDER     where the npm packages go (below the build folder); kept for the next run
+
+Needs $CARDEA_PEERS, a folder with a kube-apiserver and an etcd.
 """
+import http.client
 import json
 import os
 import re
 import shutil
+import ssl
 import subprocess
 import sys
 import tempfile
+import time
 
-from issuers import openssl
-from server import binary, expect, free_port, skip, tell
+from issuers import ALGORITHMS, Issuers, openssl
+from server import Cardea, binary, eventually, expect, free_port, skip, tell
 
 HEAD = "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\n"
 USER = "  claimMappings: {username: {claim: sub, prefix: ''}}\n"
@@ -71,31 +76,148 @@ def complaint(text, file, quoted):
     return re.sub(r' in scheme ".*?"', "", said).strip()
 
 
+def wrong_configurations(peers, folder):
+    file = os.path.join(folder, "config.yaml")
+    differences = 0
+    for text in WRONG:
+        with open(file, "w") as out:
+            out.write(text)
+        port = str(free_port())
+        theirs = subprocess.run([os.path.join(peers, "kube-apiserver"), "--etcd-servers=http://127.0.0.1:1", *kube_flags(folder, file, port)], text=True, capture_output=True, timeout=60)
+        ours = subprocess.run([binary(), "serve", "--data-dir", os.path.join(folder, "data"), "--secure-port", port, f"--authentication-config={file}"],
+                              text=True, capture_output=True, timeout=60)
+        expect(ours.returncode != 0, f"accepted:\n{text}")
+        want, got = complaint(theirs.stderr, file, True), complaint(ours.stderr, file, False)
+        if want != got:
+            differences += 1
+            print(f"--- for\n{text}\nkube-apiserver: {want}\ncardea:         {got}")
+    expect(differences == 0, f"{differences} of {len(WRONG)} complaints differ")
+    print(f"{len(WRONG)} wrong configurations are refused in the same words")
+
+
+def kube_flags(folder, file, port):
+    key = os.path.join(folder, "sa.key")
+    return [f"--cert-dir={folder}/certs", "--service-account-issuer=https://sa.example", f"--service-account-key-file={key}", f"--service-account-signing-key-file={key}",
+            f"--authentication-config={file}", "--authorization-mode=AlwaysAllow", f"--secure-port={port}"]
+
+
+class Kube:
+    """A real kube-apiserver on a real etcd."""
+
+    def __init__(self, peers, folder, file):
+        self.port, etcd, peer = free_port(), free_port(), free_port()
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self.processes = [
+            subprocess.Popen([os.path.join(peers, "etcd"), f"--data-dir={folder}/etcd", f"--listen-client-urls=http://127.0.0.1:{etcd}", f"--advertise-client-urls=http://127.0.0.1:{etcd}",
+                              f"--listen-peer-urls=http://127.0.0.1:{peer}", f"--initial-advertise-peer-urls=http://127.0.0.1:{peer}", f"--initial-cluster=default=http://127.0.0.1:{peer}"], **quiet),
+            subprocess.Popen([os.path.join(peers, "kube-apiserver"), f"--etcd-servers=http://127.0.0.1:{etcd}", *kube_flags(folder, file, self.port)], **quiet)]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for process in reversed(self.processes):
+            process.kill()
+            process.wait()
+
+
+REVIEW = json.dumps({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"})
+
+
+def who(port, token):
+    """The user a server takes the token for, or the status."""
+    connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=60, context=ssl._create_unverified_context())
+    try:
+        connection.request("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", body=REVIEW, headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"})
+        answer = connection.getresponse()
+        body = answer.read()
+        return json.loads(body)["status"]["userInfo"] if answer.status in (200, 201) else answer.status
+    except OSError:
+        return None
+    finally:
+        connection.close()
+
+
+def indented(text):
+    return "".join("      " + line + "\n" for line in text.splitlines())
+
+
+CONFIG = """{head}jwt:
+- issuer:
+    url: {plain}
+    certificateAuthority: |
+{ca}    audiences: [cardea, other]
+    audienceMatchPolicy: MatchAny
+  claimValidationRules:
+  - expression: "claims.?exp.orValue(0.0) - claims.?iat.orValue(0.0) <= 86400.0"
+  - expression: "!has(claims.nested) || claims.nested.kubernetes__dot__io == claims.nested['kubernetes.io']"
+  claimMappings:
+    username: {{expression: "claims.sub + (has(claims.suffix) ? claims.suffix : '')"}}
+    groups: {{claim: groups, prefix: "g:"}}
+    uid: {{expression: "claims.?uid.orValue('')"}}
+    extra:
+    - {{key: example.com/a, valueExpression: "claims.?a.orValue(null)"}}
+    - {{key: example.com/n, valueExpression: "has(claims.n) ? string(claims.n) : ''"}}
+  userValidationRules:
+  - expression: "!user.username.startsWith('system:')"
+- issuer:
+    url: {provider}
+    certificateAuthority: |
+{ca}    audiences: [RS256]
+  claimMappings:
+    username: {{claim: email, prefix: ""}}
+    groups: {{claim: groups, prefix: ""}}
+"""
+
+
+def tokens(issuers):
+    now = int(time.time())
+    yield from ((alg, issuers.sign(alg)) for alg in ALGORITHMS)
+    claims = [{}, {"aud": ["x", "other"]}, {"aud": "x"}, {"aud": []}, {"aud": None}, {"groups": ["a", ""]}, {"groups": "a"}, {"groups": ""}, {"groups": None}, {"groups": 7}, {"groups": ["a", 7]},
+              {"groups": {}}, {"sub": ""}, {"sub": 7}, {"sub": None}, {"sub": "system:admin"}, {"suffix": 7}, {"suffix": "!"}, {"uid": "u"}, {"uid": 7}, {"uid": None}, {"a": "x"}, {"a": ["x", "", "y"]},
+              {"a": []}, {"a": 7}, {"a": True}, {"a": {"b": 1}}, {"n": 1700081020}, {"n": 1}, {"n": 1.5}, {"n": 1e30}, {"n": "text"}, {"n": True}, {"jti": "id"}, {"jti": ""}, {"jti": 7},
+              {"exp": now - 1}, {"exp": None}, {"exp": "soon"}, {"exp": str(now + 600)}, {"exp": now + 600.7}, {"exp": now + 10 ** 6}, {"nbf": now + 30}, {"nbf": now + 120}, {"nbf": None}, {"nbf": "x"},
+              {"iat": "x"}, {"iat": now + 900}, {"nonce": 7}, {"at_hash": "x"}, {"_claim_names": {"x": "y"}}, {"_claim_names": 7}, {"_claim_names": {"groups": "s"}, "_claim_sources": {"s": {"JWT": "x"}}},
+              {"nested": {"kubernetes.io": "x"}}, {"nested": {}}, {"nested": 7}, {"iss": "https://nobody.example"}]
+    yield from ((json.dumps(more), issuers.sign(**more)) for more in claims)
+    yield from ((kind, issuers.tell("attack", kind=kind, claims=issuers.claims())) for kind in ("hmac", "none", "eddsa", "stolen-kid", "several"))
+    for more in ({}, {"email": "a@b"}, {"email": "a@b", "email_verified": False}, {"email": "a@b", "email_verified": True}, {"email": "a@b", "email_verified": "true"}, {"email": None}):
+        yield json.dumps(more) + " of the provider", issuers.sign("RS256", key_of="provider", aud="RS256", **more)
+    yield "an ID token", issuers.tell("id_token", alg="RS256", subject="joe")
+
+
+def decisions(peers, folder, packages):
+    with Issuers(packages) as issuers:
+        for site in ("plain", "provider"):
+            issuers.start(site)
+        file = issuers.path("config.yaml")
+        with open(file, "w") as out:
+            out.write(CONFIG.format(head=HEAD, ca=indented(issuers.ca), **issuers.urls))
+        # kube-apiserver decodes a whole key set or nothing: the plain issuer's must have no key of an unknown kind for it.
+        issuers.tell("only_known_keys")
+        with Kube(peers, folder, file) as kube, Cardea("--authentication-config", file, "--authorization-mode", "AlwaysAllow", "--service-account-issuer", "https://sa.example") as server:
+            eventually("kube-apiserver knows the issuer", lambda: isinstance(who(kube.port, issuers.sign()), dict), 90)
+            eventually("cardea knows the issuer", lambda: isinstance(who(server.port, issuers.sign()), dict))
+            count = differences = 0
+            for what, token in tokens(issuers):
+                want, got = who(kube.port, token), who(server.port, token)
+                count += 1
+                if want != got:
+                    differences += 1
+                    print(f"--- {what}\nkube-apiserver: {want}\ncardea:         {got}")
+            expect(differences == 0, f"{differences} of {count} tokens are taken for different users")
+            print(f"{count} tokens are taken for the same users, or for nobody, by both")
+
+
 def story():
     peers = os.environ.get("CARDEA_PEERS")
-    if not peers or not os.path.exists(os.path.join(peers, "kube-apiserver")):
-        skip("CARDEA_PEERS names no folder with a kube-apiserver")
+    if not peers or not all(os.path.exists(os.path.join(peers, name)) for name in ("kube-apiserver", "etcd")):
+        skip("CARDEA_PEERS names no folder with a kube-apiserver and an etcd")
     folder = tempfile.mkdtemp(prefix="cardea-agreement-")
     try:
-        key, file = os.path.join(folder, "sa.key"), os.path.join(folder, "config.yaml")
-        openssl("genrsa", "-out", key, "2048")
-        differences = 0
-        for text in WRONG:
-            with open(file, "w") as out:
-                out.write(text)
-            port = str(free_port())
-            theirs = subprocess.run([os.path.join(peers, "kube-apiserver"), "--etcd-servers=http://127.0.0.1:1", f"--cert-dir={folder}/certs", "--service-account-issuer=https://sa.example",
-                                     f"--service-account-key-file={key}", f"--service-account-signing-key-file={key}", f"--authentication-config={file}", "--authorization-mode=RBAC",
-                                     f"--secure-port={port}"], text=True, capture_output=True, timeout=60)
-            ours = subprocess.run([binary(), "serve", "--data-dir", os.path.join(folder, "data"), "--secure-port", port, f"--authentication-config={file}"],
-                                  text=True, capture_output=True, timeout=60)
-            expect(ours.returncode != 0, f"accepted:\n{text}")
-            want, got = complaint(theirs.stderr, file, True), complaint(ours.stderr, file, False)
-            if want != got:
-                differences += 1
-                print(f"--- for\n{text}\nkube-apiserver: {want}\ncardea:         {got}")
-        expect(differences == 0, f"{differences} of {len(WRONG)} complaints differ")
-        print(f"{len(WRONG)} wrong configurations are refused in the same words")
+        openssl("genrsa", "-out", os.path.join(folder, "sa.key"), "2048")
+        wrong_configurations(peers, folder)
+        decisions(peers, folder, sys.argv[1] if len(sys.argv) > 1 else "js-client")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -85,7 +85,7 @@ class ServiceAccountAuthenticator : public Authenticator {
     if (c.token.empty()) return Outcome(std::optional<Identity>());
     Verified* known = memory_.find(c.token);
     if (!known) {
-      auto jwt = parse_jwt(c.token);
+      const auto& jwt = parse_jwt_once(c.token);
       if (!jwt || !is_our_issuer(jwt->issuer())) return Outcome(std::optional<Identity>());
       auto verified = verify(*jwt);
       if (!verified) return Outcome(fail(verified.error()));

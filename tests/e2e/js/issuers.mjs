@@ -79,8 +79,9 @@ function makeProvider() {
 const plainPaths = {
   '/.well-known/openid-configuration': () => ({ issuer: urls.plain, jwks_uri: `${urls.plain}/keys` }),
   '/elsewhere/discovery': () => ({ issuer: 'https://unreachable.example', jwks_uri: `${urls.plain}/keys` }),
-  '/keys': () => ({ keys: [{ kty: 'OKP', crv: 'Ed25519', kid: 'not-ours', x: 'AA' }, ...keys.plain.map(publicPart)] }),
+  '/keys': () => ({ keys: [...strange, ...keys.plain.map(publicPart)] }),
 };
+let strange = [{ kty: 'OKP', crv: 'Ed25519', kid: 'not-ours', x: 'AA' }, { kty: 'what', kid: 'is-this' }];
 const served = {};  // more paths: text as it is
 function plain(request, response) {
   const path = request.url.split('?')[0];
@@ -137,6 +138,7 @@ const commands = {
     }
     return new jose.SignJWT(claims).setProtectedHeader(header).sign(own.privateKey);
   },
+  async only_known_keys() { strange = []; },
   async serve({ path, text }) { served[path] = text; },
   async fetches({ site, path }) { return sites[site].fetches[path] ?? 0; },
 };
