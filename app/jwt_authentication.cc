@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "app/log.h"
 #include "authn/anonymous_paths.h"
 #include "base/strings.h"
 #include "json/yaml.h"
@@ -10,8 +11,6 @@
 
 namespace cardea::app {
 namespace {
-
-void log(const std::string& line) { std::fprintf(stderr, "cardea serve: %s\n", line.c_str()); }
 
 struct Source {
   authn::AuthenticationConfig config;
@@ -55,7 +54,7 @@ Result<JwtAuthentication> make_jwt_authentication(const AuthenticationOptions& o
                                   .dialer = parts.dialer,
                                   .clock = parts.clock,
                                   .metrics = *made.metrics,
-                                  .log = log,
+                                  .log = log_line,
                                   .context = {.disallowed_issuers = parts.account_issuers, .egress_selectors = parts.egress_selectors},
                                   .algorithms = source->algorithms};
   auto issuers = authn::build_issuers(source->config, issuer_parts);

@@ -9,6 +9,7 @@
 #include "app/authentication.h"
 #include "app/authorization.h"
 #include "app/data_directory.h"
+#include "app/log.h"
 #include "app/options.h"
 #include "admission/plugins.h"
 #include "base/strings.h"
@@ -113,9 +114,8 @@ int serve(int argc, char** argv) {
                                  "\n# TYPE cardea_store_file_bytes gauge\ncardea_store_file_bytes ", stats.file_bytes, "\n");
   });
   rest::Gateway gateway(services, *authentication->chain, description, watches);
-  auto log = [](const std::string& line) { std::fprintf(stderr, "cardea serve: %s\n", line.c_str()); };
-  gateway.set_refusal_log(log);
-  if (o.verbosity > 0) gateway.set_log(log);
+  gateway.set_refusal_log(log_line);
+  if (o.verbosity > 0) gateway.set_log(log_line);
   http::Server server(loops, gateway);
   net::Loops chores(1);
   authz::User self{.name = "system:apiserver", .groups = {std::string(authz::kMastersGroup)}};
