@@ -43,7 +43,9 @@ Task<Result<Answer>> review_self(Call& call) {
   auto review = read_object(call, Expected::object_of(call), options->field_validation);
   if (!review) co_return fail(review.error());
   review->set("metadata", Value::object({{"creationTimestamp", call.started}}));
-  review->set("status", Value::object({{"userInfo", call.user_info()}}));
+  Value user = call.user_info();
+  if (call.user.name.empty()) user.erase("username");
+  review->set("status", Value::object({{"userInfo", user}}));
   co_return Answer::of(std::move(*review), 201);
 }
 
