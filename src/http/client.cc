@@ -117,7 +117,7 @@ class Client::Pool final : public ClientSession::Owner, public std::enable_share
     drop(session);
     if (!pending) return;  // it was idle
     pending->session = nullptr;
-    if (stale && (pending->call.method == "GET" || pending->call.method == "HEAD"))
+    if (stale && (pending->call.may_repeat || pending->call.method == "GET" || pending->call.method == "HEAD"))
       return start(pending, false);
     finish(pending, fail(Error::of(Reason::kServiceUnavailable,
                                    cat("cannot call `", pending->url.authority, "`: ", why))));

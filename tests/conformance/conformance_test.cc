@@ -18,6 +18,7 @@ TEST(Conformance, TokensOfIssuers) { expect_no_difference(run_oidc_claims, "oidc
 TEST(Conformance, Rbac) { expect_no_difference(run_rbac, "rbac.json"); }
 TEST(Conformance, DefaultRoles) { expect_no_difference(run_bootstrap_policy, "bootstrap-policy.json"); }
 TEST(Conformance, NodeAuthorizer) { expect_no_difference(run_node_authorizer, "node-authorizer.json"); }
+TEST(Conformance, AuthorizationConfiguration) { expect_no_difference(run_authz_config, "authz-config-validation.json"); }
 TEST(Conformance, AccessReviews) { expect_no_difference(run_sar, "sar.json"); }
 TEST(Conformance, ConditionalAuthorization) { expect_no_difference(run_conditional, "conditional-authz.json"); }
 TEST(Conformance, OwnersOfFields) { expect_no_difference(run_ownership, "http"); }

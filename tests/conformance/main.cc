@@ -66,6 +66,7 @@ constexpr std::array kParts{
     Part{"rbac.json", run_rbac},
     Part{"bootstrap-policy.json", run_bootstrap_policy},
     Part{"node-authorizer.json", run_node_authorizer},
+    Part{"authz-config-validation.json", run_authz_config},
     Part{"sar.json", run_sar},
     Part{"conditional-authz.json", run_conditional},
     Part{"smd-compare.json", run_smd_compare},

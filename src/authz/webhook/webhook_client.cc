@@ -1,6 +1,7 @@
 #include "authz/webhook/webhook_client.h"
 
-#include <atomic>
+#include <cerrno>
+#include <cstring>
 #include <mutex>
 
 #include "base/random.h"
@@ -17,7 +18,7 @@ namespace cardea::authz {
 class WebhookClient::State {
  public:
   State(net::Loop& l, net::Dialer& dialer, std::shared_ptr<const net::TlsClient> tls, Upstream upstream, WebhookOptions o)
-      : loop(l), options(o), client(l, dialer, std::move(tls)), upstream_(std::move(upstream)), token_(upstream_.token) {}
+      : loop(l), options(o), client(l, dialer, std::move(tls), {.max_body = o.max_answer}), upstream_(std::move(upstream)), token_(upstream_.token) {}
 
   void set_token(std::string token) {
     std::lock_guard lock(mutex_);
@@ -25,7 +26,7 @@ class WebhookClient::State {
   }
 
   http::Call call(const json::Value& document) const {
-    http::Call call{.method = "POST", .url = upstream_.server, .body = json::print(document), .timeout = options.timeout};
+    http::Call call{.method = "POST", .url = upstream_.server, .body = json::print(document), .timeout = options.timeout, .may_repeat = true};
     call.headers.add("content-type", "application/json");
     call.headers.add("accept", "application/json, */*");
     call.headers.add("user-agent", "cardea");
@@ -40,7 +41,8 @@ class WebhookClient::State {
   std::chrono::milliseconds wait_before(int attempt) {
     double wait = static_cast<double>(options.first_wait.count());
     for (int i = 1; i < attempt; ++i) wait *= 1.5;
-    wait *= 1 + 0.2 * static_cast<double>(random_.next() % 1000) / 1000;
+    Random& random = options.random ? *options.random : random_;
+    wait *= 1 + 0.2 * static_cast<double>(random.next() % 1000) / 1000;
     return std::chrono::milliseconds(static_cast<long>(wait));
   }
 
@@ -67,18 +69,34 @@ class WebhookClient::State {
 namespace {
 
 bool worth_another_try(const Result<http::Answer>& answer) {
-  if (!answer) return answer.error().reason != Reason::kTimeout;
+  if (!answer) return answer.error().message.ends_with(lower(std::strerror(ECONNRESET)));
   return answer->status == 429 || answer->status == 500 || answer->status == 504 || answer->headers.has("retry-after");
+}
+
+// What a refusal says for itself: the message of a Status, or the beginning of its text.
+std::string said_in(const http::Answer& answer) {
+  constexpr std::size_t kShown = 256;
+  if (auto document = json::parse(answer.body); document && document->is_object())
+    if (std::string_view message = (*document)["message"].as_string(); !message.empty()) return cat(": ", message.substr(0, kShown));
+  std::string_view text = trim(answer.body);
+  if (text.empty() || !is_valid_utf8(text.substr(0, kShown))) return "";
+  return cat(": ", text.substr(0, kShown));
 }
 
 Result<json::Value> document_in(const Result<http::Answer>& answer) {
   if (!answer) return fail(answer.error());
   if (answer->status < 200 || answer->status > 299)
-    return fail(internal_error(cat("the webhook answered with status ", answer->status)));
+    return fail(Error::of(answer->status == 504 ? Reason::kTimeout : Reason::kInternalError,
+                          cat("the webhook answered with status ", answer->status, said_in(*answer))));
   auto document = json::parse(answer->body);
   if (!document) return fail(internal_error(cat("the webhook's answer is no JSON: ", document.error().message)));
   if (!document->is_object()) return fail(internal_error("the webhook's answer is no JSON object"));
   return document;
+}
+
+TryOutcome outcome_of(const Result<json::Value>& found) {
+  if (found) return TryOutcome::kSuccess;
+  return found.error().reason == Reason::kTimeout ? TryOutcome::kTimeout : TryOutcome::kError;
 }
 
 }  // namespace
@@ -102,12 +120,19 @@ WebhookClient::~WebhookClient() = default;
 
 Task<Result<json::Value>> WebhookClient::post(json::Value document) const {
   std::shared_ptr<State> state = state_;
+  net::Loop* home = net::Loop::current();
   for (int attempt = 1;; ++attempt) {
+    auto began = std::chrono::steady_clock::now();
     Result<http::Answer> answer = co_await await_callback<Result<http::Answer>>([&state, &document](auto done) {
       state->client.send(state->call(document), [done](Result<http::Answer> a) mutable { done(std::move(a)); });
     });
+    Result<json::Value> found = document_in(answer);
+    if (state->options.tried) state->options.tried(outcome_of(found), std::chrono::steady_clock::now() - began);
     if (attempt >= state->options.tries || !worth_another_try(answer)) {
-      Result<json::Value> found = document_in(answer);
+      if (home && !home->in_loop()) {
+        bool is_home = co_await await_callback<bool>([home](auto done) { home->post([done]() mutable { done(true); }); });
+        (void)is_home;
+      }
       co_return found;
     }
     bool waited = co_await net::pause(state->loop, state->wait_before(attempt));

@@ -1,8 +1,11 @@
 #pragma once
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "authz/webhook/kubeconfig.h"
+#include "base/random.h"
 #include "base/task.h"
 #include "json/value.h"
 #include "net/dialer.h"
@@ -14,17 +17,24 @@ class FileWatch;
 
 namespace cardea::authz {
 
+// How one try of a call ended, in the words of metrics.
+enum class TryOutcome : std::uint8_t { kSuccess, kTimeout, kError };
+
 struct WebhookOptions {
   std::chrono::milliseconds timeout{30'000};  // of one try
   // Tries after the first grow apart from `first_wait` by half each, and vary by a fifth.
   int tries = 5;
   std::chrono::milliseconds first_wait{500};
+  std::size_t max_answer = 16u << 20;
+  Random* random = nullptr;  // outlives the client; null: the system's
+  std::function<void(TryOutcome, std::chrono::nanoseconds)> tried;  // told of each try, on the client's loop
 };
 
 // Posts JSON documents to one URL and waits for JSON back.
 //
-// A call that did not reach the server, and answers that say "later" (429, 500, 504, or any with Retry-After), are tried
-// again. What is left is an Error: no answer, a status other than 2xx, or a body that is no JSON. Shared between
+// A connection that was reset, and answers that say "later" (429, 500, 504, or any with Retry-After), are tried again;
+// whoever cannot be reached at all is not. What is left is an Error: no answer (kTimeout when it did not come in time), a
+// status other than 2xx, or a body that is no JSON object. Shared between
 // threads; the loop and the dialer outlive it.
 class WebhookClient {
  public:
@@ -33,7 +43,7 @@ class WebhookClient {
                                                      WebhookOptions options = {}, net::FileWatch* files = nullptr);
   ~WebhookClient();
 
-  // Continues on the loop this was made with.
+  // Continues on the loop it was called from, or on the one this was made with when the caller has none.
   Task<Result<json::Value>> post(json::Value document) const;
 
  private:

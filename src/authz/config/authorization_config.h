@@ -1,0 +1,66 @@
+#pragma once
+#include <chrono>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "json/field_error.h"
+#include "json/value.h"
+
+// AuthorizationConfiguration (apiserver.config.k8s.io): which authorizers are asked, in which order, as its file says it.
+// Values and pure functions; docs/authorization.md explains the file.
+namespace cardea::authz {
+
+struct WebhookConfig {
+  std::chrono::nanoseconds authorized_ttl{0}, unauthorized_ttl{0};
+  bool cache_authorized = true, cache_unauthorized = true;
+  std::chrono::nanoseconds timeout{0};
+  std::string review_version;                  // of what is sent: "v1", "v1beta1"
+  std::string match_condition_review_version;  // of what match conditions see: "v1"
+  std::string failure_policy;                  // "NoOpinion", "Deny"
+  std::string connection_type;                 // "KubeConfigFile", "InClusterConfig"
+  std::optional<std::string> kubeconfig_file;
+  std::vector<std::string> match_conditions;
+
+  bool operator==(const WebhookConfig&) const = default;
+};
+
+struct AuthorizerConfig {
+  std::string type, name;
+  std::optional<WebhookConfig> webhook;
+
+  bool operator==(const AuthorizerConfig&) const = default;
+};
+
+struct AuthorizationConfig {
+  std::vector<AuthorizerConfig> authorizers;
+
+  bool operator==(const AuthorizationConfig&) const = default;
+  std::vector<std::string> built_in_types() const;  // those that are no webhooks, sorted
+};
+
+// Reads YAML or JSON strictly: unknown and repeated fields are errors. Fills in the defaults. An empty text is an empty
+// configuration.
+Result<AuthorizationConfig> parse_authorization_config(std::string_view text);
+// What a document that was decoded already says, without defaults. Durations that cannot be read are an error.
+Result<AuthorizationConfig> authorization_config_of(const json::Value& document);
+
+// Which types there are, and of which there may be several.
+struct AuthorizerTypes {
+  std::vector<std::string> known = {"ABAC", "AlwaysAllow", "AlwaysDeny", "Node", "RBAC", "Webhook"};
+  std::vector<std::string> repeatable = {"Webhook"};
+};
+
+// What is wrong with it, with paths as kube-apiserver gives them: `authorizers[0].timeout` is a webhook's. Looks at the
+// kubeconfig files it names.
+json::FieldErrors validate(const AuthorizationConfig& config, const AuthorizerTypes& types);
+
+// What a server takes: parsed, valid, built-in authorizers named after their types, and none of `required_types` missing.
+// The error names everything that is wrong.
+Result<AuthorizationConfig> load_authorization_config(std::string_view text, std::span<const std::string> required_types = {},
+                                                      const AuthorizerTypes& types = {});
+
+}  // namespace cardea::authz

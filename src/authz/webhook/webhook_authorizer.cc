@@ -1,0 +1,102 @@
+#include "authz/webhook/webhook_authorizer.h"
+
+#include "authz/webhook/review_spec.h"
+#include "base/strings.h"
+#include "json/print.h"
+
+namespace cardea::authz {
+namespace {
+
+constexpr std::size_t kMostCached = 10'000;  // bytes of attributes a client can choose
+
+bool is_small(const Attributes& a) {
+  return a.namespace_name.size() + a.verb.size() + a.api_group.size() + a.api_version.size() + a.resource.size() +
+             a.subresource.size() + a.name.size() + a.path.size() <
+         kMostCached;
+}
+
+}  // namespace
+
+WebhookMetrics::WebhookMetrics(MetricRegistry& registry, const std::string& name)
+    : exclusions_(registry.counter({"apiserver_authorization_match_condition_exclusions_total", "Requests a webhook was not asked about, because a match condition was false."},
+                                   {{"type", "Webhook"}, {"name", name}})),
+      condition_errors_(registry.counter({"apiserver_authorization_match_condition_evaluation_errors_total", "Requests for which match conditions failed."},
+                                         {{"type", "Webhook"}, {"name", name}})),
+      condition_seconds_(registry.histogram({"apiserver_authorization_match_condition_evaluation_seconds", "How long match conditions took."},
+                                            {0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25}, {{"type", "Webhook"}, {"name", name}})) {
+  constexpr std::string_view kResults[] = {"success", "timeout", "error"};  // as TryOutcome
+  for (std::size_t i = 0; i < 3; ++i) {
+    MetricRegistry::Labels labels = {{"name", name}, {"result", std::string(kResults[i])}};
+    evaluations_[i] = &registry.counter({"apiserver_authorization_webhook_evaluations_total", "Calls of authorization webhooks, retries included."}, labels);
+    durations_[i] = &registry.histogram({"apiserver_authorization_webhook_duration_seconds", "How long calls of authorization webhooks took."},
+                                        {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}, labels);
+    fail_open_[i] = &registry.counter({"apiserver_authorization_webhook_evaluations_fail_open_total", "Failures of authorization webhooks that were taken for no opinion."}, labels);
+  }
+}
+
+void WebhookMetrics::tried(TryOutcome outcome, std::chrono::nanoseconds duration) {
+  evaluations_[static_cast<std::size_t>(outcome)]->add();
+  durations_[static_cast<std::size_t>(outcome)]->observe(duration);
+}
+
+void WebhookMetrics::failed_open(TryOutcome outcome) { fail_open_[static_cast<std::size_t>(outcome)]->add(); }
+
+WebhookAuthorizer::WebhookAuthorizer(WebhookAuthorizerOptions options, std::shared_ptr<const WebhookClient> client, const Clock& clock,
+                                     std::shared_ptr<WebhookMetrics> metrics)
+    : options_(std::move(options)), client_(std::move(client)), metrics_(std::move(metrics)), cache_(clock) {}
+
+Decision WebhookAuthorizer::on_failure(std::string error) const {
+  Decision out = options_.denies_on_failure ? Decision::deny({}) : Decision::no_opinion();
+  out.error = std::move(error);
+  return out;
+}
+
+std::optional<Decision> WebhookAuthorizer::known(const Attributes& attributes, json::Value& spec, std::string& key) const {
+  spec = review_spec(attributes);
+  MatchConditions::Outcome outcome{.matches = true};
+  Stopwatch watch;
+  if (!options_.conditions.empty()) outcome = options_.conditions.evaluate(matched_spec(spec));
+  std::chrono::nanoseconds took = watch.elapsed();
+  std::optional<Decision> answer;
+  if (!outcome.error.empty()) answer = on_failure(outcome.error);
+  else if (!outcome.matches) answer = Decision::no_opinion();
+  else answer = cache_.find(key = json::print(spec));
+  // A question that has to be asked comes here twice, and counts when it is asked.
+  if (!answer || options_.conditions.empty()) return answer;
+  if (!outcome.error.empty()) metrics_->condition_failed();
+  else if (!outcome.matches) metrics_->excluded();
+  metrics_->conditions_took(took);
+  return answer;
+}
+
+std::optional<Decision> WebhookAuthorizer::authorize(const Attributes& attributes) const {
+  json::Value spec;
+  std::string key;
+  return known(attributes, spec, key);
+}
+
+Task<Decision> WebhookAuthorizer::authorize_waiting(Attributes attributes) const {
+  json::Value spec;
+  std::string key;
+  Stopwatch watch;
+  if (auto answer = known(attributes, spec, key)) co_return std::move(*answer);
+  if (!options_.conditions.empty()) metrics_->conditions_took(watch.elapsed());
+  Result<json::Value> review = co_await client_->post(review_asking(spec, options_.review_version));
+  Result<Decision> decision = review ? decision_in(*review) : Result<Decision>(fail(review.error()));
+  if (!decision) {
+    bool in_time = decision.error().reason != Reason::kTimeout;
+    if (!options_.denies_on_failure) metrics_->failed_open(in_time ? TryOutcome::kError : TryOutcome::kTimeout);
+    co_return on_failure(cat("webhook `", options_.name, "`: ", decision.error().message));
+  }
+  bool allowed = (*review)["status"]["allowed"].as_bool();
+  std::chrono::nanoseconds ttl = allowed ? options_.authorized_ttl : options_.unauthorized_ttl;
+  if (ttl.count() > 0 && is_small(attributes)) cache_.add(std::move(key), *decision, ttl);
+  co_return std::move(*decision);
+}
+
+void WebhookAuthorizer::add_rules(const User&, std::string_view, Rules& rules) const {
+  rules.incomplete = true;
+  rules.errors.push_back("webhook authorizer does not support user rule resolution");
+}
+
+}  // namespace cardea::authz

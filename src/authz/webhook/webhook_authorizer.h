@@ -1,0 +1,70 @@
+#pragma once
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "authz/authorizer.h"
+#include "authz/webhook/decision_cache.h"
+#include "authz/webhook/match_conditions.h"
+#include "authz/webhook/webhook_client.h"
+#include "base/clock.h"
+#include "base/metrics.h"
+
+namespace cardea::authz {
+
+struct WebhookAuthorizerOptions {
+  std::string name;
+  std::string review_version = "v1";
+  bool denies_on_failure = false;  // failurePolicy Deny, else NoOpinion
+  std::chrono::nanoseconds authorized_ttl{0}, unauthorized_ttl{0};  // 0: not kept
+  MatchConditions conditions;
+};
+
+// Numbers of one webhook. Look them up once; the registry outlives them.
+class WebhookMetrics {
+ public:
+  WebhookMetrics(MetricRegistry& registry, const std::string& name);
+  void tried(TryOutcome outcome, std::chrono::nanoseconds duration);
+  void failed_open(TryOutcome outcome);
+  void excluded() { exclusions_.add(); }
+  void condition_failed() { condition_errors_.add(); }
+  void conditions_took(std::chrono::nanoseconds duration) { condition_seconds_.observe(duration); }
+
+ private:
+  Counter* evaluations_[3];
+  Histogram* durations_[3];
+  Counter* fail_open_[3];
+  Counter& exclusions_;
+  Counter& condition_errors_;
+  Histogram& condition_seconds_;
+};
+
+// Asks a server elsewhere, by SubjectAccessReview.
+//
+// Match conditions come first: one that is false means the server is not asked, and there is no opinion. Then what it
+// answered before, then the server. Failures of any kind decide by the failure policy, and their error goes along: where
+// nobody else allows, the client reads it in a 500. Answers from memory come at once; waiting ones on the loop of whoever
+// asked. Shared between threads; the clock outlives it.
+class WebhookAuthorizer : public Authorizer {
+ public:
+  WebhookAuthorizer(WebhookAuthorizerOptions options, std::shared_ptr<const WebhookClient> client, const Clock& clock,
+                    std::shared_ptr<WebhookMetrics> metrics);
+
+  std::string_view name() const override { return options_.name; }
+  std::string_view type() const override { return "Webhook"; }
+  std::optional<Decision> authorize(const Attributes& attributes) const override;
+  Task<Decision> authorize_waiting(Attributes attributes) const override;
+  void add_rules(const User& user, std::string_view namespace_name, Rules& rules) const override;
+
+ private:
+  Decision on_failure(std::string error) const;
+  // What is known without asking; fills `spec` and `key` for when it is not enough.
+  std::optional<Decision> known(const Attributes& attributes, json::Value& spec, std::string& key) const;
+
+  WebhookAuthorizerOptions options_;
+  std::shared_ptr<const WebhookClient> client_;
+  std::shared_ptr<WebhookMetrics> metrics_;
+  mutable DecisionCache cache_;
+};
+
+}  // namespace cardea::authz
