@@ -1,13 +1,11 @@
 #pragma once
-#include <functional>
 #include <memory>
-#include <string>
-#include <vector>
 
+#include "app/authorizer_chain.h"
+#include "app/options.h"
 #include "authz/current_chain.h"
 #include "authz/node/graph.h"
 #include "authz/rbac/policy_index.h"
-#include "base/random.h"
 #include "base/result.h"
 
 namespace cardea::app {
@@ -16,23 +14,21 @@ namespace cardea::app {
 // `make` returns: nobody is answered before.
 class Authorization {
  public:
-  // `modes` in the order in which they are asked. `store` and `random` outlive it.
-  static Result<std::unique_ptr<Authorization>> make(store::Store& store, Random& random, const std::vector<std::string>& modes,
-                                                     const std::function<void(const std::string&)>& warn);
+  // As the flags or --authorization-config say. The store and the surroundings outlive it; `log` takes lines for people.
+  static Result<std::unique_ptr<Authorization>> make(store::Store& store, const ServeOptions& options,
+                                                     const authz::WebhookSurroundings& surroundings, AuthorizerChain::Log log);
 
-  const authz::CurrentChain& chain() const { return *chain_; }
+  const authz::CurrentChain& chain() const { return chain_->current(); }
   const authz::rbac::PolicyIndex& policy() const { return *policy_; }
   const authz::node::Graph& nodes() const { return nodes_; }
 
  private:
   explicit Authorization(Random& random) : nodes_(random) {}
-  // Null for a mode that does not exist.
-  std::shared_ptr<const authz::Authorizer> make_authorizer(const std::string& mode) const;
 
   authz::node::Graph nodes_;
   std::unique_ptr<authz::node::GraphFeed> node_feed_;
   std::unique_ptr<authz::rbac::PolicyIndex> policy_;
-  std::unique_ptr<authz::CurrentChain> chain_;
+  std::shared_ptr<AuthorizerChain> chain_;
 };
 
 }  // namespace cardea::app

@@ -21,8 +21,9 @@ constexpr std::string_view kSwitches[] = {"--allow-privileged", "--anonymous-aut
 struct RawLists {
   std::vector<std::string> modes{"Node,RBAC"}, enable, disable, controllers{"*"}, gates;
   std::vector<std::string> proxy_names, proxy_users, proxy_uids, proxy_groups, proxy_extra, audiences;
-  std::string max_token_expiration = "0s", webhook_ttl = "2m0s";
+  std::string max_token_expiration = "0s", webhook_ttl = "2m0s", authorized_ttl = "5m0s", unauthorized_ttl = "30s";
   bool lookup = true;
+  bool is_mode_given = false;
 };
 
 std::vector<std::string> flatten(const std::vector<std::string>& raw) {
@@ -131,6 +132,11 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
   declare_authentication(app, o.authentication, lists);
 
   list("--authorization-mode", lists.modes, "authorizers in order: AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC, Node (default Node,RBAC)", "Authorization and admission");
+  text("--authorization-config", o.authorization.config_file, "FILE", "an AuthorizationConfiguration instead of --authorization-mode; taken over when it changes", "Authorization and admission");
+  text("--authorization-webhook-config-file", o.authorization.webhook_config_file, "FILE", "a kubeconfig: whom the mode Webhook asks", "Authorization and admission");
+  text("--authorization-webhook-version", o.authorization.webhook_version, "VERSION", "of the SubjectAccessReview it is sent: v1 or v1beta1", "Authorization and admission");
+  text("--authorization-webhook-cache-authorized-ttl", lists.authorized_ttl, "DURATION", "how long an allowing answer is good; 0s: not kept", "Authorization and admission");
+  text("--authorization-webhook-cache-unauthorized-ttl", lists.unauthorized_ttl, "DURATION", "how long any other answer is good; 0s: not kept", "Authorization and admission");
   list("--enable-admission-plugins", lists.enable, "plugins to add to the default ones", "Authorization and admission");
   list("--disable-admission-plugins", lists.disable, "default plugins to leave out", "Authorization and admission");
   app.add_option("--allow-privileged", o.allow_privileged, "whether privileged containers are admitted")->group("Authorization and admission")->default_str("false");
@@ -206,6 +212,29 @@ Result<void> complete_authentication(AuthenticationOptions& o, const RawLists& l
   return {};
 }
 
+Result<void> complete_authorization(ServeOptions& o, const RawLists& lists) {
+  auto wrong = [](std::string why) { return fail(bad_request(std::move(why))); };
+  AuthorizationOptions& a = o.authorization;
+  bool asks = contains(o.authorization_modes, "Webhook");
+  if (!a.config_file.empty()) {
+    if (lists.is_mode_given || !a.webhook_config_file.empty())
+      return wrong("--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined");
+    o.authorization_modes.clear();
+    return {};
+  }
+  if (asks && a.webhook_config_file.empty()) return wrong("authorization-mode Webhook's authorization config file not passed: --authorization-webhook-config-file");
+  if (!asks && !a.webhook_config_file.empty()) return wrong("cannot specify --authorization-webhook-config-file without mode Webhook");
+  if (a.webhook_version != "v1" && a.webhook_version != "v1beta1")
+    return wrong(cat("--authorization-webhook-version: unknown version `", a.webhook_version, "`"));
+  auto authorized = seconds_in("--authorization-webhook-cache-authorized-ttl", lists.authorized_ttl);
+  if (!authorized) return fail(authorized.error());
+  auto unauthorized = seconds_in("--authorization-webhook-cache-unauthorized-ttl", lists.unauthorized_ttl);
+  if (!unauthorized) return fail(unauthorized.error());
+  a.webhook_authorized_ttl = *authorized;
+  a.webhook_unauthorized_ttl = *unauthorized;
+  return {};
+}
+
 Result<void> complete(ServeOptions& o, const RawLists& lists, bool asked_for_anonymous) {
   o.authentication.anonymous_auth_given = asked_for_anonymous;
   o.authorization_modes = flatten(lists.modes);
@@ -213,6 +242,7 @@ Result<void> complete(ServeOptions& o, const RawLists& lists, bool asked_for_ano
   o.disable_admission_plugins = flatten(lists.disable);
   if (auto ok = check(o); !ok) return ok;
   if (auto ok = complete_authentication(o.authentication, lists); !ok) return ok;
+  if (auto ok = complete_authorization(o, lists); !ok) return ok;
   auto gates = FeatureGates::parse(flatten(lists.gates));
   if (!gates) return fail(bad_request(cat("--feature-gates: ", gates.error().message)));
   o.gates = std::move(*gates);
@@ -250,6 +280,7 @@ std::variant<ServeOptions, int> parse_serve_options(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     return refuse(e.what());
   }
+  lists.is_mode_given = app.count("--authorization-mode") > 0;
   auto ok = complete(o, lists, app.count("--anonymous-auth") > 0);
   if (!ok) return refuse(ok.error().message);
   return o;

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -9,6 +10,15 @@
 
 namespace cardea::app {
 
+// How the chain of authorizers is described: a file, or --authorization-mode and these flags of its webhook.
+struct AuthorizationOptions {
+  std::string config_file;
+  std::string webhook_config_file;
+  std::string webhook_version = "v1beta1";  // as kube-apiserver has it
+  std::chrono::nanoseconds webhook_authorized_ttl = std::chrono::minutes(5);
+  std::chrono::nanoseconds webhook_unauthorized_ttl = std::chrono::seconds(30);
+};
+
 // What `cardea serve` was told. Flags are named as kube-apiserver's where it has one.
 struct ServeOptions {
   std::string data_dir = "data";
@@ -18,6 +28,7 @@ struct ServeOptions {
   std::string token_auth_file;
   AuthenticationOptions authentication;
   std::vector<std::string> authorization_modes = {"Node", "RBAC"};
+  AuthorizationOptions authorization;
   std::vector<std::string> enable_admission_plugins, disable_admission_plugins;
   std::vector<std::string> controllers;  // the names of those that run
   FeatureGates gates;

@@ -96,7 +96,7 @@ TEST(ServeOptions, HelpNamesEveryFlag) {
   Outcome o = parse({"--help"});
   EXPECT_EQ(o.status(), 0);
   for (const char* flag : {"--data-dir", "--bind-address", "--secure-port", "--tls-cert-file", "--tls-private-key-file", "--client-ca-file",
-                           "--token-auth-file", "--authorization-mode", "--enable-admission-plugins", "--disable-admission-plugins",
+                           "--token-auth-file", "--authorization-mode", "--authorization-config", "--authorization-webhook-config-file", "--enable-admission-plugins", "--disable-admission-plugins",
                            "--controllers", "--feature-gates", "--service-cluster-ip-range", "--service-node-port-range",
                            "--allow-privileged", "--anonymous-auth", "--v "})
     EXPECT_THAT(o.out, HasSubstr(flag));
@@ -120,6 +120,12 @@ TEST(ServeOptions, WhatMakesNoSenseIsOneLineAndStatusTwo) {
       {"--authorization-mode=Sometimes"},
       {"--authorization-mode=RBAC,Node,RBAC"},
       {"--authorization-mode=AlwaysAllow", "--anonymous-auth=true"},
+      {"--authorization-mode=Webhook"},
+      {"--authorization-webhook-config-file=w"},
+      {"--authorization-mode=Webhook", "--authorization-webhook-config-file=w", "--authorization-webhook-version=v2"},
+      {"--authorization-mode=Webhook", "--authorization-webhook-config-file=w", "--authorization-webhook-cache-authorized-ttl=soon"},
+      {"--authorization-config=c", "--authorization-mode=RBAC"},
+      {"--authorization-config=c", "--authorization-webhook-config-file=w"},
       {"--enable-admission-plugins=Priority", "--disable-admission-plugins=Priority"},
       {"--controllers=no-such-controller"},
       {"--controllers=*,-no-such-controller"},

@@ -39,6 +39,7 @@ int misuse(const Error& error) {
   return 2;
 }
 
+void say(const std::string& what) { std::fprintf(stderr, "cardea serve: %s\n", what.c_str()); }
 void warn(const std::string& what) { std::fprintf(stderr, "cardea serve: warning: %s\n", what.c_str()); }
 
 // What a client needs to trust the certificate we serve. One that was given stands for itself: its file brings
@@ -70,6 +71,7 @@ int serve(int argc, char** argv) {
   // Where the server waits for others: webhooks, issuers. Files are watched on a thread of their own.
   SystemClock clock;
   SystemRandom random;
+  rest::Metrics metrics;
   net::Loops calls(1);
   net::Dialer dialer;
   net::FileWatch files;
@@ -77,7 +79,7 @@ int serve(int argc, char** argv) {
   if (!tls) return refuse(tls.error());
   auto authentication = make_authentication({o, *data, **store, clock, random, calls.at(0), dialer, files});
   if (!authentication) return refuse(authentication.error());
-  auto authorization = Authorization::make(**store, random, o.authorization_modes, warn);
+  auto authorization = Authorization::make(**store, o, {calls.at(0), dialer, files, clock, random, metrics.registry()}, say);
   if (!authorization) return refuse(authorization.error());
   rest::CatalogHolder catalog(catalog::Catalog::builtin());
   auto plugins = admission::select_plugins(admission::Objects(**store), (*authorization)->chain(), o.enable_admission_plugins, o.disable_admission_plugins);
@@ -87,7 +89,6 @@ int serve(int argc, char** argv) {
   auto network = rest::ServiceNetwork::make(**store, random, o.service_cluster_ip_range, o.service_node_port_range);
   if (!network) return misuse(network.error());
   rest::EscalationGuard escalation((*authorization)->policy());
-  rest::Metrics metrics;
   rest::Services services{.store = **store,
                           .catalog = catalog,
                           .admission = admission,

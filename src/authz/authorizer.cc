@@ -9,9 +9,12 @@ namespace {
 
 class MastersAuthorizer : public Authorizer {
  public:
-  std::string_view name() const override { return "system-privileged-group.authorizer.kubernetes.io"; }
+  std::string_view name() const override { return kMastersName; }
   std::optional<Decision> authorize(const Attributes& a) const override {
     return a.user.in_group(kMastersGroup) ? Decision::allow() : Decision::no_opinion();
+  }
+  void add_allowed(const Attributes&, AllowedSubjects& allowed) const override {
+    allowed.subjects.push_back({.kind = "Group", .name = std::string(kMastersGroup)});
   }
 };
 
@@ -20,6 +23,11 @@ class ConstantAuthorizer : public Authorizer {
   ConstantAuthorizer(std::string name, Decision decision) : name_(std::move(name)), decision_(std::move(decision)) {}
   std::string_view name() const override { return name_; }
   std::optional<Decision> authorize(const Attributes&) const override { return decision_; }
+  void add_allowed(const Attributes&, AllowedSubjects& allowed) const override {
+    if (!decision_.allowed()) return;
+    for (std::string_view group : {kAuthenticatedGroup, kUnauthenticatedGroup})
+      allowed.subjects.push_back({.kind = "Group", .name = std::string(group)});
+  }
 
  private:
   std::string name_;
@@ -49,6 +57,11 @@ Task<Decision> Authorizer::evaluate(std::shared_ptr<const Conditions>, const Con
 void Authorizer::add_rules(const User&, std::string_view, Rules&) const {}
 
 std::vector<Hint> Authorizer::hints(const Attributes&) const { return {}; }
+
+void Authorizer::add_allowed(const Attributes&, AllowedSubjects& allowed) const {
+  allowed.incomplete = true;
+  allowed.remarks.push_back(cat("authorizer `", name(), "` cannot tell whom it allows"));
+}
 
 std::string html_escaped(std::string_view text) {
   std::string out;

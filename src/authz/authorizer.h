@@ -7,6 +7,7 @@
 #include "authz/attributes.h"
 #include "authz/conditions.h"
 #include "authz/decision.h"
+#include "base/metrics.h"
 #include "base/task.h"
 
 namespace cardea::authz {
@@ -33,6 +34,21 @@ struct Hint {
   std::string role_namespace, role;  // an empty namespace means a ClusterRole
 };
 
+// Somebody whom a policy names and allows, and what allows them.
+struct AllowedSubject {
+  std::string kind, name, namespace_name;  // "User", "Group", "ServiceAccount"
+  std::string binding_kind, binding_namespace, binding;  // empty where no object says so
+  std::string role_kind, role;
+  json::Value rule;  // of the role: the first that allows
+};
+
+// Who may do something, as far as policies name them. `incomplete`: there may be more, or some of these may be refused.
+struct AllowedSubjects {
+  std::vector<AllowedSubject> subjects;
+  bool incomplete = false;
+  std::vector<std::string> remarks;  // why it is incomplete, for a person
+};
+
 // Decides whether an identity may perform an action. One that cannot decide says NoOpinion with the reason, it
 // never guesses Allow.
 //
@@ -55,6 +71,13 @@ class Authorizer {
 
   // Adds what is known about `user` in `namespace_name` to `rules`.
   virtual void add_rules(const User& user, std::string_view namespace_name, Rules& rules) const;
+  // Adds those whom this authorizer's policy names and allows; `attributes.user` does not count. One that decides in
+  // another way says that it cannot tell.
+  virtual void add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const;
+
+  // This authorizer with its policy as it is now, for many questions about one moment; null when it has no policy
+  // that changes.
+  virtual std::shared_ptr<const Authorizer> frozen() const { return nullptr; }
 
   // What came nearest to allowing this request, nearest first. Asked after a refusal.
   virtual std::vector<Hint> hints(const Attributes& attributes) const;
@@ -83,7 +106,8 @@ enum class Asking : std::uint8_t {
 // Authorizers in order; the first Allow or Deny wins. An empty chain has no opinion, which allows nothing.
 class Chain {
  public:
-  explicit Chain(std::vector<std::shared_ptr<const Authorizer>> authorizers) : authorizers_(std::move(authorizers)) {}
+  // With `metrics`, which outlive it, Allow and Deny are counted by authorizer.
+  explicit Chain(std::vector<std::shared_ptr<const Authorizer>> authorizers, MetricRegistry* metrics = nullptr);
 
   struct Verdict {
     Decision decision;
@@ -99,17 +123,30 @@ class Chain {
   Task<Decision> evaluate(Decision conditional, ConditionData data) const;
 
   Rules rules_for(const User& user, std::string_view namespace_name) const;
+  AllowedSubjects allowed(const Attributes& attributes) const;
+  // The same chain, each policy as it is now.
+  std::shared_ptr<const Chain> frozen() const;
   const std::vector<std::shared_ptr<const Authorizer>>& authorizers() const { return authorizers_; }
 
  private:
   struct Progress;
+  // Of one authorizer; null where nothing is counted.
+  struct Tally {
+    Counter* allowed = nullptr;
+    Counter* denied = nullptr;
+    Counter* conditional = nullptr;
+  };
   Verdict verdict_of(Decision decision) const;
   Task<Decision> settle(const Authorizer& author, Decision open, const ConditionData& data) const;
   Task<Decision> ask_the_rest(const Conditions::Deferred& rest, const ConditionData& data) const;
+  // What the authorizer at `index` answered, on its way to whoever asked.
+  void count(std::size_t index, const Decision& decision) const;
 
   std::vector<std::shared_ptr<const Authorizer>> authorizers_;
+  std::vector<Tally> tallies_;  // one each, or none at all
 };
 
+inline constexpr std::string_view kMastersName = "system-privileged-group.authorizer.kubernetes.io";
 std::unique_ptr<Authorizer> masters_authorizer();  // allows the group system:masters, asked first
 std::unique_ptr<Authorizer> always_allow();
 std::unique_ptr<Authorizer> always_deny();

@@ -46,6 +46,26 @@ struct Chain::Progress {
   }
 };
 
+Chain::Chain(std::vector<std::shared_ptr<const Authorizer>> authorizers, MetricRegistry* metrics) : authorizers_(std::move(authorizers)) {
+  if (!metrics) return;
+  for (const auto& a : authorizers_) {
+    Tally& tally = tallies_.emplace_back();
+    if (a->name() == kMastersName) continue;  // which Kubernetes does not count either
+    auto counter = [&](std::string_view decision) {
+      return &metrics->counter({"apiserver_authorization_decisions_total", "Terminal decisions by authorizer."},
+                               {{"type", std::string(a->type())}, {"name", std::string(a->name())}, {"decision", std::string(decision)}});
+    };
+    tally = {counter("allowed"), counter("denied"), counter("conditional")};
+  }
+}
+
+void Chain::count(std::size_t index, const Decision& decision) const {
+  if (tallies_.empty() || !tallies_[index].allowed) return;
+  if (decision.kind == Decision::Kind::kAllow) tallies_[index].allowed->add();
+  if (decision.kind == Decision::Kind::kDeny) tallies_[index].denied->add();
+  if (decision.kind == Decision::Kind::kConditional) tallies_[index].conditional->add();
+}
+
 Chain::Verdict Chain::verdict_of(Decision decision) const {
   bool may_allow = possible_outcomes(decision).allow;
   std::optional<Permit> permit;
@@ -57,10 +77,11 @@ std::optional<Chain::Verdict> Chain::decide(const Attributes& asked, Asking aski
   Attributes attributes = asked;
   attributes.takes_conditions = asking != Asking::kFolded;
   Progress progress{*this, asking};
-  for (const auto& authorizer : authorizers_) {
-    std::optional<Decision> answer = authorizer->authorize(attributes);
+  for (std::size_t i = 0; i < authorizers_.size(); ++i) {
+    std::optional<Decision> answer = authorizers_[i]->authorize(attributes);
     if (!answer && progress.defers()) return verdict_of(progress.defer(attributes));
     if (!answer) return std::nullopt;
+    count(i, *answer);
     if (auto final = progress.take(std::move(*answer))) return verdict_of(std::move(*final));
   }
   return verdict_of(progress.end());
@@ -69,13 +90,15 @@ std::optional<Chain::Verdict> Chain::decide(const Attributes& asked, Asking aski
 Task<Chain::Verdict> Chain::authorize(Attributes attributes, Asking asking) const {
   attributes.takes_conditions = asking != Asking::kFolded;
   Progress progress{*this, asking};
-  for (const auto& authorizer : authorizers_) {
-    std::optional<Decision> answer = authorizer->authorize(attributes);
+  for (std::size_t i = 0; i < authorizers_.size(); ++i) {
+    const Authorizer& authorizer = *authorizers_[i];
+    std::optional<Decision> answer = authorizer.authorize(attributes);
     if (!answer && progress.defers()) co_return verdict_of(progress.defer(attributes));
     if (!answer) {
-      Decision waited = co_await authorizer->authorize_waiting(attributes);
+      Decision waited = co_await authorizer.authorize_waiting(attributes);
       answer = std::move(waited);
     }
+    count(i, *answer);
     if (auto final = progress.take(std::move(*answer))) co_return verdict_of(std::move(*final));
   }
   co_return verdict_of(progress.end());
@@ -139,6 +162,19 @@ Rules Chain::rules_for(const User& user, std::string_view namespace_name) const 
   Rules rules;
   for (const auto& authorizer : authorizers_) authorizer->add_rules(user, namespace_name, rules);
   return rules;
+}
+
+AllowedSubjects Chain::allowed(const Attributes& attributes) const {
+  AllowedSubjects out;
+  for (const auto& authorizer : authorizers_) authorizer->add_allowed(attributes, out);
+  return out;
+}
+
+std::shared_ptr<const Chain> Chain::frozen() const {
+  auto out = std::make_shared<Chain>(*this);
+  for (auto& authorizer : out->authorizers_)
+    if (auto still = authorizer->frozen()) authorizer = std::move(still);
+  return out;
 }
 
 namespace {

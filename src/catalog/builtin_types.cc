@@ -14,7 +14,8 @@ using schema::Schema;
 
 namespace {
 
-std::string full_name(std::string_view name) { return cat("io.k8s.", name); }
+// Kubernetes' own are written without their common beginning.
+std::string full_name(std::string_view name) { return name.starts_with("dev.cardea.") ? std::string(name) : cat("io.k8s.", name); }
 
 // Gives a node the form that one word of the data files names.
 void shape_scalar(Schema& node, std::string_view word) {

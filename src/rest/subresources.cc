@@ -31,6 +31,8 @@ constexpr Row kUnstored[] = {
     {"localsubjectaccessreviews", review_local_access},
     {"selfsubjectaccessreviews", review_own_access},
     {"selfsubjectrulesreviews", review_own_rules},
+    {"batchsubjectaccessreviews", review_batch},
+    {"resourceaccessreviews", review_who_can},
 };
 
 }  // namespace

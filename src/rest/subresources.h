@@ -18,6 +18,8 @@ Task<Result<Answer>> review_access(Call& call);        // may they?
 Task<Result<Answer>> review_local_access(Call& call);  // may they, in this namespace?
 Task<Result<Answer>> review_own_access(Call& call);    // may I?
 Task<Result<Answer>> review_own_rules(Call& call);     // what may I?
+Task<Result<Answer>> review_batch(Call& call);         // may they, a thousand times?
+Task<Result<Answer>> review_who_can(Call& call);       // who may?
 Task<Result<Answer>> serve_scale(Call& call);
 Task<Result<Answer>> bind_pod(Call& call);   // pods/binding, and bindings themselves
 Task<Result<Answer>> evict_pod(Call& call);  // pods/eviction

@@ -1,5 +1,6 @@
 #include "authz/webhook/kubeconfig.h"
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "base/strings.h"
@@ -95,6 +96,23 @@ Result<Upstream> parse_kubeconfig(std::string_view text, const std::string& fold
   auto user = named(config, "users", "user", name);
   if (!user) return fail(user.error());
   if (auto ok = read_user(*user, folder, upstream); !ok) return fail(ok.error());
+  return upstream;
+}
+
+Result<Upstream> in_cluster_upstream() {
+  const char* host = std::getenv("KUBERNETES_SERVICE_HOST");
+  const char* port = std::getenv("KUBERNETES_SERVICE_PORT");
+  if (!host || !port) return wrong("unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined");
+  const std::string folder = "/var/run/secrets/kubernetes.io/serviceaccount/";
+  std::string_view name = host;
+  bool is_six = name.find(':') != std::string_view::npos;
+  Upstream upstream{.server = cat("https://", is_six ? "[" : "", name, is_six ? "]:" : ":", port), .token_file = folder + "token"};
+  auto token = net::read_whole_file(upstream.token_file);
+  if (!token) return fail(token.error());
+  upstream.token = trim(*token);
+  auto authority = net::read_whole_file(folder + "ca.crt");
+  if (!authority) return fail(authority.error());
+  upstream.tls.server_cas = std::move(*authority);
   return upstream;
 }
 

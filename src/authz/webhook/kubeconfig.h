@@ -22,4 +22,7 @@ struct Upstream {
 Result<Upstream> parse_kubeconfig(std::string_view text, const std::string& folder, std::string_view context = {});
 Result<Upstream> read_kubeconfig(const std::string& path, std::string_view context = {});
 
+// The API server of the cluster this runs in, as pods find it: by environment variables and the mounted service account.
+Result<Upstream> in_cluster_upstream();
+
 }  // namespace cardea::authz

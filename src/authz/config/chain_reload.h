@@ -1,0 +1,48 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "authz/config/authorization_config.h"
+#include "authz/current_chain.h"
+#include "base/clock.h"
+#include "base/metrics.h"
+
+namespace cardea::authz {
+
+// Takes a changed configuration file over: builds the chain it describes and lets it decide from then on.
+//
+// What means the same as before changes nothing. What is not valid, drops a built-in authorizer that was there at the
+// start, or cannot be built leaves the old chain in place and is told. Webhooks of a new chain begin with empty
+// caches. For the thread that watches the file.
+class ChainReload {
+ public:
+  using Build = std::function<Result<std::shared_ptr<const Chain>>(const AuthorizationConfig& config)>;
+  struct Parts {
+    CurrentChain& chain;
+    Build build;
+    MetricRegistry& metrics;
+    const Clock& clock;
+    std::function<void(const std::string& line)> log;
+    std::string server_id;  // in metrics
+    AuthorizerTypes types = {};
+  };
+
+  // `config` and `text` are what the chain was first made from. The parts outlive it.
+  ChainReload(Parts parts, AuthorizationConfig config, std::string_view text);
+
+  // The text of the file, or why it cannot be read.
+  void take(const Result<std::string>& text);
+
+ private:
+  void failed(const std::string& why);
+  void show_hash(std::string_view text);
+
+  Parts parts_;
+  AuthorizationConfig config_;
+  const std::vector<std::string> required_types_;
+  Gauge* hash_ = nullptr;
+};
+
+}  // namespace cardea::authz

@@ -1,0 +1,31 @@
+#include "authz/config/webhook_factory.h"
+
+#include "authz/webhook/webhook_authorizer.h"
+#include "base/strings.h"
+
+namespace cardea::authz {
+
+Result<std::shared_ptr<const Authorizer>> make_webhook(const AuthorizerConfig& config, const WebhookSurroundings& s) {
+  const WebhookConfig& w = *config.webhook;
+  auto wrong = [&](const std::string& why) { return fail(bad_request(cat("authorizer `", config.name, "`: ", why))); };
+  auto upstream = w.connection_type == "InClusterConfig" ? in_cluster_upstream() : read_kubeconfig(w.kubeconfig_file.value_or(""));
+  if (!upstream) return wrong(upstream.error().message);
+  if (w.connection_type == "InClusterConfig") upstream->server += cat("/apis/authorization.k8s.io/", w.review_version, "/subjectaccessreviews");
+  auto conditions = MatchConditions::compile(w.match_conditions, "matchConditions");
+  if (!conditions) return wrong(conditions.error().front().message());
+  auto metrics = std::make_shared<WebhookMetrics>(s.metrics, config.name);
+  WebhookOptions calls{.timeout = std::chrono::ceil<std::chrono::milliseconds>(w.timeout),
+                       .random = &s.random,
+                       .tried = [metrics](TryOutcome outcome, std::chrono::nanoseconds took) { metrics->tried(outcome, took); }};
+  auto client = WebhookClient::make(s.loop, s.dialer, std::move(*upstream), std::move(calls), &s.files);
+  if (!client) return wrong(client.error().message);
+  WebhookAuthorizerOptions options{.name = config.name,
+                                   .review_version = w.review_version,
+                                   .denies_on_failure = w.failure_policy == "Deny",
+                                   .authorized_ttl = w.cache_authorized ? w.authorized_ttl : std::chrono::nanoseconds(0),
+                                   .unauthorized_ttl = w.cache_unauthorized ? w.unauthorized_ttl : std::chrono::nanoseconds(0),
+                                   .conditions = std::move(*conditions)};
+  return std::make_shared<WebhookAuthorizer>(std::move(options), std::move(*client), s.clock, std::move(metrics));
+}
+
+}  // namespace cardea::authz
