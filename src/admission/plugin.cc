@@ -15,6 +15,12 @@ std::string_view operation_name(Operation operation) {
 Task<Result<void>> Plugin::mutate(Review&) const { co_return Result<void>{}; }
 Task<Result<void>> Plugin::validate(const Review&) const { co_return Result<void>{}; }
 
+bool Chain::handles(const Review& review) const {
+  for (const auto& plugin : plugins_)
+    if (plugin->handles(review)) return true;
+  return false;
+}
+
 Task<Result<void>> Chain::mutate(Review& review) const {
   for (const auto& plugin : plugins_) {
     if (!plugin->handles(review)) continue;

@@ -58,6 +58,8 @@ class Chain {
   explicit Chain(std::vector<std::unique_ptr<Plugin>> plugins) : plugins_(std::move(plugins)) {}
   Task<Result<void>> mutate(Review& review) const;
   Task<Result<void>> validate(const Review& review) const;
+  // Whether any plugin would look at it.
+  bool handles(const Review& review) const;
 
  private:
   std::vector<std::unique_ptr<Plugin>> plugins_;

@@ -57,6 +57,14 @@ TEST_F(AccessQuestions, ABatchAnswersInOrder) {
             R"({"allowed":true,"reason":"waited"},{"allowed":true},{"allowed":false,"denied":true,"reason":"waited"},{"allowed":false,"evaluationError":"it broke"}])");
 }
 
+TEST_F(AccessQuestions, APlainBatchIsAnsweredLikeAnyOther) {
+  const std::string plain = R"({"user":"u","items":[{"resourceAttributes":{"verb":"get","name":"u"}},{"resourceAttributes":{"verb":"get","name":"x"}},{"resourceAttributes":{"verb":"fail"}}]})";
+  const std::string other = R"({"user":"u","extra":{"k":["v"]},"items":[{"resourceAttributes":{"verb":"get","name":"u"}},{"resourceAttributes":{"verb":"get","name":"x"}},{"resourceAttributes":{"verb":"fail"}}]})";
+  auto quick = ask(kBatch, plain);
+  EXPECT_EQ(quick.status, 201);
+  EXPECT_EQ(quick.body, ask(kBatch, other).body);
+}
+
 TEST_F(AccessQuestions, ABatchHasAtMostAThousandItems) {
   EXPECT_EQ(ask(kBatch, items(1000)).body["status"]["items"].size(), 1000u);
   auto refused = ask(kBatch, items(1001));

@@ -75,6 +75,18 @@ TEST_F(AccessReviews, KeepTheMetadataEmptyButForOwners) {
   EXPECT_EQ(answer["metadata"]["managedFields"].size(), 1u);
 }
 
+TEST_F(AccessReviews, OwnersAreTheSameTheSecondTime) {
+  const std::string with = R"({"user":"u","extra":{"k":["a"]},"resourceAttributes":{"verb":"none","fieldSelector":{"rawSelector":"a=b"}}})";
+  const std::string without = R"({"groups":["g"],"nonResourceAttributes":{"verb":"none"}})";
+  for (int i = 0; i < 2; ++i) {
+    json::Value first = ask(kSubject, with)["metadata"]["managedFields"][0];
+    EXPECT_EQ(json::print(first["fieldsV1"]),
+              R"({"f:spec":{"f:extra":{".":{},"f:k":{}},"f:resourceAttributes":{".":{},"f:fieldSelector":{".":{},"f:rawSelector":{}},"f:verb":{}},"f:user":{}}})");
+    EXPECT_EQ(first["manager"].as_string(), "test");
+    EXPECT_EQ(json::print(ask(kSubject, without)["metadata"]["managedFields"][0]["fieldsV1"]), R"({"f:spec":{"f:groups":{},"f:nonResourceAttributes":{".":{},"f:verb":{}}}})");
+  }
+}
+
 TEST_F(AccessReviews, RulesComeFromEveryAuthorizerWithWhatWentWrong) {
   json::Value answer = ask(kRules, R"({"namespace":"ns"})");
   EXPECT_EQ(json::print(answer["status"]),
