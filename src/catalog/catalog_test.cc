@@ -27,7 +27,7 @@ Value definition(std::string_view extra = "") {
   return json::parse(text).value();
 }
 
-TEST(Catalog, ServesTheGenerallyAvailableVersionsInKubernetesOrder) {
+TEST(Catalog, ServesTheGenerallyAvailableVersionsInKubernetesOrderAndItsOwnLast) {
   auto catalog = Catalog::builtin();
   std::vector<std::string> names;
   for (const Group& group : catalog->groups())
@@ -37,7 +37,7 @@ TEST(Catalog, ServesTheGenerallyAvailableVersionsInKubernetesOrder) {
             "autoscaling/v2 autoscaling/v1 batch/v1 certificates.k8s.io/v1 networking.k8s.io/v1 policy/v1 "
             "rbac.authorization.k8s.io/v1 storage.k8s.io/v1 admissionregistration.k8s.io/v1 apiextensions.k8s.io/v1 "
             "scheduling.k8s.io/v1 coordination.k8s.io/v1 node.k8s.io/v1 discovery.k8s.io/v1 resource.k8s.io/v1 "
-            "flowcontrol.apiserver.k8s.io/v1");
+            "flowcontrol.apiserver.k8s.io/v1 access.cardea.dev/v1alpha1");
 }
 
 TEST(Catalog, FindsAResourceByNameAndByKind) {
@@ -70,7 +70,7 @@ TEST(Catalog, EveryResourceHasASchemaAndAStrategy) {
         EXPECT_EQ(resource->has_verb("get"), !resource->storage_prefix.empty()) << resource->name;
         EXPECT_TRUE(catalog->storage_of(*resource)) << resource->name;
       }
-  EXPECT_EQ(count, 68);
+  EXPECT_EQ(count, 70);
 }
 
 TEST(Catalog, TwoFacesOfEventsAndAutoscalersRestInOnePlace) {

@@ -5,6 +5,7 @@ The other server is a second Cardea, and with $CARDEA_PEERS (a folder with kube-
 import http.server
 import json
 import os
+import shutil
 import ssl
 import subprocess
 import sys
@@ -192,9 +193,42 @@ def asked_by_others():
             process.wait()
 
 
+def asked_in_bulk():
+    """docs/reviews.md: many questions at once, and who may."""
+    folder = Cardea().folder
+    with Cardea() as server:
+        grant(server)
+        group = "access.cardea.dev/v1alpha1"
+        questions = [{"resourceAttributes": {"verb": verb, "resource": "pods", "namespace": "default"}} for verb in ("list", "delete")]
+        batch = {"apiVersion": group, "kind": "BatchSubjectAccessReview", "spec": {"user": "jane", "items": questions}}
+        status, _, answer = server.request("POST", f"/apis/{group}/batchsubjectaccessreviews", batch)
+        reason = 'RBAC: allowed by RoleBinding "jane/default" of Role "reader" to User "jane"'
+        expect(status == 201 and answer["status"]["items"] == [{"allowed": True, "reason": reason}, {"allowed": False}], f"a batch: {status} {answer}")
+        batch["spec"]["items"] = questions * 501
+        expect(server.request("POST", f"/apis/{group}/batchsubjectaccessreviews", batch)[0] == 422, "more than a thousand")
+        batch["spec"]["items"] = [questions[0] | {"user": "somebody"}] + questions
+        who = {"apiVersion": group, "kind": "ResourceAccessReview", "spec": questions[0]}
+        status, _, answer = server.request("POST", f"/apis/{group}/resourceaccessreviews", who)
+        subjects = {(s["kind"], s["name"]): s for s in answer["status"]["subjects"]}
+        expect(status == 201 and ("User", "jane") in subjects and ("User", "asker") not in subjects, f"who may list: {status} {answer}")
+        expect(subjects["Group", "system:masters"]["dependsOn"] == "group membership", f"whoever is in a group: {subjects}")
+        expect(subjects["User", "jane"]["via"] == [{"binding": {"kind": "RoleBinding", "name": "jane", "namespace": "default"}, "role": {"kind": "Role", "name": "reader", "namespace": "default"},
+                                                    "rule": {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}}], f"by what: {subjects}")
+        kubectl = shutil.which("kubectl") or os.path.join(os.environ.get("CARDEA_PEERS", ""), "kubectl")
+        if not os.path.exists(kubectl):
+            print("no kubectl: `kubectl create -f` is not tried")
+            return
+        for document, look in ((batch, lambda s: [i["allowed"] for i in s["items"]] == [False, True, False]), (who, lambda s: len(s["subjects"]) > 1)):
+            with open(f"{folder}/review.json", "w") as f:
+                json.dump(document, f)
+            done = subprocess.run([kubectl, "--kubeconfig", server.kubeconfig, "create", "-f", f"{folder}/review.json", "-o", "json"], capture_output=True, text=True)
+            expect(done.returncode == 0 and look(json.loads(done.stdout)["status"]), f"kubectl create -f: {done.stdout} {done.stderr}")
+
+
 def story():
     configured_by_file()
     asked_by_others()
+    asked_in_bulk()
 
 
 if __name__ == "__main__":

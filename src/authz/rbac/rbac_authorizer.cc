@@ -5,6 +5,42 @@
 
 namespace cardea::authz::rbac {
 
+namespace {
+
+void add_allowed_by(const Policy& policy, const Attributes& attributes, AllowedSubjects& allowed) {
+  policy.for_each_allowed(attributes, [&](const Subject& s, const Role& role, const PolicyRule& rule) {
+    // Nobody is of another kind, nor a service account of no namespace.
+    bool is_nobody = s.kind() == Subject::Kind::kOther || (s.kind() == Subject::Kind::kServiceAccount && s.namespace_name().empty());
+    if (is_nobody) return;
+    const Binding& b = s.binding();
+    bool is_account = s.kind() == Subject::Kind::kServiceAccount;
+    allowed.subjects.push_back({.kind = std::string(s.kind_name()),
+                                .name = std::string(s.name()),
+                                .namespace_name = is_account ? std::string(s.namespace_name()) : "",
+                                .binding_kind = b.is_cluster_binding() ? "ClusterRoleBinding" : "RoleBinding",
+                                .binding_namespace = std::string(b.namespace_name()),
+                                .binding = std::string(b.name()),
+                                .role_kind = role.is_cluster_role() ? "ClusterRole" : "Role",
+                                .role = role.name(),
+                                .rule = as_json(rule)});
+  });
+}
+
+// One policy that stays as it is.
+class FrozenRbac : public Authorizer {
+ public:
+  explicit FrozenRbac(std::shared_ptr<const Policy> policy) : policy_(std::move(policy)) {}
+  std::string_view name() const override { return "rbac"; }
+  std::string_view type() const override { return "RBAC"; }
+  std::optional<Decision> authorize(const Attributes& attributes) const override { return decide(policy_, attributes); }
+  void add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const override { add_allowed_by(*policy_, attributes, allowed); }
+
+ private:
+  std::shared_ptr<const Policy> policy_;
+};
+
+}  // namespace
+
 std::string aggregate(const std::vector<std::string>& errors) {
   return errors.size() < 2 ? join(errors, "") : cat("[", join(errors, ", "), "]");
 }
@@ -31,6 +67,13 @@ void RbacAuthorizer::add_rules(const User& user, std::string_view namespace_name
   }
   if (std::string error = aggregate(policy->errors_for(user, namespace_name)); !error.empty()) rules.errors.push_back(std::move(error));
 }
+
+void RbacAuthorizer::add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const {
+  std::shared_ptr<const Policy> policy = index_.policy();
+  add_allowed_by(*policy, attributes, allowed);
+}
+
+std::shared_ptr<const Authorizer> RbacAuthorizer::frozen() const { return std::make_shared<FrozenRbac>(index_.policy()); }
 
 std::vector<Hint> RbacAuthorizer::hints(const Attributes& attributes) const {
   std::shared_ptr<const Policy> policy = index_.policy();

@@ -17,6 +17,9 @@ class RbacAuthorizer : public Authorizer {
   std::optional<Decision> authorize(const Attributes& attributes) const override;
   void add_rules(const User& user, std::string_view namespace_name, Rules& rules) const override;
 
+  void add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const override;
+  std::shared_ptr<const Authorizer> frozen() const override;
+
   std::vector<Hint> hints(const Attributes& attributes) const override;
 
   const PolicyIndex& index() const { return index_; }
