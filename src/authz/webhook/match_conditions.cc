@@ -10,7 +10,7 @@
 namespace cardea::authz {
 namespace {
 
-constexpr std::size_t kMostConditions = 64;
+constexpr std::size_t kMostMatchConditions = 64;
 constexpr std::uint64_t kCostLimit = 1'000'000;  // of one expression
 
 }  // namespace
@@ -19,8 +19,8 @@ std::expected<MatchConditions, json::FieldErrors> MatchConditions::compile(const
   MatchConditions out;
   json::FieldErrors errors;
   if (expressions.empty()) return out;
-  if (expressions.size() > kMostConditions) {
-    errors.push_back(json::too_many(at, static_cast<int>(expressions.size()), static_cast<int>(kMostConditions)));
+  if (expressions.size() > kMostMatchConditions) {
+    errors.push_back(json::too_many(at, static_cast<int>(expressions.size()), static_cast<int>(kMostMatchConditions)));
     return std::unexpected(std::move(errors));
   }
   auto environment = cel::access_review_environment().share();
