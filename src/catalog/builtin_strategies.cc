@@ -37,6 +37,8 @@ constexpr Entry kEntries[] = {
     {"batch", "CronJob", cron_job_strategy},
     {"batch", "Job", job_strategy},
     {"certificates.k8s.io", "CertificateSigningRequest", certificate_signing_request_strategy},
+    {"access.cardea.dev", "AccessPolicy", access_policy_strategy},
+    {"access.cardea.dev", "ClusterAccessPolicy", cluster_access_policy_strategy},
     {"apiextensions.k8s.io", "CustomResourceDefinition", definition_strategy},
     {"", "ConfigMap", config_map_strategy},
     {"", "Endpoints", endpoints_strategy},

@@ -1,5 +1,7 @@
 #include "catalog/builtin_types.h"
 
+#include <algorithm>
+
 #include "base/result.h"
 #include "catalog/data.h"
 #include "json/parse.h"
@@ -89,6 +91,13 @@ class BuiltinTypes::Builder {
   }
 
   void declare(const Value& line) {
+    if (line["adds"].as_bool()) {
+      auto same = [&](const Schema* s) { return s->type_name == full_name(line["name"].as_string()); };
+      auto at = std::ranges::find_if(nodes_, same);
+      CARDEA_CHECK(at != nodes_.end());
+      nodes_.push_back(*at);
+      return;
+    }
     Schema* node = out_.nodes_.make();
     node->type_name = full_name(line["name"].as_string());
     shape_scalar(*node, line["kind"].as_string());
@@ -117,6 +126,7 @@ class BuiltinTypes::Builder {
       property.required = flags.find('!') != flags.npos;
       node->properties.push_back(std::move(property));
     }
+    if (line["adds"].as_bool()) std::ranges::sort(node->properties, {}, &Property::name);
   }
 
   const Schema* shape(const Value& form) {

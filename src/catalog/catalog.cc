@@ -44,13 +44,14 @@ struct Builtins {
   std::deque<Resource> resources;
   Strategy plain;
 
-  Builtins() {
+  explicit Builtins(const std::vector<std::string>& features) {
     std::string_view text = resources_data();
     while (!text.empty()) {
       auto end = text.find('\n');
       auto line = json::parse(text.substr(0, end));
       CARDEA_CHECK(line.has_value());
-      read(*line);
+      bool is_served = !line->has("feature") || std::ranges::find(features, (*line)["feature"].as_string()) != features.end();
+      if (is_served) read(*line);
       text.remove_prefix(end + 1);
     }
   }
@@ -152,9 +153,9 @@ struct Catalog::Content {
 Catalog::Catalog() : content_(std::make_unique<Content>()) {}
 Catalog::~Catalog() = default;
 
-std::shared_ptr<const Catalog> Catalog::builtin() {
+std::shared_ptr<const Catalog> Catalog::builtin(const std::vector<std::string>& features) {
   auto catalog = std::make_shared<Catalog>();
-  catalog->content_->builtins = std::make_shared<const Builtins>();
+  catalog->content_->builtins = std::make_shared<const Builtins>(features);
   catalog->content_->build();
   return catalog;
 }

@@ -77,8 +77,8 @@ struct Group {
 // work with it, writers build the next one.
 class Catalog {
  public:
-  // The built-in resources.
-  static std::shared_ptr<const Catalog> builtin();
+  // The built-in resources; those that belong to a feature only when it is named.
+  static std::shared_ptr<const Catalog> builtin(const std::vector<std::string>& features = {});
 
   // This catalogue with the given CustomResourceDefinitions instead of the ones it had. Those that are not
   // Established are left out. What did not change is shared with this catalogue, so the cost is that of the

@@ -24,6 +24,8 @@ const Strategy& network_policy_strategy();
 const Strategy& ip_address_strategy();
 const Strategy& service_cidr_strategy();
 const Strategy& role_strategy();
+const Strategy& access_policy_strategy();
+const Strategy& cluster_access_policy_strategy();
 const Strategy& cluster_role_strategy();
 const Strategy& role_binding_strategy();
 const Strategy& cluster_role_binding_strategy();

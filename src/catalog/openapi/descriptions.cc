@@ -38,7 +38,20 @@ constexpr Text kCommon[] = {
     {"", "items", "The objects of the list."},
 };
 
+constexpr Text kPolicyFields[] = {
+    {"", "description", "Why this policy is there, for whoever it stops."},
+    {"", "effect", "What the policy says where it applies: Allow, Deny or NoOpinion. Deny goes before NoOpinion, NoOpinion before Allow."},
+    {"", "expression", "When the policy applies, in CEL: a bool from request, operation, object, oldObject, options, namespaceObject and authorizer. Empty: always."},
+    {"", "rules", "Which requests the policy is about, as in a role. Empty: all."},
+    {"", "subjects", "Whom the policy is about: users, groups, service accounts. Empty: everybody."},
+    {"", "conditions", "Whether the policy is in force (Ready), and what is doubtful about its expression (TypeChecked)."},
+    {"", "observedGeneration", "The generation of the policy that the conditions are about."},
+};
+
 constexpr Text kKinds[] = {
+    {"access.cardea.dev", "AccessPolicy", "AccessPolicy allows or denies requests in one namespace, depending on what they write."},
+    {"access.cardea.dev", "ClusterAccessPolicy", "ClusterAccessPolicy allows or denies requests anywhere, depending on what they write."},
+    {"authorization.k8s.io", "AuthorizationConditionsReview", "AuthorizationConditionsReview asks whether conditions of an earlier decision hold for an object."},
     {"", "ConfigMap", "ConfigMap holds configuration for programs to read."},
     {"", "Endpoints", "Endpoints lists the addresses behind a service."},
     {"", "Event", "Event reports something that happened to an object."},
@@ -98,6 +111,8 @@ std::string_view look_up(const Text (&table)[N], std::string_view first, std::st
 
 std::string_view describe_field(std::string_view owner, std::string_view field) {
   if (owner == "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta") return look_up(kMeta, "", field);
+  if (owner.starts_with("dev.cardea.access."))
+    if (auto text = look_up(kPolicyFields, "", field); !text.empty()) return text;
   if (field == "metadata") return owner.ends_with("List") ? "Standard list metadata." : "Standard object's metadata: name, labels, owners.";
   return look_up(kCommon, "", field);
 }

@@ -55,6 +55,11 @@ Value node_kernel(const Value& node, const TableContext&) {
   return architecture.empty() ? kernel : cat(kernel, " (", architecture, ")");
 }
 
+Value access_policy_ready(const Value& policy, const TableContext&) {
+  const Value& ready = condition(policy["status"]["conditions"], "Ready");
+  return ready.is_null() ? "Unknown" : ready["status"].as_string();
+}
+
 // Bindings of roles.
 
 Value bound_role(const Value& binding, const TableContext&) {
@@ -180,9 +185,13 @@ constexpr Cell kNameAndAge[] = {name(), age()};
 constexpr Cell kClaim[] = {name(), computed(claim_state), age()};
 constexpr Cell kSlice[] = {name(), text("spec.nodeName"), text("spec.driver"), text("spec.pool.name"), age()};
 
+constexpr Cell kAccessPolicy[] = {name(), text("spec.effect"), computed(access_policy_ready), age(), text("spec.description")};
+
 constexpr KindCells kKinds[] = {
     {"", "ComponentStatus", kComponent},
     {"", "Node", kNode},
+    {"access.cardea.dev", "AccessPolicy", kAccessPolicy},
+    {"access.cardea.dev", "ClusterAccessPolicy", kAccessPolicy},
     {"rbac.authorization.k8s.io", "RoleBinding", kBinding},
     {"rbac.authorization.k8s.io", "ClusterRoleBinding", kBinding},
     {"admissionregistration.k8s.io", "ValidatingAdmissionPolicy", kValidatingPolicy},
