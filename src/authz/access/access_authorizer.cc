@@ -1,0 +1,214 @@
+#include "authz/access/access_authorizer.h"
+
+#include "authz/access/environment.h"
+#include "authz/evaluation.h"
+#include "authz/secondary_checks.h"
+#include "base/strings.h"
+
+namespace cardea::authz::access {
+namespace {
+
+using Effect = Condition::Effect;
+
+constexpr cel::Limits kLimits{.cost = 1'000'000};
+
+// What is left of a policy's expression.
+class Rest : public Condition::Compiled {
+ public:
+  explicit Rest(cel::Residual residual) : residual_(std::move(residual)) {}
+  std::string text() const override { return residual_.print(); }
+  const cel::Residual& residual() const { return residual_; }
+
+ private:
+  cel::Residual residual_;
+};
+
+cel::Evaluation& evaluation() {
+  thread_local cel::Evaluation one(kLimits);
+  return one;
+}
+
+std::string error_text(const cel::Value& v) {
+  return v.is_error() ? std::string(v.error->message) : cat("gives ", cel::type_name(v), ", not a bool");
+}
+
+Explanation because(const Policy& policy) { return {policy.shared_from_this(), 0}; }
+
+// Puts a policy that selects the request where it belongs.
+void consider(const Policy& policy, const Variables& variables, Matches& out) {
+  Effect effect = policy.effect();
+  auto unconditional = [&] {
+    const Policy*& first = effect == Effect::kDeny ? out.denies : effect == Effect::kAllow ? out.allows : out.abstains;
+    if (!first || policy.name() < first->name()) first = &policy;
+  };
+  auto broken = [&](std::string_view why) {
+    // Failing closed is the effect itself, unless that is to allow.
+    if (effect == Effect::kAllow) return;
+    unconditional();
+    if (effect == Effect::kDeny && out.denies == &policy) out.denial = cat(policy.shown_name(), " denies what it selects: ", why);
+  };
+  if (!policy.problem().empty()) {
+    if (effect == Effect::kDeny) broken("its expression does not compile");
+    return;
+  }
+  if (!policy.program()) return unconditional();
+  if (!policy.needs_object()) {
+    cel::Value v = evaluation().run(*policy.program(), variables);
+    if (v.is_true()) unconditional();
+    else if (!v.is_false()) broken(error_text(v));
+    return;
+  }
+  cel::Residual rest = cel::reduce(policy.program(), variables, language().unknowns, kLimits);
+  if (rest.is_value()) {
+    if (rest.value().is_true()) unconditional();
+    else if (!rest.value().is_false()) broken(error_text(rest.value()));
+    return;
+  }
+  if (!rest.can_be_true() && (effect == Effect::kAllow || !rest.can_fail())) return;
+  auto& list = effect == Effect::kDeny ? out.deny_if : effect == Effect::kAllow ? out.allow_if : out.abstain_if;
+  list.push_back({.effect = effect,
+                  .id = policy.condition_id(),
+                  .type = std::string(kCelType),
+                  .text = "",
+                  .description = policy.description(),
+                  .compiled = std::make_shared<const Rest>(std::move(rest))});
+}
+
+void append(std::vector<Condition>& to, std::vector<Condition> more) {
+  for (Condition& c : more) to.push_back(std::move(c));
+}
+
+// Runs residuals, and the text of conditions that come without one.
+class Runs : public ConditionEvaluator {
+ public:
+  Runs(const ConditionData& data, SecondaryChecks& checks, ConditionMeter* meter) : meter_(meter) {
+    bind(variables_, data);
+    asks_ = {.asks = &checks};
+    resource_.asks = &checks;
+    resource_.query = {.group = data.group, .resource = data.resource, .subresource = data.subresource, .space = data.namespace_name, .name = data.name};
+    variables_[Language::kAuthorizer] = cel::authorizer_value(asks_);
+    variables_[Language::kRequestResource] = cel::resource_check_value(resource_);
+  }
+
+  Truth truth(const Condition& c, std::string& error) override {
+    Truth out = evaluate(c, error);
+    if (out == Truth::kError && meter_) meter_->failed(c.effect);
+    return out;
+  }
+
+ private:
+  Truth evaluate(const Condition& c, std::string& error) {
+    if (const Rest* rest = dynamic_cast<const Rest*>(c.compiled.get())) return verdict(rest->residual().run(evaluation(), variables_), error);
+    if (!is_cel_type(c.type)) {
+      error = cat("conditions of type ", quoted(c.type), " are not known here");
+      return Truth::kError;
+    }
+    if (c.text == "true") return Truth::kTrue;
+    auto program = cel::compile(c.text, language().environment);
+    if (!program) {
+      error = "does not compile";
+      return Truth::kError;
+    }
+    return verdict(evaluation().run(**program, variables_), error);
+  }
+
+  static Truth verdict(const cel::Value& v, std::string& error) {
+    if (v.is_true()) return Truth::kTrue;
+    if (v.is_false()) return Truth::kFalse;
+    error = error_text(v);
+    return Truth::kError;
+  }
+
+  ConditionMeter* meter_;
+  Variables variables_;
+  cel::AuthorizerHandle asks_, resource_;
+};
+
+}  // namespace
+
+Decision combined(Matches m) {
+  if (m.denies) return Decision::deny(m.denial.empty() ? because(*m.denies) : Explanation(m.denial));
+  Conditions::Set set{.conditions = std::move(m.deny_if)};
+  if (m.abstains) {
+    if (set.conditions.empty()) return Decision::no_opinion(because(*m.abstains));
+    return conditional_on(std::move(set));
+  }
+  bool may_allow = m.allows || !m.allow_if.empty();
+  if (!may_allow && set.conditions.empty()) return Decision::no_opinion();
+  if (may_allow) append(set.conditions, std::move(m.abstain_if));
+  if (m.allows && set.conditions.empty()) return Decision::allow(because(*m.allows));
+  if (m.allows)
+    set.conditions.push_back({.effect = Effect::kAllow, .id = m.allows->condition_id(), .type = std::string(kCelType), .text = "true", .description = m.allows->description()});
+  else
+    append(set.conditions, std::move(m.allow_if));
+  return conditional_on(std::move(set));
+}
+
+Decision decide(const Index& index, const Attributes& attributes) {
+  Index::Found found;
+  index.find(attributes, found);
+  if (found.empty()) return Decision::no_opinion();
+  RequestValue request(attributes);
+  Variables variables;
+  variables[Language::kRequest] = request.get();
+  Matches cluster, local;
+  bool has_local = false;
+  for (const Policy* policy : found) {
+    bool is_local = !policy->namespace_name().empty();
+    has_local |= is_local;
+    consider(*policy, variables, is_local ? local : cluster);
+  }
+  auto by_id = [](const Condition& a, const Condition& b) { return a.id < b.id; };
+  for (Matches* m : {&cluster, &local})
+    for (auto* list : {&m->deny_if, &m->abstain_if, &m->allow_if}) std::ranges::sort(*list, by_id);
+  Decision first = combined(std::move(cluster));
+  bool is_open = first.kind == Decision::Kind::kNoOpinion || first.kind == Decision::Kind::kConditional;
+  if (!has_local || !is_open) return first;
+  Decision second = combined(std::move(local));
+  if (first.kind == Decision::Kind::kNoOpinion && first.error.empty()) return second;
+  return fold({{"cluster", std::move(first)}, {"namespace", std::move(second)}});
+}
+
+AccessAuthorizer::AccessAuthorizer(const PolicyFeed& feed, MetricRegistry* metrics)
+    : feed_(feed), meter_(metrics ? std::make_shared<ConditionMeter>(*metrics, "access") : nullptr) {}
+
+std::optional<Decision> AccessAuthorizer::authorize(const Attributes& attributes) const {
+  const std::shared_ptr<const Index>& index = feed_.index();
+  if (index->size() == 0) return Decision::no_opinion();
+  return decide(*index, attributes);
+}
+
+Task<Decision> AccessAuthorizer::evaluate(std::shared_ptr<const Conditions> conditions, const ConditionData& data) const {
+  SecondaryChecks checks(data.authorizer, data.user);
+  Decision open = Decision::conditional(conditions);
+  Stopwatch watch;
+  for (;;) {
+    Runs runs(data, checks, meter_.get());
+    Decision outcome = partially_evaluated(open, runs);
+    if (!checks.is_waiting()) {
+      if (meter_) meter_->took(true, watch.elapsed());
+      co_return outcome;
+    }
+    bool goes_on = co_await checks.wait();
+    if (!goes_on) co_return failed(open, "an expression asks the authorizer too much");
+  }
+}
+
+void AccessAuthorizer::add_rules(const User& user, std::string_view namespace_name, Rules& rules) const {
+  // What expressions say depends on the request, so that a list of rules can only ever be a part.
+  std::shared_ptr<const Index> index = feed_.index();
+  if (index->size() == 0) return;
+  index->for_each_about(user, namespace_name, [&](const Policy& policy) {
+    bool is_plain = policy.effect() == Effect::kAllow && !policy.program() && policy.problem().empty();
+    if (!is_plain) {
+      rules.incomplete = true;
+      return;
+    }
+    for (const rbac::PolicyRule& r : policy.granted()) {
+      if (r.non_resource_urls.empty()) rules.resource_rules.push_back({r.verbs, r.api_groups, r.resources, r.resource_names});
+      else rules.non_resource_rules.push_back({r.verbs, r.non_resource_urls});
+    }
+  });
+}
+
+}  // namespace cardea::authz::access

@@ -1,0 +1,42 @@
+#pragma once
+#include "authz/access/policy_feed.h"
+#include "authz/authorizer.h"
+#include "authz/condition_meter.h"
+
+namespace cardea::authz::access {
+
+// Decides by ClusterAccessPolicies and AccessPolicies. What their expressions say about the request is settled at once;
+// what they say about the object is left as conditions, one for each policy.
+//
+// Deny before NoOpinion before Allow, whichever policy says so. Policies of a namespace are heard only where those of
+// the cluster leave it open. Borrows the feed.
+class AccessAuthorizer : public Authorizer {
+ public:
+  // With `metrics`, which outlive it, evaluations are measured.
+  explicit AccessAuthorizer(const PolicyFeed& feed, MetricRegistry* metrics = nullptr);
+
+  std::string_view name() const override { return "access"; }
+  std::string_view type() const override { return "Access"; }
+  std::optional<Decision> authorize(const Attributes& attributes) const override;
+  Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions, const ConditionData& data) const override;
+  void add_rules(const User& user, std::string_view namespace_name, Rules& rules) const override;
+
+ private:
+  const PolicyFeed& feed_;
+  std::shared_ptr<ConditionMeter> meter_;  // null: nothing is measured
+};
+
+// The same from an index that the caller holds.
+Decision decide(const Index& index, const Attributes& attributes);
+
+// What the policies of one level amount to. `holds`: they matched whatever the object is. Conditions may be empty.
+struct Matches {
+  const Policy* denies = nullptr;
+  const Policy* abstains = nullptr;
+  const Policy* allows = nullptr;
+  std::string denial;  // instead of the usual reason
+  std::vector<Condition> deny_if, abstain_if, allow_if;
+};
+Decision combined(Matches matches);
+
+}  // namespace cardea::authz::access

@@ -1,0 +1,197 @@
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "authz/access/access_authorizer.h"
+#include "base/strings.h"
+#include "json/parse.h"
+
+namespace cardea::authz::access {
+namespace {
+
+using json::Value;
+using Kind = Decision::Kind;
+
+template <typename T>
+T run(Task<T> task) {
+  std::optional<T> value;
+  spawn(std::move(task), [&](T v) { value.emplace(std::move(v)); });
+  return std::move(*value);
+}
+
+PolicyPtr policy(std::string name, std::string spec, std::string space = "") {
+  auto object = json::parse(cat(R"({"spec":)", spec, "}"));
+  EXPECT_TRUE(object) << spec;
+  return std::make_shared<const Policy>(space, name, *object);
+}
+
+struct Ask {
+  User user{.name = "alice", .groups = {"dev", "system:authenticated"}};
+  std::string verb = "create", group = "", resource = "pods", subresource = "", space = "ns", name = "";
+  Attributes attributes() const {
+    Attributes a(user);
+    a.is_resource_request = true;
+    a.verb = verb;
+    a.api_group = group;
+    a.api_version = "v1";
+    a.resource = resource;
+    a.subresource = subresource;
+    a.namespace_name = space;
+    a.name = name;
+    a.takes_conditions = true;
+    return a;
+  }
+};
+
+Index index_of(std::initializer_list<PolicyPtr> policies) {
+  Index index;
+  for (const PolicyPtr& p : policies) index.add(p);
+  return index;
+}
+
+Decision settle(const Decision& d, const char* object, const char* old = "null") {
+  static const PolicyFeed* none = nullptr;
+  AccessAuthorizer authorizer(*none);
+  Value o = *json::parse(object), p = *json::parse(old);
+  ConditionData data{.operation = old == std::string_view("null") ? "CREATE" : "UPDATE", .object = &o, .old_object = &p};
+  return run(authorizer.evaluate(d.conditions, data));
+}
+
+TEST(Access, APolicyWithoutSubjectsAndRulesConcernsEverything) {
+  Index index = index_of({policy("all", R"({"effect":"Allow"})")});
+  EXPECT_TRUE(decide(index, Ask{}.attributes()).allowed());
+}
+
+TEST(Access, SubjectsAndRulesSelect) {
+  Index index = index_of({policy("p", R"({"effect":"Allow","subjects":[{"kind":"User","name":"alice"}],
+                                         "rules":[{"verbs":["create"],"apiGroups":[""],"resources":["pods","pods/exec"]}]})")});
+  EXPECT_TRUE(decide(index, Ask{}.attributes()).allowed());
+  EXPECT_EQ(decide(index, Ask{.user = {.name = "bob"}}.attributes()).kind, Kind::kNoOpinion);
+  EXPECT_EQ(decide(index, Ask{.verb = "delete"}.attributes()).kind, Kind::kNoOpinion);
+  EXPECT_TRUE(decide(index, Ask{.subresource = "exec"}.attributes()).allowed());
+  EXPECT_EQ(decide(index, Ask{.subresource = "log"}.attributes()).kind, Kind::kNoOpinion);
+}
+
+TEST(Access, WhatIsKnownIsSettledAndTheRestBecomesACondition) {
+  Index index = index_of({policy("owners", R"({"effect":"Allow","description":"yours only",
+                          "expression":"request.resource == 'pods' && object.metadata.labels.owner == request.userInfo.username"})")});
+  Decision d = decide(index, Ask{}.attributes());
+  ASSERT_EQ(d.kind, Kind::kConditional);
+  const Condition& c = d.conditions->set()->conditions.at(0);
+  EXPECT_EQ(c.id, "clusteraccesspolicy.access.cardea.dev/owners");
+  EXPECT_EQ(c.shown_text(), R"(object.metadata.labels.owner == "alice")");
+  EXPECT_EQ(c.description, "yours only");
+  EXPECT_TRUE(settle(d, R"({"metadata":{"labels":{"owner":"alice"}}})").allowed());
+  EXPECT_EQ(settle(d, R"({"metadata":{"labels":{"owner":"bob"}}})").kind, Kind::kNoOpinion);
+  EXPECT_EQ(decide(index, Ask{.resource = "secrets"}.attributes()).kind, Kind::kNoOpinion);
+}
+
+TEST(Access, AnErrorIsNeverAnAllow) {
+  Index index = index_of({policy("p", R"({"effect":"Allow","expression":"object.spec.x == 1"})")});
+  Decision d = settle(decide(index, Ask{}.attributes()), "{}");
+  EXPECT_EQ(d.kind, Kind::kNoOpinion);
+  EXPECT_FALSE(d.error.empty());
+  index = index_of({policy("p", R"({"effect":"Deny","expression":"object.spec.x == 1"})"), policy("all", R"({"effect":"Allow"})")});
+  d = settle(decide(index, Ask{}.attributes()), "{}");
+  EXPECT_EQ(d.kind, Kind::kDeny);
+  EXPECT_FALSE(d.error.empty());
+}
+
+TEST(Access, WhatDoesNotCompileNeverAllowsAndDeniesWhatItSelects) {
+  PolicyPtr all = policy("all", R"({"effect":"Allow"})");
+  PolicyPtr bad_allow = policy("bad", R"({"effect":"Allow","expression":"object."})");
+  EXPECT_FALSE(bad_allow->problem().empty());
+  EXPECT_EQ(decide(index_of({bad_allow}), Ask{}.attributes()).kind, Kind::kNoOpinion);
+  PolicyPtr bad_deny = policy("bad", R"({"effect":"Deny","expression":"object.","rules":[{"verbs":["*"],"apiGroups":[""],"resources":["pods"]}]})");
+  Decision d = decide(index_of({all, bad_deny}), Ask{}.attributes());
+  EXPECT_EQ(d.kind, Kind::kDeny);
+  EXPECT_NE(d.reason.text().find("does not compile"), std::string::npos);
+  EXPECT_TRUE(decide(index_of({all, bad_deny}), Ask{.resource = "secrets"}.attributes()).allowed());
+}
+
+TEST(Access, ANamespacedPolicyNeitherReachesOutNorOverrulesTheCluster) {
+  PolicyPtr local_allow = policy("a", R"({"effect":"Allow"})", "ns"), local_deny = policy("d", R"({"effect":"Deny"})", "ns");
+  EXPECT_TRUE(decide(index_of({local_allow}), Ask{}.attributes()).allowed());
+  EXPECT_EQ(decide(index_of({local_allow}), Ask{.space = "other"}.attributes()).kind, Kind::kNoOpinion);
+  EXPECT_EQ(decide(index_of({local_allow}), Ask{.space = ""}.attributes()).kind, Kind::kNoOpinion);
+  EXPECT_EQ(decide(index_of({local_allow, policy("c", R"({"effect":"Deny"})")}), Ask{}.attributes()).kind, Kind::kDeny);
+  EXPECT_TRUE(decide(index_of({local_deny, policy("c", R"({"effect":"Allow"})")}), Ask{}.attributes()).allowed());
+  Decision d = decide(index_of({local_deny, policy("c", R"({"effect":"Allow","expression":"object.x == 1"})")}), Ask{}.attributes());
+  ASSERT_EQ(d.kind, Kind::kConditional);
+  EXPECT_TRUE(settle(d, R"({"x":1})").allowed());
+  EXPECT_EQ(settle(d, R"({"x":2})").kind, Kind::kDeny);
+}
+
+TEST(Access, DenyGoesBeforeNoOpinionAndNoOpinionBeforeAllow) {
+  PolicyPtr allow = policy("a", R"({"effect":"Allow"})"), idle = policy("n", R"({"effect":"NoOpinion","expression":"object.x == 1"})");
+  Decision d = decide(index_of({allow, idle}), Ask{}.attributes());
+  ASSERT_EQ(d.kind, Kind::kConditional);
+  EXPECT_EQ(settle(d, R"({"x":1})").kind, Kind::kNoOpinion);
+  EXPECT_TRUE(settle(d, R"({"x":2})").allowed());
+}
+
+TEST(Access, AGrantIsItsRulesNarrowedByTheExpression) {
+  auto granted = policy("p", R"({"effect":"Allow","expression":"request.verb == 'get' && request.resource == 'pods' && request.apiGroup == '' && request.subresource == ''"})")->granted();
+  ASSERT_EQ(granted.size(), 1u);
+  EXPECT_EQ(granted[0].verbs, std::vector<std::string>{"get"});
+  EXPECT_EQ(granted[0].resources, std::vector<std::string>{"pods"});
+  EXPECT_EQ(policy("p", R"({"effect":"Allow"})")->granted().size(), 2u);
+}
+
+// What a walk over all policies finds, the index finds.
+TEST(Access, TheIndexFindsWhatAWalkFinds) {
+  std::mt19937 random(7);
+  auto below = [&](int n) { return std::uniform_int_distribution<int>(0, n - 1)(random); };
+  auto pick = [&](std::initializer_list<const char*> list) { return std::string(*(list.begin() + below(static_cast<int>(list.size())))); };
+  std::vector<PolicyPtr> all;
+  Index index;
+  for (int i = 0; i < 400; ++i) {
+    std::string spec = cat(R"({"effect":")", pick({"Allow", "Deny", "NoOpinion"}), "\"");
+    if (below(2)) spec += cat(R"(,"subjects":[{"kind":")", pick({"User", "Group"}), R"(","name":")", pick({"alice", "bob", "dev", "ops"}), R"("}])");
+    if (below(2))
+      spec += cat(R"(,"rules":[{"verbs":["*"],"apiGroups":[""],"resources":[")", pick({"pods", "secrets", "*", "pods/exec", "*/scale"}), R"("])",
+                  below(3) ? "" : R"(,"resourceNames":["x","y"])", "}]");
+    if (below(2))
+      spec += cat(R"(,"expression":")",
+                  pick({"request.resource == 'pods'", "request.userInfo.username in ['alice', 'carol']", "request.name == 'x' && object.a == 1",
+                        "request.namespace == 'ns' || request.namespace == 'other'", "object.a ? request.name == 'x' : false", "1 == 2 ? true : request.verb == 'get'"}),
+                  "\"");
+    all.push_back(policy(cat("p", i), spec + "}", below(3) ? "" : pick({"ns", "other"})));
+    index.add(all.back());
+  }
+  for (int i = 0; i < 100; ++i) {
+    std::size_t at = static_cast<std::size_t>(below(static_cast<int>(all.size())));
+    Index before = index;
+    index.remove(all[at]);
+    all.erase(all.begin() + static_cast<std::ptrdiff_t>(at));
+    EXPECT_EQ(before.size(), index.size() + 1);
+  }
+  for (int i = 0; i < 500; ++i) {
+    Ask ask{.user = {.name = pick({"alice", "bob", "carol"}), .groups = {pick({"dev", "ops", "x"})}}, .verb = pick({"get", "create"}),
+            .resource = pick({"pods", "secrets"}), .subresource = pick({"", "exec", "scale"}), .space = pick({"", "ns", "other"}), .name = pick({"", "x", "z"})};
+    Attributes a = ask.attributes();
+    Index every;
+    Matches none;
+    // Without narrowing: each policy by itself says what it thinks.
+    bool denies = false;
+    for (const PolicyPtr& p : all) {
+      Index one;
+      one.add(p);
+      Index::Found found;
+      one.find(a, found);
+      Index::Found in_all;
+      index.find(a, in_all);
+      bool is_in = std::ranges::find(in_all, p.get()) != in_all.end();
+      ASSERT_EQ(is_in, !found.empty());
+      // Whoever selects the request but is not found must have nothing to say.
+      if (p->selects(a) && !is_in) {
+        ASSERT_TRUE(p->program() != nullptr);
+      }
+      denies |= is_in && p->effect() == Policy::Effect::kDeny;
+    }
+    if (!denies) { EXPECT_NE(decide(index, a).kind, Kind::kDeny); }
+  }
+}
+
+}  // namespace
+}  // namespace cardea::authz::access

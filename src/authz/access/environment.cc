@@ -1,0 +1,94 @@
+#include "authz/access/environment.h"
+
+#include "base/result.h"
+#include "cel/environments.h"
+
+namespace cardea::authz::access {
+namespace {
+
+using cel::Value;
+
+constexpr std::string_view kUnknown[] = {"operation", "object", "oldObject", "options", "namespaceObject", "authorizer", "authorizer.requestResource"};
+
+void declare_request(cel::Environment& env) {
+  env.record("access.UserInfo", {{"username", "string"}, {"uid", "string"}, {"groups", "list(string)"}, {"extra", "map(string, list(string))"}});
+  env.record("access.Request", {{"userInfo", ".access.UserInfo"}, {"verb", "string"}, {"apiGroup", "string"}, {"apiVersion", "string"},
+                                {"resource", "string"}, {"subresource", "string"}, {"namespace", "string"}, {"name", "string"}, {"path", "string"}});
+  env.variable("request", ".access.Request").variable("operation", "string");
+}
+
+void declare_rest(cel::Environment& env) {
+  env.variable("options", "dyn").variable("namespaceObject", "dyn");
+  env.variable("authorizer", "kubernetes.authorization.Authorizer");
+  env.variable("authorizer.requestResource", "kubernetes.authorization.ResourceCheck");
+}
+
+Language make_language() {
+  cel::Environment env = cel::kubernetes_environment();
+  declare_request(env);
+  env.variable("object", "dyn").variable("oldObject", "dyn");
+  declare_rest(env);
+  std::shared_ptr<const cel::Environment> shared = std::move(env).share();
+  std::vector<std::string> names(std::begin(kUnknown), std::end(kUnknown));
+  std::uint64_t bits = 0;
+  for (const std::string& name : names) bits |= cel::slot_bit(shared->find_variable(name)->slot);
+  CARDEA_CHECK(shared->find_variable("authorizer.requestResource")->slot == Language::kRequestResource);
+  CARDEA_CHECK(shared->find_variable("request")->slot == Language::kRequest);
+  cel::Unknowns unknowns = cel::Unknowns::variables(*shared, names);
+  return {std::move(shared), std::move(unknowns), bits};
+}
+
+Value json_or_null(const json::Value* document) { return document && !document->is_null() ? Value::of_json(*document) : Value::null(); }
+
+const Value kUserKeys[] = {Value::of_text("username"), Value::of_text("uid"), Value::of_text("groups"), Value::of_text("extra")};
+const Value kKeys[] = {Value::of_text("userInfo"), Value::of_text("verb"), Value::of_text("apiGroup"), Value::of_text("apiVersion"), Value::of_text("resource"),
+                       Value::of_text("subresource"), Value::of_text("namespace"), Value::of_text("name"), Value::of_text("path")};
+
+}  // namespace
+
+const Language& language() {
+  static const Language made = make_language();
+  return made;
+}
+
+cel::Environment language_without_objects() {
+  cel::Environment env = cel::kubernetes_environment();
+  declare_request(env);
+  declare_rest(env);
+  return env;
+}
+
+RequestValue::RequestValue(const Attributes& a) {
+  const User& user = a.user;
+  Value* groups = groups_in_place_.data();
+  if (user.groups.size() > kMostInPlace) {
+    more_groups_.resize(user.groups.size());
+    groups = more_groups_.data();
+  }
+  for (std::size_t i = 0; i < user.groups.size(); ++i) groups[i] = Value::of_text(user.groups[i]);
+  for (const auto& [key, texts] : user.extra) {
+    std::vector<Value>& list = extra_lists_.emplace_back();
+    for (const std::string& t : texts) list.push_back(Value::of_text(t));
+    extra_keys_.push_back(Value::of_text(key));
+    extra_values_.push_back(Value::of_items(list.data(), list.size()));
+  }
+  extra_ = {.keys = extra_keys_.data(), .values = extra_values_.data()};
+  user_values_ = {Value::of_text(user.name), Value::of_text(user.uid), Value::of_items(groups, user.groups.size()),
+                  Value::of_map(&extra_, extra_keys_.size())};
+  user_ = {.keys = kUserKeys, .values = user_values_.data()};
+  values_ = {Value::of_map(&user_, std::size(kUserKeys)), Value::of_text(a.verb), Value::of_text(a.api_group), Value::of_text(a.api_version),
+             Value::of_text(a.resource), Value::of_text(a.subresource), Value::of_text(a.namespace_name), Value::of_text(a.name),
+             Value::of_text(a.path)};
+  node_ = {.keys = kKeys, .values = values_.data()};
+  request_ = Value::of_map(&node_, std::size(kKeys));
+}
+
+void bind(Variables& v, const ConditionData& data) {
+  v[Language::kOperation] = Value::of_text(data.operation);
+  v[Language::kObject] = json_or_null(data.object);
+  v[Language::kOldObject] = json_or_null(data.old_object);
+  v[Language::kOptions] = json_or_null(data.options);
+  v[Language::kNamespaceObject] = json_or_null(data.namespace_object);
+}
+
+}  // namespace cardea::authz::access

@@ -1,0 +1,59 @@
+#pragma once
+#include <array>
+#include <memory>
+#include <span>
+
+#include "authz/attributes.h"
+#include "authz/conditions.h"
+#include "cel/authorizer.h"
+#include "cel/environment.h"
+#include "cel/partial.h"
+
+namespace cardea::authz::access {
+
+// What the expression of an access policy may read.
+//
+//   request                                        known when authorizing
+//   operation object oldObject options             known when the object is; unknown before, whatever is asked
+//   namespaceObject authorizer
+struct Language {
+  enum Slot : std::size_t { kRequest, kOperation, kObject, kOldObject, kOptions, kNamespaceObject, kAuthorizer, kRequestResource, kSlots };
+
+  std::shared_ptr<const cel::Environment> environment;
+  cel::Unknowns unknowns;
+  std::uint64_t unknown_bits = 0;  // as Node::reads counts slots
+};
+// The one there is; made when first asked for.
+const Language& language();
+
+// The same without `object` and `oldObject`, to be declared with the types of a resource. For checking, not for running.
+cel::Environment language_without_objects();
+
+// Values for the slots.
+using Variables = std::array<cel::Value, Language::kSlots>;
+
+// `request` of a question, as CEL reads it. Lies where it is made, so that asking allocates nothing for users of up
+// to kMostInPlace groups; borrows the attributes.
+class RequestValue {
+ public:
+  explicit RequestValue(const Attributes& attributes);
+  RequestValue(const RequestValue&) = delete;
+  const cel::Value& get() const { return request_; }
+
+ private:
+  static constexpr std::size_t kMostInPlace = 32;
+
+  std::array<cel::Value, kMostInPlace> groups_in_place_;
+  std::vector<cel::Value> more_groups_;
+  std::vector<std::vector<cel::Value>> extra_lists_;
+  std::vector<cel::Value> extra_keys_, extra_values_;
+  cel::MapNode extra_, user_, node_;
+  std::array<cel::Value, 4> user_values_;
+  std::array<cel::Value, 9> values_;
+  cel::Value request_;
+};
+
+// What the second phase adds, without `authorizer`. Borrows `data`.
+void bind(Variables& variables, const ConditionData& data);
+
+}  // namespace cardea::authz::access

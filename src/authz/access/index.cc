@@ -1,0 +1,135 @@
+#include "authz/access/index.h"
+
+#include <algorithm>
+#include <map>
+
+#include "authz/rbac/hash.h"
+
+namespace cardea::authz::access {
+namespace {
+
+constexpr std::uint64_t kAnySubject = 0x2545f4914f6cdd1d;
+// A policy that lists more combinations than this is found by fewer parts.
+constexpr std::size_t kMostKeys = 256;
+
+// "u:NAME" or "g:NAME", put together by nobody who only looks.
+std::uint64_t subject_key(char kind, std::string_view name) { return rbac::hash_name(name, static_cast<std::uint64_t>(kind)); }
+
+std::uint64_t mixed(std::uint64_t key, std::uint64_t part, std::uint64_t place) { return rbac::folded_product(key ^ (part + place), 0x9e3779b97f4a7c15); }
+
+const std::vector<std::string> kAny = {""};
+const std::vector<std::string>& values(const std::optional<std::vector<std::string>>& part, bool counts) { return part && counts ? *part : kAny; }
+
+}  // namespace
+
+const Index::Bucket* Index::Map::find(std::uint64_t key) const {
+  const Page* page = pages_[key >> 58].get();
+  if (!page) return nullptr;
+  const Shard* shard = page->shards[(key >> 52) & (kWidth - 1)].get();
+  if (!shard) return nullptr;
+  auto at = std::ranges::lower_bound(shard->buckets, key, {}, &Bucket::key);
+  return at != shard->buckets.end() && at->key == key ? &*at : nullptr;
+}
+
+Index::Map::Shard& Index::Map::own(std::uint64_t key) {
+  std::shared_ptr<Page>& page = pages_[key >> 58];
+  if (!page) page = std::make_shared<Page>();
+  else if (page.use_count() > 1) page = std::make_shared<Page>(*page);
+  std::shared_ptr<Shard>& shard = page->shards[(key >> 52) & (kWidth - 1)];
+  if (!shard) shard = std::make_shared<Shard>();
+  else if (shard.use_count() > 1) shard = std::make_shared<Shard>(*shard);
+  return *shard;
+}
+
+Index::Bucket& Index::Map::edit(std::uint64_t key) {
+  auto& buckets = own(key).buckets;
+  auto at = std::ranges::lower_bound(buckets, key, {}, &Bucket::key);
+  if (at == buckets.end() || at->key != key) at = buckets.insert(at, Bucket{.key = key});
+  return *at;
+}
+
+void Index::Map::erase(std::uint64_t key) {
+  auto& buckets = own(key).buckets;
+  auto at = std::ranges::lower_bound(buckets, key, {}, &Bucket::key);
+  if (at != buckets.end() && at->key == key) buckets.erase(at);
+}
+
+void Index::Map::for_each(const std::function<void(const Bucket&)>& visit) const {
+  for (const auto& page : pages_)
+    if (page)
+      for (const auto& shard : page->shards)
+        if (shard) std::ranges::for_each(shard->buckets, visit);
+}
+
+void Index::for_each_about(const User& user, std::string_view namespace_name, const std::function<void(const Policy&)>& visit) const {
+  std::map<std::pair<std::string_view, std::string_view>, const Policy*> found;  // each once, in order
+  map_.for_each([&](const Bucket& bucket) {
+    for (const PolicyPtr& p : bucket.policies) {
+      bool is_here = p->namespace_name().empty() || p->namespace_name() == namespace_name;
+      if (is_here && p->concerns(user)) found.emplace(std::pair(std::string_view(p->namespace_name()), std::string_view(p->name())), p.get());
+    }
+  });
+  for (const auto& [name, policy] : found) visit(*policy);
+}
+
+void Index::change(const PolicyPtr& policy, bool is_there) {
+  const Policy::Reach& reach = policy->reach();
+  std::uint8_t form = (reach.resources ? kResource : 0) | (reach.namespaces ? kNamespace : 0) | (reach.names ? kName : 0);
+  auto size = [](const std::optional<std::vector<std::string>>& part) { return part ? part->size() : 1; };
+  std::size_t keys = size(reach.subjects) * size(reach.resources) * size(reach.namespaces) * size(reach.names);
+  if (keys > kMostKeys && (form & kName)) {
+    form &= ~kName;
+    keys /= std::max<std::size_t>(1, reach.names->size());
+  }
+  if (keys > kMostKeys && (form & kResource)) {
+    form &= ~kResource;
+    keys /= std::max<std::size_t>(1, reach.resources->size());
+  }
+  if (keys > kMostKeys) form &= ~kNamespace;
+
+  auto put = [&](std::uint64_t subject) {
+    for (const std::string& resource : values(reach.resources, form & kResource))
+      for (const std::string& space : values(reach.namespaces, form & kNamespace))
+        for (const std::string& name : values(reach.names, form & kName)) {
+          std::uint64_t key = mixed(subject, form, 1);
+          if (form & kResource) key = mixed(key, rbac::hash_name(resource), 2);
+          if (form & kNamespace) key = mixed(key, rbac::hash_name(space), 3);
+          if (form & kName) key = mixed(key, rbac::hash_name(name), 4);
+          Bucket& bucket = map_.edit(key);
+          if (is_there) bucket.policies.push_back(policy);
+          else std::erase(bucket.policies, policy);
+          if (bucket.policies.empty()) map_.erase(key);
+          Bucket& forms = map_.edit(subject);
+          forms.forms[form] += is_there ? 1 : -1;
+          if (std::ranges::all_of(forms.forms, [](std::uint32_t n) { return n == 0; })) map_.erase(subject);
+        }
+  };
+  if (!reach.subjects) put(kAnySubject);
+  else
+    for (const std::string& s : *reach.subjects) put(subject_key(s[0], std::string_view(s).substr(2)));
+  size_ += is_there ? 1 : -1;
+}
+
+void Index::find(const Attributes& a, Found& out) const {
+  std::uint64_t resource = rbac::hash_name(a.resource), space = rbac::hash_name(a.namespace_name), name = rbac::hash_name(a.name);
+  auto look = [&](std::uint64_t subject) {
+    const Bucket* forms = map_.find(subject);
+    if (!forms) return;
+    for (std::uint8_t form = 0; form < kForms; ++form) {
+      if (forms->forms[form] == 0) continue;
+      std::uint64_t key = mixed(subject, form, 1);
+      if (form & kResource) key = mixed(key, resource, 2);
+      if (form & kNamespace) key = mixed(key, space, 3);
+      if (form & kName) key = mixed(key, name, 4);
+      const Bucket* bucket = map_.find(key);
+      if (!bucket) continue;
+      for (const PolicyPtr& p : bucket->policies)
+        if (p->selects(a) && std::ranges::find(out, p.get()) == out.end()) out.push_back(p.get());
+    }
+  };
+  look(kAnySubject);
+  look(subject_key('u', a.user.name));
+  for (const std::string& g : a.user.groups) look(subject_key('g', g));
+}
+
+}  // namespace cardea::authz::access

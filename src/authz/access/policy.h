@@ -1,0 +1,86 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "authz/attributes.h"
+#include "authz/conditions.h"
+#include "authz/rbac/rule.h"
+#include "cel/program.h"
+#include "json/value.h"
+
+namespace cardea::authz::access {
+
+inline constexpr std::string_view kGroup = "access.cardea.dev";
+
+// A ClusterAccessPolicy or AccessPolicy as decisions read it. Immutable, shared between threads.
+//
+// One that cannot be compiled stays in force as far as that is safe: as a Deny it denies all that its subjects and
+// rules select, otherwise it never matches.
+class Policy : public Explanation::Source, public std::enable_shared_from_this<Policy> {
+ public:
+  // Reads a stored object. An empty namespace means a ClusterAccessPolicy.
+  Policy(std::string_view namespace_name, std::string_view name, const json::Value& object);
+
+  using Effect = Condition::Effect;
+
+  const std::string& namespace_name() const { return namespace_name_; }
+  const std::string& name() const { return name_; }
+  Effect effect() const { return effect_; }
+  const std::string& description() const { return description_; }
+  const std::vector<rbac::PolicyRule>& rules() const { return rules_; }
+  // Null: it has no expression, or one that does not compile; `problem` tells which.
+  const std::shared_ptr<const cel::Program>& program() const { return program_; }
+  const std::string& problem() const { return problem_; }
+  // Whether the expression reads anything but `request`.
+  bool needs_object() const { return needs_object_; }
+
+  std::string condition_id() const;  // clusteraccesspolicy.access.cardea.dev/NAME
+  std::string shown_name() const;    // ClusterAccessPolicy "NAME"; AccessPolicy "NAMESPACE/NAME"
+
+  // `allowed by ClusterAccessPolicy "x" (its description)`.
+  std::string explain(std::uint64_t key) const override;
+
+  // Whether it concerns the user at all.
+  bool concerns(const User& user) const;
+  // Whether namespace, subjects and rules select the request.
+  bool selects(const Attributes& attributes) const;
+
+  // Everything that must hold for the policy to matter, as far as that is known: one of these values each. nullopt:
+  // any. For finding policies and for telling what one grants.
+  struct Reach {
+    std::optional<std::vector<std::string>> subjects;  // "u:NAME", "g:NAME"
+    std::optional<std::vector<std::string>> resources, namespaces, names;
+  };
+  const Reach& reach() const { return reach_; }
+
+  // What it gives to those whom it concerns, as rules: its own, narrowed by what the expression says about verb, group,
+  // resource and name. Without either: everything.
+  std::vector<rbac::PolicyRule> granted() const;
+
+ private:
+  struct Subject {
+    bool is_group = false;
+    std::string name;  // a service account by its user name
+  };
+  void read_subjects(const json::Value& subjects);
+  void compile(const json::Value& spec);
+  void find_reach();
+  std::optional<std::vector<std::string>> implied(std::string_view attribute) const;
+
+  std::string namespace_name_, name_, description_, problem_;
+  Effect effect_ = Effect::kDeny;
+  std::vector<Subject> subjects_;
+  bool any_subject_ = true;
+  std::vector<rbac::PolicyRule> rules_;
+  bool any_rule_ = true;
+  std::shared_ptr<const cel::Program> program_;
+  bool needs_object_ = false;
+  Reach reach_;
+};
+
+// The longest expression that is compiled.
+inline constexpr std::size_t kLongestExpression = 10240;
+
+}  // namespace cardea::authz::access

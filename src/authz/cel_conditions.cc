@@ -1,0 +1,80 @@
+#include "authz/cel_conditions.h"
+
+#include "base/result.h"
+#include "cel/environments.h"
+#include "cel/evaluate.h"
+
+namespace cardea::authz {
+namespace {
+
+using json::Value;
+
+constexpr cel::Limits kLimits{.cost = 1'000'000};
+
+const std::shared_ptr<const cel::Environment>& environment() {
+  static const std::shared_ptr<const cel::Environment> made = cel::admission_environment(false).share();
+  return made;
+}
+
+cel::Value json_or_null(const Value* document) { return document && !document->is_null() ? cel::Value::of_json(*document) : cel::Value::null(); }
+
+Value user_json(const User* user) {
+  if (!user) return Value::object();
+  Value out = Value::object({{"username", user->name}, {"uid", user->uid}});
+  Value groups = Value::array(), extra = Value::object();
+  for (const std::string& g : user->groups) groups.push_back(g);
+  for (const auto& [key, values] : user->extra)
+    for (const std::string& v : values) extra.member(key).push_back(v);
+  out.set("groups", std::move(groups));
+  out.set("extra", std::move(extra));
+  return out;
+}
+
+}  // namespace
+
+Value admission_request(const ConditionData& d) {
+  Value kind = Value::object({{"group", d.group}, {"version", d.version}, {"kind", d.kind}});
+  Value resource = Value::object({{"group", d.group}, {"version", d.version}, {"resource", d.resource}});
+  return Value::object({{"kind", kind},
+                        {"resource", resource},
+                        {"subResource", d.subresource},
+                        {"requestKind", kind},
+                        {"requestResource", resource},
+                        {"requestSubResource", d.subresource},
+                        {"name", d.name},
+                        {"namespace", d.namespace_name},
+                        {"operation", d.operation},
+                        {"userInfo", user_json(d.user)},
+                        {"dryRun", d.dry_run},
+                        {"options", d.options ? *d.options : Value()}});
+}
+
+CelConditions::CelConditions(const ConditionData& data, SecondaryChecks& checks) : request_(admission_request(data)) {
+  asks_ = {.asks = &checks};
+  resource_.asks = &checks;
+  resource_.query = {.group = data.group, .resource = data.resource, .subresource = data.subresource, .space = data.namespace_name, .name = data.name};
+  const cel::Environment& env = *environment();
+  variables_.resize(env.variables().size());
+  auto set = [&](std::string_view name, const cel::Value& value) { variables_[env.find_variable(name)->slot] = value; };
+  set("object", json_or_null(data.object));
+  set("oldObject", json_or_null(data.old_object));
+  set("request", cel::Value::of_json(request_));
+  set("namespaceObject", json_or_null(data.namespace_object));
+  set("authorizer", cel::authorizer_value(asks_));
+  set("authorizer.requestResource", cel::resource_check_value(resource_));
+}
+
+Truth CelConditions::truth(const Condition& c, std::string& error) {
+  if (!is_cel_type(c.type) || c.text.empty()) return Truth::kUnevaluatable;
+  auto program = cel::compile(c.text, environment());
+  if (!program) return Truth::kUnevaluatable;
+  cel::Evaluation evaluation(kLimits);
+  cel::Value v = evaluation.run(**program, variables_);
+  if (v.is_true()) return Truth::kTrue;
+  if (v.is_false()) return Truth::kFalse;
+  if (evaluation.limit_exceeded()) return Truth::kUnevaluatable;
+  error = v.is_error() ? std::string(v.error->message) : "gives no bool";
+  return Truth::kError;
+}
+
+}  // namespace cardea::authz
