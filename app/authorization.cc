@@ -14,8 +14,12 @@ Result<std::unique_ptr<Authorization>> Authorization::make(store::Store& store, 
   auto policy = authz::rbac::PolicyIndex::load(store);
   if (!policy) return fail(policy.error());
   self->policy_ = std::move(*policy);
+  auto access = authz::access::PolicyFeed::load(store);
+  if (!access) return fail(access.error());
+  self->access_ = std::move(*access);
   auto chain = AuthorizerChain::make(options,
                                      {{"Node", std::make_shared<authz::node::NodeAuthorizer>(self->nodes_)},
+                                      {"Access", std::make_shared<authz::access::AccessAuthorizer>(*self->access_)},
                                       {"RBAC", std::make_shared<authz::rbac::RbacAuthorizer>(*self->policy_)}},
                                      surroundings, std::move(log));
   if (!chain) return fail(chain.error());

@@ -3,6 +3,7 @@
 
 #include "app/authorizer_chain.h"
 #include "app/options.h"
+#include "authz/access/access_authorizer.h"
 #include "authz/current_chain.h"
 #include "authz/node/graph.h"
 #include "authz/rbac/policy_index.h"
@@ -28,6 +29,7 @@ class Authorization {
   authz::node::Graph nodes_;
   std::unique_ptr<authz::node::GraphFeed> node_feed_;
   std::unique_ptr<authz::rbac::PolicyIndex> policy_;
+  std::unique_ptr<authz::access::PolicyFeed> access_;
   std::shared_ptr<AuthorizerChain> chain_;
 };
 

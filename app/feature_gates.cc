@@ -15,7 +15,7 @@ struct Gate {
 };
 
 constexpr Gate kGates[] = {
-    {"ConditionalAuthorization", false, false, false},
+    {"ConditionalAuthorization", false, false, true},
     {"ConstrainedImpersonation", false, false, false},
     {"FineGrainedAuthorization", false, false, false},
     {"StructuredAuthenticationConfiguration", true, true, true},

@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "app/can_i_command.h"
 #include "app/cel_command.h"
 #include "app/jwt_authentication.h"
 #include "app/serve.h"
@@ -12,6 +13,7 @@ constexpr char kUsage[] =
     "\n"
     "Usage:\n"
     "  cardea serve [flags]   run an API server (see `cardea serve --help`)\n"
+    "  cardea can-i VERB RESOURCE   may I, and on which terms? (see `cardea can-i --help`)\n"
     "  cardea cel eval EXPR   evaluate an expression (see `cardea cel`)\n"
     "  cardea migrate oidc-flags [flags]\n"
     "                         print the authentication configuration that --oidc-* flags mean\n"
@@ -23,6 +25,7 @@ int main(int argc, char** argv) {
   std::string_view command = argc > 1 ? argv[1] : "";
   if (command == "serve") return cardea::app::serve(argc - 1, argv + 1);
   if (command == "migrate") return cardea::app::migrate_command(argc - 1, argv + 1);
+  if (command == "can-i") return cardea::app::can_i_command(argc - 1, argv + 1);
   if (command == "cel") return cardea::app::cel_command(argc - 1, argv + 1);
   if (command == "version") {
     std::puts("cardea 0.1 (Kubernetes 1.36)");

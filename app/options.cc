@@ -13,13 +13,13 @@
 namespace cardea::app {
 namespace {
 
-constexpr std::string_view kModes[] = {"AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node"};
+constexpr std::string_view kModes[] = {"AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node", "Access"};
 constexpr std::string_view kSwitches[] = {"--allow-privileged", "--anonymous-auth", "--service-account-extend-token-expiration",
                                           "--service-account-lookup"};
 
 // Lists as they stand on the command line, commas included.
 struct RawLists {
-  std::vector<std::string> modes{"Node,RBAC"}, enable, disable, controllers{"*"}, gates;
+  std::vector<std::string> modes{"Node,Access,RBAC"}, enable, disable, controllers{"*"}, gates;
   std::vector<std::string> proxy_names, proxy_users, proxy_uids, proxy_groups, proxy_extra, audiences;
   std::string max_token_expiration = "0s", webhook_ttl = "2m0s", authorized_ttl = "5m0s", unauthorized_ttl = "30s";
   bool lookup = true;
@@ -131,7 +131,7 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
   app.add_option("--anonymous-auth", o.anonymous_auth, "whether requests without credentials are system:anonymous")->group("Authentication")->default_str("true");
   declare_authentication(app, o.authentication, lists);
 
-  list("--authorization-mode", lists.modes, "authorizers in order: AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC, Node (default Node,RBAC)", "Authorization and admission");
+  list("--authorization-mode", lists.modes, "authorizers in order: AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC, Node, Access (default Node,Access,RBAC)", "Authorization and admission");
   text("--authorization-config", o.authorization.config_file, "FILE", "an AuthorizationConfiguration instead of --authorization-mode; taken over when it changes", "Authorization and admission");
   text("--authorization-webhook-config-file", o.authorization.webhook_config_file, "FILE", "a kubeconfig: whom the mode Webhook asks", "Authorization and admission");
   text("--authorization-webhook-version", o.authorization.webhook_version, "VERSION", "of the SubjectAccessReview it is sent: v1 or v1beta1", "Authorization and admission");
@@ -139,6 +139,9 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
   text("--authorization-webhook-cache-unauthorized-ttl", lists.unauthorized_ttl, "DURATION", "how long any other answer is good; 0s: not kept", "Authorization and admission");
   list("--enable-admission-plugins", lists.enable, "plugins to add to the default ones", "Authorization and admission");
   list("--disable-admission-plugins", lists.disable, "default plugins to leave out", "Authorization and admission");
+  app.add_flag("--dra-admin-access-policy", o.dra_admin_access_policy,
+               "keep a ClusterAccessPolicy that denies resource claims with adminAccess outside namespaces labelled resource.kubernetes.io/admin-access=true")
+      ->group("Authorization and admission");
   app.add_option("--allow-privileged", o.allow_privileged, "whether privileged containers are admitted")->group("Authorization and admission")->default_str("false");
 
   list("--controllers", lists.controllers,
@@ -176,6 +179,8 @@ Result<void> check(const ServeOptions& o) {
   for (const std::string& plugin : o.enable_admission_plugins)
     if (contains(o.disable_admission_plugins, plugin))
       return wrong(cat("admission plugin `", plugin, "` is both enabled and disabled"));
+  if (o.gates.on("ConditionalAuthorization") && contains(o.disable_admission_plugins, "AuthorizationConditionsEnforcer"))
+    return wrong("--feature-gates=ConditionalAuthorization=true needs the admission plugin `AuthorizationConditionsEnforcer`: nobody else would enforce the conditions");
   if (o.verbosity < 0) return wrong("--v must not be negative");
   return {};
 }

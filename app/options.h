@@ -27,7 +27,7 @@ struct ServeOptions {
   std::string tls_cert_file, tls_private_key_file, client_ca_file;
   std::string token_auth_file;
   AuthenticationOptions authentication;
-  std::vector<std::string> authorization_modes = {"Node", "RBAC"};
+  std::vector<std::string> authorization_modes = {"Node", "Access", "RBAC"};
   AuthorizationOptions authorization;
   std::vector<std::string> enable_admission_plugins, disable_admission_plugins;
   std::vector<std::string> controllers;  // the names of those that run
@@ -35,6 +35,7 @@ struct ServeOptions {
   std::string service_cluster_ip_range = "10.0.0.0/24";
   std::string service_node_port_range = "30000-32767";
   bool allow_privileged = false;
+  bool dra_admin_access_policy = false;
   bool anonymous_auth = true;
   int verbosity = 0;
   std::uint16_t insecure_bench_port = 0;  // plain HTTP on loopback, for benchmarks only

@@ -15,12 +15,14 @@
 #include "base/strings.h"
 #include "http/server.h"
 #include "net/signals.h"
+#include "rest/access_policy_guard.h"
 #include "rest/bootstrap.h"
 #include "rest/catalog_holder.h"
 #include "rest/controllers/controllers.h"
 #include "rest/default_roles.h"
 #include "rest/definition_server.h"
 #include "rest/escalation_guard.h"
+#include "rest/dra_policy.h"
 #include "rest/gateway.h"
 #include "rest/service_network.h"
 #include "store/sqlite/sqlite_store.h"
@@ -41,6 +43,13 @@ int misuse(const Error& error) {
 
 void say(const std::string& what) { std::fprintf(stderr, "cardea serve: %s\n", what.c_str()); }
 void warn(const std::string& what) { std::fprintf(stderr, "cardea serve: warning: %s\n", what.c_str()); }
+
+// Those that bring resources of their own.
+std::vector<std::string> features_of(const ServeOptions& o) {
+  std::vector<std::string> out;
+  if (o.gates.on("ConditionalAuthorization")) out.push_back("ConditionalAuthorization");
+  return out;
+}
 
 // What a client needs to trust the certificate we serve. One that was given stands for itself: its file brings
 // its issuers along, or it is its own.
@@ -81,7 +90,7 @@ int serve(int argc, char** argv) {
   if (!authentication) return refuse(authentication.error());
   auto authorization = Authorization::make(**store, o, {calls.at(0), dialer, files, clock, random, metrics.registry()}, say);
   if (!authorization) return refuse(authorization.error());
-  rest::CatalogHolder catalog(catalog::Catalog::builtin());
+  rest::CatalogHolder catalog(catalog::Catalog::builtin(features_of(o)));
   auto plugins = admission::select_plugins(admission::Objects(**store), (*authorization)->chain(), o.enable_admission_plugins, o.disable_admission_plugins);
   if (!plugins) return misuse(plugins.error());
   for (const std::string& w : plugins->warnings) warn(w);
@@ -89,6 +98,7 @@ int serve(int argc, char** argv) {
   auto network = rest::ServiceNetwork::make(**store, random, o.service_cluster_ip_range, o.service_node_port_range);
   if (!network) return misuse(network.error());
   rest::EscalationGuard escalation((*authorization)->policy());
+  rest::AccessPolicyGuard access_policies;
   rest::Services services{.store = **store,
                           .catalog = catalog,
                           .admission = admission,
@@ -97,8 +107,9 @@ int serve(int argc, char** argv) {
                           .random = random,
                           .metrics = metrics,
                           .allocators = {network->get()},
-                          .guards = {&escalation},
+                          .guards = {&escalation, &access_policies},
                           .allow_privileged = o.allow_privileged,
+                          .conditional_authorization = o.gates.on("ConditionalAuthorization"),
                           .authenticators = authentication->chain.get(),
                           .service_account_tokens = authentication->service_account_tokens.get()};
   net::Loops loops(2);
@@ -134,6 +145,8 @@ int serve(int argc, char** argv) {
                                       .now = rfc3339(clock.now())});
   if (!booted) return refuse(booted.error());
   if (auto ok = rest::reconcile_default_roles(api); !ok) return refuse(ok.error());
+  if (o.dra_admin_access_policy)
+    if (auto ok = rest::ensure_dra_policy(api); !ok) return refuse(ok.error());
   // History begins when a server is ready for the first time.
   if (is_new)
     if (auto ok = store::compact_sync(**store, (*store)->current_revision()); !ok) return refuse(ok.error());

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "authz/authorizer.h"
 #include "authz/user.h"
 #include "base/result.h"
 #include "base/task.h"
@@ -16,6 +17,21 @@ namespace cardea::admission {
 
 enum class Operation { kCreate, kUpdate, kDelete, kConnect };
 std::string_view operation_name(Operation operation);  // "CREATE"
+
+// What authorization left open about a request: decisions with conditions, each with the verb it was asked for. All of
+// them must allow.
+struct Authorization {
+  struct Open {
+    std::string_view verb;
+    const authz::Permit* permit;
+  };
+  const authz::Chain* chain = nullptr;  // that made the permits
+  std::vector<Open> permits;
+  bool is_settled = false;  // they allow what was last reviewed
+  std::vector<std::pair<std::string, std::string>> annotations;  // for audit
+
+  void annotate(std::string_view key, std::string_view value);
+};
 
 // What is about to happen, as a plugin sees it. Borrows everything but the object.
 struct Review {
@@ -32,6 +48,7 @@ struct Review {
   json::Value options;
   mutable std::vector<std::string> warnings = {};  // shown to the client; validating plugins warn too
   mutable std::vector<std::pair<std::string, std::string>> audit_annotations = {};  // what policies add to the audit event
+  Authorization* authorization = nullptr;  // null: nothing is open
   net::Loop* loop = nullptr;          // of the connection: whoever waits goes on there; null when nothing may wait
   // What the admission rests on: the write happens only while these records are as they were seen, otherwise all
   // is asked again.

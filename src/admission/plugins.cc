@@ -19,6 +19,7 @@ std::unique_ptr<Plugin> or_null(Result<std::unique_ptr<Plugin>> made) { return m
 
 // In Kubernetes' order, which decides who sees whose changes.
 constexpr Row kRows[] = {
+    {"AuthorizationConditionsEnforcer", true, conditions_enforcer},  // ours: before anybody else who validates
     {"AlwaysAdmit", false, nullptr},
     {"NamespaceAutoProvision", false, nullptr},
     {"NamespaceLifecycle", true, namespace_lifecycle},

@@ -10,6 +10,8 @@
 namespace cardea::admission {
 
 // Kubernetes' own plugins, by their names there.
+// The first of those that validate, and the one that conditional authorization cannot do without.
+std::unique_ptr<Plugin> conditions_enforcer(Objects objects);
 std::unique_ptr<Plugin> namespace_lifecycle(Objects objects);
 std::unique_ptr<Plugin> service_account(Objects objects);
 std::unique_ptr<Plugin> priority(Objects objects);

@@ -57,6 +57,9 @@ class Handler {
  public:
   virtual ~Handler() = default;
   virtual void handle(std::shared_ptr<Exchange> exchange) = 0;
+  // Asked once the head of a request is there and its body is still to come. False: it is handled at once, without the
+  // body (`Request::body_withheld`), and the connection ends with the answer.
+  virtual bool wants_body(Request&) const { return true; }
 };
 
 }  // namespace cardea::http

@@ -210,6 +210,13 @@ void Http1Session::on_head(std::string_view rest) {
     close_after_ = true;
     return dispatch();
   }
+  building_->request().peer = connection_->peer();
+  bool is_here = parser_.content_length() && rest.size() >= length;
+  if (!is_here && !worker_.handler().wants_body(building_->request())) {
+    building_->request().body_withheld = true;
+    close_after_ = true;
+    return dispatch();
+  }
   building_->request().body.reserve(std::min<std::uint64_t>(length, kFirstReserve));
   if (parser_.expects_continue() && rest.empty()) output_.append("HTTP/1.1 100 Continue\r\n\r\n");
 }

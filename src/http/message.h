@@ -102,6 +102,7 @@ struct Request {
   std::string body;
   // The body was over the limit. It is not in `body`; the handler still owes an answer, usually 413.
   bool body_too_large = false;
+  bool body_withheld = false;   // it was not read: see Handler::wants_body
   std::shared_ptr<const net::Peer> peer;
 };
 

@@ -87,6 +87,7 @@ void Worker::give_back(Request request) {
   request.headers.clear();
   request.body.clear();
   request.body_too_large = false;
+  request.body_withheld = false;
   request.peer.reset();
   requests_.push_back(std::move(request));
 }

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "authz/access_review.h"
+#include "authz/wire/decision_json.h"
 #include "rest/body.h"
 #include "rest/checks.h"
 #include "rest/subresources.h"
@@ -94,16 +95,44 @@ Result<void> check_rules_review(const Call&, const Value& review) {
   return {};
 }
 
-Task<authz::Decision> decided(Call& call, authz::Attributes attributes) {
-  if (auto at_once = call.services.authorizer.decide(attributes)) co_return std::move(at_once->decision);
-  authz::Chain::Verdict waited = co_await call.services.authorizer.authorize(attributes);
+Task<authz::Decision> decided(Call& call, authz::Attributes attributes, authz::Asking asking = authz::Asking::kFolded) {
+  if (auto at_once = call.services.authorizer.decide(attributes, asking)) co_return std::move(at_once->decision);
+  authz::Chain::Verdict waited = co_await call.services.authorizer.authorize(attributes, asking);
   co_return std::move(waited.decision);
+}
+
+// Conditions are about objects of one kind.
+bool is_concrete(const authz::Attributes& a) {
+  auto named = [](std::string_view part) { return !part.empty() && part != "*"; };
+  return a.is_resource_request && a.api_group != "*" && named(a.api_version) && named(a.resource);
+}
+
+// Without the feature, as if its fields did not exist.
+void forget_wish(Value& review) {
+  Value& spec = review.member("spec");
+  spec.erase("authorizationOptions");
+  spec.erase("conditionalAuthorization");
+}
+
+Value status_of(const authz::Decision& decision, const authz::wire::Wish& wish, std::string_view remarks) {
+  if (decision.kind != authz::Decision::Kind::kConditional) return authz::review_status(decision, remarks);
+  Value status = Value::object({{"allowed", false}});
+  if (wish.dialect == authz::wire::Dialect::kTree) status.set("conditionalDecision", authz::wire::as_tree(decision));
+  else status.set("conditionsChain", authz::wire::as_list(decision, wish.with_descriptions));
+  return status;
 }
 
 Task<Result<Answer>> answer_review(Call& call, Value review, authz::User user) {
   authz::Question question(review["spec"]);
-  authz::Decision decision = co_await decided(call, question.attributes(user));
-  review.set("status", authz::review_status(decision, question.remarks()));
+  json::FieldErrors errors;
+  authz::wire::Wish wish;
+  if (call.services.conditional_authorization) wish = authz::wire::read_wish(review["spec"], errors);
+  else forget_wish(review);
+  if (!errors.empty()) co_return fail(json::invalid_object(call.resource->group, "", "", errors));
+  authz::Attributes attributes = question.attributes(user);
+  bool takes_conditions = wish.dialect != authz::wire::Dialect::kNone && is_concrete(attributes);
+  authz::Decision decision = co_await decided(call, attributes, takes_conditions ? authz::Asking::kConditionsAwareAtOnce : authz::Asking::kFolded);
+  review.set("status", status_of(decision, wish, question.remarks()));
   co_return Answer::of(std::move(review), 201);
 }
 

@@ -37,6 +37,7 @@ struct Services {
   std::vector<Allocator*> allocators;
   std::vector<const WriteGuard*> guards;
   bool allow_privileged = false;
+  bool conditional_authorization = false;  // whether requests may be allowed under conditions
   const authn::AuthenticatorChain* authenticators = nullptr;          // asked by token reviews
   const authn::ServiceAccountTokens* service_account_tokens = nullptr;  // null: none are issued
 };
@@ -50,6 +51,7 @@ struct Call {
   authz::User user;
   authn::Identity identity;  // how the client was recognised; its user is in `user`
   authz::Permit permit;
+  std::shared_ptr<const authz::Chain> chain;          // that made the permit, and settles its conditions
   std::shared_ptr<const catalog::Catalog> catalog;  // keeps `resource` alive
   const catalog::Resource* resource;
   const catalog::Subresource* subresource = nullptr;
@@ -57,9 +59,15 @@ struct Call {
   std::string started;  // RFC 3339; the time this request counts as
   std::vector<std::string> warnings;
   mutable json::Value shown_user = {};
+  std::optional<authz::Permit> create_permit = {};  // of an update that turns out to create
+  admission::Authorization authorization = {};
+  bool is_settled_for_good = false;  // on an object of its own, such as an Eviction: what follows from it is not asked about
 
   // The user as objects and reviews show one; made when first asked for.
   const json::Value& user_info() const;
+
+  bool has_conditions() const { return permit.is_conditional() || (create_permit && create_permit->is_conditional()); }
+  bool may_write() const { return !has_conditions() || authorization.is_settled; }
 
   http::Request& request() { return exchange->request(); }
 };
@@ -93,6 +101,8 @@ inline auto continue_on(net::Loop& loop) {
 // and what follows belongs to the loop.
 inline auto commit(Call& call, store::Txn txn) {
   return await_callback<Result<store::Commit>>([&call, txn = std::move(txn)](auto done) mutable {
+    // INVARIANT: a request whose conditions were not settled to an Allow writes nothing.
+    if (!call.may_write()) return done(Result<store::Commit>(fail(internal_error("the conditions of this request were not settled"))));
     net::Loop& loop = call.exchange->loop();
     call.services.store.commit(std::move(txn), [&loop, done](Result<store::Commit> result) mutable {
       loop.post([done, result = std::move(result)]() mutable { done(std::move(result)); });

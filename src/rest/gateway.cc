@@ -8,6 +8,7 @@
 #include "rest/status.h"
 #include "rest/subresources.h"
 #include "rest/verbs.h"
+#include "rest/write.h"
 
 namespace cardea::rest {
 namespace {
@@ -36,7 +37,7 @@ Answer internal_error_text(const http::Request& request, std::string_view why) {
 }
 
 AuthorizationResult result_of(const authz::Chain::Verdict& verdict) {
-  if (verdict.permit) return AuthorizationResult::kAllowed;
+  if (verdict.permit) return verdict.permit->is_conditional() ? AuthorizationResult::kConditional : AuthorizationResult::kAllowed;
   if (!verdict.decision.error.empty()) return AuthorizationResult::kError;
   return verdict.decision.kind == authz::Decision::Kind::kDeny ? AuthorizationResult::kDenied : AuthorizationResult::kNoOpinion;
 }
@@ -54,6 +55,30 @@ std::string log_line(const http::Request& request, int status, const authn::Iden
   return line;
 }
 
+// What a request brings to say who sends it, and what that borrows.
+struct Presented {
+  authn::CertificateIdentity certificate;
+  std::string decoded;
+  authn::Credentials credentials;
+};
+
+Result<void> read_credentials(http::Request& request, Presented& out) {
+  auto token = authn::request_token(request.headers, out.decoded);
+  if (!token) return fail(token.error());
+  out.credentials.token = *token;
+  out.credentials.path = request.path;
+  out.credentials.headers = &request.headers;
+  if (request.peer && request.peer->certificate) {
+    const net::PeerCertificate& c = *request.peer->certificate;
+    net::CertificateTrust trust = c.trust();
+    out.certificate = {c.common_name, c.organizations, c.sha256, c.uid, c.issuer};
+    out.credentials.certificate = &out.certificate;
+    out.credentials.is_client = trust.client;
+    out.credentials.is_front_proxy = trust.front_proxy;
+  }
+  return {};
+}
+
 struct Row {
   std::string_view verb;
   Task<Result<Answer>> (*run)(Call&);
@@ -69,26 +94,16 @@ constexpr Row kVerbs[] = {
 
 Task<Result<authn::Identity>> Gateway::authenticate(http::Exchange& exchange) const {
   http::Request& request = exchange.request();
-  authn::CertificateIdentity certificate;
-  std::string decoded, why;
-  auto token = authn::request_token(request.headers, decoded);
-  if (!token) {
-    if (refusal_log_) refusal_log_(cat("unable to authenticate the request: ", token.error().message));
+  Presented presented;
+  std::string why;
+  if (auto ok = read_credentials(request, presented); !ok) {
+    if (refusal_log_) refusal_log_(cat("unable to authenticate the request: ", ok.error().message));
     co_return fail(Error::of(Reason::kUnauthorized, "Unauthorized"));
   }
-  authn::Credentials credentials{.token = *token, .path = request.path, .headers = &request.headers};
-  if (request.peer && request.peer->certificate) {
-    const net::PeerCertificate& c = *request.peer->certificate;
-    net::CertificateTrust trust = c.trust();
-    certificate = {c.common_name, c.organizations, c.sha256, c.uid, c.issuer};
-    credentials.certificate = &certificate;
-    credentials.is_client = trust.client;
-    credentials.is_front_proxy = trust.front_proxy;
-  }
   std::string* reason = refusal_log_ ? &why : nullptr;
-  std::optional<Result<authn::Identity>> answer = authenticators_.decide(credentials, reason);
+  std::optional<Result<authn::Identity>> answer = authenticators_.decide(presented.credentials, reason);
   if (!answer) {
-    Result<authn::Identity> waited = co_await authenticators_.authenticate(credentials, reason);
+    Result<authn::Identity> waited = co_await authenticators_.authenticate(presented.credentials, reason);
     answer = std::move(waited);
     bool back = co_await continue_on(exchange.loop());
     (void)back;
@@ -176,6 +191,8 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
     co_return true;
   }
   verb = info->is_resource_request ? info->verb : "path";
+  // What an earlier text of the proposal calls the same thing.
+  if (info->api_group == "authorization.k8s.io" && info->resource == "admissionconditionsreviews") info->resource = "authorizationconditionsreviews";
   auto parameter = info->query.first("pretty");
   view.pretty = wants_pretty(request.headers.get("user-agent"), parameter.value_or(""), parameter.has_value());
   if (known) {
@@ -204,9 +221,11 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
   }
   Stopwatch authorizing;
   authz::Attributes attributes{identity.user, *info};
-  std::optional<authz::Chain::Verdict> at_once = services_.authorizer.decide(attributes);
+  std::shared_ptr<const authz::Chain> chain = services_.authorizer.get();
+  authz::Asking how = asking(services_, attributes);
+  std::optional<authz::Chain::Verdict> at_once = chain->decide(attributes, how);
   if (!at_once) {
-    authz::Chain::Verdict waited = co_await services_.authorizer.authorize(attributes);
+    authz::Chain::Verdict waited = co_await chain->authorize(attributes, how);
     at_once = std::move(waited);
     bool back = co_await continue_on(exchange->loop());
     (void)back;
@@ -238,12 +257,23 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
             .user = std::move(identity.user),
             .identity = identity,
             .permit = std::move(*verdict.permit),
+            .chain = std::move(chain),
             .catalog = services_.catalog.get(),
             .resource = nullptr,
             .view = view,
             .started = rfc3339(frame.now)};
   user = &call.user;
+  bool is_conditional = call.permit.is_conditional();
+  if (is_conditional) call.authorization.annotate("authorization.k8s.io/is-conditional-decision", "true");
+  // What was refused for having come without its body may be allowed by now; its body is gone all the same.
+  if (call.request().body_withheld) {
+    respond(fail(Error::of(Reason::kServiceUnavailable, "the policy changed while this request was being read; try again")), {});
+    co_return true;
+  }
   Result<Answer> answer = co_await serve_resource(call);
+  // A verb that does not go through admission must not make a yes of a perhaps.
+  if (is_conditional && answer && !call.authorization.is_settled && call.info.verb != "deletecollection")
+    answer = fail(authz::forbidden(authz::Attributes{call.user, call.info}, "the conditions of this request were not settled"));
   if (answer && answer->is_streaming) {
     services_.metrics.count_stream(verb, 200);
     if (log_) log_(log_line(request, 200, identity, *user));
@@ -255,6 +285,21 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
   frame.include_object = call.info.query.first("includeObject").value_or("");
   respond(std::move(answer), call.warnings);
   co_return true;
+}
+
+bool Gateway::wants_body(http::Request& request) const {
+  auto info = authz::parse_request_info(request.method, request.path, request.query);
+  if (!info || !info->is_resource_request) return true;
+  // Who asks in the name of somebody else is looked at when the whole request is there.
+  for (const auto& [name, value] : request.headers)
+    if (lower(name).starts_with("impersonate-")) return true;
+  Presented presented;
+  if (auto ok = read_credentials(request, presented); !ok) return true;
+  auto found = authenticators_.decide(presented.credentials, nullptr);
+  if (!found || !*found) return true;
+  authz::Attributes attributes{(*found)->user, *info};
+  auto verdict = services_.authorizer.decide(attributes, asking(services_, attributes));
+  return !verdict || verdict->permit;
 }
 
 void Gateway::handle(std::shared_ptr<http::Exchange> exchange) {

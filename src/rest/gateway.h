@@ -19,6 +19,8 @@ class Gateway : public http::Handler {
       : services_(services), authenticators_(authenticators), description_(description), watches_(watches) {}
 
   void handle(std::shared_ptr<http::Exchange> exchange) override;
+  // False: the request will be refused whatever it says.
+  bool wants_body(http::Request& request) const override;
   // For the server's own parts: who asks is known already.
   void handle_as(std::shared_ptr<http::Exchange> exchange, authz::User user);
   // One line per request: what was asked, the answer's status, who asked and how they were recognised. Before the first

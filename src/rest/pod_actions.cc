@@ -133,6 +133,7 @@ Task<Result<Answer>> bind_pod(Call& call) {
   review.object = *binding;
   Result<void> admitted = co_await admit(call, review);
   if (!admitted) co_return fail(admitted.error());
+  call.is_settled_for_good = true;
   call.resource = call.catalog->find("", "v1", "pods");
   call.info.subresource = "binding";
   Change change;
@@ -177,6 +178,7 @@ Task<Result<Answer>> evict_pod(Call& call) {
   if (!deletion) co_return fail(deletion.error());
   deletion->dry_run = deletion->dry_run || options->dry_run;
   deletion->is_admitted = true;
+  call.is_settled_for_good = true;
 
   if (!needs_no_budget(*pod)) {
     std::vector<store::RecordPtr> budgets = budgets_of(call, *pod);

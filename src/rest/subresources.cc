@@ -33,6 +33,7 @@ constexpr Row kUnstored[] = {
     {"selfsubjectrulesreviews", review_own_rules},
     {"batchsubjectaccessreviews", review_batch},
     {"resourceaccessreviews", review_who_can},
+    {"authorizationconditionsreviews", review_conditions},
 };
 
 }  // namespace

@@ -20,6 +20,7 @@ Task<Result<Answer>> review_own_access(Call& call);    // may I?
 Task<Result<Answer>> review_own_rules(Call& call);     // what may I?
 Task<Result<Answer>> review_batch(Call& call);         // may they, a thousand times?
 Task<Result<Answer>> review_who_can(Call& call);       // who may?
+Task<Result<Answer>> review_conditions(Call& call);    // do these conditions hold?
 Task<Result<Answer>> serve_scale(Call& call);
 Task<Result<Answer>> bind_pod(Call& call);   // pods/binding, and bindings themselves
 Task<Result<Answer>> evict_pod(Call& call);  // pods/eviction

@@ -23,8 +23,9 @@ class TestServer {
  public:
   // `plugins` come after the default ones; `more` are asked after system:masters has been let through.
   explicit TestServer(std::vector<std::unique_ptr<admission::Plugin>> plugins = {},
-                      std::vector<std::shared_ptr<const authz::Authorizer>> more = {})
+                      std::vector<std::shared_ptr<const authz::Authorizer>> more = {}, bool conditional_authorization = false)
       : admission_(with_defaults(std::move(plugins))), authorizer_(std::make_shared<authz::Chain>(authorizers(std::move(more)))) {
+    services_.conditional_authorization = conditional_authorization;
     definitions_.start();
   }
   ~TestServer() {

@@ -1,5 +1,6 @@
 #include "rest/write.h"
 
+#include "authz/eligibility.h"
 #include "base/random.h"
 #include "base/strings.h"
 #include "catalog/kinds/object_meta.h"
@@ -175,6 +176,14 @@ catalog::StrategyContext strategy_context(const Call& call, std::string_view sub
 }
 
 admission::Review review_of(Call& call, admission::Operation operation, bool dry_run, const Value& options) {
+  bool is_open = call.has_conditions() && !call.is_settled_for_good;
+  if (is_open) {
+    admission::Authorization& open = call.authorization;
+    open.chain = call.chain.get();
+    open.is_settled = false;
+    open.permits = {{call.info.verb, &call.permit}};
+    if (call.create_permit) open.permits.push_back({"create", &*call.create_permit});
+  }
   return admission::Review{.operation = operation,
                            .catalog = *call.catalog,
                            .resource = *call.resource,
@@ -184,6 +193,7 @@ admission::Review review_of(Call& call, admission::Operation operation, bool dry
                            .user = call.user,
                            .dry_run = dry_run,
                            .options = options,
+                           .authorization = is_open ? &call.authorization : nullptr,
                            .loop = &call.exchange->loop(),
                            .now = call.started};
 }
@@ -194,6 +204,23 @@ Task<Result<void>> admit(Call& call, admission::Review& review) {
   for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
   review.warnings.clear();
   co_return admitted;
+}
+
+Task<Result<void>> settle_on(Call& call, Value sent, WriteOptions options) {
+  if (!call.has_conditions()) co_return Result<void>{};
+  admission::Review review = review_of(call, admission::Operation::kCreate, options.dry_run, options.document);
+  review.object = std::move(sent);
+  Result<void> admitted = co_await call.services.admission.mutate(review);
+  if (!admitted) co_return admitted;
+  Result<void> valid = co_await call.services.admission.validate(review);
+  for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
+  call.is_settled_for_good = valid.has_value();
+  co_return valid;
+}
+
+authz::Asking asking(const Services& services, const authz::Attributes& attributes) {
+  bool is_open = services.conditional_authorization && authz::may_be_conditional(attributes);
+  return is_open ? authz::Asking::kConditionsAware : authz::Asking::kFolded;
 }
 
 std::string field_manager(Call& call, const WriteOptions& options) {
@@ -294,14 +321,16 @@ Task<Result<Written>> write_change(Call& call, Change change) {
       authz::RequestInfo as_create = call.info;
       as_create.verb = "create";
       authz::Attributes attributes{call.user, as_create};
-      authz::Chain::Verdict verdict = co_await call.services.authorizer.authorize(attributes);
+      authz::Chain::Verdict verdict = co_await call.chain->authorize(attributes, asking(call.services, attributes));
       if (!verdict.permit) co_return fail(authz::forbidden(attributes, verdict.decision.reason.text()));
+      call.create_permit = std::move(verdict.permit);
       Result<Value> made = change.make();
       if (!made) co_return fail(made.error());
       Result<Written> written = co_await write_new(call, std::move(*made), change.options);
       if (!written && written.error().reason == Reason::kAlreadyExists && tries < kConflictRetries) continue;
       co_return written;
     }
+    call.create_permit.reset();
     Value old = converted(parse_stored(*record), storage, r);
     Result<Value> changed = change.apply(old);
     if (!changed) co_return fail(changed.error());
@@ -310,7 +339,7 @@ Task<Result<Written>> write_change(Call& call, Change change) {
 
     admission::Review review = review_of(call, admission::Operation::kUpdate, change.options.dry_run, change.options.document);
     review.old_object = &old;
-    bool is_same = keeps_identity(*changed, old);
+    bool keeps = keeps_identity(*changed, old);
     keep_system_fields(*changed, old);
     review.object = change.options.is_apply ? std::move(*changed) : tracked(call, &old, std::move(*changed), change.options);
     Result<void> admitted;
@@ -320,7 +349,7 @@ Task<Result<Written>> write_change(Call& call, Change change) {
     if (!admitted) co_return fail(admitted.error());
 
     if (!change.is_trusted) {
-      WriteAttempt attempt{.object = review.object, .old = &old, .name = call.info.name, .keeps_identity = is_same};
+      WriteAttempt attempt{.object = review.object, .old = &old, .name = call.info.name, .keeps_identity = keeps};
       Result<void> guarded = co_await ask_guards(call, attempt);
       if (!guarded) co_return fail(guarded.error());
     }

@@ -51,6 +51,11 @@ admission::Review review_of(Call& call, admission::Operation operation, bool dry
 // Both phases of admission for a request that is no write of the object itself (a binding, an eviction, a token
 // request). Warnings go to the call; the object may have been changed.
 Task<Result<void>> admit(Call& call, admission::Review& review);
+// Settles the conditions of a request on what was sent, where that is not what will be written: a Binding, an Eviction.
+Task<Result<void>> settle_on(Call& call, json::Value sent, WriteOptions options);
+
+// How a request is to be authorized.
+authz::Asking asking(const Services& services, const authz::Attributes& attributes);
 
 // The field manager of a write: what the URL says, else the first word of the User-Agent.
 std::string field_manager(Call& call, const WriteOptions& options);

@@ -21,6 +21,9 @@ std::unique_ptr<Controller> root_ca_publisher(ControllerContext context, std::st
 // is aggregated, so they are not available. Always on.
 std::unique_ptr<Controller> api_service_availability(ControllerContext context);
 
+// Ours too: the status of access policies. Always on.
+std::unique_ptr<Controller> access_policy_status(ControllerContext context);
+
 // Which of them a value of --controllers names: `*` stands for all, `-name` leaves one out, a name puts one in;
 // names win over `*`. An unknown name is an error.
 Result<std::vector<std::string>> select_controllers(const std::vector<std::string>& wanted);

@@ -1,0 +1,88 @@
+#include "admission/plugins.h"
+#include "authz/authorizer.h"
+#include "base/strings.h"
+#include "net/loop.h"
+
+namespace cardea::admission {
+namespace {
+
+// Settles what authorization left open, now that the object is what it is going to be. Nothing conditional is written
+// unless this said yes: without it, a conditional decision never becomes one.
+class ConditionsEnforcer : public Plugin {
+ public:
+  explicit ConditionsEnforcer(Objects objects) : objects_(objects) {}
+  std::string_view name() const override { return "AuthorizationConditionsEnforcer"; }
+  bool handles(const Review& review) const override { return review.authorization != nullptr; }
+
+  Task<Result<void>> validate(const Review& review) const override {
+    Authorization& authorization = *review.authorization;
+    json::Value space;
+    if (!review.namespace_name.empty()) space = objects_.get(review.catalog, "", "namespaces", "", review.namespace_name);
+    authz::ConditionData data{.operation = operation_name(review.operation),
+                              .object = &review.object,
+                              .old_object = review.old_object,
+                              .options = &review.options,
+                              .namespace_object = space.is_null() ? nullptr : &space,
+                              .dry_run = review.dry_run,
+                              .group = review.resource.group,
+                              .version = review.resource.version,
+                              .kind = review.resource.kind,
+                              .resource = review.resource.name,
+                              .subresource = review.subresource,
+                              .namespace_name = review.namespace_name,
+                              .name = review.name,
+                              .user = &review.user};
+    std::string reason;
+    for (const auto& [verb, permit] : authorization.permits) {
+      if (!permit->is_conditional()) continue;
+      authz::Decision decision = co_await authorization.chain->evaluate(permit->decision(), data);
+      // A webhook may have answered on another thread.
+      if (review.loop && !review.loop->in_loop()) {
+        bool back = co_await await_callback<bool>([loop = review.loop](auto done) { loop->post([done]() mutable { done(true); }); });
+        (void)back;
+      }
+      if (!decision.error.empty()) authorization.annotate("authorization.cardea.dev/conditions-error", decision.error);
+      if (!decision.allowed()) {
+        authorization.annotate("authorization.k8s.io/decision", "forbid");
+        authorization.annotate("authorization.k8s.io/reason", decision.reason.text());
+        co_return fail(refusal(review, verb, decision));
+      }
+      reason = decision.reason.text();
+    }
+    authorization.annotate("authorization.k8s.io/decision", "allow");
+    authorization.annotate("authorization.k8s.io/reason", reason);
+    authorization.is_settled = true;
+    co_return Result<void>{};
+  }
+
+ private:
+  static Error refusal(const Review& review, std::string_view verb, const authz::Decision& decision) {
+    authz::Attributes attributes(review.user);
+    attributes.is_resource_request = true;
+    attributes.verb = verb;
+    attributes.api_group = review.resource.group;
+    attributes.api_version = review.resource.version;
+    attributes.resource = review.resource.name;
+    attributes.subresource = review.subresource;
+    attributes.namespace_name = review.namespace_name;
+    attributes.name = review.name;
+    return authz::forbidden(attributes, decision.reason.text());
+  }
+
+  Objects objects_;
+};
+
+}  // namespace
+
+std::unique_ptr<Plugin> conditions_enforcer(Objects objects) { return std::make_unique<ConditionsEnforcer>(objects); }
+
+void Authorization::annotate(std::string_view key, std::string_view value) {
+  for (auto& [k, v] : annotations)
+    if (k == key) {
+      v = value;
+      return;
+    }
+  annotations.emplace_back(key, value);
+}
+
+}  // namespace cardea::admission

@@ -1,0 +1,133 @@
+#include <gtest/gtest.h>
+
+#include "base/strings.h"
+#include "rest/test_server.h"
+
+namespace cardea::rest {
+namespace {
+
+using authz::Condition;
+using authz::Decision;
+
+// Allows everything on one condition, and settles it as it is told.
+class Scripted : public authz::Authorizer {
+ public:
+  std::string_view name() const override { return "scripted"; }
+  std::optional<Decision> authorize(const authz::Attributes& a) const override {
+    if (a.verb == "list" || a.verb == "get") return Decision::allow();
+    authz::Conditions::Set set{.conditions = {{.effect = Condition::Effect::kAllow, .id = "only-if", .description = "told so"}}};
+    if (may_deny) set.conditions.push_back({.effect = Condition::Effect::kDeny, .id = "not-if"});
+    return authz::conditional_on(std::move(set));
+  }
+  Task<Decision> evaluate(std::shared_ptr<const authz::Conditions> conditions, const authz::ConditionData& data) const override {
+    ++evaluations;
+    seen_operation = data.operation;
+    if (answers_conditionally) co_return Decision::conditional(conditions);
+    co_return outcome;
+  }
+  Decision outcome;
+  bool may_deny = false, answers_conditionally = false;
+  mutable int evaluations = 0;
+  mutable std::string seen_operation;
+};
+
+class Conditional : public ::testing::Test {
+ protected:
+  static constexpr std::string_view kMaps = "/api/v1/namespaces/default/configmaps";
+  static constexpr std::string_view kLeases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+
+  Conditional() {
+    make(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}})", "/api/v1/namespaces");
+    make(map("there"), std::string(kMaps));
+  }
+  void make(const std::string& text, const std::string& path) { EXPECT_EQ(server_.send("POST", path, text).status, 201) << path; }
+  static std::string map(std::string_view name, std::string_view value = "1") {
+    return cat(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")", name, R"("},"data":{"a":")", value, R"("}})");
+  }
+
+  struct Request {
+    const char* method;
+    std::string path, body, type = "application/json";
+  };
+  std::vector<Request> requests() const {
+    std::string maps(kMaps), leases(kLeases);
+    return {{"POST", maps, map("new")},
+            {"PUT", maps + "/there", map("there", "2")},
+            {"PATCH", maps + "/there", R"({"data":{"a":"2"}})", "application/merge-patch+json"},
+            {"PATCH", maps + "/there", R"([{"op":"replace","path":"/data/a","value":"2"}])", "application/json-patch+json"},
+            {"PATCH", maps + "/there?fieldManager=m&force=true", map("there", "2"), "application/apply-patch+yaml"},
+            {"PATCH", maps + "/applied?fieldManager=m", map("applied"), "application/apply-patch+yaml"},
+            {"PUT", leases + "/made", R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"made"},"spec":{}})"},
+            {"DELETE", maps + "/there", ""},
+            {"DELETE", maps, ""},
+            {"POST", maps + "?dryRun=All", map("new")}};
+  }
+  Loopback::Reply send(const Request& r) {
+    json::Value body;
+    if (!r.body.empty()) body = *json::parse(r.body);
+    return jane_.send_and_wait(r.method, r.path, body, r.type);
+  }
+
+  std::shared_ptr<Scripted> scripted_ = std::make_shared<Scripted>();
+  TestServer server_{{}, {scripted_}, true};
+  Loopback jane_{server_.gateway(), server_.loop(), {.name = "jane"}, "jane"};
+};
+
+TEST_F(Conditional, NothingIsWrittenUnlessTheConditionsAllow) {
+  auto refuses = [&](const char* what) {
+    for (const Request& r : requests()) {
+      store::Revision before = server_.store().current_revision();
+      Loopback::Reply reply = send(r);
+      EXPECT_EQ(reply.status, 403) << what << " " << r.method << " " << r.path;
+      EXPECT_EQ(server_.store().current_revision(), before) << what << " " << r.method << " " << r.path;
+    }
+  };
+  scripted_->outcome = Decision::no_opinion();
+  refuses("no opinion");
+  scripted_->outcome = Decision::no_opinion({}, "timed out");
+  refuses("an error");
+  scripted_->outcome = Decision::deny("impossible");
+  refuses("an impossible answer");
+  scripted_->answers_conditionally = true;
+  refuses("another condition");
+  scripted_->answers_conditionally = false;
+  scripted_->may_deny = true;
+  scripted_->outcome = Decision::deny("no");
+  refuses("a denial");
+  EXPECT_GT(scripted_->evaluations, 0);
+}
+
+TEST_F(Conditional, WhatTheConditionsAllowIsWritten) {
+  scripted_->outcome = Decision::allow("yes");
+  for (const Request& r : requests()) EXPECT_LT(send(r).status, 300) << r.method << " " << r.path;
+}
+
+TEST_F(Conditional, ARefusalIsWordedLikeAnyOther) {
+  scripted_->outcome = Decision::no_opinion("because");
+  Loopback::Reply reply = send(requests()[0]);
+  EXPECT_EQ(reply.body["message"].as_string(),
+            "configmaps \"new\" is forbidden: User \"jane\" cannot create resource \"configmaps\" in API group \"\" in the namespace \"default\": "
+            "scripted: because");
+}
+
+TEST_F(Conditional, AnErrorOfAnEvaluationIsNotA500) {
+  scripted_->outcome = Decision::no_opinion({}, "boom");
+  EXPECT_EQ(send(requests()[0]).status, 403);
+}
+
+TEST_F(Conditional, AnUpdateThatCreatesIsSettledAsACreate) {
+  scripted_->outcome = Decision::allow();
+  EXPECT_EQ(send(requests()[6]).status, 201);
+  EXPECT_EQ(scripted_->seen_operation, "CREATE");
+  EXPECT_EQ(scripted_->evaluations, 2);
+}
+
+TEST_F(Conditional, StreamsAreFolded) {
+  scripted_->outcome = Decision::allow();
+  Loopback::Reply reply = jane_.send_and_wait("POST", "/api/v1/namespaces/default/pods/x/exec?command=ls");
+  EXPECT_EQ(reply.status, 403);
+  EXPECT_EQ(scripted_->evaluations, 0);
+}
+
+}  // namespace
+}  // namespace cardea::rest

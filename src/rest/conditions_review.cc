@@ -1,0 +1,113 @@
+// AuthorizationConditionsReview: somebody to whom we answered with conditions asks whether they hold, now that the object
+// is known. Answered and not kept.
+#include <algorithm>
+
+#include "authz/access_review.h"
+#include "authz/wire/decision_json.h"
+#include "base/strings.h"
+#include "rest/body.h"
+#include "rest/stored_object.h"
+#include "rest/subresources.h"
+#include "rest/write.h"
+
+namespace cardea::rest {
+
+using authz::Decision;
+using json::Value;
+
+namespace {
+
+// What the conditions are about, as either form of the request says it. Keeps what the data borrows.
+struct Matter {
+  Value object, old_object, options, space;
+  authz::User user;
+  authz::ConditionData data;
+};
+
+const Value* there(const Value& v) { return v.is_null() ? nullptr : &v; }
+
+void fill(Call& call, const Value& request, Matter& m) {
+  m.object = request["object"];
+  m.old_object = request["oldObject"];
+  m.options = request.has("options") ? request["options"] : request["operationOptions"];
+  m.user = authz::reviewed_user(request["userInfo"]);
+  m.user.name = request["userInfo"]["username"].as_string();
+  std::string_view namespace_name = request["namespace"].as_string();
+  if (!namespace_name.empty()) {
+    const catalog::Resource* namespaces = call.catalog->find("", "v1", "namespaces");
+    if (store::RecordPtr record = call.services.store.get(object_key(*namespaces, "", namespace_name))) m.space = parse_stored(*record);
+  }
+  const Value& resource = request.has("requestResource") ? request["requestResource"] : request["resource"];
+  m.data = {.operation = request["operation"].as_string(),
+            .object = there(m.object),
+            .old_object = there(m.old_object),
+            .options = there(m.options),
+            .namespace_object = there(m.space),
+            .dry_run = request["dryRun"].as_bool(),
+            .group = resource["group"].as_string(),
+            .version = resource["version"].as_string(),
+            .kind = request["kind"]["kind"].as_string(),
+            .resource = resource["resource"].as_string(),
+            .subresource = request["subResource"].as_string(),
+            .namespace_name = namespace_name,
+            .name = request["name"].as_string(),
+            .user = &m.user};
+}
+
+// The entries in the order of our own chain: who sends them back must not change who goes first.
+Decision in_our_order(const authz::Chain& chain, const Decision& decision) {
+  const authz::Conditions::Chain* entries = decision.conditions ? decision.conditions->chain() : nullptr;
+  if (!entries) return decision;
+  authz::Conditions::Chain sorted;
+  for (const auto& authorizer : chain.authorizers())
+    for (const authz::NamedDecision& n : *entries)
+      if (n.authorizer == authorizer->name()) sorted.push_back(n);
+  for (const authz::NamedDecision& n : *entries)
+    if (std::ranges::find(sorted, n.authorizer, &authz::NamedDecision::authorizer) == sorted.end()) sorted.insert(sorted.begin(), n);
+  return authz::fold(std::move(sorted));
+}
+
+Task<Decision> settled(const authz::Chain& chain, Decision decision, authz::ConditionData data) {
+  Decision ours = in_our_order(chain, decision);
+  if (ours.kind != Decision::Kind::kConditional) co_return ours;
+  Decision out = co_await chain.evaluate(std::move(ours), data);
+  co_return out;
+}
+
+Value flat_response(const Decision& d) {
+  Value out = Value::object({{"allowed", d.allowed()}});
+  if (d.kind == Decision::Kind::kDeny) out.set("denied", true);
+  if (std::string reason = d.reason.text(); !reason.empty()) out.set("reason", reason);
+  if (!d.error.empty()) out.set("evaluationError", d.error);
+  return out;
+}
+
+}  // namespace
+
+Task<Result<Answer>> review_conditions(Call& call) {
+  auto options = write_options(call.info.query, "CreateOptions");
+  if (!options) co_return fail(options.error());
+  auto review = read_object(call, Expected::object_of(call), options->field_validation);
+  if (!review) co_return fail(review.error());
+  Result<void> admitted = co_await settle_on(call, *review, *options);
+  if (!admitted) co_return fail(admitted.error());
+  const Value& request = (*review)["request"];
+  json::FieldErrors errors;
+  bool is_tree = !request["decision"].is_null(), is_list = !request["conditionSets"].is_null();
+  if (request.is_null()) errors.push_back(json::required("request"));
+  else if (is_tree == is_list) errors.push_back(json::invalid("request", {}, "exactly one of decision and conditionSets must be specified"));
+  if (is_tree && request["admissionRequest"].is_null()) errors.push_back(json::required("request.admissionRequest"));
+  Result<Decision> decision = Decision();
+  if (errors.empty() && is_tree) decision = authz::wire::from_tree(request["decision"], "request.decision", errors, authz::Author::kOwn);
+  if (errors.empty() && is_list) decision = authz::wire::from_list(request["conditionSets"], "request.conditionSets", errors, authz::Author::kOwn);
+  if (!errors.empty()) co_return fail(json::invalid_object(call.resource->group, call.resource->kind, "", errors));
+  Matter matter;
+  fill(call, is_tree ? request["admissionRequest"] : request, matter);
+  std::shared_ptr<const authz::Chain> chain = call.services.authorizer.get();
+  Decision outcome = co_await settled(*chain, std::move(*decision), matter.data);
+  Value response = is_tree ? Value::object({{"uid", request["admissionRequest"]["uid"]}, {"decision", authz::wire::as_tree(outcome)}}) : flat_response(outcome);
+  review->set("response", std::move(response));
+  co_return Answer::of(std::move(*review), 201);
+}
+
+}  // namespace cardea::rest
