@@ -1,5 +1,5 @@
-// conditional-authz.json: decisions and condition sets, their evaluation, chains. The suites about bytes on the
-// wire are in conditional_wire.cc.
+// conditional-authz.json: decisions and condition sets, their evaluation, chains. The suites about whole requests
+// are in conditional_requests.cc.
 #include "conformance/conditional.h"
 
 #include <algorithm>
@@ -396,6 +396,16 @@ constexpr Suite kSuites[] = {
     {"chain_routing", routing},
     {"limits_and_names", limits},
     {"fold_for_unaware_caller", unaware},
+    {"sample_authorizer_cel", cel_sample},
+    {"authorizer_policy_folding", policy_folding},
+    {"request_eligibility", eligibility},
+    {"handled_decision_types", handled_types},
+    {"authorization_phase_http", authorization_phase},
+    {"admission_phase_http", admission_phase},
+    {"api_request", api_request},
+    {"webhook_sar_response", webhook_status},
+    {"webhook_unasked_conditional", webhook_unasked},
+    {"webhook_evaluate_conditions", webhook_settles},
 };
 
 bool has_condition(const Value& conditions, std::string_view effect, std::string_view outcome) {
@@ -426,7 +436,28 @@ int contradicts(const Value& c) {
   if (suite == "limits_and_names" && c["expected"]["has_error"].as_bool() && c["name"].as_string().find("domain prefix") != std::string_view::npos &&
       lacks_domain(c["conditions"]))
     return 8;
+  // 4: a review that comes back without a response is no silent NoOpinion.
+  if (suite == "webhook_evaluate_conditions" && c["acr_response"].as_string() == "no-response-field" && !c["expected"]["has_error"].as_bool()) return 4;
+  // 14: access reviews are objects of control themselves.
+  if (suite == "request_eligibility" && c["request"]["group"].as_string() == "authorization.k8s.io" && !c["expected"]["eligible"].as_bool() &&
+      c["request"]["verb"].as_string() == "create")
+    return 14;
+  // 14 again: the body of the review decides.
+  bool of_review = c["request"]["group"].as_string() == "authorization.k8s.io" && c["request"]["verb"].as_string() == "create";
+  if (suite == "api_request" && of_review && c["note"].as_string().starts_with("not eligible") && c["webhook_decision"]["conditions"].size() > 0 &&
+      c["webhook_decision"]["conditions"][0]["effect"].as_string() == "Allow")
+    return 14;
   return 0;
+}
+
+// Rows that describe what they leave out.
+bool is_sketch(const Value& c) {
+  if (c["suite"].as_string() != "api_request") return false;
+  for (const Value& condition : c["webhook_decision"]["conditions"].items()) {
+    std::string_view text = condition["condition"].as_string();
+    if (text.starts_with("...") || text == "same as above") return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -442,7 +473,7 @@ Counts run_conditional(const std::string& path) {
       continue;
     }
     auto suite = std::ranges::find(kSuites, c["suite"].as_string(), &Suite::name);
-    if (suite == std::end(kSuites)) {
+    if (suite == std::end(kSuites) || is_sketch(c)) {
       ++unread[std::string(c["suite"].as_string())];
       ++counts.skipped;
       continue;

@@ -26,4 +26,18 @@ authz::Decision decision_of(const json::Value& input);
 authz::Decision::Kind kind_named(std::string_view name);
 std::string name_of(const authz::Decision& decision);  // "ConditionsMap"
 
+// conditional_webhooks.cc
+Check webhook_status(const json::Value& c);
+Check webhook_unasked(const json::Value& c);
+Check webhook_settles(const json::Value& c);
+
+// conditional_requests.cc
+Check api_request(const json::Value& c);
+Check eligibility(const json::Value& c);
+Check handled_types(const json::Value& c);
+Check cel_sample(const json::Value& c);
+Check policy_folding(const json::Value& c);
+Check authorization_phase(const json::Value& c);
+Check admission_phase(const json::Value& c);
+
 }  // namespace cardea::conformance

@@ -1,0 +1,425 @@
+"""Under which conditions: requests that are allowed or denied for what they write.
+
+Users come from a token file and hold nothing but what access policies give them.
+"""
+import json
+import os
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+
+from server import Cardea, binary, eventually, exchange, expect, free_port, tell
+
+GATE = "--feature-gates=ConditionalAuthorization=true"
+POLICIES = "/apis/access.cardea.dev/v1alpha1/clusteraccesspolicies"
+USERS = ["alice", "bob", "eve", "carol", "approver", "issuer", "finisher", "agent", "auditor", "labeller", "namer", "signer", "writer", "deleter", "binder"]
+CM = "/api/v1/namespaces/default/configmaps"
+
+
+class World:
+    def __init__(self, server):
+        self.server = server
+
+    def admin(self, method, path, body=None, headers=None):
+        return self.server.request(method, path, body, headers)
+
+    def anonymous_tls(self):
+        return ssl.create_default_context(cafile=os.path.join(self.server.data_dir, "ca.crt"))
+
+    def as_user(self, user, method, path, body=None, content_type=None):
+        import http.client
+        connection = http.client.HTTPSConnection("127.0.0.1", self.server.port, timeout=60, context=self.anonymous_tls())
+        headers = {"Authorization": f"Bearer token-{user}"}
+        if content_type:
+            headers["Content-Type"] = content_type
+            body = json.dumps(body)
+        try:
+            return exchange(connection, method, path, body, headers)
+        finally:
+            connection.close()
+
+    def policy(self, name, effect, user=None, verbs=("*",), groups=("",), resources=("*",), expression="", namespace=None, description="", names=None):
+        rule = {"verbs": list(verbs), "apiGroups": list(groups), "resources": list(resources)}
+        if names:
+            rule["resourceNames"] = names
+        spec = {"effect": effect, "rules": [rule], "expression": expression, "description": description}
+        if user:
+            spec["subjects"] = [{"kind": "User", "name": user}]
+        kind = "AccessPolicy" if namespace else "ClusterAccessPolicy"
+        path = f"/apis/access.cardea.dev/v1alpha1/namespaces/{namespace}/accesspolicies" if namespace else POLICIES
+        status, _, body = self.admin("POST", path, {"apiVersion": "access.cardea.dev/v1alpha1", "kind": kind, "metadata": {"name": name}, "spec": spec})
+        expect(status == 201, f"policy {name}: {status} {body}")
+
+    def allowed(self, user, method, path, body=None, content_type=None):
+        status, _, said = self.as_user(user, method, path, body, content_type)
+        expect(status in (200, 201), f"{user} {method} {path} should be allowed: {status} {said}")
+        return said
+
+    def refused(self, user, method, path, body=None, content_type=None, saying=None):
+        status, _, said = self.as_user(user, method, path, body, content_type)
+        expect(status == 403, f"{user} {method} {path} should be refused: {status} {said}")
+        if saying:
+            expect(saying in said["message"], f"{saying!r} is not in {said['message']!r}")
+        return said
+
+
+def volume(name, storage_class):
+    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name},
+            "spec": {"storageClassName": storage_class, "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/tmp/x"}}}
+
+
+def config_map(name, data=None, labels=None, **meta):
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": labels or {}, **meta}, "data": data or {}}
+
+
+def volumes_of_one_class(w):
+    w.policy("dev-volumes", "Allow", "alice", ("create", "update", "patch", "delete"), resources=("persistentvolumes",),
+             expression="(object == null || object.spec.storageClassName == 'dev') && (oldObject == null || oldObject.spec.storageClassName == 'dev')",
+             description="volumes of class dev only")
+    path = "/api/v1/persistentvolumes"
+    w.allowed("alice", "POST", path, volume("mine", "dev"))
+    w.refused("alice", "POST", path, volume("other", "prod"), saying="clusteraccesspolicy.access.cardea.dev/dev-volumes")
+    said = w.refused("alice", "POST", path, volume("other", "prod"))
+    expect("volumes of class dev only" in said["message"], said["message"])
+    expect(w.admin("GET", f"{path}/other")[0] == 404, "a refused volume was written")
+    w.admin("POST", path, volume("theirs", "prod"))
+    changed = volume("mine", "dev")
+    changed["metadata"]["labels"] = {"a": "b"}
+    w.allowed("alice", "PUT", f"{path}/mine", changed)
+    w.refused("alice", "PATCH", f"{path}/theirs", {"metadata": {"labels": {"a": "b"}}}, "application/merge-patch+json")
+    w.refused("alice", "DELETE", f"{path}/theirs")
+    w.allowed("alice", "DELETE", f"{path}/mine")
+    status = w.as_user("alice", "DELETE", f"{path}/nothing")[0]
+    expect(status == 404, f"deleting nothing is {status}")
+
+
+def sensitive_field_unchanged(w):
+    w.policy("sensitive", "Allow", "carol", ("update", "patch"), resources=("configmaps",), expression="object.data.secret == oldObject.data.secret")
+    w.admin("POST", CM, config_map("sensitive", {"secret": "x", "open": "1"}))
+    w.allowed("carol", "PUT", f"{CM}/sensitive", config_map("sensitive", {"secret": "x", "open": "2"}))
+    w.refused("carol", "PUT", f"{CM}/sensitive", config_map("sensitive", {"secret": "y", "open": "2"}))
+    for kind, good, bad in [("application/merge-patch+json", {"data": {"open": "3"}}, {"data": {"secret": "z"}}),
+                            ("application/strategic-merge-patch+json", {"data": {"open": "4"}}, {"data": {"secret": "z"}}),
+                            ("application/json-patch+json", [{"op": "replace", "path": "/data/open", "value": "5"}],
+                             [{"op": "replace", "path": "/data/secret", "value": "z"}])]:
+        w.allowed("carol", "PATCH", f"{CM}/sensitive", good, kind)
+        w.refused("carol", "PATCH", f"{CM}/sensitive", bad, kind)
+    # A dry run is decided as the real thing is.
+    w.refused("carol", "PUT", f"{CM}/sensitive?dryRun=All", config_map("sensitive", {"secret": "y"}))
+    w.allowed("carol", "PUT", f"{CM}/sensitive?dryRun=All", config_map("sensitive", {"secret": "x"}))
+    expect(w.admin("GET", f"{CM}/sensitive")[2]["data"] == {"secret": "x", "open": "5"}, "the data is not what was allowed")
+    # The secret is kept, but nobody said that the object may be made.
+    status = w.as_user("carol", "POST", CM, config_map("fresh", {"secret": "x"}))[0]
+    expect(status == 403, f"creating is {status}")
+
+
+
+
+def make_csr(folder):
+    key, out = os.path.join(folder, "k.pem"), os.path.join(folder, "r.pem")
+    made = subprocess.run(["openssl", "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out", out, "-subj", "/CN=x"],
+                          capture_output=True)
+    expect(made.returncode == 0, made.stderr.decode())
+    with open(out, "rb") as f:
+        import base64
+        return base64.b64encode(f.read()).decode()
+
+
+def one_signer(w):
+    w.policy("signer", "Allow", "approver", ("create",), ("certificates.k8s.io",), ("certificatesigningrequests",),
+             "object.spec.signerName == 'example.com/good'")
+    request = make_csr(w.server.folder)
+    path = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+
+    def csr(name, signer):
+        return {"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": {"name": name},
+                "spec": {"signerName": signer, "request": request, "usages": ["client auth"]}}
+    w.allowed("approver", "POST", path, csr("good", "example.com/good"))
+    w.refused("approver", "POST", path, csr("bad", "example.com/bad"))
+
+
+def one_audience(w):
+    w.policy("audience", "Allow", "issuer", ("create",), resources=("serviceaccounts/token",), expression="object.spec.audiences == ['vault']")
+    path = "/api/v1/namespaces/default/serviceaccounts/default/token"
+    eventually("the default service account", lambda: w.admin("GET", "/api/v1/namespaces/default/serviceaccounts/default")[0] == 200)
+
+    def token(*audiences):
+        return {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"audiences": list(audiences)}}
+    w.allowed("issuer", "POST", path, token("vault"))
+    w.refused("issuer", "POST", path, token("api"))
+    w.refused("issuer", "POST", path, token("vault", "api"))
+
+
+def own_finalizer(w):
+    mine = "example.com/mine"
+    w.policy("finalizer", "Allow", "finisher", ("update", "patch"), resources=("configmaps",),
+             expression=f"object.data == oldObject.data && object.metadata.?finalizers.orValue([]).filter(f, f != '{mine}') == "
+                        f"oldObject.metadata.?finalizers.orValue([]).filter(f, f != '{mine}')")
+    w.admin("POST", CM, config_map("held", {"a": "1"}, finalizers=["example.com/other", mine]))
+    w.refused("finisher", "PATCH", f"{CM}/held", {"metadata": {"finalizers": [mine]}}, "application/merge-patch+json")
+    w.refused("finisher", "PATCH", f"{CM}/held", {"data": {"a": "2"}}, "application/merge-patch+json")
+    w.allowed("finisher", "PATCH", f"{CM}/held", {"metadata": {"finalizers": ["example.com/other"]}}, "application/merge-patch+json")
+    expect(w.admin("GET", f"{CM}/held")[2]["metadata"]["finalizers"] == ["example.com/other"], "the finalizers are not what was allowed")
+
+
+def own_node(w):
+    w.policy("own-node", "Allow", "agent", ("create", "update"), resources=("pods",), expression="object.spec.nodeName == request.userInfo.username")
+
+    def pod(name, node):
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"nodeName": node, "containers": [{"name": "c", "image": "i"}]}}
+    path = "/api/v1/namespaces/default/pods"
+    w.allowed("agent", "POST", path, pod("here", "agent"))
+    w.refused("agent", "POST", path, pod("there", "elsewhere"))
+
+
+def reviews_of_some_users(w):
+    w.policy("reviews", "Allow", "auditor", ("create",), ("authorization.k8s.io",), ("subjectaccessreviews",), "object.spec.user.startsWith('team-')")
+
+    def review(user):
+        return {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+                "spec": {"user": user, "resourceAttributes": {"verb": "get", "resource": "pods"}}}
+    path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+    w.allowed("auditor", "POST", path, review("team-a"))
+    w.refused("auditor", "POST", path, review("root"))
+
+
+def labels_and_names(w):
+    w.policy("labels", "Allow", "labeller", ("create",), resources=("configmaps",), expression="'team' in object.metadata.labels")
+    w.allowed("labeller", "POST", CM, config_map("labelled", labels={"team": "x"}))
+    w.refused("labeller", "POST", CM, config_map("bare"))
+    w.policy("names", "Allow", "namer", ("create",), resources=("configmaps",), expression="object.metadata.name.matches('^safe-[a-z]+$')")
+    w.allowed("namer", "POST", CM, config_map("safe-one"))
+    w.refused("namer", "POST", CM, config_map("unsafe"))
+
+
+def secondary_check(w):
+    w.policy("sign", "Allow", "signer", ("create",), ("certificates.k8s.io",), ("certificatesigningrequests",),
+             "authorizer.group('certificates.k8s.io').resource('signers').name(object.spec.signerName).check('sign').allowed()")
+    w.policy("may-sign", "Allow", "signer", ("sign",), ("certificates.k8s.io",), ("signers",), names=["example.com/mine"])
+    request = make_csr(w.server.folder)
+    path = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+
+    def csr(name, signer):
+        return {"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": {"name": name},
+                "spec": {"signerName": signer, "request": request, "usages": ["client auth"]}}
+    w.allowed("signer", "POST", path, csr("signed", "example.com/mine"))
+    w.refused("signer", "POST", path, csr("unsigned", "example.com/theirs"))
+
+
+def alice_bob_and_eve(w):
+    """The policies of the chapter on partial evaluation: Alice without conditions, Bob with some, Eve never."""
+    w.policy("chapter", "Allow", None, ("create",), resources=("secrets",),
+             expression="request.userInfo.username == 'alice' || (request.userInfo.username == 'bob' && object.metadata.name.startsWith('bob-'))")
+
+    def secret(name):
+        return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}}
+    path = "/api/v1/namespaces/default/secrets"
+    w.allowed("alice", "POST", path, secret("anything"))
+    w.allowed("bob", "POST", path, secret("bob-1"))
+    w.refused("bob", "POST", path, secret("anything-else"))
+    w.refused("eve", "POST", path, secret("eve-1"))
+    # Eve announces a body and never sends it: the refusal comes all the same.
+    plain = socket.create_connection(("127.0.0.1", w.server.port), 20)
+    with w.anonymous_tls().wrap_socket(plain, server_hostname="127.0.0.1") as sock:
+        sock.sendall(f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer token-eve\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n".encode())
+        answer = sock.recv(65536)
+    expect(answer.startswith(b"HTTP/1.1 403"), f"Eve, without a body: {answer[:200]!r}")
+    # Bob may yet be allowed, so that his body is waited for.
+    plain = socket.create_connection(("127.0.0.1", w.server.port), 20)
+    with w.anonymous_tls().wrap_socket(plain, server_hostname="127.0.0.1") as sock:
+        body = json.dumps(secret("bob-2")).encode()
+        sock.sendall(f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer token-bob\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode())
+        sock.sendall(body)
+        answer = sock.recv(65536)
+    expect(answer.startswith(b"HTTP/1.1 201"), f"Bob, in two parts: {answer[:200]!r}")
+
+
+def update_that_creates(w):
+    path = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+    w.policy("lease-update", "Allow", "writer", ("update", "patch"), ("coordination.k8s.io",), ("leases",), "object.metadata.labels.kind == 'ok'")
+    w.policy("lease-create", "Allow", "writer", ("create",), ("coordination.k8s.io",), ("leases",), "object.metadata.labels.creator == 'me'")
+
+    def lease(name, **labels):
+        return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": name, "labels": labels}, "spec": {"holderIdentity": "x"}}
+    w.allowed("writer", "PUT", f"{path}/both", lease("both", kind="ok", creator="me"))
+    w.refused("writer", "PUT", f"{path}/one", lease("one", creator="me"))
+    w.refused("writer", "PUT", f"{path}/two", lease("two", kind="ok"))
+    apply = "application/apply-patch+yaml"
+    w.allowed("writer", "PATCH", f"{path}/applied?fieldManager=t", lease("applied", kind="ok", creator="me"), apply)
+    w.refused("writer", "PATCH", f"{path}/three?fieldManager=t", lease("three", kind="ok"), apply)
+    # It exists by now: creating is not asked about.
+    w.allowed("writer", "PUT", f"{path}/both", lease("both", kind="ok"))
+    for name in ("one", "two", "three"):
+        expect(w.admin("GET", f"{path}/{name}")[0] == 404, f"{name} was written")
+
+
+def collections(w):
+    path = "/api/v1/namespaces/many/configmaps"
+    w.admin("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "many"}})
+    w.policy("collect", "Allow", "deleter", ("deletecollection",), resources=("configmaps",), expression="oldObject.metadata.labels.junk == 'yes'", namespace="many")
+    for name in ("a", "b"):
+        w.admin("POST", path, config_map(name, labels={"junk": "yes"}))
+    w.admin("POST", path, config_map("keep", labels={"junk": "no"}))
+    w.refused("deleter", "DELETE", path + "?labelSelector=junk%3Dno")
+    w.allowed("deleter", "DELETE", path + "?labelSelector=junk%3Dyes")
+    names = [c["metadata"]["name"] for c in w.admin("GET", path)[2]["items"]]
+    expect("keep" in names and "a" not in names, f"left are {names}")
+    w.allowed("deleter", "DELETE", path + "?labelSelector=junk%3Dnothing")
+    w.refused("deleter", "DELETE", CM)  # another namespace
+
+
+def denies(w):
+    w.policy("all-of-writer", "Allow", "writer", ("create",), resources=("secrets",))
+    w.policy("no-restricted", "Deny", None, ("create",), resources=("secrets",), expression="has(object.metadata.labels) && 'restricted' in object.metadata.labels",
+             description="nothing restricted")
+
+    def secret(name, **labels):
+        return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "labels": labels}}
+    path = "/api/v1/namespaces/default/secrets"
+    w.allowed("writer", "POST", path, secret("free"))
+    w.refused("writer", "POST", path, secret("held", restricted="yes"), saying="nothing restricted")
+    # An error in a Deny denies; in an Allow it is as if false.
+    w.policy("broken", "Deny", "writer", ("create",), resources=("secrets",), expression="object.data.missing == 'x'")
+    w.refused("writer", "POST", path, secret("free-2"))
+    w.admin("DELETE", f"{POLICIES}/broken")
+    w.allowed("writer", "POST", path, secret("free-2"))
+    # Reads are not for conditions: what could deny, denies.
+    w.policy("read", "Allow", "writer", ("list",), resources=("secrets",), expression="object.x == 1")
+    w.refused("writer", "GET", path)
+    w.admin("DELETE", f"{POLICIES}/no-restricted")
+
+
+def not_compiling(w):
+    w.policy("nonsense", "Allow", "binder", ("create",), resources=("configmaps",), expression="object.")
+    w.refused("binder", "POST", CM, config_map("nope"))
+    policy = eventually("a status", lambda: w.admin("GET", f"{POLICIES}/nonsense")[2].get("status"))
+    ready = [c for c in policy["conditions"] if c["type"] == "Ready"][0]
+    expect(ready["status"] == "False" and "does not compile" in ready["message"], ready)
+    w.policy("typo", "Allow", "binder", ("create",), ("apps",), ("deployments",), expression="object.spec.replikas < 3")
+    policy = eventually("a status", lambda: w.admin("GET", f"{POLICIES}/typo")[2].get("status"))
+    checked = [c for c in policy["conditions"] if c["type"] == "TypeChecked"][0]
+    expect(checked["status"] == "False" and "apps/v1" in checked["message"], checked)
+
+
+def self_description(w):
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    attributes = {"verb": "create", "group": "", "version": "v1", "resource": "secrets", "namespace": "default"}
+
+    def review(**more):
+        return {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {"resourceAttributes": attributes, **more}}
+    plain = w.allowed("bob", "POST", path, review())["status"]
+    expect(plain["allowed"] is False and "conditions" in plain["reason"] and "conditionalDecision" not in plain, plain)
+    five = ["Allow", "Deny", "NoOpinion", "ConditionsMap", "Union"]
+    tree = w.allowed("bob", "POST", path, review(authorizationOptions={"handledDecisionTypes": five}))["status"]
+    entries = {e["authorizerName"]: e["decision"] for e in tree["conditionalDecision"]["union"]}
+    expect(tree["conditionalDecision"]["type"] == "Union" and entries["access"]["type"] == "ConditionsMap", tree)
+    condition = entries["access"]["conditionsMap"]["allowConditions"][0]
+    expect(condition["condition"] == "object.metadata.name.startsWith(\"bob-\")", condition)
+    chain = w.allowed("bob", "POST", path, review(conditionalAuthorization={"mode": "HumanReadable"}))["status"]["conditionsChain"]
+    expect(chain[0]["authorizerName"] == "access" and chain[0]["conditions"][0]["effect"] == "Allow", chain)
+    for wrong in ([], ["Allow"], five + ["Allow"]):
+        status, _, said = w.as_user("bob", "POST", path, review(authorizationOptions={"handledDecisionTypes": wrong}))
+        expect(status == 422, f"{wrong}: {status} {said}")
+    both = review(authorizationOptions={"handledDecisionTypes": five}, conditionalAuthorization={"mode": "Optimized"})
+    expect(w.as_user("bob", "POST", path, both)[0] == 422, "both dialects at once")
+    # And what was answered can be sent back with an object.
+    for resource in ("authorizationconditionsreviews", "admissionconditionsreviews"):
+        for name, outcome in (("bob-9", "Allow"), ("x", "NoOpinion")):
+            review_of = {"apiVersion": "authorization.k8s.io/v1alpha1", "kind": "AuthorizationConditionsReview",
+                         "request": {"decision": tree["conditionalDecision"],
+                                     "admissionRequest": {"uid": "u1", "operation": "CREATE", "namespace": "default", "userInfo": {"username": "bob"},
+                                                          "object": {"metadata": {"name": name}}}}}
+            status, _, said = w.admin("POST", f"/apis/authorization.k8s.io/v1alpha1/{resource}", review_of)
+            expect(status == 201, f"{status} {said}")
+            expect(said["response"]["uid"] == "u1" and said["response"]["decision"]["type"] == outcome, said["response"])
+    seed = {"apiVersion": "authorization.k8s.io/v1alpha1", "kind": "AuthorizationConditionsReview",
+            "request": {"conditionSets": chain, "operation": "CREATE", "object": {"metadata": {"name": "bob-1"}}}}
+    said = w.admin("POST", "/apis/authorization.k8s.io/v1alpha1/authorizationconditionsreviews", seed)[2]
+    expect(said["response"]["allowed"] is True, said)
+
+
+def can_i(w):
+    config = os.path.join(w.server.folder, "kubeconfig")
+
+    def ask(user, *words):
+        text = {"apiVersion": "v1", "kind": "Config", "current-context": "c",
+                "clusters": [{"name": "k", "cluster": {"server": w.server.base, "certificate-authority": os.path.join(w.server.data_dir, "ca.crt")}}],
+                "users": [{"name": "u", "user": {"token": f"token-{user}"}}],
+                "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}]}
+        with open(config, "w") as f:
+            json.dump(text, f)
+        ran = subprocess.run([binary(), "can-i", *words, "--kubeconfig", config], capture_output=True, text=True, timeout=60)
+        return ran.returncode, ran.stdout + ran.stderr
+    code, said = ask("alice", "create", "secrets", "-n", "default")
+    expect(code == 0 and said.startswith("yes\n"), said)
+    code, said = ask("bob", "create", "secrets", "-n", "default")
+    expect(code == 3 and "yes, if" in said and "startsWith" in said, f"{code} {said}")
+    code, said = ask("eve", "create", "secrets", "-n", "default")
+    expect(code == 1 and said.startswith("no"), f"{code} {said}")
+    code, said = ask("bob", "create")
+    expect(code == 2, said)
+
+
+def dra(w):
+    spec = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c", "adminAccess": True}}]}}
+    for labels, outcome in ((None, 403), ({"resource.kubernetes.io/admin-access": "true"}, 201)):
+        space = "dra-yes" if labels else "dra-no"
+        w.admin("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space, "labels": labels or {}}})
+        path = f"/apis/resource.k8s.io/v1/namespaces/{space}"
+        claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "c"}, "spec": spec}
+        status, _, said = w.as_user("agent", "POST", f"{path}/resourceclaims", claim)
+        expect(status == outcome, f"claim in {space}: {status} {said}")
+        template = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": {"name": "t"}, "spec": {"spec": spec}}
+        status, _, said = w.as_user("agent", "POST", f"{path}/resourceclaimtemplates", template)
+        expect(status == outcome, f"template in {space}: {status} {said}")
+    plain = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "p"},
+             "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c"}}]}}}
+    w.allowed("agent", "POST", "/apis/resource.k8s.io/v1/namespaces/dra-no/resourceclaims", plain)
+
+
+def unsafe_start():
+    ran = subprocess.run([binary(), "serve", GATE, "--disable-admission-plugins=AuthorizationConditionsEnforcer", "--data-dir", tempfile.mkdtemp(),
+                          "--secure-port", str(free_port())], capture_output=True, text=True, timeout=60)
+    expect(ran.returncode == 2 and "AuthorizationConditionsEnforcer" in ran.stderr, f"{ran.returncode} {ran.stderr}")
+
+
+def without_the_gate(tokens):
+    with Cardea(f"--token-auth-file={tokens}") as server:
+        w = World(server)
+        w.policy("names", "Allow", "namer", ("create",), resources=("configmaps",), expression="object.metadata.name.startsWith('safe-')")
+        w.policy("plain", "Allow", "alice", ("create",), resources=("configmaps",))
+        w.refused("namer", "POST", CM, config_map("safe-one"))
+        w.allowed("alice", "POST", CM, config_map("one"))
+        status = w.admin("POST", "/apis/authorization.k8s.io/v1alpha1/authorizationconditionsreviews", {})[0]
+        expect(status == 404, f"without the gate there is no such resource: {status}")
+
+
+def story():
+    folder = tempfile.mkdtemp(prefix="cardea-e2e-tokens-")
+    tokens = os.path.join(folder, "tokens")
+    with open(tokens, "w") as f:
+        for u in USERS:
+            f.write(f"token-{u},{u},{u}-uid\n")
+    unsafe_start()
+    chapters = [volumes_of_one_class, sensitive_field_unchanged, one_signer, one_audience, own_finalizer, own_node, reviews_of_some_users, labels_and_names,
+                secondary_check, alice_bob_and_eve, self_description, can_i, update_that_creates, collections, denies, not_compiling]
+    wanted = sys.argv[1:]
+    with Cardea(GATE, f"--token-auth-file={tokens}", "--dra-admin-access-policy") as server:
+        w = World(server)
+        for user in USERS:  # everybody may ask about themselves, as RBAC's defaults let them
+            w.policy(f"self-{user}", "Allow", user, ("create",), ("authorization.k8s.io",), ("selfsubjectaccessreviews",))
+        spec = {"effect": "Allow", "rules": [{"verbs": ["get"], "nonResourceURLs": ["/api", "/api/*", "/apis", "/apis/*"]}]}
+        w.admin("POST", POLICIES, {"apiVersion": "access.cardea.dev/v1alpha1", "kind": "ClusterAccessPolicy", "metadata": {"name": "discovery"}, "spec": spec})
+        w.policy("agent-dra", "Allow", "agent", ("create",), ("resource.k8s.io",), ("resourceclaims", "resourceclaimtemplates"))
+        for chapter in chapters + [dra]:
+            if wanted and chapter.__name__ not in wanted:
+                continue
+            chapter(w)
+            print("  ", chapter.__name__.replace("_", " "), flush=True)
+    if not wanted:
+        without_the_gate(tokens)
+
+
+tell("conditional", story)
