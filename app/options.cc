@@ -179,8 +179,6 @@ Result<void> check(const ServeOptions& o) {
   for (const std::string& plugin : o.enable_admission_plugins)
     if (contains(o.disable_admission_plugins, plugin))
       return wrong(cat("admission plugin `", plugin, "` is both enabled and disabled"));
-  if (o.gates.on("ConditionalAuthorization") && contains(o.disable_admission_plugins, "AuthorizationConditionsEnforcer"))
-    return wrong("--feature-gates=ConditionalAuthorization=true needs the admission plugin `AuthorizationConditionsEnforcer`: nobody else would enforce the conditions");
   if (o.verbosity < 0) return wrong("--v must not be negative");
   return {};
 }
@@ -252,6 +250,8 @@ Result<void> complete(ServeOptions& o, const RawLists& lists, bool asked_for_ano
   if (!gates) return fail(bad_request(cat("--feature-gates: ", gates.error().message)));
   o.gates = std::move(*gates);
   o.warnings = o.gates.warnings();
+  if (o.gates.on("ConditionalAuthorization") && contains(o.disable_admission_plugins, "AuthorizationConditionsEnforcer"))
+    return fail(bad_request("--feature-gates=ConditionalAuthorization=true needs the admission plugin `AuthorizationConditionsEnforcer`: nobody else would enforce the conditions"));
   auto controllers = rest::select_controllers(flatten(lists.controllers));
   if (!controllers) return fail(bad_request(cat("--controllers: ", controllers.error().message)));
   o.controllers = std::move(*controllers);

@@ -36,7 +36,7 @@ TEST(ServeOptions, NoFlagsAreEnough) {
   ASSERT_EQ(o.status(), -1) << o.err;
   EXPECT_EQ(o.options().secure_port, 6443);
   EXPECT_EQ(o.options().controllers, rest::known_controllers());
-  EXPECT_THAT(o.options().authorization_modes, ElementsAre("Node", "RBAC"));
+  EXPECT_THAT(o.options().authorization_modes, ElementsAre("Node", "Access", "RBAC"));
   EXPECT_TRUE(o.options().anonymous_auth);
   EXPECT_FALSE(o.options().allow_privileged);
 }
@@ -72,8 +72,16 @@ TEST(ServeOptions, ListsMayBeGivenInParts) {
   EXPECT_THAT(parse({"--controllers=*,-serviceaccount-controller"}).options().controllers, SizeIs(rest::known_controllers().size() - 1));
 }
 
+TEST(ServeOptions, ConditionsWithoutTheirEnforcerAreRefused) {
+  EXPECT_TRUE(parse({"--feature-gates=ConditionalAuthorization=true"}).options().gates.on("ConditionalAuthorization"));
+  Outcome o = parse({"--feature-gates=ConditionalAuthorization=true", "--disable-admission-plugins=AuthorizationConditionsEnforcer"});
+  EXPECT_EQ(o.status(), 2);
+  EXPECT_THAT(o.err, HasSubstr("AuthorizationConditionsEnforcer"));
+  EXPECT_EQ(parse({"--disable-admission-plugins=AuthorizationConditionsEnforcer"}).status(), -1);
+}
+
 TEST(ServeOptions, GatesThatAreNotBuiltStayOffAndWarn) {
-  for (std::string gate : {"ConditionalAuthorization", "ConstrainedImpersonation", "FineGrainedAuthorization"}) {
+  for (std::string gate : {"ConstrainedImpersonation", "FineGrainedAuthorization"}) {
     Outcome on = parse({"--feature-gates=" + gate + "=true"});
     ASSERT_EQ(on.status(), -1) << on.err;
     EXPECT_FALSE(on.options().gates.on(gate));

@@ -250,7 +250,9 @@ def update_that_creates(w):
     w.allowed("writer", "PATCH", f"{path}/applied?fieldManager=t", lease("applied", kind="ok", creator="me"), apply)
     w.refused("writer", "PATCH", f"{path}/three?fieldManager=t", lease("three", kind="ok"), apply)
     # It exists by now: creating is not asked about.
-    w.allowed("writer", "PUT", f"{path}/both", lease("both", kind="ok"))
+    known = lease("both", kind="ok")
+    known["metadata"]["resourceVersion"] = w.admin("GET", f"{path}/both")[2]["metadata"]["resourceVersion"]
+    w.allowed("writer", "PUT", f"{path}/both", known)
     for name in ("one", "two", "three"):
         expect(w.admin("GET", f"{path}/{name}")[0] == 404, f"{name} was written")
 
@@ -363,17 +365,26 @@ def can_i(w):
 
 
 def dra(w):
+    """Validation refuses such claims too, as Kubernetes' does; here it is seen beforehand, and what the condition says."""
     spec = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c", "adminAccess": True}}]}}
-    for labels, outcome in ((None, 403), ({"resource.kubernetes.io/admin-access": "true"}, 201)):
+    claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "c"}, "spec": spec}
+    template = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": {"name": "t"}, "spec": {"spec": spec}}
+    for labels, outcome in ((None, "Deny"), ({"resource.kubernetes.io/admin-access": "true"}, "Allow")):
         space = "dra-yes" if labels else "dra-no"
         w.admin("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space, "labels": labels or {}}})
-        path = f"/apis/resource.k8s.io/v1/namespaces/{space}"
-        claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "c"}, "spec": spec}
-        status, _, said = w.as_user("agent", "POST", f"{path}/resourceclaims", claim)
-        expect(status == outcome, f"claim in {space}: {status} {said}")
-        template = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": {"name": "t"}, "spec": {"spec": spec}}
-        status, _, said = w.as_user("agent", "POST", f"{path}/resourceclaimtemplates", template)
-        expect(status == outcome, f"template in {space}: {status} {said}")
+        for resource, body in (("resourceclaims", claim), ("resourceclaimtemplates", template)):
+            status, _, said = w.as_user("agent", "POST", f"/apis/resource.k8s.io/v1/namespaces/{space}/{resource}", body)
+            expect(status == 201 if labels else status in (403, 422), f"{resource} in {space}: {status} {said}")
+            review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
+                      "spec": {"authorizationOptions": {"handledDecisionTypes": ["Allow", "Deny", "NoOpinion", "ConditionsMap", "Union"]},
+                               "resourceAttributes": {"verb": "create", "group": "resource.k8s.io", "version": "v1", "resource": resource, "namespace": space}}}
+            decision = w.allowed("agent", "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review)["status"]["conditionalDecision"]
+            ids = [c["id"] for e in decision["union"] for c in e["decision"].get("conditionsMap", {}).get("denyConditions", [])]
+            expect(ids == ["clusteraccesspolicy.access.cardea.dev/dra-admin-access"], f"{ids}")
+            asked = {"apiVersion": "authorization.k8s.io/v1alpha1", "kind": "AuthorizationConditionsReview",
+                     "request": {"decision": decision, "admissionRequest": {"uid": "u", "operation": "CREATE", "namespace": space, "object": body}}}
+            said = w.admin("POST", "/apis/authorization.k8s.io/v1alpha1/authorizationconditionsreviews", asked)[2]["response"]["decision"]
+            expect(said["type"] == outcome, f"{resource} in {space}: {said}")
     plain = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "p"},
              "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c"}}]}}}
     w.allowed("agent", "POST", "/apis/resource.k8s.io/v1/namespaces/dra-no/resourceclaims", plain)
