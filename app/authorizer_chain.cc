@@ -13,6 +13,13 @@ std::string host_name() {
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
 }
 
+// Kubernetes' types, and ours.
+authz::AuthorizerTypes types() {
+  authz::AuthorizerTypes types;
+  types.known.insert(types.known.begin() + 1, "Access");
+  return types;
+}
+
 }  // namespace
 
 authz::AuthorizationConfig config_of_flags(const ServeOptions& o) {
@@ -69,7 +76,7 @@ Result<std::shared_ptr<AuthorizerChain>> AuthorizerChain::make(const ServeOption
     auto read = net::read_whole_file(file);
     if (!read) return fail(read.error());
     text = std::move(*read);
-    config = authz::load_authorization_config(text);
+    config = authz::load_authorization_config(text, {}, types());
     if (!config) return fail(bad_request(cat("`", file, "`: ", config.error().message)));
   }
   auto chain = self->build(*config);
@@ -81,7 +88,8 @@ Result<std::shared_ptr<AuthorizerChain>> AuthorizerChain::make(const ServeOption
                                                   .metrics = surroundings.metrics,
                                                   .clock = surroundings.clock,
                                                   .log = self->log_,
-                                                  .server_id = host_name()},
+                                                  .server_id = host_name(),
+                                                  .types = types()},
                         *config, text);
   surroundings.files.watch_texts({file}, {text}, [weak = std::weak_ptr(self)](Result<std::vector<std::string>> texts) {
     if (auto held = weak.lock()) held->reload_->take(texts ? Result<std::string>(texts->front()) : fail(texts.error()));

@@ -1,16 +1,17 @@
 #include <algorithm>
-#include <boost/container/small_vector.hpp>
+#include <vector>
 
 #include "authz/authorizer.h"
 #include "base/strings.h"
 
 namespace cardea::authz {
 
-// What is known while a chain is being asked. Answers that fit in place cost no allocation.
+// What is known while a chain is being asked. Authorizers that have nothing to say cost no allocation.
 struct Chain::Progress {
   const Chain& chain;
   Asking asking;
-  boost::container::small_vector<Decision, 6> answers = {};  // of the authorizers from the first on
+  std::size_t silent = 0;              // so many at the beginning said nothing at all
+  std::vector<Decision> answers = {};  // of the authorizers from the first on; empty while all were silent
   bool is_conditional = false;
   bool may_allow = false;
 
@@ -24,6 +25,12 @@ struct Chain::Progress {
       may_allow |= decision.conditions->possible().allow;
       is_final = has_an_end(decision);
     }
+    bool says_nothing = decision.kind == Decision::Kind::kNoOpinion && decision.reason.empty() && decision.error.empty();
+    if (answers.empty() && says_nothing) {
+      ++silent;
+      return std::nullopt;
+    }
+    if (answers.empty()) answers.assign(silent, Decision::no_opinion());
     answers.push_back(std::move(decision));
     if (is_final) return end();
     return std::nullopt;
@@ -38,6 +45,7 @@ struct Chain::Progress {
   }
 
   Decision end() {
+    if (answers.empty()) return Decision::no_opinion();
     Conditions::Chain named;
     named.reserve(answers.size());
     for (std::size_t i = 0; i < answers.size(); ++i)
