@@ -98,9 +98,16 @@ class Reducer {
     return checked_ && o.known() && from->dyn_typed && made->op == Op::kConst && made->count == 0 && !made->value.is_error() ? as_dyn(made) : made;
   }
 
+  // math.least([x, "a"]) fails whatever x is; its macro would not even read that again.
+  static bool has_no_number(const Outcome& list) {
+    if (list.known() || list.node->op != Op::kList) return false;
+    return std::ranges::any_of(list.node->children(), [](const Node* item) { return item->op == Op::kConst && !item->value.is_error() && !is_number(item->value); });
+  }
+
   // Whether no overload takes the arguments that are known: then every completion fails.
   static bool never_fits(const Node* n, const std::vector<Outcome>& parts) {
     if (n->op != Op::kCall || n->target == nullptr) return false;
+    if (n->name.starts_with("math.@m") && has_no_number(parts[0])) return true;
     for (const Overload* o : n->target->overloads) {
       bool fits = o->kinds.size() == parts.size();
       for (std::size_t i = 0; fits && i < parts.size(); ++i) fits = !parts[i].known() || (o->kinds[i] & set_of(parts[i].value.kind)) != 0;
