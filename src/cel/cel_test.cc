@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "cel/environments.h"
 #include "cel/evaluate.h"
+#include "cel/partial.h"
 #include "cel/print.h"
 #include "json/parse.h"
 
@@ -91,6 +94,26 @@ TEST(Cel, InterruptionStopsALoop) {
 TEST(Cel, BytesConcatenationMakesNewBytesEachTime) {
   // cel-go appends in place here and gives three times the last.
   EXPECT_EQ(run("[1, 2].map(i, b'a' + bytes(string(i)))"), "[b\"\\141\\061\", b\"\\141\\062\"]");
+}
+
+TEST(Cel, ProgramsAreSharedBetweenThreads) {
+  Environment env = kubernetes_environment();
+  env.variable("request", "dyn").variable("object", "dyn");
+  const auto program = *compile("request.user.matches('^[a-z]+$') && request.groups.exists(g, g == object.team) && quantity(object.size).isLessThan(quantity('2Gi'))", std::move(env).share());
+  const json::Value request = *json::parse(R"({"user":"alice","groups":["a","b"]})");
+  const json::Value object = *json::parse(R"({"team":"b","size":"1Gi"})");
+  const Value slots[] = {Value::of_json(request), Value::of_json(object)};
+  const Unknowns unknowns = Unknowns::variables(program->environment(), {"object"});
+  auto work = [&] {
+    Evaluation evaluation;
+    for (int i = 0; i < 500; ++i) {
+      EXPECT_TRUE(evaluation.run(*program, slots).is_true());
+      const Residual residual = reduce(program, slots, unknowns);
+      EXPECT_TRUE(residual.run(evaluation, slots).is_true());
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back(work);
 }
 
 }  // namespace

@@ -189,7 +189,9 @@ Value opaque_equality(const Node& n, Frame& f, const Value& a, const Value& b) {
   if (a.is_error()) return a;
   if (b.is_error()) return b;
   if (is_opaque(a) || is_opaque(b)) [[unlikely]] return opaque_equality(n, f, a, b);
-  return Value::of(equal(a, b) == (n.op == Op::kEqual));
+  const bool same = f.same(a, b);
+  if (f.work == 0) [[unlikely]] return f.over_cost();
+  return Value::of(same == (n.op == Op::kEqual));
 }
 
 Value in_set(const Node& n, Frame& f) {
@@ -232,6 +234,7 @@ Value dispatch(const Node& n, Frame& f, const Value* args) {
   }
   const Value result = bad != nullptr ? *bad : dispatch(n, f, args);
   if (f.fatal) [[unlikely]] return result;
+  if (f.work == 0) [[unlikely]] return f.over_cost();
   CHARGE(n.target->cost == nullptr ? 1 : n.target->cost(args, n.count, result));
   if (!f.room_for(0)) [[unlikely]] return f.over_memory();
   return result;
@@ -456,7 +459,10 @@ Value Evaluation::run(const Node& node, const Program& program, std::span<const 
   // Locals are written before they are read, so they need no first value.
   alignas(Value) char small[16 * sizeof(Value)];
   frame.locals = program.locals() <= 16 ? reinterpret_cast<Value*>(small) : arena_.array<Value>(program.locals()).data();
-  const Value result = evaluate_node(node, frame);
+  frame.allow_work();
+  Value result = evaluate_node(node, frame);
+  const bool made = (result.kind == Kind::kList || result.kind == Kind::kMap || result.kind == Kind::kOptional) && result.form == Value::kOwn;
+  if (std::uint64_t room = limits_.memory / sizeof(Value); made && !fits(result, room)) result = frame.over_memory();
   cost_ = frame.cost;
   fatal_ = frame.fatal;
   return result;

@@ -2,12 +2,19 @@
 
 #include <re2/re2.h>
 
+#include <algorithm>
+
 #include "base/strings.h"
 
 namespace cardea::cel {
 
 Frame::Frame(Arena& a) : arena(a) {}
 Frame::~Frame() = default;
+
+void Frame::allow_work() {
+  constexpr std::uint64_t kLeast = 4096;
+  work = limits.cost >= kMostWork / kWorkPerUnit ? kMostWork : limits.cost * kWorkPerUnit + kLeast;
+}
 
 Value Frame::no_such_overload() { return error("no such overload"); }
 
@@ -31,6 +38,7 @@ const re2::RE2* Frame::pattern(std::string_view text, std::string& why) {
   options.set_log_errors(false);
   options.set_max_mem(1 << 20);
   auto compiled = std::make_unique<RE2>(piece, options);
+  spend(kWorkPerUnit * (text.size() + static_cast<std::uint64_t>(std::max(compiled->ProgramSize(), 0))));
   if (!compiled->ok()) {
     why = pattern_problem(*compiled);
     return nullptr;

@@ -42,6 +42,14 @@ struct Frame {
   std::uint32_t steps = 0;
   std::vector<std::unique_ptr<re2::RE2>> patterns;  // compiled while running
 
+  // Work that cost does not count: elements compared inside elements, patterns compiled. Passing it is passing the cost.
+  static constexpr std::uint64_t kWorkPerUnit = 16;  // a hundred nanoseconds of comparing
+  static constexpr std::uint64_t kMostWork = 10'000'000 * kWorkPerUnit;
+  std::uint64_t work = kMostWork;
+  void allow_work();  // as much as the limit of cost stands for
+  void spend(std::uint64_t units) { work = work > units ? work - units : 0; }
+  bool same(const Value& a, const Value& b) { return equal(a, b, work); }
+
   Value error(std::string_view message) { return Value::of_error(arena.make<ErrorNode>(ErrorNode{arena.copy(message), position, false})); }
   Value no_such_overload();
   Value stop(std::string_view message);  // a fatal error

@@ -66,7 +66,8 @@ class Reducer {
     Node* n = kept().make<Node>();
     n->op = Op::kConst;
     n->position = from->position;
-    n->value = copy_value(kept(), v);
+    std::uint64_t room = f_.limits.memory / sizeof(Value);
+    n->value = copy_value(kept(), fits(v, room) ? v : f_.over_memory());
     return n;
   }
 
@@ -378,6 +379,7 @@ class Reducer {
   Outcome loop(const Node* n) {
     const Outcome range = visit(n->args[0]);
     if (range.failed()) return range;
+    if (!range.known() && n->macro == Macro::kSortBy && range.node->op == Op::kMap) return known(f_.no_such_overload());
     const std::uint32_t variables = n->var2.empty() ? 1 : 2;
     if (range.known()) {
       if (range.value.kind != Kind::kList && (range.value.kind != Kind::kMap || n->macro == Macro::kSortBy)) {
@@ -526,13 +528,15 @@ Residual reduce(std::shared_ptr<const Program> program, std::span<const Value> v
   frame.free_has = program->environment().counts_as_kubernetes();
   Value small[16];
   frame.locals = program->locals() <= 16 ? small : scratch.array<Value>(program->locals()).data();
+  frame.allow_work();
   Reducer reducer(*program, unknowns, frame, out.arena_);
   const Outcome outcome = reducer.visit(&program->root());
   if (!frame.fatal && !outcome.known()) {
     out.node_ = outcome.node;
   } else {
     const Value v = outcome.failed() || !frame.fatal ? outcome.value : frame.over_cost();
-    out.value_ = v.kind == Kind::kBool ? v : copy_value(reducer.kept(), v);
+    std::uint64_t room = limits.memory / sizeof(Value);
+    out.value_ = v.kind == Kind::kBool ? v : copy_value(reducer.kept(), fits(v, room) ? v : frame.over_memory());
   }
   out.program_ = std::move(program);
   return out;

@@ -220,13 +220,18 @@ bool same_keys(const Value& keys, const Value& a, const Value& b) {
 }
 
 // Each element of `a` has its equal in `b`.
-bool all_within(const Value& a, const Value& b) {
+bool all_within(const Value& a, const Value& b, std::uint64_t& budget) {
   for (std::uint32_t i = 0; i < a.size; ++i) {
     bool found = false;
-    for (std::uint32_t k = 0; !found && k < b.size; ++k) found = equal(list_at(a, i), list_at(b, k));
+    for (std::uint32_t k = 0; !found && k < b.size; ++k) found = equal(list_at(a, i), list_at(b, k), budget);
     if (!found) return false;
   }
   return true;
+}
+
+bool spend(std::uint64_t& budget, std::uint64_t units) {
+  budget = budget > units ? budget - units : 0;
+  return budget != 0;
 }
 
 }  // namespace
@@ -250,6 +255,12 @@ Value add_typed_lists(Arena& arena, const Value& a, const Value& b) {
 }
 
 bool equal(const Value& a, const Value& b) {
+  std::uint64_t budget = std::numeric_limits<std::uint64_t>::max();
+  return equal(a, b, budget);
+}
+
+bool equal(const Value& a, const Value& b, std::uint64_t& budget) {
+  if (!spend(budget, 1)) return false;
   if (a.kind != b.kind) return is_number(a) && is_number(b) && compare_numbers(a, b) == 0;
   switch (a.kind) {
     case Kind::kNull: return true;
@@ -260,24 +271,35 @@ bool equal(const Value& a, const Value& b) {
     case Kind::kDouble: return a.real == b.real;
     case Kind::kString:
     case Kind::kBytes:
-    case Kind::kType: return a.string() == b.string();
+    case Kind::kType: return a.size == b.size && spend(budget, a.size / sizeof(Value)) && a.string() == b.string();
     case Kind::kTimestamp: return a.integer == b.integer && a.size == b.size;
-    case Kind::kOptional: return a.size == b.size && (a.size == 0 || equal(*a.inner, *b.inner));
+    case Kind::kOptional: return a.size == b.size && (a.size == 0 || equal(*a.inner, *b.inner, budget));
     case Kind::kList:
       if (a.size != b.size) return false;
-      if (a.list_type != Value::kAtomic || b.list_type != Value::kAtomic) return all_within(a, b) && all_within(b, a);
+      if (a.list_type != Value::kAtomic || b.list_type != Value::kAtomic) return all_within(a, b, budget) && all_within(b, a, budget);
       for (std::uint32_t i = 0; i < a.size; ++i)
-        if (!equal(list_at(a, i), list_at(b, i))) return false;
+        if (!equal(list_at(a, i), list_at(b, i), budget)) return false;
       return true;
     case Kind::kMap:
       if (a.size != b.size) return false;
       for (std::uint32_t i = 0; i < a.size; ++i) {
         const Value other = map_find(b, map_key(a, i));
-        if (other.kind == Kind::kAbsent || !equal(map_value(a, i), other)) return false;
+        if (other.kind == Kind::kAbsent || !equal(map_value(a, i), other, budget)) return false;
       }
       return true;
     default: return equal_opaque(a, b);
   }
+}
+
+bool fits(const Value& v, std::uint64_t& room) {
+  const bool text = v.kind == Kind::kString || v.kind == Kind::kBytes;
+  if (!spend(room, 1 + (text ? v.size / sizeof(Value) : 0))) return false;
+  if (v.kind == Kind::kOptional) return v.size == 0 || fits(*v.inner, room);
+  if (v.kind != Kind::kList && v.kind != Kind::kMap) return true;
+  for (std::uint32_t i = 0; i < v.size; ++i) {
+    if (v.kind == Kind::kList ? !fits(list_at(v, i), room) : !fits(map_key(v, i), room) || !fits(map_value(v, i), room)) return false;
+  }
+  return true;
 }
 
 bool is_zero(const Value& v) {

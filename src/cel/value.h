@@ -133,6 +133,11 @@ Value map_find(const Value& map, const FieldKey& key);
 // Equality of CEL: numbers by value across types, lists and maps by content, else false when kinds differ.
 // May report an error (kError) where an opaque type cannot be compared.
 bool equal(const Value& a, const Value& b);
+// The same within a budget of elements looked at. What shares its parts can be far larger than the memory it takes;
+// when `budget` has become 0 the answer means nothing.
+bool equal(const Value& a, const Value& b, std::uint64_t& budget);
+// Whether what it holds, written out, has at most `room` elements (texts count by the sixteen bytes); takes them off.
+bool fits(const Value& v, std::uint64_t& room);
 // -1, 0, 1; or 2 when one is NaN. Only for two numbers, strings, bytes, bools, timestamps or durations.
 int compare(const Value& a, const Value& b);
 bool is_number(const Value& v);

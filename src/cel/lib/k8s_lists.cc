@@ -8,18 +8,18 @@ namespace {
 
 using Args = const Value*;
 
-Value index_of(Frame&, Args a, std::size_t) {
+Value index_of(Frame& f, Args a, std::size_t) {
   for (std::uint32_t i = 0; i < a[0].size; ++i)
-    if (equal(list_at(a[0], i), a[1])) return Value::of_int(i);
+    if (f.same(list_at(a[0], i), a[1])) return Value::of_int(i);
   return Value::of_int(-1);
 }
-Value last_index_of(Frame&, Args a, std::size_t) {
+Value last_index_of(Frame& f, Args a, std::size_t) {
   for (std::uint32_t i = a[0].size; i > 0; --i)
-    if (equal(list_at(a[0], i - 1), a[1])) return Value::of_int(i - 1);
+    if (f.same(list_at(a[0], i - 1), a[1])) return Value::of_int(i - 1);
   return Value::of_int(-1);
 }
 Value includes(Frame& f, Args a, std::size_t n) {
-  if (a[0].kind != Kind::kList) return Value::of(equal(a[0], a[1]));
+  if (a[0].kind != Kind::kList) return Value::of(f.same(a[0], a[1]));
   return Value::of(index_of(f, a, n).integer >= 0);
 }
 

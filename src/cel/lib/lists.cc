@@ -70,10 +70,10 @@ Value distinct(Frame& f, Args a, std::size_t) {
     if (is_valid_key(v) || (v.kind == Kind::kDouble && v.real == v.real)) {
       fresh = seen.add(v, Value::null());
     } else {
-      for (std::size_t k = 0; fresh && k < out.size(); ++k) fresh = !equal(out.data()[k], v);
+      for (std::size_t k = 0; fresh && k < out.size(); ++k) fresh = !f.same(out.data()[k], v);
     }
     if (fresh) out.add(v);
-    if (!f.room_for(0)) return f.over_memory();
+    if (!f.room_for(0) || f.work == 0) return f.over_memory();
   }
   return out.build();
 }

@@ -7,21 +7,21 @@ namespace {
 
 using Args = const Value*;
 
-bool holds(const Value& list, const Value& v) {
-  for (std::uint32_t i = 0; i < list.size; ++i)
-    if (equal(list_at(list, i), v)) return true;
+bool holds(Frame& f, const Value& list, const Value& v) {
+  for (std::uint32_t i = 0; i < list.size && f.work != 0; ++i)
+    if (f.same(list_at(list, i), v)) return true;
   return false;
 }
-bool holds_all(const Value& list, const Value& wanted) {
+bool holds_all(Frame& f, const Value& list, const Value& wanted) {
   for (std::uint32_t i = 0; i < wanted.size; ++i)
-    if (!holds(list, list_at(wanted, i))) return false;
+    if (!holds(f, list, list_at(wanted, i))) return false;
   return true;
 }
-Value contains(Frame&, Args a, std::size_t) { return Value::of(holds_all(a[0], a[1])); }
-Value equivalent(Frame&, Args a, std::size_t) { return Value::of(holds_all(a[0], a[1]) && holds_all(a[1], a[0])); }
-Value intersects(Frame&, Args a, std::size_t) {
-  for (std::uint32_t i = 0; i < a[0].size; ++i)
-    if (holds(a[1], list_at(a[0], i))) return Value::of(true);
+Value contains(Frame& f, Args a, std::size_t) { return Value::of(holds_all(f, a[0], a[1])); }
+Value equivalent(Frame& f, Args a, std::size_t) { return Value::of(holds_all(f, a[0], a[1]) && holds_all(f, a[1], a[0])); }
+Value intersects(Frame& f, Args a, std::size_t) {
+  for (std::uint32_t i = 0; i < a[0].size && f.work != 0; ++i)
+    if (holds(f, a[1], list_at(a[0], i))) return Value::of(true);
   return Value::of(false);
 }
 

@@ -129,9 +129,9 @@ constexpr Implementation less_equal = ordered<-1, 0>;
 constexpr Implementation greater = ordered<1>;
 constexpr Implementation greater_equal = ordered<1, 0>;
 
-Value in_list(Frame&, Args a, std::size_t) {
+Value in_list(Frame& f, Args a, std::size_t) {
   for (std::uint32_t i = 0; i < a[1].size; ++i)
-    if (equal(a[0], list_at(a[1], i))) return Value::of(true);
+    if (f.same(a[0], list_at(a[1], i))) return Value::of(true);
   return Value::of(false);
 }
 Value in_map(Frame& f, Args a, std::size_t) {
