@@ -20,12 +20,12 @@ using namespace cardea::authn;
 constexpr std::int64_t kNow = 1'800'000'000;
 constexpr std::string_view kPlain = R"("claimMappings":{"username":{"claim":"sub","prefix":""},"groups":{"claim":"groups","prefix":""}})";
 // The rules and mappings of KEP-3331's examples.
-constexpr std::string_view kRules = R"("claimValidationRules":[{"expression":"claims.hd == 'example.com'","message":"the hd claim must be set to example.com"},
+constexpr std::string_view kRules = R"json("claimValidationRules":[{"expression":"claims.hd == 'example.com'","message":"the hd claim must be set to example.com"},
     {"expression":"claims.exp - claims.nbf <= 86400","message":"total token lifetime must not exceed 24 hours"}],
   "claimMappings":{"username":{"expression":"claims.username + ':external-user'"},"groups":{"expression":"claims.roles.split(',')"},
     "uid":{"expression":"claims.sub"},"extra":[{"key":"example.com/client-name","valueExpression":"claims.client_name"}]},
   "userValidationRules":[{"expression":"!user.username.startsWith('system:')","message":"username cannot used reserved system: prefix"},
-    {"expression":"user.groups.all(group, !group.startsWith('system:'))","message":"groups cannot used reserved system: prefix"}])";
+    {"expression":"user.groups.all(group, !group.startsWith('system:'))","message":"groups cannot used reserved system: prefix"}])json";
 
 const SigningKey& key_of(Algorithm algorithm) {
   static const SigningKey rsa = *SigningKey::make_rsa(), p256 = *SigningKey::make_ec(256);
