@@ -14,7 +14,7 @@ from server import Cardea, binary, eventually, exchange, expect, free_port, tell
 
 GATE = "--feature-gates=ConditionalAuthorization=true"
 POLICIES = "/apis/access.cardea.dev/v1alpha1/clusteraccesspolicies"
-USERS = ["alice", "bob", "eve", "carol", "approver", "issuer", "finisher", "agent", "auditor", "labeller", "namer", "signer", "writer", "deleter", "binder"]
+USERS = ["alice", "bob", "eve", "carol", "approver", "issuer", "finisher", "agent", "auditor", "labeller", "namer", "signer", "writer", "deleter", "binder", "granter", "friend"]
 CM = "/api/v1/namespaces/default/configmaps"
 
 
@@ -293,6 +293,23 @@ def denies(w):
     w.admin("DELETE", f"{POLICIES}/no-restricted")
 
 
+def nobody_grants_what_they_lack(w):
+    """Whoever may write policies still cannot give more than they hold, nor deny without the right to."""
+    w.policy("granter-writes", "Allow", "granter", ("create", "update", "get"), ("access.cardea.dev",), ("clusteraccesspolicies",), "true")
+
+    def mine(name, effect, rules=None):
+        spec = {"effect": effect, "subjects": [{"kind": "User", "name": "friend"}], "expression": "true"}
+        if rules:
+            spec["rules"] = rules
+        return {"apiVersion": "access.cardea.dev/v1alpha1", "kind": "ClusterAccessPolicy", "metadata": {"name": name}, "spec": spec}
+    secrets = [{"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"]}]
+    w.refused("granter", "POST", POLICIES, mine("everything", "Allow"), saying="not currently held")
+    w.refused("granter", "POST", POLICIES, mine("secrets", "Allow", secrets), saying="not currently held")
+    w.refused("granter", "POST", POLICIES, mine("no-friend", "Deny"), saying="deny")
+    expect(w.admin("GET", f"{POLICIES}/everything")[0] == 404, "a refused policy was stored")
+    w.refused("friend", "GET", "/api/v1/namespaces/default/secrets/free")
+
+
 def not_compiling(w):
     w.policy("nonsense", "Allow", "binder", ("create",), resources=("configmaps",), expression="object.")
     w.refused("binder", "POST", CM, config_map("nope"))
@@ -415,7 +432,7 @@ def story():
             f.write(f"token-{u},{u},{u}-uid\n")
     unsafe_start()
     chapters = [volumes_of_one_class, sensitive_field_unchanged, one_signer, one_audience, own_finalizer, own_node, reviews_of_some_users, labels_and_names,
-                secondary_check, alice_bob_and_eve, self_description, can_i, update_that_creates, collections, denies, not_compiling]
+                secondary_check, alice_bob_and_eve, self_description, can_i, update_that_creates, collections, denies, nobody_grants_what_they_lack, not_compiling]
     wanted = sys.argv[1:]
     with Cardea(GATE, f"--token-auth-file={tokens}", "--dra-admin-access-policy") as server:
         w = World(server)
