@@ -31,8 +31,8 @@ std::optional<std::int64_t> numeric_date(const json::Value& v) {
   return static_cast<std::int64_t>(std::clamp(seconds, -9e15, 9e15));
 }
 
-// Far times are kept inside what a clock can say.
-Time time_of(std::int64_t seconds) { return Time(std::chrono::seconds(std::clamp<std::int64_t>(seconds, -62135596800, 9000000000))); }
+// Far times are kept inside what a clock can say: its nanoseconds begin in 1677 and end in 2262.
+Time time_of(std::int64_t seconds) { return Time(std::chrono::seconds(std::clamp<std::int64_t>(seconds, -9000000000, 9000000000))); }
 
 std::string shown(Time at) {
   std::string text = rfc3339(at);  // 2026-01-31T12:00:00Z
@@ -110,7 +110,8 @@ Result<void> check_audience(const json::Value& claims, std::span<const std::stri
 
 Result<void> check_lifetime(const json::Value& claims, Time now) {
   const json::Value* expires = claims.find("exp");
-  const Time end = expires ? time_of(*numeric_date(*expires)) : time_of(-62135596800);  // absent is the zero time
+  if (!expires) return refuse("oidc: token is expired (Token Expiry: 0001-01-01 00:00:00 +0000 UTC)");
+  const Time end = time_of(*numeric_date(*expires));
   if (end < now) return refuse(cat("oidc: token is expired (Token Expiry: ", shown(end), ")"));
   if (const json::Value& begins = claims["nbf"]; !begins.is_null())
     if (const Time start = time_of(*numeric_date(begins)); now + 60s < start)

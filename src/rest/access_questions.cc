@@ -92,8 +92,11 @@ class Batch {
   // Asks about the others, some at a time; `done` is called when all have been answered.
   void ask_the_others(std::function<void()> done) {
     done_ = std::move(done);
-    left_ = waiting_.size();
+    // Answers may come at once, and whoever waits for the last one destroys this: it is kept open by one until all
+    // that may be asked at a time have been.
+    left_ = waiting_.size() + 1;
     for (std::size_t i = 0; i < kMostWaiting; ++i) next();
+    answered();
   }
 
   Value statuses() && { return Value::array(std::move(statuses_)); }
@@ -116,9 +119,15 @@ class Batch {
     std::size_t i = waiting_[begun_++];
     spawn(answer(i), [this, i](Value status) {
       statuses_[i] = std::move(status);
-      if (--left_ == 0) return done_();
       next();
+      answered();
     });
+  }
+
+  void answered() {
+    if (--left_ > 0) return;
+    auto done = std::move(done_);
+    done();
   }
 
   std::shared_ptr<const authz::Chain> chain_;
