@@ -5,6 +5,7 @@
 #include "authz/access/access_authorizer.h"
 #include "base/strings.h"
 #include "json/parse.h"
+#include "store/memory/memory_store.h"
 
 namespace cardea::authz::access {
 namespace {
@@ -50,8 +51,11 @@ Index index_of(std::initializer_list<PolicyPtr> policies) {
 }
 
 Decision settle(const Decision& d, const char* object, const char* old = "null") {
-  static const PolicyFeed* none = nullptr;
-  AccessAuthorizer authorizer(*none);
+  // Conditions are settled without another look at the policies.
+  SystemClock clock;
+  auto store = store::make_memory_store(clock);
+  auto none = PolicyFeed::load(*store);
+  AccessAuthorizer authorizer(**none);
   Value o = *json::parse(object), p = *json::parse(old);
   ConditionData data{.operation = old == std::string_view("null") ? "CREATE" : "UPDATE", .object = &o, .old_object = &p};
   return run(authorizer.evaluate(d.conditions, data));
