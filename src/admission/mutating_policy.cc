@@ -1,6 +1,6 @@
 #include "admission/json_patch_error.h"
+#include "admission/policy_invocations.h"
 #include "admission/policy_match.h"
-#include "admission/policy_params.h"
 #include "admission/policy_run.h"
 #include "admission/plugins.h"
 #include "base/strings.h"
@@ -14,14 +14,6 @@ namespace cardea::admission {
 namespace {
 
 using json::Value;
-
-// One policy, one binding, one parameter object: what runs, and perhaps runs again.
-struct Invocation {
-  const Policy* policy;
-  const PolicyBinding* binding;
-  const catalog::Resource* as;
-  Value param;
-};
 
 struct Refusal {
   std::string message;
@@ -49,38 +41,21 @@ Error internal(const std::string& message) {
 
 class Mutation {
  public:
-  Mutation(Review& review, const Objects& objects, PolicyAuthorizer& authorizer) : review_(review), objects_(objects), authorizer_(authorizer) {}
+  Mutation(Review& review, const Objects& objects, authz::SecondaryChecks& authorizer) : review_(review), objects_(objects), authorizer_(authorizer) {}
 
   void collect(const BoundPolicy& bound) {
-    const Policy& policy = *bound.policy;
-    const auto matched = match_request(policy.spec["matchConstraints"], review_, objects_);
-    if (!matched) return misconfigured(policy, nullptr, matched.error());
-    if (!*matched) return;
-    const auto kind = param_resource(policy.spec, review_.catalog);
-    if (!kind) return misconfigured(policy, nullptr, kind.error());
-    for (const auto& binding : bound.bindings) {
-      const auto applies = match_request(binding->spec["matchResources"], review_, objects_);
-      if (!applies) {
-        misconfigured(policy, binding.get(), applies.error());
-        continue;
-      }
-      if (!*applies) continue;
-      const auto params = collect_params(*kind, binding->spec, review_, objects_);
-      if (!params) {
-        misconfigured(policy, binding.get(), params.error());
-        continue;
-      }
-      for (const Value& param : *params) invocations_.push_back({&policy, binding.get(), (*matched)->resource, param});
-    }
+    for_each_invocation(
+        bound, review_, objects_, [&](const PolicyBinding* binding, const Error& error) { misconfigured(*bound.policy, binding, error); },
+        [&](PolicyInvocation i) { invocations_.push_back(std::move(i)); });
   }
 
   // Those that ask for it see the changes of the others in a second round.
   Result<void> run() {
     for (int round = 0; round < 2; ++round)
-      for (const Invocation& i : invocations_) {
+      for (const PolicyInvocation& i : invocations_) {
         if (round == 1 && i.policy->spec["reinvocationPolicy"].as_string() != "IfNeeded") continue;
         if (auto ok = invoke(i); !ok) return ok;
-        if (authorizer_.has_open_question()) return {};
+        if (authorizer_.is_waiting()) return {};
       }
     if (refusals_.empty()) return {};
     Error error = forbidden(review_, "");
@@ -102,7 +77,7 @@ class Mutation {
     refuse(policy, binding, cat("failed to configure ", binding ? "binding" : "policy", ": ", error.message), true);
   }
 
-  Result<void> invoke(const Invocation& i) {
+  Result<void> invoke(const PolicyInvocation& i) {
     const auto input = std::make_unique<PolicyInput>(PolicyInput::of(review_, *i.as, objects_));
     const Value* param = i.param.is_null() ? nullptr : &i.param;
     {
@@ -121,7 +96,7 @@ class Mutation {
       PolicyRun run(*i.policy, *input, review_, param, authorizer_);
       std::int64_t budget = PolicyRun::kBudget;
       const PolicyRun::Outcome outcome = run.evaluate(m.expression, budget);
-      if (authorizer_.has_open_question()) return {};
+      if (authorizer_.is_waiting()) return {};
       if (!outcome.error.empty()) {
         refuse(*i.policy, i.binding, outcome.error, false);
         continue;
@@ -170,8 +145,8 @@ class Mutation {
 
   Review& review_;
   const Objects& objects_;
-  PolicyAuthorizer& authorizer_;
-  std::vector<Invocation> invocations_;
+  authz::SecondaryChecks& authorizer_;
+  std::vector<PolicyInvocation> invocations_;
   std::vector<Refusal> refusals_;
 };
 
@@ -187,16 +162,17 @@ class MutatingAdmissionPolicy : public Plugin {
 
   Task<Result<void>> mutate(Review& review) const override {
     const std::shared_ptr<const PolicySet> policies = index_->get();
-    PolicyAuthorizer authorizer(chain_, review.user);
+    const std::shared_ptr<const authz::Chain> chain = chain_.get();
+    authz::SecondaryChecks authorizer(chain.get(), &review.user);
     const Value before = review.object;
     while (true) {
       Mutation mutation(review, objects_, authorizer);
       for (const BoundPolicy* bound : policies->about(review.resource.name)) mutation.collect(*bound);
       Result<void> done = mutation.run();
-      if (!authorizer.has_open_question()) co_return done;
+      if (!authorizer.is_waiting()) co_return done;
       // Begin again with the answer.
       review.object = before;
-      const bool settled = co_await authorizer.settle(review.loop);
+      const bool settled = co_await authorizer.wait();
       if (!settled) co_return fail(internal_error("an authorizer did not answer"));
     }
   }

@@ -112,7 +112,7 @@ class PolicyRun::Variable : public cel::Lazy {
   cel::ErrorNode error_;
 };
 
-PolicyRun::PolicyRun(const Policy& policy, const PolicyInput& input, const Review& review, const Value* params, PolicyAuthorizer& authorizer)
+PolicyRun::PolicyRun(const Policy& policy, const PolicyInput& input, const Review& review, const Value* params, authz::SecondaryChecks& authorizer)
     : policy_(policy), input_(input), params_(params), evaluation_({.cost = kCallLimit}) {
   authorizer_.asks = request_resource_.asks = &authorizer;
   cel::AuthorizationQuery& q = request_resource_.query;

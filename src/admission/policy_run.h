@@ -6,7 +6,7 @@
 
 #include "admission/objects.h"
 #include "admission/plugin.h"
-#include "admission/policy_authorizer.h"
+#include "authz/secondary_checks.h"
 #include "admission/policy_index.h"
 #include "cel/evaluate.h"
 
@@ -27,7 +27,7 @@ class PolicyRun {
   static constexpr std::int64_t kBudget = 10'000'000, kMatchBudget = 2'500'000;
   static constexpr std::uint64_t kCallLimit = 1'000'000;
 
-  PolicyRun(const Policy& policy, const PolicyInput& input, const Review& review, const json::Value* params, PolicyAuthorizer& authorizer);
+  PolicyRun(const Policy& policy, const PolicyInput& input, const Review& review, const json::Value* params, authz::SecondaryChecks& authorizer);
   ~PolicyRun();
   PolicyRun(const PolicyRun&) = delete;
 

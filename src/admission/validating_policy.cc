@@ -1,5 +1,5 @@
+#include "admission/policy_invocations.h"
 #include "admission/policy_match.h"
-#include "admission/policy_params.h"
 #include "admission/policy_run.h"
 #include "admission/plugins.h"
 #include "base/strings.h"
@@ -29,29 +29,13 @@ struct Findings {
 
 class Validation {
  public:
-  Validation(const Review& review, const Objects& objects, PolicyAuthorizer& authorizer) : review_(review), objects_(objects), authorizer_(authorizer) {}
+  Validation(const Review& review, const Objects& objects, authz::SecondaryChecks& authorizer) : review_(review), objects_(objects), authorizer_(authorizer) {}
 
   void ask(const BoundPolicy& bound) {
     const Policy& policy = *bound.policy;
-    const auto matched = match_request(policy.spec["matchConstraints"], review_, objects_);
-    if (!matched) return misconfigured(policy, nullptr, matched.error());
-    if (!*matched) return;
-    const auto kind = param_resource(policy.spec, review_.catalog);
-    if (!kind) return misconfigured(policy, nullptr, kind.error());
-    for (const auto& binding : bound.bindings) {
-      const auto applies = match_request(binding->spec["matchResources"], review_, objects_);
-      if (!applies) {
-        misconfigured(policy, binding.get(), applies.error());
-        continue;
-      }
-      if (!*applies) continue;
-      const auto params = collect_params(*kind, binding->spec, review_, objects_);
-      if (!params) {
-        misconfigured(policy, binding.get(), params.error());
-        continue;
-      }
-      for (const Value& param : *params) evaluate(policy, *binding, *(*matched)->resource, param);
-    }
+    for_each_invocation(
+        bound, review_, objects_, [&](const PolicyBinding* binding, const Error& error) { misconfigured(policy, binding, error); },
+        [&](const PolicyInvocation& i) { evaluate(policy, *i.binding, *i.as, i.param); });
   }
 
   Findings findings;
@@ -142,7 +126,7 @@ class Validation {
 
   const Review& review_;
   const Objects& objects_;
-  PolicyAuthorizer& authorizer_;
+  authz::SecondaryChecks& authorizer_;
   std::map<const catalog::Resource*, std::unique_ptr<PolicyInput>> inputs_;
 };
 
@@ -167,16 +151,17 @@ class ValidatingAdmissionPolicy : public Plugin {
 
   Task<Result<void>> validate(const Review& review) const override {
     const std::shared_ptr<const PolicySet> policies = index_->get();
-    PolicyAuthorizer authorizer(chain_, review.user);
+    const std::shared_ptr<const authz::Chain> chain = chain_.get();
+    authz::SecondaryChecks authorizer(chain.get(), &review.user);
     Findings findings;
     while (true) {
       Validation validation(review, objects_, authorizer);
       for (const BoundPolicy* bound : policies->about(review.resource.name)) validation.ask(*bound);
-      if (!authorizer.has_open_question()) {
+      if (!authorizer.is_waiting()) {
         findings = std::move(validation.findings);
         break;
       }
-      const bool settled = co_await authorizer.settle(review.loop);
+      const bool settled = co_await authorizer.wait();
       if (!settled) co_return fail(internal_error("an authorizer did not answer"));
     }
     for (std::string& w : findings.warnings) review.warnings.push_back(std::move(w));

@@ -14,8 +14,8 @@ std::string key_of(const cel::AuthorizationQuery& q) {
   std::string out(1, q.resource_request ? 'r' : 'p');
   for (std::string_view part : {q.path, q.verb, q.group, q.resource, q.subresource, q.space, q.name, q.service_account_namespace, q.service_account_name,
                                 q.has_field_selector ? q.field_selector : std::string_view(), q.has_label_selector ? q.label_selector : std::string_view()}) {
-    out += '\0';
-    out += part;
+    // With its length, so that no text can end one part and begin the next.
+    out += cat(part.size(), ":", part);
   }
   return out;
 }
@@ -33,8 +33,9 @@ cel::AuthorizationAnswer SecondaryChecks::check(const cel::AuthorizationQuery& q
   User account;
   bool is_account = !q.service_account_name.empty();
   if (is_account)
+    // As in Kubernetes: nobody has authenticated, so what everybody who has may do does not count.
     account = {.name = cat("system:serviceaccount:", q.service_account_namespace, ":", q.service_account_name),
-               .groups = {"system:serviceaccounts", cat("system:serviceaccounts:", q.service_account_namespace), std::string(kAuthenticatedGroup)}};
+               .groups = {"system:serviceaccounts", cat("system:serviceaccounts:", q.service_account_namespace)}};
   Attributes a(is_account ? account : *user_);
   a.is_resource_request = q.resource_request;
   a.verb = q.verb;

@@ -9,7 +9,8 @@
 namespace cardea::authz {
 
 // Answers what expressions ask through `authorizer`, from a chain. Who can be asked at once is; when somebody has to
-// wait, the expression gets an error for now, `is_waiting` says so, and after `wait` the evaluation is run again.
+// be waited for, the expression gets an error, `is_waiting` says that this evaluation counts for nothing, and after
+// `wait` it is run again with the answer at hand.
 //
 //   do { outcome = run(expression) } while (checks.is_waiting() && await checks.wait());
 //
