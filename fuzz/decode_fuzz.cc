@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "catalog/builtin_types.h"
 #include "catalog/definition.h"
@@ -46,15 +48,16 @@ void read_builtin(const json::Document& document, std::string_view text, std::ui
 // The first half of the input is a schema, the second an object.
 void read_custom(const json::Value& open_api, const json::Document& document, std::string_view text) {
   const schema::Schema& meta = *types().find("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");
-  if (!schema::check_custom_schema(open_api, "s", meta, false).empty()) return;
+  if (!schema::check_custom_schema(open_api, "s", meta, {}).empty()) return;
   schema::SchemaSet set;
   const schema::Schema& root = *schema::build_structural(set, open_api, &meta);
   auto decoded = schema::decode_custom(root, meta, document, text);
   if (!decoded) return;
   json::Value object = schema::apply_defaults(root, decoded->value);
   if (!(schema::apply_defaults(root, object) == object)) std::abort();
-  (void)schema::validate_custom(root, meta, object, nullptr);
-  (void)schema::validate_custom(root, meta, object, &decoded->value);
+  std::vector<std::string> warnings;
+  (void)schema::validate_custom(root, meta, object, nullptr, false, warnings);
+  (void)schema::validate_custom(root, meta, object, &decoded->value, false, warnings);
 }
 
 }  // namespace
