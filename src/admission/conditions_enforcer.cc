@@ -41,21 +41,26 @@ class ConditionsEnforcer : public Plugin {
         bool back = co_await await_callback<bool>([loop = review.loop](auto done) { loop->post([done]() mutable { done(true); }); });
         (void)back;
       }
-      if (!decision.error.empty()) authorization.annotate("authorization.cardea.dev/conditions-error", decision.error);
+      if (!decision.error.empty()) annotate(review, "authorization.cardea.dev/conditions-error", decision.error);
       if (!decision.allowed()) {
-        authorization.annotate("authorization.k8s.io/decision", "forbid");
-        authorization.annotate("authorization.k8s.io/reason", decision.reason.text());
+        annotate(review, "authorization.k8s.io/decision", "forbid");
+        annotate(review, "authorization.k8s.io/reason", decision.reason.text());
         co_return fail(refusal(review, verb, decision));
       }
       reason = decision.reason.text();
     }
-    authorization.annotate("authorization.k8s.io/decision", "allow");
-    authorization.annotate("authorization.k8s.io/reason", reason);
+    annotate(review, "authorization.k8s.io/decision", "allow");
+    annotate(review, "authorization.k8s.io/reason", reason);
     authorization.is_settled = true;
     co_return Result<void>{};
   }
 
  private:
+  // Takes the place of what authorization said of itself.
+  static void annotate(const Review& review, std::string_view key, std::string_view value) {
+    if (review.audit) review.audit->set(key, value);
+  }
+
   static Error refusal(const Review& review, std::string_view verb, const authz::Decision& decision) {
     authz::Attributes attributes(review.user);
     attributes.is_resource_request = true;
@@ -75,14 +80,5 @@ class ConditionsEnforcer : public Plugin {
 }  // namespace
 
 std::unique_ptr<Plugin> conditions_enforcer(Objects objects) { return std::make_unique<ConditionsEnforcer>(objects); }
-
-void Authorization::annotate(std::string_view key, std::string_view value) {
-  for (auto& [k, v] : annotations)
-    if (k == key) {
-      v = value;
-      return;
-    }
-  annotations.emplace_back(key, value);
-}
 
 }  // namespace cardea::admission

@@ -49,14 +49,22 @@ class Mutation {
         [&](PolicyInvocation i) { invocations_.push_back(std::move(i)); });
   }
 
-  // Those that ask for it see the changes of the others in a second round.
   Result<void> run() {
-    for (int round = 0; round < 2; ++round)
-      for (const PolicyInvocation& i : invocations_) {
-        if (round == 1 && i.policy->spec["reinvocationPolicy"].as_string() != "IfNeeded") continue;
-        if (auto ok = invoke(i); !ok) return ok;
-        if (authorizer_.is_waiting()) return {};
-      }
+    Reinvocation& again = review_.reinvocation;
+    const Value before = review_.object;
+    again.policies.begin(again, before);
+    for (const PolicyInvocation& i : invocations_) {
+      const std::string who = cat(i.policy->name, "/", i.binding->name, "/", i.param["metadata"]["namespace"].as_string(), "/", i.param["metadata"]["name"].as_string());
+      if (!again.policies.calls(again, who)) continue;
+      if (auto ok = invoke(i); !ok) return ok;
+      if (authorizer_.is_waiting()) return {};
+      if (i.policy->spec["reinvocationPolicy"].as_string() == "IfNeeded") again.policies.called(who);
+    }
+    if (review_.object != before) {
+      again.policies.changed();
+      again.is_wanted = true;
+    }
+    again.policies.end(review_.object);
     if (refusals_.empty()) return {};
     Error error = forbidden(review_, "");
     error.message = refusals_[0].message;
@@ -165,6 +173,7 @@ class MutatingAdmissionPolicy : public Plugin {
     const std::shared_ptr<const authz::Chain> chain = chain_.get();
     authz::SecondaryChecks authorizer(chain.get(), &review.user);
     const Value before = review.object;
+    const Reinvocation reinvocation = review.reinvocation;
     while (true) {
       Mutation mutation(review, objects_, authorizer);
       for (const BoundPolicy* bound : policies->about(review.resource.name)) mutation.collect(*bound);
@@ -172,6 +181,7 @@ class MutatingAdmissionPolicy : public Plugin {
       if (!authorizer.is_waiting()) co_return done;
       // Begin again with the answer.
       review.object = before;
+      review.reinvocation = reinvocation;
       const bool settled = co_await authorizer.wait();
       if (!settled) co_return fail(internal_error("an authorizer did not answer"));
     }

@@ -1,5 +1,7 @@
 #include "admission/plugin.h"
 
+#include <algorithm>
+
 namespace cardea::admission {
 
 std::string_view operation_name(Operation operation) {
@@ -12,6 +14,23 @@ std::string_view operation_name(Operation operation) {
   return "";
 }
 
+void AuditAnnotations::add(std::string_view key, std::string_view value, bool needs_request_level) {
+  if (std::ranges::find(entries, key, &Entry::key) == entries.end()) entries.push_back({std::string(key), std::string(value), needs_request_level});
+}
+
+void AuditAnnotations::set(std::string_view key, std::string_view value) {
+  if (const auto at = std::ranges::find(entries, key, &Entry::key); at != entries.end()) at->value = value;
+  else add(key, value);
+}
+
+void Reinvocation::Callers::changed() {
+  for (std::string& who : called_)
+    if (!contains(again_, who)) again_.push_back(std::move(who));
+  called_.clear();
+}
+
+bool Reinvocation::Callers::contains(const std::vector<std::string>& list, std::string_view who) { return std::ranges::find(list, who) != list.end(); }
+
 Task<Result<void>> Plugin::mutate(Review&) const { co_return Result<void>{}; }
 Task<Result<void>> Plugin::validate(const Review&) const { co_return Result<void>{}; }
 
@@ -22,10 +41,15 @@ bool Chain::handles(const Review& review) const {
 }
 
 Task<Result<void>> Chain::mutate(Review& review) const {
-  for (const auto& plugin : plugins_) {
-    if (!plugin->handles(review)) continue;
-    Result<void> done = co_await plugin->mutate(review);
-    if (!done) co_return done;
+  while (true) {
+    for (const auto& plugin : plugins_) {
+      if (!plugin->handles(review)) continue;
+      Result<void> done = co_await plugin->mutate(review);
+      if (!done) co_return done;
+    }
+    Reinvocation& again = review.reinvocation;
+    if (!again.is_wanted || again.is_second) break;
+    again.is_second = true;
   }
   co_return Result<void>{};
 }

@@ -28,9 +28,48 @@ struct Authorization {
   const authz::Chain* chain = nullptr;  // that made the permits
   std::vector<Open> permits;
   bool is_settled = false;  // they allow what was last reviewed
-  std::vector<std::pair<std::string, std::string>> annotations;  // for audit
+};
 
-  void annotate(std::string_view key, std::string_view value);
+// What admission has to say about a request in its audit event. One list for each request: a write that is tried again
+// goes on with it.
+struct AuditAnnotations {
+  struct Entry {
+    std::string key, value;
+    bool needs_request_level = false;  // shown only in events that show the request's object
+  };
+  std::vector<Entry> entries;  // in the order they came
+
+  // The first to use a key keeps it.
+  void add(std::string_view key, std::string_view value, bool needs_request_level = false);
+  // The last one counts.
+  void set(std::string_view key, std::string_view value);
+};
+
+// Those who change objects because somebody outside said so (policies, webhooks) may want to see what others made of
+// their work. When one of them changed something, all plugins mutate once more, and of these callers only those who asked
+// for it, were called before, and were followed by a change.
+struct Reinvocation {
+  bool is_wanted = false;
+  bool is_second = false;  // this is that second time
+
+  class Callers {
+   public:
+    // Whether `who` is called in this round.
+    bool calls(const Reinvocation& r, std::string_view who) const { return !r.is_second || contains(again_, who); }
+    void called(std::string_view who) { called_.emplace_back(who); }  // and asks to be called again
+    void changed();  // all that were called so far are worth another call
+    // The object as these callers find it and leave it: others may have changed it in between.
+    void begin(const Reinvocation& r, const json::Value& object) {
+      if (r.is_second && left_ != object) changed();
+    }
+    void end(const json::Value& object) { left_ = object; }
+
+   private:
+    static bool contains(const std::vector<std::string>& list, std::string_view who);
+    std::vector<std::string> called_, again_;
+    json::Value left_;
+  };
+  Callers policies, webhooks;
 };
 
 // What is about to happen, as a plugin sees it. Borrows everything but the object.
@@ -47,7 +86,9 @@ struct Review {
   const json::Value* old_object = nullptr; // null on create
   json::Value options;
   mutable std::vector<std::string> warnings = {};  // shown to the client; validating plugins warn too
-  mutable std::vector<std::pair<std::string, std::string>> audit_annotations = {};  // what policies add to the audit event
+  AuditAnnotations* audit = nullptr;  // where annotate() goes; null: nobody keeps it
+  json::Value* refusal = nullptr;     // where a plugin leaves a whole Status to answer with, beside its error; may be null
+  Reinvocation reinvocation = {};     // of mutation
   Authorization* authorization = nullptr;  // null: nothing is open
   net::Loop* loop = nullptr;          // of the connection: whoever waits goes on there; null when nothing may wait
   // What the admission rests on: the write happens only while these records are as they were seen, otherwise all
@@ -56,6 +97,11 @@ struct Review {
   // What is written together with the object, in the same transaction. Each key is in relies_on too.
   mutable std::vector<store::Put> also_writes = {};
   std::string_view now = {};  // RFC 3339; the time the request counts as
+
+  // Adds to the audit event of the request, refused or not.
+  void annotate(std::string_view key, std::string_view value, bool needs_request_level = false) const {
+    if (audit) audit->add(key, value, needs_request_level);
+  }
 };
 
 // Changes or refuses what authorization allowed. Run again when a write has to be retried, so both must be

@@ -165,7 +165,7 @@ class ValidatingAdmissionPolicy : public Plugin {
       if (!settled) co_return fail(internal_error("an authorizer did not answer"));
     }
     for (std::string& w : findings.warnings) review.warnings.push_back(std::move(w));
-    for (auto& a : findings.annotations) review.audit_annotations.push_back(std::move(a));
+    for (const auto& [key, value] : findings.annotations) review.annotate(key, value);
     if (!findings.denials.empty()) co_return fail(denied(review, findings.denials[0]));
     co_return Result<void>{};
   }

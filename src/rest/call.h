@@ -61,6 +61,8 @@ struct Call {
   mutable json::Value shown_user = {};
   std::optional<authz::Permit> create_permit = {};  // of an update that turns out to create
   admission::Authorization authorization = {};
+  admission::AuditAnnotations audit_annotations = {};  // what admission adds to the audit event
+  json::Value refusal = {};  // the Status admission refused with, where it is not made from the error
   bool is_settled_for_good = false;  // on an object of its own, such as an Eviction: what follows from it is not asked about
 
   // The user as objects and reviews show one; made when first asked for.

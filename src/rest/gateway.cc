@@ -264,7 +264,7 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
             .started = rfc3339(frame.now)};
   user = &call.user;
   bool is_conditional = call.permit.is_conditional();
-  if (is_conditional) call.authorization.annotate("authorization.k8s.io/is-conditional-decision", "true");
+  if (is_conditional) call.audit_annotations.set("authorization.k8s.io/is-conditional-decision", "true");
   // What was refused for having come without its body may be allowed by now; its body is gone all the same.
   if (call.request().body_withheld) {
     respond(fail(Error::of(Reason::kServiceUnavailable, "the policy changed while this request was being read; try again")), {});
@@ -283,6 +283,11 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
   frame.catalog = call.catalog.get();
   frame.resource = call.resource;
   frame.include_object = call.info.query.first("includeObject").value_or("");
+  if (!answer && call.refusal.is_object()) {
+    Answer refused = Answer::of(std::move(call.refusal), status_code(answer.error()));
+    refused.transforms = false;
+    answer = std::move(refused);
+  }
   respond(std::move(answer), call.warnings);
   co_return true;
 }

@@ -37,6 +37,8 @@ Result<Value> scaled(const Call& call, const Value& current, const Value& scale)
 
 Task<Result<Answer>> write_scale(Call& call, Change change) {
   change.is_unconditional = true;
+  change.shows = [&call](const Value& object) { return catalog::scale_of(object, *call.resource); };
+  change.takes = [&call](const Value& object, const Value& scale) { return scaled(call, object, scale); };
   Result<Written> written = co_await write_change(call, std::move(change));
   if (!written) co_return fail(written.error());
   auto scale = catalog::scale_of(written->object, *call.resource);

@@ -193,6 +193,8 @@ admission::Review review_of(Call& call, admission::Operation operation, bool dry
                            .user = call.user,
                            .dry_run = dry_run,
                            .options = options,
+                           .audit = &call.audit_annotations,
+                           .refusal = &call.refusal,
                            .authorization = is_open ? &call.authorization : nullptr,
                            .loop = &call.exchange->loop(),
                            .now = call.started};
@@ -343,7 +345,23 @@ Task<Result<Written>> write_change(Call& call, Change change) {
     keep_system_fields(*changed, old);
     review.object = change.options.is_apply ? std::move(*changed) : tracked(call, &old, std::move(*changed), change.options);
     Result<void> admitted;
-    if (!change.is_admitted) admitted = co_await call.services.admission.mutate(review);
+    Value old_shown;
+    if (change.shows) {
+      Result<Value> was = change.shows(old), is = change.shows(review.object);
+      if (!was || !is) co_return fail(was ? is.error() : was.error());
+      old_shown = std::move(*was);
+      review.old_object = &old_shown;
+      Value whole = std::exchange(review.object, *is);
+      admitted = co_await call.services.admission.mutate(review);
+      if (admitted && review.object != *is) {
+        Result<Value> taken = change.takes(whole, review.object);
+        if (!taken) co_return fail(taken.error());
+        whole = std::move(*taken);
+      }
+      review.object = std::move(whole);
+    } else if (!change.is_admitted) {
+      admitted = co_await call.services.admission.mutate(review);
+    }
     for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
     review.warnings.clear();
     if (!admitted) co_return fail(admitted.error());
@@ -366,7 +384,15 @@ Task<Result<Written>> write_change(Call& call, Change change) {
     if (r.strategy->warnings)
       for (std::string& w : r.strategy->warnings(review.object, &old, context)) call.warnings.push_back(std::move(w));
     Result<void> valid;
-    if (!change.is_admitted) valid = co_await call.services.admission.validate(review);
+    if (change.shows) {
+      Result<Value> is = change.shows(review.object);
+      if (!is) co_return fail(is.error());
+      Value whole = std::exchange(review.object, std::move(*is));
+      valid = co_await call.services.admission.validate(review);
+      review.object = std::move(whole);
+    } else if (!change.is_admitted) {
+      valid = co_await call.services.admission.validate(review);
+    }
     for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
     if (!valid) co_return fail(valid.error());
 

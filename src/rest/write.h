@@ -26,6 +26,10 @@ struct Change {
   std::function<Result<json::Value>(const json::Value& current)> apply;
   // Makes an object where there is none; empty: the object must exist.
   std::function<Result<json::Value>()> make;
+  // Where admission reviews something smaller than the object (a Scale): how it is shown there, and how what became of
+  // it is put back. Both or none.
+  std::function<Result<json::Value>(const json::Value& object)> shows;
+  std::function<Result<json::Value>(const json::Value& object, const json::Value& shown)> takes;
   WriteOptions options;
   bool is_trusted = false;        // made by the server itself: prepared and valid already
   bool is_admitted = false;       // admission has seen the request in another shape
