@@ -16,7 +16,7 @@ struct Gate {
 
 constexpr Gate kGates[] = {
     {"ConditionalAuthorization", false, false, true},
-    {"ConstrainedImpersonation", false, false, false},
+    {"ConstrainedImpersonation", true, false, true},
     {"FineGrainedAuthorization", false, false, false},
     {"StructuredAuthenticationConfiguration", true, true, true},
     {"StructuredAuthenticationConfigurationEgressSelector", true, false, true},

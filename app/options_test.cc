@@ -81,7 +81,7 @@ TEST(ServeOptions, ConditionsWithoutTheirEnforcerAreRefused) {
 }
 
 TEST(ServeOptions, GatesThatAreNotBuiltStayOffAndWarn) {
-  for (std::string gate : {"ConstrainedImpersonation", "FineGrainedAuthorization"}) {
+  for (std::string gate : {"FineGrainedAuthorization"}) {
     Outcome on = parse({"--feature-gates=" + gate + "=true"});
     ASSERT_EQ(on.status(), -1) << on.err;
     EXPECT_FALSE(on.options().gates.on(gate));

@@ -51,6 +51,11 @@ std::vector<std::string> features_of(const ServeOptions& o) {
   return out;
 }
 
+std::unique_ptr<const impersonation::Impersonator> make_impersonator(const ServeOptions& o, MetricRegistry& metrics) {
+  using Rules = impersonation::Attempt::Rules;
+  return std::make_unique<impersonation::Impersonator>(o.gates.on("ConstrainedImpersonation") ? Rules::kConstrained : Rules::kLegacyOnly, &metrics);
+}
+
 // What a client needs to trust the certificate we serve. One that was given stands for itself: its file brings
 // its issuers along, or it is its own.
 Result<std::string> trusted_authority(const ServeOptions& o, const DataDirectory& data) {
@@ -126,6 +131,7 @@ int serve(int argc, char** argv) {
                                  "\n# TYPE cardea_store_file_bytes gauge\ncardea_store_file_bytes ", stats.file_bytes, "\n");
   });
   rest::Gateway gateway(services, *authentication->chain, description, watches);
+  gateway.set_impersonator(make_impersonator(o, metrics.registry()));
   gateway.set_refusal_log(log_line);
   if (o.verbosity > 0) gateway.set_log(log_line);
   http::Server server(loops, gateway);

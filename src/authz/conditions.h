@@ -43,6 +43,7 @@ struct Outcomes {
   bool operator==(const Outcomes&) const = default;
 };
 
+struct Attributes;
 class OwnedAttributes;
 class Chain;
 
@@ -125,6 +126,7 @@ struct ConditionData {
   bool dry_run = false;
   std::string_view group, version, kind, resource, subresource, namespace_name, name;
   const User* user = nullptr;
+  const Attributes* impersonated = nullptr;  // of an impersonation check: the request to be, its user the one asked for
   const Chain* authorizer = nullptr;  // answers secondary checks; set by the chain that evaluates
 };
 

@@ -1,40 +1,52 @@
 #pragma once
-#include <optional>
-#include <string>
-#include <vector>
+#include <memory>
+#include <string_view>
 
-#include "authz/current_chain.h"
-#include "authz/user.h"
+#include "authz/authorizer.h"
+#include "base/metrics.h"
 #include "base/result.h"
 #include "base/task.h"
-#include "http/message.h"
+#include "impersonation/attempt.h"
 
 namespace cardea::impersonation {
 
 // Acting as somebody else: between authentication, which says who sends the request, and authorization, which asks
-// whether the one it is sent for may do it.
+// whether the one it is sent for may do it. `headers.h` reads what is asked for, `attempt.h` knows what has to be allowed
+// for that; this puts the questions to the authorizers.
 
-// The user that the Impersonate-* headers ask for, as they spell it; nullopt: the request is sent for its sender. An
-// error (400) when they make no sense: parts of a user without a name, or the name twice or empty.
-Result<std::optional<authz::User>> requested_user(const http::Headers& headers);
-
-// Nothing behind this point sees the headers.
-void remove_headers(http::Headers& headers);
-
-// One permission that the sender needs. Owns its texts.
-struct Check {
-  std::string verb, api_group, resource, subresource, namespace_name, name;
-  authz::Attributes attributes(const authz::User& sender) const;
+// What is told about it afterwards, in audit and log: who sent the request that is served for somebody else.
+struct Deputy {
+  authz::User sender;
+  Mode mode = Mode::kLegacy;
+  std::string_view constraint() const { return impersonation::constraint(mode); }
 };
 
-// What the verb `impersonate` has to be allowed on, in the order in which it is asked: user name, uid, groups, extra.
-std::vector<Check> checks_for(const authz::User& asked);
+// Asks on behalf of all requests. Keeps nothing between two of them: a permission that is taken away is gone with the
+// next request. Shared between threads.
+class Impersonator {
+ public:
+  // With `metrics`, which outlive it, attempts and questions are counted. They are counted for constrained modes only.
+  explicit Impersonator(Attempt::Rules rules = Attempt::Rules::kConstrained, MetricRegistry* metrics = nullptr);
+  ~Impersonator();
 
-// The user as the request is served for: groups that a name brings with it are added.
-authz::User resulting_user(authz::User asked);
+  Attempt::Rules rules() const { return rules_; }
 
-// Asks for every permission; the first that is not allowed is the error, a 403. Whatever an authorizer could not
-// decide is not allowed.
-Task<Result<authz::User>> impersonate(const authz::CurrentChain& chain, const authz::User& sender, authz::User asked);
+  // Takes the attempt as far as it goes without waiting. False: somebody has to be waited for, or conditions settled;
+  // `finish` does both. Conditions are asked for only if `asking` says so, and settled against the request to be.
+  bool advance(const authz::Chain& chain, Attempt& attempt, authz::Asking asking) const;
+  // Continues where `advance` stopped, perhaps on another thread. Gives true.
+  Task<bool> finish(std::shared_ptr<const authz::Chain> chain, Attempt& attempt, authz::Asking asking) const;
+
+  // Of an attempt that is settled. Once.
+  Result<authz::User> outcome(Attempt& attempt) const;
+
+ private:
+  class Meter;
+  // False: the answer is conditional and remains to be settled.
+  bool take(Attempt& attempt, authz::Decision& decision, const Stopwatch& watch) const;
+
+  Attempt::Rules rules_;
+  std::unique_ptr<Meter> meter_;  // null: nothing is counted
+};
 
 }  // namespace cardea::impersonation

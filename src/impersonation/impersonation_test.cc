@@ -3,107 +3,272 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/strings.h"
+
 namespace cardea::impersonation {
 namespace {
 
+using authz::Attributes;
+using authz::Decision;
 using authz::User;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
-// Allows `impersonate` on what is listed as `resource/name`.
+using Allows = std::function<bool(const Attributes&)>;
+
+std::string shown(const Attributes& a) {
+  return cat(a.verb, " ", a.api_group, "/", a.is_resource_request ? a.resource : a.path, a.subresource.empty() ? "" : "/", a.subresource, " ", a.namespace_name, "/", a.name);
+}
+
+// Allows what a function says, and remembers what it was asked. Answers nothing at once when it is to be waited for.
 class Listed : public authz::Authorizer {
  public:
-  explicit Listed(std::vector<std::string> allowed) : allowed_(std::move(allowed)) {}
+  explicit Listed(Allows allows, bool waits = false) : allows_(std::move(allows)), waits_(waits) {}
   std::string_view name() const override { return "listed"; }
-  std::optional<authz::Decision> authorize(const authz::Attributes& a) const override {
-    std::string key = std::string(a.resource) + "/" + std::string(a.name);
-    bool is_listed = a.verb == "impersonate" && std::ranges::find(allowed_, key) != allowed_.end();
-    if (is_listed) return authz::Decision::allow();
-    return authz::Decision::no_opinion({}, a.name == "broken" ? "out of order" : "");
+  std::optional<Decision> authorize(const Attributes& a) const override {
+    if (waits_) return std::nullopt;
+    return decide(a);
   }
+  Task<Decision> authorize_waiting(Attributes a) const override { co_return decide(a); }
+  const std::vector<std::string>& asked() const { return asked_; }
+  const std::vector<User>& users() const { return users_; }
 
  private:
-  std::vector<std::string> allowed_;
+  Decision decide(const Attributes& a) const {
+    asked_.push_back(shown(a));
+    users_.push_back(a.user);
+    if (a.name == "broken") return Decision::no_opinion("why", "out of order");
+    return allows_(a) ? Decision::allow() : Decision::no_opinion();
+  }
+  Allows allows_;
+  bool waits_;
+  mutable std::vector<std::string> asked_;
+  mutable std::vector<User> users_;
 };
 
-Result<User> attempt(std::vector<std::string> allowed, User asked) {
-  std::vector<std::shared_ptr<const authz::Authorizer>> list{std::make_shared<Listed>(std::move(allowed))};
-  authz::CurrentChain chain(std::make_shared<authz::Chain>(std::move(list)));
-  User sender{.name = "bob", .groups = {"system:authenticated"}};
-  std::optional<Result<User>> out;
-  spawn(impersonate(chain, sender, std::move(asked)), [&](Result<User> r) { out = std::move(r); });
-  return std::move(*out);
+struct Outcome {
+  Result<User> user;
+  Mode mode;
+  std::vector<std::string> asked;
+  std::vector<User> senders;
+};
+
+const authz::RequestInfo& listing_pods() {
+  static const authz::RequestInfo info = *authz::parse_request_info("GET", "/api/v1/namespaces/ns/pods", "");
+  return info;
 }
 
-TEST(Impersonation, IsNotAskedForWithoutHeaders) {
-  auto user = requested_user({{"Accept", "*/*"}});
-  ASSERT_TRUE(user);
-  EXPECT_FALSE(*user);
+Outcome attempt(Allows allows, User asked, User sender = {.name = "bob", .groups = {"system:authenticated"}}, Attempt::Rules rules = Attempt::Rules::kConstrained,
+                bool waits = false) {
+  auto listed = std::make_shared<Listed>(std::move(allows), waits);
+  auto chain = std::make_shared<authz::Chain>(std::vector<std::shared_ptr<const authz::Authorizer>>{listed});
+  Impersonator impersonator(rules);
+  Attempt attempt(sender, std::move(asked), listing_pods(), rules);
+  if (!impersonator.advance(*chain, attempt, authz::Asking::kFolded)) {
+    bool done = false;
+    spawn(impersonator.finish(chain, attempt, authz::Asking::kFolded), [&](bool) { done = true; });
+    EXPECT_TRUE(done);
+  }
+  Result<User> user = impersonator.outcome(attempt);
+  return {std::move(user), attempt.mode(), listed->asked(), listed->users()};
 }
 
-TEST(Impersonation, ReadsWhatTheHeadersAskFor) {
-  auto user = requested_user({{"Impersonate-User", "jane"},
-                              {"impersonate-group", "b"},
-                              {"Impersonate-Group", "a"},
-                              {"Impersonate-Uid", "7"},
-                              {"Impersonate-Extra-Acme.com%2FProject", "x"},
-                              {"Impersonate-Extra-acme.com%2fproject", "y"},
-                              {"Impersonate-Extra-bad%zz", "z"}});
-  ASSERT_TRUE(user && *user);
-  EXPECT_EQ((*user)->name, "jane");
-  EXPECT_EQ((*user)->uid, "7");
-  EXPECT_THAT((*user)->groups, ElementsAre("b", "a"));
-  EXPECT_THAT((*user)->extra["acme.com/project"], ElementsAre("x", "y"));
-  EXPECT_THAT((*user)->extra["bad%zz"], ElementsAre("z"));
-}
+bool everything(const Attributes&) { return true; }
+bool nothing(const Attributes&) { return false; }
+bool legacy_only(const Attributes& a) { return a.verb == "impersonate"; }
 
-TEST(Impersonation, RefusesPartsOfAUserWithoutAName) {
-  auto user = requested_user({{"Impersonate-Uid", "1234"}});
-  ASSERT_FALSE(user);
-  EXPECT_EQ(user.error().message,
-            "requested &user.DefaultInfo{Name:\"\", UID:\"1234\", Groups:[]string(nil), Extra:map[string][]string(nil)} "
-            "without impersonating a user name");
-}
+const User kPlain{.name = "jane"};
 
-TEST(Impersonation, RefusesANameThatIsRepeatedOrEmpty) {
-  EXPECT_FALSE(requested_user({{"Impersonate-User", "a"}, {"Impersonate-User", "b"}}));
-  EXPECT_FALSE(requested_user({{"Impersonate-User", ""}}));
-}
-
-TEST(Impersonation, LeavesNoHeaderBehind) {
-  http::Headers headers{{"Impersonate-User", "a"}, {"IMPERSONATE-EXTRA-x", "b"}, {"Accept", "*/*"}, {"Impersonate-Group", "g"}};
-  remove_headers(headers);
-  EXPECT_EQ(headers.count(), 1u);
-  EXPECT_TRUE(headers.has("accept"));
+TEST(Impersonation, AsksForTheActionThenForEveryPart) {
+  User asked{.name = "jane", .uid = "7", .groups = {"b", "a"}, .extra = {{"acme.io/k", {"v", "w"}}}};
+  Outcome o = attempt(everything, asked);
+  ASSERT_TRUE(o.user);
+  EXPECT_EQ(o.mode, Mode::kUserInfo);
+  EXPECT_THAT(o.asked, ElementsAre("impersonate-on:user-info:list /pods ns/", "impersonate:user-info authentication.k8s.io/users /jane",
+                                   "impersonate:user-info authentication.k8s.io/uids /7", "impersonate:user-info authentication.k8s.io/groups /b",
+                                   "impersonate:user-info authentication.k8s.io/groups /a", "impersonate:user-info authentication.k8s.io/userextras/acme.io/k /v",
+                                   "impersonate:user-info authentication.k8s.io/userextras/acme.io/k /w"));
+  EXPECT_THAT(o.user->groups, ElementsAre("b", "a", "system:authenticated"));
 }
 
 TEST(Impersonation, NeedsThePermissionForEveryPart) {
-  User asked{.name = "jane", .uid = "7", .groups = {"team"}, .extra = {{"scopes", {"view"}}}};
-  std::vector<std::string> all{"users/jane", "uids/7", "groups/team", "userextras/view"};
-  ASSERT_TRUE(attempt(all, asked));
-  for (const std::string& left_out : all) {
-    std::vector<std::string> rest = all;
-    std::erase(rest, left_out);
-    EXPECT_FALSE(attempt(rest, asked)) << left_out;
+  User asked{.name = "jane", .uid = "7", .groups = {"team"}, .extra = {{"acme.io/k", {"view"}}}};
+  for (std::string_view left_out : {"pods", "users", "uids", "groups", "userextras"}) {
+    EXPECT_FALSE(attempt([&](const Attributes& a) { return a.verb != "impersonate" && a.resource != left_out; }, asked).user) << left_out;
+    if (left_out != "pods") {
+      EXPECT_FALSE(attempt([&](const Attributes& a) { return legacy_only(a) && a.resource != left_out; }, asked).user) << left_out;
+    }
   }
+  EXPECT_TRUE(attempt(legacy_only, asked).user);
 }
 
-TEST(Impersonation, SaysWhichPermissionIsMissing) {
-  auto user = attempt({}, {.name = "jane"});
-  ASSERT_FALSE(user);
-  EXPECT_EQ(user.error().message,
-            "users \"jane\" is forbidden: User \"bob\" cannot impersonate resource \"users\" in API group \"\" at the cluster scope");
+TEST(Impersonation, FallsBackToTheVerbImpersonate) {
+  User asked{.name = "jane", .uid = "7", .groups = {"g"}, .extra = {{"k", {"v"}}}};
+  Outcome o = attempt(legacy_only, asked);
+  ASSERT_TRUE(o.user);
+  EXPECT_EQ(o.mode, Mode::kLegacy);
+  EXPECT_EQ(constraint(o.mode), "");
+  EXPECT_THAT(o.asked, ElementsAre("impersonate-on:user-info:list /pods ns/", "impersonate /users /jane", "impersonate authentication.k8s.io/uids /7",
+                                   "impersonate /groups /g", "impersonate authentication.k8s.io/userextras/k /v"));
 }
 
-TEST(Impersonation, AnErrorIsNeverAnAllow) { EXPECT_FALSE(attempt({}, {.name = "broken"})); }
+TEST(Impersonation, NeverPutsMoreThanNineQuestionsAboutAUserOfThreeGroups) {
+  std::size_t most = 0;
+  for (std::size_t groups = 0; groups <= 3; ++groups)
+    for (std::string_view name : {"jane", "system:node:n1", "system:serviceaccount:ns:sa", "system:node:Bad_Name"})
+      // Every question may be the one that is refused.
+      for (std::size_t refused = 0; refused < 16; ++refused)
+        for (std::size_t also = 0; also < 16; ++also) {
+          User asked{.name = std::string(name)};
+          for (std::size_t i = 0; i < groups; ++i) asked.groups.push_back(cat("g", i));
+          User sender{.name = "system:serviceaccount:ns:agent", .extra = {{"authentication.kubernetes.io/node-name", {"n1"}}}};
+          std::size_t count = 0;
+          Outcome o = attempt([&](const Attributes&) { return ++count, count - 1 != refused && count - 1 != also; }, asked, sender);
+          most = std::max(most, o.asked.size());
+        }
+  EXPECT_EQ(most, 9u);
+}
+
+TEST(Impersonation, TellsTheFirstRefusalAndNeverThatOfTheOldVerb) {
+  EXPECT_EQ(attempt(nothing, kPlain).user.error().message,
+            "pods is forbidden: User \"bob\" cannot impersonate-on:user-info:list resource \"pods\" in API group \"\" in the namespace \"ns\"");
+  EXPECT_EQ(attempt([](const Attributes& a) { return a.verb.starts_with("impersonate-on:"); }, {.name = "system:node:n1"}).user.error().message,
+            "nodes.authentication.k8s.io \"n1\" is forbidden: User \"bob\" cannot impersonate:arbitrary-node resource \"nodes\" in API group "
+            "\"authentication.k8s.io\" at the cluster scope");
+  // Only the old verb is left for a node with a group.
+  EXPECT_EQ(attempt(nothing, {.name = "system:node:n1", .groups = {"g"}}).user.error().message,
+            "users \"system:node:n1\" is forbidden: User \"bob\" cannot impersonate resource \"users\" in API group \"\" at the cluster scope");
+}
+
+TEST(Impersonation, AnErrorIsNeverAnAllow) {
+  Outcome o = attempt(everything, {.name = "broken"});
+  ASSERT_FALSE(o.user);
+  EXPECT_THAT(o.user.error().message, HasSubstr("at the cluster scope: out of order: why"));
+}
+
+TEST(Impersonation, WaitsForAuthorizersThatHaveToBeWaitedFor) {
+  User asked{.name = "jane", .groups = {"a", "b"}};
+  Outcome o = attempt(everything, asked, {.name = "bob"}, Attempt::Rules::kConstrained, true);
+  ASSERT_TRUE(o.user);
+  EXPECT_EQ(o.asked.size(), 4u);
+  EXPECT_FALSE(attempt(nothing, asked, {.name = "bob"}, Attempt::Rules::kConstrained, true).user);
+}
+
+TEST(Impersonation, OfTheOwnNodeIsAskedForAnyNodeInTheNameOfARewrittenSender) {
+  User sender{.name = "system:serviceaccount:ns:agent", .uid = "u", .groups = {"g"}, .extra = {{"z", {"1"}}, {"authentication.kubernetes.io/node-name", {"n1"}}}};
+  auto of_own = [](const Attributes& a) { return a.verb.contains("associated-node"); };
+  Outcome o = attempt(of_own, {.name = "system:node:n1"}, sender);
+  ASSERT_TRUE(o.user);
+  EXPECT_EQ(o.mode, Mode::kAssociatedNode);
+  EXPECT_THAT(o.asked, ElementsAre("impersonate-on:associated-node:list /pods ns/", "impersonate:associated-node authentication.k8s.io/nodes /*"));
+  for (const User& asking : o.senders) {
+    EXPECT_EQ(asking.name, sender.name);
+    EXPECT_EQ(asking.uid, "u");
+    ASSERT_EQ(asking.extra.size(), 1u);
+    EXPECT_THAT(asking.extra.at("authentication.kubernetes.io/associated-node-keys"), ElementsAre("authentication.kubernetes.io/node-name", "z"));
+  }
+  EXPECT_EQ(o.user->name, "system:node:n1");
+  EXPECT_THAT(o.user->groups, ElementsAre("system:nodes", "system:authenticated"));
+  EXPECT_THAT(o.user->extra, IsEmpty());
+
+  EXPECT_FALSE(attempt(of_own, {.name = "system:node:n2"}, sender).user);
+  EXPECT_FALSE(attempt(of_own, {.name = "system:node:n1", .groups = {"g"}}, sender).user);
+  User two = sender, human = sender, none = sender;
+  two.extra["authentication.kubernetes.io/node-name"].push_back("n1");
+  human.name = "bob";
+  none.extra.clear();
+  for (const User& other : {two, human, none}) EXPECT_FALSE(attempt(of_own, {.name = "system:node:n1"}, other).user) << other.name;
+}
+
+TEST(Impersonation, RefusesWhatNoConstrainedModeMayAskFor) {
+  auto constrained = [](const Attributes& a) { return a.verb != "impersonate"; };
+  auto why = [&](User asked) { return attempt(constrained, std::move(asked)).user.error().message; };
+  EXPECT_EQ(why({.name = "a", .groups = {"g", "system:masters"}}),
+            "groups.authentication.k8s.io \"system:masters\" is forbidden: User \"bob\" cannot impersonate:user-info resource \"groups\" in API group "
+            "\"authentication.k8s.io\" at the cluster scope: impersonating the system:masters group is not allowed");
+  EXPECT_EQ(why({.name = "a", .groups = {"system:masters", ""}}),
+            "groups.authentication.k8s.io is forbidden: User \"bob\" cannot impersonate:user-info resource \"groups\" in API group "
+            "\"authentication.k8s.io\" at the cluster scope: impersonating the empty string group is not allowed");
+  EXPECT_THAT(why({.name = "a", .extra = {{"scopes", {"x"}}}}), HasSubstr("extra.key: Invalid value: \"scopes\": must be a domain-prefixed path"));
+  EXPECT_THAT(why({.name = "a", .extra = {{"", {"x"}}}}), HasSubstr("the empty string key in extra"));
+  EXPECT_THAT(why({.name = "a", .extra = {{"a.io/K", {"x"}}}}), HasSubstr("a non-lowercase key in extra is not allowed: \"a.io/K\""));
+  EXPECT_THAT(why({.name = "a", .extra = {{"a.io/k", {"x", ""}}}}), HasSubstr("the empty string value in extra"));
+  // The old verb takes them all.
+  EXPECT_TRUE(attempt(legacy_only, {.name = "a", .groups = {"system:masters", ""}, .extra = {{"", {""}}, {"K", {""}}}}).user);
+}
+
+TEST(Impersonation, ProbesForEverythingFromFourPartsOn) {
+  User many{.name = "a", .groups = {"1", "2", "3", "4"}, .extra = {{"a.io/k", {"1", "2", "3", "4"}}}};
+  Outcome all = attempt(everything, many);
+  EXPECT_THAT(all.asked, ElementsAre("impersonate-on:user-info:list /pods ns/", "impersonate:user-info authentication.k8s.io/users /a",
+                                     "impersonate:user-info authentication.k8s.io/groups /*", "impersonate:user-info authentication.k8s.io/userextras/* /*"));
+  Outcome each = attempt([](const Attributes& a) { return a.name != "*"; }, many);
+  EXPECT_TRUE(each.user);
+  EXPECT_EQ(each.asked.size(), 2u + 5u + 5u);
+}
+
+TEST(Impersonation, OfTenThousandGroupsCostsTheFirstRefusalAlone) {
+  User many{.name = "a"};
+  for (int i = 0; i < 10'000; ++i) many.groups.push_back(cat("g", i));
+  EXPECT_EQ(attempt(nothing, many).asked.size(), 2u);
+  EXPECT_EQ(attempt([](const Attributes& a) { return a.resource != "groups"; }, many).asked.size(), 4u + 2u);
+  Outcome o = attempt(everything, many);
+  EXPECT_EQ(o.asked.size(), 3u);
+  EXPECT_EQ(o.user->groups.size(), 10'001u);
+}
 
 TEST(Impersonation, GivesTheGroupsThatANameBringsAlong) {
-  EXPECT_THAT(resulting_user({.name = "jane"}).groups, ElementsAre("system:authenticated"));
-  EXPECT_THAT(resulting_user({.name = "system:anonymous"}).groups, ElementsAre("system:unauthenticated"));
-  EXPECT_THAT(resulting_user({.name = "jane", .groups = {"system:unauthenticated"}}).groups, ElementsAre("system:unauthenticated"));
-  EXPECT_THAT(resulting_user({.name = "system:serviceaccount:ns:sa"}).groups,
-              ElementsAre("system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"));
-  EXPECT_THAT(resulting_user({.name = "system:serviceaccount:ns:sa", .groups = {"g"}}).groups, ElementsAre("g", "system:authenticated"));
-  EXPECT_THAT(resulting_user({.name = "system:serviceaccount:bad"}).groups, ElementsAre("system:authenticated"));
+  auto groups = [](User asked, Allows allows = everything) { return attempt(std::move(allows), std::move(asked)).user->groups; };
+  EXPECT_THAT(groups({.name = "jane"}), ElementsAre("system:authenticated"));
+  EXPECT_THAT(groups({.name = "system:anonymous"}), ElementsAre("system:unauthenticated"));
+  EXPECT_THAT(groups({.name = "system:anonymous", .groups = {"system:authenticated"}}), ElementsAre("system:authenticated", "system:unauthenticated"));
+  EXPECT_THAT(groups({.name = "jane", .groups = {"system:unauthenticated"}}), ElementsAre("system:unauthenticated"));
+  EXPECT_THAT(groups({.name = "system:serviceaccount:ns:sa"}), ElementsAre("system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"));
+  EXPECT_THAT(groups({.name = "system:serviceaccount:ns:sa", .groups = {"g"}}), ElementsAre("g", "system:authenticated"));
+  EXPECT_THAT(groups({.name = "system:serviceaccount:bad"}), ElementsAre("system:authenticated"));
+  EXPECT_THAT(groups({.name = "system:node:n1"}), ElementsAre("system:nodes", "system:authenticated"));
+  EXPECT_THAT(groups({.name = "system:node:n1"}, legacy_only), ElementsAre("system:authenticated"));
+}
+
+TEST(Impersonation, WithoutModesAsksAsItAlwaysDid) {
+  User asked{.name = "jane", .uid = "7", .groups = {"g"}, .extra = {{"k", {"v"}}}};
+  Outcome o = attempt(everything, asked, {.name = "bob"}, Attempt::Rules::kLegacyOnly);
+  ASSERT_TRUE(o.user);
+  EXPECT_THAT(o.asked, ElementsAre("impersonate /users /jane", "impersonate /groups /g", "impersonate authentication.k8s.io/userextras/k /v",
+                                   "impersonate authentication.k8s.io/uids /7"));
+  EXPECT_FALSE(attempt([](const Attributes& a) { return a.verb != "impersonate"; }, kPlain, {.name = "bob"}, Attempt::Rules::kLegacyOnly).user);
+}
+
+TEST(Impersonation, ReadsNamesByWhatTheyAreNotByHowTheyBegin) {
+  EXPECT_EQ(target_of("system:node:n1").kind, Target::Kind::kNode);
+  EXPECT_EQ(target_of("system:serviceaccount:ns:sa.x").kind, Target::Kind::kServiceAccount);
+  for (std::string_view name : {"system:node:", "system:node:Bad_Name", "system:node:a:b", "system:serviceaccount:ns", "system:serviceaccount:ns:",
+                                "system:serviceaccount::sa", "system:serviceaccount:a:b:c", "system:serviceaccount:NS:sa", "SYSTEM:node:n1", " system:node:n1"})
+    EXPECT_EQ(target_of(name).kind, Target::Kind::kUser) << name;
+}
+
+TEST(Impersonation, CountsAttemptsAndQuestions) {
+  MetricRegistry registry;
+  Impersonator impersonator(Attempt::Rules::kConstrained, &registry);
+  for (bool allowed : {true, false}) {
+    auto listed = std::make_shared<Listed>(allowed ? legacy_only : nothing);
+    authz::Chain chain({listed});
+    User sender{.name = "bob"};
+    Attempt attempt(sender, kPlain, listing_pods());
+    ASSERT_TRUE(impersonator.advance(chain, attempt, authz::Asking::kFolded));
+    EXPECT_EQ(impersonator.outcome(attempt).has_value(), allowed);
+  }
+  std::string text = registry.print();
+  for (const char* line : {"apiserver_impersonation_attempts_total{mode=\"legacy\",decision=\"allowed\"} 1", "apiserver_impersonation_attempts_total{mode=\"\",decision=\"denied\"} 1",
+                           "apiserver_impersonation_authorization_attempts_total{mode=\"user-info\",decision=\"denied\"} 2",
+                           "apiserver_impersonation_authorization_attempts_total{mode=\"legacy\",decision=\"allowed\"} 1",
+                           "apiserver_impersonation_authorization_attempts_total{mode=\"legacy\",decision=\"denied\"} 1", "apiserver_impersonation_attempts_duration_seconds_bucket",
+                           "apiserver_impersonation_authorization_attempts_duration_seconds_bucket"})
+    EXPECT_THAT(text, HasSubstr(line));
+  MetricRegistry none;
+  Impersonator legacy(Attempt::Rules::kLegacyOnly, &none);
+  EXPECT_EQ(none.print(), "");
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include "authz/refusal.h"
 #include "base/strings.h"
-#include "impersonation/impersonation.h"
+#include "impersonation/headers.h"
 #include "rest/catalog_holder.h"
 #include "rest/presentation.h"
 #include "rest/status.h"
@@ -53,6 +53,11 @@ std::string log_line(const http::Request& request, int status, const authn::Iden
   add("credential-id", identity.credential_id);
   for (const auto& [key, value] : identity.annotations) add(key, value);
   return line;
+}
+
+std::string impersonation_line(const impersonation::Deputy& deputy, const authz::User& user) {
+  return cat(quoted(deputy.sender.name), "[", join(deputy.sender.groups, " "), "] is impersonating ", quoted(user.name), "[", join(user.groups, " "), "] mode=",
+             impersonation::mode_name(deputy.mode));
 }
 
 // What a request brings to say who sends it, and what that borrows.
@@ -111,6 +116,29 @@ Task<Result<authn::Identity>> Gateway::authenticate(http::Exchange& exchange) co
   if (!*answer && refusal_log_) refusal_log_(cat("unable to authenticate the request: ", why));
   authenticators_.forget(request.headers);
   co_return std::move(*answer);
+}
+
+Task<Result<void>> Gateway::impersonate(http::Exchange& exchange, const authz::RequestInfo& info, authz::User& user,
+                                        std::optional<impersonation::Deputy>& deputy) const {
+  http::Headers& headers = exchange.request().headers;
+  Result<std::optional<authz::User>> asked = impersonation::requested_user(headers, impersonator_->rules() == impersonation::Attempt::Rules::kConstrained);
+  if (!asked) co_return fail(asked.error());
+  if (!*asked) co_return Result<void>{};
+  impersonation::remove_headers(headers);
+  impersonation::Attempt attempt(user, std::move(**asked), info, impersonator_->rules());
+  std::shared_ptr<const authz::Chain> chain = services_.authorizer.get();
+  authz::Asking how = services_.conditional_authorization ? authz::Asking::kConditionsAware : authz::Asking::kFolded;
+  if (!impersonator_->advance(*chain, attempt, how)) {
+    bool finished = co_await impersonator_->finish(chain, attempt, how);
+    (void)finished;
+    bool back = co_await continue_on(exchange.loop());
+    (void)back;
+  }
+  Result<authz::User> other = impersonator_->outcome(attempt);
+  if (!other) co_return fail(other.error());
+  deputy = {.sender = std::exchange(user, std::move(*other)), .mode = attempt.mode()};
+  if (log_) log_(impersonation_line(*deputy, user));
+  co_return Result<void>{};
 }
 
 Task<Result<Answer>> Gateway::serve_resource(Call& call) {
@@ -176,6 +204,7 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
   std::string verb = "other";
   bool is_refusal = false;  // by the chain
   authn::Identity identity;
+  std::optional<impersonation::Deputy> deputy;  // who sends a request that is served for somebody else
   const authz::User* user = &identity.user;
   auto respond = [&](Result<Answer> answer, const std::vector<std::string>& warnings) {
     http::Response response = present(std::move(answer), frame, warnings);
@@ -204,19 +233,11 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
       co_return true;
     }
     identity = std::move(*found);
-    Result<std::optional<authz::User>> asked = impersonation::requested_user(request.headers);
-    if (!asked) {
-      refuse(asked.error());
+    Result<void> replaced = co_await impersonate(*exchange, *info, identity.user, deputy);
+    if (!replaced) {
+      is_refusal = replaced.error().reason == Reason::kForbidden;
+      refuse(replaced.error());
       co_return true;
-    }
-    if (*asked) {
-      impersonation::remove_headers(request.headers);
-      Result<authz::User> other = co_await impersonation::impersonate(services_.authorizer, identity.user, std::move(**asked));
-      if (!other) {
-        refuse(other.error());
-        co_return true;
-      }
-      identity.user = std::move(*other);
     }
   }
   Stopwatch authorizing;

@@ -4,6 +4,7 @@
 
 #include "authn/authenticator.h"
 #include "http/exchange.h"
+#include "impersonation/impersonation.h"
 #include "rest/call.h"
 #include "rest/self_description.h"
 #include "rest/watch_hub.h"
@@ -26,18 +27,24 @@ class Gateway : public http::Handler {
   // One line per request: what was asked, the answer's status, who asked and how they were recognised. Before the first
   // request; called on loop threads.
   void set_log(std::function<void(const std::string&)> log) { log_ = std::move(log); }
+  // Decides who may be served as somebody else; by constrained modes unless told otherwise. Before the first request.
+  void set_impersonator(std::unique_ptr<const impersonation::Impersonator> impersonator) { impersonator_ = std::move(impersonator); }
   // One line per request whose credentials were refused: why. The client is never told.
   void set_refusal_log(std::function<void(const std::string&)> log) { refusal_log_ = std::move(log); }
 
  private:
   Task<bool> serve(std::shared_ptr<http::Exchange> exchange, std::optional<authz::User> known);
   Task<Result<authn::Identity>> authenticate(http::Exchange& exchange) const;
+  // Puts the user that the headers ask for, if they do, into the place of the one who sends the request, and tells about
+  // the latter in `deputy`.
+  Task<Result<void>> impersonate(http::Exchange& exchange, const authz::RequestInfo& info, authz::User& user, std::optional<impersonation::Deputy>& deputy) const;
   Task<Result<Answer>> serve_resource(Call& call);
 
   Services& services_;
   const authn::AuthenticatorChain& authenticators_;
   SelfDescription& description_;
   WatchHubs& watches_;
+  std::unique_ptr<const impersonation::Impersonator> impersonator_ = std::make_unique<impersonation::Impersonator>();
   std::function<void(const std::string&)> log_, refusal_log_;
 };
 

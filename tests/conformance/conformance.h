@@ -35,6 +35,7 @@ Counts run_bootstrap_policy(const std::string& path);  // bootstrap-policy.json
 Counts run_node_authorizer(const std::string& path);  // node-authorizer.json
 Counts run_authz_config(const std::string& path);  // authz-config-validation.json
 Counts run_sar(const std::string& path);          // sar.json
+Counts run_impersonation(const std::string& path);  // impersonation.json
 Counts run_conditional(const std::string& path);  // conditional-authz.json
 // smd-compare.json, each pair of documents also in reverse; skips schemas without a counterpart in ours.
 Counts run_smd_compare(const std::string& path);

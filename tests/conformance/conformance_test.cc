@@ -21,6 +21,7 @@ TEST(Conformance, NodeAuthorizer) { expect_no_difference(run_node_authorizer, "n
 TEST(Conformance, AuthorizationConfiguration) { expect_no_difference(run_authz_config, "authz-config-validation.json"); }
 TEST(Conformance, AccessReviews) { expect_no_difference(run_sar, "sar.json"); }
 TEST(Conformance, ConditionalAuthorization) { expect_no_difference(run_conditional, "conditional-authz.json"); }
+TEST(Conformance, Impersonation) { expect_no_difference(run_impersonation, "impersonation.json"); }
 TEST(Conformance, OwnersOfFields) { expect_no_difference(run_ownership, "http"); }
 TEST(Conformance, ChangedFields) { expect_no_difference(run_smd_compare, "smd-compare.json"); }
 

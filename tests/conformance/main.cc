@@ -69,6 +69,7 @@ constexpr std::array kParts{
     Part{"authz-config-validation.json", run_authz_config},
     Part{"sar.json", run_sar},
     Part{"conditional-authz.json", run_conditional},
+    Part{"impersonation.json", run_impersonation},
     Part{"smd-compare.json", run_smd_compare},
     Part{"cel-conformance", run_cel_path},
     Part{"cel-random", run_cel_path},

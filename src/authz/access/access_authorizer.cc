@@ -35,7 +35,7 @@ std::string error_text(const cel::Value& v) {
 Explanation because(const Policy& policy) { return {policy.shared_from_this(), 0}; }
 
 // Puts a policy that selects the request where it belongs.
-void consider(const Policy& policy, const Variables& variables, Matches& out) {
+void consider(const Policy& policy, const Variables& variables, const cel::Unknowns& unknowns, Matches& out) {
   Effect effect = policy.effect();
   auto unconditional = [&] {
     const Policy*& first = effect == Effect::kDeny ? out.denies : effect == Effect::kAllow ? out.allows : out.abstains;
@@ -58,7 +58,7 @@ void consider(const Policy& policy, const Variables& variables, Matches& out) {
     else if (!v.is_false()) broken(error_text(v));
     return;
   }
-  cel::Residual rest = cel::reduce(policy.program(), variables, language().unknowns, kLimits);
+  cel::Residual rest = cel::reduce(policy.program(), variables, unknowns, kLimits);
   if (rest.is_value()) {
     if (rest.value().is_true()) unconditional();
     else if (!rest.value().is_false()) broken(error_text(rest.value()));
@@ -88,6 +88,7 @@ class Runs : public ConditionEvaluator {
     resource_.query = {.group = data.group, .resource = data.resource, .subresource = data.subresource, .space = data.namespace_name, .name = data.name};
     variables_[Language::kAuthorizer] = cel::authorizer_value(asks_);
     variables_[Language::kRequestResource] = cel::resource_check_value(resource_);
+    variables_[Language::kImpersonatedRequest] = data.impersonated ? impersonated_.emplace(*data.impersonated).get() : cel::Value::null();
   }
 
   Truth truth(const Condition& c, std::string& error) override {
@@ -122,6 +123,7 @@ class Runs : public ConditionEvaluator {
   ConditionMeter* meter_;
   Variables variables_;
   cel::AuthorizerHandle asks_, resource_;
+  std::optional<RequestValue> impersonated_;
 };
 
 }  // namespace
@@ -151,12 +153,14 @@ Decision decide(const Index& index, const Attributes& attributes) {
   RequestValue request(attributes);
   Variables variables;
   variables[Language::kRequest] = request.get();
+  variables[Language::kImpersonatedRequest] = cel::Value::null();
+  const cel::Unknowns& unknowns = is_impersonation_check(attributes) ? language().impersonation_unknowns : language().unknowns;
   Matches cluster, local;
   bool has_local = false;
   for (const Policy* policy : found) {
     bool is_local = !policy->namespace_name().empty();
     has_local |= is_local;
-    consider(*policy, variables, is_local ? local : cluster);
+    consider(*policy, variables, unknowns, is_local ? local : cluster);
   }
   auto by_id = [](const Condition& a, const Condition& b) { return a.id < b.id; };
   for (Matches* m : {&cluster, &local})

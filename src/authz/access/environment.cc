@@ -9,6 +9,7 @@ namespace {
 using cel::Value;
 
 constexpr std::string_view kUnknown[] = {"operation", "object", "oldObject", "options", "namespaceObject", "authorizer", "authorizer.requestResource"};
+constexpr std::string_view kImpersonated = "impersonatedRequest";
 
 void declare_request(cel::Environment& env) {
   env.record("access.UserInfo", {{"username", "string"}, {"uid", "string"}, {"groups", "list(string)"}, {"extra", "map(string, list(string))"}});
@@ -21,6 +22,7 @@ void declare_rest(cel::Environment& env) {
   env.variable("options", "dyn").variable("namespaceObject", "dyn");
   env.variable("authorizer", "kubernetes.authorization.Authorizer");
   env.variable("authorizer.requestResource", "kubernetes.authorization.ResourceCheck");
+  env.variable(kImpersonated, ".access.Request");
 }
 
 Language make_language() {
@@ -34,8 +36,12 @@ Language make_language() {
   for (const std::string& name : names) bits |= cel::slot_bit(shared->find_variable(name)->slot);
   CARDEA_CHECK(shared->find_variable("authorizer.requestResource")->slot == Language::kRequestResource);
   CARDEA_CHECK(shared->find_variable("request")->slot == Language::kRequest);
+  const cel::Variable* impersonated = shared->find_variable(kImpersonated);
+  CARDEA_CHECK(impersonated->slot == Language::kImpersonatedRequest);
   cel::Unknowns unknowns = cel::Unknowns::variables(*shared, names);
-  return {std::move(shared), std::move(unknowns), bits};
+  names.emplace_back(kImpersonated);
+  cel::Unknowns more = cel::Unknowns::variables(*shared, names);
+  return {std::move(shared), std::move(unknowns), std::move(more), bits | cel::slot_bit(impersonated->slot)};
 }
 
 Value json_or_null(const json::Value* document) { return document && !document->is_null() ? Value::of_json(*document) : Value::null(); }
@@ -49,6 +55,10 @@ const Value kKeys[] = {Value::of_text("userInfo"), Value::of_text("verb"), Value
 const Language& language() {
   static const Language made = make_language();
   return made;
+}
+
+bool is_impersonation_check(const Attributes& a) {
+  return a.verb == "impersonate" || a.verb.starts_with("impersonate:") || a.verb.starts_with("impersonate-on:");
 }
 
 cel::Environment language_without_objects() {

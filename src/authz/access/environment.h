@@ -16,13 +16,18 @@ namespace cardea::authz::access {
 //   request                                        known when authorizing
 //   operation object oldObject options             known when the object is; unknown before, whatever is asked
 //   namespaceObject authorizer
+//   impersonatedRequest                            of a check whether somebody may be impersonated: known when the
+//                                                  check is settled, unknown before; null for all other questions
 struct Language {
-  enum Slot : std::size_t { kRequest, kOperation, kObject, kOldObject, kOptions, kNamespaceObject, kAuthorizer, kRequestResource, kSlots };
+  enum Slot : std::size_t { kRequest, kOperation, kObject, kOldObject, kOptions, kNamespaceObject, kAuthorizer, kRequestResource, kImpersonatedRequest, kSlots };
 
   std::shared_ptr<const cel::Environment> environment;
-  cel::Unknowns unknowns;
-  std::uint64_t unknown_bits = 0;  // as Node::reads counts slots
+  cel::Unknowns unknowns;                // of a question that is no impersonation check
+  cel::Unknowns impersonation_unknowns;  // of one that is
+  std::uint64_t unknown_bits = 0;        // of both, as Node::reads counts slots
 };
+// Whether the question is one that the impersonation filter asks, or is spelled like one.
+bool is_impersonation_check(const Attributes& attributes);
 // The one there is; made when first asked for.
 const Language& language();
 
@@ -53,7 +58,7 @@ class RequestValue {
   cel::Value request_;
 };
 
-// What the second phase adds, without `authorizer`. Borrows `data`.
+// What the second phase adds, without `authorizer` and `impersonatedRequest`. Borrows `data`.
 void bind(Variables& variables, const ConditionData& data);
 
 }  // namespace cardea::authz::access

@@ -1,0 +1,107 @@
+#pragma once
+#include <array>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "authz/attributes.h"
+#include "authz/decision.h"
+#include "base/error.h"
+#include "base/metrics.h"
+#include "impersonation/mode.h"
+
+namespace cardea::impersonation {
+
+// A request that its sender wants served as somebody else: which questions that raises, and what the answers amount to.
+// It asks nobody itself.
+//
+//   while (const Attributes* q = attempt.question()) attempt.answer(decision about *q);
+//   attempt.is_allowed() ? attempt.take_user() : attempt.refusal();
+//
+// The modes that apply are tried in order; the first in which every question is allowed wins. When none does, the first
+// refusal that was met is told. Belongs to one request; borrows the sender and the request. Asking allocates nothing
+// (an associated node aside, which is asked about in the name of a rewritten sender).
+class Attempt {
+ public:
+  enum class Rules : std::uint8_t {
+    kConstrained,  // all modes
+    kLegacyOnly,   // as before there were modes: another order, and an error is a refusal whatever comes with it
+  };
+  Attempt(const authz::User& sender, authz::User asked, const authz::RequestInfo& request, Rules rules = Rules::kConstrained);
+  Attempt(const Attempt&) = delete;
+  Attempt& operator=(const Attempt&) = delete;
+
+  // What has to be allowed next; null: it is settled. Valid until it is answered.
+  const authz::Attributes* question() const { return question_ ? &*question_ : nullptr; }
+  // To the question. A conditional answer is no answer: it is kept until it was settled.
+  void answer(authz::Decision decision);
+  void keep(authz::Decision conditional) { open_ = std::move(conditional); }
+  std::optional<authz::Decision> take_kept() { return std::exchange(open_, std::nullopt); }
+
+  // The request as it is to be served, in the name of the user asked for. For conditions.
+  const authz::Attributes& impersonated_request() const { return to_be_; }
+  const authz::User& asked() const { return asked_; }
+  // In which the question is asked; at the end, the one that allowed.
+  Mode mode() const { return at_.mode; }
+
+  bool is_allowed() const { return !question_ && is_allowed_; }
+  std::chrono::nanoseconds age() const { return began_.elapsed(); }
+  // With the groups that the name brings along. Once, when it is allowed; nothing else may be asked afterwards.
+  authz::User take_user();
+  // The 403, when it is not.
+  Error refusal();
+
+ private:
+  enum class Step : std::uint8_t { kOn, kName, kUid, kGroupProbe, kGroups, kExtraProbe, kExtras, kEnd };
+  // What is refused whoever is asked.
+  enum class Flaw : std::uint8_t { kNone, kGroup, kMasters, kExtra };
+  using Extra = std::map<std::string, std::vector<std::string>>;
+
+  // Where in the questions. Small, so that a refusal can be told later without having been put into words.
+  struct Place {
+    Mode mode = Mode::kLegacy;
+    std::uint8_t step = 0;  // index into the steps of the mode
+    Flaw flaw = Flaw::kNone;
+    std::size_t index = 0;  // of the group, or of the value of `key`
+    Extra::const_iterator key;
+  };
+
+  bool applies(Mode mode) const;
+  Step step_of(const Place& place) const;
+  void begin(std::size_t mode);
+  void ask_next();
+  bool has_question() const;
+  bool find_flaw(Step step);
+  void advance();
+  void refuse(authz::Decision decision);
+  void put(const Place& place);
+  std::string_view on_verb(Mode mode);
+  const authz::User& asking_user(Mode mode);
+
+  const authz::User& sender_;
+  authz::User asked_;
+  Rules rules_;
+  Target target_;
+  bool has_only_name_;
+  std::size_t values_ = 0;  // of extra, all keys together
+  authz::Attributes request_, to_be_;
+
+  Place at_;
+  bool is_allowed_ = false;
+  bool groups_are_covered_ = false, extras_are_covered_ = false;  // by a probe
+  std::string flaw_;  // why
+  std::optional<authz::Attributes> question_;
+  std::optional<Place> refused_at_;
+  authz::Decision refusal_;
+  std::array<char, 96> verb_;
+  std::string long_verb_;
+  std::optional<authz::User> node_sender_;
+  std::optional<authz::Decision> open_;
+  Stopwatch began_;
+};
+
+}  // namespace cardea::impersonation
