@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/names.h"
 #include "base/strings.h"
 #include "base/time_parse.h"
 #include "rest/controllers/controllers.h"
@@ -137,6 +138,7 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
   text("--authorization-webhook-version", o.authorization.webhook_version, "VERSION", "of the SubjectAccessReview it is sent: v1 or v1beta1", "Authorization and admission");
   text("--authorization-webhook-cache-authorized-ttl", lists.authorized_ttl, "DURATION", "how long an allowing answer is good; 0s: not kept", "Authorization and admission");
   text("--authorization-webhook-cache-unauthorized-ttl", lists.unauthorized_ttl, "DURATION", "how long any other answer is good; 0s: not kept", "Authorization and admission");
+  text("--policy-master-namespace", o.policy_master_namespace, "NAMESPACE", "whose policy roles may be bound from every namespace, and whose bindings apply in all", "Authorization and admission");
   list("--enable-admission-plugins", lists.enable, "plugins to add to the default ones", "Authorization and admission");
   list("--disable-admission-plugins", lists.disable, "default plugins to leave out", "Authorization and admission");
   app.add_flag("--dra-admin-access-policy", o.dra_admin_access_policy,
@@ -179,6 +181,7 @@ Result<void> check(const ServeOptions& o) {
   for (const std::string& plugin : o.enable_admission_plugins)
     if (contains(o.disable_admission_plugins, plugin))
       return wrong(cat("admission plugin `", plugin, "` is both enabled and disabled"));
+  if (!dns_label_problems(o.policy_master_namespace).empty()) return wrong(cat("--policy-master-namespace: `", o.policy_master_namespace, "` cannot be the name of a namespace"));
   if (o.verbosity < 0) return wrong("--v must not be negative");
   return {};
 }

@@ -29,6 +29,7 @@ struct ServeOptions {
   AuthenticationOptions authentication;
   std::vector<std::string> authorization_modes = {"Node", "Access", "RBAC"};
   AuthorizationOptions authorization;
+  std::string policy_master_namespace = "master";
   std::vector<std::string> enable_admission_plugins, disable_admission_plugins;
   std::vector<std::string> controllers;  // the names of those that run
   FeatureGates gates;

@@ -24,6 +24,10 @@
 #include "rest/escalation_guard.h"
 #include "rest/dra_policy.h"
 #include "rest/gateway.h"
+#include "rest/policy/dialect.h"
+#include "rest/policy/guard.h"
+#include "rest/policy/master_namespace.h"
+#include "rest/policy/policy_store.h"
 #include "rest/service_network.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -96,15 +100,20 @@ int serve(int argc, char** argv) {
   auto authorization = Authorization::make(**store, o, {calls.at(0), dialer, files, clock, random, metrics.registry()}, say);
   if (!authorization) return refuse(authorization.error());
   rest::CatalogHolder catalog(catalog::Catalog::builtin(features_of(o)));
-  auto plugins = admission::select_plugins(admission::Objects(**store), (*authorization)->chain(), o.enable_admission_plugins, o.disable_admission_plugins);
+  // From here on roles and bindings of namespace policy are objects like others.
+  rest::policy::PolicyStore objects(**store, clock, random, o.policy_master_namespace);
+  auto plugins = admission::select_plugins(admission::Objects(objects), (*authorization)->chain(), o.enable_admission_plugins, o.disable_admission_plugins);
   if (!plugins) return misuse(plugins.error());
   for (const std::string& w : plugins->warnings) warn(w);
+  plugins->plugins.push_back(rest::policy::keep_master_namespace(o.policy_master_namespace));
   admission::Chain admission(std::move(plugins->plugins));
   auto network = rest::ServiceNetwork::make(**store, random, o.service_cluster_ip_range, o.service_node_port_range);
   if (!network) return misuse(network.error());
   rest::EscalationGuard escalation((*authorization)->policy());
   rest::AccessPolicyGuard access_policies;
-  rest::Services services{.store = **store,
+  rest::policy::PolicyGuard policies(o.policy_master_namespace);
+  rest::policy::PolicyDialect dialect(o.policy_master_namespace);
+  rest::Services services{.store = objects,
                           .catalog = catalog,
                           .admission = admission,
                           .authorizer = (*authorization)->chain(),
@@ -112,7 +121,8 @@ int serve(int argc, char** argv) {
                           .random = random,
                           .metrics = metrics,
                           .allocators = {network->get()},
-                          .guards = {&escalation, &access_policies},
+                          .guards = {&escalation, &access_policies, &policies},
+                          .dialect = &dialect,
                           .allow_privileged = o.allow_privileged,
                           .conditional_authorization = o.gates.on("ConditionalAuthorization"),
                           .authenticators = authentication->chain.get(),
@@ -151,6 +161,7 @@ int serve(int argc, char** argv) {
                                       .now = rfc3339(clock.now())});
   if (!booted) return refuse(booted.error());
   if (auto ok = rest::reconcile_default_roles(api); !ok) return refuse(ok.error());
+  if (auto ok = rest::policy::ensure_master_namespace(api, o.policy_master_namespace); !ok) return refuse(ok.error());
   if (o.dra_admin_access_policy)
     if (auto ok = rest::ensure_dra_policy(api); !ok) return refuse(ok.error());
   // History begins when a server is ready for the first time.
@@ -166,7 +177,7 @@ int serve(int argc, char** argv) {
     if (!plain) return refuse(plain.error());
   }
   rest::Controllers controllers(
-      {.store = **store, .catalog = catalog, .gateway = gateway, .loop = chores.at(0), .clock = clock, .log = o.verbosity > 0 ? warn : nullptr},
+      {.store = objects, .catalog = catalog, .gateway = gateway, .loop = chores.at(0), .clock = clock, .log = o.verbosity > 0 ? warn : nullptr},
       o.controllers, *trusted);
   if (auto ok = controllers.start(); !ok) return refuse(ok.error());
   description.set_ready(true);

@@ -37,7 +37,8 @@ TEST(Catalog, ServesTheGenerallyAvailableVersionsInKubernetesOrderAndItsOwnLast)
             "autoscaling/v2 autoscaling/v1 batch/v1 certificates.k8s.io/v1 networking.k8s.io/v1 policy/v1 "
             "rbac.authorization.k8s.io/v1 storage.k8s.io/v1 admissionregistration.k8s.io/v1 apiextensions.k8s.io/v1 "
             "scheduling.k8s.io/v1 coordination.k8s.io/v1 node.k8s.io/v1 discovery.k8s.io/v1 resource.k8s.io/v1 "
-            "flowcontrol.apiserver.k8s.io/v1 access.cardea.dev/v1alpha1");
+            "flowcontrol.apiserver.k8s.io/v1 access.cardea.dev/v1alpha1 "
+            "authorization.openshift.io/v1 authorization.openshift.io/v1beta3");
 }
 
 TEST(Catalog, FindsAResourceByNameAndByKind) {

@@ -4,6 +4,7 @@
 
 #include "base/strings.h"
 #include "json/yaml.h"
+#include "rest/dialect.h"
 #include "rest/form.h"
 #include "schema/protobuf.h"
 
@@ -142,7 +143,8 @@ Result<Value> finish(const Expected& e, const Document& document, std::string_vi
 
 Expected Expected::object_of(const Call& call) {
   const catalog::Resource& r = *call.resource;
-  return {call.catalog.get(), &r, r.group, r.version, r.kind, r.schema};
+  const Dialect* dialect = call.services.dialect && call.services.dialect->applies(r) ? call.services.dialect : nullptr;
+  return {call.catalog.get(), &r, r.group, r.version, r.kind, r.schema, dialect, call.info.namespace_name};
 }
 
 Expected Expected::body_of(const Call& call) {
@@ -199,6 +201,12 @@ Result<Value> read_object(Call& call, const Expected& e, FieldValidation validat
     document = std::move(*parsed);
     text = body;
   }
+  if (e.dialect && document.value.is_object()) {
+    auto canonical = e.dialect->canonical(*e.resource, e.namespace_name, document.value);
+    if (!canonical) return canonical;
+    document.value = std::move(*canonical);
+    text = {};
+  }
   if (auto fits = check_version_and_kind(e, document.value, body); !fits) return fail(fits.error());
   auto object = finish(e, document, text, validation, call.warnings);
   if (!object && object.error().reason == Reason::kBadRequest)
@@ -209,7 +217,10 @@ Result<Value> read_object(Call& call, const Expected& e, FieldValidation validat
 
 Result<Value> check_object(const Expected& e, const Value& object, FieldValidation validation,
                            std::vector<std::string>& warnings) {
-  return finish(e, Document{object, {}}, "", validation, warnings);
+  if (!e.dialect || !object.is_object()) return finish(e, Document{object, {}}, "", validation, warnings);
+  auto canonical = e.dialect->canonical(*e.resource, e.namespace_name, object);
+  if (!canonical) return canonical;
+  return finish(e, Document{std::move(*canonical), {}}, "", validation, warnings);
 }
 
 }  // namespace cardea::rest

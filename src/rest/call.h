@@ -23,6 +23,7 @@ class ServiceAccountTokens;
 namespace cardea::rest {
 
 class CatalogHolder;
+class Dialect;
 class WriteGuard;
 
 // What every verb needs, built once by the program and shared by all requests.
@@ -36,6 +37,7 @@ struct Services {
   Metrics& metrics;
   std::vector<Allocator*> allocators;
   std::vector<const WriteGuard*> guards;
+  const Dialect* dialect = nullptr;  // null: every kind is written as its schema says
   bool allow_privileged = false;
   bool conditional_authorization = false;  // whether requests may be allowed under conditions
   const authn::AuthenticatorChain* authenticators = nullptr;          // asked by token reviews

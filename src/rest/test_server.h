@@ -11,6 +11,9 @@
 #include "rest/definition_server.h"
 #include "rest/gateway.h"
 #include "rest/loopback.h"
+#include "rest/policy/dialect.h"
+#include "rest/policy/guard.h"
+#include "rest/policy/policy_store.h"
 #include "rest/service_network.h"
 #include "store/memory/memory_store.h"
 
@@ -33,7 +36,8 @@ class TestServer {
     watches_.stop();
   }
 
-  store::Store& store() { return *store_; }
+  store::Store& store() { return objects_; }
+  store::Store& store_below() { return *store_; }  // where policy containers are all there is
   CatalogHolder& catalog() { return catalog_; }
   Gateway& gateway() { return gateway_; }
   const Clock& clock() const { return clock_; }
@@ -72,7 +76,7 @@ class TestServer {
     return more;
   }
   std::vector<std::unique_ptr<admission::Plugin>> with_defaults(std::vector<std::unique_ptr<admission::Plugin>> more) {
-    auto list = std::move(admission::select_plugins(admission::Objects(*store_), authorizer_, {"NodeRestriction"}, {"ServiceAccount"}).value().plugins);
+    auto list = std::move(admission::select_plugins(admission::Objects(objects_), authorizer_, {"NodeRestriction"}, {"ServiceAccount"}).value().plugins);
     for (auto& plugin : more) list.push_back(std::move(plugin));
     return list;
   }
@@ -81,19 +85,24 @@ class TestServer {
   SystemRandom random_;
   Metrics metrics_;
   std::unique_ptr<store::Store> store_ = store::make_memory_store(clock_);
+  policy::PolicyStore objects_{*store_, clock_, random_, "master"};
+  policy::PolicyGuard policies_{"master"};
+  policy::PolicyDialect dialect_{"master"};
   CatalogHolder catalog_{catalog::Catalog::builtin()};
   admission::Chain admission_;
   authz::CurrentChain authorizer_;
   authn::AuthenticatorChain authenticators_{std::vector<std::shared_ptr<const authn::Authenticator>>()};
   std::unique_ptr<ServiceNetwork> network_ = ServiceNetwork::make(*store_, random_, "10.0.0.0/24", "30000-32767").value();
-  Services services_{.store = *store_,
+  Services services_{.store = objects_,
                      .catalog = catalog_,
                      .admission = admission_,
                      .authorizer = authorizer_,
                      .clock = clock_,
                      .random = random_,
                      .metrics = metrics_,
-                     .allocators = {network_.get()}};
+                     .allocators = {network_.get()},
+                     .guards = {&policies_},
+                     .dialect = &dialect_};
   net::Loops request_loops_{1};
   WatchHubs watches_{*store_, request_loops_};
   SelfDescription description_{catalog_, {.server_address = "127.0.0.1:6443"}};

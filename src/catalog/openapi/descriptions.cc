@@ -50,6 +50,10 @@ constexpr Text kPolicyFields[] = {
 
 constexpr Text kKinds[] = {
     {"access.cardea.dev", "AccessPolicy", "AccessPolicy allows or denies requests in one namespace, depending on what they write."},
+    {"authorization.openshift.io", "Policy", "Policy holds the roles of a namespace. There is one, named default."},
+    {"authorization.openshift.io", "PolicyBinding", "PolicyBinding holds the bindings of a namespace to the roles of one Policy, after whose namespace it is named."},
+    {"authorization.openshift.io", "Role", "Role names a list of rules, which may allow and deny. It lives in the Policy of its namespace."},
+    {"authorization.openshift.io", "RoleBinding", "RoleBinding gives a role of its own or of the master namespace to users and groups. It lives in a PolicyBinding."},
     {"access.cardea.dev", "ClusterAccessPolicy", "ClusterAccessPolicy allows or denies requests anywhere, depending on what they write."},
     {"authorization.k8s.io", "AuthorizationConditionsReview", "AuthorizationConditionsReview asks whether conditions of an earlier decision hold for an object."},
     {"", "ConfigMap", "ConfigMap holds configuration for programs to read."},

@@ -60,6 +60,27 @@ Value access_policy_ready(const Value& policy, const TableContext&) {
   return ready.is_null() ? "Unknown" : ready["status"].as_string();
 }
 
+// Namespace policy.
+
+std::string keys_of(const Value& object) {
+  std::vector<std::string> out;
+  for (const json::Member& m : object.members()) out.emplace_back(m.key());
+  return out.empty() ? "<none>" : join(out, ",");
+}
+std::string texts_of(const Value& list) {
+  std::vector<std::string> out;
+  for (const Value& item : list.items()) out.emplace_back(item.as_string());
+  return join(out, ",");
+}
+Value policy_roles(const Value& policy, const TableContext&) { return keys_of(policy["roles"]); }
+Value policy_bindings(const Value& binding, const TableContext&) { return keys_of(binding["roleBindings"]); }
+Value policy_rule_count(const Value& role, const TableContext&) { return static_cast<std::int64_t>(role["rules"].size()); }
+Value policy_bound_role(const Value& binding, const TableContext&) {
+  return cat(binding["roleRef"]["namespace"].as_string(), "/", binding["roleRef"]["name"].as_string());
+}
+Value policy_users(const Value& binding, const TableContext&) { return texts_of(binding["userNames"]); }
+Value policy_groups(const Value& binding, const TableContext&) { return texts_of(binding["groupNames"]); }
+
 // Bindings of roles.
 
 Value bound_role(const Value& binding, const TableContext&) {
@@ -187,11 +208,20 @@ constexpr Cell kSlice[] = {name(), text("spec.nodeName"), text("spec.driver"), t
 
 constexpr Cell kAccessPolicy[] = {name(), text("spec.effect"), computed(access_policy_ready), age(), text("spec.description")};
 
+constexpr Cell kPolicy[] = {name(), computed(policy_roles), text("lastModified"), age()};
+constexpr Cell kPolicyBindings[] = {name(), computed(policy_bindings), text("lastModified"), age()};
+constexpr Cell kPolicyRole[] = {name(), computed(policy_rule_count), age()};
+constexpr Cell kPolicyRoleBinding[] = {name(), computed(policy_bound_role), age(), computed(policy_users), computed(policy_groups)};
+
 constexpr KindCells kKinds[] = {
     {"", "ComponentStatus", kComponent},
     {"", "Node", kNode},
     {"access.cardea.dev", "AccessPolicy", kAccessPolicy},
     {"access.cardea.dev", "ClusterAccessPolicy", kAccessPolicy},
+    {"authorization.openshift.io", "Policy", kPolicy},
+    {"authorization.openshift.io", "PolicyBinding", kPolicyBindings},
+    {"authorization.openshift.io", "Role", kPolicyRole},
+    {"authorization.openshift.io", "RoleBinding", kPolicyRoleBinding},
     {"rbac.authorization.k8s.io", "RoleBinding", kBinding},
     {"rbac.authorization.k8s.io", "ClusterRoleBinding", kBinding},
     {"admissionregistration.k8s.io", "ValidatingAdmissionPolicy", kValidatingPolicy},

@@ -1,0 +1,13 @@
+// Namespace policy: its containers, and the roles and bindings inside them. What they may say is checked by the guard
+// that also knows who writes them (rest/policy/guard.h); here is what the catalogue has to know.
+#include "catalog/kinds/strategies.h"
+
+namespace cardea::catalog {
+
+const Strategy& policy_document_strategy() {
+  // Names such as `ProjectAdmins` are older than the rule that names are DNS labels.
+  static const Strategy strategy{.name_rule = Strategy::NameRule::kPathSegment};
+  return strategy;
+}
+
+}  // namespace cardea::catalog

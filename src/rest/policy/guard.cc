@@ -1,0 +1,67 @@
+#include "rest/policy/guard.h"
+
+#include "authz/policy/documents.h"
+#include "base/strings.h"
+#include "json/field_error.h"
+#include "rest/policy/elements.h"
+
+namespace cardea::rest::policy {
+
+namespace documents = authz::policy;
+using documents::Place;
+using json::Value;
+
+namespace {
+
+json::FieldErrors check_policy(const Value& object, const Place& place) {
+  json::FieldErrors errors;
+  documents::PolicyDocument policy = documents::read_policy(object, place, errors);
+  for (json::FieldError& e : documents::validate(policy, place, documents::ResourceGroups::built_in())) errors.push_back(std::move(e));
+  if (!policy.roles.empty()) errors.push_back(json::forbidden("roles", "a Policy is created empty; its roles are written one by one"));
+  return errors;
+}
+
+json::FieldErrors check_policy_binding(const Value& object, const Place& place) {
+  json::FieldErrors errors;
+  documents::PolicyBindingDocument binding = documents::read_policy_binding(object, place, errors);
+  for (json::FieldError& e : documents::validate(binding, place)) errors.push_back(std::move(e));
+  if (!binding.role_bindings.empty())
+    errors.push_back(json::forbidden("roleBindings", "a PolicyBinding is created empty; its role bindings are written one by one"));
+  return errors;
+}
+
+json::FieldErrors check_role(const Value& object, const Place& place) {
+  json::FieldErrors errors;
+  documents::Role role = documents::read_role(object, place, "", errors);
+  for (json::FieldError& e : documents::validate(role, place, "", documents::ResourceGroups::built_in())) errors.push_back(std::move(e));
+  return errors;
+}
+
+json::FieldErrors check_role_binding(const Value& object, const Value* old, const Place& place, const store::Store& store) {
+  json::FieldErrors errors;
+  documents::RoleBinding binding = documents::read_role_binding(object, place, "", errors);
+  for (json::FieldError& e : documents::validate(binding, place, "")) errors.push_back(std::move(e));
+  if (old && (*old)["roleRef"]["namespace"] != object["roleRef"]["namespace"])
+    errors.push_back(json::invalid("roleRef.namespace", object["roleRef"]["namespace"], "field is immutable"));
+  // The store has the last word; asking here tells a dry run too.
+  if (errors.empty() && !store.get(role_key(binding.role.namespace_name, binding.role.name))) errors.push_back(documents::dangling(binding.role, ""));
+  return errors;
+}
+
+}  // namespace
+
+bool PolicyGuard::applies(const catalog::Resource& r) const { return r.group == documents::kGroup && !r.storage_prefix.empty(); }
+
+Task<Result<void>> PolicyGuard::check(Call& call, WriteAttempt attempt) const {
+  const catalog::Resource& r = *call.resource;
+  Place place{call.info.namespace_name, master_};
+  json::FieldErrors errors;
+  if (r.kind == "Policy") errors = check_policy(attempt.object, place);
+  else if (r.kind == "PolicyBinding") errors = check_policy_binding(attempt.object, place);
+  else if (r.kind == "Role") errors = check_role(attempt.object, place);
+  else errors = check_role_binding(attempt.object, attempt.old, place, call.services.store);
+  if (!errors.empty()) co_return fail(json::invalid_object(r.group, r.kind, attempt.object["metadata"]["name"].as_string(), errors));
+  co_return Result<void>();
+}
+
+}  // namespace cardea::rest::policy
