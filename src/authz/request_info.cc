@@ -58,6 +58,35 @@ void take_selectors(RequestInfo& info) {
   info.selectors = read_selectors(info.field_selector, info.label_selector);
 }
 
+constexpr std::string_view kPolicyGroup = "authorization.openshift.io", kPolicyVersion = "v1beta3";
+
+// The reviews of namespace policy, however they are written: in any case, in one or many. Empty: something else.
+std::string review_named(std::string_view text) {
+  std::string name = lower(text);
+  if (!name.ends_with('s')) name += 's';
+  return name == "resourceaccessreviews" || name == "subjectaccessreviews" ? name : "";
+}
+
+// `/api/v1beta3/ns/NAMESPACE/resourceAccessReviews`, where reviews of namespace policy were before there were groups; the
+// only thing served there.
+bool take_older_review(const std::vector<std::string_view>& parts, std::string_view method, RequestInfo& info) {
+  if (parts.size() != 5 || parts[0] != "api" || parts[1] != kPolicyVersion || parts[2] != "ns" || parts[3].empty()) return false;
+  std::string name = review_named(parts[4]);
+  if (name.empty()) return false;
+  info.is_resource_request = true;
+  info.api_prefix = "apis";
+  info.api_group = kPolicyGroup;
+  info.api_version = kPolicyVersion;
+  info.namespace_name = parts[3];
+  info.resource = name;
+  info.parts = {name};
+  info.verb = verb_of_method(method);
+  if (info.verb == "get") take_list_options(info);
+  if (info.verb == "delete") info.verb = "deletecollection";
+  take_selectors(info);
+  return true;
+}
+
 }  // namespace
 
 std::shared_ptr<const Selectors> read_selectors(std::string_view fields, std::string_view labels) {
@@ -108,6 +137,7 @@ Result<RequestInfo> parse_request_info(std::string_view method, std::string_view
   if (trimmed.starts_with('/')) trimmed.remove_prefix(1);
   if (trimmed.ends_with('/')) trimmed.remove_suffix(1);
   std::vector<std::string_view> parts = split(trimmed, '/');
+  if (take_older_review(parts, method, info)) return info;
   std::size_t at = 0;
   auto left = [&] { return parts.size() - at; };
 
@@ -136,6 +166,8 @@ Result<RequestInfo> parse_request_info(std::string_view method, std::string_view
   for (std::size_t i = at; i < parts.size(); ++i) info.parts.emplace_back(parts[i]);
   // Written `/namespaces/x/status`: the namespace itself is meant.
   info.resource = info.parts[0];
+  if (info.api_group == kPolicyGroup && info.api_version == kPolicyVersion)
+    if (std::string name = review_named(info.resource); !name.empty()) info.resource = info.parts[0] = std::move(name);
   if (info.parts.size() >= 2) info.name = info.parts[1];
   if (info.parts.size() >= 3 && info.verb != "proxy") info.subresource = info.parts[2];
 

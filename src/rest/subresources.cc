@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "rest/policy/reviews.h"
 #include "rest/status.h"
 #include "rest/verbs.h"
 
@@ -39,6 +40,11 @@ constexpr Row kUnstored[] = {
 }  // namespace
 
 Task<Result<Answer>> serve_unstored(Call& call) {
+  // They share the names of others.
+  if (policy::serves_review(*call.resource)) {
+    Result<Answer> reviewed = co_await policy::serve_review(call);
+    co_return reviewed;
+  }
   const Row* row = std::ranges::find(kUnstored, std::string_view(call.resource->name), &Row::name);
   if (row == std::end(kUnstored))
     co_return fail(Error::of(Reason::kNotImplemented, cat(call.resource->qualified_name(), " is not served yet")));

@@ -1,0 +1,213 @@
+#include "rest/policy/reviews.h"
+
+#include <set>
+
+#include "authz/access_review.h"
+#include "authz/eligibility.h"
+#include "authz/policy/documents.h"
+#include "authz/refusal.h"
+#include "base/strings.h"
+#include "rest/body.h"
+#include "rest/checks.h"
+#include "rest/policy/settled.h"
+#include "rest/write.h"
+
+namespace cardea::rest::policy {
+
+namespace documents = authz::policy;
+using json::Value;
+
+namespace {
+
+constexpr std::size_t kMostSettled = 10000;  // subjects of one answer that are asked about one by one
+
+// From the body to where it may be answered: read, in its namespace, admitted.
+Task<Result<Value>> admitted_review(Call& call) {
+  auto options = write_options(call.info.query, "CreateOptions");
+  if (!options) co_return fail(options.error());
+  auto object = read_object(call, Expected::object_of(call), options->field_validation);
+  if (!object) co_return fail(object.error());
+  if (call.resource->namespaced)
+    if (auto ok = check_namespace(call, *object); !ok) co_return fail(ok.error());
+  admission::Review review = review_of(call, admission::Operation::kCreate, options->dry_run, options->document);
+  review.object = std::move(*object);
+  Result<void> admitted = co_await admit(call, review);
+  if (!admitted) co_return fail(admitted.error());
+  co_return std::move(review.object);
+}
+
+Error invalid(const Call& call, const Value& review, const json::FieldErrors& errors) {
+  return json::invalid_object(call.resource->group, call.resource->kind, review["metadata"]["name"].as_string(), errors);
+}
+
+// Who is named as allowed; one list for users, one for groups, both in order.
+struct WhoCan {
+  std::set<std::string> users, groups;
+  std::string error;
+};
+
+Task<WhoCan> who_can(Call& call, ReviewQuestion question) {
+  authz::User nobody;
+  std::shared_ptr<const authz::Chain> chain = call.services.authorizer.get()->frozen();
+  authz::AllowedSubjects allowed = chain->allowed(question.attributes(nobody));
+  WhoCan out;
+  out.error = authz::aggregated(allowed.remarks);
+  std::size_t asked = 0;
+  for (const authz::AllowedSubject& s : allowed.subjects) {
+    bool is_group = s.kind == "Group";
+    std::string name = s.kind == "ServiceAccount" ? cat("system:serviceaccount:", s.namespace_name, ":", s.name) : s.name;
+    std::set<std::string>& list = is_group ? out.groups : out.users;
+    if (list.contains(name)) continue;
+    // With the object at hand, who is allowed under conditions either is or is not.
+    if (!question.content.is_null() && ++asked <= kMostSettled) {
+      authz::User user;
+      if (is_group) user.groups = {name};
+      else user.name = name;
+      Settled answer = co_await settle_question(call, chain, question, std::move(user));
+      if (!answer.decision.allowed()) continue;
+    }
+    list.insert(name);
+  }
+  co_return out;
+}
+
+Value list_of(const std::set<std::string>& names) {
+  Value out = Value::array();
+  for (const std::string& name : names) out.push_back(name);
+  return out;
+}
+
+std::string reason_of(const Settled& answer) {
+  if (!answer.open.empty()) return cat("conditional: ", answer.open);
+  std::string text = answer.decision.reason.text();
+  return text.empty() && !answer.decision.allowed() ? "denied by default" : text;
+}
+
+// The body's version as it was sent: the seed's paths speak of `v1beta3` alone.
+Value answered(const Call& call, Value review, Value status) {
+  if (call.info.path.starts_with("/api/")) review.set("apiVersion", documents::kVersion);
+  review.set("status", std::move(status));
+  return review;
+}
+
+Task<Result<Answer>> review_subject(Call& call) {
+  Result<Value> review = co_await admitted_review(call);
+  if (!review) co_return fail(review.error());
+  const Value& spec = (*review)["spec"];
+  json::FieldErrors errors;
+  ReviewQuestion question = read_question(spec, call.info.namespace_name, *call.catalog, errors);
+  std::string_view user_name = spec["userName"].as_string(), group_name = spec["groupName"].as_string();
+  if (!user_name.empty() && !group_name.empty())
+    errors.push_back(json::invalid("spec.groupName", group_name, "may not be set together with userName"));
+  if (!errors.empty()) co_return fail(invalid(call, *review, errors));
+  authz::User user = call.user;
+  if (!user_name.empty()) user = {.name = std::string(user_name)};
+  if (!group_name.empty()) user = {.groups = {std::string(group_name)}};
+  Settled answer = co_await settle_question(call, call.services.authorizer.get()->frozen(), std::move(question), std::move(user));
+  Value status = Value::object({{"allowed", answer.decision.allowed()}});
+  if (std::string reason = reason_of(answer); !reason.empty()) status.set(answer.decision.allowed() ? "allowReason" : "denyReason", reason);
+  if (!answer.decision.error.empty()) status.set("evaluationError", answer.decision.error);
+  co_return Answer::of(answered(call, std::move(*review), std::move(status)), 201);
+}
+
+Task<Result<Answer>> review_resource(Call& call) {
+  Result<Value> review = co_await admitted_review(call);
+  if (!review) co_return fail(review.error());
+  json::FieldErrors errors;
+  ReviewQuestion question = read_question((*review)["spec"], call.info.namespace_name, *call.catalog, errors);
+  if (!errors.empty()) co_return fail(invalid(call, *review, errors));
+  WhoCan who = co_await who_can(call, std::move(question));
+  Value status = Value::object({{"userNames", list_of(who.users)}, {"groupNames", list_of(who.groups)}});
+  if (!who.error.empty()) status.set("evaluationError", who.error);
+  co_return Answer::of(answered(call, std::move(*review), std::move(status)), 201);
+}
+
+// The flat shapes.
+
+bool is_local(const Call& call) { return call.resource->namespaced; }
+
+// Who asks about a namespace from outside must be one who may ask inside it.
+Task<Result<void>> may_ask_there(Call& call, std::string_view resource, std::string_view namespace_name) {
+  authz::Attributes a(call.user);
+  a.is_resource_request = true;
+  a.verb = "create";
+  a.api_group = call.resource->group;
+  a.api_version = call.resource->version;
+  a.resource = resource;
+  a.namespace_name = namespace_name;
+  authz::Chain::Verdict verdict = co_await call.services.authorizer.authorize(a);
+  bool back = co_await continue_on(call.exchange->loop());
+  (void)back;
+  if (verdict.decision.allowed()) co_return Result<void>();
+  co_return fail(authz::forbidden(a, verdict.decision.reason.text()));
+}
+
+Task<Result<ReviewQuestion>> flat_question(Call& call, const Value& review) {
+  json::FieldErrors errors;
+  ReviewQuestion question = read_flat_question(review, *call.catalog, errors);
+  if (is_local(call)) {
+    if (!question.namespace_name.empty() && question.namespace_name != call.info.namespace_name)
+      errors.push_back(json::invalid("namespace", question.namespace_name, cat("must be ", quoted(call.info.namespace_name))));
+    question.namespace_name = call.info.namespace_name;
+  }
+  if (!review["scopes"].empty()) errors.push_back(json::forbidden("scopes", "tokens have no scopes here"));
+  if (!errors.empty()) co_return fail(invalid(call, review, errors));
+  if (!is_local(call)) {
+    Result<void> may = co_await may_ask_there(call, cat("local", call.resource->name), question.namespace_name);
+    if (!may) co_return fail(may.error());
+  }
+  co_return question;
+}
+
+Value flat_answer(const Call& call, std::string_view kind, const std::string& namespace_name) {
+  Value out = Value::object({{"kind", kind}, {"apiVersion", call.resource->api_version()}});
+  if (!namespace_name.empty()) out.set("namespace", namespace_name);
+  return out;
+}
+
+Task<Result<Answer>> review_subject_flat(Call& call) {
+  Result<Value> review = co_await admitted_review(call);
+  if (!review) co_return fail(review.error());
+  Result<ReviewQuestion> question = co_await flat_question(call, *review);
+  if (!question) co_return fail(question.error());
+  authz::User user = call.user;
+  if (const Value &name = (*review)["user"], &groups = (*review)["groups"]; !name.as_string().empty() || !groups.empty()) {
+    user = {.name = std::string(name.as_string())};
+    for (const Value& g : groups.items()) user.groups.emplace_back(g.as_string());
+  }
+  std::string namespace_name = question->namespace_name;
+  Settled answer = co_await settle_question(call, call.services.authorizer.get()->frozen(), std::move(*question), std::move(user));
+  Value out = flat_answer(call, "SubjectAccessReviewResponse", namespace_name);
+  out.set("allowed", answer.decision.allowed());
+  if (std::string reason = reason_of(answer); !reason.empty()) out.set("reason", reason);
+  if (!answer.decision.error.empty()) out.set("evaluationError", answer.decision.error);
+  co_return Answer::of(std::move(out), 201);
+}
+
+Task<Result<Answer>> review_resource_flat(Call& call) {
+  Result<Value> review = co_await admitted_review(call);
+  if (!review) co_return fail(review.error());
+  Result<ReviewQuestion> question = co_await flat_question(call, *review);
+  if (!question) co_return fail(question.error());
+  std::string namespace_name = question->namespace_name;
+  WhoCan who = co_await who_can(call, std::move(*question));
+  Value out = flat_answer(call, "ResourceAccessReviewResponse", namespace_name);
+  out.set("users", list_of(who.users));
+  out.set("groups", list_of(who.groups));
+  out.set("evalutionError", who.error);  // spelled so by every client
+  co_return Answer::of(std::move(out), 201);
+}
+
+}  // namespace
+
+bool serves_review(const catalog::Resource& r) { return r.group == documents::kGroup && r.storage_prefix.empty(); }
+
+Task<Result<Answer>> serve_review(Call& call) {
+  bool is_flat = call.resource->version != documents::kVersion;
+  bool is_subject = call.resource->kind.ends_with("SubjectAccessReview");
+  auto serve = is_subject ? (is_flat ? review_subject_flat : review_subject) : (is_flat ? review_resource_flat : review_resource);
+  Result<Answer> answer = co_await serve(call);
+  co_return answer;
+}
+
+}  // namespace cardea::rest::policy
