@@ -19,7 +19,7 @@ Result<std::unique_ptr<Authorization>> Authorization::make(store::Store& store, 
   self->access_ = std::move(*access);
   auto chain = AuthorizerChain::make(options,
                                      {{"Node", std::make_shared<authz::node::NodeAuthorizer>(self->nodes_)},
-                                      {"Access", std::make_shared<authz::access::AccessAuthorizer>(*self->access_)},
+                                      {"Access", std::make_shared<authz::access::AccessAuthorizer>(*self->access_, &surroundings.metrics)},
                                       {"RBAC", std::make_shared<authz::rbac::RbacAuthorizer>(*self->policy_)}},
                                      surroundings, std::move(log));
   if (!chain) return fail(chain.error());

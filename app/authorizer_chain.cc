@@ -14,9 +14,10 @@ std::string host_name() {
 }
 
 // Kubernetes' types, and ours.
-authz::AuthorizerTypes types() {
+authz::AuthorizerTypes types(const ServeOptions& o) {
   authz::AuthorizerTypes types;
   types.known.insert(types.known.begin() + 1, "Access");
+  types.conditions = o.gates.on("ConditionalAuthorization");
   return types;
 }
 
@@ -38,7 +39,9 @@ authz::AuthorizationConfig config_of_flags(const ServeOptions& o) {
                                        .failure_policy = "NoOpinion",
                                        .connection_type = "KubeConfigFile",
                                        .kubeconfig_file = a.webhook_config_file,
-                                       .match_conditions = {}};
+                                       .match_conditions = {},
+                                       .conditions_context = {},
+                                       .conditions_review = {}};
   }
   return config;
 }
@@ -76,7 +79,7 @@ Result<std::shared_ptr<AuthorizerChain>> AuthorizerChain::make(const ServeOption
     auto read = net::read_whole_file(file);
     if (!read) return fail(read.error());
     text = std::move(*read);
-    config = authz::load_authorization_config(text, {}, types());
+    config = authz::load_authorization_config(text, {}, types(o));
     if (!config) return fail(bad_request(cat("`", file, "`: ", config.error().message)));
   }
   auto chain = self->build(*config);
@@ -89,7 +92,7 @@ Result<std::shared_ptr<AuthorizerChain>> AuthorizerChain::make(const ServeOption
                                                   .clock = surroundings.clock,
                                                   .log = self->log_,
                                                   .server_id = host_name(),
-                                                  .types = types()},
+                                                  .types = types(o)},
                         *config, text);
   surroundings.files.watch_texts({file}, {text}, [weak = std::weak_ptr(self)](Result<std::vector<std::string>> texts) {
     if (auto held = weak.lock()) held->reload_->take(texts ? Result<std::string>(texts->front()) : fail(texts.error()));

@@ -111,9 +111,12 @@ Environment access_review_environment() {
              {{"namespace", "string"}, {"verb", "string"}, {"group", "string"}, {"version", "string"}, {"resource", "string"}, {"subresource", "string"},
               {"name", "string"}, {"fieldSelector", ".kubernetes.SelectorAttributes"}, {"labelSelector", ".kubernetes.SelectorAttributes"}});
   env.record("kubernetes.NonResourceAttributes", {{"path", "string"}, {"verb", "string"}});
+  env.record("kubernetes.AuthorizationOptions", {{"handledDecisionTypes", "list(string)"}});
+  env.record("kubernetes.ConditionalAuthorization", {{"mode", "string"}});
   env.record("kubernetes.SubjectAccessReviewSpec",
              {{"resourceAttributes", ".kubernetes.ResourceAttributes"}, {"nonResourceAttributes", ".kubernetes.NonResourceAttributes"}, {"user", "string"},
-              {"groups", "list(string)"}, {"extra", "map(string, list(string))"}, {"uid", "string"}});
+              {"groups", "list(string)"}, {"extra", "map(string, list(string))"}, {"uid", "string"},
+              {"authorizationOptions", ".kubernetes.AuthorizationOptions"}, {"conditionalAuthorization", ".kubernetes.ConditionalAuthorization"}});
   env.variable("request", ".kubernetes.SubjectAccessReviewSpec");
   return env;
 }

@@ -21,19 +21,25 @@ constexpr std::size_t kMaxText = 3u << 20;
 constexpr std::string_view kGroup = "apiserver.config.k8s.io";
 constexpr std::string_view kKind = "AuthorizationConfiguration";
 
-// The shape of the file, the same in its three versions.
+// The shape of the file. Its three versions differ in conditions, which only v1 has.
 class Shape {
  public:
-  Shape() {
+  explicit Shape(bool with_conditions) {
     const Schema* text = scalar(Schema::Type::kString);
     const Schema* flag = scalar(Schema::Type::kBoolean);
     const Schema* condition = record("WebhookMatchCondition", {{"expression", text}});
     const Schema* connection = record("WebhookConnectionInfo", {{"type", text}, {"kubeConfigFile", text}});
-    const Schema* webhook =
+    const Schema* review = record("WebhookConditionsReview", {{"version", text}, {"kubeConfigContextName", text}});
+    Schema* webhook =
         record("WebhookConfiguration",
                {{"authorizedTTL", text}, {"cacheAuthorizedRequests", flag}, {"unauthorizedTTL", text}, {"cacheUnauthorizedRequests", flag},
                 {"timeout", text}, {"subjectAccessReviewVersion", text}, {"matchConditionSubjectAccessReviewVersion", text},
                 {"failurePolicy", text}, {"connectionInfo", connection}, {"matchConditions", list_of(condition)}});
+    if (with_conditions) {
+      webhook->properties.push_back({.name = "conditionsEndpointKubeConfigContext", .schema = text});
+      webhook->properties.push_back({.name = "conditionsReview", .schema = review});
+      std::ranges::sort(webhook->properties, {}, &schema::Property::name);
+    }
     const Schema* authorizer = record("AuthorizerConfiguration", {{"type", text}, {"name", text}, {"webhook", webhook}});
     root_ = record(kKind, {{"apiVersion", text}, {"kind", text}, {"authorizers", list_of(authorizer)}});
   }
@@ -51,7 +57,7 @@ class Shape {
     s->items = items;
     return s;
   }
-  const Schema* record(std::string_view name, std::initializer_list<std::pair<std::string_view, const Schema*>> fields) {
+  Schema* record(std::string_view name, std::initializer_list<std::pair<std::string_view, const Schema*>> fields) {
     Schema* s = nodes_.make();
     s->type = Schema::Type::kObject;
     s->type_name = name;
@@ -101,6 +107,9 @@ Result<WebhookConfig> webhook_of(const Value& v) {
   const Value& connection = v["connectionInfo"];
   out.connection_type = connection["type"].as_string();
   if (const Value* file = connection.find("kubeConfigFile"); file && file->is_string()) out.kubeconfig_file = file->as_string();
+  if (const Value* context = v.find("conditionsEndpointKubeConfigContext"); context && context->is_string()) out.conditions_context = context->as_string();
+  if (const Value& review = v["conditionsReview"]; review.is_object())
+    out.conditions_review = {std::string(review["version"].as_string()), std::string(review["kubeConfigContextName"].as_string())};
   for (const Value& c : v["matchConditions"].items()) out.match_conditions.emplace_back(c["expression"].as_string());
   return out;
 }
@@ -152,7 +161,7 @@ Result<AuthorizationConfig> parse_authorization_config(std::string_view text) {
   if (!document) return fail(document.error());
   if (!document->value.is_object()) return bad("the configuration is no object");
   if (auto ok = check_kind(document->value, text); !ok) return fail(ok.error());
-  const Shape shape;
+  const Shape shape(document->value["apiVersion"].as_string() == cat(kGroup, "/v1"));
   bool is_json = trim(text).starts_with('{');
   auto decoded = schema::decode(shape.root(), *document, is_json ? text : std::string_view());
   if (!decoded) return fail(decoded.error());

@@ -24,6 +24,13 @@ struct WebhookConfig {
   std::string connection_type;                 // "KubeConfigFile", "InClusterConfig"
   std::optional<std::string> kubeconfig_file;
   std::vector<std::string> match_conditions;
+  // How it may answer with conditions: at most one of the two. A context is one of the kubeconfig's.
+  std::optional<std::string> conditions_context;  // conditionsEndpointKubeConfigContext: as lists
+  struct ConditionsReview {
+    std::string version, context;
+    bool operator==(const ConditionsReview&) const = default;
+  };
+  std::optional<ConditionsReview> conditions_review;  // as trees
 
   bool operator==(const WebhookConfig&) const = default;
 };
@@ -48,10 +55,11 @@ Result<AuthorizationConfig> parse_authorization_config(std::string_view text);
 // What a document that was decoded already says, without defaults. Durations that cannot be read are an error.
 Result<AuthorizationConfig> authorization_config_of(const json::Value& document);
 
-// Which types there are, and of which there may be several.
+// Which types there are, of which there may be several, and what they may be asked to do.
 struct AuthorizerTypes {
   std::vector<std::string> known = {"ABAC", "AlwaysAllow", "AlwaysDeny", "Node", "RBAC", "Webhook"};
   std::vector<std::string> repeatable = {"Webhook"};
+  bool conditions = false;  // whether webhooks may answer with conditions
 };
 
 // What is wrong with it, with paths as kube-apiserver gives them: `authorizers[0].timeout` is a webhook's. Looks at the

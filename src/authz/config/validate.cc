@@ -58,7 +58,28 @@ void check_connection(const WebhookConfig& w, const std::string& at, FieldErrors
   }
 }
 
-void check_webhook(const WebhookConfig& w, const std::string& at, FieldErrors& out) {
+void check_conditions(const WebhookConfig& w, const std::string& at, const AuthorizerTypes& types, FieldErrors& out) {
+  constexpr std::string_view kOff = "may not be specified when the ConditionalAuthorization feature gate is disabled";
+  constexpr std::string_view kNoFile = "can only be set when connectionInfo.type=KubeConfigFile";
+  bool has_file = w.connection_type == "KubeConfigFile";
+  if (w.conditions_context) {
+    std::string where = at + ".conditionsEndpointKubeConfigContext";
+    if (!types.conditions) out.push_back(json::forbidden(where, std::string(kOff)));
+    else if (!has_file) out.push_back(json::forbidden(where, std::string(kNoFile)));
+    else if (w.conditions_context->empty()) out.push_back(json::required(where));
+  }
+  if (!w.conditions_review) return;
+  std::string where = at + ".conditionsReview";
+  if (!types.conditions) {
+    out.push_back(json::forbidden(where, std::string(kOff)));
+    return;
+  }
+  if (w.conditions_context) out.push_back(json::forbidden(where, "may not be specified together with conditionsEndpointKubeConfigContext"));
+  if (!has_file && !w.conditions_review->context.empty()) out.push_back(json::forbidden(where + ".kubeConfigContextName", std::string(kNoFile)));
+  check_one_of(w.conditions_review->version, where + ".version", {"v1alpha1"}, out);
+}
+
+void check_webhook(const WebhookConfig& w, const std::string& at, const AuthorizerTypes& types, FieldErrors& out) {
   if (w.timeout == 0ns) out.push_back(json::required(at + ".timeout"));
   else if (w.timeout < 0ns || w.timeout > 30s)
     out.push_back(json::invalid(at + ".timeout", print_duration(w.timeout), "must be > 0s and <= 30s"));
@@ -70,6 +91,7 @@ void check_webhook(const WebhookConfig& w, const std::string& at, FieldErrors& o
   else if (!w.match_conditions.empty()) out.push_back(json::required(match_version, "required if match conditions are specified"));
   check_one_of(w.failure_policy, at + ".failurePolicy", {"NoOpinion", "Deny"}, out);
   check_connection(w, at + ".connectionInfo", out);
+  check_conditions(w, at, types, out);
   auto compiled = MatchConditions::compile(w.match_conditions, at + ".matchConditions");
   if (!compiled) out.insert(out.end(), compiled.error().begin(), compiled.error().end());
 }
@@ -103,7 +125,7 @@ FieldErrors validate(const AuthorizationConfig& config, const AuthorizerTypes& t
       out.push_back(json::invalid(at + ".name", a.name, cat("authorizer name is invalid: ", join(problems, ", "))));
     seen_names.insert(a.name);
     if (a.type == "Webhook") {
-      if (a.webhook) check_webhook(*a.webhook, at, out);
+      if (a.webhook) check_webhook(*a.webhook, at, types, out);
       else out.push_back(json::required(at + ".webhook", "required when type=Webhook"));
     } else if (a.webhook) {
       out.push_back(json::invalid(at + ".webhook", "non-null", "may only be specified when type=Webhook"));

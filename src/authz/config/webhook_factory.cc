@@ -4,6 +4,31 @@
 #include "base/strings.h"
 
 namespace cardea::authz {
+namespace {
+
+// Whom to ask whether conditions hold; null when there are none to ask about. Without a context of its own it is who is
+// asked about requests.
+Result<std::shared_ptr<const WebhookClient>> client_for_conditions(const WebhookConfig& w, Upstream upstream, WebhookOptions calls, const WebhookSurroundings& s) {
+  std::shared_ptr<const WebhookClient> none;
+  if (!w.conditions_context && !w.conditions_review) return none;
+  std::string context = w.conditions_context ? *w.conditions_context : w.conditions_review->context;
+  if (w.connection_type == "InClusterConfig") {
+    auto cluster = in_cluster_upstream();
+    if (!cluster) return fail(cluster.error());
+    upstream = std::move(*cluster);
+    upstream.server += "/apis/authorization.k8s.io/v1alpha1/authorizationconditionsreviews";
+  } else if (!context.empty()) {
+    auto other = read_kubeconfig(w.kubeconfig_file.value_or(""), context);
+    if (!other) return fail(other.error());
+    upstream = std::move(*other);
+  }
+  calls.tried = nullptr;  // has numbers of its own
+  auto client = WebhookClient::make(s.loop, s.dialer, std::move(upstream), std::move(calls), &s.files);
+  if (!client) return fail(client.error());
+  return std::shared_ptr<const WebhookClient>(std::move(*client));
+}
+
+}  // namespace
 
 Result<std::shared_ptr<const Authorizer>> make_webhook(const AuthorizerConfig& config, const WebhookSurroundings& s) {
   const WebhookConfig& w = *config.webhook;
@@ -17,6 +42,8 @@ Result<std::shared_ptr<const Authorizer>> make_webhook(const AuthorizerConfig& c
   WebhookOptions calls{.timeout = std::chrono::ceil<std::chrono::milliseconds>(w.timeout),
                        .random = &s.random,
                        .tried = [metrics](TryOutcome outcome, std::chrono::nanoseconds took) { metrics->tried(outcome, took); }};
+  auto conditions_client = client_for_conditions(w, *upstream, calls, s);
+  if (!conditions_client) return wrong(conditions_client.error().message);
   auto client = WebhookClient::make(s.loop, s.dialer, std::move(*upstream), std::move(calls), &s.files);
   if (!client) return wrong(client.error().message);
   WebhookAuthorizerOptions options{.name = config.name,
@@ -24,7 +51,10 @@ Result<std::shared_ptr<const Authorizer>> make_webhook(const AuthorizerConfig& c
                                    .denies_on_failure = w.failure_policy == "Deny",
                                    .authorized_ttl = w.cache_authorized ? w.authorized_ttl : std::chrono::nanoseconds(0),
                                    .unauthorized_ttl = w.cache_unauthorized ? w.unauthorized_ttl : std::chrono::nanoseconds(0),
-                                   .conditions = std::move(*conditions)};
+                                   .conditions = std::move(*conditions),
+                                   .dialect = w.conditions_context ? wire::Dialect::kList : w.conditions_review ? wire::Dialect::kTree : wire::Dialect::kNone,
+                                   .conditions_client = std::move(*conditions_client),
+                                   .random = &s.random};
   return std::make_shared<WebhookAuthorizer>(std::move(options), std::move(*client), s.clock, std::move(metrics));
 }
 

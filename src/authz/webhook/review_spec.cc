@@ -1,5 +1,6 @@
 #include "authz/webhook/review_spec.h"
 
+#include "authz/wire/webhook_conditions.h"
 #include "base/strings.h"
 
 namespace cardea::authz {
@@ -104,7 +105,7 @@ Value review_asking(const Value& spec, std::string_view version) {
                         {"status", Value::object({{"allowed", false}})}});
 }
 
-Result<Decision> decision_in(const Value& review) {
+Result<Decision> decision_in(const Value& review, wire::Dialect asked) {
   auto garbage = [](std::string what) { return fail(internal_error(cat("the webhook's answer is no SubjectAccessReview: ", what))); };
   if (const Value& kind = review["kind"]; !kind.is_null() && kind.as_string() != "SubjectAccessReview")
     return garbage(cat("its kind is ", quoted(kind.as_string())));
@@ -116,6 +117,7 @@ Result<Decision> decision_in(const Value& review) {
     if (const Value& v = status[key]; !v.is_null() && !v.is_bool()) return garbage(cat("status.", key, " is no boolean"));
   for (std::string_view key : {"reason", "evaluationError"})
     if (const Value& v = status[key]; !v.is_null() && !v.is_string()) return garbage(cat("status.", key, " is no text"));
+  if (!status["conditionalDecision"].is_null() || !status["conditionsChain"].is_null()) return wire::decision_in_status(status, asked);
   bool allowed = status["allowed"].as_bool(), denied = status["denied"].as_bool();
   Decision out = denied ? Decision::deny({}) : allowed ? Decision::allow() : Decision::no_opinion();
   out.reason = std::string(status["reason"].as_string());

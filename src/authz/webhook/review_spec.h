@@ -3,6 +3,7 @@
 
 #include "authz/attributes.h"
 #include "authz/decision.h"
+#include "authz/wire/decision_json.h"
 #include "base/result.h"
 #include "json/value.h"
 
@@ -18,7 +19,7 @@ json::Value matched_spec(const json::Value& spec);
 json::Value review_asking(const json::Value& spec, std::string_view version);
 
 // What an answer decides. An answer that is no review, or whose status is not of the right types, is an error; one that
-// both allows and denies denies, and says so.
-Result<Decision> decision_in(const json::Value& review);
+// both allows and denies denies, and says so. `asked` is how the review asked for conditions.
+Result<Decision> decision_in(const json::Value& review, wire::Dialect asked = wire::Dialect::kNone);
 
 }  // namespace cardea::authz

@@ -1,6 +1,8 @@
 #include "authz/webhook/webhook_authorizer.h"
 
+#include "authz/cel_conditions.h"
 #include "authz/webhook/review_spec.h"
+#include "authz/wire/webhook_conditions.h"
 #include "base/strings.h"
 #include "json/print.h"
 
@@ -15,6 +17,33 @@ bool is_small(const Attributes& a) {
          kMostCached;
 }
 
+// Bytes of conditions. Thousands of answers are kept, so that none may be large.
+std::size_t weight(const Decision& d) {
+  if (!d.conditions) return 0;
+  std::size_t out = 0;
+  if (const Conditions::Set* set = d.conditions->set())
+    for (const Condition& c : set->conditions) out += sizeof c + c.id.size() + c.type.size() + c.text.size() + c.description.size();
+  if (const Conditions::Chain* chain = d.conditions->chain())
+    for (const NamedDecision& n : *chain) out += sizeof n + n.authorizer.size() + weight(n.decision);
+  return out;
+}
+constexpr std::size_t kHeaviestCached = 64 << 10;
+
+// Counts what fails.
+class Metered : public ConditionEvaluator {
+ public:
+  Metered(ConditionEvaluator& inner, ConditionMeter& meter) : inner_(inner), meter_(meter) {}
+  Truth truth(const Condition& c, std::string& error) override {
+    Truth out = inner_.truth(c, error);
+    if (out == Truth::kError) meter_.failed(c.effect);
+    return out;
+  }
+
+ private:
+  ConditionEvaluator& inner_;
+  ConditionMeter& meter_;
+};
+
 }  // namespace
 
 WebhookMetrics::WebhookMetrics(MetricRegistry& registry, const std::string& name)
@@ -23,7 +52,8 @@ WebhookMetrics::WebhookMetrics(MetricRegistry& registry, const std::string& name
       condition_errors_(registry.counter({"apiserver_authorization_match_condition_evaluation_errors_total", "Requests for which match conditions failed."},
                                          {{"type", "Webhook"}, {"name", name}})),
       condition_seconds_(registry.histogram({"apiserver_authorization_match_condition_evaluation_seconds", "How long match conditions took."},
-                                            {0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25}, {{"type", "Webhook"}, {"name", name}})) {
+                                            {0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25}, {{"type", "Webhook"}, {"name", name}})),
+      conditions_(registry, name) {
   constexpr std::string_view kResults[] = {"success", "timeout", "error"};  // as TryOutcome
   for (std::size_t i = 0; i < 3; ++i) {
     MetricRegistry::Labels labels = {{"name", name}, {"result", std::string(kResults[i])}};
@@ -53,6 +83,7 @@ Decision WebhookAuthorizer::on_failure(std::string error) const {
 
 std::optional<Decision> WebhookAuthorizer::known(const Attributes& attributes, json::Value& spec, std::string& key) const {
   spec = review_spec(attributes);
+  wire::invite_conditions(spec, dialect_for(attributes));
   MatchConditions::Outcome outcome{.matches = true};
   Stopwatch watch;
   if (!options_.conditions.empty()) outcome = options_.conditions.evaluate(matched_spec(spec));
@@ -82,16 +113,56 @@ Task<Decision> WebhookAuthorizer::authorize_waiting(Attributes attributes) const
   if (auto answer = known(attributes, spec, key)) co_return std::move(*answer);
   if (!options_.conditions.empty()) metrics_->conditions_took(watch.elapsed());
   Result<json::Value> review = co_await client_->post(review_asking(spec, options_.review_version));
-  Result<Decision> decision = review ? decision_in(*review) : Result<Decision>(fail(review.error()));
+  Result<Decision> decision = review ? decision_in(*review, dialect_for(attributes)) : Result<Decision>(fail(review.error()));
   if (!decision) {
     bool in_time = decision.error().reason != Reason::kTimeout;
     if (!options_.denies_on_failure) metrics_->failed_open(in_time ? TryOutcome::kError : TryOutcome::kTimeout);
     co_return on_failure(cat("webhook `", options_.name, "`: ", decision.error().message));
   }
+  // What is allowed on conditions is not allowed yet.
   bool allowed = (*review)["status"]["allowed"].as_bool();
   std::chrono::nanoseconds ttl = allowed ? options_.authorized_ttl : options_.unauthorized_ttl;
-  if (ttl.count() > 0 && is_small(attributes)) cache_.add(std::move(key), *decision, ttl);
+  if (ttl.count() > 0 && is_small(attributes) && weight(*decision) <= kHeaviestCached) cache_.add(std::move(key), *decision, ttl);
   co_return std::move(*decision);
+}
+
+// v1beta1 has no words for conditions.
+wire::Dialect WebhookAuthorizer::dialect_for(const Attributes& attributes) const {
+  return attributes.takes_conditions && options_.review_version == "v1" ? options_.dialect : wire::Dialect::kNone;
+}
+
+Task<Decision> WebhookAuthorizer::evaluate(std::shared_ptr<const Conditions> conditions, const ConditionData& data) const {
+  Decision open = Decision::conditional(std::move(conditions));
+  SecondaryChecks checks(data.authorizer, data.user);
+  Stopwatch watch;
+  for (;;) {
+    CelConditions in_cel(data, checks);
+    Metered evaluator(in_cel, metrics_->conditions());
+    Decision outcome = partially_evaluated(open, evaluator);
+    if (!checks.is_waiting()) {
+      metrics_->conditions().took(true, watch.elapsed());
+      if (outcome.kind != Decision::Kind::kConditional) co_return outcome;
+      break;
+    }
+    bool goes_on = co_await checks.wait();
+    if (!goes_on) co_return failed(open, "an expression asks the authorizer too much");
+  }
+  watch = {};
+  Decision settled = co_await ask_author(open, data);
+  metrics_->conditions().took(false, watch.elapsed());
+  if (!settled.error.empty()) metrics_->conditions().failed(possible_outcomes(open).deny ? Condition::Effect::kDeny : Condition::Effect::kAllow);
+  co_return settled;
+}
+
+Task<Decision> WebhookAuthorizer::ask_author(Decision open, const ConditionData& data) const {
+  if (!options_.conditions_client) co_return failed(open, cat("webhook `", options_.name, "`: nobody is configured to evaluate its conditions"));
+  SystemRandom chance;
+  std::string uid = make_uid(options_.random ? *options_.random : chance);
+  Result<json::Value> answer = co_await options_.conditions_client->post(wire::conditions_review(open, data, uid, options_.dialect));
+  if (!answer) co_return failed(open, cat("webhook `", options_.name, "`: ", answer.error().message));
+  Decision settled = wire::settled_by(*answer, open, uid, options_.dialect);
+  if (!settled.error.empty()) settled.error = cat("webhook `", options_.name, "`: ", settled.error);
+  co_return settled;
 }
 
 void WebhookAuthorizer::add_rules(const User&, std::string_view, Rules& rules) const {

@@ -4,9 +4,11 @@
 #include <string>
 
 #include "authz/authorizer.h"
+#include "authz/condition_meter.h"
 #include "authz/webhook/decision_cache.h"
 #include "authz/webhook/match_conditions.h"
 #include "authz/webhook/webhook_client.h"
+#include "authz/wire/decision_json.h"
 #include "base/clock.h"
 #include "base/metrics.h"
 
@@ -18,6 +20,10 @@ struct WebhookAuthorizerOptions {
   bool denies_on_failure = false;  // failurePolicy Deny, else NoOpinion
   std::chrono::nanoseconds authorized_ttl{0}, unauthorized_ttl{0};  // 0: not kept
   MatchConditions conditions;
+  // In which words it may answer with conditions, and who is asked whether they hold. kNone: it is never asked for any.
+  wire::Dialect dialect = wire::Dialect::kNone;
+  std::shared_ptr<const WebhookClient> conditions_client = nullptr;
+  Random* random = nullptr;  // outlives it; null: the system's
 };
 
 // Numbers of one webhook. Look them up once; the registry outlives them.
@@ -29,6 +35,7 @@ class WebhookMetrics {
   void excluded() { exclusions_.add(); }
   void condition_failed() { condition_errors_.add(); }
   void conditions_took(std::chrono::nanoseconds duration) { condition_seconds_.observe(duration); }
+  ConditionMeter& conditions() { return conditions_; }  // of its answers, not those that say whether it is asked
 
  private:
   Counter* evaluations_[3];
@@ -37,6 +44,7 @@ class WebhookMetrics {
   Counter& exclusions_;
   Counter& condition_errors_;
   Histogram& condition_seconds_;
+  ConditionMeter conditions_;
 };
 
 // Asks a server elsewhere, by SubjectAccessReview.
@@ -44,7 +52,13 @@ class WebhookMetrics {
 // Match conditions come first: one that is false means the server is not asked, and there is no opinion. Then what it
 // answered before, then the server. Failures of any kind decide by the failure policy, and their error goes along: where
 // nobody else allows, the client reads it in a 500. Answers from memory come at once; waiting ones on the loop of whoever
-// asked. Shared between threads; the clock outlives it.
+// asked.
+//
+// With a dialect it may answer with conditions, where the caller can take them. They are kept as answers are, so that one
+// request is decided by one state of its policy. Conditions in CEL are settled here as far as that goes; its author is
+// asked about the rest, with the decision as it was. What goes wrong then fails closed, whatever the failure policy is.
+//
+// Shared between threads; the clock outlives it.
 class WebhookAuthorizer : public Authorizer {
  public:
   WebhookAuthorizer(WebhookAuthorizerOptions options, std::shared_ptr<const WebhookClient> client, const Clock& clock,
@@ -54,9 +68,12 @@ class WebhookAuthorizer : public Authorizer {
   std::string_view type() const override { return "Webhook"; }
   std::optional<Decision> authorize(const Attributes& attributes) const override;
   Task<Decision> authorize_waiting(Attributes attributes) const override;
+  Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions, const ConditionData& data) const override;
   void add_rules(const User& user, std::string_view namespace_name, Rules& rules) const override;
 
  private:
+  wire::Dialect dialect_for(const Attributes& attributes) const;
+  Task<Decision> ask_author(Decision open, const ConditionData& data) const;
   Decision on_failure(std::string error) const;
   // What is known without asking; fills `spec` and `key` for when it is not enough.
   std::optional<Decision> known(const Attributes& attributes, json::Value& spec, std::string& key) const;

@@ -79,6 +79,14 @@ bool add_entries(Value& out, const std::string& name, const Decision& d, bool wi
   return true;
 }
 
+// What is of another type must not pass for absent: it may be what denies.
+void check_type(const Value& v, std::string_view key, std::string_view wanted, const std::string& at, FieldErrors& errors) {
+  const Value& member = v[key];
+  bool fits = member.is_null() || (wanted == "string" && member.is_string()) || (wanted == "boolean" && member.is_bool()) || (wanted == "array" && member.is_array()) ||
+              (wanted == "object" && member.is_object());
+  if (!fits) errors.push_back(json::invalid(cat(at, ".", key), {}, cat("must be of type ", wanted)));
+}
+
 std::optional<Condition> read_condition(const Value& c, Effect effect, const std::string& at, FieldErrors& errors, Author author) {
   std::size_t before = errors.size();
   Condition out{.effect = effect,
@@ -86,6 +94,7 @@ std::optional<Condition> read_condition(const Value& c, Effect effect, const std
                 .type = std::string(c["type"].as_string()),
                 .text = std::string(c["condition"].as_string()),
                 .description = std::string(c["description"].as_string())};
+  for (std::string_view key : {"id", "type", "condition", "description"}) check_type(c, key, "string", at, errors);
   if (out.id.empty()) errors.push_back(json::required(at + ".id"));
   else if (Problems p = label_key_problems(out.id); !p.empty()) errors.push_back(json::invalid(at + ".id", out.id, join(p, "; ")));
   else if (author == Author::kThirdParty && (out.id.starts_with("k8s.io/") || out.id.starts_with("kubernetes.io/")))
@@ -146,12 +155,14 @@ Decision read_tree(const Value& tree, const std::string& at, FieldErrors& errors
     if (other == member && !is_there) errors.push_back(json::required(cat(at, ".", other), cat("must be specified when `type` is \"", type, "\"")));
     if (other != member && is_there) errors.push_back(json::forbidden(cat(at, ".", other), cat("may not be specified when `type` is \"", type, "\"")));
   }
+  check_type(tree, member, member == "union" ? "array" : "object", at, errors);
   if (member == "union") return read_union(tree["union"], at + ".union", errors, author, depth);
   if (member == "conditionsMap") {
     Conditions::Set set;
     const Value& map = tree["conditionsMap"];
     for (const auto& row : kLists) {
       std::string where = cat(at, ".conditionsMap.", row.list);
+      check_type(map, row.list, "array", at + ".conditionsMap", errors);
       for (std::size_t i = 0; i < map[row.list].size(); ++i)
         if (auto c = read_condition(map[row.list][i], row.effect, cat(where, "[", i, "]"), errors, author)) set.conditions.push_back(std::move(*c));
     }
@@ -224,6 +235,8 @@ std::optional<Decision> unconditional_from_tree(const Value& tree) {
   std::string_view type = tree["type"].as_string();
   std::string_view member = member_of(type);
   if (member != "allow" && member != "deny" && member != "noOpinion") return std::nullopt;
+  for (std::string_view other : {"allow", "deny", "noOpinion", "conditionsMap", "union"})
+    if (other != member && !tree[other].is_null()) return std::nullopt;
   Decision out;
   out.kind = member == "allow" ? Decision::Kind::kAllow : member == "deny" ? Decision::Kind::kDeny : Decision::Kind::kNoOpinion;
   out.reason = std::string(tree[member]["reason"].as_string());
@@ -241,9 +254,15 @@ Result<Decision> from_tree(const Value& tree, const std::string& at, FieldErrors
 Result<Decision> from_list(const Value& list, const std::string& at, FieldErrors& errors, Author author) {
   std::size_t before = errors.size();
   Conditions::Chain chain;
-  for (std::size_t i = 0; i < list.size(); ++i) {
+  if (!list.is_array()) errors.push_back(json::invalid(at, {}, "must be of type array"));
+  else if (list.empty()) errors.push_back(json::required(at, "must have at least one entry"));
+  if (list.size() > kMostConditions) errors.push_back(json::too_many(at, static_cast<int>(list.size()), static_cast<int>(kMostConditions)));
+  for (std::size_t i = 0; i < list.size() && list.is_array(); ++i) {
     std::string where = cat(at, "[", i, "]");
     const Value& entry = list[i];
+    for (std::string_view key : {"authorizerName", "failureMode"}) check_type(entry, key, "string", where, errors);
+    for (std::string_view key : {"allowed", "denied"}) check_type(entry, key, "boolean", where, errors);
+    for (std::string_view key : {"conditions", "conditionsSet"}) check_type(entry, key, "array", where, errors);
     std::string name(entry["authorizerName"].as_string());
     const Value& conditions = entry.has("conditions") ? entry["conditions"] : entry["conditionsSet"];
     bool allowed = entry["allowed"].as_bool(), denied = entry["denied"].as_bool();

@@ -14,14 +14,16 @@ bool could_deny(const Value& tree, int depth = 0) {
   std::string_view type = tree["type"].as_string();
   if (depth > 16) return true;
   if (type == "Allow" || type == "NoOpinion") return false;
-  if (type == "ConditionsMap") return !tree["conditionsMap"]["denyConditions"].empty();
-  if (type != "Union") return true;
+  const Value& denials = tree["conditionsMap"]["denyConditions"];
+  if (type == "ConditionsMap") return !denials.empty() || (!denials.is_null() && !denials.is_array());
+  if (type != "Union" || !tree["union"].is_array()) return true;
   for (const Value& entry : tree["union"].items())
     if (could_deny(entry["decision"], depth + 1)) return true;
   return false;
 }
 
 bool list_could_deny(const Value& list) {
+  if (!list.is_array()) return true;
   for (const Value& entry : list.items()) {
     if (entry["denied"].as_bool()) return true;
     for (const Value& c : (entry.has("conditions") ? entry["conditions"] : entry["conditionsSet"]).items())
