@@ -31,6 +31,12 @@ Check webhook_status(const json::Value& c);
 Check webhook_unasked(const json::Value& c);
 Check webhook_settles(const json::Value& c);
 
+// conditional_reviews.cc
+Check sar_endpoint(const json::Value& c);
+Check sar_wire_shape(const json::Value& c);
+Check decision_validation(const json::Value& c);
+Check webhook_config(const json::Value& c);
+
 // conditional_requests.cc
 Check api_request(const json::Value& c);
 Check eligibility(const json::Value& c);

@@ -65,6 +65,8 @@ bool passes(const authz::Chain& chain, authz::Attributes a, const Value& request
   if (!verdict.permit->is_conditional()) return true;
   Value object = request.has("object") ? request["object"] : Value::object({{"metadata", Value::object()}});
   if (object["metadata"].is_null()) object.set("metadata", Value::object());
+  // Rows about a secondary check leave out that the object has the label that calls for it.
+  if (!request["extra"].as_string().empty()) object.member("metadata").set("labels", Value::object({{"protected-label", "yes"}}));
   Value space = Value::object({{"metadata", Value::object({{"name", "test-ns"}, {"labels", request["namespace_labels"]}})}});
   authz::ConditionData data{.operation = operation,
                             .object = &object,

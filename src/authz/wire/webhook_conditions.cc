@@ -72,7 +72,8 @@ Result<Decision> decision_in_status(const Value& status, Dialect asked) {
   bool is_asked = (asked == Dialect::kTree && list.is_null()) || (asked == Dialect::kList && tree.is_null());
   if (!is_asked) {
     bool denies = !tree.is_null() ? could_deny(tree) : list_could_deny(list);
-    return with_error(denies ? Decision::deny({}) : Decision::no_opinion(), "the webhook answered with conditions that nobody asked for");
+    std::string_view where = !tree.is_null() ? "conditionalDecision" : "conditionsChain";
+    return with_error(denies ? Decision::deny({}) : Decision::no_opinion(), cat("status.", where, ": Forbidden: the webhook answered with conditions that nobody asked for"));
   }
   if (asked == Dialect::kTree) return read_tree(tree);
   json::FieldErrors errors;
