@@ -130,9 +130,11 @@ Task<Decision> Chain::ask_the_rest(const Conditions::Deferred& rest, const Condi
       Decision waited = co_await authorizer.authorize_waiting(attributes);
       answer = std::move(waited);
     }
+    count(i, *answer);
     if (answer->kind == Decision::Kind::kConditional) {
       Decision settled = co_await settle(authorizer, *answer, data);
       answer = std::move(settled);
+      count(i, *answer);
     }
     if (answer->kind != Decision::Kind::kNoOpinion) co_return std::move(*answer);
     answers.push_back({std::string(authorizer.name()), std::move(*answer)});
@@ -157,6 +159,7 @@ Task<Decision> Chain::evaluate(Decision conditional, ConditionData data) const {
       } else {
         Decision settled = co_await settle(**author, decision, data);
         decision = std::move(settled);
+        count(static_cast<std::size_t>(author - authorizers_.begin()), decision);
       }
     }
     if (decision.kind != Decision::Kind::kNoOpinion) co_return decision;

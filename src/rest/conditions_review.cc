@@ -67,8 +67,23 @@ Decision in_our_order(const authz::Chain& chain, const Decision& decision) {
   return authz::fold(std::move(sorted));
 }
 
+// With what this server cannot read itself failed closed. Whoever may send reviews could otherwise have any text put to the
+// evaluator of a webhook, as if that had written it.
+Decision readable(const Decision& d) {
+  if (d.kind != Decision::Kind::kConditional) return d;
+  if (const authz::Conditions::Set* set = d.conditions->set()) {
+    for (const authz::Condition& c : set->conditions)
+      if (!authz::is_cel_type(c.type)) return authz::failed(d, cat("conditions of type ", quoted(c.type), " are not evaluated for others"));
+    return d;
+  }
+  authz::Conditions::Chain out;
+  if (const authz::Conditions::Chain* chain = d.conditions->chain())
+    for (const authz::NamedDecision& n : *chain) out.push_back({n.authorizer, readable(n.decision)});
+  return authz::fold(std::move(out));
+}
+
 Task<Decision> settled(const authz::Chain& chain, Decision decision, authz::ConditionData data) {
-  Decision ours = in_our_order(chain, decision);
+  Decision ours = in_our_order(chain, readable(decision));
   if (ours.kind != Decision::Kind::kConditional) co_return ours;
   Decision out = co_await chain.evaluate(std::move(ours), data);
   co_return out;

@@ -450,4 +450,5 @@ def story():
         without_the_gate(tokens)
 
 
-tell("conditional", story)
+if __name__ == "__main__":
+    tell("conditional", story)

@@ -109,6 +109,7 @@ Decision settled_by(const Value& answer, const Decision& open, std::string_view 
     out = std::move(*said);
   } else {
     if (!response["allowed"].is_bool()) return failed(open, "the review of conditions came back without an answer");
+    if (response["allowed"].as_bool() && response["denied"].as_bool()) return failed(open, "the review of conditions came back both allowed and denied");
     Result<Decision> said = decision_in_status(response, Dialect::kNone);
     if (!said) return failed(open, said.error().message);
     out = std::move(*said);
