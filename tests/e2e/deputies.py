@@ -16,7 +16,8 @@ def write_tokens(path, users):
     with open(path, "w") as out:
         for user in users:
             name, groups = (user, ()) if isinstance(user, str) else user
-            out.write(f'token-{name},{name},uid-{name},"{",".join(groups)}"\n')
+            more = f',"{",".join(groups)}"' if groups else ""
+            out.write(f"token-{name},{name},uid-{name}{more}\n")
 
 
 def rule(verbs, resources, groups=("",), names=None):

@@ -5,18 +5,17 @@ What Kubernetes has too is also told to a real kube-apiserver when $CARDEA_PEERS
 """
 import json
 import os
+import re
 import shutil
 import socket
 import ssl
-import subprocess
-import sys
 import tempfile
 
 from deputies import AUTHENTICATION, WHO, World, as_user, rule, write_tokens
 from peer import Kube, peers
-from server import Cardea, expect, free_port, tell
+from server import Cardea, expect, tell
 
-USERS = ["bob", "eve", "carol", "lucas", "agent", "dave", "mallory", "legacy", "granter", "alice"]
+USERS = ["bob", "eve", "carol", "lucas", "agent", "dave", "mallory", "legacy", "granter", "alice", "nobody"]
 PODS = "/api/v1/namespaces/default/pods"
 NODE_PODS = "/api/v1/pods?fieldSelector=spec.nodeName%3D"
 
@@ -167,6 +166,315 @@ def delegation(w):
 TOLD_TO_BOTH = [user_story_of_the_node, user_story_of_the_deputy, users, accounts_and_nodes, everything_but, delegation]
 
 
+# ---- what is particular to this server -------------------------------------------------------------------------------
+
+
+def policy(w, name, user, verbs, resources=("*",), groups=(AUTHENTICATION,), names=None, expression="", effect="Allow", namespace=None):
+    spec = {"effect": effect, "subjects": [{"kind": "User", "name": user}], "expression": expression}
+    if verbs:
+        spec["rules"] = [rule(verbs, resources, groups, names)]
+    w.admin("POST", "/apis/access.cardea.dev/v1alpha1/clusteraccesspolicies",
+            {"apiVersion": "access.cardea.dev/v1alpha1", "kind": "ClusterAccessPolicy", "metadata": {"name": name}, "spec": spec})
+
+
+def may_act(w, user, mode):
+    """Whatever the request does: what it may do is said with the permission for the user."""
+    policy(w, f"{user}-acts-{mode}", user, None, expression=f"request.verb.startsWith('impersonate-on:{mode}:')")
+
+
+def node_foo_only_to_get_pods(w):
+    only = "impersonatedRequest.apiGroup == '' && impersonatedRequest.resource == 'pods' && impersonatedRequest.verb == 'get'"
+    policy(w, "lucas-node-foo", "lucas", ["impersonate:arbitrary-node"], ["nodes"], names=["foo"], expression=only)
+    may_act(w, "lucas", "arbitrary-node")
+    # The same by the old verb, which needs nothing else.
+    policy(w, "carol-node-foo", "carol", ["impersonate"], ["users"], [""], ["system:node:foo"], only)
+    w.grant("system:node:foo", rule(["get", "list", "delete"], ["pods", "secrets"]))
+    w.settle()
+    foo = as_user("system:node:foo")
+    for token in ("token-lucas", "token-carol"):
+        passes(w.send(token, "GET", PODS + "/web", foo), f"{token}: getting a pod as foo")
+        for method, path in (("GET", PODS), ("DELETE", PODS + "/web"), ("GET", "/api/v1/namespaces/default/secrets/x"), ("GET", "/apis/apps/v1/namespaces/default/pods/web"), ("GET", "/healthz")):
+            refuses(w.send(token, method, path, foo), f"{token}: {method} {path} as foo", "")
+        refuses(w.send(token, "GET", PODS + "/web", as_user("system:node:bar")), f"{token}: another node", "")
+        refuses(w.send(token, "GET", PODS + "/web"), f"{token} as itself", "cannot get")
+    said = refuses(w.send("token-lucas", "GET", PODS, foo), "listing", 'nodes.authentication.k8s.io "foo" is forbidden: User "lucas" cannot impersonate:arbitrary-node')
+    expect("clusteraccesspolicy.access.cardea.dev/lucas-node-foo" in said["message"], said["message"])
+
+
+def lucas_only_with_a_group(w):
+    policy(w, "agent-lucas", "agent", ["impersonate:user-info"], ["users"], names=["lucas"], expression="'ai-agent-foo' in impersonatedRequest.userInfo.groups")
+    policy(w, "agent-group", "agent", ["impersonate:user-info"], ["groups"], names=["ai-agent-foo", "team"])
+    may_act(w, "agent", "user-info")
+    w.grant("lucas", rule(["list"], ["configmaps"]))
+    w.settle()
+    maps = "/api/v1/namespaces/default/configmaps"
+    passes(w.send("token-agent", "GET", maps, as_user("lucas", "ai-agent-foo")), "lucas with the group")
+    passes(w.send("token-agent", "GET", maps, as_user("lucas", "team", "ai-agent-foo")), "lucas with the group and another")
+    for headers in (as_user("lucas"), as_user("lucas", "team"), as_user("lucas", "ai-agent-foo "[:-2]), as_user("lucas", "AI-AGENT-FOO"), as_user("lucas", "x,ai-agent-foo"),
+                    as_user("lucas", "team", extra=[("acme.io/groups", "ai-agent-foo")]), as_user("lucas", "team", uid="ai-agent-foo")):
+        refuses(w.send("token-agent", "GET", maps, headers), f"{headers}", "")
+    refuses(w.send("token-agent", "GET", maps, as_user("alice", "ai-agent-foo")), "another user with the group", 'users.authentication.k8s.io "alice"')
+
+
+def alice_for_reads_and_bob_for_anything(w):
+    policy(w, "eve-alice", "eve", ["impersonate:user-info"], ["users"], names=["alice"], expression="impersonatedRequest.verb in ['get', 'list', 'watch']")
+    policy(w, "eve-bob", "eve", ["impersonate:user-info"], ["users"], names=["bob"])
+    may_act(w, "eve", "user-info")
+    for user in ("alice", "bob"):
+        w.grant(user, rule(["*"], ["configmaps"]))
+    w.settle()
+    maps = "/api/v1/namespaces/default/configmaps"
+    for user in ("alice", "bob"):
+        passes(w.send("token-eve", "GET", maps, as_user(user)), f"reading as {user}")
+    refuses(w.send("token-eve", "POST", maps, as_user("alice"), {"metadata": {"name": "a"}}), "writing as alice", 'cannot impersonate:user-info resource "users"')
+    expect(w.server.request("GET", maps + "/a")[0] == 404, "a refused request wrote")
+    passes(w.send("token-eve", "POST", maps, as_user("bob"), {"metadata": {"name": "b"}}), "writing as bob", 201)
+    # A Deny on the request to be counts for bob as well; what fails while it is evaluated denies.
+    policy(w, "eve-no-deletes", "eve", ["impersonate:user-info"], ["users"], expression="impersonatedRequest.verb == 'delete'", effect="Deny")
+    refuses(w.send("token-eve", "DELETE", maps + "/b", as_user("bob")), "deleting as bob", "")
+    passes(w.send("token-eve", "GET", maps + "/b", as_user("bob")), "reading as bob")
+    policy(w, "eve-broken", "eve", ["impersonate:user-info"], ["users"], names=["bob"], expression="impersonatedRequest.userInfo.extra['x'][0] == 'y'", effect="Deny")
+    refuses(w.send("token-eve", "GET", maps + "/b", as_user("bob")), "a Deny that fails", "")
+
+
+def conditions_for_whoever_asks(w):
+    """Reviews show them; whoever cannot take them is told no."""
+    attributes = {"verb": "impersonate:user-info", "group": AUTHENTICATION, "version": "v1", "resource": "users", "name": "lucas"}
+    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": {"user": "agent", "resourceAttributes": attributes}}
+    path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+    expect(not w.admin("POST", path, review)["status"]["allowed"], "a review without conditions allows")
+    review["spec"]["conditionalAuthorization"] = {"mode": "HumanReadable"}
+    text = json.dumps(w.admin("POST", path, review)["status"])
+    expect("ai-agent-foo" in text and "impersonatedRequest.userInfo.groups" in text, text)
+    # Where nothing is impersonated it is null: an Allow that reads it allows nothing.
+    policy(w, "dave-reads", "dave", ["get", "list"], ["configmaps"], [""], expression="impersonatedRequest.verb == 'list'")
+    policy(w, "dave-secrets", "dave", ["list"], ["secrets"], [""], expression="impersonatedRequest == null")
+    refuses(w.send("token-dave", "GET", "/api/v1/namespaces/default/configmaps"), "an Allow for impersonation only", "cannot list")
+    passes(w.send("token-dave", "GET", "/api/v1/namespaces/default/secrets"), "an Allow for everything else")
+
+
+def conditions():
+    with tempfile.TemporaryDirectory(prefix="cardea-impersonation-") as folder:
+        tokens = os.path.join(folder, "tokens")
+        write_tokens(tokens, USERS)
+        chapters = [node_foo_only_to_get_pods, lucas_only_with_a_group, alice_for_reads_and_bob_for_anything, conditions_for_whoever_asks]
+        with Cardea("--token-auth-file", tokens, "--feature-gates=ConditionalAuthorization=true") as server:
+            w = World(server)
+            w.make_account("default", "default")
+            w.make_pod("default", "web")
+            for chapter in chapters:
+                chapter(w)
+                print(f"{chapter.__name__}: passed", flush=True)
+        # Without the gate nothing is allowed on conditions.
+        with Cardea("--token-auth-file", tokens) as server:
+            w = World(server)
+            policy(w, "lucas-node-foo", "carol", ["impersonate"], ["users"], [""], ["system:node:foo"], "impersonatedRequest.verb == 'get'")
+            w.grant("system:node:foo", rule(["get", "list"], ["pods"]))
+            refuses(w.send("token-carol", "GET", PODS, as_user("system:node:foo")), "a condition without the gate", "")
+
+
+def the_page():
+    """The examples of docs/impersonation.md."""
+    page = open(os.path.join(os.path.dirname(__file__), "..", "..", "docs", "impersonation.md")).read()
+    with tempfile.TemporaryDirectory(prefix="cardea-impersonation-") as folder:
+        tokens = os.path.join(folder, "tokens")
+        write_tokens(tokens, USERS)
+        with Cardea("--token-auth-file", tokens, "--feature-gates=ConditionalAuthorization=true") as server:
+            w = World(server)
+            for block in re.findall(r"```yaml\n(.*?)```", page, re.S):
+                for document in block.split("---\n"):
+                    group, kind = re.search(r"apiVersion: (\S+)\nkind: (\S+)", document).groups()
+                    space = re.search(r"^  namespace: (\S+)", document, re.M)
+                    plural = kind.lower().replace("policy", "policie") + "s"
+                    path = f"/apis/{group}/" + (f"namespaces/{space.group(1)}/" if space else "") + plural
+                    status, _, said = server.request("POST", path, document, {"Content-Type": "application/yaml"})
+                    expect(status == 201, f"{document}: {status} {said}")
+            for user in ("jane", "alice", "bob", "lucas"):
+                w.grant(user, rule(["*"], ["pods", "configmaps"]))
+            w.grant("system:node:foo", rule(["*"], ["pods"]))
+            maps = "/api/v1/namespaces/default/configmaps"
+            passes(w.send("token-carol", "GET", PODS, as_user("jane")), "carol as jane")
+            refuses(w.send("token-carol", "GET", "/api/v1/pods", as_user("jane")), "carol elsewhere", "cannot impersonate-on:user-info:list")
+            refuses(w.send("token-carol", "GET", PODS, as_user("alice")), "carol as alice", "cannot impersonate:user-info")
+            expect(w.send("token-lucas", "GET", PODS + "/none", as_user("system:node:foo"))[0] == 404, "lucas as foo")
+            refuses(w.send("token-lucas", "GET", PODS, as_user("system:node:foo")), "lucas as foo, listing", "node foo, only to get pods")
+            passes(w.send("token-agent", "GET", maps, as_user("lucas", "ai-agent-foo")), "lucas with the group")
+            refuses(w.send("token-agent", "GET", maps, as_user("lucas")), "lucas without the group", "lucas only together with the group ai-agent-foo")
+            passes(w.send("token-agent", "GET", maps, as_user("alice")), "alice for reads")
+            refuses(w.send("token-agent", "POST", maps, as_user("alice"), {"metadata": {"name": "a"}}), "alice for writes", "alice for reads")
+            passes(w.send("token-agent", "POST", maps, as_user("bob"), {"metadata": {"name": "a"}}), "bob for anything", 201)
+    print("the examples of docs/impersonation.md: passed", flush=True)
+
+
+def spoken(w, text):
+    """Sends bytes as they are, and gives every answer on the connection as (status, body)."""
+    context = ssl.create_default_context(cafile=os.path.join(w.server.data_dir, "ca.crt"))
+    with socket.create_connection(("127.0.0.1", w.server.port), 60) as plain, context.wrap_socket(plain, server_hostname="127.0.0.1") as s:
+        s.sendall(text if isinstance(text, bytes) else text.encode("latin-1"))
+        data = b""
+        while chunk := s.recv(1 << 16):
+            data += chunk
+    out = []
+    while data:
+        head, _, rest = data.partition(b"\r\n\r\n")
+        length = next((int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")), len(rest))
+        body, data = rest[:length], rest[length:]
+        out.append((int(head.split()[1]), json.loads(body) if body.startswith(b"{") else body))
+    return out
+
+
+def words(token, *lines, method="POST", body="{}", more="Connection: close\r\n", path=WHO):
+    head = "".join(line + "\r\n" for line in lines)
+    return (f"{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+            f"{head}{more}\r\n{body}")
+
+
+def name_in(answer):
+    return answer[1]["status"]["userInfo"]["username"]
+
+
+def attacks(w):
+    """A valid token of a nobody, and bytes that a proxy or a careless reader might take for something else."""
+    status, said = spoken(w, words("token-nobody"))[0]
+    expect(status == 201 and said["status"]["userInfo"]["username"] == "nobody", f"{status} {said}")
+    # Hop by hop: a proxy on the way may have taken the header off, or would (CVE-2021-31999).
+    for value in ("Impersonate-User", "impersonate-user", "IMPERSONATE-USER", "close, Impersonate-User", "close,impersonate-user", "Impersonate-User, close", "keep-alive ,\timpersonate-group",
+                  "Impersonate-Extra-Scopes", "impersonate-uid", ",,Impersonate-User,,", "close, x, impersonate-anything"):
+        for headers in ((), ("Impersonate-User: alice",)):
+            for token in ("token-nobody", "token-legacy"):
+                status, said = spoken(w, words(token, f"Connection: {value}", *headers))[0]
+                expect(status == 400 and said["kind"] == "Status" and "Connection" in said["message"], f"Connection: {value} {headers}: {status} {said}")
+    status, said = spoken(w, words("token-nobody", "Connection: close", "connection: Impersonate-User", more=""))[0]
+    expect(status == 400, f"a second Connection header: {status} {said}")
+    # What HTTP itself forbids never comes so far.
+    for lines in (["Impersonate-User: ali", " ce"], ["Impersonate-User:", " alice"], ["Impersonate-User:", "\talice"], ["Impersonate-User : alice"], [" Impersonate-User: alice"],
+                  ["Impersonate-User\t: alice"], ["Impersonate-User: a\x00b"], ["Impersonate-User: a\rImpersonate-Group: system:masters"], ["Impersonate-User: a\x0bb"], ["Impersonate-User"],
+                  ["X: y\r\n Impersonate-User: alice"], ["Impersonate-Us\xe9r: alice"]):
+        status, _ = spoken(w, words("token-nobody", *lines))[0]
+        expect(status == 400, f"{lines}: {status}")
+    for lines, saying in ((["Impersonate-User: a", "Impersonate-User: b"], "once"), (["Impersonate-User: a", "impersonate-user: a"], "once"), (["Impersonate-User:"], "nobody"),
+                          (["Impersonate-User:  "], "nobody"), (["Impersonate-User: ", "Impersonate-User: alice"], "nobody"), (["Impersonate-Group: system:masters"], "without impersonating a user name"),
+                          (["Impersonate-Uid: 7"], "without impersonating a user name"), (["Impersonate-Extra-acme.io%2fk: v"], "without impersonating a user name"),
+                          (["Impersonate-User: \xff"], "UTF-8"), (["Impersonate-User: a", "Impersonate-Group: \xc0\xaf"], "UTF-8"), (["Impersonate-User: a", "Impersonate-Extra-k%FF: v"], "UTF-8")):
+        for token in ("token-nobody", "token-legacy"):
+            status, said = spoken(w, words(token, *lines))[0]
+            expect(status == 400 and said["kind"] == "Status" and saying in said["message"], f"{lines}: {status} {said}")
+    # Spellings that are ours all the same, and spellings that are not.
+    for line in ("impersonate-user: alice", "IMPERSONATE-USER: alice", "Impersonate-User:alice", "Impersonate-User: \t alice\t "):
+        status, said = spoken(w, words("token-nobody", line))[0]
+        expect(status == 403 and "impersonate-on:user-info:create" in said["message"], f"{line}: {status} {said}")
+        expect(name_in(spoken(w, words("token-legacy", line))[0]) == "alice", line)
+    for line in ("Impersonate_User: alice", "X-Impersonate-User: alice", "Impersonate-Users: alice", "Impersonate: alice", "Impersonate-User-: alice"):
+        expect(name_in(spoken(w, words("token-nobody", line))[0]) == "nobody", line)
+    # Keys of extra: lower-cased, then decoded, once. Whatever is in them, no constrained mode takes what is no path.
+    for key, meant in (("acme.io%2Fk", "acme.io/k"), ("ACME.IO%2fK", "acme.io/k"), ("acme.io%252fk", "acme.io%2fk"), ("a%zz", "a%zz"), ("a%", "a%"), ("a%4", "a%4"), ("a%0d%0aImpersonate-Group", "a\r\nimpersonate-group"),
+                       ("a%00b", "a\0b"), ("a+b", "a+b"), ("%41", "A"), ("%e1%9b%84", "\u16c4")):
+        line = f"Impersonate-Extra-{key}: v"
+        got = spoken(w, words("token-legacy", "Impersonate-User: alice", line))[0]
+        expect(got[0] == 201 and got[1]["status"]["userInfo"]["extra"] == {meant: ["v"]}, f"{key}: {got}")
+        status, said = spoken(w, words("token-eve", "Impersonate-User: alice", line))[0]
+        expect(status == 201 if meant == "acme.io/k" else status == 403 and "extra" in said["message"], f"{key}: {status} {said}")
+    merged = spoken(w, words("token-eve", "Impersonate-User: alice", "Impersonate-Extra-acme.io%2fk: 1", "IMPERSONATE-EXTRA-ACME.IO%2FK: 2"))[0]
+    expect(merged[1]["status"]["userInfo"]["extra"] == {"acme.io/k": ["1", "2"]}, f"{merged}")
+    # Masters by any spelling that reads as masters.
+    for line in ("Impersonate-Group: system:masters", "Impersonate-Group:  system:masters \t"):
+        status, said = spoken(w, words("token-eve", "Impersonate-User: alice", line))[0]
+        expect(status == 403 and "system:masters group is not allowed" in said["message"], f"{status} {said}")
+    # Nothing of one request is left for the next on the connection, and trailers are no headers.
+    twice = spoken(w, words("token-legacy", "Impersonate-User: alice", "Impersonate-Group: g", more="") + words("token-legacy", more="") + words("token-nobody"))
+    expect([name_in(a) for a in twice] == ["alice", "legacy", "nobody"], f"{twice}")
+    chunked = ("POST " + WHO + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer token-legacy\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nTrailer: Impersonate-User\r\n"
+               "Connection: close\r\n\r\n2\r\n{}\r\n0\r\nImpersonate-User: alice\r\n\r\n")
+    status, said = spoken(w, chunked)[0]
+    expect(status == 400 or said["status"]["userInfo"]["username"] == "legacy", f"a trailer: {status} {said}")
+    # Two lengths: whoever believes the other one would read a second request here.
+    inner = words("token-legacy", "Impersonate-User: alice")
+    expect(spoken(w, words("token-nobody", "Transfer-Encoding: chunked", body="0\r\n\r\n" + inner))[0][0] == 400, "a length and chunks")
+    # Wrong credentials stay wrong, and nobody in particular may nothing.
+    expect(w.send("no-such-token", "POST", WHO, as_user("alice"), {})[0] == 401, "a wrong token")
+    refuses(w.send(None, "GET", PODS, as_user("alice")), "anonymous", 'User "system:anonymous" cannot impersonate-on:user-info:list')
+    # Being somebody does not bring along whom they may be.
+    w.grant("alice", rule(["impersonate"], ["users"]))
+    refuses(w.send("token-nobody", "GET", PODS, as_user("alice")), "through alice", "cannot impersonate-on")
+    # The message is text, whatever the name.
+    said = refuses(w.send("token-nobody", "GET", PODS + "/%3Cscript%3E", as_user("<b>&")), "markup", "cannot impersonate-on")
+    said = refuses(w.send("token-eve", "GET", "/api/v1/namespaces/default/secrets", as_user("<b>&")), "markup in a verb", "cannot impersonate-on:user-info:list")
+    # Methods nobody knows are verbs all the same, however long.
+    for method in ("FROBNICATE", "X" * 200):
+        got = spoken(w, words("token-nobody", "Impersonate-User: alice", method=method, path="/healthz"))[0]
+        expect(got[0] in (403, 405, 400), f"{method}: {got}")
+    # Ten thousand groups: refused at the first, or taken with one question.
+    groups = [f"Impersonate-Group: group-{i}" for i in range(10_000)]
+    status, said = spoken(w, words("token-nobody", "Impersonate-User: alice", *groups))[0]
+    expect(status == 403 and "cannot impersonate-on" in said["message"], f"{status} {str(said)[:300]}")
+    status, said = spoken(w, words("token-eve", "Impersonate-User: alice", *groups))[0]
+    expect(status == 201 and len(said["status"]["userInfo"]["groups"]) == 10_001, f"{status} {str(said)[:300]}")
+    status, said = spoken(w, words("token-legacy", "Impersonate-User: alice", *groups))[0]
+    expect(status == 201 and len(said["status"]["userInfo"]["groups"]) == 10_001, f"{status} {str(said)[:300]}")
+    keys = [f"Impersonate-Extra-acme.io%2fk{i}: v" for i in range(9_000)]
+    status, said = spoken(w, words("token-eve", "Impersonate-User: alice", *keys))[0]
+    expect(status == 201 and len(said["status"]["userInfo"]["extra"]) == 9_000, f"{status} {str(said)[:300]}")
+
+
+def revocation_is_immediate(w):
+    name = w.grant("bob", rule(["impersonate:user-info"], ["users"], [AUTHENTICATION]), rule(["impersonate-on:user-info:create"], ["selfsubjectreviews"], [AUTHENTICATION]))
+    for _ in range(3):
+        passes(w.send("token-bob", "POST", WHO, as_user("carol"), {}), "granted", 201)
+    w.revoke(name)
+    refuses(w.send("token-bob", "POST", WHO, as_user("carol"), {}), "revoked", "cannot impersonate-on:user-info:create")
+    # No memory of what worked before: the same words every time.
+    old = w.grant("bob", rule(["impersonate"], ["users"]))
+    passes(w.send("token-bob", "POST", WHO, as_user("carol"), {}), "the old verb", 201)
+    w.revoke(old)
+    refuses(w.send("token-bob", "POST", WHO, as_user("carol"), {}), "revoked again", "cannot impersonate-on:user-info:create")
+
+
+def numbers(w):
+    def counted():
+        _, _, text = w.server.request("GET", "/metrics")
+        lines = (text if isinstance(text, str) else text.decode()).splitlines()
+        return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith("apiserver_impersonation_")}
+
+    before = counted()
+    w.send("token-nobody", "GET", PODS, as_user("alice"))
+    w.send("token-legacy", "GET", PODS, as_user("alice"))
+    w.send("token-legacy", "GET", PODS, [("Impersonate-Group", "x")])  # 400s are not counted
+    after = counted()
+    grown = {key: after[key] - before.get(key, 0) for key in after if "_total" in key and after[key] != before.get(key, 0)}
+    expect(grown == {'apiserver_impersonation_attempts_total{mode="",decision="denied"}': 1, 'apiserver_impersonation_attempts_total{mode="legacy",decision="allowed"}': 1,
+                     'apiserver_impersonation_authorization_attempts_total{mode="user-info",decision="denied"}': 2,
+                     'apiserver_impersonation_authorization_attempts_total{mode="legacy",decision="denied"}': 1,
+                     'apiserver_impersonation_authorization_attempts_total{mode="legacy",decision="allowed"}': 1}, f"{grown}")
+    for family in ("attempts", "authorization_attempts"):
+        expect(f'apiserver_impersonation_{family}_duration_seconds_bucket{{mode="legacy",decision="allowed",le="16.384"}}' in after, sorted(after))
+
+
+def without_the_gate():
+    with tempfile.TemporaryDirectory(prefix="cardea-impersonation-") as folder:
+        tokens = os.path.join(folder, "tokens")
+        write_tokens(tokens, USERS)
+        kinds = [Cardea] + ([Kube] if peers() else [])
+        for kind in kinds:
+            with kind("--token-auth-file", tokens, "--authorization-mode=RBAC", "--feature-gates=ConstrainedImpersonation=false") as server:
+                w = World(server)
+                w.grant("bob", rule(["impersonate:user-info"], ["*"], [AUTHENTICATION]), rule(["impersonate-on:user-info:list"], ["pods"]))
+                w.grant("eve", rule(["impersonate"], ["users"]))
+                w.grant("alice", rule(["list"], ["pods"]))
+                w.settle()
+                refuses(w.send("token-bob", "GET", PODS, as_user("alice")), "constrained permissions", 'users "alice" is forbidden: User "bob" cannot impersonate resource "users"')
+                passes(w.send("token-eve", "GET", PODS, as_user("alice")), "the old verb")
+                # Groups and extra are asked for before the uid.
+                refuses(w.send("token-eve", "GET", PODS, as_user("alice", "g", uid="7")), "a group and a uid", 'groups "g" is forbidden')
+                refuses(w.send("token-eve", "GET", PODS, as_user("alice", uid="7", extra=[("k", "v")])), "extra and a uid", 'userextras.authentication.k8s.io "v" is forbidden')
+                refuses(w.send("token-eve", "GET", PODS, [("Impersonate-Group", "g")]), "no name", "requested [{Group  g    }] without impersonating a user", 400)
+                refuses(w.send("token-eve", "GET", PODS, [("Impersonate-Uid", "7")]), "no name", "requested [{UID  7  authentication.k8s.io/v1  }] without impersonating a user", 400)
+                refuses(w.send("token-eve", "GET", PODS, [("Impersonate-Extra-a", "v")]), "no name", "requested [{UserExtra  v  authentication.k8s.io/v1  a}] without impersonating a user", 400)
+                if kind is Cardea:
+                    text = server.request("GET", "/metrics")[2]
+                    expect("apiserver_impersonation" not in (text if isinstance(text, str) else text.decode()), "numbers without the gate")
+            print(f"{kind.__name__}: without_the_gate: passed", flush=True)
+
+
 def both():
     folder = tempfile.mkdtemp(prefix="cardea-impersonation-")
     try:
@@ -181,9 +489,22 @@ def both():
                 for chapter in TOLD_TO_BOTH:
                     chapter(w)
                     print(f"{kind.__name__}: {chapter.__name__}: passed", flush=True)
+                if kind is not Cardea:
+                    continue
+                w.grant("eve", rule(["impersonate-on:user-info:create"], ["selfsubjectreviews"], [AUTHENTICATION]))
+                for chapter in (attacks, revocation_is_immediate, numbers):
+                    chapter(w)
+                    print(f"{chapter.__name__}: passed", flush=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def story():
+    both()
+    conditions()
+    the_page()
+    without_the_gate()
+
+
 if __name__ == "__main__":
-    tell("impersonation", both)
+    tell("impersonation", story)

@@ -101,6 +101,39 @@ TEST(Access, AnErrorIsNeverAnAllow) {
   EXPECT_FALSE(d.error.empty());
 }
 
+TEST(Access, TheRequestToBeIsUnknownWhenImpersonationIsChecked) {
+  PolicyPtr allow = policy("reads", R"({"effect":"Allow","expression":"request.name == 'jane' && impersonatedRequest.verb in ['get', 'list'] && 'g' in impersonatedRequest.userInfo.groups"})");
+  Index index = index_of({allow});
+  User asked{.name = "jane", .groups = {"g"}};
+  for (std::string verb : {"impersonate", "impersonate:user-info", "impersonate-on:user-info:create"}) {
+    Decision d = decide(index, Ask{.verb = verb, .name = "jane"}.attributes());
+    ASSERT_EQ(d.kind, Kind::kConditional) << verb;
+    EXPECT_EQ(d.conditions->set()->conditions.at(0).shown_text(), R"(impersonatedRequest.verb in ["get", "list"] && "g" in impersonatedRequest.userInfo.groups)");
+    SystemClock clock;
+    auto store = store::make_memory_store(clock);
+    auto none = PolicyFeed::load(*store);
+    AccessAuthorizer authorizer(**none);
+    Attributes read(asked), write(asked);
+    read.verb = "list";
+    write.verb = "create";
+    EXPECT_TRUE(run(authorizer.evaluate(d.conditions, {.impersonated = &read})).allowed());
+    EXPECT_FALSE(run(authorizer.evaluate(d.conditions, {.impersonated = &write})).allowed());
+    EXPECT_FALSE(run(authorizer.evaluate(d.conditions, {})).allowed());
+    EXPECT_EQ(decide(index, Ask{.verb = verb, .name = "joe"}.attributes()).kind, Kind::kNoOpinion);
+  }
+}
+
+TEST(Access, TheRequestToBeIsNullForEverythingElse) {
+  Index allows = index_of({policy("p", R"({"effect":"Allow","expression":"impersonatedRequest.verb == 'get'"})")});
+  EXPECT_EQ(decide(allows, Ask{}.attributes()).kind, Kind::kNoOpinion);
+  EXPECT_EQ(decide(allows, Ask{.verb = "impersonated"}.attributes()).kind, Kind::kNoOpinion);
+  Index denies = index_of({policy("p", R"({"effect":"Deny","expression":"impersonatedRequest.verb == 'get'"})"), policy("all", R"({"effect":"Allow"})")});
+  EXPECT_EQ(decide(denies, Ask{}.attributes()).kind, Kind::kDeny);
+  Index careful = index_of({policy("p", R"({"effect":"Deny","expression":"impersonatedRequest != null && impersonatedRequest.verb == 'get'"})"), policy("all", R"({"effect":"Allow"})")});
+  EXPECT_TRUE(decide(careful, Ask{}.attributes()).allowed());
+  EXPECT_EQ(decide(careful, Ask{.verb = "impersonate"}.attributes()).kind, Kind::kConditional);
+}
+
 TEST(Access, WhatDoesNotCompileNeverAllowsAndDeniesWhatItSelects) {
   PolicyPtr all = policy("all", R"({"effect":"Allow"})");
   PolicyPtr bad_allow = policy("bad", R"({"effect":"Allow","expression":"object."})");
