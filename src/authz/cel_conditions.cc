@@ -12,7 +12,11 @@ using json::Value;
 constexpr cel::Limits kLimits{.cost = 1'000'000};
 
 const std::shared_ptr<const cel::Environment>& environment() {
-  static const std::shared_ptr<const cel::Environment> made = cel::admission_environment(false).share();
+  static const std::shared_ptr<const cel::Environment> made = [] {
+    cel::Environment env = cel::admission_environment(false);
+    env.variable("impersonatedRequest", "dyn");
+    return std::move(env).share();
+  }();
   return made;
 }
 
@@ -28,6 +32,20 @@ Value user_json(const User* user) {
   out.set("groups", std::move(groups));
   out.set("extra", std::move(extra));
   return out;
+}
+
+// As access policies read it; null where nobody is to be impersonated.
+Value impersonated_request(const Attributes* a) {
+  if (!a) return {};
+  return Value::object({{"userInfo", user_json(&a->user)},
+                        {"verb", a->verb},
+                        {"apiGroup", a->api_group},
+                        {"apiVersion", a->api_version},
+                        {"resource", a->resource},
+                        {"subresource", a->subresource},
+                        {"namespace", a->namespace_name},
+                        {"name", a->name},
+                        {"path", a->path}});
 }
 
 }  // namespace
@@ -49,7 +67,7 @@ Value admission_request(const ConditionData& d) {
                         {"options", d.options ? *d.options : Value()}});
 }
 
-CelConditions::CelConditions(const ConditionData& data, SecondaryChecks& checks) : request_(admission_request(data)) {
+CelConditions::CelConditions(const ConditionData& data, SecondaryChecks& checks) : request_(admission_request(data)), impersonated_(impersonated_request(data.impersonated)) {
   asks_ = {.asks = &checks};
   resource_.asks = &checks;
   resource_.query = {.group = data.group, .resource = data.resource, .subresource = data.subresource, .space = data.namespace_name, .name = data.name};
@@ -59,6 +77,7 @@ CelConditions::CelConditions(const ConditionData& data, SecondaryChecks& checks)
   set("object", json_or_null(data.object));
   set("oldObject", json_or_null(data.old_object));
   set("request", cel::Value::of_json(request_));
+  set("impersonatedRequest", json_or_null(&impersonated_));
   set("namespaceObject", json_or_null(data.namespace_object));
   set("authorizer", cel::authorizer_value(asks_));
   set("authorizer.requestResource", cel::resource_check_value(resource_));

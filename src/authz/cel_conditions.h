@@ -10,7 +10,7 @@
 namespace cardea::authz {
 
 // Evaluates conditions in CEL that somebody else wrote, in the environment of a ValidatingAdmissionPolicy: object,
-// oldObject, request (an AdmissionRequest), namespaceObject, authorizer. Other types, texts that do not compile here and
+// oldObject, request (an AdmissionRequest), namespaceObject, authorizer; and impersonatedRequest. Other types, texts that do not compile here and
 // those that cost too much are for their author to evaluate. Belongs to one evaluation; borrows the data and the checks.
 class CelConditions : public ConditionEvaluator {
  public:
@@ -18,7 +18,7 @@ class CelConditions : public ConditionEvaluator {
   Truth truth(const Condition& condition, std::string& error) override;
 
  private:
-  json::Value request_;
+  json::Value request_, impersonated_;
   cel::AuthorizerHandle asks_, resource_;
   std::vector<cel::Value> variables_;
 };

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "authz/cel_conditions.h"
 #include "base/strings.h"
 
 namespace cardea::impersonation {
@@ -238,6 +239,47 @@ TEST(Impersonation, WithoutModesAsksAsItAlwaysDid) {
   EXPECT_THAT(o.asked, ElementsAre("impersonate /users /jane", "impersonate /groups /g", "impersonate authentication.k8s.io/userextras/k /v",
                                    "impersonate authentication.k8s.io/uids /7"));
   EXPECT_FALSE(attempt([](const Attributes& a) { return a.verb != "impersonate"; }, kPlain, {.name = "bob"}, Attempt::Rules::kLegacyOnly).user);
+}
+
+// Allows everything on one condition in CEL, which is evaluated as those of webhooks are.
+class OnCondition : public authz::Authorizer {
+ public:
+  explicit OnCondition(std::string text) : text_(std::move(text)) {}
+  std::string_view name() const override { return "on-condition"; }
+  std::optional<Decision> authorize(const Attributes&) const override {
+    authz::Conditions::Set set;
+    set.conditions.push_back({.effect = authz::Condition::Effect::kAllow, .id = "c", .type = std::string(authz::kCelType), .text = text_});
+    return authz::conditional_on(std::move(set));
+  }
+  Task<Decision> evaluate(std::shared_ptr<const authz::Conditions> conditions, const authz::ConditionData& data) const override {
+    authz::SecondaryChecks checks(data.authorizer, data.user);
+    authz::CelConditions in_cel(data, checks);
+    co_return authz::partially_evaluated(Decision::conditional(std::move(conditions)), in_cel);
+  }
+
+ private:
+  std::string text_;
+};
+
+TEST(Impersonation, SettlesConditionsAgainstTheRequestToBe) {
+  auto allows = [](std::string text, User asked, authz::Asking asking = authz::Asking::kConditionsAware) {
+    auto chain = std::make_shared<authz::Chain>(std::vector<std::shared_ptr<const authz::Authorizer>>{std::make_shared<OnCondition>(std::move(text))});
+    Impersonator impersonator;
+    User sender{.name = "bob"};
+    Attempt attempt(sender, std::move(asked), listing_pods());
+    if (!impersonator.advance(*chain, attempt, asking)) spawn(impersonator.finish(chain, attempt, asking), [](bool) {});
+    return impersonator.outcome(attempt).has_value();
+  };
+  User with_group{.name = "jane", .uid = "7", .groups = {"g"}, .extra = {{"acme.io/k", {"v"}}}};
+  EXPECT_TRUE(allows("impersonatedRequest.verb == 'list' && impersonatedRequest.resource == 'pods' && impersonatedRequest.namespace == 'ns' && impersonatedRequest.apiGroup == ''", kPlain));
+  EXPECT_FALSE(allows("impersonatedRequest.verb == 'get'", kPlain));
+  EXPECT_TRUE(allows("'g' in impersonatedRequest.userInfo.groups && impersonatedRequest.userInfo.uid == '7' && impersonatedRequest.userInfo.extra['acme.io/k'] == ['v']", with_group));
+  EXPECT_FALSE(allows("'g' in impersonatedRequest.userInfo.groups", kPlain));
+  EXPECT_FALSE(allows("impersonatedRequest.nothing", kPlain));
+  EXPECT_FALSE(allows("object.spec == 1", kPlain));
+  // Who cannot take conditions is told no.
+  EXPECT_FALSE(allows("true", kPlain, authz::Asking::kFolded));
+  EXPECT_TRUE(allows("true", kPlain));
 }
 
 TEST(Impersonation, ReadsNamesByWhatTheyAreNotByHowTheyBegin) {

@@ -55,9 +55,15 @@ std::string log_line(const http::Request& request, int status, const authn::Iden
   return line;
 }
 
+// `"bob"["system:authenticated"]`. Groups of a token may hold anything.
+std::string shown(const authz::User& user) {
+  std::vector<std::string> groups;
+  for (const std::string& g : user.groups) groups.push_back(quoted(g));
+  return cat(quoted(user.name), "[", join(groups, " "), "]");
+}
+
 std::string impersonation_line(const impersonation::Deputy& deputy, const authz::User& user) {
-  return cat(quoted(deputy.sender.name), "[", join(deputy.sender.groups, " "), "] is impersonating ", quoted(user.name), "[", join(user.groups, " "), "] mode=",
-             impersonation::mode_name(deputy.mode));
+  return cat(shown(deputy.sender), " is impersonating ", shown(user), " mode=", impersonation::mode_name(deputy.mode));
 }
 
 // What a request brings to say who sends it, and what that borrows.
@@ -202,7 +208,7 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
   View& view = frame.view;
   Stopwatch watch;
   std::string verb = "other";
-  bool is_refusal = false;  // by the chain
+  bool is_refusal = false;  // by the chain, or of an impersonation
   authn::Identity identity;
   std::optional<impersonation::Deputy> deputy;  // who sends a request that is served for somebody else
   const authz::User* user = &identity.user;
@@ -235,7 +241,7 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
     identity = std::move(*found);
     Result<void> replaced = co_await impersonate(*exchange, *info, identity.user, deputy);
     if (!replaced) {
-      is_refusal = replaced.error().reason == Reason::kForbidden;
+      is_refusal = true;
       refuse(replaced.error());
       co_return true;
     }
