@@ -417,16 +417,16 @@ def attacks(w):
 
 
 def revocation_is_immediate(w):
-    name = w.grant("bob", rule(["impersonate:user-info"], ["users"], [AUTHENTICATION]), rule(["impersonate-on:user-info:create"], ["selfsubjectreviews"], [AUTHENTICATION]))
+    name = w.grant("nobody", rule(["impersonate:user-info"], ["users"], [AUTHENTICATION]), rule(["impersonate-on:user-info:create"], ["selfsubjectreviews"], [AUTHENTICATION]))
     for _ in range(3):
-        passes(w.send("token-bob", "POST", WHO, as_user("carol"), {}), "granted", 201)
+        passes(w.send("token-nobody", "POST", WHO, as_user("carol"), {}), "granted", 201)
     w.revoke(name)
-    refuses(w.send("token-bob", "POST", WHO, as_user("carol"), {}), "revoked", "cannot impersonate-on:user-info:create")
+    refuses(w.send("token-nobody", "POST", WHO, as_user("carol"), {}), "revoked", "cannot impersonate-on:user-info:create")
     # No memory of what worked before: the same words every time.
-    old = w.grant("bob", rule(["impersonate"], ["users"]))
-    passes(w.send("token-bob", "POST", WHO, as_user("carol"), {}), "the old verb", 201)
+    old = w.grant("nobody", rule(["impersonate"], ["users"]))
+    passes(w.send("token-nobody", "POST", WHO, as_user("carol"), {}), "the old verb", 201)
     w.revoke(old)
-    refuses(w.send("token-bob", "POST", WHO, as_user("carol"), {}), "revoked again", "cannot impersonate-on:user-info:create")
+    refuses(w.send("token-nobody", "POST", WHO, as_user("carol"), {}), "revoked again", "cannot impersonate-on:user-info:create")
 
 
 def numbers(w):
