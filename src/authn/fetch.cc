@@ -45,7 +45,7 @@ class HttpFetcher : public Fetcher {
  private:
   void follow(std::string url, std::string bearer, Done done, int left, std::chrono::steady_clock::time_point deadline) {
     const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    http::Call call{.url = url, .headers = {{"Accept", "application/json"}, {"User-Agent", "cardea"}}, .timeout = std::max(time, std::chrono::milliseconds(1))};
+    http::Call call{.url = url, .headers = {{"Accept", "application/json, application/jwk-set+json, */*"}, {"User-Agent", "cardea"}}, .timeout = std::max(time, std::chrono::milliseconds(1))};
     if (!bearer.empty()) call.headers.set("Authorization", cat("Bearer ", bearer));
     client_.send(std::move(call), [weak = weak_from_this(), url = std::move(url), bearer = std::move(bearer), done = std::move(done), left,
                                    deadline](Result<http::Answer> answer) mutable {

@@ -223,19 +223,30 @@ std::optional<std::string> base64_url_decode(std::string_view text) {
   if (text.size() % 4 == 1) return std::nullopt;
   std::string out(text.size() * 3 / 4, '\0');
   char* to = out.data();
-  std::uint32_t bits = 0;
-  int held = 0;
   std::uint8_t wrong = 0;
-  for (const char c : text) {
-    const std::uint8_t value = kBase64Url.of[static_cast<unsigned char>(c)];
-    wrong |= value & 64;
-    bits = bits << 6 | value;
-    held += 6;
-    if (held < 8) continue;
-    held -= 8;
-    *to++ = static_cast<char>(bits >> held);
+  auto next = [&, at = text.data()]() mutable {
+    const std::uint8_t value = kBase64Url.of[static_cast<unsigned char>(*at++)];
+    wrong |= value;
+    return static_cast<std::uint32_t>(value);
+  };
+  for (std::size_t whole = text.size() / 4; whole > 0; --whole) {
+    const std::uint32_t a = next(), b = next(), c = next(), d = next();
+    *to++ = static_cast<char>(a << 2 | b >> 4);
+    *to++ = static_cast<char>(b << 4 | c >> 2);
+    *to++ = static_cast<char>(c << 6 | d);
   }
-  if (wrong || (bits & ((1u << held) - 1)) != 0) return std::nullopt;
+  std::uint32_t left = 0;  // bits of the last character that belong to no byte
+  if (const std::size_t rest = text.size() % 4; rest != 0) {
+    const std::uint32_t a = next(), b = next();
+    *to++ = static_cast<char>(a << 2 | b >> 4);
+    left = b & 15;
+    if (rest == 3) {
+      const std::uint32_t c = next();
+      *to++ = static_cast<char>(b << 4 | c >> 2);
+      left = c & 3;
+    }
+  }
+  if ((wrong & 64) != 0 || left != 0) return std::nullopt;
   return out;
 }
 

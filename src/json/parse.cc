@@ -299,6 +299,11 @@ class Parser {
   void note_duplicates(const std::vector<Member>& members) {
     auto in_order = [](const Member& a, const Member& b) { return a.key() >= b.key(); };
     if (std::ranges::adjacent_find(members, in_order) == members.end()) return;  // strictly ascending
+    if (members.size() <= 16) {  // comparing is cheaper than a table
+      for (auto m = members.begin(); m != members.end(); ++m)
+        if (std::any_of(members.begin(), m, [&](const Member& before) { return before.key() == m->key(); })) duplicates_.push_back(path_to(m->key()));
+      return;
+    }
     std::unordered_set<std::string_view> seen;
     for (const Member& m : members)
       if (!seen.insert(m.key()).second) duplicates_.push_back(path_to(m.key()));

@@ -369,8 +369,30 @@ def keys_and_limits():
         expect(config["data"]["client-ca-file"] == text_of(os.path.join(server.data_dir, "ca.crt")), config)
 
 
+def issuer_for_another():
+    """One server trusts the service accounts of another through its discovery document and keys, as it would a cluster's."""
+    with Cardea() as issuer:
+        issuer.flags = [f"--service-account-issuer={issuer.base}"]
+        issuer.stop()
+        issuer.start()
+        make_account(issuer)
+        must(issuer.request("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
+            "metadata": {"name": "discovery"}, "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:unauthenticated"}],
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "system:service-account-issuer-discovery"}}), 201, "discovery for everybody")
+        config = os.path.join(issuer.folder, "authentication.json")
+        with open(config, "w") as file:
+            json.dump({"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AuthenticationConfiguration", "jwt": [{
+                "issuer": {"url": issuer.base, "audiences": ["elsewhere"], "certificateAuthority": text_of(os.path.join(issuer.data_dir, "ca.crt"))},
+                "claimMappings": {"username": {"claim": "sub", "prefix": "abroad:"}}}]}, file)
+        with Cardea("--authentication-config", config) as server:
+            token = token_for(issuer, {"audiences": ["elsewhere"]})
+            who = must(call(server, "POST", WHO, {}, bearer(token)), 201, "a token of the other server")["status"]["userInfo"]
+            expect(who["username"] == "abroad:system:serviceaccount:shop:till", who)
+            must(call(server, "POST", WHO, {}, bearer(token_for(issuer, {}))), 401, "a token for the issuer itself")
+
+
 def story():
-    for part in (bound_tokens, keys_and_limits, with_kubectl, front_proxy, certificates_change, webhook_for_kubernetes, cardea_behind_a_webhook):
+    for part in (bound_tokens, keys_and_limits, issuer_for_another, with_kubectl, front_proxy, certificates_change, webhook_for_kubernetes, cardea_behind_a_webhook):
         part()
         print(f"{part.__name__}: passed", flush=True)
 
