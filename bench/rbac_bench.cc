@@ -4,6 +4,7 @@
 //   rbac_bench fill DIRECTORY N     writes a store with N RoleBindings, for measuring a start
 #include <malloc.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -44,9 +45,13 @@ std::int64_t now_ns() {
   return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
 }
 
-double allocated_mib() {
-  struct mallinfo2 m = mallinfo2();
-  return static_cast<double>(m.uordblks + m.hblkhd) / (1 << 20);
+double resident_mib() {
+  ::malloc_trim(0);
+  long pages = 0, resident = 0;
+  std::FILE* file = std::fopen("/proc/self/statm", "r");
+  if (!file || std::fscanf(file, "%ld %ld", &pages, &resident) != 2) std::abort();
+  std::fclose(file);
+  return static_cast<double>(resident) * static_cast<double>(::sysconf(_SC_PAGESIZE)) / (1 << 20);
 }
 
 std::vector<PolicyRule> viewer() {
@@ -145,11 +150,11 @@ void say(const std::string& name, double value) {
 
 void measure_namespaced() {
   for (int n : {10, 10'000, 1'000'000}) {
-    double before = allocated_mib();
+    double before = resident_mib();
     auto policy = std::make_shared<Policy>();
     policy->set_role("", "viewer", viewer());
     for (int i = 0; i < n; ++i) policy->add_binding(cat("ns-", i % kNamespaces), cat("b-", i), binding_object(i));
-    double size = allocated_mib() - before;
+    double size = resident_mib() - before;
     std::shared_ptr<const Policy> shared = policy;
     auto all = questions(n, std::min(n, 200'000), 400'000);
     auto few = questions(n, std::min(n, 100), 400'000);

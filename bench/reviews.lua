@@ -1,5 +1,6 @@
 -- For wrk: POSTs of one body.
---   wrk -s reviews.lua URL -- FILE [MILLISECONDS]     the body; how long a connection waits between its requests
+--   wrk -s reviews.lua URL -- FILE [MILLISECONDS]     the body; how long a connection waits between its requests, on average:
+--   each time another while, or the connections would soon all ask at the same moment
 local pause
 
 function init(args)
@@ -12,5 +13,5 @@ function init(args)
 end
 
 function delay()
-  return pause
+  return pause > 0 and math.random(1, 2 * pause - 1) or 0
 end

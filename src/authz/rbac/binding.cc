@@ -1,10 +1,10 @@
 #include "authz/rbac/binding.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <new>
 
 #include "authz/rbac/hash.h"
+#include "authz/rbac/pool.h"
 #include "authz/rbac/rule.h"
 #include "base/strings.h"
 
@@ -55,9 +55,8 @@ Binding* Binding::make(std::string_view namespace_name, std::string_view name, c
   };
   std::size_t size = sizeof(Binding) + list.size() * sizeof(Subject) + namespace_name.size() + name.size() + role_name.size() + role_kind.size();
   for (const json::Value& s : list.items()) size += s["name"].as_string().size() + where(s).size();
-  void* memory = std::malloc(size);
-  if (!memory) throw std::bad_alloc();
-  Binding* b = new (memory) Binding();
+  Binding* b = new (take_memory(size)) Binding();
+  b->size_ = static_cast<std::uint32_t>(size);
   b->subject_count_ = static_cast<std::uint32_t>(list.size());
   b->namespace_size_ = static_cast<std::uint32_t>(namespace_name.size());
   b->name_size_ = static_cast<std::uint32_t>(name.size());
@@ -87,8 +86,9 @@ Binding* Binding::make(std::string_view namespace_name, std::string_view name, c
 
 void Binding::drop(const Binding* binding) {
   if (!binding->release()) return;
+  const std::size_t size = binding->size_;
   binding->~Binding();
-  std::free(const_cast<Binding*>(binding));
+  give_memory(const_cast<Binding*>(binding), size);
 }
 
 }  // namespace cardea::authz::rbac

@@ -29,6 +29,11 @@ inline std::uint64_t hash_name(std::string_view text, std::uint64_t seed = 0) {
   return folded_product(h ^ word, kFirst);
 }
 
+// Of a subject within a namespace, from the hashes of both.
+inline std::uint64_t hash_in(std::uint64_t namespace_hash, std::uint64_t subject_hash) {
+  return folded_product(namespace_hash ^ 0x8ebc6af09c88c6e3, subject_hash ^ 0x589965cc75374cc3);
+}
+
 // Byte by byte, so that `pods/log` need not be put together to be hashed; for the words of rules.
 inline std::uint32_t hash_word(std::string_view text, std::uint32_t h = 2166136261u) {
   for (unsigned char c : text) h = (h ^ c) * 16777619u;

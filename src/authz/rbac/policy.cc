@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "authz/rbac/hash.h"
 #include "base/strings.h"
@@ -45,6 +46,7 @@ void collect(const Grants& grants, const Identities& who, Matches add) {
 }  // namespace
 
 std::uint64_t Policy::ScopeTraits::hash(Item s) { return hash_name(s->name); }
+std::uint64_t Policy::LocalTraits::hash(Item s) { return hash_in(hash_name(s->binding().namespace_name()), s->hash()); }
 
 bool Policy::comes_before(const Subject& a, const Subject& b) {
   int order = a.binding().name().compare(b.binding().name());
@@ -90,7 +92,10 @@ void Policy::add_binding(std::string_view namespace_name, std::string_view name,
   if (binding->subject_count() > 0) {
     Grants& grants = own_grants(namespace_name);
     for (std::uint32_t i = 0; i < binding->subject_count(); ++i)
-      if (binding->subject(i).kind() != Subject::Kind::kOther) grants.insert(&binding->subject(i));
+      if (binding->subject(i).kind() != Subject::Kind::kOther) {
+        grants.insert(&binding->subject(i));
+        if (!namespace_name.empty()) local_.insert(&binding->subject(i));
+      }
   }
   Binding::drop(binding);
   forget_empty(namespace_name);
@@ -103,7 +108,9 @@ void Policy::remove_binding(std::string_view namespace_name, std::string_view na
   for (std::uint32_t i = 0; i < binding->subject_count(); ++i) {
     const Subject& gone = binding->subject(i);
     if (gone.kind() == Subject::Kind::kOther) continue;
-    grants.erase(gone.hash(), [&](const Subject* s) { return s->index() == gone.index() && s->binding().name() == name; });
+    auto is_it = [&](const Subject* s) { return s->index() == gone.index() && s->binding().name() == name && s->binding().namespace_name() == namespace_name; };
+    grants.erase(gone.hash(), is_it);
+    if (!namespace_name.empty()) local_.erase(LocalTraits::hash(&gone), is_it);
   }
   Binding::drop(binding);
   forget_empty(namespace_name);
@@ -139,27 +146,35 @@ const Subject* Policy::find_allowing(const Attributes& a, bool& is_broken) const
   RuleQuery query(a);
   Identities who(a.user);
   is_broken = false;
-  const Grants* local = a.namespace_name.empty() ? nullptr : grants_in(a.namespace_name);
-  if (local)
-    for (std::size_t i = 0; i < who.count(); ++i) local->prefetch(who.hash(i));
-  for (const Grants* grants : {&cluster_, local}) {
-    if (!grants) continue;
-    const Subject* best = nullptr;
-    for (std::size_t i = 0; i < who.count(); ++i) {
-      for (const Subject* s : grants->find(who.hash(i))) {
-        if (!who.is(i, *s)) continue;
-        if (best && !comes_before(*s, *best)) break;
-        const Role* role = role_of(s->binding());
-        if (!role) is_broken = true;
-        else if (role->allowing(query)) {
-          best = s;
-          break;
-        }
+  // With many namespaces what they grant lies in memory nobody has touched for long: it is asked for early and together.
+  const std::uint64_t where = hash_name(a.namespace_name);
+  const bool is_local = !a.namespace_name.empty();
+  std::array<std::span<const Subject* const>, 8> found_early;
+  if (is_local) {
+    const std::size_t early = std::min(who.count(), found_early.size());
+    for (std::size_t i = 0; i < early; ++i) local_.prefetch(hash_in(where, who.hash(i)));
+    for (std::size_t i = 0; i < early; ++i) {
+      found_early[i] = local_.find(hash_in(where, who.hash(i)));
+      if (!found_early[i].empty()) found_early[i][0]->prefetch();
+    }
+  }
+  const Subject* best = nullptr;
+  auto look_at = [&](std::size_t i, std::span<const Subject* const> found, std::string_view namespace_name) {
+    for (const Subject* s : found) {
+      if (!who.is(i, *s) || s->binding().namespace_name() != namespace_name) continue;
+      if (best && !comes_before(*s, *best)) break;
+      const Role* role = role_of(s->binding());
+      if (!role) is_broken = true;
+      else if (role->allowing(query)) {
+        best = s;
+        break;
       }
     }
-    if (best) return best;
-  }
-  return nullptr;
+  };
+  for (std::size_t i = 0; i < who.count(); ++i) look_at(i, cluster_.find(who.hash(i)), "");
+  if (best) return best;
+  for (std::size_t i = 0; is_local && i < who.count(); ++i) look_at(i, i < found_early.size() ? found_early[i] : local_.find(hash_in(where, who.hash(i))), a.namespace_name);
+  return best;
 }
 
 std::vector<const Subject*> Policy::grants_of(const User& user, std::string_view namespace_name) const {

@@ -12,8 +12,8 @@
 
 namespace cardea::authz::rbac {
 
-// All roles and bindings at one moment, found by whom they concern: first the namespace (or the cluster), then the
-// subject. A decision looks up the user and each group there, never the list of bindings.
+// All roles and bindings at one moment, found by whom they concern: the subject, and in a namespace the two together. A
+// decision looks up the user and each group there, never the list of bindings.
 //
 // Copying shares everything; a copy that nobody else sees yet may be changed, at the cost of the change. After that
 // it is immutable and may be read from any thread without locks. Explains the decisions made from it.
@@ -54,12 +54,18 @@ class Policy : public Explanation::Source {
  private:
   struct GrantTraits {
     using Item = const Subject*;
+    static constexpr std::uint32_t kLeafMax = 256;
     static std::uint64_t hash(Item s) { return s->hash(); }
     static bool less(Item a, Item b) { return comes_before(*a, *b); }
     static void retain(Item s) { s->binding().retain(); }
     static void release(Item s) { Binding::drop(&s->binding()); }
   };
   using Grants = Trie<GrantTraits>;
+  // The same by subject and namespace.
+  struct LocalTraits : GrantTraits {
+    static constexpr std::uint32_t kLeafMax = 32;
+    static std::uint64_t hash(Item s);
+  };
 
   // The grants of one namespace.
   struct Scope : Counted {
@@ -68,6 +74,7 @@ class Policy : public Explanation::Source {
   };
   struct ScopeTraits {
     using Item = Scope*;
+    static constexpr std::uint32_t kLeafMax = 256;
     static std::uint64_t hash(Item s);
     static bool less(Item a, Item b) { return a->name < b->name; }
     static void retain(Item s) { s->retain(); }
@@ -77,6 +84,7 @@ class Policy : public Explanation::Source {
   };
   struct RoleTraits {
     using Item = const Role*;
+    static constexpr std::uint32_t kLeafMax = 256;
     static std::uint64_t hash(Item r) { return r->hash(); }
     static bool less(Item, Item) { return false; }
     static void retain(Item r) { r->retain(); }
@@ -91,7 +99,8 @@ class Policy : public Explanation::Source {
   void forget_empty(std::string_view namespace_name);
 
   Grants cluster_;
-  Trie<ScopeTraits> namespaces_;
+  Trie<LocalTraits> local_;        // what decisions ask
+  Trie<ScopeTraits> namespaces_;   // the same grants, for who goes through a namespace
   Trie<RoleTraits> roles_;
 };
 

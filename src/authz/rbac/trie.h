@@ -3,10 +3,12 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
-#include <cstdlib>
+#include <cstddef>
 #include <new>
 #include <span>
 #include <utility>
+
+#include "authz/rbac/pool.h"
 
 namespace cardea::authz::rbac {
 
@@ -25,7 +27,8 @@ class Counted {
 // changed, so that a new state of a million entries costs microseconds. Several items may have one hash; those come
 // in the order of Traits::less.
 //
-// Traits: Item, a pointer; hash(Item); less(Item, Item) among items of equal hash; retain(Item), release(Item).
+// Traits: Item, a pointer; hash(Item); less(Item, Item) among items of equal hash; retain(Item), release(Item); kLeafMax,
+// how many items lie together: many when all are read, few when one is looked for in memory that has gone cold.
 //
 // Reading is safe from any thread while nobody changes this copy. A node that only one table owns is changed in
 // place, which makes filling a table cheap.
@@ -57,9 +60,10 @@ class Trie {
     return {leaf->items() + first, last - first};
   }
 
-  // Asks for the memory that `find` will read.
+  // Asks for the memory that `find` will read, as far as it is a small leaf.
   void prefetch(std::uint64_t hash) const {
-    if (const Leaf* leaf = leaf_of(hash)) __builtin_prefetch(leaf->tags() + leaf->guess(tag_of(hash)));
+    const char* leaf = reinterpret_cast<const char*>(leaf_of(hash));
+    for (std::size_t line = 0; leaf && line < 4; ++line) __builtin_prefetch(leaf + 64 * line);
   }
 
   void insert(Item item) {
@@ -110,31 +114,48 @@ class Trie {
   }
 
  private:
-  static constexpr std::uint32_t kLeafMax = 256;
+  static constexpr std::uint32_t kLeafMax = Traits::kLeafMax;
   static constexpr unsigned kBits = 4, kLevels = 8;
 
   struct alignas(8) Node : Counted {
     bool is_branch;
-    std::uint32_t count = 0;
+    std::uint32_t count = 0;  // of a leaf: its items
     explicit Node(bool branch) : is_branch(branch) {}
   };
 
   struct Branch : Node {
     Node* children[1u << kBits] = {};
+    std::uint32_t branches = 0;  // bit i: children[i] is a branch, which so is known without looking there
     Branch() : Node(true) {}
+    static void* operator new(std::size_t size) { return take_memory(size); }
+    static void operator delete(void* block, std::size_t size) { give_memory(block, size); }
+    void set(unsigned i, Node* child) {
+      children[i] = child;
+      const std::uint32_t bit = 1u << i;
+      branches = child && child->is_branch ? branches | bit : branches & ~bit;
+    }
   };
 
   // One allocation: the header, the upper halves of the hashes in ascending order, the items.
   struct Leaf : Node {
     Leaf() : Node(false) {}
     static Leaf* make(std::uint32_t count) {
-      void* memory = std::malloc(sizeof(Leaf) + tag_bytes(count) + count * sizeof(Item));
-      if (!memory) throw std::bad_alloc();
-      Leaf* leaf = new (memory) Leaf();
+      Leaf* leaf = new (take_memory(bytes(count))) Leaf();
       leaf->count = count;
       return leaf;
     }
-    static std::size_t tag_bytes(std::uint32_t count) { return (count * sizeof(std::uint32_t) + 7) / 8 * 8; }
+    static void free(Leaf* leaf) {
+      const std::size_t size = bytes(leaf->count);
+      leaf->~Leaf();
+      give_memory(leaf, size);
+    }
+    // A growing leaf passes few sizes, so that others soon take what it leaves behind.
+    static std::uint32_t places(std::uint32_t count) {
+      const std::uint32_t top = std::bit_ceil(count), lower = top / 4 * 3;
+      return count <= lower ? lower : top;
+    }
+    static std::size_t bytes(std::uint32_t count) { return sizeof(Leaf) + tag_bytes(count) + places(count) * sizeof(Item); }
+    static std::size_t tag_bytes(std::uint32_t count) { return (places(count) * sizeof(std::uint32_t) + 7) / 8 * 8; }
     std::uint32_t* tags() { return reinterpret_cast<std::uint32_t*>(this + 1); }
     const std::uint32_t* tags() const { return reinterpret_cast<const std::uint32_t*>(this + 1); }
     Item* items() { return reinterpret_cast<Item*>(reinterpret_cast<char*>(this + 1) + tag_bytes(this->count)); }
@@ -162,7 +183,13 @@ class Trie {
 
   const Leaf* leaf_of(std::uint64_t hash) const {
     const Node* node = root_;
-    for (unsigned level = 0; node && node->is_branch; ++level) node = static_cast<const Branch*>(node)->children[step(hash, level)];
+    bool is_branch = node && node->is_branch;
+    for (unsigned level = 0; is_branch; ++level) {
+      const Branch* branch = static_cast<const Branch*>(node);
+      const unsigned i = step(hash, level);
+      node = branch->children[i];
+      is_branch = branch->branches >> i & 1;
+    }
     return static_cast<const Leaf*>(node);
   }
 
@@ -175,8 +202,7 @@ class Trie {
     } else {
       Leaf* leaf = static_cast<Leaf*>(node);
       for (std::uint32_t i = 0; i < leaf->count; ++i) Traits::release(leaf->items()[i]);
-      leaf->~Leaf();
-      std::free(leaf);
+      Leaf::free(leaf);
     }
   }
 
@@ -186,6 +212,7 @@ class Trie {
     Branch* copy = new Branch();
     for (std::size_t i = 0; i < std::size(copy->children); ++i)
       if ((copy->children[i] = branch->children[i])) copy->children[i]->retain();
+    copy->branches = branch->branches;
     drop(branch);
     return copy;
   }
@@ -203,8 +230,7 @@ class Trie {
     std::copy(leaf->items() + from, leaf->items() + leaf->count, next->items() + to);
     if (leaf->is_unique()) {
       if (!grow) Traits::release(leaf->items()[at]);
-      leaf->~Leaf();
-      std::free(leaf);  // its shares of the items have moved on
+      Leaf::free(leaf);  // its shares of the items have moved on
     } else {
       for (std::uint32_t i = 0; i < count; ++i)
         if (!grow || i != at) Traits::retain(next->items()[i]);
@@ -222,8 +248,8 @@ class Trie {
     }
     if (node->is_branch) {
       Branch* branch = owned(static_cast<Branch*>(node));
-      Node*& child = branch->children[step(hash, level)];
-      child = inserted(child, level + 1, hash, item);
+      const unsigned i = step(hash, level);
+      branch->set(i, inserted(branch->children[i], level + 1, hash, item));
       return branch;
     }
     Leaf* leaf = static_cast<Leaf*>(node);
@@ -244,11 +270,10 @@ class Trie {
     Branch* branch = new Branch();
     for (std::uint32_t i = 0; i < leaf->count; ++i) {
       std::uint64_t hash = Traits::hash(leaf->items()[i]);
-      Node*& child = branch->children[step(hash, level)];
-      child = inserted(child, level + 1, hash, leaf->items()[i]);
+      const unsigned at = step(hash, level);
+      branch->set(at, inserted(branch->children[at], level + 1, hash, leaf->items()[i]));
     }
-    leaf->~Leaf();
-    std::free(leaf);
+    Leaf::free(leaf);
     return branch;
   }
 
@@ -256,8 +281,8 @@ class Trie {
   static Node* erased(Node* node, unsigned level, std::uint64_t hash, Matches& matches) {
     if (node->is_branch) {
       Branch* branch = owned(static_cast<Branch*>(node));
-      Node*& child = branch->children[step(hash, level)];
-      child = erased(child, level + 1, hash, matches);
+      const unsigned i = step(hash, level);
+      branch->set(i, erased(branch->children[i], level + 1, hash, matches));
       if (std::ranges::any_of(branch->children, [](Node* c) { return c != nullptr; })) return branch;
       drop(branch);
       return nullptr;
