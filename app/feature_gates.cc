@@ -17,7 +17,7 @@ struct Gate {
 constexpr Gate kGates[] = {
     {"ConditionalAuthorization", false, false, true},
     {"ConstrainedImpersonation", true, false, true},
-    {"FineGrainedAuthorization", false, false, false},
+    {"FineGrainedAuthorization", true, false, true},
     {"StructuredAuthenticationConfiguration", true, true, true},
     {"StructuredAuthenticationConfigurationEgressSelector", true, false, true},
 };

@@ -80,16 +80,16 @@ TEST(ServeOptions, ConditionsWithoutTheirEnforcerAreRefused) {
   EXPECT_EQ(parse({"--disable-admission-plugins=AuthorizationConditionsEnforcer"}).status(), -1);
 }
 
-TEST(ServeOptions, GatesThatAreNotBuiltStayOffAndWarn) {
-  for (std::string gate : {"FineGrainedAuthorization"}) {
-    Outcome on = parse({"--feature-gates=" + gate + "=true"});
-    ASSERT_EQ(on.status(), -1) << on.err;
-    EXPECT_FALSE(on.options().gates.on(gate));
-    EXPECT_THAT(on.options().warnings, ElementsAre(HasSubstr(gate)));
-    Outcome off = parse({"--feature-gates", gate + "=false"});
-    ASSERT_EQ(off.status(), -1) << off.err;
-    EXPECT_THAT(off.options().warnings, IsEmpty());
+TEST(ServeOptions, GatesOpenAndShut) {
+  for (std::string gate : {"ConditionalAuthorization", "ConstrainedImpersonation", "FineGrainedAuthorization"}) {
+    for (bool wanted : {false, true}) {
+      Outcome o = parse({"--feature-gates", gate + (wanted ? "=true" : "=false")});
+      ASSERT_EQ(o.status(), -1) << o.err;
+      EXPECT_EQ(o.options().gates.on(gate), wanted);
+      EXPECT_THAT(o.options().warnings, IsEmpty());
+    }
   }
+  EXPECT_TRUE(parse({}).options().gates.on("FineGrainedAuthorization"));
   EXPECT_TRUE(parse({"--feature-gates=StructuredAuthenticationConfiguration=true"}).options().gates.on("StructuredAuthenticationConfiguration"));
 }
 

@@ -23,12 +23,14 @@
 #include "rest/definition_server.h"
 #include "rest/escalation_guard.h"
 #include "rest/dra_policy.h"
+#include "rest/field_permissions.h"
 #include "rest/gateway.h"
 #include "rest/policy/dialect.h"
 #include "rest/policy/guard.h"
 #include "rest/policy/master_namespace.h"
 #include "rest/policy/policy_store.h"
 #include "rest/service_network.h"
+#include "rest/uncovered_set_guard.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace cardea::app {
@@ -51,7 +53,8 @@ void warn(const std::string& what) { std::fprintf(stderr, "cardea serve: warning
 // Those that bring resources of their own.
 std::vector<std::string> features_of(const ServeOptions& o) {
   std::vector<std::string> out;
-  if (o.gates.on("ConditionalAuthorization")) out.push_back("ConditionalAuthorization");
+  for (std::string_view gate : {"ConditionalAuthorization", "FineGrainedAuthorization"})
+    if (o.gates.on(gate)) out.emplace_back(gate);
   return out;
 }
 
@@ -99,6 +102,9 @@ int serve(int argc, char** argv) {
   if (!authentication) return refuse(authentication.error());
   auto authorization = Authorization::make(**store, o, {calls.at(0), dialer, files, clock, random, metrics.registry()}, say);
   if (!authorization) return refuse(authorization.error());
+  auto uncovered = authz::fields::UncoveredFeed::load(**store);
+  if (!uncovered) return refuse(uncovered.error());
+  rest::FieldPermissions field_permissions(**uncovered, metrics.registry());
   rest::CatalogHolder catalog(catalog::Catalog::builtin(features_of(o)));
   // From here on roles and bindings of namespace policy are objects like others.
   rest::policy::PolicyStore objects(**store, clock, random, o.policy_master_namespace);
@@ -113,6 +119,7 @@ int serve(int argc, char** argv) {
   rest::AccessPolicyGuard access_policies;
   rest::policy::PolicyGuard policies(o.policy_master_namespace);
   rest::policy::PolicyDialect dialect(o.policy_master_namespace);
+  rest::UncoveredSetGuard uncovered_sets;
   rest::Services services{.store = objects,
                           .catalog = catalog,
                           .admission = admission,
@@ -121,10 +128,11 @@ int serve(int argc, char** argv) {
                           .random = random,
                           .metrics = metrics,
                           .allocators = {network->get()},
-                          .guards = {&escalation, &access_policies, &policies},
+                          .guards = {&escalation, &access_policies, &policies, &uncovered_sets},
                           .dialect = &dialect,
                           .allow_privileged = o.allow_privileged,
                           .conditional_authorization = o.gates.on("ConditionalAuthorization"),
+                          .field_permissions = o.gates.on("FineGrainedAuthorization") ? &field_permissions : nullptr,
                           .authenticators = authentication->chain.get(),
                           .service_account_tokens = authentication->service_account_tokens.get()};
   net::Loops loops(2);

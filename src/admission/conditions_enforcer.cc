@@ -31,7 +31,8 @@ class ConditionsEnforcer : public Plugin {
                               .subresource = review.subresource,
                               .namespace_name = review.namespace_name,
                               .name = review.name,
-                              .user = &review.user};
+                              .user = &review.user,
+                              .changed = authorization.changed};
     std::string reason;
     for (const auto& [verb, permit] : authorization.permits) {
       if (!permit->is_conditional()) continue;
@@ -42,6 +43,11 @@ class ConditionsEnforcer : public Plugin {
         (void)back;
       }
       if (!decision.error.empty()) annotate(review, "authorization.cardea.dev/conditions-error", decision.error);
+      if (decision.kind == authz::Decision::Kind::kNoOpinion && decision.error.empty() && authorization.otherwise) {
+        std::optional<Result<void>> covered = co_await authorization.otherwise();
+        if (covered && !*covered) co_return std::move(*covered);
+        if (covered) continue;
+      }
       if (!decision.allowed()) {
         annotate(review, "authorization.k8s.io/decision", "forbid");
         annotate(review, "authorization.k8s.io/reason", decision.reason.text());

@@ -1,5 +1,7 @@
 #pragma once
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +14,10 @@
 #include "json/value.h"
 #include "net/loop.h"
 #include "store/store.h"
+
+namespace cardea::schema {
+class ChangedFields;
+}
 
 namespace cardea::admission {
 
@@ -28,6 +34,10 @@ struct Authorization {
   const authz::Chain* chain = nullptr;  // that made the permits
   std::vector<Open> permits;
   bool is_settled = false;  // they allow what was last reviewed
+  const schema::ChangedFields* changed = nullptr;  // by what the caller sent; null where nobody looked
+  // What is left to try when the conditions end without an opinion: permissions on the fields that change. Nothing when
+  // the caller has no such permissions at all. May be empty.
+  std::function<Task<std::optional<Result<void>>>()> otherwise;
 };
 
 // What admission has to say about a request in its audit event. One list for each request: a write that is tried again

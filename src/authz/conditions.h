@@ -10,6 +10,10 @@
 #include "authz/user.h"
 #include "json/value.h"
 
+namespace cardea::schema {
+class ChangedFields;
+}
+
 namespace cardea::authz {
 
 // A pure function from what is about to be written to true, false or an error.
@@ -127,6 +131,7 @@ struct ConditionData {
   std::string_view group, version, kind, resource, subresource, namespace_name, name;
   const User* user = nullptr;
   const Attributes* impersonated = nullptr;  // of an impersonation check: the request to be, its user the one asked for
+  const schema::ChangedFields* changed = nullptr;  // the fields that the caller changes, by what was sent; null where nobody knows
   const Chain* authorizer = nullptr;  // answers secondary checks; set by the chain that evaluates
 };
 

@@ -43,6 +43,7 @@ constexpr Entry kEntries[] = {
     {"authorization.openshift.io", "PolicyBinding", policy_document_strategy},
     {"authorization.openshift.io", "Role", policy_document_strategy},
     {"authorization.openshift.io", "RoleBinding", policy_document_strategy},
+    {"permissionconfig.k8s.io", "UncoveredPermissionSet", uncovered_permission_set_strategy},
     {"apiextensions.k8s.io", "CustomResourceDefinition", definition_strategy},
     {"", "ConfigMap", config_map_strategy},
     {"", "Endpoints", endpoints_strategy},

@@ -43,8 +43,10 @@ struct Builtins {
   BuiltinTypes types;
   std::deque<Resource> resources;
   Strategy plain;
+  bool excludes = false;  // whether permissions that are excluded from others can be enforced
 
   explicit Builtins(const std::vector<std::string>& features) {
+    excludes = std::ranges::find(features, "FineGrainedAuthorization") != features.end();
     std::string_view text = resources_data();
     while (!text.empty()) {
       auto end = text.find('\n');
@@ -70,6 +72,7 @@ struct Builtins {
     r.verbs = texts(line["verbs"]);
     r.schema = types.find_kind(r.group, r.version, r.kind);
     CARDEA_CHECK(r.schema);
+    r.permissions = schema::PermissionTree::of_builtin(*r.schema, r.group, r.kind);
     for (const Value& sub : line["sub"].items()) r.subresources.push_back(read_subresource(sub, r));
     for (const Value& column : line["columns"].items())
       r.columns.push_back({.name = std::string(column[0].as_string()),
@@ -173,7 +176,7 @@ std::shared_ptr<const Catalog> Catalog::with_definitions(const std::vector<Value
     if (at != known.end() && (at->second->source.same(source) || at->second->source == source))
       content.definitions.push_back(at->second);
     else
-      content.definitions.push_back(read_definition(source, content.builtins->types));
+      content.definitions.push_back(read_definition(source, content.builtins->types, content.builtins->excludes));
   }
   content.build();
   return catalog;

@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "catalog/strategy.h"
 #include "json/value.h"
+#include "schema/permissions.h"
 #include "schema/schema.h"
 
 namespace cardea::catalog {
@@ -40,6 +41,7 @@ struct Resource {
   std::vector<std::string> verbs;
   std::vector<Subresource> subresources;
   const schema::Schema* schema = nullptr;  // of the whole object; lives as long as the Catalog
+  std::shared_ptr<const schema::PermissionTree> permissions;  // on its fields; never null once in a catalogue
   std::vector<Column> columns;             // empty: Name and Age
   const Strategy* strategy = nullptr;      // never null once in a catalogue
 
@@ -77,7 +79,8 @@ struct Group {
 // work with it, writers build the next one.
 class Catalog {
  public:
-  // The built-in resources; those that belong to a feature only when it is named.
+  // The built-in resources; those that belong to a feature only when it is named. Without FineGrainedAuthorization
+  // versions of custom resources with excluded permissions are not served: nobody would enforce them.
   static std::shared_ptr<const Catalog> builtin(const std::vector<std::string>& features = {});
 
   // This catalogue with the given CustomResourceDefinitions instead of the ones it had. Those that are not

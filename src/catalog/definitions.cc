@@ -102,7 +102,7 @@ const schema::Schema* schema_of(schema::SchemaSet& set, const Value& open_api, c
 
 bool is_established(const Value& definition) { return has_condition(definition, "Established"); }
 
-std::shared_ptr<const Definition> read_definition(const Value& definition, const BuiltinTypes& types) {
+std::shared_ptr<const Definition> read_definition(const Value& definition, const BuiltinTypes& types, bool serves_excluded) {
   auto out = std::make_shared<Definition>();
   out->source = definition;
   const Value& spec = definition["spec"];
@@ -115,6 +115,9 @@ std::shared_ptr<const Definition> read_definition(const Value& definition, const
 
   for (const Value& version : spec["versions"].items()) {
     if (!version["served"].as_bool()) continue;
+    const schema::Schema* shape = schema_of(out->schemas, version["schema"]["openAPIV3Schema"], types);
+    auto permissions = schema::PermissionTree::of_custom(*shape);
+    if (permissions->has_excluded() && !serves_excluded) continue;
     Resource& r = out->resources.emplace_back();
     r.group = spec["group"].as_string();
     r.version = version["name"].as_string();
@@ -130,7 +133,8 @@ std::shared_ptr<const Definition> read_definition(const Value& definition, const
       r.verbs = {"delete", "deletecollection", "get", "list", "watch"};
     else
       r.verbs = {"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"};
-    r.schema = schema_of(out->schemas, version["schema"]["openAPIV3Schema"], types);
+    r.schema = shape;
+    r.permissions = std::move(permissions);
     r.subresources = subresources_of(version, r, types);
     r.columns = columns_of(version);
     r.strategy = &out->strategies.emplace_back(strategy_of(version));

@@ -21,7 +21,7 @@ struct Definition {
 // True when the definition's names were accepted and it is ready to be served.
 bool is_established(const json::Value& definition);
 
-// `types` gives the shape of `metadata`.
-std::shared_ptr<const Definition> read_definition(const json::Value& definition, const BuiltinTypes& types);
+// `types` gives the shape of `metadata`. Versions with excluded permissions are left out unless `serves_excluded`.
+std::shared_ptr<const Definition> read_definition(const json::Value& definition, const BuiltinTypes& types, bool serves_excluded);
 
 }  // namespace cardea::catalog

@@ -5,6 +5,7 @@
 #include "base/strings.h"
 #include "json/yaml.h"
 #include "rest/dialect.h"
+#include "rest/field_permissions.h"
 #include "rest/form.h"
 #include "schema/protobuf.h"
 
@@ -117,15 +118,16 @@ Result<Document> read_protobuf(const schema::Schema* type, std::string_view body
 }
 
 Result<Value> finish(const Expected& e, const Document& document, std::string_view text, FieldValidation validation,
-                     std::vector<std::string>& warnings) {
+                     std::vector<std::string>& warnings, Value* sent) {
   Document complete = document;
   complete.duplicates = document.duplicate_lines.empty() ? document.duplicates : std::vector<std::string>();
   if (complete.value.is_null()) complete.value = Value::object();
   std::string api_version = e.group.empty() ? e.version : cat(e.group, "/", e.version);
   complete.value.set("kind", e.kind);
   complete.value.set("apiVersion", api_version);
-  auto decoded = decode_form(*e.catalog, *e.resource, *e.schema, complete, text);
+  auto decoded = decode_form(*e.catalog, *e.resource, *e.schema, complete, text, sent);
   if (!decoded) return fail(decoded.error());
+  if (sent) *sent = as_sent(*sent, complete.value);
   if (!document.duplicate_lines.empty())
     decoded->strict.insert(decoded->strict.begin(), cat("yaml: unmarshal errors:\n  ", join(document.duplicate_lines, "\n  ")));
   if (!decoded->strict.empty()) {
@@ -208,7 +210,7 @@ Result<Value> read_object(Call& call, const Expected& e, FieldValidation validat
     text = {};
   }
   if (auto fits = check_version_and_kind(e, document.value, body); !fits) return fail(fits.error());
-  auto object = finish(e, document, text, validation, call.warnings);
+  auto object = finish(e, document, text, validation, call.warnings, e.schema == call.resource->schema ? sent_object(call) : nullptr);
   if (!object && object.error().reason == Reason::kBadRequest)
     return fail(bad_request(cat(e.kind, " in version ", quoted(e.version), " cannot be handled as a ", e.kind, ": ",
                                 object.error().message)));
@@ -216,11 +218,11 @@ Result<Value> read_object(Call& call, const Expected& e, FieldValidation validat
 }
 
 Result<Value> check_object(const Expected& e, const Value& object, FieldValidation validation,
-                           std::vector<std::string>& warnings) {
-  if (!e.dialect || !object.is_object()) return finish(e, Document{object, {}}, "", validation, warnings);
+                           std::vector<std::string>& warnings, Value* sent) {
+  if (!e.dialect || !object.is_object()) return finish(e, Document{object, {}}, "", validation, warnings, sent);
   auto canonical = e.dialect->canonical(*e.resource, e.namespace_name, object);
   if (!canonical) return canonical;
-  return finish(e, Document{std::move(*canonical), {}}, "", validation, warnings);
+  return finish(e, Document{std::move(*canonical), {}}, "", validation, warnings, sent);
 }
 
 }  // namespace cardea::rest

@@ -27,9 +27,10 @@ struct Expected {
 // with it is a 4xx in Kubernetes' words.
 Result<json::Value> read_object(Call& call, const Expected& expected, FieldValidation validation);
 
-// The same for an object that is already parsed, as patches and apply make them.
+// The same for an object that is already parsed, as patches and apply make them. `sent`, where given, gets what of it was
+// written by the client: without defaults.
 Result<json::Value> check_object(const Expected& expected, const json::Value& object, FieldValidation validation,
-                                 std::vector<std::string>& warnings);
+                                 std::vector<std::string>& warnings, json::Value* sent = nullptr);
 
 // The body without any expectation of its kind; null when there is none. A Protobuf one is read as `type`.
 Result<json::Document> read_document(Call& call, const schema::Schema* type);

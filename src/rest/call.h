@@ -24,7 +24,9 @@ namespace cardea::rest {
 
 class CatalogHolder;
 class Dialect;
+class FieldPermissions;  // rest/field_permissions.h
 class WriteGuard;
+struct FieldAccess;
 
 // What every verb needs, built once by the program and shared by all requests.
 struct Services {
@@ -40,6 +42,7 @@ struct Services {
   const Dialect* dialect = nullptr;  // null: every kind is written as its schema says
   bool allow_privileged = false;
   bool conditional_authorization = false;  // whether requests may be allowed under conditions
+  const FieldPermissions* field_permissions = nullptr;  // null: the verb of a request decides about all fields
   const authn::AuthenticatorChain* authenticators = nullptr;          // asked by token reviews
   const authn::ServiceAccountTokens* service_account_tokens = nullptr;  // null: none are issued
 };
@@ -67,11 +70,15 @@ struct Call {
   json::Value refusal = {};  // the Status admission refused with, where it is not made from the error
   bool is_settled_for_good = false;  // on an object of its own, such as an Eviction: what follows from it is not asked about
 
+  bool is_granular = false;  // what is permitted is the verb `granular`: the fields that are changed decide
+  bool fields_settled = false;
+  std::shared_ptr<FieldAccess> fields = {};  // null until somebody looks at the fields
+
   // The user as objects and reviews show one; made when first asked for.
   const json::Value& user_info() const;
 
   bool has_conditions() const { return permit.is_conditional() || (create_permit && create_permit->is_conditional()); }
-  bool may_write() const { return !has_conditions() || authorization.is_settled; }
+  bool may_write() const { return (!has_conditions() || authorization.is_settled) && (!is_granular || fields_settled); }
 
   http::Request& request() { return exchange->request(); }
 };
@@ -105,8 +112,8 @@ inline auto continue_on(net::Loop& loop) {
 // and what follows belongs to the loop.
 inline auto commit(Call& call, store::Txn txn) {
   return await_callback<Result<store::Commit>>([&call, txn = std::move(txn)](auto done) mutable {
-    // INVARIANT: a request whose conditions were not settled to an Allow writes nothing.
-    if (!call.may_write()) return done(Result<store::Commit>(fail(internal_error("the conditions of this request were not settled"))));
+    // INVARIANT: a request whose conditions or fields were not settled to an Allow writes nothing.
+    if (!call.may_write()) return done(Result<store::Commit>(fail(internal_error("the conditions or field permissions of this request were not settled"))));
     net::Loop& loop = call.exchange->loop();
     call.services.store.commit(std::move(txn), [&loop, done](Result<store::Commit> result) mutable {
       loop.post([done, result = std::move(result)]() mutable { done(std::move(result)); });

@@ -54,13 +54,15 @@ void validate_custom_meta(const Value& object, const Value* old, const Resource&
 }  // namespace
 
 Result<schema::Decoded> decode_form(const Catalog& catalog, const Resource& r, const schema::Schema& schema,
-                                    const json::Document& document, std::string_view text) {
+                                    const json::Document& document, std::string_view text, Value* without_defaults) {
   if (r.is_custom && &schema == r.schema) {
     auto decoded = schema::decode_custom(schema, object_meta(catalog), document, text);
+    if (decoded && without_defaults) *without_defaults = decoded->value;
     if (decoded) decoded->value = with_custom_defaults(r, decoded->value);
     return decoded;
   }
   auto decoded = schema::decode(schema, document, text);
+  if (decoded && without_defaults) *without_defaults = decoded->value;
   if (!decoded || &schema != r.schema) return decoded;
   if (r.strategy->defaults) {
     StrategyContext context{.group = r.group, .version = r.version, .resource = r.name};

@@ -14,10 +14,10 @@ namespace cardea::rest {
 // The rules for objects of one resource. Built-in kinds follow their types and strategies, custom ones their
 // definition's schema; nobody else asks which of the two a resource is.
 
-// The typed or pruned form of a body, with defaults.
+// The typed or pruned form of a body, with defaults; `without_defaults`, where given, gets it before they are added.
 Result<schema::Decoded> decode_form(const catalog::Catalog& catalog, const catalog::Resource& resource,
                                     const schema::Schema& schema, const json::Document& document,
-                                    std::string_view text);
+                                    std::string_view text, json::Value* without_defaults = nullptr);
 
 void prepare_for_create(json::Value& object, const catalog::Resource& resource, const catalog::StrategyContext& context);
 void prepare_for_update(json::Value& object, const json::Value& old, const catalog::Resource& resource,

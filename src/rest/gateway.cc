@@ -4,6 +4,7 @@
 #include "base/strings.h"
 #include "impersonation/headers.h"
 #include "rest/catalog_holder.h"
+#include "rest/field_permissions.h"
 #include "rest/presentation.h"
 #include "rest/status.h"
 #include "rest/subresources.h"
@@ -88,6 +89,12 @@ Result<void> read_credentials(http::Request& request, Presented& out) {
     out.credentials.is_front_proxy = trust.front_proxy;
   }
   return {};
+}
+
+// Whether a caller who may not do what they ask may still try to change single fields.
+bool leaves_fields(const Services& services, const authz::RequestInfo& info, const authz::Decision& refusal) {
+  if (!services.field_permissions || refusal.kind != authz::Decision::Kind::kNoOpinion || !refusal.error.empty()) return false;
+  return may_be_granular(*services.catalog.get(), info);
 }
 
 struct Row {
@@ -258,6 +265,20 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
     (void)back;
   }
   authz::Chain::Verdict& verdict = *at_once;
+  bool is_granular = false;
+  if (!verdict.permit && leaves_fields(services_, *info, verdict.decision)) {
+    authz::Attributes fields = attributes;
+    fields.verb = schema::kGranularVerb;
+    std::optional<authz::Chain::Verdict> granular = chain->decide(fields);
+    if (!granular) {
+      authz::Chain::Verdict waited = co_await chain->authorize(fields);
+      granular = std::move(waited);
+      bool back = co_await continue_on(exchange->loop());
+      (void)back;
+    }
+    is_granular = granular->decision.allowed();
+    if (is_granular) verdict = std::move(*granular);
+  }
   services_.metrics.count_authorization(result_of(verdict), authorizing.elapsed());
   if (!verdict.permit) {
     // What went wrong is told before a refusal: the answer might have been another.
@@ -288,7 +309,8 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
             .catalog = services_.catalog.get(),
             .resource = nullptr,
             .view = view,
-            .started = rfc3339(frame.now)};
+            .started = rfc3339(frame.now),
+            .is_granular = is_granular};
   user = &call.user;
   bool is_conditional = call.permit.is_conditional();
   if (is_conditional) call.audit_annotations.set("authorization.k8s.io/is-conditional-decision", "true");
@@ -301,6 +323,10 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
   // A verb that does not go through admission must not make a yes of a perhaps.
   if (is_conditional && answer && !call.authorization.is_settled && call.info.verb != "deletecollection")
     answer = fail(authz::forbidden(authz::Attributes{call.user, call.info}, "the conditions of this request were not settled"));
+  if (answer && call.is_granular) {
+    bool hides = co_await hides_object(call);
+    if (hides) call.view.shape = View::Shape::kPartialObject;
+  }
   if (answer && answer->is_streaming) {
     services_.metrics.count_stream(verb, 200);
     if (log_) log_(log_line(request, 200, identity, *user));
@@ -331,6 +357,10 @@ bool Gateway::wants_body(http::Request& request) const {
   if (!found || !*found) return true;
   authz::Attributes attributes{(*found)->user, *info};
   auto verdict = services_.authorizer.decide(attributes, asking(services_, attributes));
+  if (!verdict || verdict->permit) return true;
+  if (!leaves_fields(services_, *info, verdict->decision)) return false;
+  attributes.verb = schema::kGranularVerb;
+  verdict = services_.authorizer.decide(attributes);
   return !verdict || verdict->permit;
 }
 

@@ -6,6 +6,7 @@
 #include "json/yaml.h"
 #include "rest/body.h"
 #include "rest/checks.h"
+#include "rest/field_permissions.h"
 #include "rest/status.h"
 #include "rest/verbs.h"
 #include "rest/write.h"
@@ -50,7 +51,7 @@ Result<Value> apply_to(Call& call, const Value* live, const Value& config, const
                                .schema_of = version_schemas(call)});
   if (!merged) return merged;
   merged->member("metadata").set("name", call.info.name);
-  auto object = check_object(Expected::object_of(call), *merged, options.field_validation, call.warnings);
+  auto object = check_object(Expected::object_of(call), *merged, options.field_validation, call.warnings, live ? nullptr : sent_object(call));
   if (!object) return object;
   if (auto ok = check_namespace(call, *object); !ok) return fail(ok.error());
   return object;

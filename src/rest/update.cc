@@ -2,6 +2,7 @@
 #include "json/field_error.h"
 #include "rest/body.h"
 #include "rest/checks.h"
+#include "rest/field_permissions.h"
 #include "rest/status.h"
 #include "rest/verbs.h"
 #include "rest/write.h"
@@ -53,7 +54,12 @@ Task<Result<Answer>> update(Call& call) {
     return new_object;
   };
   if (call.resource->strategy->allow_create_on_update && !call.subresource)
-    change.make = [new_object = *object]() -> Result<Value> { return new_object; };
+    change.make = [&call, new_object = *object, validation = options->field_validation]() -> Result<Value> {
+      // What was sent counts when the fields of a new object do, and that is known only now.
+      if (sent_object(call) && call.fields->sent.is_null())
+        if (auto again = read_object(call, Expected::object_of(call), validation); !again) return again;
+      return new_object;
+    };
   Result<Written> written = co_await write_change(call, std::move(change));
   if (!written) co_return fail(written.error());
   co_return Answer::of(std::move(written->object), written->created ? 201 : 200);

@@ -4,6 +4,7 @@
 #include "base/random.h"
 #include "base/strings.h"
 #include "catalog/kinds/object_meta.h"
+#include "rest/field_permissions.h"
 #include "rest/form.h"
 #include "rest/status.h"
 #include "rest/stored_object.h"
@@ -130,6 +131,17 @@ Result<void> check_preconditions(const Call& call, const Value& object, const Va
   return {};
 }
 
+// Whether a refusal leaves room for permissions on fields: nobody said no, and nothing went wrong.
+bool is_silent(const authz::Decision& decision) { return decision.kind == authz::Decision::Kind::kNoOpinion && decision.error.empty(); }
+
+Task<bool> may_create_granularly(Call& call, const authz::Decision& refusal) {
+  if (!call.services.field_permissions || !is_silent(refusal)) co_return false;
+  authz::Attributes attributes{call.user, call.info};
+  attributes.verb = schema::kGranularVerb;
+  authz::Chain::Verdict verdict = co_await call.chain->authorize(attributes);
+  co_return verdict.decision.allowed();
+}
+
 // Makes the write depend on what admission rests on, and brings along what it has to write itself. Whether there
 // was anything.
 bool add_reliance(store::Txn& txn, admission::Review& review) {
@@ -248,6 +260,11 @@ schema::FieldSet reset_fields(const Call& call) {
 
 Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& options) {
   const Resource& r = *call.resource;
+  bool watches = watches_fields(call);
+  if (watches) {
+    Result<void> covered = co_await authorize_change(call, nullptr, object);
+    if (!covered) co_return fail(covered.error());
+  }
   for (int tries = 1;; ++tries) {
     admission::Review review = review_of(call, admission::Operation::kCreate, options.dry_run, options.document);
     Value attempt = object;
@@ -256,9 +273,11 @@ Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& op
     std::string given_name(attempt["metadata"]["name"].as_string());
     if (call.info.name.empty()) review.name = given_name;
     review.object = std::move(attempt);
+    Value requested = watches ? review.object : Value();
     Result<void> admitted = co_await call.services.admission.mutate(review);
     for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
     review.warnings.clear();
+    if (admitted && watches) admitted = co_await authorize_mutation(call, std::move(requested), review.object);
     if (!admitted) co_return fail(admitted.error());
     // Names are made up after mutation, which may have given one.
     bool generated = review.object["metadata"]["name"].as_string().empty();
@@ -315,6 +334,7 @@ Task<Result<Written>> write_change(Call& call, Change change) {
   const Resource& storage = *call.catalog->storage_of(r);
   std::string key = object_key(r, call.info.namespace_name, call.info.name);
   catalog::StrategyContext context = strategy_context(call, call.info.subresource);
+  const bool was_granular = call.is_granular;
   for (int tries = 1;; ++tries) {
     store::RecordPtr record = call.services.store.get(key);
     if (!record) {
@@ -324,7 +344,12 @@ Task<Result<Written>> write_change(Call& call, Change change) {
       as_create.verb = "create";
       authz::Attributes attributes{call.user, as_create};
       authz::Chain::Verdict verdict = co_await call.chain->authorize(attributes, asking(call.services, attributes));
-      if (!verdict.permit) co_return fail(authz::forbidden(attributes, verdict.decision.reason.text()));
+      if (!verdict.permit) {
+        bool granular = call.is_granular;
+        if (!granular) granular = co_await may_create_granularly(call, verdict.decision);
+        if (!granular || !is_silent(verdict.decision)) co_return fail(authz::forbidden(attributes, verdict.decision.reason.text()));
+        call.is_granular = true;
+      }
       call.create_permit = std::move(verdict.permit);
       Result<Value> made = change.make();
       if (!made) co_return fail(made.error());
@@ -333,18 +358,26 @@ Task<Result<Written>> write_change(Call& call, Change change) {
       co_return written;
     }
     call.create_permit.reset();
+    call.is_granular = was_granular;
+    call.fields_settled = false;
     Value old = converted(parse_stored(*record), storage, r);
     Result<Value> changed = change.apply(old);
     if (!changed) co_return fail(changed.error());
     if (change.checks_uid)
       if (auto ok = check_preconditions(call, *changed, old, key); !ok) co_return fail(ok.error());
 
+    bool watches = watches_fields(call);
+    if (watches) {
+      Result<void> covered = co_await authorize_change(call, &old, *changed);
+      if (!covered) co_return fail(covered.error());
+    }
     admission::Review review = review_of(call, admission::Operation::kUpdate, change.options.dry_run, change.options.document);
     review.old_object = &old;
     bool keeps = keeps_identity(*changed, old);
     keep_system_fields(*changed, old);
     review.object = change.options.is_apply ? std::move(*changed) : tracked(call, &old, std::move(*changed), change.options);
     Result<void> admitted;
+    Value requested = watches ? review.object : Value();
     Value old_shown;
     if (change.shows) {
       Result<Value> was = change.shows(old), is = change.shows(review.object);
@@ -364,6 +397,7 @@ Task<Result<Written>> write_change(Call& call, Change change) {
     }
     for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
     review.warnings.clear();
+    if (admitted && watches && !change.is_admitted) admitted = co_await authorize_mutation(call, std::move(requested), review.object);
     if (!admitted) co_return fail(admitted.error());
 
     if (!change.is_trusted) {
@@ -374,6 +408,10 @@ Task<Result<Written>> write_change(Call& call, Change change) {
     Result<std::vector<Reservation>> reserved = allocate(call, review.object, &old, change.options.dry_run);
     if (!reserved) co_return fail(reserved.error());
     if (!change.is_trusted) prepare_for_update(review.object, old, r, context);
+    if (watches && &storage != &r) {
+      Result<void> covered = co_await authorize_storage(call, storage, parse_stored(*record), converted(review.object, r, storage));
+      if (!covered) co_return fail(covered.error());
+    }
     bool counts = (r.strategy->has_generation || r.is_custom) && context.subresource != "status" && !change.is_trusted;
     if (counts && differs_in_generation(r, review.object, old))
       review.object.member("metadata").set("generation", old["metadata"]["generation"].as_int() + 1);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "schema/check_permissions.h"
 #include "schema/check_rules.h"
 #include "schema/object_rules.h"
 #include "schema/prune.h"
@@ -170,6 +171,7 @@ FieldErrors check_custom_schema(const Value& schema, const std::string& path, co
   if (errors.empty() && unsupported) errors.push_back(json::invalid(path, "", *unsupported));
   rules.total(path);
   append(errors, std::move(rules.errors));
+  append(errors, check_permissions(schema, path));
   return errors;
 }
 

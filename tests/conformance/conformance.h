@@ -39,6 +39,8 @@ Counts run_impersonation(const std::string& path);  // impersonation.json
 Counts run_conditional(const std::string& path);  // conditional-authz.json
 // smd-compare.json, each pair of documents also in reverse; skips schemas without a counterpart in ours.
 Counts run_smd_compare(const std::string& path);
+// granular-design-vectors.json: changed fields, the permissions that guard them, and which verbs are asked in which order.
+Counts run_granular(const std::string& path);
 // The folder http/: who owns which fields after each recorded write, worked out without a server.
 Counts run_ownership(const std::string& folder);
 

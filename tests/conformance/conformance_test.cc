@@ -20,6 +20,7 @@ TEST(Conformance, DefaultRoles) { expect_no_difference(run_bootstrap_policy, "bo
 TEST(Conformance, NodeAuthorizer) { expect_no_difference(run_node_authorizer, "node-authorizer.json"); }
 TEST(Conformance, AuthorizationConfiguration) { expect_no_difference(run_authz_config, "authz-config-validation.json"); }
 TEST(Conformance, AccessReviews) { expect_no_difference(run_sar, "sar.json"); }
+TEST(Conformance, FieldPermissions) { expect_no_difference(run_granular, "granular-design-vectors.json"); }
 TEST(Conformance, ConditionalAuthorization) { expect_no_difference(run_conditional, "conditional-authz.json"); }
 TEST(Conformance, Impersonation) { expect_no_difference(run_impersonation, "impersonation.json"); }
 TEST(Conformance, OwnersOfFields) { expect_no_difference(run_ownership, "http"); }

@@ -71,6 +71,7 @@ constexpr std::array kParts{
     Part{"conditional-authz.json", run_conditional},
     Part{"impersonation.json", run_impersonation},
     Part{"smd-compare.json", run_smd_compare},
+    Part{"granular-design-vectors.json", run_granular},
     Part{"cel-conformance", run_cel_path},
     Part{"cel-random", run_cel_path},
     Part{"k8s-cel-libs", run_cel_path},

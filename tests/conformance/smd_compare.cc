@@ -1,8 +1,7 @@
-#include <algorithm>
 #include <cstdio>
-#include <map>
 
 #include "conformance/conformance.h"
+#include "conformance/smd_types.h"
 #include "json/print.h"
 #include "schema/compare.h"
 
@@ -13,81 +12,6 @@ using json::Value;
 using schema::FieldPath;
 using schema::FieldSet;
 using schema::Schema;
-
-// Reads the schema language of structured-merge-diff: named types, each a scalar, a list, a map or all of them.
-class Types {
- public:
-  explicit Types(const Value& types) {
-    for (const char* name : {"__untyped_atomic_", "__untyped_deduced_", "__untyped_separable_"}) named_[name] = set_.make();
-    named_["__untyped_atomic_"]->map_type = Schema::MapType::kAtomic;
-    named_["__untyped_separable_"]->list_type = Schema::ListType::kSet;
-    for (const Value& type : types.items()) named_.try_emplace(std::string(type["name"].as_string()), set_.make());
-    for (const Value& type : types.items()) fill(*named_[std::string(type["name"].as_string())], type);
-  }
-
-  const Schema* find(std::string_view name) const {
-    auto at = named_.find(std::string(name));
-    return at == named_.end() ? nullptr : at->second;
-  }
-  bool complete() const { return complete_; }
-
- private:
-  const Schema* resolve(const Value& type) {
-    if (type.has("namedType")) {
-      const Schema* found = find(type["namedType"].as_string());
-      complete_ &= found != nullptr && !type.has("elementRelationship");
-      return found;
-    }
-    Schema* made = set_.make();
-    fill(*made, type);
-    return made;
-  }
-
-  void fill(Schema& schema, const Value& type) {
-    int forms = type.has("scalar") + type.has("list") + type.has("map");
-    if (type.has("scalar")) schema.type = scalar(type["scalar"].as_string());
-    if (type.has("list")) list(schema, type["list"]);
-    if (type.has("map")) map(schema, type["map"]);
-    if (forms == 3) schema.type = Schema::Type::kAny;
-    complete_ &= forms == 1 || forms == 3;
-  }
-
-  static Schema::Type scalar(std::string_view name) {
-    if (name == "string") return Schema::Type::kString;
-    if (name == "boolean") return Schema::Type::kBoolean;
-    return name == "numeric" ? Schema::Type::kNumber : Schema::Type::kIntOrString;
-  }
-
-  void list(Schema& schema, const Value& list) {
-    schema.type = Schema::Type::kArray;
-    schema.items = resolve(list["elementType"]);
-    for (const Value& key : list["keys"].items()) schema.map_keys.emplace_back(key.as_string());
-    if (list["elementRelationship"].as_string() == "associative")
-      schema.list_type = schema.map_keys.empty() ? Schema::ListType::kSet : Schema::ListType::kMap;
-  }
-
-  void map(Schema& schema, const Value& map) {
-    schema.type = Schema::Type::kObject;
-    for (const Value& field : map["fields"].items()) {
-      const Schema* type = resolve(field["type"]);
-      if (field.has("default")) {  // belongs to the field there, to its type here
-        Schema* own = set_.make();
-        *own = *type;
-        own->default_value = field["default"];
-        type = own;
-      }
-      schema.properties.push_back({std::string(field["name"].as_string()), type});
-    }
-    std::sort(schema.properties.begin(), schema.properties.end(),
-              [](const auto& a, const auto& b) { return a.name < b.name; });
-    if (map.has("elementType")) schema.additional = resolve(map["elementType"]);
-    if (map["elementRelationship"].as_string() == "atomic") schema.map_type = Schema::MapType::kAtomic;
-  }
-
-  schema::SchemaSet set_;
-  std::map<std::string, Schema*> named_;
-  bool complete_ = true;
-};
 
 FieldSet read_set(const Value& paths) {
   FieldSet set;

@@ -55,6 +55,7 @@ constexpr Text kKinds[] = {
     {"authorization.openshift.io", "Role", "Role names a list of rules, which may allow and deny. It lives in the Policy of its namespace."},
     {"authorization.openshift.io", "RoleBinding", "RoleBinding gives a role of its own or of the master namespace to users and groups. It lives in a PolicyBinding."},
     {"access.cardea.dev", "ClusterAccessPolicy", "ClusterAccessPolicy allows or denies requests anywhere, depending on what they write."},
+    {"permissionconfig.k8s.io", "UncoveredPermissionSet", "UncoveredPermissionSet names permissions on fields that no other permission implies."},
     {"authorization.k8s.io", "AuthorizationConditionsReview", "AuthorizationConditionsReview asks whether conditions of an earlier decision hold for an object."},
     {"", "ConfigMap", "ConfigMap holds configuration for programs to read."},
     {"", "Endpoints", "Endpoints lists the addresses behind a service."},

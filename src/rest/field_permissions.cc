@@ -1,0 +1,277 @@
+#include "rest/field_permissions.h"
+
+#include <algorithm>
+
+#include "base/strings.h"
+#include "rest/write.h"
+
+namespace cardea::rest {
+
+using authz::fields::FieldJudge;
+using authz::fields::FieldRefusal;
+using authz::fields::Marker;
+using json::Member;
+using json::Value;
+
+namespace {
+
+constexpr std::string_view kAnnotation = "granular.authorization.k8s.io/";
+
+authz::ConditionData data_of(const Call& call, const Value* old, const Value& object) {
+  return {.operation = old ? "UPDATE" : "CREATE",
+          .object = &object,
+          .old_object = old,
+          .group = call.resource->group,
+          .version = call.resource->version,
+          .kind = call.resource->kind,
+          .resource = call.resource->name,
+          .subresource = call.info.subresource,
+          .namespace_name = call.info.namespace_name,
+          .name = call.info.name,
+          .user = &call.user};
+}
+
+authz::Attributes attributes_of(const Call& call, std::string_view verb) {
+  authz::Attributes a{call.user, call.info};
+  a.verb = verb;
+  return a;
+}
+
+authz::Asking asking_fields(const Call& call) {
+  return call.services.conditional_authorization ? authz::Asking::kConditionsAwareAtOnce : authz::Asking::kFolded;
+}
+
+Task<bool> back_on_loop(Call& call) {
+  net::Loop& loop = call.exchange->loop();
+  if (!loop.in_loop()) {
+    bool back = co_await continue_on(loop);
+    (void)back;
+  }
+  co_return true;
+}
+
+// The part of an answer that has to wait: an authorizer elsewhere, or conditions.
+Task<bool> ask_waiting(Call& call, std::string verb, std::optional<authz::Chain::Verdict> known, const Value* old, const Value& object) {
+  if (!known) {
+    authz::Chain::Verdict waited = co_await call.chain->authorize(attributes_of(call, verb), asking_fields(call));
+    known = std::move(waited);
+  }
+  bool allowed = known->decision.allowed();
+  if (known->decision.kind == authz::Decision::Kind::kConditional) {
+    authz::Decision settled = co_await call.chain->evaluate(known->decision, data_of(call, old, object));
+    allowed = settled.allowed();  // an error is never an allow
+  }
+  bool back = co_await back_on_loop(call);
+  (void)back;
+  co_return allowed;
+}
+
+Error refusal_error(const Call& call, const FieldRefusal& r) {
+  using Why = FieldRefusal::Why;
+  std::string reason = cat("field ", r.field, ": "), grant;
+  std::string_view verb = r.verb;
+  switch (r.why) {
+    case Why::kNotCovered:
+      if (r.chain.empty()) {
+        verb = call.info.verb;
+        reason += "no field permission covers it";
+        grant = cat("only the verb ", quoted(call.info.verb), " covers this field");
+      } else {
+        reason += cat("not covered by ", join(r.chain, ", "));
+        grant = cat("the verbs ", quoted(schema::kGranularVerb), " and ", quoted(r.verb), " are enough for this field");
+      }
+      break;
+    case Why::kExcluded:
+      reason += cat("needs ", r.verb, " itself, which no other permission implies");
+      grant = cat("the verb ", quoted(r.verb), " is needed besides ", quoted(call.info.verb));
+      break;
+    case Why::kUnnamed:
+      verb = call.info.verb;
+      reason += cat("is guarded by ", r.verb, ", and no verb can be made of its parameter");
+      grant = "no verb covers this field";
+      break;
+    case Why::kTooMany:
+      reason += cat("too many field permissions required: more than ", authz::fields::kMostVerbs);
+      grant = "change fewer fields at once, or grant a permission that covers more of them";
+      break;
+  }
+  Error error = authz::forbidden(attributes_of(call, verb), reason);
+  ErrorDetails details = error.details ? *error.details : ErrorDetails();
+  details.causes.push_back({"FieldPermissionRequired", std::move(grant), r.field});
+  return std::move(error).with(std::move(details));
+}
+
+FieldAccess& access_of(Call& call) {
+  if (!call.fields) call.fields = std::make_shared<FieldAccess>();
+  return *call.fields;
+}
+
+void annotate(Call& call, Marker marker, const std::optional<FieldRefusal>& refusal) {
+  std::string checks;
+  for (const auto& [verb, allowed] : call.fields->answers.in_order()) checks += cat(checks.empty() ? "" : ",", verb, allowed ? "+" : "-");
+  call.audit_annotations.set(cat(kAnnotation, "marker"), marker == Marker::kGranular ? "granular" : "regular");
+  if (!checks.empty()) call.audit_annotations.set(cat(kAnnotation, "checks"), checks);
+  if (refusal) call.audit_annotations.set(cat(kAnnotation, "denied-field"), refusal->field);
+}
+
+Task<Result<void>> settle(Call& call, const schema::ChangedFields& changes, const schema::PermissionTree& tree, Marker marker,
+                          const schema::ExcludedVerbs& excluded) {
+  const FieldPermissions& permissions = *call.services.field_permissions;
+  permissions.count_comparison();
+  const schema::Demands demands = schema::demands_of(changes, tree, excluded);
+  FieldJudge judge(demands, marker, access_of(call).answers);
+  const Value* old = changes.before().is_null() ? nullptr : &changes.before();
+  while (const std::string* verb = judge.next()) {
+    auto verdict = call.chain->decide(attributes_of(call, *verb), asking_fields(call));
+    bool is_there = verdict && verdict->decision.kind != authz::Decision::Kind::kConditional;
+    bool allowed = is_there && verdict->decision.allowed();
+    if (!is_there) allowed = co_await ask_waiting(call, *verb, std::move(verdict), old, changes.after());
+    judge.answer(allowed);
+  }
+  permissions.count(!judge.refusal(), call.fields->answers.in_order().size());
+  if (marker == Marker::kGranular || !call.fields->answers.in_order().empty()) annotate(call, marker, judge.refusal());
+  if (judge.refusal()) co_return fail(refusal_error(call, *judge.refusal()));
+  co_return Result<void>();
+}
+
+// Writing a Scale is writing one field of it, whatever field of the object that is.
+Task<Result<void>> settle_scale(Call& call, const schema::ChangedFields& changes) {
+  if (changes.leaves().empty()) co_return Result<void>();
+  static const Value kBefore = Value::object({{"spec", Value::object({{"replicas", 0}})}});
+  static const Value kAfter = Value::object({{"spec", Value::object({{"replicas", 1}})}});
+  const schema::Schema& scale = *call.subresource->schema;
+  const auto tree = schema::PermissionTree::of_builtin(scale, "autoscaling", "Scale");
+  schema::ChangedFields view(kBefore, kAfter, scale, {});
+  const schema::ExcludedVerbs none;
+  Result<void> covered = co_await settle(call, view, *tree, Marker::kGranular, none);
+  co_return covered;
+}
+
+schema::IgnoredFields ignored_fields(const Call& call, bool is_create) {
+  schema::IgnoredFields out{schema::IgnoredFields::of_server(is_create), {}};
+  if (!is_create) out.reset = reset_fields(call);
+  // A node brings its status along when it is made.
+  else if (call.resource->subresource("status") && !(call.resource->group.empty() && call.resource->kind == "Node")) out.reset.insert({"f:status"});
+  return out;
+}
+
+// Asked for by the enforcer of conditions that had no opinion in the end.
+Task<std::optional<Result<void>>> granular_instead(Call& call) {
+  authz::Chain::Verdict verdict = co_await call.chain->authorize(attributes_of(call, schema::kGranularVerb));
+  bool back = co_await back_on_loop(call);
+  (void)back;
+  if (!verdict.decision.allowed() || !call.fields || !call.fields->changed) co_return std::nullopt;
+  call.is_granular = true;
+  auto uncovered = call.services.field_permissions->uncovered();
+  Result<void> covered = co_await settle(call, *call.fields->changed, *call.resource->permissions, Marker::kGranular, uncovered->verbs);
+  call.fields_settled = covered.has_value();
+  co_return std::optional<Result<void>>(std::move(covered));
+}
+
+}  // namespace
+
+FieldPermissions::FieldPermissions(const authz::fields::UncoveredFeed& uncovered, MetricRegistry& metrics)
+    : uncovered_(uncovered),
+      comparisons_(metrics.counter({"cardea_field_comparisons_total", "How often the changed fields of a request were worked out."})),
+      covered_(metrics.counter({"cardea_field_permission_results_total", "Requests judged by the fields they change, by result."}, {{"result", "covered"}})),
+      refused_(metrics.counter({"cardea_field_permission_results_total", "Requests judged by the fields they change, by result."}, {{"result", "refused"}})),
+      checks_(metrics.histogram({"cardea_field_permission_checks", "Verbs asked for one request judged by the fields it changes."},
+                                {0, 1, 2, 3, 5, 7, 10, 20, 50, 100})) {}
+
+bool FieldPermissions::excludes(const catalog::Resource& resource) const {
+  if (resource.permissions->has_excluded()) return true;
+  const auto& now = uncovered_.current();
+  return !now->verbs.empty() && now->verbs.concern(*resource.permissions);
+}
+
+void FieldPermissions::count(bool covered, std::size_t checks) const {
+  (covered ? covered_ : refused_).add();
+  checks_.observe(std::chrono::seconds(checks));  // a plain number; seconds are what it prints as it is
+}
+
+bool may_be_granular(const catalog::Catalog& catalog, const authz::RequestInfo& info) {
+  if (!info.is_resource_request) return false;
+  const catalog::Resource* r = catalog.find(info.api_group, info.api_version, info.resource);
+  if (!r || r->storage_prefix.empty()) return false;
+  if (info.verb == "create") return info.subresource.empty() && info.name.empty();
+  if ((info.verb != "update" && info.verb != "patch") || info.name.empty()) return false;
+  if (info.subresource.empty()) return true;
+  const catalog::Subresource* s = r->subresource(info.subresource);
+  return s && (s->kind.empty() || s->kind == r->kind || s->name == "scale");
+}
+
+bool watches_fields(const Call& call) {
+  const FieldPermissions* permissions = call.services.field_permissions;
+  return permissions && (call.is_granular || call.has_conditions() || permissions->excludes(*call.resource));
+}
+
+Value* sent_object(Call& call) { return watches_fields(call) ? &access_of(call).sent : nullptr; }
+
+Value as_sent(const Value& decoded, const Value& written) {
+  if (decoded.is_object() && written.is_object()) {
+    std::vector<Member> kept;
+    for (const Member& m : decoded.members())
+      if (const Value* there = written.find(m.key())) kept.push_back({m.name, as_sent(m.value, *there)});
+    return Value::object(std::move(kept));
+  }
+  if (decoded.is_array() && written.is_array() && decoded.size() == written.size()) {
+    std::vector<Value> items;
+    for (std::size_t i = 0; i < decoded.size(); ++i) items.push_back(as_sent(decoded[i], written[i]));
+    return Value::array(std::move(items));
+  }
+  return decoded;
+}
+
+Task<Result<void>> authorize_change(Call& call, const Value* old, Value requested) {
+  FieldAccess& access = access_of(call);
+  if (!old) {
+    // A create is judged by what was sent, not by what the server makes of it; its name is always part of that.
+    if (!access.sent.is_null()) requested = access.sent;
+    Value& meta = requested.member("metadata");
+    if (meta.is_null()) meta = Value::object();
+    if (!meta.has("generateName") && meta["name"].as_string().empty()) meta.set("name", call.info.name);
+  }
+  access.changed = std::make_unique<schema::ChangedFields>(old ? *old : Value(), std::move(requested), *call.resource->schema, ignored_fields(call, !old));
+  call.authorization.changed = access.changed.get();
+  if (call.has_conditions()) call.authorization.otherwise = [&call] { return granular_instead(call); };
+  bool excludes = call.services.field_permissions->excludes(*call.resource);
+  if (!call.is_granular && !excludes) co_return Result<void>();
+  auto uncovered = call.services.field_permissions->uncovered();
+  // Of a scale the object's own fields count for what is excluded, the scale's for what is covered.
+  bool is_scale = call.info.subresource == "scale";
+  if (call.is_granular && is_scale) {
+    Result<void> covered = co_await settle_scale(call, *access.changed);
+    if (!covered) co_return covered;
+  }
+  Marker marker = call.is_granular && !is_scale ? Marker::kGranular : Marker::kRegular;
+  Result<void> covered;
+  if (marker == Marker::kGranular || excludes) covered = co_await settle(call, *access.changed, *call.resource->permissions, marker, uncovered->verbs);
+  call.fields_settled = covered.has_value();
+  co_return covered;
+}
+
+Task<Result<void>> authorize_mutation(Call& call, Value requested, Value admitted) {
+  const catalog::Resource& r = *call.resource;
+  if (requested.same(admitted) || !call.services.field_permissions->excludes(r)) co_return Result<void>();
+  auto uncovered = call.services.field_permissions->uncovered();
+  schema::ChangedFields changes(std::move(requested), std::move(admitted), *r.schema, {schema::IgnoredFields::of_server(false), {}});
+  Result<void> covered = co_await settle(call, changes, *r.permissions, Marker::kRegular, uncovered->guarded_from_admission);
+  co_return covered;
+}
+
+Task<Result<void>> authorize_storage(Call& call, const catalog::Resource& storage, Value old, Value stored) {
+  if (!call.services.field_permissions->excludes(storage)) co_return Result<void>();
+  auto uncovered = call.services.field_permissions->uncovered();
+  schema::ChangedFields changes(std::move(old), std::move(stored), *storage.schema, {schema::IgnoredFields::of_server(false), {}});
+  Result<void> covered = co_await settle(call, changes, *storage.permissions, Marker::kRegular, uncovered->verbs);
+  co_return covered;
+}
+
+Task<bool> hides_object(Call& call) {
+  authz::Chain::Verdict verdict = co_await call.chain->authorize(attributes_of(call, "get"));
+  bool back = co_await back_on_loop(call);
+  (void)back;
+  co_return !verdict.decision.allowed();
+}
+
+}  // namespace cardea::rest

@@ -1,0 +1,67 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "authz/fields/field_judge.h"
+#include "authz/fields/uncovered.h"
+#include "base/metrics.h"
+#include "rest/call.h"
+#include "schema/changed_fields.h"
+
+namespace cardea::rest {
+
+// Which fields of an object a caller may change: permissions on parts of objects, beside the verb of the request.
+//
+// Whoever may not do what they ask, but has the verb `granular`, goes on: every field that they change has to be covered
+// by a permission. Whoever may do it needs permissions only for fields that are excluded from everything else. Nothing
+// is compared and nothing is asked for a caller who has the verb and a kind without excluded permissions.
+//
+// One for all requests, from any thread; null in Services where the feature is off.
+class FieldPermissions {
+ public:
+  // Both outlive it.
+  FieldPermissions(const authz::fields::UncoveredFeed& uncovered, MetricRegistry& metrics);
+
+  std::shared_ptr<const authz::fields::Uncovered> uncovered() const { return uncovered_.current(); }
+  // Whether anything about objects of this resource is excluded from its verbs.
+  bool excludes(const catalog::Resource& resource) const;
+
+  void count_comparison() const { comparisons_.add(); }
+  void count(bool covered, std::size_t checks) const;
+
+ private:
+  const authz::fields::UncoveredFeed& uncovered_;
+  Counter &comparisons_, &covered_, &refused_;
+  Histogram& checks_;
+};
+
+// What is known about the fields of one request. Lives in its Call.
+struct FieldAccess {
+  authz::fields::Answers answers;                // kept while a write is tried again
+  std::unique_ptr<schema::ChangedFields> changed;  // by what the caller sent
+  json::Value sent;                              // the object of a create as it came, without defaults
+};
+
+// Whether a request that its verb does not allow may go on with the verb `granular`: a write of an object's own fields.
+bool may_be_granular(const catalog::Catalog& catalog, const authz::RequestInfo& info);
+
+// Whether somebody will want to know what the caller sent and changed.
+bool watches_fields(const Call& call);
+// Where the object of a create is to be kept as it was sent; null when nobody will look.
+json::Value* sent_object(Call& call);
+// The parts of a decoded object that its writer wrote.
+json::Value as_sent(const json::Value& decoded, const json::Value& written);
+
+// Before admission: `requested` is what the caller wants instead of `old` (null: a new object), both in the version of
+// call.resource. What it changes stays in the call, for conditions. The error is the 403 that names the field.
+Task<Result<void>> authorize_change(Call& call, const json::Value* old, json::Value requested);
+// After it: what admission changed beyond that must not be excluded from what the caller may.
+Task<Result<void>> authorize_mutation(Call& call, json::Value requested, json::Value admitted);
+// As it will be stored, where that is another version: fields that the version of the request does not know.
+Task<Result<void>> authorize_storage(Call& call, const catalog::Resource& storage, json::Value old, json::Value stored);
+
+// Who may change parts of an object but not read it is shown its metadata only.
+Task<bool> hides_object(Call& call);
+
+}  // namespace cardea::rest

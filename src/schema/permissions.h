@@ -1,0 +1,135 @@
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "schema/schema.h"
+
+namespace cardea::cel {
+class Program;
+}
+
+namespace cardea::schema {
+
+// Permission to change one part of an object: a noun that stands at a node of a schema and guards the node with
+// everything below. Authorizers see it as a verb: `granular:labels` or, with a parameter taken from the object,
+// `granular:label(super.safe.com)`.
+struct Permission {
+  enum class Source : std::uint8_t {
+    kNone,
+    kMapKey,    // the key under which a map holds the value
+    kSetValue,  // the item of a list of type set
+    kListKey,   // `field` of what identifies an item of a list of type map
+    kValue,     // the scalar at `field` (names joined by dots) below the map value or item
+  };
+  enum class Treatment : std::uint8_t {
+    kNone,         // as it is
+    kSlashPrefix,  // what comes before the first slash; all of it where there is none
+    kExpression,   // what a CEL expression makes of it; custom resources alone
+  };
+
+  std::string name;  // "label", "example.com/selfDestruct"
+  Source source = Source::kNone;
+  std::string field;
+  Treatment treatment = Treatment::kNone;
+  std::string expression;
+  std::shared_ptr<const cel::Program> program;  // null where there is no expression, or one that does not compile
+  bool excluded = false;  // no permission that encloses it implies it, and neither does the verb of the request
+
+  bool has_parameter() const { return source != Source::kNone; }
+};
+
+inline constexpr std::string_view kGranularVerb = "granular";   // whoever has it may try to change single fields
+inline constexpr std::string_view kGranularPrefix = "granular:";
+inline constexpr std::size_t kLongestParameter = 253;     // bytes, as the verb spells it
+inline constexpr std::size_t kMostTaggedNodes = 64;       // of one version of a custom resource
+
+// The verb of a permission whose parameter, if it has one, comes from `raw`. Nothing when no verb can be made of it:
+// the expression failed, or the parameter is empty or longer than kLongestParameter. What is not plain in a verb is
+// percent-encoded, so that no text makes the verb of another permission.
+std::optional<std::string> permission_verb(const Permission& permission, std::string_view raw);
+std::string encoded_parameter(std::string_view text);
+// For people: `granular:label(<prefix of the key>)`.
+std::string verb_pattern(const Permission& permission);
+
+// All permissions of one version of one kind, as a tree beside its schema. Immutable, shared between threads.
+class PermissionTree {
+ public:
+  struct Node {
+    const Permission* permission = nullptr;
+    std::vector<std::pair<std::string, const Node*>> fields;  // by name
+    const Node* any = nullptr;  // values of a map, items of a set or of a list of type map
+    bool has_excluded = false;  // here or below
+
+    const Node* field(std::string_view name) const;
+    // The node a path element leads to (`f:spec`, `k:{"name":"c"}`, as FieldSet writes them); null when nothing below
+    // has a permission.
+    const Node* child(std::string_view element) const;
+  };
+
+  // Those of a built-in kind, by the table of built-in permissions. `group` and `kind` as in apiVersion and kind.
+  static std::shared_ptr<const PermissionTree> of_builtin(const Schema& root, std::string_view group, std::string_view kind);
+  // Those of a custom resource: what holds for the metadata of every object, and the tags of its definition.
+  static std::shared_ptr<const PermissionTree> of_custom(const Schema& root);
+
+  const Node& root() const { return *root_; }
+  bool has_excluded() const { return root_->has_excluded; }  // by the schema itself
+  bool has(std::string_view name) const { return names_.contains(name); }
+  bool takes_values() const { return takes_values_; }  // whether parameters come from values of the objects
+
+  // One field that a permission guards, and the permissions that cover it too, general to specific.
+  struct Guarded {
+    std::string field;  // "metadata.labels[*]", "spec.replicas"
+    std::vector<const Permission*> enclosing;
+  };
+  struct Listed {
+    const Permission* permission;
+    std::vector<Guarded> fields;  // all with the same name, parameter and treatment
+  };
+  // Every permission with all that it guards, in the order of the fields.
+  std::vector<Listed> list() const;
+
+  PermissionTree() = default;
+  PermissionTree(const PermissionTree&) = delete;
+
+  // For building, and for tests: what a path of names ("spec", "containers", "*") is guarded by. The last one wins.
+  void add(const std::vector<std::string>& path, Permission permission);
+  void finish();  // once, after the last
+
+ private:
+  Node* node_at(const std::vector<std::string>& path);
+
+  std::deque<Node> nodes_;
+  std::deque<Permission> permissions_;
+  Node* root_ = &nodes_.emplace_back();
+  std::set<std::string, std::less<>> names_;
+  bool takes_values_ = false;
+};
+
+// One row of the table of built-in permissions.
+struct BuiltinPermission {
+  std::string_view group, kind;  // kind "*": every built-in object that has the field, with group "*" custom ones too
+  std::string_view path;         // "spec.containers[*].resources"
+  std::string_view name;
+  Permission::Source source = Permission::Source::kNone;
+  std::string_view field = {};
+  Permission::Treatment treatment = Permission::Treatment::kNone;
+};
+const std::vector<BuiltinPermission>& builtin_permissions();
+// Whether a name without prefix belongs to the table, and so may be used by definitions too.
+bool is_wellknown_permission(std::string_view name);
+
+// An expression that makes a parameter of the text `self`. The error's message says what is wrong with it.
+Result<std::shared_ptr<const cel::Program>> compile_parameter(std::string_view text);
+
+// The tags of one node of a definition's schema; nullopt when it has none. Expressions are compiled.
+std::optional<Permission> permission_tag(const json::Value& open_api);
+
+}  // namespace cardea::schema

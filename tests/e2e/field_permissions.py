@@ -1,0 +1,386 @@
+"""Which fields: permissions on parts of objects, over HTTPS.
+
+An operator that may write only what bears its prefix, a field that even those who may update everything may not set, and
+the same for built-in kinds through an UncoveredPermissionSet. docs/field-permissions.md is read for its examples.
+"""
+import copy
+import json
+import os
+import re
+import ssl
+import tempfile
+import urllib.error
+import urllib.request
+
+from server import Cardea, eventually, expect, tell
+
+USERS = "".join(f"{name}-token,{name},{i}\n" for i, name in enumerate(["operator", "editor", "admin2", "labeller", "blind", "nobody", "star"], 1))
+JSON, MERGE, STRATEGIC, OPS, APPLY = ("application/json", "application/merge-patch+json", "application/strategic-merge-patch+json",
+                                      "application/json-patch+json", "application/apply-patch+yaml")
+SAFE = ["granular", "granular:label(super.safe.com)", "granular:annotation(super.safe.com)", "granular:finalizer(super.safe.com)",
+        "granular:condition(SuperSafe)"]
+
+WIDGETS = {
+    "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "widgets.example.com"},
+    "spec": {"group": "example.com", "scope": "Namespaced", "names": {"plural": "widgets", "singular": "widget", "kind": "Widget"},
+             "versions": [{"name": "v1", "served": True, "storage": True, "subresources": {"status": {}}, "schema": {"openAPIV3Schema": {
+                 "type": "object", "properties": {
+                     "spec": {"type": "object", "x-kubernetes-permission-verb": "specification", "properties": {
+                         "size": {"type": "integer"},
+                         "selfDestruct": {"type": "boolean", "x-kubernetes-permission-verb": "example.com/selfDestruct",
+                                          "x-kubernetes-permission-excluded": True}}},
+                     "data": {"type": "object", "additionalProperties": {"type": "string"}},
+                     "status": {"type": "object", "x-kubernetes-permission-verb": "status", "properties": {
+                         "phase": {"type": "string"},
+                         "conditions": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"],
+                                        "x-kubernetes-permission-verb": "conditions", "items": {
+                                            "type": "object", "required": ["type"], "x-kubernetes-permission-verb": "condition",
+                                            "x-kubernetes-permission-parameter": "listKey:type",
+                                            "properties": {"type": {"type": "string"}, "status": {"type": "string"}}}}}}}}}}]}}
+
+
+class World:
+    def __init__(self, server):
+        self.server = server
+        self.context = ssl.create_default_context(cafile=os.path.join(server.data_dir, "ca.crt"))
+
+    def send(self, user, method, path, body=None, kind=JSON, headers=None):
+        headers = dict(headers or {})
+        if user:
+            headers["Authorization"] = f"Bearer {user}-token"
+            data = None if body is None else (body if isinstance(body, str) else json.dumps(body)).encode()
+            if data is not None:
+                headers["Content-Type"] = kind
+            request = urllib.request.Request(self.server.base + path, method=method, headers=headers, data=data)
+            try:
+                with urllib.request.urlopen(request, context=self.context, timeout=60) as answer:
+                    return answer.status, json.loads(answer.read())
+            except urllib.error.HTTPError as error:
+                text = error.read().decode()
+                try:
+                    return error.code, json.loads(text)
+                except ValueError:
+                    return error.code, {"message": text}
+        status, _, answer = self.server.request(method, path, body, {**headers, "Content-Type": kind})
+        return status, answer
+
+    def admin(self, method, path, body=None, kind=JSON, want=(200, 201)):
+        status, answer = self.send(None, method, path, body, kind)
+        expect(status in want, f"{method} {path}: {status} {answer}")
+        return answer
+
+    def allow(self, user, group, resources, verbs):
+        name = re.sub(r"[^a-z0-9]+", "-", f"{user}-{group or 'core'}-{'-'.join(resources)}".lower())
+        self.admin("POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles", {
+            "metadata": {"name": name}, "rules": [{"apiGroups": [group], "resources": resources, "verbs": verbs}]})
+        self.admin("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
+            "metadata": {"name": name}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}]})
+
+    def refused(self, answer, *parts):
+        status, body = answer
+        expect(status == 403, f"expected 403, got {status} {body}")
+        for part in parts:
+            expect(part in body["message"], f"expected {part!r} in {body['message']!r}")
+        return body
+
+    def metric(self, name):
+        text = self.server.request("GET", "/metrics")[2]
+        text = text.decode() if isinstance(text, bytes) else text
+        return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith(name))
+
+
+def ways(path, change, current_of):
+    """The same change as an update and as each kind of patch, of the object as it is then; `change` is a merge patch."""
+    def merged(target, patch):
+        if not isinstance(patch, dict):
+            return patch
+        out = dict(target) if isinstance(target, dict) else {}
+        for key, value in patch.items():
+            if value is None:
+                out.pop(key, None)
+            else:
+                out[key] = merged(out.get(key), value)
+        return out
+
+    yield "update", ("PUT", path, merged(current_of(), change), JSON)
+    yield "merge patch", ("PATCH", path, change, MERGE)
+    current = current_of()
+    whole = merged(current, change)
+    ops = [{"op": "add" if key not in current else "replace", "path": f"/{key}", "value": whole[key]} for key in change]
+    yield "JSON patch", ("PATCH", path, ops, OPS)
+
+
+def operator_story(world, base, group, resource, current_of, custom):
+    """Story 1 on one object: everything with the prefix goes, everything else is refused, one field at a time."""
+    world.allow("operator", group, [resource, resource + "/status"], ["get", *SAFE])
+    path = base
+    good = [{"metadata": {"labels": {"super.safe.com/a": "1"}}}, {"metadata": {"annotations": {"super.safe.com/b": "2"}}},
+            {"metadata": {"labels": {"super.safe.com/a": None}}}]
+    bad = [({"metadata": {"labels": {"app": "z"}}}, "metadata.labels.app", "granular:label(app)"),
+           ({"metadata": {"labels": {"super.safe.com.evil/a": "z"}}}, "metadata.labels.super.safe.com.evil/a", "granular:label(super.safe.com.evil)"),
+           ({"metadata": {"annotations": {"note": "z"}}}, "metadata.annotations.note", "granular:annotation(note)"),
+           ({"metadata": {"finalizers": ["other.com/f"]}}, 'metadata.finalizers["other.com/f"]', "granular:finalizer(other.com)"),
+           ({"metadata": {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "1"}]}}, "metadata.ownerReferences", "granular:ownerReferences")]
+    bad += [({"spec": {"size": 7}}, "spec.size", "granular:specification"), ({"data": {"k": "w"}}, "data.k", "no field permission covers it")] if custom else [
+        ({"spec": {"replicas": 7}}, "spec.replicas", "granular:replicaCount"), ({"spec": {"paused": True}}, "spec.paused", "granular:specification")]
+    for change in good:
+        for name, request in ways(path, change, current_of):
+            status, answer = world.send("operator", *request)
+            expect(status == 200, f"{resource}: {name} of {change}: {status} {answer}")
+    for change, field, verb in bad:
+        before = current_of()
+        for name, request in ways(path, change, current_of):
+            world.refused(world.send("operator", *request), f"field {field}", verb)
+            # One that may be written beside one that may not changes nothing.
+        mixed = {**change, "metadata": {**change.get("metadata", {}), "annotations": {**change.get("metadata", {}).get("annotations", {}), "super.safe.com/z": "1"}}}
+        world.refused(world.send("operator", "PATCH", path, mixed, MERGE))
+        expect(current_of() == before, f"{resource}: {change} changed something")
+    # Finalizers: its own may come and go, beside one that is somebody else's.
+    world.admin("PATCH", path, {"metadata": {"finalizers": ["other.com/f"]}}, MERGE)
+    for value in (["other.com/f", "super.safe.com/f"], ["super.safe.com/f", "other.com/f"], ["other.com/f"]):
+        status, answer = world.send("operator", "PATCH", path, {"metadata": {"finalizers": value}}, MERGE)
+        expect(status == 200, f"finalizers {value}: {status} {answer}")
+    world.refused(world.send("operator", "PATCH", path, {"metadata": {"finalizers": None}}, MERGE), "granular:finalizer(other.com)")
+    world.admin("PATCH", path, {"metadata": {"finalizers": None}}, MERGE)
+    # Apply.
+    shell = {"apiVersion": current_of()["apiVersion"], "kind": current_of()["kind"], "metadata": {"name": current_of()["metadata"]["name"]}}
+    mine = copy.deepcopy(shell)
+    mine["metadata"]["labels"] = {"super.safe.com/applied": "1"}
+    status, answer = world.send("operator", "PATCH", path + "?fieldManager=operator", mine, APPLY)
+    expect(status == 200, f"apply: {status} {answer}")
+    theirs = copy.deepcopy(shell)
+    theirs["metadata"]["labels"] = {"super.safe.com/applied": "1", "app": "taken"}
+    world.refused(world.send("operator", "PATCH", path + "?fieldManager=operator&force=true", theirs, APPLY), "field metadata.labels.app")
+    status, answer = world.send("operator", "PATCH", path + "?fieldManager=operator", shell, APPLY)
+    expect(status == 200 and "super.safe.com/applied" not in answer["metadata"].get("labels", {}), f"giving up what was applied: {status} {answer}")
+    # What it may not create, delete or name.
+    world.refused(world.send("operator", "DELETE", path), "cannot delete resource")
+    made = copy.deepcopy(shell)
+    made["metadata"] = {"name": "new", "labels": {"super.safe.com/a": "1"}}
+    world.refused(world.send("operator", "POST", path.rsplit("/", 1)[0], made), "field metadata.name", "granular:identity")
+    world.refused(world.send("operator", "PATCH", path.rsplit("/", 1)[0] + "/new?fieldManager=o", made, APPLY), "field metadata.name", "granular:identity")
+    # The status: conditions by type.
+    conditions = [{"type": "Ready", "status": "True"}, {"type": "SuperSafe", "status": "False"}]
+    world.admin("PATCH", path + "/status", {"status": {"conditions": conditions}}, MERGE)
+    ours, other = copy.deepcopy(conditions), copy.deepcopy(conditions)
+    ours[1]["status"], other[0]["status"] = "True", "False"
+    for name, request in ways(path + "/status", {"status": {"conditions": ours}}, current_of):
+        status, answer = world.send("operator", *request)
+        expect(status == 200, f"{resource}: {name} of SuperSafe: {status} {answer}")
+        world.admin("PATCH", path + "/status", {"status": {"conditions": conditions}}, MERGE)
+    for name, request in ways(path + "/status", {"status": {"conditions": other}}, current_of):
+        world.refused(world.send("operator", *request), 'field status.conditions[type="Ready"].status', "granular:condition(Ready)")
+    world.refused(world.send("operator", "PATCH", path + "/status", {"status": {"conditions": ours[1:]}}, MERGE), "granular:condition(Ready)")
+    phase = {"status": {"phase": "x"}} if custom else {"status": {"replicas": 3}}
+    world.refused(world.send("operator", "PATCH", path + "/status", phase, MERGE), "not covered by granular:status")
+    # Dry runs are judged alike.
+    world.refused(world.send("operator", "PATCH", path + "?dryRun=All", {"metadata": {"labels": {"app": "z"}}}, MERGE), "granular:label(app)")
+
+
+def story_one(world):
+    world.admin("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", WIDGETS)
+    widgets = "/apis/example.com/v1/namespaces/default/widgets"
+    eventually("widgets are served", lambda: world.send(None, "GET", widgets)[0] == 200)
+    world.admin("POST", widgets, {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w", "labels": {"app": "x"}},
+                                  "spec": {"size": 1}, "data": {"k": "v"}})
+    operator_story(world, widgets + "/w", "example.com", "widgets", lambda: world.admin("GET", widgets + "/w"), True)
+    deployments = "/apis/apps/v1/namespaces/default/deployments"
+    world.admin("POST", deployments, {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "labels": {"app": "x"}}, "spec": {
+        "replicas": 1, "selector": {"matchLabels": {"app": "x"}}, "template": {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}})
+    operator_story(world, deployments + "/d", "apps", "deployments", lambda: world.admin("GET", deployments + "/d"), False)
+    status, answer = world.send("operator", "PATCH", deployments + "/d", {"metadata": {"labels": {"super.safe.com/s": "1"}}}, STRATEGIC)
+    expect(status == 200, f"strategic merge patch: {status} {answer}")
+    world.refused(world.send("operator", "PATCH", deployments + "/d", {"spec": {"template": {"metadata": {"labels": {"super.safe.com/s": "1"}}}}}, STRATEGIC),
+                  "field spec.template.metadata.labels.super.safe.com/s", "granular:specification")
+    # A scale is one field of the object.
+    world.allow("labeller", "apps", ["deployments/scale"], ["granular", "granular:replicaCount"])
+    status, answer = world.send("labeller", "PATCH", deployments + "/d/scale", {"spec": {"replicas": 2}}, MERGE)
+    expect(status == 200, f"scale: {status} {answer}")
+    world.refused(world.send("operator", "PATCH", deployments + "/d/scale", {"spec": {"replicas": 3}}, MERGE), "cannot patch resource")
+
+
+def what_a_refusal_says(world):
+    widget = "/apis/example.com/v1/namespaces/default/widgets/w"
+    body = world.refused(world.send("operator", "PATCH", widget, {"metadata": {"labels": {"app": "z"}}}, MERGE))
+    expect(body["message"] == 'widgets.example.com "w" is forbidden: User "operator" cannot granular:label(app) resource "widgets" in API group "example.com" '
+           'in the namespace "default": field metadata.labels.app: not covered by granular:metadata, granular:labels, granular:label(app)', body["message"])
+    cause = body["details"]["causes"][0]
+    expect(cause["field"] == "metadata.labels.app" and '"granular:label(app)"' in cause["message"], f"{cause}")
+    # Without `granular` the refusal is the one that everybody knows.
+    body = world.refused(world.send("nobody", "PATCH", widget, {"metadata": {"labels": {"app": "z"}}}, MERGE))
+    expect(body["message"] == 'widgets.example.com "w" is forbidden: User "nobody" cannot patch resource "widgets" in API group "example.com" in the namespace "default"', body["message"])
+    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {"resourceAttributes": {
+        "namespace": "default", "verb": "granular:label(super.safe.com)", "group": "example.com", "resource": "widgets"}}}
+    for user, allowed in (("operator", True), ("nobody", False)):
+        _, answer = world.send(user, "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review)
+        expect(answer["status"]["allowed"] == allowed, f"review of {user}: {answer}")
+    # Who may be somebody else changes what that somebody may change.
+    headers = {"Impersonate-User": "operator"}
+    status, _ = world.send(None, "PATCH", widget, {"metadata": {"labels": {"super.safe.com/i": "1"}}}, MERGE, headers)
+    expect(status == 200, f"as the operator: {status}")
+    world.refused(world.send(None, "PATCH", widget, {"metadata": {"labels": {"app": "z"}}}, MERGE, headers), "granular:label(app)")
+    # Nobody gives away a verb that they do not have.
+    world.allow("operator", "rbac.authorization.k8s.io", ["roles"], ["create"])
+    role = {"metadata": {"name": "r"}, "rules": [{"apiGroups": ["example.com"], "resources": ["widgets"], "verbs": ["granular:label(super.safe.com)"]}]}
+    status, answer = world.send("operator", "POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles", role)
+    expect(status == 201, f"a verb that it has: {status} {answer}")
+    role = {"metadata": {"name": "r2"}, "rules": [{"apiGroups": ["example.com"], "resources": ["widgets"], "verbs": ["granular:label(app)"]}]}
+    world.refused(world.send("operator", "POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles", role), "granular:label(app)")
+    # Who may write parts of an object without reading it sees its metadata.
+    world.allow("blind", "example.com", ["widgets"], ["granular", "granular:labels"])
+    status, answer = world.send("blind", "PATCH", widget, {}, MERGE)
+    expect(status == 200 and answer["kind"] == "PartialObjectMetadata" and "spec" not in answer, f"blind: {status} {answer}")
+
+
+def bad_input(world):
+    widget = "/apis/example.com/v1/namespaces/default/widgets/w"
+    for key in ("a),granular:labels", 'q"uote', "new\nline", "x" * 10240, "granular:label(super.safe.com)", "super.safe.com)/a", "é/a", "/a"):
+        status, answer = world.send("operator", "PATCH", widget, {"metadata": {"labels": {key: "1"}}}, MERGE)
+        expect(status == 403, f"{key[:40]!r}: {status} {answer}")
+        expect(len(answer["message"]) < 2000, f"{key[:40]!r}: a message of {len(answer['message'])} characters")
+    checks = world.metric("cardea_field_permission_checks_sum")
+    body = world.refused(world.send("operator", "PATCH", widget, {"metadata": {"annotations": {f"p{i:05}/a": "1" for i in range(10000)}}}, MERGE))
+    expect("granular:annotation(p00000)" in body["message"], body["message"])
+    world.allow("star", "example.com", ["widgets"], ["granular", *(f"granular:annotation(p{i:05})" for i in range(200))])
+    world.refused(world.send("star", "PATCH", widget, {"metadata": {"annotations": {f"p{i:05}/a": "1" for i in range(10000)}}}, MERGE),
+                  "too many field permissions required")
+    expect(world.metric("cardea_field_permission_checks_sum") - checks <= 110, "more verbs were asked than there may be")
+    for tags, part in (({"x-kubernetes-permission-verb": "Thing"}, "lowerCamelCase"), ({"x-kubernetes-permission-verb": "mine"}, "prefix of its own"),
+                       ({"x-kubernetes-permission-excluded": True}, "x-kubernetes-permission-verb: Required value"),
+                       ({"x-kubernetes-permission-verb": "a.b/c", "x-kubernetes-permission-parameter": "mapKey"}, "additionalProperties of a map")):
+        crd = copy.deepcopy(WIDGETS)
+        crd["metadata"]["name"], crd["spec"]["names"] = "gadgets.example.com", {"plural": "gadgets", "kind": "Gadget"}
+        crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["data"].update(tags)
+        status, answer = world.send(None, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd)
+        expect(status == 422 and part in answer["message"], f"{tags}: {status} {answer}")
+
+
+def story_two(world):
+    """A new field that even those who may update everything may not set."""
+    widgets = "/apis/example.com/v1/namespaces/default/widgets"
+    widget = widgets + "/w"
+    full = ["create", "get", "list", "patch", "update"]
+    world.allow("editor", "example.com", ["widgets", "widgets/status"], full)
+    world.allow("admin2", "example.com", ["widgets"], [*full, "granular:example.com/selfDestruct"])
+    world.allow("star", "example.com", ["widgets/status"], ["*"])
+    status, answer = world.send("editor", "PATCH", widget, {"spec": {"size": 5}, "data": {"k": "e"}}, MERGE)
+    expect(status == 200, f"the editor edits: {status} {answer}")
+    for name, request in ways(widget, {"spec": {"selfDestruct": True}}, lambda: world.admin("GET", widget)):
+        body = world.refused(world.send("editor", *request), "field spec.selfDestruct", "granular:example.com/selfDestruct")
+    config = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"selfDestruct": True}}
+    world.refused(world.send("editor", "PATCH", widget + "?fieldManager=e", config, APPLY), "field spec.selfDestruct")
+    world.refused(world.send("editor", "POST", widgets, {**config, "metadata": {"name": "w2"}}), "field spec.selfDestruct")
+    world.refused(world.send("editor", "PATCH", widgets + "/w3?fieldManager=e", {**config, "metadata": {"name": "w3"}}, APPLY), "field spec.selfDestruct")
+    status, _ = world.send("editor", "POST", widgets, {**config, "metadata": {"name": "w2"}, "spec": {"size": 1}})
+    expect(status == 201, "what is not excluded is created as ever")
+    status, answer = world.send("admin2", "PATCH", widget, {"spec": {"selfDestruct": True}}, MERGE)
+    expect(status == 200, f"granted by name: {status} {answer}")
+    world.refused(world.send("editor", "PATCH", widget, {"spec": {"selfDestruct": None}}, MERGE), "field spec.selfDestruct")
+    status, answer = world.send("editor", "PATCH", widget, {"spec": {"size": 6}}, MERGE)
+    expect(status == 200 and answer["spec"]["selfDestruct"] is True, f"beside it: {status} {answer}")
+    # A policy that writes for others cannot smuggle it in.
+    world.admin("POST", "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies", {
+        "metadata": {"name": "smuggler"}, "spec": {
+            "matchConstraints": {"resourceRules": [{"apiGroups": ["example.com"], "apiVersions": ["*"], "operations": ["CREATE", "UPDATE"], "resources": ["widgets"]}]},
+            "matchConditions": [{"name": "asked", "expression": "has(object.data) && 'boom' in object.data"}],
+            "failurePolicy": "Fail", "reinvocationPolicy": "Never",
+            "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": '[JSONPatch{op: "add", path: "/spec/selfDestruct", value: true}]'}}]}})
+    world.admin("POST", "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings", {"metadata": {"name": "smuggler"}, "spec": {"policyName": "smuggler"}})
+    body = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w4"}, "spec": {"size": 1}, "data": {"boom": "1"}}
+    world.refused(world.send("editor", "POST", widgets, body), "field spec.selfDestruct", "granular:example.com/selfDestruct")
+    world.refused(world.send("editor", "PATCH", widgets + "/w2", {"data": {"boom": "1"}}, MERGE), "field spec.selfDestruct")
+    status, answer = world.send("admin2", "POST", widgets, body)
+    expect(status == 201 and answer["spec"]["selfDestruct"] is True, f"who may, may through a policy too: {status} {answer}")
+    world.admin("DELETE", "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings/smuggler")
+
+
+def builtins(world):
+    """The same on built-in kinds."""
+    world.allow("editor", "", ["namespaces", "pods", "pods/binding", "bindings", "configmaps"], ["create", "get", "patch", "update"])
+    compared = world.metric("cardea_field_comparisons_total")
+    world.send("editor", "POST", "/api/v1/namespaces/default/configmaps", {"metadata": {"name": "m"}, "data": {"a": "1"}})
+    status, _ = world.send("editor", "PATCH", "/api/v1/namespaces/default/configmaps/m", {"data": {"a": "2"}}, MERGE)
+    expect(status == 200 and world.metric("cardea_field_comparisons_total") == compared, "fields were compared for somebody who may change all of them")
+    pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    world.admin("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}}, want=(201, 409))
+    for name in ("p", "q"):
+        world.admin("POST", "/api/v1/namespaces/default/pods", {**pod, "metadata": {"name": name}})
+    status, _, answer = world.server.request("POST", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets", {
+        "metadata": {"name": "guarded"}, "spec": {"uncoveredPermissions": ["granular:label(pod-security.kubernetes.io)", "granular:nodeAssignment"]}})
+    expect(status == 201, f"UncoveredPermissionSet: {status} {answer}")
+    space = "/api/v1/namespaces/default"
+    status, _ = world.send("editor", "PATCH", space, {"metadata": {"labels": {"team": "a"}}}, MERGE)
+    expect(status == 200, "other labels are as free as they were")
+    world.refused(world.send("editor", "PATCH", space, {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "privileged"}}}, MERGE),
+                  "field metadata.labels.pod-security.kubernetes.io/enforce", "granular:label(pod-security.kubernetes.io)")
+    world.refused(world.send("editor", "POST", "/api/v1/namespaces", {"metadata": {"name": "n", "labels": {"pod-security.kubernetes.io/enforce": "privileged"}}}),
+                  "granular:label(pod-security.kubernetes.io)")
+    status, answer = world.send("editor", "POST", "/api/v1/namespaces", {"metadata": {"name": "n"}})
+    expect(status == 201, f"a namespace without: {status} {answer}")
+    placed = copy.deepcopy(pod)
+    placed["metadata"]["name"], placed["spec"]["nodeName"] = "r", "node-1"
+    world.refused(world.send("editor", "POST", "/api/v1/namespaces/default/pods", placed), "field spec.nodeName", "granular:nodeAssignment")
+    binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "p"}, "target": {"kind": "Node", "name": "node-1"}}
+    world.refused(world.send("editor", "POST", "/api/v1/namespaces/default/pods/p/binding", binding), "field spec.nodeName", "pods/binding")
+    world.refused(world.send("editor", "POST", "/api/v1/namespaces/default/bindings", binding), "field spec.nodeName")
+    expect("nodeName" not in world.admin("GET", "/api/v1/namespaces/default/pods/p")["spec"], "the pod was bound")
+    world.allow("editor", "", ["pods/binding", "namespaces/x"], ["granular:nodeAssignment"])
+    status, answer = world.send("editor", "POST", "/api/v1/namespaces/default/pods/p/binding", binding)
+    expect(status == 201, f"a scheduler that has it: {status} {answer}")
+    # What comes from no schema protects nothing, and that is said.
+    status, headers, _ = world.server.request("POST", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets", {
+        "metadata": {"name": "odd"}, "spec": {"uncoveredPermissions": ["granular:noSuchThing"]}})
+    expect(status == 201 and "no kind has this permission" in headers.get("Warning", ""), f"{status} {headers}")
+    status, _, answer = world.server.request("POST", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets", {
+        "metadata": {"name": "wrong"}, "spec": {"uncoveredPermissions": ["label(x)", "granular:label(a b)", "granular:label(x"]}})
+    expect(status == 422 and answer["message"].count("must be the verb of a field permission") == 3, f"{status} {answer}")
+    world.admin("DELETE", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets/guarded")
+    status, _ = world.send("editor", "PATCH", space, {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "privileged"}}}, MERGE)
+    expect(status == 200, "without the set the label is one like any other")
+
+
+def documented(world):
+    """The example of the page, as it stands there."""
+    page = open(os.path.join(os.path.dirname(__file__), "../../docs/field-permissions.md")).read()
+    blocks = re.findall(r"```json\n(.*?)```", page, re.S)
+    expect(len(blocks) == 3, f"{len(blocks)} examples")
+    role, refusal, uncovered = map(json.loads, blocks)
+    role["metadata"]["name"] = "documented"
+    world.admin("POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles", role)
+    world.admin("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
+        "metadata": {"name": "documented"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "documented"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "labeller"}]})
+    status, answer = world.send("labeller", "PATCH", "/apis/apps/v1/namespaces/default/deployments/d", {"metadata": {"labels": {"super.safe.com/doc": "1"}}}, MERGE)
+    expect(status == 200, f"{status} {answer}")
+    _, answer = world.send("labeller", "PATCH", "/apis/apps/v1/namespaces/default/deployments/d", {"metadata": {"labels": {"app": "other"}}}, MERGE)
+    expect(answer == refusal, f"{json.dumps(answer, indent=2)}")
+    world.admin("POST", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets", uncovered)
+    world.admin("DELETE", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets/" + uncovered["metadata"]["name"])
+
+
+def gate_off(data_dir, tokens):
+    """What was excluded is not served by a server that would not guard it."""
+    with Cardea("--token-auth-file", tokens, "--feature-gates=FineGrainedAuthorization=false", data_dir=data_dir) as server:
+        world = World(server)
+        expect(world.send(None, "GET", "/apis/example.com/v1/namespaces/default/widgets/w")[0] == 404, "a version with an excluded field is served")
+        expect(world.send(None, "GET", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets")[0] == 404, "sets are served that nobody follows")
+        world.refused(world.send("operator", "PATCH", "/apis/apps/v1/namespaces/default/deployments/d", {"metadata": {"labels": {"super.safe.com/a": "1"}}}, MERGE),
+                      "cannot patch resource")
+
+
+def story():
+    folder = tempfile.mkdtemp(prefix="cardea-fields-")
+    tokens = os.path.join(folder, "users.csv")
+    with open(tokens, "w") as f:
+        f.write(USERS)
+    data_dir = os.path.join(folder, "data")
+    with Cardea("--token-auth-file", tokens, data_dir=data_dir) as server:
+        world = World(server)
+        for part in (story_one, what_a_refusal_says, bad_input, story_two, builtins, documented):
+            part(world)
+            print(f"{part.__name__}: passed", flush=True)
+    gate_off(data_dir, tokens)
+
+
+tell("field_permissions", story)
