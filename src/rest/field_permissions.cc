@@ -202,7 +202,7 @@ bool may_be_granular(const catalog::Catalog& catalog, const authz::RequestInfo& 
 
 bool watches_fields(const Call& call) {
   const FieldPermissions* permissions = call.services.field_permissions;
-  return permissions && (call.is_granular || call.has_conditions() || permissions->excludes(*call.resource));
+  return call.has_conditions() || (permissions && (call.is_granular || permissions->excludes(*call.resource)));
 }
 
 Value* sent_object(Call& call) { return watches_fields(call) ? &access_of(call).sent : nullptr; }
@@ -233,10 +233,12 @@ Task<Result<void>> authorize_change(Call& call, const Value* old, Value requeste
   }
   access.changed = std::make_unique<schema::ChangedFields>(old ? *old : Value(), std::move(requested), *call.resource->schema, ignored_fields(call, !old));
   call.authorization.changed = access.changed.get();
+  const FieldPermissions* permissions = call.services.field_permissions;
+  if (!permissions) co_return Result<void>();
   if (call.has_conditions()) call.authorization.otherwise = [&call] { return granular_instead(call); };
-  bool excludes = call.services.field_permissions->excludes(*call.resource);
+  bool excludes = permissions->excludes(*call.resource);
   if (!call.is_granular && !excludes) co_return Result<void>();
-  auto uncovered = call.services.field_permissions->uncovered();
+  auto uncovered = permissions->uncovered();
   // Of a scale the object's own fields count for what is excluded, the scale's for what is covered.
   bool is_scale = call.info.subresource == "scale";
   if (call.is_granular && is_scale) {
@@ -252,16 +254,18 @@ Task<Result<void>> authorize_change(Call& call, const Value* old, Value requeste
 
 Task<Result<void>> authorize_mutation(Call& call, Value requested, Value admitted) {
   const catalog::Resource& r = *call.resource;
-  if (requested.same(admitted) || !call.services.field_permissions->excludes(r)) co_return Result<void>();
-  auto uncovered = call.services.field_permissions->uncovered();
+  const FieldPermissions* permissions = call.services.field_permissions;
+  if (!permissions || requested.same(admitted) || !permissions->excludes(r)) co_return Result<void>();
+  auto uncovered = permissions->uncovered();
   schema::ChangedFields changes(std::move(requested), std::move(admitted), *r.schema, {schema::IgnoredFields::of_server(false), {}});
   Result<void> covered = co_await settle(call, changes, *r.permissions, Marker::kRegular, uncovered->guarded_from_admission);
   co_return covered;
 }
 
 Task<Result<void>> authorize_storage(Call& call, const catalog::Resource& storage, Value old, Value stored) {
-  if (!call.services.field_permissions->excludes(storage)) co_return Result<void>();
-  auto uncovered = call.services.field_permissions->uncovered();
+  const FieldPermissions* permissions = call.services.field_permissions;
+  if (!permissions || !permissions->excludes(storage)) co_return Result<void>();
+  auto uncovered = permissions->uncovered();
   schema::ChangedFields changes(std::move(old), std::move(stored), *storage.schema, {schema::IgnoredFields::of_server(false), {}});
   Result<void> covered = co_await settle(call, changes, *storage.permissions, Marker::kRegular, uncovered->verbs);
   co_return covered;

@@ -9,6 +9,7 @@
 #include "rest/bootstrap.h"
 #include "rest/catalog_holder.h"
 #include "rest/definition_server.h"
+#include "rest/field_permissions.h"
 #include "rest/gateway.h"
 #include "rest/loopback.h"
 #include "rest/policy/dialect.h"
@@ -41,6 +42,7 @@ class TestServer {
   CatalogHolder& catalog() { return catalog_; }
   Gateway& gateway() { return gateway_; }
   const Clock& clock() const { return clock_; }
+  Metrics& metrics() { return metrics_; }
   net::Loop& loop() { return loops_.at(0); }  // where controllers may work
   const Loopback& api() const { return api_; }
 
@@ -88,10 +90,12 @@ class TestServer {
   policy::PolicyStore objects_{*store_, clock_, random_, "master"};
   policy::PolicyGuard policies_{"master"};
   policy::PolicyDialect dialect_{"master"};
-  CatalogHolder catalog_{catalog::Catalog::builtin()};
+  CatalogHolder catalog_{catalog::Catalog::builtin({"FineGrainedAuthorization"})};
   admission::Chain admission_;
   authz::CurrentChain authorizer_;
   authn::AuthenticatorChain authenticators_{std::vector<std::shared_ptr<const authn::Authenticator>>()};
+  std::unique_ptr<authz::fields::UncoveredFeed> uncovered_ = authz::fields::UncoveredFeed::load(*store_).value();
+  FieldPermissions field_permissions_{*uncovered_, metrics_.registry()};
   std::unique_ptr<ServiceNetwork> network_ = ServiceNetwork::make(*store_, random_, "10.0.0.0/24", "30000-32767").value();
   Services services_{.store = objects_,
                      .catalog = catalog_,
@@ -102,7 +106,8 @@ class TestServer {
                      .metrics = metrics_,
                      .allocators = {network_.get()},
                      .guards = {&policies_},
-                     .dialect = &dialect_};
+                     .dialect = &dialect_,
+                     .field_permissions = &field_permissions_};
   net::Loops request_loops_{1};
   WatchHubs watches_{*store_, request_loops_};
   SelfDescription description_{catalog_, {.server_address = "127.0.0.1:6443"}};

@@ -1,0 +1,185 @@
+#include "rest/field_permissions.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "base/strings.h"
+#include "rest/form.h"
+#include "rest/test_server.h"
+#include "schema/managed_fields.h"
+
+namespace cardea::rest {
+namespace {
+
+using authz::Decision;
+using json::Value;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Answers as it is told, at once or after a while.
+class Scripted : public authz::Authorizer {
+ public:
+  std::string_view name() const override { return "scripted"; }
+  std::optional<Decision> authorize(const authz::Attributes& a) const override {
+    if (waits) return std::nullopt;
+    return answer(a.verb);
+  }
+  Task<Decision> authorize_waiting(authz::Attributes a) const override { co_return answer(a.verb); }
+  Task<Decision> evaluate(std::shared_ptr<const authz::Conditions>, const authz::ConditionData& data) const override {
+    saw_changes = data.changed ? schema::field_text({}) + std::to_string(data.changed->leaves().size()) : "none";
+    co_return settled;
+  }
+  Decision answer(std::string_view verb) const {
+    asked.emplace_back(verb);
+    if (verb == "get") return Decision::allow();
+    if (verb == conditional)
+      return authz::conditional_on({.conditions = {{.effect = authz::Condition::Effect::kAllow, .id = "only-if", .description = {}}}});
+    for (const std::string& a : allowed)
+      if (a == verb) return Decision::allow();
+    for (const std::string& d : denied)
+      if (d == verb) return Decision::deny("told so");
+    return verb == error ? Decision::no_opinion({}, "broken") : Decision::no_opinion();
+  }
+
+  std::vector<std::string> allowed, denied;
+  std::string conditional, error;
+  Decision settled = Decision::no_opinion();
+  bool waits = false;
+  mutable std::vector<std::string> asked;
+  mutable std::string saw_changes;
+};
+
+class FieldsOfRequests : public ::testing::Test {
+ protected:
+  static constexpr const char* kMap = "/api/v1/namespaces/default/configmaps/there";
+
+  FieldsOfRequests() {
+    EXPECT_EQ(server_.send("POST", "/api/v1/namespaces", R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}})").status, 201);
+    EXPECT_EQ(server_.send("POST", "/api/v1/namespaces/default/configmaps", R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"there"},"data":{"a":"1"}})").status, 201);
+    scripted_->asked.clear();
+  }
+  Loopback::Reply patch(std::string_view text) {
+    return jane_.send_and_wait("PATCH", kMap, *json::parse(text), "application/merge-patch+json");
+  }
+  std::uint64_t comparisons() { return server_.metrics().registry().counter({"cardea_field_comparisons_total", ""}).value(); }
+
+  std::shared_ptr<Scripted> scripted_ = std::make_shared<Scripted>();
+  TestServer server_{{}, {scripted_}, true};
+  Loopback jane_{server_.gateway(), server_.loop(), {.name = "jane"}, "jane"};
+};
+
+TEST_F(FieldsOfRequests, NothingIsComparedForWhoHasTheVerb) {
+  scripted_->allowed = {"patch"};
+  EXPECT_EQ(patch(R"({"data":{"a":"2"}})").status, 200);
+  EXPECT_EQ(comparisons(), 0u);
+  EXPECT_EQ(scripted_->asked, std::vector<std::string>{"patch"});
+}
+
+TEST_F(FieldsOfRequests, WhoHasGranularChangesWhatIsCovered) {
+  scripted_->allowed = {"granular", "granular:label(mine)"};
+  for (bool waits : {false, true}) {
+    scripted_->waits = waits;
+    EXPECT_EQ(patch(cat(R"({"metadata":{"labels":{"mine/a":")", waits ? "1" : "2", R"("}}})")).status, 200);
+    Loopback::Reply refused = patch(R"({"data":{"a":"2"}})");
+    EXPECT_EQ(refused.status, 403);
+    EXPECT_THAT(refused.body["message"].as_string(), HasSubstr("cannot granular:data resource \"configmaps\""));
+    EXPECT_EQ(refused.body["details"]["causes"][0]["field"].as_string(), "data.a");
+  }
+}
+
+TEST_F(FieldsOfRequests, ADenyHasNoWayAround) {
+  scripted_->allowed = {"granular", "granular:data"};
+  scripted_->denied = {"patch"};
+  EXPECT_EQ(patch(R"({"data":{"a":"2"}})").status, 403);
+  EXPECT_EQ(scripted_->asked, std::vector<std::string>{"patch"});
+}
+
+TEST_F(FieldsOfRequests, AnErrorIsNeverAnAllow) {
+  scripted_->allowed = {"granular", "granular:data"};
+  scripted_->error = "patch";
+  EXPECT_EQ(patch(R"({"data":{"a":"2"}})").status, 500);
+  scripted_->error = "granular:data";
+  scripted_->allowed = {"granular"};
+  EXPECT_EQ(patch(R"({"data":{"a":"2"}})").status, 403);
+  scripted_->error = "granular";
+  scripted_->allowed = {"granular:data"};
+  EXPECT_EQ(patch(R"({"data":{"a":"2"}})").status, 403);
+}
+
+TEST_F(FieldsOfRequests, ConditionalAnswersAreSettledWithWhatIsAtHand) {
+  scripted_->allowed = {"granular"};
+  scripted_->conditional = "granular:data";
+  EXPECT_EQ(patch(R"({"data":{"a":"2"}})").status, 403);
+  scripted_->settled = Decision::allow();
+  EXPECT_EQ(patch(R"({"data":{"a":"2"}})").status, 200);
+}
+
+TEST_F(FieldsOfRequests, ConditionsThatEndWithoutAnOpinionLeaveItToTheFields) {
+  scripted_->conditional = "patch";
+  EXPECT_EQ(patch(R"({"data":{"a":"2"}})").status, 403);
+  EXPECT_EQ(scripted_->saw_changes, "1");
+  scripted_->allowed = {"granular", "granular:labels"};
+  Loopback::Reply refused = patch(R"({"data":{"a":"2"}})");
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(refused.body["message"].as_string(), HasSubstr("field data.a"));
+  EXPECT_EQ(patch(R"({"metadata":{"labels":{"x":"1"}}})").status, 200);
+  scripted_->settled = Decision::deny("no");
+  EXPECT_EQ(patch(R"({"metadata":{"labels":{"x":"2"}}})").status, 403);
+}
+
+TEST_F(FieldsOfRequests, WhatIsExcludedIsDemandedOfWhoHasTheVerb) {
+  EXPECT_EQ(server_.send("POST", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets",
+                         R"({"apiVersion":"permissionconfig.k8s.io/v1","kind":"UncoveredPermissionSet","metadata":{"name":"s"},"spec":{"uncoveredPermissions":["granular:label(a)"]}})").status, 201);
+  scripted_->allowed = {"patch"};
+  EXPECT_EQ(patch(R"({"metadata":{"labels":{"a/b":"1"}}})").status, 403);
+  EXPECT_EQ(patch(R"({"metadata":{"labels":{"b":"1"}}})").status, 200);
+  EXPECT_EQ(patch(R"({"data":{"a":"3"}})").status, 200);
+  scripted_->allowed.push_back("granular:label(a)");
+  EXPECT_EQ(patch(R"({"metadata":{"labels":{"a/b":"1"}}})").status, 200);
+}
+
+// A scalar of an object's part, to see whether a write of it survives.
+const schema::Property* probe_of(const schema::Schema& part) {
+  for (const schema::Property& p : part.properties)
+    if (p.schema->type == schema::Schema::Type::kString && p.schema->format.empty()) return &p;
+  for (const schema::Property& p : part.properties)
+    if (p.schema->type == schema::Schema::Type::kInteger) return &p;
+  return nullptr;
+}
+
+TEST(ResetFields, WhatCountsAsUnchangedIsReallyPutBack) {
+  TestServer server;
+  auto catalog = server.catalog().get();
+  std::vector<std::string> kept;
+  auto survives = [&](const catalog::Resource& r, std::string_view part, std::string_view subresource, bool is_create) {
+    const schema::Property* whole = r.schema->property(part);
+    const schema::Property* probe = whole ? probe_of(*whole->schema) : nullptr;
+    if (!probe) return;
+    Value mark = probe->schema->type == schema::Schema::Type::kString ? Value("probe") : Value(4242);
+    Value old = Value::object({{"apiVersion", r.api_version()}, {"kind", r.kind}, {"metadata", Value::object({{"name", "x"}})},
+                               {"spec", Value::object()}, {"status", Value::object()}});
+    Value next = old;
+    next.member(part).set(probe->name, mark);
+    catalog::StrategyContext context{.group = r.group, .version = r.version, .resource = r.name, .subresource = subresource, .now = "2026-01-01T00:00:00Z"};
+    if (is_create) prepare_for_create(next, r, context);
+    else prepare_for_update(next, old, r, context);
+    if (next[part][probe->name] == mark) kept.push_back(cat(r.kind, " ", part, is_create ? " on create" : cat(" on update of ", subresource)));
+  };
+  for (const catalog::Group& group : catalog->groups())
+    for (const catalog::Version& version : group.versions)
+      for (const catalog::Resource* r : version.resources) {
+        if (r->storage_prefix.empty() || !r->subresource("status")) continue;
+        if (r->kind != "Node") survives(*r, "status", "", true);
+        for (std::string_view subresource : {"", "status"}) {
+          schema::FieldSet reset = schema::reset_fields(r->group, r->kind, subresource, r->is_custom, true);
+          for (std::string_view part : {"spec", "status"})
+            if (reset.has({schema::field_element(part)})) survives(*r, part, subresource, false);
+        }
+      }
+  EXPECT_THAT(kept, IsEmpty());
+}
+
+}  // namespace
+}  // namespace cardea::rest
