@@ -122,10 +122,38 @@ std::vector<std::string> unknown_formats(const Value& definition) {
   return out;
 }
 
+void collect_permissions(const Value& schema, std::set<std::string>& out) {
+  if (!schema.is_object()) return;
+  if (std::string_view verb = text(schema, "x-kubernetes-permission-verb"); !verb.empty()) out.emplace(verb);
+  collect_permissions(schema["items"], out);
+  for (const Member& m : schema["properties"].members()) collect_permissions(m.value, out);
+  collect_permissions(schema["additionalProperties"], out);
+}
+
+// A field that has another permission in another version is changed with whichever is easier to get.
+std::vector<std::string> permission_differences(const Value& definition) {
+  std::vector<std::string> out;
+  std::string_view first_name;
+  std::set<std::string> first;
+  for (const Value& version : definition["spec"]["versions"].items()) {
+    if (!version["served"].as_bool()) continue;
+    std::set<std::string> verbs;
+    collect_permissions(version["schema"]["openAPIV3Schema"], verbs);
+    if (first_name.empty()) {
+      first_name = text(version, "name");
+      first = std::move(verbs);
+    } else if (verbs != first) {
+      out.push_back(cat("versions ", first_name, " and ", text(version, "name"), " differ in the permissions on their fields"));
+    }
+  }
+  return out;
+}
+
 std::vector<std::string> warnings(const Value& definition, const Value* old, const StrategyContext&) {
   std::vector<std::string> before = old ? unknown_formats(*old) : std::vector<std::string>(), out;
   for (const std::string& format : unknown_formats(definition))
     if (std::ranges::find(before, format) == before.end()) out.push_back("unrecognized format " + quoted(format));
+  for (std::string& difference : permission_differences(definition)) out.push_back(std::move(difference));
   return out;
 }
 
