@@ -108,7 +108,8 @@ int serve(int argc, char** argv) {
   rest::CatalogHolder catalog(catalog::Catalog::builtin(features_of(o)));
   // From here on roles and bindings of namespace policy are objects like others.
   rest::policy::PolicyStore objects(**store, clock, random, o.policy_master_namespace);
-  auto plugins = admission::select_plugins(admission::Objects(objects), (*authorization)->chain(), o.enable_admission_plugins, o.disable_admission_plugins);
+  admission::Outside outside{.loop = calls.at(0), .dialer = dialer, .random = random, .metrics = metrics.registry()};
+  auto plugins = admission::select_plugins(admission::Objects(objects), (*authorization)->chain(), o.enable_admission_plugins, o.disable_admission_plugins, &outside);
   if (!plugins) return misuse(plugins.error());
   for (const std::string& w : plugins->warnings) warn(w);
   plugins->plugins.push_back(rest::policy::keep_master_namespace(o.policy_master_namespace));

@@ -37,6 +37,8 @@ const Value* holder(const Value& document, std::string_view path, std::string& l
 std::string json_patch_error(const Value& document, const Value& operation) {
   const std::string_view op = operation["op"].as_string(), path = operation["path"].as_string(), from = operation["from"].as_string();
   std::string key;
+  if (op.empty()) return "unable to decode patch: missing op";
+  if (operation["path"].is_null()) return cat(op, " operation failed to decode path: missing value");
   if (op == "move" || op == "copy") {
     const Value* source = holder(document, from, key);
     if (source == nullptr) return cat(op, " operation does not apply: doc is missing from path: ", from, ": missing value");
@@ -48,6 +50,7 @@ std::string json_patch_error(const Value& document, const Value& operation) {
     const bool quotes = op == "add" || op == "remove";
     return cat(op, " operation does not apply: doc is missing path: ", quotes ? "\"" : "", path, quotes ? "\"" : "", ": missing value");
   }
+  if (op == "test") return cat("testing value ", path, " failed: test failed");
   if (op == "replace") return cat("replace operation does not apply: doc is missing key: ", path, ": missing value");
   if (op == "remove" && parent->is_object()) return cat("error in remove for path: '", path, "': Unable to remove nonexistent key: ", key, ": missing value");
   const auto index = parse_int(key);

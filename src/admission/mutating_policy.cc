@@ -1,13 +1,11 @@
 #include "admission/json_patch_error.h"
+#include "admission/patched_object.h"
 #include "admission/policy_invocations.h"
 #include "admission/policy_match.h"
 #include "admission/policy_run.h"
 #include "admission/plugins.h"
 #include "base/strings.h"
-#include "json/parse.h"
 #include "json/patch.h"
-#include "schema/decode.h"
-#include "schema/defaults.h"
 #include "schema/merge.h"
 
 namespace cardea::admission {
@@ -19,25 +17,6 @@ struct Refusal {
   std::string message;
   bool is_misconfiguration = false;
 };
-
-// A patched object as its kind reads and completes it.
-Result<Value> completed(const Value& object, const Review& r) {
-  if (r.resource.is_custom || !r.subresource.empty())
-    return r.resource.is_custom && r.subresource.empty() ? schema::apply_defaults(*r.resource.schema, object) : object;
-  auto decoded = schema::decode(*r.resource.schema, {.value = object, .duplicates = {}, .duplicate_lines = {}}, "");
-  if (!decoded) return fail(decoded.error());
-  Value out = std::move(decoded->value);
-  if (r.resource.strategy->defaults) {
-    const catalog::StrategyContext context{.group = r.resource.group, .version = r.resource.version, .resource = r.resource.name};
-    r.resource.strategy->defaults(out, context);
-    out = schema::normalize(*r.resource.schema, out);
-  }
-  return out;
-}
-
-Error internal(const std::string& message) {
-  return Error::of(Reason::kInternalError, cat("Internal error occurred: ", message)).with({.causes = {{"", message, ""}}});
-}
 
 class Mutation {
  public:
@@ -120,8 +99,8 @@ class Mutation {
         continue;
       }
       if (*patched == review_.object) continue;
-      Result<Value> done = completed(*patched, review_);
-      if (!done) return fail(internal(done.error().message));
+      Result<Value> done = completed(*patched, review_, review_.resource);
+      if (!done) return fail(internal_failure(done.error().message));
       review_.object = std::move(*done);
     }
     return {};

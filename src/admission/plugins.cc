@@ -12,6 +12,7 @@ struct Row {
   bool on_by_default;
   std::unique_ptr<Plugin> (*make)(Objects);  // null: known by name, not built yet
   std::unique_ptr<Plugin> (*make_asking)(Objects, const authz::CurrentChain&) = nullptr;  // or this one
+  Result<std::unique_ptr<Plugin>> (*make_calling)(Objects, const authz::CurrentChain&, Outside) = nullptr;  // or this
 };
 
 // A plugin that could not begin is none.
@@ -52,9 +53,9 @@ constexpr Row kRows[] = {
     {"PodGroupWorkloadExists", false, nullptr},
     {"DenyServiceExternalIPs", false, nullptr},
     {"MutatingAdmissionPolicy", true, nullptr, [](Objects o, const authz::CurrentChain& c) { return or_null(mutating_admission_policy(o, c)); }},
-    {"MutatingAdmissionWebhook", true, nullptr},
+    {"MutatingAdmissionWebhook", true, nullptr, nullptr, mutating_admission_webhook},
     {"ValidatingAdmissionPolicy", true, nullptr, [](Objects o, const authz::CurrentChain& c) { return or_null(validating_admission_policy(o, c)); }},
-    {"ValidatingAdmissionWebhook", true, nullptr},
+    {"ValidatingAdmissionWebhook", true, nullptr, nullptr, validating_admission_webhook},
     {"ResourceQuota", true, resource_quota},
     {"AlwaysDeny", false, nullptr},
 };
@@ -71,7 +72,7 @@ Result<void> check_names(const std::vector<std::string>& names) {
 }  // namespace
 
 Result<Selected> select_plugins(Objects objects, const authz::CurrentChain& authorizer, const std::vector<std::string>& enable,
-                                const std::vector<std::string>& disable) {
+                                const std::vector<std::string>& disable, const Outside* outside) {
   if (auto ok = check_names(enable); !ok) return fail(ok.error());
   if (auto ok = check_names(disable); !ok) return fail(ok.error());
   Selected selected;
@@ -80,11 +81,14 @@ Result<Selected> select_plugins(Objects objects, const authz::CurrentChain& auth
       return fail(bad_request(cat("admission plugin `", row.name, "` is both enabled and disabled")));
     bool wanted = has(enable, row.name) || (row.on_by_default && !has(disable, row.name));
     if (!wanted) continue;
+    const bool calls = row.make_calling && outside;
+    const bool is_there = row.make || row.make_asking || calls;
     if (row.make) selected.plugins.push_back(row.make(objects));
     else if (row.make_asking) selected.plugins.push_back(row.make_asking(objects, authorizer));
-    if ((row.make || row.make_asking) && !selected.plugins.back())
+    else if (calls) selected.plugins.push_back(or_null(row.make_calling(objects, authorizer, *outside)));
+    if (is_there && !selected.plugins.back())
       return fail(internal_error(cat("admission plugin `", row.name, "` cannot follow the store")));
-    if (!row.make && !row.make_asking && has(enable, row.name))
+    if (!is_there && has(enable, row.name))
       selected.warnings.push_back(cat("admission plugin ", row.name, " is not built yet and does nothing"));
   }
   return selected;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "admission/objects.h"
+#include "admission/outside.h"
 #include "admission/plugin.h"
 #include "authz/current_chain.h"
 
@@ -36,14 +37,19 @@ std::unique_ptr<Plugin> resource_quota(Objects objects);
 Result<std::unique_ptr<Plugin>> validating_admission_policy(Objects objects, const authz::CurrentChain& authorizer);
 Result<std::unique_ptr<Plugin>> mutating_admission_policy(Objects objects, const authz::CurrentChain& authorizer);
 
+// Those that ask webhooks.
+Result<std::unique_ptr<Plugin>> mutating_admission_webhook(Objects objects, const authz::CurrentChain& authorizer, Outside outside);
+Result<std::unique_ptr<Plugin>> validating_admission_webhook(Objects objects, const authz::CurrentChain& authorizer, Outside outside);
+
 struct Selected {
   std::vector<std::unique_ptr<Plugin>> plugins;
   std::vector<std::string> warnings;  // known names that this version does not have
 };
 
 // The plugins that are on by default, with the given ones added and left out. An unknown name is an error. Those
-// that ask whether somebody may do something else too ask `authorizer`, which outlives them.
+// that ask whether somebody may do something else too ask `authorizer`, which outlives them. Without `outside` nobody
+// asks webhooks.
 Result<Selected> select_plugins(Objects objects, const authz::CurrentChain& authorizer, const std::vector<std::string>& enable,
-                                const std::vector<std::string>& disable);
+                                const std::vector<std::string>& disable, const Outside* outside = nullptr);
 
 }  // namespace cardea::admission

@@ -2,6 +2,7 @@
 
 #include "base/strings.h"
 #include "catalog/convert.h"
+#include "schema/decode.h"
 
 namespace cardea::admission {
 namespace {
@@ -46,7 +47,9 @@ Value request_of(const Review& r, const catalog::Resource& as) {
   set_unless_empty(out, "subResource", r.subresource);
   set_unless_empty(out, "requestSubResource", r.subresource);
   set_unless_empty(out, "name", r.name);
-  set_unless_empty(out, "namespace", r.namespace_name);
+  // A namespace lies in itself.
+  const bool is_new_namespace = r.namespace_name.empty() && r.resource.group.empty() && r.resource.name == "namespaces";
+  set_unless_empty(out, "namespace", is_new_namespace ? r.name : r.namespace_name);
   if (!r.options.is_null()) out.set("options", r.options);
   return out;
 }
@@ -63,7 +66,9 @@ Value shown_namespace(const Value& ns) {
 }
 
 Value in_version(const Value& object, const Review& r, const catalog::Resource& as) {
-  return &as == &r.resource || !object.is_object() || !r.subresource.empty() ? object : catalog::convert(object, r.resource, as);
+  // A subresource that shows something else is the same in every version.
+  const bool is_own = object["kind"].as_string() == r.resource.kind && object["apiVersion"].as_string() == r.resource.api_version();
+  return &as == &r.resource || !is_own ? object : schema::normalize(*as.schema, catalog::convert(object, r.resource, as));
 }
 
 }  // namespace

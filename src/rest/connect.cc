@@ -52,14 +52,42 @@ Result<Answer> pod_answer(const Call& call, const Value& pod) {
                   .with({.name = std::string(node), .kind = "pods"}));
 }
 
+// What admission reviews: the parameters of the connection, as the API has types for them.
+Value connect_options(const Call& call) {
+  const authz::Query& query = call.info.query;
+  const std::string& sub = call.info.subresource;
+  const auto make = [](std::string kind) { return Value::object({{"kind", std::move(kind)}, {"apiVersion", "v1"}}); };
+  if (sub == "proxy") {
+    const std::string_view resource = call.resource->name;
+    Value out = make(resource == "pods" ? "PodProxyOptions" : resource == "services" ? "ServiceProxyOptions" : "NodeProxyOptions");
+    std::string path;
+    for (std::size_t i = 3; i < call.info.parts.size(); ++i) path += cat("/", call.info.parts[i]);
+    if (!path.empty()) out.set("path", path);
+    return out;
+  }
+  if (sub == "portforward") {
+    Value out = make("PodPortForwardOptions");
+    for (std::string_view list : query.all("ports"))
+      for (std::string_view port : split(list, ','))
+        if (auto number = parse_int(port)) out.member("ports").push_back(*number);
+    return out;
+  }
+  Value out = make(sub == "exec" ? "PodExecOptions" : "PodAttachOptions");
+  for (const char* key : {"stdin", "stdout", "stderr", "tty"})
+    if (auto given = query.first(key); given && authz::is_true_parameter(*given)) out.set(key, true);
+  if (auto container = query.first("container"); container && !container->empty()) out.set("container", *container);
+  for (std::string_view word : query.all("command")) out.member("command").push_back(word);
+  return out;
+}
+
 }  // namespace
 
 Task<Result<Answer>> connect(Call& call) {
   auto object = read_current(call);
   if (!object) co_return fail(object.error());
   if (call.info.subresource != "log") {
-    admission::Review review = review_of(call, admission::Operation::kConnect, false, Value::object());
-    review.object = *object;
+    admission::Review review = review_of(call, admission::Operation::kConnect, false, Value());
+    review.object = connect_options(call);
     Result<void> admitted = co_await admit(call, review);
     if (!admitted) co_return fail(admitted.error());
   }

@@ -336,7 +336,7 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
   frame.catalog = call.catalog.get();
   frame.resource = call.resource;
   frame.include_object = call.info.query.first("includeObject").value_or("");
-  if (!answer && call.refusal.is_object()) {
+  if (!answer && call.refusal.is_object() && call.refusal["message"].as_string() == answer.error().message) {
     Answer refused = Answer::of(std::move(call.refusal), status_code(answer.error()));
     refused.transforms = false;
     answer = std::move(refused);

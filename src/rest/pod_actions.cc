@@ -164,6 +164,7 @@ Task<Result<Answer>> evict_pod(Call& call) {
     co_return fail(bad_request(cat(kind, " of ", version, " cannot be handled as an Eviction")));
   admission::Review review = review_of(call, admission::Operation::kCreate, options->dry_run, options->document);
   review.object = document->value;
+  if (Value& meta = review.object.member("metadata"); meta["namespace"].as_string().empty()) meta.set("namespace", call.info.namespace_name);
   Result<void> mutated = co_await call.services.admission.mutate(review);
   if (!mutated) co_return fail(mutated.error());
   std::string_view name = review.object["metadata"]["name"].as_string();

@@ -1,5 +1,7 @@
 #include "rest/presentation.h"
 
+#include <algorithm>
+
 #include "base/strings.h"
 #include "catalog/tables/tables.h"
 #include "json/print.h"
@@ -51,6 +53,40 @@ std::string warning_header(std::string_view text) {
     if (c >= 0x20 && c != 0x7f) out += static_cast<char>(c);
   }
   return out + "\"";
+}
+
+constexpr std::size_t kAllWarnings = 4096, kLongWarning = 256;  // characters
+
+std::size_t characters(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, [](unsigned char c) { return (c & 0xc0) != 0x80; }));
+}
+
+std::string_view first_characters(std::string_view text, std::size_t count) {
+  std::size_t at = 0;
+  for (; at < text.size(); ++at)
+    if ((static_cast<unsigned char>(text[at]) & 0xc0) != 0x80 && count-- == 0) break;
+  return text.substr(0, at);
+}
+
+// Each once, without those a header cannot hold. When all together are long, each is cut and the last are left out.
+void add_warnings(http::Headers& headers, const std::vector<std::string>& warnings) {
+  std::vector<std::string_view> shown;
+  std::size_t total = 0;
+  for (const std::string& w : warnings) {
+    const bool has_controls = std::ranges::any_of(w, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+    if (w.empty() || has_controls || std::ranges::find(shown, std::string_view(w)) != shown.end()) continue;
+    shown.push_back(w);
+    total += characters(w);
+  }
+  const bool is_long = total > kAllWarnings;
+  std::size_t left = kAllWarnings;
+  for (std::string_view w : shown) {
+    if (is_long) w = first_characters(w, kLongWarning);
+    const std::size_t length = characters(w);
+    if (length > left) break;
+    left -= length;
+    headers.add("Warning", warning_header(w));
+  }
 }
 
 // The name of the type that holds such objects in Kubernetes; people search for it.
@@ -119,7 +155,7 @@ http::Response present(Result<Answer> answer, const Frame& frame, const std::vec
   }
   if (answer)
     for (const auto& [name, value] : answer->headers) response.headers.set(name, value);
-  for (const std::string& w : warnings) response.headers.add("Warning", warning_header(w));
+  add_warnings(response.headers, warnings);
   return response;
 }
 

@@ -42,6 +42,10 @@ Task<Result<Answer>> review_self(Call& call) {
   if (!options) co_return fail(options.error());
   auto review = read_object(call, Expected::object_of(call), options->field_validation);
   if (!review) co_return fail(review.error());
+  admission::Review reviewed = review_of(call, admission::Operation::kCreate, options->dry_run, options->document);
+  reviewed.object = *review;
+  Result<void> admitted = co_await admit(call, reviewed);
+  if (!admitted) co_return fail(admitted.error());
   review->set("metadata", Value::object({{"creationTimestamp", call.started}}));
   Value user = call.user_info();
   if (call.user.name.empty()) user.erase("username");

@@ -116,7 +116,7 @@ Result<void> prepare(Call& call, Value& request) {
   if (spec["audiences"].empty())
     for (const std::string& a : call.services.service_account_tokens->options().audiences) spec.member("audiences").push_back(a);
   if (!spec.has("boundObjectRef")) spec.set("boundObjectRef", Value());
-  request.erase("status");
+  request.set("status", Value::object({{"token", ""}, {"expirationTimestamp", Value()}}));
   return check_lifetime(spec);
 }
 

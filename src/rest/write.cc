@@ -28,16 +28,27 @@ Error invalid(const Resource& r, const Value& object, const json::FieldErrors& e
   return json::invalid_object(r.storage_group, r.kind, object["metadata"]["name"].as_string(), errors);
 }
 
-// What only the server may say about a new object.
-void set_system_fields(Call& call, Value& object) {
+// What only the server may say about a new object: who mutates it does not see it yet.
+void clear_system_fields(Call& call, Value& object) {
+  Value& meta = object.member("metadata");
+  for (auto key : {"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"}) meta.erase(key);
+  if (call.resource->namespaced) meta.set("namespace", call.info.namespace_name);
+  else meta.erase("namespace");
+}
+
+// Whatever mutation made of it.
+Result<void> set_system_fields(Call& call, Value& object) {
   const Resource& r = *call.resource;
   Value& meta = object.member("metadata");
+  if (std::string_view space = meta["namespace"].as_string(); r.namespaced && !space.empty() && space != call.info.namespace_name)
+    return fail(bad_request("the namespace of the provided object does not match the namespace sent on the request"));
+  if (std::string_view name = meta["name"].as_string(); !call.info.name.empty() && call.info.subresource.empty() && name != call.info.name)
+    return fail(bad_request(cat("the name of the object (", name, ") does not match the name on the URL (", call.info.name, ")")));
+  clear_system_fields(call, object);
   meta.set("creationTimestamp", call.started);
   meta.set("uid", make_uid(call.services.random));
-  for (auto key : {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"}) meta.erase(key);
-  if (r.namespaced) meta.set("namespace", call.info.namespace_name);
-  else meta.erase("namespace");
   if (r.strategy->has_generation || r.is_custom) meta.set("generation", 1);
+  return {};
 }
 
 void generate_name(Call& call, Value& object) {
@@ -68,6 +79,7 @@ void keep_system_fields(Value& object, const Value& old) {
   Value& meta = object.member("metadata");
   const Value& was = old["metadata"];
   if (meta["uid"].as_string().empty()) meta.set("uid", was["uid"]);
+  if (meta["resourceVersion"].as_string().empty()) meta.set("resourceVersion", was["resourceVersion"]);
   meta.set("creationTimestamp", was["creationTimestamp"]);
   if (const Value* v = was.find("deletionTimestamp")) meta.set("deletionTimestamp", *v);
   if (const Value* v = was.find("deletionGracePeriodSeconds"); v && meta["deletionGracePeriodSeconds"].is_null())
@@ -196,6 +208,12 @@ admission::Review review_of(Call& call, admission::Operation operation, bool dry
     open.permits = {{call.info.verb, &call.permit}};
     if (call.create_permit) open.permits.push_back({"create", &*call.create_permit});
   }
+  // Who patches updates or creates, and admission is told so.
+  Value told = options;
+  if (told["kind"].as_string() == "PatchOptions") {
+    told.set("kind", operation == admission::Operation::kCreate ? "CreateOptions" : "UpdateOptions");
+    told.erase("force");
+  }
   return admission::Review{.operation = operation,
                            .catalog = *call.catalog,
                            .resource = *call.resource,
@@ -204,7 +222,7 @@ admission::Review review_of(Call& call, admission::Operation operation, bool dry
                            .name = call.info.name,
                            .user = call.user,
                            .dry_run = dry_run,
-                           .options = options,
+                           .options = std::move(told),
                            .audit = &call.audit_annotations,
                            .refusal = &call.refusal,
                            .authorization = is_open ? &call.authorization : nullptr,
@@ -268,7 +286,7 @@ Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& op
   for (int tries = 1;; ++tries) {
     admission::Review review = review_of(call, admission::Operation::kCreate, options.dry_run, options.document);
     Value attempt = object;
-    set_system_fields(call, attempt);
+    clear_system_fields(call, attempt);
     if (!options.is_apply) attempt = tracked(call, nullptr, std::move(attempt), options);
     std::string given_name(attempt["metadata"]["name"].as_string());
     if (call.info.name.empty()) review.name = given_name;
@@ -279,11 +297,12 @@ Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& op
     review.warnings.clear();
     if (admitted && watches) admitted = co_await authorize_mutation(call, std::move(requested), review.object);
     if (!admitted) co_return fail(admitted.error());
+    if (auto ok = set_system_fields(call, review.object); !ok) co_return fail(ok.error());
     // Names are made up after mutation, which may have given one.
     bool generated = review.object["metadata"]["name"].as_string().empty();
     if (generated) generate_name(call, review.object);
     std::string name(review.object["metadata"]["name"].as_string());
-    if (call.info.name.empty()) review.name = name;
+    if (review.name.empty()) review.name = name;
 
     WriteAttempt guarded_attempt{.object = review.object, .old = nullptr, .name = generated ? std::string_view() : name};
     Result<void> guarded = co_await ask_guards(call, guarded_attempt);

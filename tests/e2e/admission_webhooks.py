@@ -1,0 +1,232 @@
+"""Admission webhooks, asked over TLS: what they are sent, what their answers do, and what their faults do.
+
+    admission_webhooks.py [--record]
+
+Every scenario makes a transcript: the answers a client gets and the reviews the webhooks get. What a real kube-apiserver
+made of the same scenarios is kept in admission_webhooks.json (--record writes it, with $CARDEA_PEERS), and we must say the
+same. With $CARDEA_WITH_PEERS=1 the recording is checked against kube-apiserver first.
+"""
+import json
+import os
+import re
+import shutil
+import ssl
+import subprocess
+import sys
+import tempfile
+
+from hooks import Hooks
+from server import Cardea, eventually, expect, skip, tell
+from webhook_scenarios import SCENARIOS
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+RECORDING = os.path.join(HERE, "admission_webhooks.json")
+KUBE = os.path.join(HERE, "..", "..", "..", "shared", "peers", "kube")
+
+
+class Kube(Cardea):
+    """A real kube-apiserver, behind the same flags."""
+
+    def command(self):
+        return [sys.executable, KUBE, "serve", "--data-dir", self.data_dir, "--secure-port", str(self.port), "--bind-address", "127.0.0.1",
+                "--enable-aggregator-routing=true", *self.flags]
+
+    def start(self):
+        os.environ["KUBE_APISERVER"] = os.path.join(os.environ["CARDEA_PEERS"], "kube-apiserver")
+        super().start()
+
+    def tls(self):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        context.load_cert_chain(os.path.join(self.data_dir, "admin.crt"), os.path.join(self.data_dir, "admin.key"))
+        return context
+
+    def kill(self):
+        if self.alive():
+            self.process.terminate()  # it takes kube-apiserver and etcd along
+        if self.process is not None:
+            self.process.wait()
+
+
+class Story:
+    """One server and the webhooks it asks, for one scenario at a time."""
+
+    def __init__(self, server, hooks, name):
+        self.server, self.hooks, self.name = server, hooks, name
+        self.transcript, self.made, self.probes = [], [], 0
+        self.namespace = "story-" + name
+
+    def begin(self):
+        self.server.request("POST", "/api/v1/namespaces", {"metadata": {"name": self.namespace, "labels": {"story": self.name}}})
+
+    def quietly(self, method, path, body=None):
+        status, _, answer = self.server.request(method, path, body, {"User-Agent": "story", "Content-Type": "application/json"})
+        expect(status < 300, f"{method} {path}: {status} {answer}")
+        return answer
+
+    def make(self, path, body):
+        """An object the scenario needs; gone when it ends."""
+        self.quietly("POST", path, body)
+        self.made.append(f"{path}/{body['metadata']['name']}")
+
+    def configure(self, kind, name, *webhooks):
+        """Makes a configuration and waits until the server follows it: its last webhook is asked about a probe."""
+        self.probes += 1
+        probe = f"{self.name}-{self.probes}"
+        path = f"/probe/{probe}"
+        self.hooks.answers[path] = lambda review: self.hooks.review(review, allowed=True)
+        last = {"name": "probe.story.example", "clientConfig": self.hooks.at(path), "admissionReviewVersions": ["v1"], "sideEffects": "None",
+                "objectSelector": {"matchLabels": {"probe": probe}}, "rules": [RULE]}
+        filled = [{"admissionReviewVersions": ["v1"], "sideEffects": "None", "namespaceSelector": {"matchLabels": {"story": self.name}}, **w} for w in webhooks]
+        url = f"/apis/admissionregistration.k8s.io/v1/{kind}webhookconfigurations"
+        self.quietly("POST", url, {"metadata": {"name": name}, "webhooks": [*filled, last]})
+        self.made.append(f"{url}/{name}")
+
+        def followed():
+            self.server.request("POST", "/api/v1/namespaces/default/configmaps?dryRun=All", {"metadata": {"generateName": "probe-", "labels": {"probe": probe}}})
+            return any(asked.startswith(path) for asked, _, _ in self.hooks.take())
+        eventually("the server follows " + name, followed)
+
+    def hook(self, path, **more):
+        return {"name": path.strip("/").replace("/", ".") + ".story.example", "clientConfig": self.hooks.at(f"/{self.name}{path}"), "rules": [RULE], **more}
+
+    def answer(self, path, made):
+        self.hooks.answers[f"/{self.name}{path}"] = made
+
+    def do(self, method, path, body=None, headers=None, shows=True, reviews=True):
+        """One request of the transcript."""
+        path = path.replace("NS", f"/api/v1/namespaces/{self.namespace}")
+        self.hooks.take()
+        content = {"User-Agent": "story"}
+        if body is not None:
+            content["Content-Type"] = "application/json"
+        status, answered, document = self.server.request(method, path, json.dumps(body) if body is not None else None, {**content, **(headers or {})})
+        entry = {"do": f"{method} {path}", "status": status}
+        warnings = answered.get_all("Warning") or []
+        if warnings:
+            entry["warnings"] = warnings
+        if isinstance(document, bytes):
+            document = document.decode(errors="replace")
+        if shows or status >= 400:
+            entry["answer"] = document
+        asked = self.hooks.take()
+        entry["asked"] = [{"path": p, "review": r} if reviews else {"path": p} for p, _, r in asked]
+        self.transcript.append(self.plain(entry))
+        return status, document
+
+    def plain(self, entry):
+        """Without what differs between two runs."""
+        text = json.dumps(sorted_managers(entry)).replace("11111111-2222-3333-4444-555555555555", "THE WEBHOOK'S")
+        text = text.replace(f":{self.hooks.port}", ":PORT")
+        text = re.sub(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "UID", text)
+        text = re.sub(r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "TIME", text)
+        text = re.sub(r'("resourceVersion\\*": \\*")\d+', r"\1REVISION", text)
+        text = re.sub(r" on [0-9.]+:53: no such host", ": no such host", text)
+        text = re.sub(r"127\.0\.0\.1:\d+->127\.0\.0\.1", "127.0.0.1:X->127.0.0.1", text)
+        text = re.sub(r'("authentication.kubernetes.io/credential-id": \["X509SHA256=)[0-9a-f]+', r"\1X", text)
+        return json.loads(text)
+
+    def end(self):
+        for path in reversed(self.made):
+            self.server.request("DELETE", path)
+        self.hooks.released.set()
+        self.hooks.released.clear()
+
+
+def sorted_managers(value):
+    """Writes of one second are in another order than those of two."""
+    if isinstance(value, list):
+        return [sorted_managers(v) for v in value]
+    if not isinstance(value, dict):
+        return value
+    value = {key: sorted_managers(v) for key, v in value.items()}
+    if isinstance(value.get("managedFields"), list):
+        value["managedFields"].sort(key=lambda m: (m["manager"], m["operation"]))
+    return value
+
+
+RULE = {"operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]}
+
+
+def tell_all(server, only):
+    transcripts = {}
+    folder = tempfile.mkdtemp(prefix="cardea-hooks-")
+    try:
+        with Hooks(folder) as hooks:
+            for name, scenario in SCENARIOS.items():
+                if only and name not in only:
+                    continue
+                story = Story(server, hooks, name)
+                story.begin()
+                try:
+                    scenario(story)
+                finally:
+                    story.end()
+                transcripts[name] = story.transcript
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return transcripts
+
+
+def differences(ours, theirs, path=""):
+    if type(ours) is not type(theirs):
+        yield f"{path}: {json.dumps(ours)} instead of {json.dumps(theirs)}"
+    elif isinstance(ours, dict):
+        for key in [*theirs, *(k for k in ours if k not in theirs)]:
+            if key not in ours:
+                yield f"{path}.{key}: missing, should be {json.dumps(theirs[key])}"
+            elif key not in theirs:
+                yield f"{path}.{key}: {json.dumps(ours[key])} should not be there"
+            else:
+                yield from differences(ours[key], theirs[key], f"{path}.{key}")
+    elif isinstance(ours, list):
+        if len(ours) != len(theirs):
+            yield f"{path}: {len(ours)} items instead of {len(theirs)}: {json.dumps(ours)[:600]} instead of {json.dumps(theirs)[:600]}"
+        for i, (a, b) in enumerate(zip(ours, theirs)):
+            yield from differences(a, b, f"{path}[{i}]")
+    elif ours != theirs:
+        yield f"{path}: {json.dumps(ours)} instead of {json.dumps(theirs)}"
+
+
+def compare(who, found, recorded, only):
+    wrong = []
+    for name, transcript in recorded.items():
+        if only and name not in only:
+            continue
+        for i, (mine, theirs) in enumerate(zip(found.get(name, []), transcript)):
+            wrong += [f"{name} {i} {theirs['do']}{d}" for d in differences(mine, theirs)]
+        if len(found.get(name, [])) != len(transcript):
+            wrong.append(f"{name}: {len(found.get(name, []))} steps instead of {len(transcript)}")
+    for line in wrong:
+        print(f"{who}: {line[:1500]}", file=sys.stderr)
+    expect(not wrong, f"{who}: {len(wrong)} differences from the recording")
+
+
+def can_ask_peers():
+    peers = os.environ.get("CARDEA_PEERS", "")
+    return os.path.exists(os.path.join(peers, "kube-apiserver")) and os.path.exists(KUBE)
+
+
+def story():
+    only = [a for a in sys.argv[1:] if not a.startswith("--")]
+    if "--record" in sys.argv or os.environ.get("CARDEA_WITH_PEERS") == "1":
+        if not can_ask_peers():
+            if "--record" in sys.argv:
+                skip("no kube-apiserver in $CARDEA_PEERS")
+        else:
+            with Kube() as kube:
+                found = tell_all(kube, only)
+            if "--record" in sys.argv:
+                old = json.load(open(RECORDING)) if only and os.path.exists(RECORDING) else {}
+                with open(RECORDING, "w") as file:
+                    json.dump({**old, **found}, file, indent=1)
+                    file.write("\n")
+                return
+            compare("kube-apiserver", found, json.load(open(RECORDING)), only)
+    with Cardea("--disable-admission-plugins", "ServiceAccount") as server:
+        found = tell_all(server, only)
+    compare("cardea", found, json.load(open(RECORDING)), only)
+
+
+if __name__ == "__main__":
+    tell("admission webhooks", story)
