@@ -9,6 +9,7 @@ namespace cardea::rest {
 
 using authz::fields::FieldJudge;
 using authz::fields::FieldRefusal;
+using Holds = authz::fields::Answers::Holds;
 using authz::fields::Marker;
 using json::Member;
 using json::Value;
@@ -51,13 +52,14 @@ Task<bool> back_on_loop(Call& call) {
 }
 
 // The part of an answer that has to wait: an authorizer elsewhere, or conditions.
-Task<bool> ask_waiting(Call& call, std::string verb, std::optional<authz::Chain::Verdict> known, const Value* old, const Value& object) {
+Task<bool> ask_waiting(Call& call, std::string verb, std::optional<authz::Chain::Verdict> known, const Value* old, const Value& object, bool& by_objects) {
   if (!known) {
     authz::Chain::Verdict waited = co_await call.chain->authorize(attributes_of(call, verb), asking_fields(call));
     known = std::move(waited);
   }
   bool allowed = known->decision.allowed();
-  if (known->decision.kind == authz::Decision::Kind::kConditional) {
+  by_objects = known->decision.kind == authz::Decision::Kind::kConditional;
+  if (by_objects) {
     authz::Decision settled = co_await call.chain->evaluate(known->decision, data_of(call, old, object));
     allowed = settled.allowed();  // an error is never an allow
   }
@@ -119,14 +121,16 @@ Task<Result<void>> settle(Call& call, const schema::ChangedFields& changes, cons
   const FieldPermissions& permissions = *call.services.field_permissions;
   permissions.count_comparison();
   const schema::Demands demands = schema::demands_of(changes, tree, excluded);
+  access_of(call).answers.forget_objects();
   FieldJudge judge(demands, marker, access_of(call).answers);
   const Value* old = changes.before().is_null() ? nullptr : &changes.before();
   while (const std::string* verb = judge.next()) {
     auto verdict = call.chain->decide(attributes_of(call, *verb), asking_fields(call));
     bool is_there = verdict && verdict->decision.kind != authz::Decision::Kind::kConditional;
     bool allowed = is_there && verdict->decision.allowed();
-    if (!is_there) allowed = co_await ask_waiting(call, *verb, std::move(verdict), old, changes.after());
-    judge.answer(allowed);
+    bool by_objects = false;
+    if (!is_there) allowed = co_await ask_waiting(call, *verb, std::move(verdict), old, changes.after(), by_objects);
+    judge.answer(allowed, by_objects ? Holds::kForTheseObjects : Holds::kForTheRequest);
   }
   permissions.count(!judge.refusal(), call.fields->answers.in_order().size());
   if (marker == Marker::kGranular || !call.fields->answers.in_order().empty()) annotate(call, marker, judge.refusal());

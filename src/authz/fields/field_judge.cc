@@ -9,8 +9,15 @@ std::optional<bool> Answers::find(std::string_view verb) const {
   return at == known_.end() ? std::nullopt : std::optional(at->second);
 }
 
-void Answers::add(std::string_view verb, bool allowed) {
-  if (known_.emplace(std::string(verb), allowed).second) order_.emplace_back(verb, allowed);
+void Answers::add(std::string_view verb, bool allowed, Holds holds) {
+  if (!known_.emplace(std::string(verb), allowed).second) return;
+  order_.emplace_back(verb, allowed);
+  if (holds == Holds::kForTheseObjects) of_objects_.emplace_back(verb);
+}
+
+void Answers::forget_objects() {
+  for (const std::string& verb : of_objects_) known_.erase(verb);
+  of_objects_.clear();
 }
 
 std::optional<bool> FieldJudge::known(std::uint32_t index) {
@@ -55,6 +62,6 @@ const std::string* FieldJudge::next() {
   return nullptr;
 }
 
-void FieldJudge::answer(bool allowed) { answers_.add(*wanted_, allowed); }
+void FieldJudge::answer(bool allowed, Answers::Holds holds) { answers_.add(*wanted_, allowed, holds); }
 
 }  // namespace cardea::authz::fields

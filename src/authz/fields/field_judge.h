@@ -20,16 +20,21 @@ enum class Marker : std::uint8_t {
 
 inline constexpr std::size_t kMostVerbs = 100;  // asked for one request
 
-// What was asked for one request so far, in order, each verb once. Kept while a write is tried again.
+// What was asked for one request so far, in order, each verb once. Kept while a write is tried again, but for the answers
+// that conditions gave to the objects of one attempt.
 class Answers {
  public:
   std::optional<bool> find(std::string_view verb) const;
-  void add(std::string_view verb, bool allowed);
+  enum class Holds : std::uint8_t { kForTheRequest, kForTheseObjects };
+  void add(std::string_view verb, bool allowed, Holds holds = Holds::kForTheRequest);
+  // Other objects are judged from here on.
+  void forget_objects();
   const std::vector<std::pair<std::string, bool>>& in_order() const { return order_; }
 
  private:
   std::unordered_map<std::string, bool, StringHash, std::equal_to<>> known_;
   std::vector<std::pair<std::string, bool>> order_;
+  std::vector<std::string> of_objects_;
 };
 
 // Why a change is not allowed: one field, the first that is not.
@@ -56,7 +61,7 @@ class FieldJudge {
 
   // The verb that has to be asked for; null when the judgement is there.
   const std::string* next();
-  void answer(bool allowed);
+  void answer(bool allowed, Answers::Holds holds = Answers::Holds::kForTheRequest);
   const std::optional<FieldRefusal>& refusal() const { return refusal_; }
 
  private:

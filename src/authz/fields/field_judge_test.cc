@@ -44,6 +44,17 @@ TEST(FieldJudge, AsksNothingTwiceWhenAWriteIsTriedAgain) {
   }
 }
 
+TEST(FieldJudge, WhatConditionsSaidOfOtherObjectsDoesNotCount) {
+  Answers answers;
+  answers.add("granular:label(app)", true, Answers::Holds::kForTheseObjects);
+  answers.add("granular:label(tier)", true);
+  answers.forget_objects();
+  EXPECT_EQ(answers.find("granular:label(app)"), std::nullopt);
+  EXPECT_EQ(answers.find("granular:label(tier)"), true);
+  answers.add("granular:label(app)", false, Answers::Holds::kForTheseObjects);
+  EXPECT_EQ(answers.find("granular:label(app)"), false);
+}
+
 TEST(FieldJudge, WhatIsExcludedInsideAnAtomDoesNotCoverTheRestOfIt) {
   schema::Demands demands{{"granular:specification", "granular:secret"}, {{.field = {"f:spec"}, .chain = {0}, .inside = {1}}}};
   for (bool has_specification : {false, true}) {
