@@ -105,6 +105,8 @@ int serve(int argc, char** argv) {
   auto uncovered = authz::fields::UncoveredFeed::load(**store);
   if (!uncovered) return refuse(uncovered.error());
   rest::FieldPermissions field_permissions(**uncovered, metrics.registry());
+  if (!o.gates.on("FineGrainedAuthorization") && !(*uncovered)->current()->verbs.empty())
+    warn("there are UncoveredPermissionSets, and nobody follows them: the feature gate FineGrainedAuthorization is off");
   rest::CatalogHolder catalog(catalog::Catalog::builtin(features_of(o)));
   // From here on roles and bindings of namespace policy are objects like others.
   rest::policy::PolicyStore objects(**store, clock, random, o.policy_master_namespace);

@@ -113,6 +113,18 @@ std::shared_ptr<const Definition> read_definition(const Value& definition, const
   for (const Value& version : spec["versions"].items())
     if (version["storage"].as_bool()) storage_version = version["name"].as_string();
 
+  // What is excluded in what is stored must not be changed through versions that do not have it.
+  for (const Value& version : spec["versions"].items()) {
+    if (!version["storage"].as_bool() || (version["served"].as_bool() && serves_excluded)) continue;
+    const schema::Schema* shape = schema_of(out->schemas, version["schema"]["openAPIV3Schema"], types);
+    auto permissions = schema::PermissionTree::of_custom(*shape);
+    if (!permissions->has_excluded()) continue;
+    if (!serves_excluded) return out;
+    out->unserved_storage = std::make_unique<Resource>();
+    out->unserved_storage->schema = shape;
+    out->unserved_storage->permissions = std::move(permissions);
+  }
+
   for (const Value& version : spec["versions"].items()) {
     if (!version["served"].as_bool()) continue;
     const schema::Schema* shape = schema_of(out->schemas, version["schema"]["openAPIV3Schema"], types);
@@ -135,6 +147,7 @@ std::shared_ptr<const Definition> read_definition(const Value& definition, const
       r.verbs = {"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"};
     r.schema = shape;
     r.permissions = std::move(permissions);
+    r.unserved_storage = out->unserved_storage.get();
     r.subresources = subresources_of(version, r, types);
     r.columns = columns_of(version);
     r.strategy = &out->strategies.emplace_back(strategy_of(version));

@@ -14,6 +14,7 @@ namespace cardea::catalog {
 struct Definition {
   json::Value source;
   std::deque<Resource> resources;  // one for each served version
+  std::unique_ptr<Resource> unserved_storage;
   std::deque<Strategy> strategies;
   schema::SchemaSet schemas;
 };
@@ -21,7 +22,8 @@ struct Definition {
 // True when the definition's names were accepted and it is ready to be served.
 bool is_established(const json::Value& definition);
 
-// `types` gives the shape of `metadata`. Versions with excluded permissions are left out unless `serves_excluded`.
+// `types` gives the shape of `metadata`. Versions with excluded permissions, and all others
+// when the stored version has any, are left out unless `serves_excluded`.
 std::shared_ptr<const Definition> read_definition(const json::Value& definition, const BuiltinTypes& types, bool serves_excluded);
 
 }  // namespace cardea::catalog

@@ -188,6 +188,19 @@ bool FieldPermissions::excludes(const catalog::Resource& resource) const {
   return !now->verbs.empty() && now->verbs.concern(*resource.permissions);
 }
 
+bool FieldPermissions::excludes_stored(const catalog::Catalog& catalog, const catalog::Resource& resource) const {
+  if (excludes(resource)) return true;
+  const catalog::Resource* stored = other_storage(catalog, resource);
+  return stored && excludes(*stored);
+}
+
+const catalog::Resource* other_storage(const catalog::Catalog& catalog, const catalog::Resource& r) {
+  if (r.unserved_storage) return r.unserved_storage;
+  if (r.version == r.storage_version && r.group == r.storage_group) return nullptr;
+  const catalog::Resource* stored = catalog.storage_of(r);
+  return stored == &r ? nullptr : stored;
+}
+
 void FieldPermissions::count(bool covered, std::size_t checks) const {
   (covered ? covered_ : refused_).add();
   checks_.observe(std::chrono::seconds(checks));  // a plain number; seconds are what it prints as it is
@@ -206,7 +219,7 @@ bool may_be_granular(const catalog::Catalog& catalog, const authz::RequestInfo& 
 
 bool watches_fields(const Call& call) {
   const FieldPermissions* permissions = call.services.field_permissions;
-  return call.has_conditions() || (permissions && (call.is_granular || permissions->excludes(*call.resource)));
+  return call.has_conditions() || (permissions && (call.is_granular || permissions->excludes_stored(*call.catalog, *call.resource)));
 }
 
 Value* sent_object(Call& call) { return watches_fields(call) ? &access_of(call).sent : nullptr; }
@@ -273,6 +286,15 @@ Task<Result<void>> authorize_storage(Call& call, const catalog::Resource& storag
   schema::ChangedFields changes(std::move(old), std::move(stored), *storage.schema, {schema::IgnoredFields::of_server(false), {}});
   Result<void> covered = co_await settle(call, changes, *storage.permissions, Marker::kRegular, uncovered->verbs);
   co_return covered;
+}
+
+Error without_quotes(const Call& call, Error error) {
+  if (error.reason != Reason::kInvalid && error.reason != Reason::kBadRequest && error.reason != Reason::kInternalError) return error;
+  ErrorDetails details{.name = call.info.name, .group = call.resource->group, .kind = call.resource->kind};
+  if (error.details)
+    for (const Cause& c : error.details->causes) details.causes.push_back({c.reason, "", c.field});
+  error.message = cat(call.resource->kind, " ", quoted(call.info.name), " cannot be changed like this; who may not get it is not told more");
+  return std::move(error).with(std::move(details));
 }
 
 Task<bool> hides_object(Call& call) {

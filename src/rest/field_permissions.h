@@ -26,6 +26,8 @@ class FieldPermissions {
   std::shared_ptr<const authz::fields::Uncovered> uncovered() const { return uncovered_.current(); }
   // Whether anything about objects of this resource is excluded from its verbs.
   bool excludes(const catalog::Resource& resource) const;
+  // The same, or about objects as they are stored.
+  bool excludes_stored(const catalog::Catalog& catalog, const catalog::Resource& resource) const;
 
   void count_comparison() const { comparisons_.add(); }
   void count(bool covered, std::size_t checks) const;
@@ -58,10 +60,13 @@ json::Value as_sent(const json::Value& decoded, const json::Value& written);
 Task<Result<void>> authorize_change(Call& call, const json::Value* old, json::Value requested);
 // After it: what admission changed beyond that must not be excluded from what the caller may.
 Task<Result<void>> authorize_mutation(Call& call, json::Value requested, json::Value admitted);
-// As it will be stored, where that is another version: fields that the version of the request does not know.
+// As it is stored and will be, where that is another version: fields that the version of the request does not know.
 Task<Result<void>> authorize_storage(Call& call, const catalog::Resource& storage, json::Value old, json::Value stored);
+// The version that has to be looked at besides the one of the request; null when there is none.
+const catalog::Resource* other_storage(const catalog::Catalog& catalog, const catalog::Resource& resource);
 
-// Who may change parts of an object but not read it is shown its metadata only.
+// Who may change parts of an object but not read it is shown its metadata only, and no error that quotes it.
 Task<bool> hides_object(Call& call);
+Error without_quotes(const Call& call, Error error);
 
 }  // namespace cardea::rest

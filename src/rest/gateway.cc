@@ -323,9 +323,10 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
   // A verb that does not go through admission must not make a yes of a perhaps.
   if (is_conditional && answer && !call.authorization.is_settled && call.info.verb != "deletecollection")
     answer = fail(authz::forbidden(authz::Attributes{call.user, call.info}, "the conditions of this request were not settled"));
-  if (answer && call.is_granular) {
+  if (call.is_granular && call.resource) {
     bool hides = co_await hides_object(call);
-    if (hides) call.view.shape = View::Shape::kPartialObject;
+    if (hides && answer) call.view.shape = View::Shape::kPartialObject;
+    if (hides && !answer) answer = fail(without_quotes(call, answer.error()));
   }
   if (answer && answer->is_streaming) {
     services_.metrics.count_stream(verb, 200);

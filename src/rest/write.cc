@@ -427,8 +427,8 @@ Task<Result<Written>> write_change(Call& call, Change change) {
     Result<std::vector<Reservation>> reserved = allocate(call, review.object, &old, change.options.dry_run);
     if (!reserved) co_return fail(reserved.error());
     if (!change.is_trusted) prepare_for_update(review.object, old, r, context);
-    if (watches && &storage != &r) {
-      Result<void> covered = co_await authorize_storage(call, storage, parse_stored(*record), converted(review.object, r, storage));
+    if (const Resource* stored = watches ? other_storage(*call.catalog, r) : nullptr) {
+      Result<void> covered = co_await authorize_storage(call, *stored, parse_stored(*record), converted(review.object, r, storage));
       if (!covered) co_return fail(covered.error());
     }
     bool counts = (r.strategy->has_generation || r.is_custom) && context.subresource != "status" && !change.is_trusted;

@@ -231,6 +231,11 @@ def what_a_refusal_says(world):
     world.allow("blind", "example.com", ["widgets"], ["granular", "granular:labels"])
     status, answer = world.send("blind", "PATCH", widget, {}, MERGE)
     expect(status == 200 and answer["kind"] == "PartialObjectMetadata" and "spec" not in answer, f"blind: {status} {answer}")
+    world.admin("PATCH", widget, {"data": {"k": "hidden-4711"}}, MERGE)
+    for patch, kind in (({"metadata": {"labels": "x"}}, MERGE), ([{"op": "replace", "path": "/spec", "value": "x"}], OPS), ({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}, MERGE)):
+        status, answer = world.send("blind", "PATCH", widget, patch, kind)
+        expect(status in (200, 400, 403, 422) and "hidden-4711" not in json.dumps(answer), f"blind reads: {status} {answer}")
+    expect("deletionTimestamp" not in world.admin("GET", widget)["metadata"], "who may write labels has deleted it")
 
 
 def bad_input(world):
@@ -293,6 +298,45 @@ def story_two(world):
     status, answer = world.send("admin2", "POST", widgets, body)
     expect(status == 201 and answer["spec"]["selfDestruct"] is True, f"who may, may through a policy too: {status} {answer}")
     world.admin("DELETE", "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings/smuggler")
+
+
+def other_versions(world):
+    """Fields that one version has and another has not, and the scale of a custom resource."""
+    crd = copy.deepcopy(WIDGETS)
+    crd["metadata"]["name"], crd["spec"]["names"] = "gizmos.example.com", {"plural": "gizmos", "kind": "Gizmo"}
+    first = crd["spec"]["versions"][0]
+    first["subresources"]["scale"] = {"specReplicasPath": ".spec.count", "statusReplicasPath": ".status.count"}
+    first["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["count"] = {
+        "type": "integer", "x-kubernetes-permission-verb": "example.com/count", "x-kubernetes-permission-excluded": True}
+    second = copy.deepcopy(first)
+    second.update({"name": "v2", "storage": False, "subresources": {}})
+    for name in ("selfDestruct", "count"):
+        del second["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"][name]
+    crd["spec"]["versions"].append(second)
+    status, headers, answer = world.server.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd)
+    expect(status == 201 and "differ in the permissions on their fields" in headers.get("Warning", ""), f"{status} {headers.get('Warning')} {answer}")
+    v1, v2 = ("/apis/example.com/%s/namespaces/default/gizmos" % v for v in ("v1", "v2"))
+    eventually("gizmos are served", lambda: world.send(None, "GET", v2)[0] == 200)
+    world.admin("POST", v1, {"apiVersion": "example.com/v1", "kind": "Gizmo", "metadata": {"name": "g"}, "spec": {"size": 1, "selfDestruct": True, "count": 1}})
+    world.allow("editor", "example.com", ["gizmos", "gizmos/scale"], ["get", "patch", "update"])
+    other = world.admin("GET", v2 + "/g")
+    expect("selfDestruct" not in other["spec"], "v2 has no such field")
+    other["spec"]["size"] = 2
+    world.refused(world.send("editor", "PUT", v2 + "/g", other), "field spec.count", "granular:example.com/count")
+    world.refused(world.send("editor", "PATCH", v1 + "/g/scale", {"spec": {"replicas": 4}}, MERGE), "field spec.count", "gizmos/scale")
+    world.allow("labeller", "example.com", ["gizmos/scale"], ["granular", "granular:replicaCount"])
+    world.refused(world.send("labeller", "PATCH", v1 + "/g/scale", {"spec": {"replicas": 4}}, MERGE), "field spec.count")
+    world.allow("star", "example.com", ["gizmos/scale"], ["granular", "granular:replicaCount", "granular:example.com/count"])
+    status, answer = world.send("star", "PATCH", v1 + "/g/scale", {"spec": {"replicas": 4}}, MERGE)
+    expect(status == 200 and world.admin("GET", v1 + "/g")["spec"]["count"] == 4, f"{status} {answer}")
+    # The stored version counts even when nobody can ask for it.
+    stored = world.admin("GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gizmos.example.com")
+    stored["spec"]["versions"][0]["served"] = False
+    world.admin("PUT", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gizmos.example.com", stored)
+    eventually("v1 is gone", lambda: world.send(None, "GET", v1)[0] == 404)
+    other = world.admin("GET", v2 + "/g")
+    other["spec"] = {"size": 3}
+    world.refused(world.send("editor", "PUT", v2 + "/g", other), "granular:example.com/")
 
 
 def builtins(world):
@@ -377,7 +421,7 @@ def story():
     data_dir = os.path.join(folder, "data")
     with Cardea("--token-auth-file", tokens, data_dir=data_dir) as server:
         world = World(server)
-        for part in (story_one, what_a_refusal_says, bad_input, story_two, builtins, documented):
+        for part in (story_one, what_a_refusal_says, bad_input, story_two, other_versions, builtins, documented):
             part(world)
             print(f"{part.__name__}: passed", flush=True)
     gate_off(data_dir, tokens)
