@@ -32,6 +32,8 @@ authz::ConditionData data_of(const Call& call, const Value* old, const Value& ob
           .user = &call.user};
 }
 
+const schema::Schema& compared_schema(const catalog::Resource& r) { return r.permissions->compared() ? *r.permissions->compared() : *r.schema; }
+
 authz::Attributes attributes_of(const Call& call, std::string_view verb) {
   authz::Attributes a{call.user, call.info};
   a.verb = verb;
@@ -248,7 +250,7 @@ Task<Result<void>> authorize_change(Call& call, const Value* old, Value requeste
     if (meta.is_null()) meta = Value::object();
     if (!meta.has("generateName") && meta["name"].as_string().empty()) meta.set("name", call.info.name);
   }
-  access.changed = std::make_unique<schema::ChangedFields>(old ? *old : Value(), std::move(requested), *call.resource->schema, ignored_fields(call, !old));
+  access.changed = std::make_unique<schema::ChangedFields>(old ? *old : Value(), std::move(requested), compared_schema(*call.resource), ignored_fields(call, !old));
   call.authorization.changed = access.changed.get();
   const FieldPermissions* permissions = call.services.field_permissions;
   if (!permissions) co_return Result<void>();
@@ -274,7 +276,7 @@ Task<Result<void>> authorize_mutation(Call& call, Value requested, Value admitte
   const FieldPermissions* permissions = call.services.field_permissions;
   if (!permissions || requested.same(admitted) || !permissions->excludes(r)) co_return Result<void>();
   auto uncovered = permissions->uncovered();
-  schema::ChangedFields changes(std::move(requested), std::move(admitted), *r.schema, {schema::IgnoredFields::of_server(false), {}});
+  schema::ChangedFields changes(std::move(requested), std::move(admitted), compared_schema(r), {schema::IgnoredFields::of_server(false), {}});
   Result<void> covered = co_await settle(call, changes, *r.permissions, Marker::kRegular, uncovered->guarded_from_admission);
   co_return covered;
 }
@@ -283,7 +285,7 @@ Task<Result<void>> authorize_storage(Call& call, const catalog::Resource& storag
   const FieldPermissions* permissions = call.services.field_permissions;
   if (!permissions || !permissions->excludes(storage)) co_return Result<void>();
   auto uncovered = permissions->uncovered();
-  schema::ChangedFields changes(std::move(old), std::move(stored), *storage.schema, {schema::IgnoredFields::of_server(false), {}});
+  schema::ChangedFields changes(std::move(old), std::move(stored), compared_schema(storage), {schema::IgnoredFields::of_server(false), {}});
   Result<void> covered = co_await settle(call, changes, *storage.permissions, Marker::kRegular, uncovered->verbs);
   co_return covered;
 }

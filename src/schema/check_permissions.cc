@@ -25,11 +25,11 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return is_lower(c) || (c >= 'A' && c <= 'Z'); }
 
 // What holds this node, and so what its parameter can come from.
-enum class Held { kProperty, kMap, kSet, kListMap };
+enum class Held { kProperty, kMap, kSet, kListMap, kAtomicByKey };
 
 struct Place {
   Held held = Held::kProperty;
-  const Value* list = nullptr;  // of kListMap
+  const Value* list = nullptr;  // of kListMap and kAtomicByKey
   std::string banned = {};      // why no tag may stand here; empty where it may
 };
 
@@ -83,7 +83,9 @@ class Checker {
     std::string_view type = list["x-kubernetes-list-type"].as_string();
     if (type == "set") return {.held = Held::kSet};
     if (type == "map") return {.held = Held::kListMap, .list = &list};
-    return {.banned = "must not be used inside a list of type atomic, whose items change as one: give it x-kubernetes-list-type set or map"};
+    // Permissions may have a key of their own for a list that everybody else takes as one value.
+    if (list["items"][kParameter].as_string().starts_with("listKey:")) return {.held = Held::kAtomicByKey, .list = &list};
+    return {.banned = "must not be used inside a list of type atomic, whose items change as one: give it x-kubernetes-list-type set or map, or its items a listKey"};
   }
 
   void check_tags(const Value& s, const std::string& path, const Place& place) {
@@ -124,7 +126,11 @@ class Checker {
       if (place.held != Held::kSet) refuse("setValue must stand in the items of a list with x-kubernetes-list-type=set");
     } else if (source.starts_with("listKey:")) {
       std::string_view key = source.substr(8);
-      if (place.held != Held::kListMap) return refuse("listKey must stand in the items of a list with x-kubernetes-list-type=map");
+      if (place.held == Held::kAtomicByKey) {
+        if (std::ranges::find(kScalars, s["properties"][key]["type"].as_string()) == std::end(kScalars)) refuse("must name a string, number or boolean of the item");
+        return;
+      }
+      if (place.held != Held::kListMap) return refuse("listKey must stand in the items of a list with x-kubernetes-list-type=map or atomic");
       auto keys = (*place.list)["x-kubernetes-list-map-keys"].items();
       if (std::ranges::none_of(keys, [&](const Value& k) { return k.as_string() == key; })) refuse("must name one of x-kubernetes-list-map-keys");
     } else if (source.starts_with("value:")) {

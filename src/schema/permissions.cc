@@ -90,6 +90,27 @@ void add_tags(PermissionTree& tree, const Schema& at, std::vector<std::string>& 
   if (at.additional) below(std::string(kAny), *at.additional);
 }
 
+// The schema with every atomic list that permissions have a key for as a list of type map; itself when it has none.
+const Schema* keyed(const Schema& s, SchemaSet& set) {
+  Schema* copy = nullptr;
+  auto own = [&]() -> Schema& {
+    if (!copy) *(copy = set.make()) = s;
+    return *copy;
+  };
+  for (std::size_t i = 0; i < s.properties.size(); ++i)
+    if (const Schema* next = keyed(*s.properties[i].schema, set); next != s.properties[i].schema) own().properties[i].schema = next;
+  if (s.additional)
+    if (const Schema* next = keyed(*s.additional, set); next != s.additional) own().additional = next;
+  if (!s.items) return copy ? copy : &s;
+  if (const Schema* next = keyed(*s.items, set); next != s.items) own().items = next;
+  auto tag = s.type == Schema::Type::kArray && is_atomic_list(s) ? permission_tag(s.items->source) : std::nullopt;
+  if (tag && tag->source == Permission::Source::kListKey) {
+    own().list_type = Schema::ListType::kMap;
+    own().map_keys = {tag->field};
+  }
+  return copy ? copy : &s;
+}
+
 bool same_permission(const Permission& a, const Permission& b) {
   return a.name == b.name && a.source == b.source && a.field == b.field && a.treatment == b.treatment && a.expression == b.expression &&
          a.excluded == b.excluded;
@@ -228,7 +249,9 @@ std::shared_ptr<const PermissionTree> PermissionTree::of_custom(const Schema& ro
     if (row.group == "*")
       if (auto steps = steps_of(row.path); is_reachable(root, steps)) tree->add(steps, permission_of(row));
   std::vector<std::string> path;
-  add_tags(*tree, root, path, true);
+  const Schema* shape = keyed(root, tree->keyed_);
+  if (shape != &root) tree->compared_ = shape;
+  add_tags(*tree, *shape, path, true);
   tree->finish();
   return tree;
 }

@@ -80,6 +80,9 @@ class PermissionTree {
   static std::shared_ptr<const PermissionTree> of_custom(const Schema& root);
 
   const Node& root() const { return *root_; }
+  // The schema by which changes are to be compared, where it is not the object's own: an atomic list whose items are
+  // tagged by a key is looked at item by item. Null where the object's own does.
+  const Schema* compared() const { return compared_; }
   bool has_excluded() const { return root_->has_excluded; }  // by the schema itself
   bool has(std::string_view name) const { return names_.contains(name); }
   bool takes_values() const { return takes_values_; }  // whether parameters come from values of the objects
@@ -111,6 +114,8 @@ class PermissionTree {
   Node* root_ = &nodes_.emplace_back();
   std::set<std::string, std::less<>> names_;
   bool takes_values_ = false;
+  SchemaSet keyed_;  // copies of what leads to lists with keys for permissions alone
+  const Schema* compared_ = nullptr;
 };
 
 // One row of the table of built-in permissions.

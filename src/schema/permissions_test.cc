@@ -108,6 +108,22 @@ TEST_F(Widgets, AnExpressionThatErrsCoversNothing) {
   EXPECT_THAT(asked("{}", R"({"spec":{"tags":{"a":"1"}}})"), ElementsAre("spec.tags.a: granular:specification"));
 }
 
+TEST(PermissionTree, AnAtomicListMayHaveAKeyForPermissionsAlone) {
+  constexpr std::string_view kText = R"({"type":"object","properties":{"status":{"type":"object","properties":{"conditions":{"type":"array","items":{"type":"object",
+    "x-kubernetes-permission-verb":"condition","x-kubernetes-permission-parameter":"listKey:type","properties":{"type":{"type":"string"},"status":{"type":"string"}}}}}}}})";
+  EXPECT_THAT(check_permissions(parse(kText), "schema"), IsEmpty());
+  SchemaSet set;
+  const Schema* schema = build_structural(set, parse(kText), nullptr);
+  auto tree = PermissionTree::of_custom(*schema);
+  ASSERT_NE(tree->compared(), nullptr);
+  ChangedFields changes(parse(R"({"status":{"conditions":[{"type":"A","status":"x"},{"type":"B","status":"x"}]}})"),
+                        parse(R"({"status":{"conditions":[{"type":"B","status":"y"},{"type":"A","status":"x"}]}})"), *tree->compared(), {});
+  Demands demands = demands_of(changes, *tree, {});
+  ASSERT_EQ(demands.fields.size(), 1u);
+  EXPECT_EQ(field_text(demands.fields[0].field), "status.conditions[type=\"B\"].status");
+  EXPECT_THAT(demands.chain_of(demands.fields[0]), ElementsAre("granular:condition(B)"));
+}
+
 TEST_F(Widgets, ListsEveryPermissionWithItsFields) {
   std::vector<std::string> lines;
   for (const auto& listed : tree_->list()) lines.push_back(cat(verb_pattern(*listed.permission), " ", listed.fields[0].field, " ", listed.fields[0].enclosing.size()));
