@@ -12,6 +12,7 @@ import tempfile
 import urllib.error
 import urllib.request
 
+from hooks import Hooks
 from server import Cardea, eventually, expect, tell
 
 USERS = "".join(f"{name}-token,{name},{i}\n" for i, name in enumerate(["operator", "editor", "admin2", "labeller", "blind", "nobody", "star"], 1))
@@ -298,6 +299,20 @@ def story_two(world):
     status, answer = world.send("admin2", "POST", widgets, body)
     expect(status == 201 and answer["spec"]["selfDestruct"] is True, f"who may, may through a policy too: {status} {answer}")
     world.admin("DELETE", "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings/smuggler")
+    # Neither can a webhook.
+    with Hooks(tempfile.mkdtemp(prefix="cardea-hook-")) as hooks:
+        patch = [{"op": "add", "path": "/spec/selfDestruct", "value": True}]
+        hooks.answers["/smuggle"] = lambda review: hooks.review(review, allowed=True, patch=patch)
+        world.admin("POST", "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations", {"metadata": {"name": "smuggler"}, "webhooks": [{
+            "name": "smuggler.example.com", "clientConfig": hooks.at("/smuggle"), "admissionReviewVersions": ["v1"], "sideEffects": "None",
+            "rules": [{"apiGroups": ["example.com"], "apiVersions": ["*"], "operations": ["CREATE", "UPDATE"], "resources": ["widgets"]}]}]})
+        body = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w5"}, "spec": {"size": 1}}
+        eventually("the webhook is asked", lambda: hooks.take() or world.send(None, "POST", widgets + "?dryRun=All", body)[0] == 0)
+        world.refused(world.send("editor", "POST", widgets, body), "field spec.selfDestruct", "granular:example.com/selfDestruct")
+        world.refused(world.send("editor", "PATCH", widgets + "/w2", {"data": {"a": "1"}}, MERGE), "field spec.selfDestruct")
+        status, answer = world.send("admin2", "POST", widgets, body)
+        expect(status == 201 and answer["spec"]["selfDestruct"] is True, f"who may, may through a webhook too: {status} {answer}")
+        world.admin("DELETE", "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/smuggler")
 
 
 def other_versions(world):
