@@ -1,36 +1,12 @@
 #include "authz/access/access_authorizer.h"
 
-#include "authz/access/environment.h"
-#include "authz/evaluation.h"
-#include "authz/secondary_checks.h"
+#include "authz/access/residuals.h"
 #include "base/strings.h"
 
 namespace cardea::authz::access {
 namespace {
 
 using Effect = Condition::Effect;
-
-constexpr cel::Limits kLimits{.cost = 1'000'000};
-
-// What is left of a policy's expression.
-class Rest : public Condition::Compiled {
- public:
-  explicit Rest(cel::Residual residual) : residual_(std::move(residual)) {}
-  std::string text() const override { return residual_.print(); }
-  const cel::Residual& residual() const { return residual_; }
-
- private:
-  cel::Residual residual_;
-};
-
-cel::Evaluation& evaluation() {
-  thread_local cel::Evaluation one(kLimits);
-  return one;
-}
-
-std::string error_text(const cel::Value& v) {
-  return v.is_error() ? std::string(v.error->message) : cat("gives ", cel::type_name(v), ", not a bool");
-}
 
 Explanation because(const Policy& policy) { return {policy.shared_from_this(), 0}; }
 
@@ -71,60 +47,12 @@ void consider(const Policy& policy, const Variables& variables, const cel::Unkno
                   .type = std::string(kCelType),
                   .text = "",
                   .description = policy.description(),
-                  .compiled = std::make_shared<const Rest>(std::move(rest))});
+                  .compiled = std::make_shared<const Residue>(std::move(rest))});
 }
 
 void append(std::vector<Condition>& to, std::vector<Condition> more) {
   for (Condition& c : more) to.push_back(std::move(c));
 }
-
-// Runs residuals, and the text of conditions that come without one.
-class Runs : public ConditionEvaluator {
- public:
-  Runs(const ConditionData& data, SecondaryChecks& checks, ConditionMeter* meter) : meter_(meter) {
-    bind(variables_, data);
-    asks_ = {.asks = &checks};
-    resource_.asks = &checks;
-    resource_.query = {.group = data.group, .resource = data.resource, .subresource = data.subresource, .space = data.namespace_name, .name = data.name};
-    variables_[Language::kAuthorizer] = cel::authorizer_value(asks_);
-    variables_[Language::kRequestResource] = cel::resource_check_value(resource_);
-    variables_[Language::kImpersonatedRequest] = data.impersonated ? impersonated_.emplace(*data.impersonated).get() : cel::Value::null();
-  }
-
-  Truth truth(const Condition& c, std::string& error) override {
-    Truth out = evaluate(c, error);
-    if (out == Truth::kError && meter_) meter_->failed(c.effect);
-    return out;
-  }
-
- private:
-  Truth evaluate(const Condition& c, std::string& error) {
-    if (const Rest* rest = dynamic_cast<const Rest*>(c.compiled.get())) return verdict(rest->residual().run(evaluation(), variables_), error);
-    if (!is_cel_type(c.type)) {
-      error = cat("conditions of type ", quoted(c.type), " are not known here");
-      return Truth::kError;
-    }
-    if (c.text == "true") return Truth::kTrue;
-    auto program = cel::compile(c.text, language().environment);
-    if (!program) {
-      error = "does not compile";
-      return Truth::kError;
-    }
-    return verdict(evaluation().run(**program, variables_), error);
-  }
-
-  static Truth verdict(const cel::Value& v, std::string& error) {
-    if (v.is_true()) return Truth::kTrue;
-    if (v.is_false()) return Truth::kFalse;
-    error = error_text(v);
-    return Truth::kError;
-  }
-
-  ConditionMeter* meter_;
-  Variables variables_;
-  cel::AuthorizerHandle asks_, resource_;
-  std::optional<RequestValue> impersonated_;
-};
 
 }  // namespace
 
@@ -187,7 +115,7 @@ Task<Decision> AccessAuthorizer::evaluate(std::shared_ptr<const Conditions> cond
   Decision open = Decision::conditional(conditions);
   Stopwatch watch;
   for (;;) {
-    Runs runs(data, checks, meter_.get());
+    ResidualRuns runs(data, checks, meter_.get());
     Decision outcome = partially_evaluated(open, runs);
     if (!checks.is_waiting()) {
       if (meter_) meter_->took(true, watch.elapsed());

@@ -1,0 +1,58 @@
+#include "authz/access/residuals.h"
+
+#include "base/strings.h"
+
+namespace cardea::authz::access {
+namespace {
+
+Truth verdict(const cel::Value& v, std::string& error) {
+  if (v.is_true()) return Truth::kTrue;
+  if (v.is_false()) return Truth::kFalse;
+  error = error_text(v);
+  return Truth::kError;
+}
+
+}  // namespace
+
+cel::Evaluation& evaluation() {
+  thread_local cel::Evaluation one(kLimits);
+  return one;
+}
+
+std::string error_text(const cel::Value& v) {
+  return v.is_error() ? std::string(v.error->message) : cat("gives ", cel::type_name(v), ", not a bool");
+}
+
+ResidualRuns::ResidualRuns(const ConditionData& data, SecondaryChecks& checks, ConditionMeter* meter) : meter_(meter) {
+  bind(variables_, data);
+  asks_ = {.asks = &checks};
+  resource_.asks = &checks;
+  resource_.query = {.group = data.group, .resource = data.resource, .subresource = data.subresource, .space = data.namespace_name, .name = data.name};
+  variables_[Language::kAuthorizer] = cel::authorizer_value(asks_);
+  variables_[Language::kRequestResource] = cel::resource_check_value(resource_);
+  variables_[Language::kImpersonatedRequest] = data.impersonated ? impersonated_.emplace(*data.impersonated).get() : cel::Value::null();
+}
+
+Truth ResidualRuns::truth(const Condition& c, std::string& error) {
+  Truth out = evaluate(c, error);
+  if (out == Truth::kError && meter_) meter_->failed(c.effect);
+  return out;
+}
+
+Truth ResidualRuns::evaluate(const Condition& c, std::string& error) {
+  if (const Residue* rest = dynamic_cast<const Residue*>(c.compiled.get())) return verdict(rest->residual().run(evaluation(), variables_), error);
+  if (!is_cel_type(c.type)) {
+    error = cat("conditions of type ", quoted(c.type), " are not known here");
+    return Truth::kError;
+  }
+  std::string text = c.shown_text();
+  if (text == "true") return Truth::kTrue;
+  auto program = cel::compile(text, language().environment);
+  if (!program) {
+    error = "does not compile";
+    return Truth::kError;
+  }
+  return verdict(evaluation().run(**program, variables_), error);
+}
+
+}  // namespace cardea::authz::access

@@ -1,0 +1,46 @@
+#pragma once
+#include <optional>
+
+#include "authz/access/environment.h"
+#include "authz/condition_meter.h"
+#include "authz/evaluation.h"
+#include "authz/secondary_checks.h"
+#include "cel/partial.h"
+
+namespace cardea::authz::access {
+
+inline constexpr cel::Limits kLimits{.cost = 1'000'000};
+
+// The evaluation of this thread, within the limits of an access policy.
+cel::Evaluation& evaluation();
+
+// What an expression came to instead of true or false, for a person.
+std::string error_text(const cel::Value& value);
+
+// What is left of an expression once the request is known.
+class Residue : public Condition::Compiled {
+ public:
+  explicit Residue(cel::Residual residual) : residual_(std::move(residual)) {}
+  std::string text() const override { return residual_.print(); }
+  const cel::Residual& residual() const { return residual_; }
+
+ private:
+  cel::Residual residual_;
+};
+
+// Runs residues, and the text of conditions in CEL that come without one. Belongs to one evaluation; borrows all.
+class ResidualRuns : public ConditionEvaluator {
+ public:
+  ResidualRuns(const ConditionData& data, SecondaryChecks& checks, ConditionMeter* meter = nullptr);
+  Truth truth(const Condition& condition, std::string& error) override;
+
+ private:
+  Truth evaluate(const Condition& condition, std::string& error);
+
+  ConditionMeter* meter_;
+  Variables variables_;
+  cel::AuthorizerHandle asks_, resource_;
+  std::optional<RequestValue> impersonated_;
+};
+
+}  // namespace cardea::authz::access

@@ -1,0 +1,218 @@
+#include "authz/policy/covers.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/strings.h"
+
+namespace cardea::authz::policy {
+namespace {
+
+// What nobody mentions. No name of Kubernetes has such a character.
+constexpr std::string_view kOther = "\x01";
+constexpr std::size_t kMostWork = 20'000'000;  // rules that are looked at
+
+// The roles that concern the author at one level.
+using Held = std::vector<const CompiledRole*>;
+
+struct Levels {
+  Held master, local;
+  bool is_broken_at_master = false, is_broken_locally = false;
+};
+
+void collect(const Index& index, const Index::Scope* scope, const User& author, Held& out, bool& is_broken) {
+  if (!scope) return;
+  is_broken |= !scope->problem().empty();
+  for (const Grant* g : scope->all()) {
+    if (!g->is_of(author)) continue;
+    const CompiledRole* role = index.role(*g);
+    if (!role || !role->problem().empty()) is_broken = true;
+    else if (std::ranges::find(out, role) == out.end()) out.push_back(role);
+  }
+}
+
+enum class Held3 { kDenied, kAllowed, kOpen };
+
+Held3 at_level(const Held& roles, const RequestWords& words, const Restriction& restriction, std::size_t& work) {
+  bool allows = false;
+  for (const CompiledRole* role : roles) {
+    work += role->rules().size();
+    for (std::size_t i = 0; i < role->rules().size(); ++i) {
+      const Rule& rule = role->rules()[i];
+      if (role->matches(i, words) == Match::kNo) continue;
+      if (rule.deny) return Held3::kDenied;
+      allows |= rule.restriction.kind == Restriction::Kind::kNone || rule.restriction == restriction;
+    }
+  }
+  return allows ? Held3::kAllowed : Held3::kOpen;
+}
+
+// Everything that the rules of both sides mention.
+struct Alphabet {
+  std::set<std::string> verbs, kinds, api_groups, names, paths;
+
+  void add(const CompiledRole& role, const KindNames* known) {
+    for (std::size_t i = 0; i < role.rules().size(); ++i) {
+      const Rule& rule = role.rules()[i];
+      for (const std::string& v : rule.verbs) add_word(verbs, v);
+      for (const std::string& k : role.kinds_of(i)) add_kind(k, known);
+      for (const std::string& g : rule.api_groups)
+        if (g != "*") api_groups.insert(g);
+      names.insert(rule.resource_names.begin(), rule.resource_names.end());
+      for (const std::string& u : rule.non_resource_urls) {
+        std::string plain = u.substr(0, u.find('*'));
+        if (!plain.empty()) paths.insert(plain);
+        if (plain.size() != u.size()) paths.insert(plain + std::string(kOther));
+      }
+    }
+  }
+  void add_others() {
+    for (std::string_view v : well_known_verbs()) verbs.emplace(v);
+    verbs.emplace(kOther);
+    for (std::string_view base : {std::string_view("pods"), std::string_view("subjectaccessreviews"), kOther, std::string_view("\x01" "accessreviews")}) kinds.emplace(base);
+    kinds.emplace("pods/exec");
+    // Subresources that are not named follow their resource, and proxies have a verb of their own.
+    std::set<std::string> bases;
+    for (const std::string& k : kinds) bases.insert(k.substr(0, k.find('/')));
+    for (const std::string& b : bases) {
+      kinds.insert(b);
+      kinds.insert(cat(b, "/", kOther));
+      kinds.insert(cat(b, "/proxy"));
+    }
+    api_groups.emplace(kOther);
+    if (!names.empty()) names.emplace("");
+    names.emplace(kOther);
+    paths.emplace(cat("/", kOther));
+  }
+
+ private:
+  static std::string_view plain(std::string_view word) { return word.starts_with('-') ? word.substr(1) : word; }
+  static void add_word(std::set<std::string>& to, std::string_view word) {
+    if (plain(word) != "*") to.emplace(plain(word));
+  }
+  void add_kind(std::string_view word, const KindNames* known) {
+    add_word(kinds, word);
+    if (!known) return;
+    // A kind by its singular name is a resource of its group.
+    std::string_view name = plain(word), sub;
+    if (auto slash = name.find('/'); slash != std::string_view::npos) {
+      sub = name.substr(slash);
+      name = name.substr(0, slash);
+    }
+    for (const auto& [group, resource] : known->resources_of(name)) {
+      kinds.insert(cat(resource, sub));
+      api_groups.insert(group);
+    }
+  }
+};
+
+std::string shown(const std::string& word, std::string_view what) { return word.find(kOther) == std::string::npos ? word : std::string(what); }
+
+Permission permission_of(const Attributes& a, const Restriction& restriction) {
+  Permission out;
+  out.verb = shown(std::string(a.verb), "any other verb");
+  out.restriction = restriction;
+  if (!a.is_resource_request) {
+    out.path = a.path;
+    if (out.path.ends_with(kOther)) out.path.back() = '*';
+    return out;
+  }
+  out.api_group = shown(std::string(a.api_group), "any other");
+  std::string kind = shown(std::string(a.resource), "any other kind");
+  out.kind = a.subresource.empty() ? kind : cat(kind, "/", shown(std::string(a.subresource), "any subresource"));
+  out.name = shown(std::string(a.name), "any other");
+  return out;
+}
+
+}  // namespace
+
+std::string Permission::text() const {
+  if (!path.empty()) return cat(verb, " ", path);
+  std::string out = cat(verb, " ", kind);
+  if (api_group != "any other") out += cat(" in API group ", quoted(api_group));
+  if (!name.empty() && name != "any other") out += cat(" named ", quoted(name));
+  return out;
+}
+
+std::optional<Permission> first_missing(const Index& index, const User& author, std::string_view namespace_name, const std::vector<Rule>& rules,
+                                        const KindNames* kinds, const ResourceGroups& groups) {
+  bool is_master = namespace_name == index.master();
+  Levels held;
+  collect(index, index.scope(index.master()), author, held.master, held.is_broken_at_master);
+  if (!is_master) collect(index, index.scope(namespace_name), author, held.local, held.is_broken_locally);
+  const CompiledRole wanted(namespace_name, "", rules, "", groups);
+  Alphabet alphabet;
+  alphabet.add(wanted, kinds);
+  for (const Held* level : {&held.master, &held.local})
+    for (const CompiledRole* role : *level) alphabet.add(*role, kinds);
+  alphabet.add_others();
+  std::size_t work = 0;
+
+  auto is_held = [&](const RequestWords& words, const Restriction& restriction) {
+    if (held.is_broken_at_master) return false;
+    Held3 first = at_level(held.master, words, restriction, work);
+    if (first != Held3::kOpen) return first == Held3::kAllowed;
+    if (held.is_broken_locally || !words.attributes.is_resource_request) return false;
+    return at_level(held.local, words, restriction, work) == Held3::kAllowed;
+  };
+  // What of the role itself takes this away again.
+  auto is_taken_back = [&](const RequestWords& words) {
+    for (std::size_t i = 0; i < wanted.rules().size(); ++i)
+      if (wanted.rules()[i].deny && wanted.rules()[i].restriction.kind == Restriction::Kind::kNone && wanted.matches(i, words) == Match::kYes) return true;
+    return false;
+  };
+  auto missing = [&](std::size_t i, const Attributes& a) -> std::optional<Permission> {
+    RequestWords words(a, kinds);
+    ++work;
+    if (wanted.matches(i, words) == Match::kNo || is_taken_back(words) || is_held(words, rules[i].restriction)) return std::nullopt;
+    return permission_of(a, rules[i].restriction);
+  };
+
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const Rule& rule = rules[i];
+    if (rule.deny) continue;
+    Attributes a(author);
+    if (is_master && !rule.non_resource_urls.empty())
+      for (const std::string& verb : alphabet.verbs)
+        for (const std::string& path : alphabet.paths) {
+          a.verb = verb;
+          a.path = path;
+          if (auto found = missing(i, a)) return found;
+        }
+    a.is_resource_request = true;
+    a.path = "";
+    a.namespace_name = is_master ? std::string_view() : namespace_name;
+    if (rule.resource_kinds.empty()) continue;
+    for (const std::string& kind : alphabet.kinds) {
+      auto slash = kind.find('/');
+      a.resource = std::string_view(kind).substr(0, slash);
+      a.subresource = slash == std::string::npos ? std::string_view() : std::string_view(kind).substr(slash + 1);
+      for (const std::string& verb : alphabet.verbs) {
+        a.verb = verb;
+        for (const std::string& group : alphabet.api_groups) {
+          a.api_group = group;
+          for (const std::string& name : alphabet.names) {
+            a.name = name;
+            if (auto found = missing(i, a)) return found;
+            if (work > kMostWork) return Permission{.verb = "*", .api_group = "any other", .kind = join(rule.resource_kinds, ","), .name = "", .path = "", .restriction = rule.restriction};
+          }
+        }
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+bool changes_denials(const std::vector<Rule>& before, const std::vector<Rule>& after) {
+  auto denials = [](const std::vector<Rule>& rules) {
+    std::vector<const Rule*> out;
+    for (const Rule& r : rules)
+      if (r.deny) out.push_back(&r);
+    return out;
+  };
+  std::vector<const Rule*> a = denials(before), b = denials(after);
+  auto has = [](const std::vector<const Rule*>& list, const Rule* one) { return std::ranges::any_of(list, [&](const Rule* r) { return *r == *one; }); };
+  return !std::ranges::all_of(a, [&](const Rule* r) { return has(b, r); }) || !std::ranges::all_of(b, [&](const Rule* r) { return has(a, r); });
+}
+
+}  // namespace cardea::authz::policy

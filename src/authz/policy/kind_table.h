@@ -1,0 +1,26 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "authz/policy/words.h"
+#include "base/snapshot.h"
+#include "catalog/catalog.h"
+
+namespace cardea::authz::policy {
+
+// Kinds as a catalogue has them. Made once for each catalogue and thread: asking costs one lookup, and takes no lock.
+class CatalogKinds : public KindNames {
+ public:
+  explicit CatalogKinds(const Snapshot<catalog::Catalog>& catalog) : catalog_(catalog) {}
+  std::string_view kind_of(std::string_view group, std::string_view resource) const override;
+  std::vector<std::pair<std::string, std::string>> resources_of(std::string_view kind) const override;
+  const Snapshot<catalog::Catalog>& catalog() const { return catalog_; }
+
+ private:
+  struct Table;
+  const Table& table() const;
+  const Snapshot<catalog::Catalog>& catalog_;
+};
+
+}  // namespace cardea::authz::policy

@@ -1,0 +1,196 @@
+#include "authz/policy/policy_authorizer.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/strings.h"
+
+namespace cardea::authz::policy {
+namespace {
+
+Task<Decision> evaluated(std::shared_ptr<const Conditions> conditions, const ConditionData& data, const Surroundings& surroundings, ConditionMeter* meter) {
+  SecondaryChecks checks(data.authorizer, data.user);
+  Decision open = Decision::conditional(conditions);
+  Stopwatch watch;
+  for (;;) {
+    RestrictionRuns runs(data, checks, surroundings);
+    Decision outcome = partially_evaluated(open, runs);
+    if (!checks.is_waiting()) {
+      if (meter) meter->took(true, watch.elapsed());
+      co_return outcome;
+    }
+    bool goes_on = co_await checks.wait();
+    if (!goes_on) co_return failed(open, "an expression asks the authorizer too much");
+  }
+}
+
+bool is_plain(const std::vector<std::string>& words) {
+  return std::ranges::none_of(words, [](const std::string& w) { return w.starts_with('-'); });
+}
+
+// One policy that stays as it is.
+class FrozenPolicy : public Authorizer {
+ public:
+  FrozenPolicy(std::shared_ptr<const Index> index, Surroundings surroundings) : index_(std::move(index)), surroundings_(std::move(surroundings)) {}
+  std::string_view name() const override { return "policy"; }
+  std::string_view type() const override { return "Policy"; }
+  std::optional<Decision> authorize(const Attributes& attributes) const override { return decide(index_, attributes, surroundings_); }
+  Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions, const ConditionData& data) const override {
+    return evaluated(std::move(conditions), data, surroundings_, nullptr);
+  }
+  void add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const override { add_allowed_by(*index_, attributes, surroundings_, allowed); }
+
+ private:
+  std::shared_ptr<const Index> index_;
+  Surroundings surroundings_;
+};
+
+// Who is named by what, at one level.
+struct LevelSubjects {
+  struct Entry {
+    const Grant* grant;
+    const CompiledRole* role;
+    std::size_t rule;
+  };
+  std::vector<Entry> allowed;
+  std::set<std::pair<bool, std::string>> denied;  // by themselves: group or user, name
+  bool is_restricted = false, is_broken = false;
+};
+
+LevelSubjects subjects_at(const Index& index, const Index::Scope& scope, const Attributes& a, const Surroundings& surroundings) {
+  LevelSubjects out;
+  out.is_broken = !scope.problem().empty();
+  if (out.is_broken) return out;
+  RequestWords words(a, surroundings.kinds);
+  for (const Grant* g : scope.all()) {
+    const CompiledRole* role = index.role(*g);
+    if (!role || !role->problem().empty()) {
+      out.is_broken = true;
+      out.denied.emplace(g->is_group, g->subject);
+      continue;
+    }
+    bool is_listed = false;
+    for (std::size_t i = 0; i < role->rules().size(); ++i) {
+      const Rule& rule = role->rules()[i];
+      Match match = role->matches(i, words);
+      if (match == Match::kNo || (!rule.deny && is_listed)) continue;
+      // A restriction may hold for some objects, or for this one: whoever it names is named, and that is told.
+      bool is_open = match != Match::kYes || (rule.restriction.kind != Restriction::Kind::kNone && !role->is_broken(i));
+      out.is_restricted |= is_open;
+      if (rule.deny && !is_open) out.denied.emplace(g->is_group, g->subject);
+      if (rule.deny) continue;
+      out.allowed.push_back({g, role, i});
+      is_listed = true;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+PolicyAuthorizer::PolicyAuthorizer(const PolicyFeed& feed, Surroundings surroundings, MetricRegistry* metrics)
+    : feed_(feed), surroundings_(std::move(surroundings)), meter_(metrics ? std::make_shared<ConditionMeter>(*metrics, "policy") : nullptr) {}
+
+std::optional<Decision> PolicyAuthorizer::authorize(const Attributes& attributes) const {
+  const std::shared_ptr<const Index>& index = feed_.index();
+  if (index->empty()) return Decision::no_opinion();
+  return decide(index, attributes, surroundings_);
+}
+
+Task<Decision> PolicyAuthorizer::evaluate(std::shared_ptr<const Conditions> conditions, const ConditionData& data) const {
+  return evaluated(std::move(conditions), data, surroundings_, meter_.get());
+}
+
+Answer PolicyAuthorizer::explain(const Attributes& attributes) const {
+  std::shared_ptr<const Index> index = feed_.index();
+  return decide_with_reasons(index, attributes, surroundings_);
+}
+
+std::shared_ptr<const Authorizer> PolicyAuthorizer::frozen() const { return std::make_shared<FrozenPolicy>(feed_.index(), surroundings_); }
+
+void PolicyAuthorizer::add_rules(const User& user, std::string_view namespace_name, Rules& rules) const {
+  std::shared_ptr<const Index> index = feed_.index();
+  auto add = [&](const CompiledRole& role, std::size_t i, bool is_master) {
+    const Rule& rule = role.rules()[i];
+    if (rule.deny || rule.restriction.kind != Restriction::Kind::kNone || !is_plain(rule.verbs) || !is_plain(rule.resource_kinds)) {
+      rules.incomplete = true;
+      return;
+    }
+    std::vector<std::string> groups = rule.api_groups.empty() ? std::vector<std::string>{"*"} : rule.api_groups;
+    std::vector<std::string> kinds;
+    for (const std::string& k : role.kinds_of(i)) {
+      auto known = surroundings_.kinds ? surroundings_.kinds->resources_of(k) : std::vector<std::pair<std::string, std::string>>();
+      for (const auto& [group, resource] : known)
+        if (std::ranges::find(kinds, resource) == kinds.end()) kinds.push_back(resource);
+      if (known.empty()) kinds.push_back(k);
+    }
+    if (!kinds.empty()) rules.resource_rules.push_back({rule.verbs, groups, kinds, rule.resource_names});
+    if (is_master && !rule.non_resource_urls.empty()) rules.non_resource_rules.push_back({rule.verbs, rule.non_resource_urls});
+  };
+  for (std::string_view where : {std::string_view(index->master()), namespace_name}) {
+    bool is_master = where == index->master();
+    const Index::Scope* scope = where.empty() || (is_master && where.data() != index->master().data()) ? nullptr : index->scope(where);
+    if (!scope) continue;
+    if (!scope->problem().empty()) {
+      rules.incomplete = true;
+      rules.errors.push_back(scope->problem());
+      continue;
+    }
+    std::set<const CompiledRole*> seen;
+    for (const Grant* g : scope->all()) {
+      if (!g->is_of(user)) continue;
+      const CompiledRole* role = index->role(*g);
+      if (!role || !role->problem().empty()) {
+        rules.incomplete = true;
+        rules.errors.push_back(cat("role ", quoted(cat(g->role.namespace_name, "/", g->role.name)), " cannot be used"));
+        continue;
+      }
+      if (!seen.insert(role).second) continue;
+      for (std::size_t i = 0; i < role->rules().size(); ++i) add(*role, i, is_master);
+    }
+  }
+}
+
+void add_allowed_by(const Index& index, const Attributes& a, const Surroundings& surroundings, AllowedSubjects& allowed) {
+  const Index::Scope* master = index.scope(index.master());
+  bool is_local = a.is_resource_request && !a.namespace_name.empty() && a.namespace_name != index.master();
+  const Index::Scope* local = is_local ? index.scope(a.namespace_name) : nullptr;
+  std::set<std::pair<bool, std::string>> denied;
+  bool is_restricted = false, is_broken = false, is_denied = false;
+  // Whom an earlier authorizer allows, it has named already; what is denied here, later ones may name still.
+  for (const Index::Scope* scope : {master, local}) {
+    if (!scope) continue;
+    LevelSubjects level = subjects_at(index, *scope, a, surroundings);
+    is_restricted |= level.is_restricted;
+    is_broken |= level.is_broken;
+    is_denied |= !level.denied.empty();
+    denied.merge(level.denied);
+    for (const LevelSubjects::Entry& e : level.allowed) {
+      if (denied.contains({e.grant->is_group, e.grant->subject})) continue;
+      allowed.subjects.push_back({.kind = e.grant->is_group ? "Group" : "User",
+                                  .name = e.grant->subject,
+                                  .namespace_name = "",
+                                  .binding_kind = "RoleBinding",
+                                  .binding_namespace = e.grant->namespace_name,
+                                  .binding = e.grant->binding,
+                                  .role_kind = "Role",
+                                  .role = e.role->name(),
+                                  .rule = as_json(e.role->rules()[e.rule])});
+    }
+  }
+  auto remark = [&](bool is_so, std::string_view text) {
+    if (!is_so) return;
+    allowed.incomplete = true;
+    allowed.remarks.emplace_back(text);
+  };
+  remark(is_restricted, "conditional: rules of namespace policy allow or deny some of this depending on the object");
+  remark(is_denied, "rules of namespace policy deny this to some users or groups: members of a group may be denied by their name, users by a group");
+  remark(is_broken, "some namespace policies cannot be used, and deny those whom they concern");
+}
+
+void PolicyAuthorizer::add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const {
+  std::shared_ptr<const Index> index = feed_.index();
+  add_allowed_by(*index, attributes, surroundings_, allowed);
+}
+
+}  // namespace cardea::authz::policy
