@@ -6,6 +6,7 @@
 #include "authz/access/access_authorizer.h"
 #include "authz/current_chain.h"
 #include "authz/node/graph.h"
+#include "authz/policy/policy_authorizer.h"
 #include "authz/rbac/policy_index.h"
 #include "base/result.h"
 
@@ -15,21 +16,25 @@ namespace cardea::app {
 // `make` returns: nobody is answered before.
 class Authorization {
  public:
-  // As the flags or --authorization-config say. The store and the surroundings outlive it; `log` takes lines for people.
-  static Result<std::unique_ptr<Authorization>> make(store::Store& store, const ServeOptions& options,
+  // As the flags or --authorization-config say. The store, the catalogue and the surroundings outlive it; `log` takes lines for people.
+  static Result<std::unique_ptr<Authorization>> make(store::Store& store, const Snapshot<catalog::Catalog>& catalog, const ServeOptions& options,
                                                      const authz::WebhookSurroundings& surroundings, AuthorizerChain::Log log);
 
   const authz::CurrentChain& chain() const { return chain_->current(); }
   const authz::rbac::PolicyIndex& policy() const { return *policy_; }
+  const authz::policy::PolicyAuthorizer& namespace_policy() const { return *namespace_policy_; }
   const authz::node::Graph& nodes() const { return nodes_; }
 
  private:
-  explicit Authorization(Random& random) : nodes_(random) {}
+  Authorization(Random& random, const Snapshot<catalog::Catalog>& catalog) : nodes_(random), kinds_(catalog) {}
 
   authz::node::Graph nodes_;
   std::unique_ptr<authz::node::GraphFeed> node_feed_;
   std::unique_ptr<authz::rbac::PolicyIndex> policy_;
   std::unique_ptr<authz::access::PolicyFeed> access_;
+  authz::policy::CatalogKinds kinds_;
+  std::unique_ptr<authz::policy::PolicyFeed> policies_;
+  std::shared_ptr<const authz::policy::PolicyAuthorizer> namespace_policy_;
   std::shared_ptr<AuthorizerChain> chain_;
 };
 

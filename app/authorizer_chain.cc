@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/strings.h"
 #include "net/file_watch.h"
 
@@ -17,6 +19,7 @@ std::string host_name() {
 authz::AuthorizerTypes types(const ServeOptions& o) {
   authz::AuthorizerTypes types;
   types.known.insert(types.known.begin() + 1, "Access");
+  types.known.insert(std::ranges::find(types.known, "RBAC"), "Policy");
   types.conditions = o.gates.on("ConditionalAuthorization");
   return types;
 }

@@ -14,13 +14,13 @@
 namespace cardea::app {
 namespace {
 
-constexpr std::string_view kModes[] = {"AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node", "Access"};
+constexpr std::string_view kModes[] = {"AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node", "Access", "Policy"};
 constexpr std::string_view kSwitches[] = {"--allow-privileged", "--anonymous-auth", "--service-account-extend-token-expiration",
                                           "--service-account-lookup"};
 
 // Lists as they stand on the command line, commas included.
 struct RawLists {
-  std::vector<std::string> modes{"Node,Access,RBAC"}, enable, disable, controllers{"*"}, gates;
+  std::vector<std::string> modes{"Node,Access,Policy,RBAC"}, enable, disable, controllers{"*"}, gates;
   std::vector<std::string> proxy_names, proxy_users, proxy_uids, proxy_groups, proxy_extra, audiences;
   std::string max_token_expiration = "0s", webhook_ttl = "2m0s", authorized_ttl = "5m0s", unauthorized_ttl = "30s";
   bool lookup = true;
@@ -132,7 +132,7 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
   app.add_option("--anonymous-auth", o.anonymous_auth, "whether requests without credentials are system:anonymous")->group("Authentication")->default_str("true");
   declare_authentication(app, o.authentication, lists);
 
-  list("--authorization-mode", lists.modes, "authorizers in order: AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC, Node, Access (default Node,Access,RBAC)", "Authorization and admission");
+  list("--authorization-mode", lists.modes, "authorizers in order: AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC, Node, Access, Policy (default Node,Access,Policy,RBAC)", "Authorization and admission");
   text("--authorization-config", o.authorization.config_file, "FILE", "an AuthorizationConfiguration instead of --authorization-mode; taken over when it changes", "Authorization and admission");
   text("--authorization-webhook-config-file", o.authorization.webhook_config_file, "FILE", "a kubeconfig: whom the mode Webhook asks", "Authorization and admission");
   text("--authorization-webhook-version", o.authorization.webhook_version, "VERSION", "of the SubjectAccessReview it is sent: v1 or v1beta1", "Authorization and admission");

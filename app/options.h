@@ -27,7 +27,7 @@ struct ServeOptions {
   std::string tls_cert_file, tls_private_key_file, client_ca_file;
   std::string token_auth_file;
   AuthenticationOptions authentication;
-  std::vector<std::string> authorization_modes = {"Node", "Access", "RBAC"};
+  std::vector<std::string> authorization_modes = {"Node", "Access", "Policy", "RBAC"};
   AuthorizationOptions authorization;
   std::string policy_master_namespace = "master";
   std::vector<std::string> enable_admission_plugins, disable_admission_plugins;

@@ -36,7 +36,7 @@ TEST(ServeOptions, NoFlagsAreEnough) {
   ASSERT_EQ(o.status(), -1) << o.err;
   EXPECT_EQ(o.options().secure_port, 6443);
   EXPECT_EQ(o.options().controllers, rest::known_controllers());
-  EXPECT_THAT(o.options().authorization_modes, ElementsAre("Node", "Access", "RBAC"));
+  EXPECT_THAT(o.options().authorization_modes, ElementsAre("Node", "Access", "Policy", "RBAC"));
   EXPECT_TRUE(o.options().anonymous_auth);
   EXPECT_FALSE(o.options().allow_privileged);
 }

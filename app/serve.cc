@@ -100,14 +100,14 @@ int serve(int argc, char** argv) {
   if (!tls) return refuse(tls.error());
   auto authentication = make_authentication({o, *data, **store, clock, random, calls.at(0), dialer, files});
   if (!authentication) return refuse(authentication.error());
-  auto authorization = Authorization::make(**store, o, {calls.at(0), dialer, files, clock, random, metrics.registry()}, say);
+  rest::CatalogHolder catalog(catalog::Catalog::builtin(features_of(o)));
+  auto authorization = Authorization::make(**store, catalog, o, {calls.at(0), dialer, files, clock, random, metrics.registry()}, say);
   if (!authorization) return refuse(authorization.error());
   auto uncovered = authz::fields::UncoveredFeed::load(**store);
   if (!uncovered) return refuse(uncovered.error());
   rest::FieldPermissions field_permissions(**uncovered, metrics.registry());
   if (!o.gates.on("FineGrainedAuthorization") && !(*uncovered)->current()->verbs.empty())
     warn("there are UncoveredPermissionSets, and nobody follows them: the feature gate FineGrainedAuthorization is off");
-  rest::CatalogHolder catalog(catalog::Catalog::builtin(features_of(o)));
   // From here on roles and bindings of namespace policy are objects like others.
   rest::policy::PolicyStore objects(**store, clock, random, o.policy_master_namespace);
   admission::Outside outside{.loop = calls.at(0), .dialer = dialer, .random = random, .metrics = metrics.registry()};

@@ -34,6 +34,7 @@ Counts run_rbac(const std::string& path);              // rbac.json
 Counts run_bootstrap_policy(const std::string& path);  // bootstrap-policy.json
 Counts run_node_authorizer(const std::string& path);  // node-authorizer.json
 Counts run_authz_config(const std::string& path);  // authz-config-validation.json
+Counts run_policy_authorizer(const std::string& path);  // policy-authorizer.json
 Counts run_sar(const std::string& path);          // sar.json
 Counts run_impersonation(const std::string& path);  // impersonation.json
 Counts run_conditional(const std::string& path);  // conditional-authz.json

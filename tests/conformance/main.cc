@@ -67,6 +67,7 @@ constexpr std::array kParts{
     Part{"bootstrap-policy.json", run_bootstrap_policy},
     Part{"node-authorizer.json", run_node_authorizer},
     Part{"authz-config-validation.json", run_authz_config},
+    Part{"policy-authorizer.json", run_policy_authorizer},
     Part{"sar.json", run_sar},
     Part{"conditional-authz.json", run_conditional},
     Part{"impersonation.json", run_impersonation},

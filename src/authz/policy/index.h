@@ -61,6 +61,7 @@ class Index : public Explanation::Source {
     friend class Index;
     struct GrantTraits {
       using Item = const Grant*;
+      static constexpr std::uint32_t kLeafMax = 32;
       static std::uint64_t hash(Item g) { return g->hash; }
       static bool less(Item a, Item b) { return a->binding < b->binding; }
       static void retain(Item g) { g->retain(); }
@@ -84,6 +85,7 @@ class Index : public Explanation::Source {
  private:
   struct ScopeTraits {
     using Item = Scope*;
+    static constexpr std::uint32_t kLeafMax = 32;
     static std::uint64_t hash(Item s);
     static bool less(Item a, Item b) { return a->name() < b->name(); }
     static void retain(Item s) { s->retain(); }
@@ -93,6 +95,7 @@ class Index : public Explanation::Source {
   };
   struct RoleTraits {
     using Item = const CompiledRole*;
+    static constexpr std::uint32_t kLeafMax = 32;
     static std::uint64_t hash(Item r) { return r->hash(); }
     static bool less(Item, Item) { return false; }
     static void retain(Item r) { r->retain(); }

@@ -231,6 +231,7 @@ std::optional<bool> Restricted::now() const {
       access::RequestValue request(attributes_);
       access::Variables variables;
       variables[access::Language::kRequest] = request.get();
+      variables[access::Language::kImpersonatedRequest] = cel::Value::null();
       cel::Residual rest = cel::reduce(role_.program_of(rule_), variables, access::language().unknowns, access::kLimits);
       if (rest.is_value()) return rest.value().is_true() || (closed() && !rest.value().is_false());
       residual_ = std::move(rest);
