@@ -5,6 +5,7 @@
 #include "impersonation/headers.h"
 #include "rest/catalog_holder.h"
 #include "rest/field_permissions.h"
+#include "rest/policy/guard.h"
 #include "rest/presentation.h"
 #include "rest/status.h"
 #include "rest/subresources.h"
@@ -194,6 +195,8 @@ Task<Result<Answer>> Gateway::serve_resource(Call& call) {
   // What is not kept has no members.
   if (is_named && r.storage_prefix.empty()) co_return fail(unknown_resource());
   bool fits = info.verb == "create" ? !is_named : info.verb == "update" || info.verb == "patch" ? is_named : true;
+  if (fits)
+    if (std::optional<Error> why = policy::refused_verb(r, info.verb, info.name)) co_return fail(std::move(*why));
   if (!fits || call.request().method == "HEAD" || info.verb.empty() || !r.has_verb(info.verb)) co_return fail(method_not_allowed());
   if (auto warning = deprecation(r); !warning.empty()) call.warnings.push_back(std::move(warning));
   if (info.verb == "watch") co_return watches_.watch(call);

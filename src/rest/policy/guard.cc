@@ -64,4 +64,11 @@ Task<Result<void>> PolicyGuard::check(Call& call, WriteAttempt attempt) const {
   co_return Result<void>();
 }
 
+std::optional<Error> refused_verb(const catalog::Resource& r, std::string_view verb, std::string_view name) {
+  if (r.group != documents::kGroup || (verb != "update" && verb != "patch") || (r.name != "policies" && r.name != "policybindings")) return std::nullopt;
+  bool is_policy = r.name == "policies";
+  std::string why = cat("is not written as a whole: write its ", is_policy ? "roles" : "role bindings", " one by one");
+  return json::invalid_object(r.group, r.kind, name, {json::forbidden(is_policy ? "roles" : "roleBindings", std::move(why))});
+}
+
 }  // namespace cardea::rest::policy

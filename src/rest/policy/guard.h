@@ -1,5 +1,7 @@
 #pragma once
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "rest/write_guard.h"
 
@@ -17,5 +19,8 @@ class PolicyGuard : public WriteGuard {
  private:
   const std::string master_;
 };
+
+// What is told to whoever wants to write a container as a whole, which no verb of it does; nullopt for anything else.
+std::optional<Error> refused_verb(const catalog::Resource& resource, std::string_view verb, std::string_view name);
 
 }  // namespace cardea::rest::policy

@@ -149,6 +149,8 @@ TEST_F(PolicyObjects, ContainersAreMadeEmptyAndNotWritten) {
   EXPECT_EQ(server.send("POST", at("hammer/policybindings"), R"({"kind":"PolicyBinding","metadata":{"name":"elsewhere"}})").status, 422);
   make_containers();
   EXPECT_EQ(server.send("POST", at("hammer/policies"), R"({"kind":"Policy"})").status, 409);
+  EXPECT_EQ(server.send("PUT", at("hammer/policies/default"), R"({"kind":"Policy","metadata":{"name":"default"}})").status, 422);
+  EXPECT_EQ(server.send("PATCH", at("hammer/policybindings/hammer"), "{}", "application/merge-patch+json").status, 422);
 }
 
 TEST_F(PolicyObjects, TheNameOfABindingIsUniqueInItsNamespace) {
