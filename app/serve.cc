@@ -120,7 +120,7 @@ int serve(int argc, char** argv) {
   if (!network) return misuse(network.error());
   rest::EscalationGuard escalation((*authorization)->policy());
   rest::AccessPolicyGuard access_policies;
-  rest::policy::PolicyGuard policies(o.policy_master_namespace);
+  rest::policy::PolicyGuard policies(o.policy_master_namespace, &(*authorization)->namespace_policy());
   rest::policy::PolicyDialect dialect(o.policy_master_namespace);
   rest::UncoveredSetGuard uncovered_sets;
   rest::Services services{.store = objects,

@@ -88,7 +88,7 @@ class TestServer {
   Metrics metrics_;
   std::unique_ptr<store::Store> store_ = store::make_memory_store(clock_);
   policy::PolicyStore objects_{*store_, clock_, random_, "master"};
-  policy::PolicyGuard policies_{"master"};
+  policy::PolicyGuard policies_{"master", nullptr};
   policy::PolicyDialect dialect_{"master"};
   CatalogHolder catalog_{catalog::Catalog::builtin({"FineGrainedAuthorization"})};
   admission::Chain admission_;

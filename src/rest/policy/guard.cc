@@ -4,6 +4,7 @@
 #include "base/strings.h"
 #include "json/field_error.h"
 #include "rest/policy/elements.h"
+#include "rest/policy/escalation.h"
 
 namespace cardea::rest::policy {
 
@@ -61,7 +62,9 @@ Task<Result<void>> PolicyGuard::check(Call& call, WriteAttempt attempt) const {
   else if (r.kind == "Role") errors = check_role(attempt.object, place);
   else errors = check_role_binding(attempt.object, attempt.old, place, call.services.store);
   if (!errors.empty()) co_return fail(json::invalid_object(r.group, r.kind, attempt.object["metadata"]["name"].as_string(), errors));
-  co_return Result<void>();
+  if (r.kind == "Policy" || r.kind == "PolicyBinding") co_return Result<void>();
+  Result<void> held = co_await check_escalation(call, attempt, authorizer_);
+  co_return held;
 }
 
 std::optional<Error> refused_verb(const catalog::Resource& r, std::string_view verb, std::string_view name) {

@@ -5,6 +5,10 @@
 
 #include "rest/write_guard.h"
 
+namespace cardea::authz::policy {
+class PolicyAuthorizer;
+}
+
 namespace cardea::rest::policy {
 
 // Refuses documents of namespace policy for what they say: rules without meaning, containers that are created with content,
@@ -12,12 +16,14 @@ namespace cardea::rest::policy {
 // verb `deny`.
 class PolicyGuard : public WriteGuard {
  public:
-  explicit PolicyGuard(std::string master) : master_(std::move(master)) {}
+  // The authorizer, which outlives it, knows what the caller holds; null: only system:masters may write roles and bindings.
+  PolicyGuard(std::string master, const authz::policy::PolicyAuthorizer* authorizer) : master_(std::move(master)), authorizer_(authorizer) {}
   bool applies(const catalog::Resource& resource) const override;
   Task<Result<void>> check(Call& call, WriteAttempt attempt) const override;
 
  private:
   const std::string master_;
+  const authz::policy::PolicyAuthorizer* authorizer_;
 };
 
 // What is told to whoever wants to write a container as a whole, which no verb of it does; nullopt for anything else.

@@ -5,6 +5,7 @@
 #include "authz/access_review.h"
 #include "authz/eligibility.h"
 #include "authz/policy/documents.h"
+#include "authz/policy/policy_authorizer.h"
 #include "authz/refusal.h"
 #include "base/strings.h"
 #include "rest/body.h"
@@ -83,6 +84,13 @@ std::string reason_of(const Settled& answer) {
   return text.empty() && !answer.decision.allowed() ? "denied by default" : text;
 }
 
+// What policy would have allowed by, had nothing denied: the design wants both told.
+std::string overruled(const Call& call, const ReviewQuestion& question, const authz::User& user) {
+  for (const auto& authorizer : call.services.authorizer.get()->authorizers())
+    if (const auto* policy = dynamic_cast<const documents::PolicyAuthorizer*>(authorizer.get())) return policy->explain(question.attributes(user)).allowed_by;
+  return "";
+}
+
 // The body's version as it was sent: the seed's paths speak of `v1beta3` alone.
 Value answered(const Call& call, Value review, Value status) {
   if (call.info.path.starts_with("/api/")) review.set("apiVersion", documents::kVersion);
@@ -103,8 +111,10 @@ Task<Result<Answer>> review_subject(Call& call) {
   authz::User user = call.user;
   if (!user_name.empty()) user = {.name = std::string(user_name)};
   if (!group_name.empty()) user = {.groups = {std::string(group_name)}};
-  Settled answer = co_await settle_question(call, call.services.authorizer.get()->frozen(), std::move(question), std::move(user));
+  Settled answer = co_await settle_question(call, call.services.authorizer.get()->frozen(), question, user);
   Value status = Value::object({{"allowed", answer.decision.allowed()}});
+  if (answer.decision.kind == authz::Decision::Kind::kDeny)
+    if (std::string allowed_by = overruled(call, question, user); !allowed_by.empty()) status.set("allowReason", allowed_by);
   if (std::string reason = reason_of(answer); !reason.empty()) status.set(answer.decision.allowed() ? "allowReason" : "denyReason", reason);
   if (!answer.decision.error.empty()) status.set("evaluationError", answer.decision.error);
   co_return Answer::of(answered(call, std::move(*review), std::move(status)), 201);

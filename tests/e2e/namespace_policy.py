@@ -1,0 +1,409 @@
+"""Who decides in a namespace: Clark owns the cluster, Hubert administers the project `hammer`, Edgar edits in it.
+
+    namespace_policy.py [-CHAPTER...]     leaves chapters out
+
+Users come from a token file and hold nothing but what namespace policy gives them. DeploymentConfig is a custom resource;
+what is told of it is told of built-in Deployments too.
+"""
+import concurrent.futures
+import copy
+import http.client
+import json
+import os
+import ssl
+import sys
+import tempfile
+
+from server import Cardea, eventually, exchange, expect, tell
+
+GATE = "--feature-gates=ConditionalAuthorization=true"
+API = "/apis/authorization.openshift.io/v1beta3/namespaces/"
+FLAT = "/apis/authorization.openshift.io/v1"
+USERS = ["Clark", "Hubert", "Edgar", "Vera", "ProtectorBot", "DeprotectorBot", "system:node:node-1", "kubelet-02", "Mallory"]
+MERGE, STRATEGIC, JSON_PATCH, APPLY = ("application/merge-patch+json", "application/strategic-merge-patch+json",
+                                       "application/json-patch+json", "application/apply-patch+yaml")
+
+
+class World:
+    def __init__(self, server):
+        self.server = server
+        self.connections = {}
+
+    def admin(self, method, path, body=None, headers=None):
+        return self.server.request(method, path, body, headers)
+
+    def as_user(self, user, method, path, body=None, content_type=None):
+        context = ssl.create_default_context(cafile=os.path.join(self.server.data_dir, "ca.crt"))
+        connection = http.client.HTTPSConnection("127.0.0.1", self.server.port, timeout=60, context=context)
+        headers = {"Authorization": f"Bearer token-{user}"}
+        if body is not None:
+            headers["Content-Type"] = content_type or "application/json"
+            body = json.dumps(body)
+        try:
+            return exchange(connection, method, path, body, headers)
+        finally:
+            connection.close()
+
+    def answer(self, user, wanted, method, path, body=None, content_type=None, saying=None):
+        status, _, said = self.as_user(user, method, path, body, content_type)
+        expect(status == wanted, f"{user} {method} {path} should be answered {wanted}, got {status}: {said}")
+        for text in [saying] if isinstance(saying, str) else saying or []:
+            expect(text in said["message"], f"{text!r} is not in {said['message']!r}")
+        return said
+
+    def allowed(self, user, method, path, body=None, content_type=None):
+        status, _, said = self.as_user(user, method, path, body, content_type)
+        expect(status in (200, 201), f"{user} {method} {path} should be allowed: {status} {said}")
+        return said
+
+    def refused(self, user, method, path, body=None, content_type=None, saying=None):
+        return self.answer(user, 403, method, path, body, content_type, saying)
+
+    def review(self, asker, namespace, spec, path=None):
+        """A SubjectAccessReview's status."""
+        body = {"kind": "SubjectAccessReview", "apiVersion": "v1beta3", "metadata": {"name": "q", "namespace": namespace}, "spec": spec}
+        said = self.answer(asker, 201, "POST", path or f"/api/v1beta3/ns/{namespace}/subjectAccessReviews", body)
+        expect(said["spec"] == spec and said["metadata"]["name"] == "q", f"a review repeats its question: {said}")
+        return said["status"]
+
+    def may(self, user, verb, kind, content=None, name=None, namespace="hammer"):
+        spec = {"verb": verb, "resourceKind": kind, "userName": user}
+        if content is not None:
+            spec["content"] = content
+        if name:
+            spec["resourceName"] = name
+        return self.review("Clark", namespace, spec)
+
+    def who_can(self, verb, kind, namespace="hammer", content=None, name=None):
+        spec = {"verb": verb, "resourceKind": kind}
+        if content is not None:
+            spec["content"] = content
+        if name:
+            spec["resourceName"] = name
+        body = {"kind": "ResourceAccessReview", "apiVersion": "v1beta3", "metadata": {"name": "who", "namespace": namespace}, "spec": spec}
+        return self.answer("Clark", 201, "POST", f"/api/v1beta3/ns/{namespace}/resourceAccessReviews", body)["status"]
+
+
+class Built:
+    """Built-in Deployments."""
+    kind, resource, path = "Deployment", "deployments", "/apis/apps/v1/namespaces/hammer/deployments"
+    patches = (MERGE, STRATEGIC, JSON_PATCH)
+
+    @staticmethod
+    def make(name, labels=None):
+        return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "labels": labels or {}},
+                "spec": {"replicas": 1, "selector": {"matchLabels": {"app": name}},
+                         "template": {"metadata": {"labels": {"app": name}}, "spec": {"containers": [{"name": "c", "image": "i:1"}]}}}}
+
+
+class Custom:
+    """DeploymentConfigs, which are a custom resource."""
+    kind, resource, path = "DeploymentConfig", "deploymentconfigs", "/apis/apps.openshift.io/v1/namespaces/hammer/deploymentconfigs"
+    patches = (MERGE, JSON_PATCH)
+
+    @staticmethod
+    def make(name, labels=None):
+        return {"apiVersion": "apps.openshift.io/v1", "kind": "DeploymentConfig", "metadata": {"name": name, "labels": labels or {}}, "spec": {"replicas": 1}}
+
+
+DEFINITION = {
+    "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "deploymentconfigs.apps.openshift.io"},
+    "spec": {"group": "apps.openshift.io", "scope": "Namespaced",
+             "names": {"plural": "deploymentconfigs", "singular": "deploymentconfig", "kind": "DeploymentConfig", "shortNames": ["dc"]},
+             "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {
+                 "type": "object", "properties": {"spec": {"type": "object", "properties": {"replicas": {"type": "integer"}}}}}}}]}}
+
+
+def the_master_namespace(w):
+    roles = w.admin("GET", API + "master/roles")[2]["items"]
+    expect([r["metadata"]["name"] for r in roles] == ["admin", "cluster-admin", "edit", "view"], f"{roles}")
+    status, _, said = w.admin("DELETE", "/api/v1/namespaces/master")
+    expect(status == 403 and "may not be deleted" in said["message"], f"{status} {said}")
+    binding = {"kind": "roleBinding", "name": "Owners", "namespace": "master", "roleRef": {"namespace": "master", "name": "cluster-admin"}, "userNames": ["Clark"]}
+    status, _, said = w.admin("POST", API + "master/rolebindings", binding)
+    expect(status == 201, f"{said}")
+    w.refused("Hubert", "GET", API + "master/roles")
+
+
+def a_project_is_delegated(w):
+    w.allowed("Clark", "POST", "/api/v1/namespaces", {"metadata": {"name": "hammer"}})
+    w.allowed("Clark", "POST", "/api/v1/namespaces", {"metadata": {"name": "anvil"}})
+    w.allowed("Clark", "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", DEFINITION)
+    eventually("DeploymentConfigs are served", lambda: w.as_user("Clark", "GET", Custom.path)[0] == 200)
+    w.refused("Hubert", "GET", "/api/v1/namespaces/hammer/pods")
+    w.allowed("Clark", "POST", API + "hammer/rolebindings", {
+        "kind": "roleBinding", "name": "ProjectAdmins", "namespace": "hammer", "roleRef": {"namespace": "master", "name": "admin"}, "userNames": ["Hubert"]})
+    made = w.allowed("Hubert", "POST", API + "hammer/rolebindings", {
+        "kind": "roleBinding", "name": "Editors", "namespace": "hammer", "referencesGlobalRole": True, "roleName": "edit", "userNames": ["Edgar"]})
+    expect(made["roleRef"] == {"namespace": "master", "name": "edit"} and "roleName" not in made, f"{made}")
+    w.allowed("Hubert", "POST", API + "hammer/rolebindings", {
+        "kind": "roleBinding", "name": "Viewers", "roleRef": {"namespace": "master", "name": "view"}, "userNames": ["Vera"]})
+    for thing in (Built, Custom):
+        w.allowed("Edgar", "POST", thing.path, thing.make("site"))
+        w.allowed("Vera", "GET", f"{thing.path}/site")
+        w.refused("Vera", "POST", thing.path, thing.make("other"))
+    w.refused("Edgar", "GET", API + "hammer/rolebindings")
+    w.refused("Edgar", "GET", "/api/v1/namespaces/anvil/pods")
+    w.refused("Hubert", "GET", "/api/v1/namespaces/anvil/pods")
+    w.refused("Hubert", "DELETE", API + "hammer/policybindings/master")
+
+
+def own_roles_need_their_containers(w):
+    labelers = {"kind": "role", "name": "deploymentConfigLabelers", "namespace": "hammer", "rules": [
+        {"verbs": ["watch", "list", "get"], "resourceKinds": ["DeploymentConfig", "Deployment"]},
+        {"verbs": ["update"], "resourceKinds": ["DeploymentConfig", "Deployment"], "attributeRestrictions": {"fieldsMutatable": ["labels"]}}]}
+    w.answer("Hubert", 409, "POST", API + "hammer/roles", labelers, saying="create policies.authorization.openshift.io")
+    w.refused("Hubert", "POST", API + "hammer/policies", {"kind": "Policy", "name": "Policy", "namespace": "hammer"})
+    made = w.allowed("Clark", "POST", API + "hammer/policies", {"kind": "Policy", "name": "Policy", "namespace": "hammer"})
+    expect(made["metadata"]["name"] == "default", f"{made}")
+    made = w.allowed("Hubert", "POST", API + "hammer/roles", labelers)
+    expect(made["rules"][0] == {"verbs": ["watch", "list", "get"], "resourceKinds": ["deploymentconfig", "deployment"]}, f"{made}")
+    bots = {"kind": "roleBinding", "name": "DeploymentConfigLabelerBots", "namespace": "hammer",
+            "roleRef": {"namespace": "hammer", "name": "deploymentConfigLabelers"}, "userNames": ["ProtectorBot", "DeprotectorBot"]}
+    w.answer("Hubert", 409, "POST", API + "hammer/rolebindings", bots, saying="create policybindings.authorization.openshift.io \"hammer\"")
+    w.allowed("Clark", "POST", API + "hammer/policybindings", {"kind": "PolicyBinding", "name": "hammer", "namespace": "hammer"})
+    w.allowed("Hubert", "POST", API + "hammer/rolebindings", bots)
+    w.allowed("Hubert", "POST", API + "hammer/roles", {"kind": "role", "name": "fatFingeredEditor", "namespace": "hammer", "rule": [
+        {"Deny": "true", "Verbs": ["delete"], "ResourceKinds": ["DeploymentConfig", "Deployment"], "AttributeRestrictions": {"labelsContain": ["protected"]}}]})
+    w.allowed("Hubert", "POST", API + "hammer/rolebindings", {
+        "kind": "roleBinding", "name": "FatFingeredEditors", "namespace": "hammer", "roleRef": {"namespace": "hammer", "name": "fatFingeredEditor"}, "userNames": ["Edgar"]})
+    w.answer("Hubert", 409, "DELETE", API + "hammer/roles/fatFingeredEditor", saying="hammer/FatFingeredEditors")
+    w.answer("Clark", 409, "DELETE", API + "hammer/policies/default", saying="deploymentConfigLabelers")
+
+
+def nobody_gives_away_what_they_lack(w):
+    wide = {"kind": "role", "name": "wide", "rules": [{"verbs": ["*"], "resourceKinds": ["*"]}]}
+    w.refused("Hubert", "POST", API + "hammer/roles", wide, saying=["create", "policies"])
+    w.refused("Hubert", "POST", API + "hammer/rolebindings", {
+        "kind": "roleBinding", "name": "Friends", "roleRef": {"namespace": "master", "name": "cluster-admin"}, "userNames": ["Mallory"]}, saying="policies")
+    w.refused("Edgar", "POST", API + "hammer/roles", {"kind": "role", "name": "mine", "rules": [{"verbs": ["get"], "resourceKinds": ["pods"]}]})
+    # Who may write roles may still not deny.
+    w.allowed("Hubert", "POST", API + "hammer/roles", {"kind": "role", "name": "roleWriter", "rules": [
+        {"verbs": ["create", "get"], "resourceKinds": ["roles"]}, {"verbs": ["get"], "resourceKinds": ["pods"]}]})
+    w.allowed("Hubert", "POST", API + "hammer/rolebindings", {
+        "kind": "roleBinding", "name": "RoleWriters", "roleRef": {"namespace": "hammer", "name": "roleWriter"}, "userNames": ["Mallory"]})
+    w.allowed("Mallory", "POST", API + "hammer/roles", {"kind": "role", "name": "harmless", "rules": [{"verbs": ["get"], "resourceKinds": ["pods"]}]})
+    w.refused("Mallory", "POST", API + "hammer/roles", {"kind": "role", "name": "spite", "rules": [{"deny": True, "verbs": ["*"], "resourceKinds": ["*"]}]}, saying="deny")
+    w.refused("Mallory", "POST", API + "hammer/roles", {"kind": "role", "name": "more", "rules": [{"verbs": ["get"], "resourceKinds": ["*", "-pods"]}]})
+    w.allowed("Hubert", "DELETE", API + "hammer/rolebindings/RoleWriters")
+
+
+def bots_change_labels_and_nothing_else(w):
+    for thing in (Built, Custom):
+        bot, one = "ProtectorBot", f"{thing.path}/site"
+        live = w.allowed(bot, "GET", one)
+        changed = copy.deepcopy(live)
+        changed["metadata"]["labels"] = {"by": "update"}
+        w.allowed(bot, "PUT", one, changed)
+        for n, kind in enumerate(thing.patches):
+            good = [{"op": "add", "path": "/metadata/labels/by", "value": f"patch-{n}"}] if kind == JSON_PATCH else {"metadata": {"labels": {"by": f"patch-{n}"}}}
+            bad = [{"op": "replace", "path": "/spec/replicas", "value": 7}] if kind == JSON_PATCH else {"metadata": {"labels": {"by": "x"}}, "spec": {"replicas": 7}}
+            w.allowed(bot, "PATCH", one, good, kind)
+            w.refused(bot, "PATCH", one, bad, kind)
+        config = {"apiVersion": live["apiVersion"], "kind": live["kind"], "metadata": {"name": "site", "labels": {"applied": "yes"}}}
+        w.allowed(bot, "PATCH", one + "?fieldManager=bot", config, APPLY)
+        w.refused(bot, "PATCH", one + "?fieldManager=bot&force=true", {**config, "spec": {"replicas": 7}}, APPLY)
+        now = w.allowed(bot, "GET", one)
+        expect(now["spec"]["replicas"] == 1 and now["metadata"]["labels"]["applied"] == "yes", f"{now}")
+        w.refused(bot, "PUT", one, {**now, "spec": {**now["spec"], "replicas": 7}})
+        annotated = copy.deepcopy(now)
+        annotated["metadata"]["annotations"] = {"a": "b"}
+        w.refused(bot, "PUT", one, annotated)
+        w.refused(bot, "DELETE", one)
+        w.refused(bot, "POST", thing.path, thing.make("new"))
+        # The same, asked.
+        said = w.may(bot, "update", thing.kind, name="site")
+        expect(said["allowed"] is False and said["denyReason"].startswith("conditional: "), f"{said}")
+        relabelled = copy.deepcopy(now)
+        relabelled["metadata"]["labels"]["more"] = "labels"
+        said = w.may(bot, "update", thing.kind, relabelled, "site")
+        expect(said["allowed"] is True, f"{said}")
+        said = w.may(bot, "update", thing.kind, {**now, "spec": {**now["spec"], "replicas": 7}}, "site")
+        expect(said["allowed"] is False, f"{said}")
+        said = w.may(bot, "get", thing.kind)
+        expect(said["allowed"] is True and "hammer" in said["allowReason"], f"{said}")
+
+
+def protected_things_stay(w):
+    for thing in (Built, Custom):
+        w.allowed("Edgar", "POST", thing.path, thing.make("safe"))
+        w.allowed("Edgar", "POST", thing.path, thing.make("unsafe"))
+        w.allowed("ProtectorBot", "PATCH", f"{thing.path}/safe", {"metadata": {"labels": {"protected": "yes"}}}, MERGE)
+        w.refused("Edgar", "DELETE", f"{thing.path}/safe", saying="fatFingeredEditor")
+        # Who could take the label off first would not be stopped by it; who denies says so with update in the rule.
+        said = w.may("Edgar", "delete", thing.kind, name="safe")
+        expect(said["allowed"] is False and said["denyReason"].startswith("conditional: "), f"{said}")
+        said = w.may("Edgar", "delete", thing.kind, thing.make("safe", {"protected": "yes"}), "safe")
+        expect(said["allowed"] is False and "fatFingeredEditor" in said["denyReason"], f"{said}")
+        said = w.may("Edgar", "delete", thing.kind, thing.make("unsafe"), "unsafe")
+        expect(said["allowed"] is True, f"{said}")
+        # A collection goes only where all of it may.
+        w.refused("Edgar", "DELETE", thing.path)
+        w.allowed("Edgar", "DELETE", f"{thing.path}/unsafe")
+        w.allowed("Hubert", "DELETE", f"{thing.path}/safe")
+
+
+def a_label_cannot_be_stripped_first(w):
+    w.allowed("Hubert", "POST", API + "hammer/roles", {"kind": "role", "name": "hands-off", "rules": [
+        {"deny": True, "verbs": ["update", "delete"], "resourceKinds": ["deployments"], "attributeRestrictions": {"labelsContain": ["frozen=yes"]}}]})
+    w.allowed("Hubert", "POST", API + "hammer/rolebindings", {
+        "kind": "roleBinding", "name": "HandsOff", "roleRef": {"namespace": "hammer", "name": "hands-off"}, "userNames": ["Edgar"]})
+    w.allowed("Hubert", "POST", Built.path, Built.make("ice", {"frozen": "yes"}))
+    w.refused("Edgar", "PATCH", f"{Built.path}/ice", {"metadata": {"labels": {"frozen": None}}}, MERGE)
+    w.refused("Edgar", "DELETE", f"{Built.path}/ice")
+    w.allowed("Hubert", "DELETE", f"{Built.path}/ice")
+
+
+def kubelets_touch_their_own_pods(w):
+    kubelet, pods = "system:node:node-1", "/api/v1/namespaces/hammer/pods"
+    w.allowed("Clark", "POST", API + "master/roles", {"kind": "role", "name": "kubelet", "namespace": "master", "rules": [
+        {"verbs": ["*"], "resourceKinds": ["Pod"], "attributeRestrictions": {"kind": "sameMinionRestriction"}}]})
+    w.allowed("Clark", "POST", API + "master/rolebindings", {
+        "kind": "roleBinding", "name": "Kubelets", "namespace": "master", "roleRef": {"namespace": "master", "name": "kubelet"}, "userNames": [kubelet]})
+
+    def pod(name, node):
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"nodeName": node, "containers": [{"name": "c", "image": "i"}]}}
+
+    w.allowed("Clark", "POST", pods, pod("mine", "node-1"))
+    w.allowed("Clark", "POST", pods, pod("theirs", "node-2"))
+    w.allowed(kubelet, "GET", f"{pods}/mine")
+    w.refused(kubelet, "GET", f"{pods}/theirs")
+    w.refused(kubelet, "GET", pods)
+    w.refused(kubelet, "GET", f"{pods}?fieldSelector=spec.nodeName%3Dnode-2")
+    listed = w.allowed(kubelet, "GET", f"{pods}?fieldSelector=spec.nodeName%3Dnode-1")
+    expect([p["metadata"]["name"] for p in listed["items"]] == ["mine"], f"{listed}")
+    w.allowed(kubelet, "PATCH", f"{pods}/mine", {"metadata": {"labels": {"seen": "yes"}}}, MERGE)
+    w.refused(kubelet, "PATCH", f"{pods}/theirs", {"metadata": {"labels": {"seen": "yes"}}}, MERGE)
+    w.refused(kubelet, "POST", pods, pod("elsewhere", "node-2"))
+    said = w.may(kubelet, "create", "Pod", pod("new", "node-1"))
+    expect(said["allowed"] is True, f"{said}")
+    said = w.may(kubelet, "create", "Pod", pod("new", "node-2"))
+    expect(said["allowed"] is False, f"{said}")
+    said = w.may(kubelet, "delete", "pods", pod("mine", "node-1"), "mine")
+    expect(said["allowed"] is True, f"{said}")
+    w.refused(kubelet, "DELETE", f"{pods}/theirs")
+    w.allowed(kubelet, "DELETE", f"{pods}/mine")
+
+
+def who_can(w):
+    said = w.who_can("get", "DeploymentConfig")
+    for user in ("Clark", "Hubert", "Edgar", "Vera", "ProtectorBot"):
+        expect(user in said["userNames"], f"{user}: {said}")
+    expect(said["userNames"] == sorted(said["userNames"]) and "Mallory" not in said["userNames"], f"{said}")
+    expect("system:masters" in said["groupNames"], f"{said}")
+    said = w.who_can("update", "DeploymentConfig")
+    expect("ProtectorBot" in said["userNames"] and "conditional" in said["evaluationError"], f"{said}")
+    live = w.allowed("Clark", "GET", f"{Custom.path}/site")
+    grown = {**live, "spec": {"replicas": 9}}
+    said = w.who_can("update", "DeploymentConfig", content=grown, name="site")
+    expect("ProtectorBot" not in said["userNames"] and "Edgar" in said["userNames"], f"{said}")
+    relabelled = copy.deepcopy(live)
+    relabelled["metadata"]["labels"]["x"] = "y"
+    said = w.who_can("update", "DeploymentConfig", content=relabelled, name="site")
+    expect("ProtectorBot" in said["userNames"], f"{said}")
+    said = w.who_can("create", "roles")
+    expect("Edgar" not in said["userNames"] and "Hubert" in said["userNames"], f"{said}")
+    # As kubectl's relative asks it.
+    flat = {"kind": "LocalResourceAccessReview", "apiVersion": "authorization.openshift.io/v1", "namespace": "hammer", "verb": "get",
+            "resourceAPIGroup": "", "resourceAPIVersion": "", "resource": "pods", "resourceName": "", "path": "", "isNonResourceURL": False, "content": None}
+    said = w.answer("Clark", 201, "POST", f"{FLAT}/namespaces/hammer/localresourceaccessreviews", flat)
+    expect(said["kind"] == "ResourceAccessReviewResponse" and said["namespace"] == "hammer" and "Edgar" in said["users"] and "evalutionError" in said, f"{said}")
+    w.answer("Hubert", 201, "POST", f"{FLAT}/namespaces/hammer/localresourceaccessreviews", flat)
+    w.refused("Hubert", "POST", f"{FLAT}/namespaces/anvil/localresourceaccessreviews", {**flat, "namespace": "anvil"})
+    said = w.answer("Clark", 201, "POST", f"{FLAT}/resourceaccessreviews", {**flat, "kind": "ResourceAccessReview", "namespace": ""})
+    expect("Edgar" not in said["users"] and "Clark" in said["users"], f"{said}")
+
+
+def reviews_by_every_path(w):
+    spec = {"verb": "delete", "resourceKind": "pods", "userName": "Edgar"}
+    for path in ("/api/v1beta3/ns/hammer/subjectAccessReview", "/api/v1beta3/ns/hammer/subjectaccessreviews", API + "hammer/subjectaccessreviews", API + "hammer/subjectAccessReview"):
+        expect(w.review("Clark", "hammer", spec, path)["allowed"] is True, path)
+    body = {"kind": "SubjectAccessReview", "apiVersion": "v1beta3", "spec": spec}
+    expect(w.answer("Clark", 201, "POST", "/api/v1beta3/ns/hammer/subjectAccessReviews", body)["apiVersion"] == "v1beta3", "the version as it was sent")
+    expect(w.review("Hubert", "hammer", {"verb": "get", "resourceKind": "pods"})["allowed"] is True, "about oneself")
+    said = w.review("Clark", "hammer", {"verb": "get", "resourceKind": "pods", "groupName": "system:masters"})
+    expect(said["allowed"] is True, f"{said}")
+    said = w.review("Clark", "hammer", {"verb": "get", "resourceKind": "pods", "userName": "Mallory"})
+    expect(said["allowed"] is False and said["denyReason"] != "", f"{said}")
+    w.answer("Clark", 422, "POST", API + "hammer/subjectaccessreviews", {**body, "spec": {**spec, "groupName": "x"}}, saying="spec.groupName")
+    w.answer("Clark", 422, "POST", API + "hammer/subjectaccessreviews", {**body, "spec": {}}, saying="spec.verb")
+    w.answer("Clark", 405, "GET", "/api/v1beta3/ns/hammer/subjectAccessReviews")
+    w.answer("Clark", 400, "POST", API + "hammer/subjectaccessreviews", {**body, "metadata": {"namespace": "anvil"}})
+    w.refused("Mallory", "POST", API + "hammer/subjectaccessreviews", body)
+    flat = {"kind": "SubjectAccessReview", "apiVersion": "authorization.openshift.io/v1", "namespace": "hammer", "verb": "create", "resource": "pods", "user": "Edgar", "groups": [], "scopes": None}
+    said = w.answer("Clark", 201, "POST", f"{FLAT}/subjectaccessreviews", flat)
+    expect(said["kind"] == "SubjectAccessReviewResponse" and said["allowed"] is True and said["namespace"] == "hammer", f"{said}")
+    said = w.answer("Hubert", 201, "POST", f"{FLAT}/namespaces/hammer/localsubjectaccessreviews", {**flat, "kind": "LocalSubjectAccessReview"})
+    expect(said["allowed"] is True, f"{said}")
+    w.refused("Hubert", "POST", f"{FLAT}/subjectaccessreviews", flat)
+    status, _, _ = w.admin("GET", "/api/v1beta3/ns/hammer/pods")
+    expect(status == 404, f"nothing else is served there: {status}")
+
+
+def bad_documents(w):
+    roles = API + "hammer/roles"
+    for body, path in (({"rules": [{"denny": True, "verbs": ["get"], "resourceKinds": ["pods"]}]}, "rules[0].denny"),
+                       ({"rules": [{"verbs": ["-get"], "resourceKinds": ["pods"]}]}, "rules[0].verbs"),
+                       ({"rules": [{"verbs": ["get"], "resourceKinds": ["resourcegroup:nothing"]}]}, "rules[0].resourceKinds[0]"),
+                       ({"rules": [{"verbs": ["get"], "resourceKinds": ["pods"], "attributeRestrictions": {"kind": "moonPhase"}}]}, "rules[0].attributeRestrictions"),
+                       ({"rules": [{"verbs": ["get"], "resourceKinds": ["pods"]}] * 10000}, "rules"),
+                       ({"rules": "all"}, "rules")):
+        w.answer("Clark", 422, "POST", roles, {"kind": "Role", "metadata": {"name": "bad"}, **body}, saying=path)
+    w.answer("Clark", 422, "POST", API + "hammer/rolebindings", {"name": "bad", "roleRef": {"namespace": "hammer", "name": "nobody"}, "userNames": ["x"]}, saying="hammer/nobody")
+    w.answer("Clark", 422, "POST", API + "hammer/rolebindings", {"name": "bad", "roleRef": {"namespace": "anvil", "name": "x"}}, saying="roleRef.namespace")
+    w.answer("Clark", 422, "POST", API + "anvil/policies", {"kind": "Policy", "roles": {"a": {"metadata": {"name": "b"}, "rules": []}}}, saying="roles[a].metadata.name")
+    w.answer("Clark", 422, "POST", API + "anvil/policybindings", {"kind": "PolicyBinding", "metadata": {"name": "hammer"}}, saying="policyRef.namespace")
+    for method in ("PUT", "PATCH"):
+        w.answer("Clark", 422, method, API + "hammer/policies/default", {"kind": "Policy", "metadata": {"name": "default"}}, MERGE if method == "PATCH" else None)
+
+
+def many_writers_lose_nothing(w):
+    w.allowed("Clark", "POST", API + "anvil/policies", {"kind": "Policy"})
+
+    def write(n):
+        context = ssl.create_default_context(cafile=os.path.join(w.server.data_dir, "ca.crt"))
+        connection = http.client.HTTPSConnection("127.0.0.1", w.server.port, timeout=120, context=context)
+        out = []
+        for i in range(25):
+            body = json.dumps({"kind": "Role", "metadata": {"name": f"r-{n}-{i}"}, "rules": [{"verbs": ["get"], "resourceKinds": ["pods"]}]})
+            out.append(exchange(connection, "POST", API + "anvil/roles", body, {"Authorization": "Bearer token-Clark", "Content-Type": "application/json"})[0])
+        connection.close()
+        return out
+
+    with concurrent.futures.ThreadPoolExecutor(40) as pool:
+        statuses = [s for answers in pool.map(write, range(40)) for s in answers]
+    expect(statuses == [201] * 1000, f"{sorted(set(statuses))}")
+    listed = w.allowed("Clark", "GET", API + "anvil/roles")["items"]
+    expect(len({r["metadata"]["name"] for r in listed}) == 1000, f"{len(listed)}")
+    expect(len(w.allowed("Clark", "GET", API + "anvil/policies/default")["roles"]) == 1000, "the container holds them all")
+
+
+def a_project_goes_with_everything_in_it(w):
+    w.allowed("Clark", "DELETE", "/api/v1/namespaces/hammer")
+    eventually("the namespace is gone", lambda: w.admin("GET", "/api/v1/namespaces/hammer")[0] == 404)
+    expect(w.admin("GET", API + "hammer/policies")[2]["items"] == [], "its policy went with it")
+    w.refused("Hubert", "GET", "/api/v1/namespaces/hammer/pods")
+
+
+CHAPTERS = [the_master_namespace, a_project_is_delegated, own_roles_need_their_containers, nobody_gives_away_what_they_lack,
+            bots_change_labels_and_nothing_else, protected_things_stay, a_label_cannot_be_stripped_first, kubelets_touch_their_own_pods,
+            who_can, reviews_by_every_path, bad_documents, many_writers_lose_nothing, a_project_goes_with_everything_in_it]
+
+
+def story():
+    with tempfile.TemporaryDirectory(prefix="cardea-e2e-tokens-") as folder:
+        tokens = os.path.join(folder, "tokens")
+        with open(tokens, "w") as f:
+            for user in USERS:
+                f.write(f"token-{user},{user},{user}-uid\n")
+        with Cardea(GATE, "--authorization-mode=Policy,RBAC", f"--token-auth-file={tokens}") as server:
+            w = World(server)
+            leave_out = [name[1:] for name in sys.argv[1:] if name.startswith("-")]
+            for chapter in CHAPTERS:
+                if chapter.__name__ in leave_out:
+                    continue
+                chapter(w)
+                print("  ", chapter.__name__.replace("_", " "), flush=True)
+
+
+tell("namespace policy", story)
