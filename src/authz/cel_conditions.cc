@@ -34,20 +34,6 @@ Value user_json(const User* user) {
   return out;
 }
 
-// As access policies read it; null where nobody is to be impersonated.
-Value impersonated_request(const Attributes* a) {
-  if (!a) return {};
-  return Value::object({{"userInfo", user_json(&a->user)},
-                        {"verb", a->verb},
-                        {"apiGroup", a->api_group},
-                        {"apiVersion", a->api_version},
-                        {"resource", a->resource},
-                        {"subresource", a->subresource},
-                        {"namespace", a->namespace_name},
-                        {"name", a->name},
-                        {"path", a->path}});
-}
-
 }  // namespace
 
 Value admission_request(const ConditionData& d) {
@@ -67,7 +53,21 @@ Value admission_request(const ConditionData& d) {
                         {"options", d.options ? *d.options : Value()}});
 }
 
-CelConditions::CelConditions(const ConditionData& data, SecondaryChecks& checks) : request_(admission_request(data)), impersonated_(impersonated_request(data.impersonated)) {
+Value impersonated_request(const ConditionData& d) {
+  const Attributes* a = d.impersonated;
+  if (!a) return {};
+  return Value::object({{"userInfo", user_json(&a->user)},
+                        {"verb", a->verb},
+                        {"apiGroup", a->api_group},
+                        {"apiVersion", a->api_version},
+                        {"resource", a->resource},
+                        {"subresource", a->subresource},
+                        {"namespace", a->namespace_name},
+                        {"name", a->name},
+                        {"path", a->path}});
+}
+
+CelConditions::CelConditions(const ConditionData& data, SecondaryChecks& checks) : request_(admission_request(data)), impersonated_(impersonated_request(data)) {
   asks_ = {.asks = &checks};
   resource_.asks = &checks;
   resource_.query = {.group = data.group, .resource = data.resource, .subresource = data.subresource, .space = data.namespace_name, .name = data.name};

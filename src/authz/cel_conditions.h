@@ -25,5 +25,7 @@ class CelConditions : public ConditionEvaluator {
 
 // The data as an AdmissionRequest, without `uid`.
 json::Value admission_request(const ConditionData& data);
+// The request to be, as access policies read it; null where nobody is to be impersonated.
+json::Value impersonated_request(const ConditionData& data);
 
 }  // namespace cardea::authz

@@ -11,8 +11,9 @@ import socket
 import ssl
 import tempfile
 
+from conditional_webhooks import BUILT_IN, CEL, HEAD, LIST, TREE, Hook, condition, webhook
 from deputies import AUTHENTICATION, WHO, World, as_user, rule, write_tokens
-from peer import Kube, peers
+from peer import Kube, openssl, peers
 from server import Cardea, expect, tell
 
 USERS = ["bob", "eve", "carol", "lucas", "agent", "dave", "mallory", "legacy", "granter", "alice", "nobody"]
@@ -273,6 +274,54 @@ def conditions():
             refuses(w.send("token-carol", "GET", PODS, as_user("system:node:foo")), "a condition without the gate", "")
 
 
+class Deputies(Hook):
+    """A webhook that lets `cel` and `opaque` be anybody, to read: in CEL, which is settled here, or as only itself can tell."""
+
+    def decide(self, spec):
+        verb = spec.get("resourceAttributes", {}).get("verb", "")
+        invited = "conditionalAuthorization" in spec if self.dialect == "list" else "authorizationOptions" in spec
+        if not verb.startswith("impersonate") or not invited:
+            return {"allowed": False}
+        if verb.startswith("impersonate-on:"):
+            return {"allowed": True}
+        text = "impersonatedRequest.verb in ['get', 'list'] && impersonatedRequest.userInfo.username != 'root'"
+        return self.worded([], [condition("reads", text, CEL, "to read") if spec["user"] == "cel" else condition("reads", "reads")])
+
+    def evaluate(self, user, about):
+        to_be = self.second[-1]["request"].get("impersonatedRequest", {})
+        allowed = to_be.get("verb") in ("get", "list") and to_be["userInfo"]["username"] != "root"
+        if self.dialect == "list":
+            return {"allowed": allowed, "reason": "its author says so"}
+        kind = "Allow" if allowed else "NoOpinion"
+        return {"uid": about["uid"], "decision": {"type": kind, kind[0].lower() + kind[1:]: {"reason": "its author says so"}}}
+
+
+def conditions_of_webhooks():
+    with tempfile.TemporaryDirectory(prefix="cardea-impersonation-") as folder:
+        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", f"{folder}/hook.key", "-out", f"{folder}/hook.crt",
+                "-subj", "/CN=hook", "-days", "3", "-addext", "subjectAltName=IP:127.0.0.1")
+        write_tokens(f"{folder}/tokens", ["cel", "opaque"])
+        for dialect, how in (("tree", TREE), ("list", LIST)):
+            hook = Deputies(folder, dialect)
+            with open(f"{folder}/authorization.yaml", "w") as f:
+                f.write(HEAD + webhook("deputies", hook, how) + BUILT_IN)
+            try:
+                with Cardea("--token-auth-file", f"{folder}/tokens", "--feature-gates=ConditionalAuthorization=true", "--authorization-config", f"{folder}/authorization.yaml") as server:
+                    w = World(server)
+                    for user in ("jane", "root"):
+                        w.grant(user, rule(["*"], ["configmaps"]))
+                    maps = "/api/v1/namespaces/default/configmaps"
+                    for user in ("cel", "opaque"):
+                        passes(w.send(f"token-{user}", "GET", maps, as_user("jane")), f"{dialect}, {user}: reading")
+                        refuses(w.send(f"token-{user}", "POST", maps, as_user("jane"), {"metadata": {"name": "x"}}), f"{dialect}, {user}: writing", "")
+                        refuses(w.send(f"token-{user}", "GET", maps, as_user("root")), f"{dialect}, {user}: as root", "")
+                    asked = {r["request"].get("admissionRequest", r["request"])["userInfo"]["username"] for r in hook.second}
+                    expect(asked == {"opaque"}, f"the author was asked about {asked}")
+            finally:
+                hook.stop()
+            print(f"conditions of a webhook ({dialect}): passed", flush=True)
+
+
 def the_page():
     """The examples of docs/impersonation.md."""
     page = open(os.path.join(os.path.dirname(__file__), "..", "..", "docs", "impersonation.md")).read()
@@ -502,6 +551,7 @@ def both():
 def story():
     both()
     conditions()
+    conditions_of_webhooks()
     the_page()
     without_the_gate()
 

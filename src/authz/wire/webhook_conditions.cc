@@ -94,6 +94,7 @@ Value conditions_review(const Decision& open, const ConditionData& data, std::st
     request = std::move(about);
     request.set("conditionSets", as_list(open, false));
   }
+  if (data.impersonated) request.set("impersonatedRequest", impersonated_request(data));
   return Value::object({{"apiVersion", "authorization.k8s.io/v1alpha1"}, {"kind", "AuthorizationConditionsReview"}, {"request", std::move(request)}});
 }
 
