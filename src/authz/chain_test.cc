@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <random>
 
 #include "authz/authorizer.h"
@@ -142,11 +143,19 @@ Kind one_phase(const std::vector<std::shared_ptr<const Told>>& told) {
   return Kind::kNoOpinion;
 }
 
+// CARDEA_CONDITION_CASES asks for a longer run, CARDEA_CONDITION_SEED where it begins.
+std::uint64_t of_environment(const char* name, std::uint64_t otherwise) {
+  const char* asked = std::getenv(name);
+  return asked ? std::strtoull(asked, nullptr, 10) : otherwise;
+}
+const std::uint64_t kCases = of_environment("CARDEA_CONDITION_CASES", 100'000);
+const std::uint64_t kSeed = of_environment("CARDEA_CONDITION_SEED", 1);
+
 TEST(Chain, TwoPhasesGiveWhatOneGivesInRandomChainsWithFaults) {
-  Generator g(1);
+  Generator g(static_cast<unsigned>(kSeed));
   World world;
-  int conditional = 0;
-  for (int i = 0; i < 100000; ++i) {
+  std::uint64_t conditional = 0;
+  for (std::uint64_t i = 0; i < kCases; ++i) {
     world.object = static_cast<unsigned>(g.below(16));
     std::vector<std::shared_ptr<const Told>> told;
     List list;
@@ -178,13 +187,13 @@ TEST(Chain, TwoPhasesGiveWhatOneGivesInRandomChainsWithFaults) {
       ASSERT_EQ(two_phases(outer, Asking::kConditionsAware).kind, want) << i;
     }
   }
-  EXPECT_GT(conditional, 50000);
+  EXPECT_GT(conditional, kCases / 2);
 }
 
 TEST(Evaluation, PartOfItAndThenTheRestGivesWhatAllOfItGives) {
-  Generator g(2);
+  Generator g(static_cast<unsigned>(kSeed + 1));
   World world;
-  for (int i = 0; i < 100000; ++i) {
+  for (std::uint64_t i = 0; i < kCases; ++i) {
     Decision d = g.decision();
     world.object = static_cast<unsigned>(g.below(16));
     Looks all(world), some(world, true);
