@@ -146,6 +146,8 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
       ->group("Authorization and admission");
   app.add_option("--allow-privileged", o.allow_privileged, "whether privileged containers are admitted")->group("Authorization and admission")->default_str("false");
 
+  declare_audit(app, o.audit);
+
   list("--controllers", lists.controllers,
        "what runs beside the API: * for all (the default), -NAME to leave one out, NAME to add one, empty for none; known are\n  " +
            join(rest::known_controllers(), "\n  "),
@@ -249,10 +251,12 @@ Result<void> complete(ServeOptions& o, const RawLists& lists, bool asked_for_ano
   if (auto ok = check(o); !ok) return ok;
   if (auto ok = complete_authentication(o.authentication, lists); !ok) return ok;
   if (auto ok = complete_authorization(o, lists); !ok) return ok;
+  if (auto ok = complete_audit(o.audit); !ok) return ok;
   auto gates = FeatureGates::parse(flatten(lists.gates));
   if (!gates) return fail(bad_request(cat("--feature-gates: ", gates.error().message)));
   o.gates = std::move(*gates);
   o.warnings = o.gates.warnings();
+  if (std::string warning = o.audit.warning(); !warning.empty()) o.warnings.push_back(std::move(warning));
   if (o.gates.on("ConditionalAuthorization") && contains(o.disable_admission_plugins, "AuthorizationConditionsEnforcer"))
     return fail(bad_request("--feature-gates=ConditionalAuthorization=true needs the admission plugin `AuthorizationConditionsEnforcer`: nobody else would enforce the conditions"));
   auto controllers = rest::select_controllers(flatten(lists.controllers));

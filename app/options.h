@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "app/audit_options.h"
 #include "app/authentication_options.h"
 #include "app/feature_gates.h"
 
@@ -30,6 +31,7 @@ struct ServeOptions {
   std::vector<std::string> authorization_modes = {"Node", "Access", "Policy", "RBAC"};
   AuthorizationOptions authorization;
   std::string policy_master_namespace = "master";
+  AuditOptions audit;
   std::vector<std::string> enable_admission_plugins, disable_admission_plugins;
   std::vector<std::string> controllers;  // the names of those that run
   FeatureGates gates;

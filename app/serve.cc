@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "app/audit.h"
 #include "app/authentication.h"
 #include "app/authorization.h"
 #include "app/data_directory.h"
@@ -108,6 +109,8 @@ int serve(int argc, char** argv) {
   rest::FieldPermissions field_permissions(**uncovered, metrics.registry());
   if (!o.gates.on("FineGrainedAuthorization") && !(*uncovered)->current()->verbs.empty())
     warn("there are UncoveredPermissionSets, and nobody follows them: the feature gate FineGrainedAuthorization is off");
+  auto auditor = make_auditor(o.audit, {calls.at(0), dialer, files, clock, random, metrics.registry()});
+  if (!auditor) return refuse(auditor.error());
   // From here on roles and bindings of namespace policy are objects like others.
   rest::policy::PolicyStore objects(**store, clock, random, o.policy_master_namespace);
   admission::Outside outside{.loop = calls.at(0), .dialer = dialer, .random = random, .metrics = metrics.registry()};
@@ -153,6 +156,7 @@ int serve(int argc, char** argv) {
   });
   rest::Gateway gateway(services, *authentication->chain, description, watches);
   gateway.set_impersonator(make_impersonator(o, metrics.registry()));
+  gateway.set_audit(auditor->get());
   gateway.set_refusal_log(log_line);
   if (o.verbosity > 0) gateway.set_log(log_line);
   http::Server server(loops, gateway);
@@ -199,6 +203,7 @@ int serve(int argc, char** argv) {
   definitions.stop();
   watches.stop();
   server.stop(std::chrono::seconds(5));
+  if (*auditor) (*auditor)->stop(std::chrono::seconds(10));
   calls.stop();  // an answer that comes now has nobody left to tell
   return 0;
 }

@@ -112,6 +112,7 @@ class Chain {
   struct Verdict {
     Decision decision;
     std::optional<Permit> permit;  // present exactly when the decision allows, or could
+    std::string_view authorizer = {};  // who allowed or denied; empty where it took several. Lives as long as the chain
   };
 
   // Answers without waiting and without allocating, when every authorizer that has to be asked can.
@@ -136,7 +137,7 @@ class Chain {
     Counter* denied = nullptr;
     Counter* conditional = nullptr;
   };
-  Verdict verdict_of(Decision decision) const;
+  Verdict verdict_of(Decision decision, std::string_view authorizer = {}) const;
   Task<Decision> settle(const Authorizer& author, Decision open, const ConditionData& data) const;
   Task<Decision> ask_the_rest(const Conditions::Deferred& rest, const ConditionData& data) const;
   // What the authorizer at `index` answered, on its way to whoever asked.

@@ -74,11 +74,11 @@ void Chain::count(std::size_t index, const Decision& decision) const {
   if (decision.kind == Decision::Kind::kConditional) tallies_[index].conditional->add();
 }
 
-Chain::Verdict Chain::verdict_of(Decision decision) const {
+Chain::Verdict Chain::verdict_of(Decision decision, std::string_view authorizer) const {
   bool may_allow = possible_outcomes(decision).allow;
   std::optional<Permit> permit;
   if (may_allow) permit = Permit(decision);
-  return {std::move(decision), std::move(permit)};
+  return {std::move(decision), std::move(permit), authorizer};
 }
 
 std::optional<Chain::Verdict> Chain::decide(const Attributes& asked, Asking asking) const {
@@ -90,7 +90,8 @@ std::optional<Chain::Verdict> Chain::decide(const Attributes& asked, Asking aski
     if (!answer && progress.defers()) return verdict_of(progress.defer(attributes));
     if (!answer) return std::nullopt;
     count(i, *answer);
-    if (auto final = progress.take(std::move(*answer))) return verdict_of(std::move(*final));
+    if (auto final = progress.take(std::move(*answer)))
+      return verdict_of(std::move(*final), progress.is_conditional ? std::string_view() : authorizers_[i]->name());
   }
   return verdict_of(progress.end());
 }
@@ -107,7 +108,8 @@ Task<Chain::Verdict> Chain::authorize(Attributes attributes, Asking asking) cons
       answer = std::move(waited);
     }
     count(i, *answer);
-    if (auto final = progress.take(std::move(*answer))) co_return verdict_of(std::move(*final));
+    if (auto final = progress.take(std::move(*answer)))
+      co_return verdict_of(std::move(*final), progress.is_conditional ? std::string_view() : authorizer.name());
   }
   co_return verdict_of(progress.end());
 }

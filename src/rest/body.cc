@@ -4,6 +4,7 @@
 
 #include "base/strings.h"
 #include "json/yaml.h"
+#include "rest/audit_trail.h"
 #include "rest/dialect.h"
 #include "rest/field_permissions.h"
 #include "rest/form.h"
@@ -214,6 +215,7 @@ Result<Value> read_object(Call& call, const Expected& e, FieldValidation validat
   if (!object && object.error().reason == Reason::kBadRequest)
     return fail(bad_request(cat(e.kind, " in version ", quoted(e.version), " cannot be handled as a ", e.kind, ": ",
                                 object.error().message)));
+  if (object && call.trail) call.trail->sent_object(*object, body.size());
   return object;
 }
 

@@ -22,6 +22,7 @@ class ServiceAccountTokens;
 
 namespace cardea::rest {
 
+class AuditTrail;
 class CatalogHolder;
 class Dialect;
 class FieldPermissions;  // rest/field_permissions.h
@@ -68,6 +69,7 @@ struct Call {
   admission::Authorization authorization = {};
   admission::AuditAnnotations audit_annotations = {};  // what admission adds to the audit event
   json::Value refusal = {};  // the Status admission refused with, where it is not made from the error
+  std::shared_ptr<AuditTrail> trail = {};  // null: the request is not audited
   bool is_settled_for_good = false;  // on an object of its own, such as an Eviction: what follows from it is not asked about
 
   bool is_granular = false;  // what is permitted is the verb `granular`: the fields that are changed decide

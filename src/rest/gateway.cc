@@ -3,6 +3,7 @@
 #include "authz/refusal.h"
 #include "base/strings.h"
 #include "impersonation/headers.h"
+#include "rest/audit_trail.h"
 #include "rest/catalog_holder.h"
 #include "rest/field_permissions.h"
 #include "rest/policy/guard.h"
@@ -98,6 +99,16 @@ bool leaves_fields(const Services& services, const authz::RequestInfo& info, con
   return may_be_granular(*services.catalog.get(), info);
 }
 
+// What an answer is to the audit log, before it is made ready to send: objects and Statuses of the API are shown.
+audit::AnswerBody::Kind kind_of(const Result<Answer>& answer, const authz::RequestInfo& info) {
+  using Kind = audit::AnswerBody::Kind;
+  bool is_of_api = info.is_resource_request || info.path == "/api" || info.path.starts_with("/api/") || info.path.starts_with("/apis");
+  if (!answer || (!answer->is_raw && answer->document["kind"].as_string() == "Status")) return Kind::kStatus;
+  if (!is_of_api || answer->is_streaming) return Kind::kOther;
+  bool is_json = !answer->is_raw || answer->content_type.empty() || answer->content_type.starts_with("application/json");
+  return is_json ? Kind::kObject : Kind::kOther;
+}
+
 struct Row {
   std::string_view verb;
   Task<Result<Answer>> (*run)(Call&);
@@ -111,23 +122,20 @@ constexpr Row kVerbs[] = {
 
 }  // namespace
 
-Task<Result<authn::Identity>> Gateway::authenticate(http::Exchange& exchange) const {
+Task<Result<authn::Identity>> Gateway::authenticate(http::Exchange& exchange, std::string* why) const {
   http::Request& request = exchange.request();
   Presented presented;
-  std::string why;
   if (auto ok = read_credentials(request, presented); !ok) {
-    if (refusal_log_) refusal_log_(cat("unable to authenticate the request: ", ok.error().message));
+    if (why) *why = ok.error().message;
     co_return fail(Error::of(Reason::kUnauthorized, "Unauthorized"));
   }
-  std::string* reason = refusal_log_ ? &why : nullptr;
-  std::optional<Result<authn::Identity>> answer = authenticators_.decide(presented.credentials, reason);
+  std::optional<Result<authn::Identity>> answer = authenticators_.decide(presented.credentials, why);
   if (!answer) {
-    Result<authn::Identity> waited = co_await authenticators_.authenticate(presented.credentials, reason);
+    Result<authn::Identity> waited = co_await authenticators_.authenticate(presented.credentials, why);
     answer = std::move(waited);
     bool back = co_await continue_on(exchange.loop());
     (void)back;
   }
-  if (!*answer && refusal_log_) refusal_log_(cat("unable to authenticate the request: ", why));
   authenticators_.forget(request.headers);
   co_return std::move(*answer);
 }
@@ -222,12 +230,19 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
   authn::Identity identity;
   std::optional<impersonation::Deputy> deputy;  // who sends a request that is served for somebody else
   const authz::User* user = &identity.user;
+  std::shared_ptr<AuditTrail> trail;  // null where nothing is audited
+  authz::RequestInfo* question = nullptr;
   auto respond = [&](Result<Answer> answer, const std::vector<std::string>& warnings) {
+    bool is_raw = answer && answer->is_raw;
+    auto kind = trail ? kind_of(answer, *question) : audit::AnswerBody::Kind::kOther;
     http::Response response = present(std::move(answer), frame, warnings);
     if (is_refusal) response.headers.add("X-Content-Type-Options", "nosniff");
     services_.metrics.count(verb, response.status, watch.elapsed());
     if (log_) log_(log_line(request, response.status, identity, *user));
-    exchange->respond(std::move(response));
+    if (!trail) return exchange->respond(std::move(response));
+    // The form that was asked for may have turned an object into a refusal.
+    if (response.status >= 400 && !is_raw) kind = audit::AnswerBody::Kind::kStatus;
+    trail->respond(exchange, std::move(response), kind);
   };
   auto refuse = [&](Error error) { respond(fail(std::move(error)), {}); };
   auto info = authz::parse_request_info(request.method, request.path, request.query);
@@ -240,21 +255,37 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
   if (info->api_group == "authorization.k8s.io" && info->resource == "admissionconditionsreviews") info->resource = "authorizationconditionsreviews";
   auto parameter = info->query.first("pretty");
   view.pretty = wants_pretty(request.headers.get("user-agent"), parameter.value_or(""), parameter.has_value());
+  question = &*info;
+  if (auditor_) trail = std::make_shared<AuditTrail>(*auditor_, services_.clock, services_.random, request, *info);
   if (known) {
     identity = {.user = std::move(*known), .authenticator = "loopback"};
   } else {
-    Result<authn::Identity> found = co_await authenticate(*exchange);
+    std::string why;
+    Result<authn::Identity> found = co_await authenticate(*exchange, refusal_log_ || trail ? &why : nullptr);
     if (!found) {
+      if (refusal_log_) refusal_log_(cat("unable to authenticate the request: ", why));
+      if (trail) trail->unauthenticated(why, *info);
       refuse(found.error());
       co_return true;
     }
     identity = std::move(*found);
+  }
+  if (trail) {
+    trail->authenticated(identity, *info);
+    bool is_recorded = co_await trail->received(exchange->loop());
+    if (!is_recorded) {
+      respond(internal_error_text(request, "failed to store audit event"), {});
+      co_return true;
+    }
+  }
+  if (!known) {
     Result<void> replaced = co_await impersonate(*exchange, *info, identity.user, deputy);
     if (!replaced) {
       is_refusal = true;
       refuse(replaced.error());
       co_return true;
     }
+    if (trail && deputy) trail->impersonated(identity.user, deputy->constraint());
   }
   Stopwatch authorizing;
   authz::Attributes attributes{identity.user, *info};
@@ -283,6 +314,7 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
     if (is_granular) verdict = std::move(*granular);
   }
   services_.metrics.count_authorization(result_of(verdict), authorizing.elapsed());
+  if (trail) trail->authorized(verdict);
   if (!verdict.permit) {
     // What went wrong is told before a refusal: the answer might have been another.
     is_refusal = verdict.decision.error.empty();
@@ -313,8 +345,10 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
             .resource = nullptr,
             .view = view,
             .started = rfc3339(frame.now),
+            .trail = trail,
             .is_granular = is_granular};
   user = &call.user;
+  question = &call.info;
   bool is_conditional = call.permit.is_conditional();
   if (is_conditional) call.audit_annotations.set("authorization.k8s.io/is-conditional-decision", "true");
   // What was refused for having come without its body may be allowed by now; its body is gone all the same.
@@ -323,6 +357,8 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
     co_return true;
   }
   Result<Answer> answer = co_await serve_resource(call);
+  if (trail)
+    for (const auto& [key, value, needs_request_level] : call.audit_annotations.entries) trail->annotate(key, value, needs_request_level);
   // A verb that does not go through admission must not make a yes of a perhaps.
   if (is_conditional && answer && !call.authorization.is_settled && call.info.verb != "deletecollection")
     answer = fail(authz::forbidden(authz::Attributes{call.user, call.info}, "the conditions of this request were not settled"));

@@ -4,6 +4,7 @@
 #include "json/field_error.h"
 #include "json/print.h"
 #include "json/yaml.h"
+#include "rest/audit_trail.h"
 #include "rest/body.h"
 #include "rest/checks.h"
 #include "rest/field_permissions.h"
@@ -29,10 +30,12 @@ Result<Value> read_patch(Call& call, PatchType type) {
                                   join(document->duplicate_lines, "\n  "))));
     if (mode != "Ignore")
       for (const std::string& line : document->duplicate_lines) call.warnings.push_back(line);
+    if (call.trail) call.trail->sent_patch(document->value, request.body.size());
     return std::move(document->value);
   }
   auto value = json::parse(request.body);
   if (!value) return fail(bad_request(cat("error decoding patch: ", value.error().message)));
+  if (call.trail) call.trail->sent_patch(*value, request.body.size());
   return value;
 }
 

@@ -5,6 +5,7 @@
 #include "base/strings.h"
 #include "base/time_parse.h"
 #include "json/print.h"
+#include "rest/audit_trail.h"
 #include "rest/body.h"
 #include "rest/form.h"
 #include "rest/options.h"
@@ -31,6 +32,12 @@ Result<DeleteOptions> read_delete_options(Call& call) {
   if (!body.is_null() && !body.is_object()) return fail(bad_request("DeleteOptions must be an object"));
   if (std::string_view kind = body["kind"].as_string(); !kind.empty() && kind != "DeleteOptions")
     return fail(bad_request(cat("decoded object cannot be converted to DeleteOptions: it is a ", kind)));
+  if (call.trail && !body.is_null()) {
+    Value sent = body;
+    sent.set("kind", "DeleteOptions");
+    if (!sent.has("apiVersion")) sent.set("apiVersion", "v1");
+    call.trail->sent_patch(sent, call.request().body.size());
+  }
   auto options = delete_options(body, call.info.query);
   if (options && call.resource->strategy->default_propagation == "Orphan" && !options->propagation_policy && !options->orphan_dependents)
     call.warnings.push_back(

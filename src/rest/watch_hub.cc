@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "base/strings.h"
+#include "rest/audit_trail.h"
 #include "rest/options.h"
 #include "rest/status.h"
 #include "rest/stored_object.h"
@@ -25,6 +26,7 @@ struct Watcher {
   store::Revision after = 0;  // it has seen everything up to here
   bool bookmarks = false;
   std::unique_ptr<net::Timer> timeout;
+  std::shared_ptr<AuditTrail> trail;  // tells of the end when the watcher goes
   std::size_t index = 0;  // in its channel
 };
 
@@ -220,6 +222,7 @@ Result<Answer> WatchHub::watch(Call& call) {
       if (!missed) {
         if ((*channel)->watchers.empty()) channels_.erase(prefix);
         Error gone = Error::of(Reason::kExpired, cat("too old resource version: ", *revision, " (", store_.compacted_revision(), ")"));
+        if (call.trail) call.trail->begin_stream(head);
         auto stream = call.exchange->stream(std::move(head));
         stream->write(http::Piece::of(error_event(gone)));
         stream->finish();
@@ -236,6 +239,8 @@ Result<Answer> WatchHub::watch(Call& call) {
   }
 
   if (!first.empty()) head.body = http::Body(std::move(first));
+  if (call.trail) call.trail->begin_stream(head);
+  watcher->trail = call.trail;
   watcher->stream = call.exchange->stream(std::move(head));
   watcher->index = (*channel)->watchers.size();
   (*channel)->watchers.push_back(watcher);

@@ -1,0 +1,13 @@
+#pragma once
+#include <memory>
+
+#include "app/audit_options.h"
+#include "audit/auditor.h"
+#include "authz/config/webhook_factory.h"
+
+namespace cardea::app {
+
+// What the flags say about auditing; null when nothing is audited. What `surroundings` name outlives it.
+Result<std::unique_ptr<audit::Auditor>> make_auditor(const AuditOptions& options, const authz::WebhookSurroundings& surroundings);
+
+}  // namespace cardea::app
