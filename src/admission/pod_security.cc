@@ -123,6 +123,9 @@ class PodSecurity : public Plugin {
   }
 
   static Result<void> judge(const Review& r, const Wanted& wanted, const Template& pod, bool enforce) {
+    if (enforce) r.annotate(cat(kPrefix, "enforce-policy"), wanted.enforce.print());
+    if (auto found = violations(wanted.audit, pod.metadata, pod.spec); !found.empty())
+      r.annotate(cat(kPrefix, "audit-violations"), cat("would violate PodSecurity ", quoted(wanted.audit.print()), ": ", details(found)));
     if (enforce)
       if (auto found = violations(wanted.enforce, pod.metadata, pod.spec); !found.empty())
         return fail(forbidden(r, cat("violates PodSecurity ", quoted(wanted.enforce.print()), ": ", details(found))));

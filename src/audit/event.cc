@@ -156,6 +156,15 @@ void bytes_to(std::string& out, const http::Body& body) {
   if (out.ends_with('\n')) out.pop_back();
 }
 
+// With as many digits of the second as there are.
+std::string shortest_time(std::chrono::system_clock::time_point at) {
+  std::string text = rfc3339_micro(at);
+  text.pop_back();
+  while (text.ends_with('0')) text.pop_back();
+  if (text.ends_with('.')) text.pop_back();
+  return text + "Z";
+}
+
 void annotations_to(std::string& out, const Event& event, bool bare) {
   auto sorted = event.annotations;
   if (bare) sorted.emplace_back("audit.k8s.io/truncated", "true");
@@ -218,7 +227,7 @@ std::string print_legacy(const Event& event) {
   bool known = !a.user.name.empty();
   std::string groups = known && !a.user.groups.empty() ? listed(a.user.groups) : "\"<none>\"";
   std::string as_groups = event.impersonated && !event.impersonated->groups.empty() ? listed(event.impersonated->groups) : "\"<lookup>\"";
-  return cat(rfc3339_micro(a.received), " AUDIT: id=", quoted(a.audit_id), " stage=", quoted(stage_name(event.stage)), " ip=",
+  return cat(shortest_time(a.received), " AUDIT: id=", quoted(a.audit_id), " stage=", quoted(stage_name(event.stage)), " ip=",
              given(a.source_ips.empty() ? "" : a.source_ips[0], "<unknown>"), " method=", quoted(a.verb), " user=", given(a.user.name, "<none>"),
              " groups=", groups, " as=", event.impersonated ? quoted(event.impersonated->name) : "\"<self>\"", " asgroups=", as_groups,
              " user-agent=", quoted(a.user_agent), " namespace=", given(first_of(a.object.namespace_name, event.sent.namespace_name), "<none>"),

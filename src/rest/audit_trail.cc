@@ -191,8 +191,8 @@ void AuditTrail::annotate(std::string_view key, std::string_view value, bool nee
   draft_.annotations.emplace_back(key, value);
 }
 
-audit::EventPtr AuditTrail::event(Stage stage) const {
-  auto out = std::make_shared<audit::Event>(draft_);
+audit::EventPtr AuditTrail::event(Stage stage, bool is_last) {
+  auto out = is_last ? std::make_shared<audit::Event>(std::move(draft_)) : std::make_shared<audit::Event>(draft_);
   out->stage = stage;
   out->at = stage == Stage::kRequestReceived ? arrival_->received : clock_.now();
   return out;
@@ -222,10 +222,10 @@ void AuditTrail::respond(std::shared_ptr<http::Exchange> exchange, http::Respons
   // A request that nobody sent has no end worth telling: as Kubernetes has it.
   if (is_refused_ || !records(Stage::kResponseComplete)) return exchange->respond(std::move(response));
   if (!auditor_.blocks()) {
-    auditor_.record(event(Stage::kResponseComplete), {});
+    auditor_.record(event(Stage::kResponseComplete, true), {});
     return exchange->respond(std::move(response));
   }
-  auditor_.record(event(Stage::kResponseComplete),
+  auditor_.record(event(Stage::kResponseComplete, true),
                   [exchange = std::move(exchange), response = std::move(response)](bool) mutable { exchange->respond(std::move(response)); });
 }
 

@@ -48,7 +48,7 @@ class AuditTrail {
  private:
   void decide(const authz::User* user, const authz::RequestInfo& info);
   bool records(audit::Stage stage) const { return treatment_.level != audit::Level::kNone && !treatment_.omitted.has(stage); }
-  audit::EventPtr event(audit::Stage stage) const;
+  audit::EventPtr event(audit::Stage stage, bool is_last = false);  // nothing is told after the last one
   void record(audit::Stage stage);
 
   const audit::Auditor& auditor_;

@@ -3,6 +3,7 @@
 #include "base/strings.h"
 #include "base/time_parse.h"
 #include "json/field_error.h"
+#include "rest/audit_trail.h"
 #include "rest/body.h"
 #include "rest/checks.h"
 #include "rest/status.h"
@@ -157,6 +158,7 @@ Task<Result<Answer>> request_token(Call& call) {
   }
   auto issued = tokens->issue(claims);
   if (!issued) co_return fail(issued.error());
+  if (call.trail) call.trail->annotate("authentication.kubernetes.io/issued-credential-id", "JTI=" + issued->id);
   review.object.set("status", Value::object({{"token", issued->token}, {"expirationTimestamp", print_rfc3339({.seconds = issued->expires})}}));
   Answer answer = Answer::of(std::move(review.object), 201);
   answer.transforms = false;

@@ -73,19 +73,20 @@ Result<IssuedToken> ServiceAccountTokens::issue(const ServiceAccountClaims& c) c
   if (c.node) about.set("node", reference(*c.node));
   if (c.secret) about.set("secret", reference(*c.secret));
   if (extends) about.set("warnafter", now + c.lifetime);
+  std::string id = make_uid(random_);
   Value payload = Value::object({{"iss", options_.issuers.front()},
                                  {"sub", cat("system:serviceaccount:", c.namespace_name, ":", c.account.name)},
                                  {"aud", list(c.audiences)},
                                  {"iat", now},
                                  {"nbf", now},
                                  {"exp", now + (extends ? kExtendedLifetime : c.lifetime)},
-                                 {"jti", make_uid(random_)},
+                                 {"jti", id},
                                  {"kubernetes.io", about}});
   Value header = Value::object({{"alg", algorithm_name(signer_.algorithm())}, {"kid", signer_.id()}});
   std::string token = cat(base64_url(json::print(header)), ".", base64_url(json::print(payload)));
   auto signature = signer_.sign(signer_.algorithm(), token);
   if (!signature) return fail(signature.error());
-  return IssuedToken{cat(token, ".", base64_url(*signature)), now + c.lifetime};
+  return IssuedToken{cat(token, ".", base64_url(*signature)), now + c.lifetime, std::move(id)};
 }
 
 const PublicKey* ServiceAccountTokens::verifier_of(const Jwt& jwt) const {

@@ -48,6 +48,7 @@ struct ServiceAccountClaims {
 struct IssuedToken {
   std::string token;
   std::int64_t expires = 0;  // as the client is told; the token itself may live longer
+  std::string id = {};       // its claim `jti`
 };
 
 // Makes the tokens of service accounts and says by which keys others can verify them. Immutable; from any thread.

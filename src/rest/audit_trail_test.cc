@@ -1,0 +1,137 @@
+#include "rest/audit_trail.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/strings.h"
+#include "json/parse.h"
+#include "json/print.h"
+#include "rest/test_server.h"
+
+namespace cardea::rest {
+namespace {
+
+using json::Value;
+using testing::ElementsAre;
+
+// Events as they would be written.
+struct Written {
+  std::mutex mutex;
+  std::vector<Value> events;
+  bool is_full = false;
+};
+
+class MemorySink : public audit::Sink {
+ public:
+  explicit MemorySink(Written& written) : written_(written) {}
+  Result<void> write(std::span<const std::string> events) override {
+    std::lock_guard lock(written_.mutex);
+    if (written_.is_full) return fail(internal_error("no space left"));
+    for (const std::string& e : events) written_.events.push_back(*json::parse(e));
+    return {};
+  }
+
+ private:
+  Written& written_;
+};
+
+struct Audited {
+  Written written;
+  MetricRegistry metrics;
+  std::unique_ptr<audit::Auditor> auditor;
+  TestServer server;
+
+  explicit Audited(std::string_view rules, audit::Mode mode = audit::Mode::kBatch) {
+    std::vector<std::unique_ptr<audit::Outlet>> outlets;
+    outlets.push_back(std::make_unique<audit::Outlet>(audit::OutletOptions{.name = "log", .mode = mode}, std::make_unique<MemorySink>(written), metrics, nullptr));
+    auditor = std::make_unique<audit::Auditor>(*audit::Policy::load(cat("apiVersion: audit.k8s.io/v1\nkind: Policy\n", rules)), std::move(outlets), metrics);
+    server.gateway().set_audit(auditor.get());
+  }
+  // Everything that was recorded so far.
+  std::vector<Value> events() {
+    auditor->stop(std::chrono::minutes(1));
+    return written.events;
+  }
+};
+
+constexpr std::string_view kConfigMaps = "/api/v1/namespaces/default/configmaps";
+
+std::vector<std::string> stages(const std::vector<Value>& events) {
+  std::vector<std::string> out;
+  for (const Value& e : events) out.emplace_back(e["stage"].as_string());
+  return out;
+}
+
+TEST(AuditTrail, ARequestLeavesItsArrivalAndItsEnd) {
+  Audited a("rules: [{level: RequestResponse, users: [test], resources: [{group: \"\", resources: [configmaps]}]}]");
+  a.server.send("POST", std::string(kConfigMaps), R"({"metadata":{"name":"x"},"data":{"k":"v"}})");
+  auto events = a.events();
+  ASSERT_THAT(stages(events), ElementsAre("RequestReceived", "ResponseComplete"));
+  EXPECT_EQ(events[0]["auditID"], events[1]["auditID"]);
+  EXPECT_EQ(json::print(events[0]["objectRef"]), R"({"apiVersion":"v1","namespace":"default","resource":"configmaps"})");
+  EXPECT_EQ(json::print(events[1]["objectRef"]), R"({"apiVersion":"v1","name":"x","namespace":"default","resource":"configmaps"})");
+  EXPECT_EQ(json::print(events[1]["requestObject"]), R"({"apiVersion":"v1","data":{"k":"v"},"kind":"ConfigMap","metadata":{"name":"x"}})");
+  EXPECT_EQ(events[1]["responseObject"]["metadata"]["name"].as_string(), "x");
+  EXPECT_EQ(events[1]["annotations"]["authorization.k8s.io/decision"].as_string(), "allow");
+  EXPECT_EQ(events[1]["annotations"]["authorization.cardea.dev/authorizer"].as_string(), authz::kMastersName);
+}
+
+TEST(AuditTrail, APatchIsShownAsItWasSentAndADeleteByItsStatus) {
+  Audited a("omitStages: [RequestReceived]\nrules: [{level: None, verbs: [create]}, {level: Request, users: [test], resources: [{group: \"\", resources: [configmaps]}]}]");
+  a.server.send("POST", std::string(kConfigMaps), R"({"metadata":{"name":"x"}})");
+  a.server.send("PATCH", cat(kConfigMaps, "/x"), R"([{"op":"add","path":"/data","value":{"a":"b"}}])", "application/json-patch+json");
+  a.server.send("DELETE", cat(kConfigMaps, "/x"));
+  auto events = a.events();
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(json::print(events[0]["requestObject"]), R"([{"op":"add","path":"/data","value":{"a":"b"}}])");
+  EXPECT_FALSE(events[0].has("responseObject"));
+  EXPECT_EQ(events[1]["responseStatus"]["status"].as_string(), "Success");
+  EXPECT_EQ(events[1]["responseStatus"]["code"].as_int(), 200);
+}
+
+TEST(AuditTrail, ARefusedRequestSaysWhy) {
+  Audited a("omitStages: [RequestReceived]\nrules: [{level: Metadata, verbs: [get]}]");
+  a.server.send("GET", cat(kConfigMaps, "/none"));
+  auto events = a.events();
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0]["responseStatus"]["reason"].as_string(), "NotFound");
+  EXPECT_EQ(events[0]["responseStatus"]["details"]["name"].as_string(), "none");
+  EXPECT_FALSE(events[0].has("responseObject"));
+}
+
+TEST(AuditTrail, WhatCannotBeRecordedIsRefusedWhereThatIsAskedFor) {
+  for (audit::Mode mode : {audit::Mode::kBatch, audit::Mode::kBlocking, audit::Mode::kBlockingStrict}) {
+    Audited a("rules: [{level: Metadata, resources: [{group: \"\", resources: [configmaps]}]}]", mode);
+    {
+      std::lock_guard lock(a.written.mutex);
+      a.written.is_full = true;
+    }
+    bool is_strict = mode == audit::Mode::kBlockingStrict;
+    EXPECT_EQ(a.server.send("POST", std::string(kConfigMaps), R"({"metadata":{"name":"x"}})").status, is_strict ? 500 : 201);
+    EXPECT_EQ(a.server.send("GET", "/version").status, 200);
+    {
+      std::lock_guard lock(a.written.mutex);
+      a.written.is_full = false;
+    }
+    EXPECT_EQ(a.server.send("GET", cat(kConfigMaps, "/x")).status, is_strict ? 404 : 200);
+    EXPECT_EQ(a.metrics.counter({"apiserver_audit_requests_rejected_total", ""}).value(), is_strict ? 1u : 0u);
+    a.events();
+  }
+}
+
+TEST(AuditTrail, AddressesOfProxiesComeBeforeTheOneOfTheConnection) {
+  auto of = [](std::string_view forwarded, std::string_view real) {
+    http::Request r;
+    r.headers.add("X-Forwarded-For", forwarded);
+    r.headers.add("X-Real-Ip", real);
+    r.peer = std::make_shared<net::Peer>(net::Peer{.address = "10.0.0.9", .port = 1, .tls = true, .certificate = nullptr});
+    return source_addresses(r);
+  };
+  EXPECT_THAT(of("", ""), ElementsAre("10.0.0.9"));
+  EXPECT_THAT(of("1.2.3.4, nonsense,2001:DB8::1", "5.6.7.8"), ElementsAre("1.2.3.4", "2001:db8::1", "5.6.7.8", "10.0.0.9"));
+  EXPECT_THAT(of("1.2.3.4", "1.2.3.4"), ElementsAre("1.2.3.4", "10.0.0.9"));
+  EXPECT_THAT(of("1.2.3.4,10.0.0.9", ""), ElementsAre("1.2.3.4", "10.0.0.9"));
+}
+
+}  // namespace
+}  // namespace cardea::rest
