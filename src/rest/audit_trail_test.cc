@@ -45,6 +45,7 @@ struct Audited {
     std::vector<std::unique_ptr<audit::Outlet>> outlets;
     outlets.push_back(std::make_unique<audit::Outlet>(audit::OutletOptions{.name = "log", .mode = mode}, std::make_unique<MemorySink>(written), metrics, nullptr));
     auditor = std::make_unique<audit::Auditor>(*audit::Policy::load(cat("apiVersion: audit.k8s.io/v1\nkind: Policy\n", rules)), std::move(outlets), metrics);
+    server.send("POST", "/api/v1/namespaces", R"({"metadata":{"name":"default"}})");
     server.gateway().set_audit(auditor.get());
   }
   // Everything that was recorded so far.
