@@ -131,7 +131,7 @@ TEST_F(FieldsOfRequests, ConditionsThatEndWithoutAnOpinionLeaveItToTheFields) {
 
 TEST_F(FieldsOfRequests, WhatIsExcludedIsDemandedOfWhoHasTheVerb) {
   EXPECT_EQ(server_.send("POST", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets",
-                         R"({"apiVersion":"permissionconfig.k8s.io/v1","kind":"UncoveredPermissionSet","metadata":{"name":"s"},"spec":{"uncoveredPermissions":["granular:label(a)"]}})").status, 201);
+                         R"json({"apiVersion":"permissionconfig.k8s.io/v1","kind":"UncoveredPermissionSet","metadata":{"name":"s"},"spec":{"uncoveredPermissions":["granular:label(a)"]}})json").status, 201);
   scripted_->allowed = {"patch"};
   EXPECT_EQ(patch(R"({"metadata":{"labels":{"a/b":"1"}}})").status, 403);
   EXPECT_EQ(patch(R"({"metadata":{"labels":{"b":"1"}}})").status, 200);
