@@ -161,7 +161,7 @@ std::optional<std::string> permission_verb(const Permission& permission, std::st
       break;
     }
   }
-  if (raw.empty() || raw.size() > kLongestParameter) return std::nullopt;
+  if (raw.size() > kLongestParameter) return std::nullopt;
   std::string parameter = encoded_parameter(raw);
   if (parameter.size() > kLongestParameter) return std::nullopt;
   return cat(kGranularPrefix, permission.name, "(", parameter, ")");

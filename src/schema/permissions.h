@@ -52,7 +52,7 @@ inline constexpr std::size_t kLongestParameter = 253;     // bytes, as the verb 
 inline constexpr std::size_t kMostTaggedNodes = 64;       // of one version of a custom resource
 
 // The verb of a permission whose parameter, if it has one, comes from `raw`. Nothing when no verb can be made of it:
-// the expression failed, or the parameter is empty or longer than kLongestParameter. What is not plain in a verb is
+// the expression failed, or the parameter is longer than kLongestParameter. What is not plain in a verb is
 // percent-encoded, so that no text makes the verb of another permission.
 std::optional<std::string> permission_verb(const Permission& permission, std::string_view raw);
 std::string encoded_parameter(std::string_view text);

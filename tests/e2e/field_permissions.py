@@ -350,7 +350,7 @@ def other_versions(world):
     world.admin("PUT", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gizmos.example.com", stored)
     eventually("v1 is gone", lambda: world.send(None, "GET", v1)[0] == 404)
     other = world.admin("GET", v2 + "/g")
-    other["spec"] = {"size": 3}
+    other["apiVersion"], other["spec"] = "example.com/v2", {"size": 3}
     world.refused(world.send("editor", "PUT", v2 + "/g", other), "granular:example.com/")
 
 

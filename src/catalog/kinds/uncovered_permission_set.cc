@@ -27,7 +27,7 @@ bool is_verb(std::string_view verb) {
   auto open = rest.find('(');
   if (open == rest.npos) return is_noun(rest);
   std::string_view parameter = rest.substr(open + 1);
-  if (!is_noun(rest.substr(0, open)) || parameter.size() < 2 || !parameter.ends_with(')')) return false;
+  if (!is_noun(rest.substr(0, open)) || !parameter.ends_with(')')) return false;
   parameter.remove_suffix(1);
   if (parameter.size() > schema::kLongestParameter) return false;
   auto decoded = percent_decode(parameter);
