@@ -66,9 +66,9 @@ std::string pod_text() {
 Value parsed(const std::string& text) { return *json::parse(text); }
 
 constexpr std::string_view kRole =
-    R"({"kind":"ClusterRole","metadata":{"name":"safe"},"rules":[{"apiGroups":[""],"resources":["pods","configmaps"],"verbs":["get","granular","granular:label(super.safe.com)","granular:annotation(super.safe.com)","granular:finalizer(super.safe.com)"]}]})";
+    R"x({"kind":"ClusterRole","metadata":{"name":"safe"},"rules":[{"apiGroups":[""],"resources":["pods","configmaps"],"verbs":["get","granular","granular:label(super.safe.com)","granular:annotation(super.safe.com)","granular:finalizer(super.safe.com)"]}]})x";
 constexpr std::string_view kBinding =
-    R"({"kind":"ClusterRoleBinding","metadata":{"name":"safe"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"safe"},"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"operator"}]})";
+    R"x({"kind":"ClusterRoleBinding","metadata":{"name":"safe"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"safe"},"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"operator"}]})x";
 
 void put(store::Store& store, std::string key, std::string_view text) {
   bool done = false;
