@@ -146,7 +146,7 @@ Task<Result<void>> settle_scale(Call& call, const schema::ChangedFields& changes
   static const Value kBefore = Value::object({{"spec", Value::object({{"replicas", 0}})}});
   static const Value kAfter = Value::object({{"spec", Value::object({{"replicas", 1}})}});
   const schema::Schema& scale = *call.subresource->schema;
-  const auto tree = schema::PermissionTree::of_builtin(scale, "autoscaling", "Scale");
+  static const std::shared_ptr<const schema::PermissionTree> tree = schema::PermissionTree::of_builtin(scale, "autoscaling", "Scale");
   schema::ChangedFields view(kBefore, kAfter, scale, {});
   const schema::ExcludedVerbs none;
   Result<void> covered = co_await settle(call, view, *tree, Marker::kGranular, none);
