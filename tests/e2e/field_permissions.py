@@ -7,6 +7,7 @@ import copy
 import json
 import os
 import re
+import socket
 import ssl
 import tempfile
 import urllib.error
@@ -211,6 +212,10 @@ def what_a_refusal_says(world):
     # Without `granular` the refusal is the one that everybody knows.
     body = world.refused(world.send("nobody", "PATCH", widget, {"metadata": {"labels": {"app": "z"}}}, MERGE))
     expect(body["message"] == 'widgets.example.com "w" is forbidden: User "nobody" cannot patch resource "widgets" in API group "example.com" in the namespace "default"', body["message"])
+    # And it comes before the body does.
+    with socket.create_connection(("127.0.0.1", world.server.port), 60) as plain, world.context.wrap_socket(plain, server_hostname="127.0.0.1") as raw:
+        raw.sendall((f"PATCH {widget} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer nobody-token\r\nContent-Type: {MERGE}\r\nContent-Length: 3000000\r\n\r\n").encode())
+        expect(raw.recv(100).startswith(b"HTTP/1.1 403"), "the body of a request was waited for that is refused whatever it says")
     review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {"resourceAttributes": {
         "namespace": "default", "verb": "granular:label(super.safe.com)", "group": "example.com", "resource": "widgets"}}}
     for user, allowed in (("operator", True), ("nobody", False)):
@@ -237,6 +242,20 @@ def what_a_refusal_says(world):
         status, answer = world.send("blind", "PATCH", widget, patch, kind)
         expect(status in (200, 400, 403, 422) and "hidden-4711" not in json.dumps(answer), f"blind reads: {status} {answer}")
     expect("deletionTimestamp" not in world.admin("GET", widget)["metadata"], "who may write labels has deleted it")
+
+
+def what_the_audit_log_says(world):
+    widget = "/apis/example.com/v1/namespaces/default/widgets/w"
+    world.refused(world.send("operator", "PATCH", widget + "?fieldManager=audited", {"metadata": {"labels": {"super.safe.com/audit": "1", "zone": "z"}}}, MERGE))
+
+    def annotations():
+        with open(world.audit_log) as log:
+            events = [json.loads(line) for line in log if "fieldManager=audited" in line]
+        return events and events[-1].get("annotations")
+    found = eventually("the audit log tells of it", annotations)
+    prefix = "granular.authorization.k8s.io/"
+    expect(found.get(prefix + "marker") == "granular" and found.get(prefix + "denied-field") == "metadata.labels.zone", f"{found}")
+    expect(found.get(prefix + "checks") == "granular:metadata-,granular:labels-,granular:label(super.safe.com)+,granular:label(zone)-", f"{found}")
 
 
 def bad_input(world):
@@ -434,9 +453,13 @@ def story():
     with open(tokens, "w") as f:
         f.write(USERS)
     data_dir = os.path.join(folder, "data")
-    with Cardea("--token-auth-file", tokens, data_dir=data_dir) as server:
+    policy, log = os.path.join(folder, "policy.yaml"), os.path.join(folder, "audit.log")
+    with open(policy, "w") as f:
+        f.write("apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata, users: [operator]}, {level: None}]\n")
+    with Cardea("--token-auth-file", tokens, "--audit-policy-file", policy, "--audit-log-path", log, data_dir=data_dir) as server:
         world = World(server)
-        for part in (story_one, what_a_refusal_says, bad_input, story_two, other_versions, builtins, documented):
+        world.audit_log = log
+        for part in (story_one, what_a_refusal_says, what_the_audit_log_says, bad_input, story_two, other_versions, builtins, documented):
             part(world)
             print(f"{part.__name__}: passed", flush=True)
     gate_off(data_dir, tokens)
