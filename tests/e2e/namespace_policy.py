@@ -10,6 +10,7 @@ import copy
 import http.client
 import json
 import os
+import sqlite3
 import ssl
 import sys
 import tempfile
@@ -378,6 +379,44 @@ def many_writers_lose_nothing(w):
     expect(len(w.allowed("Clark", "GET", API + "anvil/policies/default")["roles"]) == 1000, "the container holds them all")
 
 
+def damaged_containers_fail_closed(w):
+    """Somebody wrote past the server: what cannot be understood denies, and says why."""
+    for name in ("tongs", "bellows", "file"):
+        w.allowed("Clark", "POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+        w.allowed("Clark", "POST", API + f"{name}/policies", {"kind": "Policy"})
+        w.allowed("Clark", "POST", API + f"{name}/policybindings", {"kind": "PolicyBinding", "name": name})
+        w.allowed("Clark", "POST", API + f"{name}/roles", {"name": "reader", "rules": [{"verbs": ["get", "list"], "resourceKinds": ["pods"]}]})
+        w.allowed("Clark", "POST", API + f"{name}/rolebindings", {"name": "Readers", "roleRef": {"namespace": name, "name": "reader"}, "userNames": ["Mallory"]})
+        w.allowed("Mallory", "GET", f"/api/v1/namespaces/{name}/pods")
+    expect(w.server.stop() == 0, "the server stops")
+    db = sqlite3.connect(os.path.join(w.server.data_dir, "store", "cardea.db"))
+
+    def edit(key, change):
+        key = f"/registry/authorization.openshift.io/{key}"
+        value = json.loads(db.execute("SELECT value FROM live WHERE key = ?", (key,)).fetchone()[0])
+        change(value)
+        head = {k: value.pop(k) for k in ("kind", "apiVersion", "metadata")}
+        db.execute("UPDATE live SET value = ? WHERE key = ?", (json.dumps({**head, **value}, separators=(",", ":")).encode(), key))
+
+    edit("policies/tongs/default", lambda v: v["roles"].pop("reader"))
+    edit("policies/bellows/default", lambda v: v["roles"]["reader"]["rules"].append({"verbs": ["get"], "denny": True, "resourceKinds": ["secrets"]}))
+    edit("policybindings/file/file", lambda v: v.update(roleBindings={"Readers": "everybody"}))
+    db.commit()
+    db.close()
+    w.server.start()
+    for name, why in (("tongs", 'role "tongs/reader" not found'), ("bellows", "denny"), ("file", "roleBindings[Readers]")):
+        status, _, said = w.as_user("Mallory", "GET", f"/api/v1/namespaces/{name}/pods")
+        text = said if isinstance(said, str) else said.decode() if isinstance(said, bytes) else json.dumps(said)
+        expect(status in (403, 500), f"{name}: {status} {said}")
+        print("     ", name, status, text.strip()[:300])
+        w.allowed("Clark", "GET", f"/api/v1/namespaces/{name}/pods")
+    # What is wrong can be seen, and taken away.
+    w.allowed("Clark", "GET", API + "file/rolebindings")
+    w.allowed("Clark", "DELETE", API + "file/rolebindings/Readers")
+    w.refused("Mallory", "GET", "/api/v1/namespaces/file/pods")
+    w.answer("Clark", 422, "POST", API + "tongs/rolebindings", {"name": "More", "roleRef": {"namespace": "tongs", "name": "reader"}}, saying="tongs/reader")
+
+
 def a_project_goes_with_everything_in_it(w):
     w.allowed("Clark", "DELETE", "/api/v1/namespaces/hammer")
     eventually("the namespace is gone", lambda: w.admin("GET", "/api/v1/namespaces/hammer")[0] == 404)
@@ -387,7 +426,7 @@ def a_project_goes_with_everything_in_it(w):
 
 CHAPTERS = [the_master_namespace, a_project_is_delegated, own_roles_need_their_containers, nobody_gives_away_what_they_lack,
             bots_change_labels_and_nothing_else, protected_things_stay, a_label_cannot_be_stripped_first, kubelets_touch_their_own_pods,
-            who_can, reviews_by_every_path, bad_documents, many_writers_lose_nothing, a_project_goes_with_everything_in_it]
+            who_can, reviews_by_every_path, bad_documents, many_writers_lose_nothing, damaged_containers_fail_closed, a_project_goes_with_everything_in_it]
 
 
 def story():
@@ -396,7 +435,7 @@ def story():
         with open(tokens, "w") as f:
             for user in USERS:
                 f.write(f"token-{user},{user},{user}-uid\n")
-        with Cardea(GATE, "--authorization-mode=Policy,RBAC", f"--token-auth-file={tokens}") as server:
+        with Cardea(GATE, f"--token-auth-file={tokens}") as server:
             w = World(server)
             leave_out = [name[1:] for name in sys.argv[1:] if name.startswith("-")]
             for chapter in CHAPTERS:
