@@ -4,6 +4,7 @@ Users come from a token file and hold nothing but what access policies give them
 """
 import json
 import os
+import re
 import socket
 import ssl
 import subprocess
@@ -14,7 +15,8 @@ from server import Cardea, binary, eventually, exchange, expect, free_port, tell
 
 GATE = "--feature-gates=ConditionalAuthorization=true"
 POLICIES = "/apis/access.cardea.dev/v1alpha1/clusteraccesspolicies"
-USERS = ["alice", "bob", "eve", "carol", "approver", "issuer", "finisher", "agent", "auditor", "labeller", "namer", "signer", "writer", "deleter", "binder", "granter", "friend"]
+USERS = ["alice", "bob", "eve", "carol", "approver", "issuer", "finisher", "agent", "auditor", "labeller", "namer", "signer", "writer", "deleter", "binder", "granter", "friend",
+         "scaler", "reporter", "evictor", "placer", "versioned"]
 CM = "/api/v1/namespaces/default/configmaps"
 
 
@@ -74,11 +76,25 @@ def config_map(name, data=None, labels=None, **meta):
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": labels or {}, **meta}, "data": data or {}}
 
 
+def documented(language, number=0):
+    """A block of the page on conditions."""
+    page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "conditional-authorization.md")
+    with open(page, encoding="utf-8") as f:
+        blocks = re.findall(r"^```(\w*)\n(.*?)^```$", f.read(), re.M | re.S)
+    return [text for name, text in blocks if name == language][number]
+
+
 def volumes_of_one_class(w):
-    w.policy("dev-volumes", "Allow", "alice", ("create", "update", "patch", "delete"), resources=("persistentvolumes",),
-             expression="(object == null || object.spec.storageClassName == 'dev') && (oldObject == null || oldObject.spec.storageClassName == 'dev')",
-             description="volumes of class dev only")
+    """The example of the page, and what the page says comes of it."""
+    status, _, said = w.admin("POST", POLICIES, documented("yaml"), {"Content-Type": "application/yaml"})
+    expect(status == 201, f"the example of the page: {status} {said}")
     path = "/api/v1/persistentvolumes"
+    told = documented("", 0).replace("\n", " ").strip()
+    w.refused("alice", "POST", path, volume("x", "prod"), saying=told)
+    question, _, answer = documented("", 1).partition("\n")
+    code, said = ask_can_i(w, "alice", *question.removeprefix("$ cardea can-i ").split())
+    expect(code == 3 and said == answer, f"{code} {said!r}, the page says {answer!r}")
+    expect(ask_can_i(w, "bob", "create", "persistentvolumes")[0] == 1, "the example concerns Bob")
     w.allowed("alice", "POST", path, volume("mine", "dev"))
     w.refused("alice", "POST", path, volume("other", "prod"), saying="clusteraccesspolicy.access.cardea.dev/dev-volumes")
     said = w.refused("alice", "POST", path, volume("other", "prod"))
@@ -183,6 +199,19 @@ def reviews_of_some_users(w):
     path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
     w.allowed("auditor", "POST", path, review("team-a"))
     w.refused("auditor", "POST", path, review("root"))
+    # The other kinds too: in a namespace, about oneself, and of conditions.
+    w.policy("local-reviews", "Allow", "auditor", ("create",), ("authorization.k8s.io",), ("localsubjectaccessreviews", "authorizationconditionsreviews"),
+             "has(object.request) ? object.request.operation == 'CREATE' : object.spec.user.startsWith('team-')")
+    path = "/apis/authorization.k8s.io/v1/namespaces/default/localsubjectaccessreviews"
+    for user, check in (("team-a", w.allowed), ("root", w.refused)):
+        local = review(user) | {"kind": "LocalSubjectAccessReview"}
+        local["spec"]["resourceAttributes"]["namespace"] = "default"
+        check("auditor", "POST", path, local)
+    path = "/apis/authorization.k8s.io/v1alpha1/authorizationconditionsreviews"
+    sets = [{"authorizerName": "access", "conditions": [{"id": "a", "effect": "Allow", "type": "k8s.io/cel", "condition": "true"}]}]
+    for operation, check in (("CREATE", w.allowed), ("DELETE", w.refused)):
+        check("auditor", "POST", path, {"apiVersion": "authorization.k8s.io/v1alpha1", "kind": "AuthorizationConditionsReview",
+                                        "request": {"conditionSets": sets, "operation": operation}})
 
 
 def labels_and_names(w):
@@ -270,6 +299,112 @@ def collections(w):
     expect("keep" in names and "a" not in names, f"left are {names}")
     w.allowed("deleter", "DELETE", path + "?labelSelector=junk%3Dnothing")
     w.refused("deleter", "DELETE", CM)  # another namespace
+    # One that must not go stops the rest; those before it are gone, as in Kubernetes.
+    for name in ("a", "z"):
+        w.admin("POST", path, config_map(name, labels={"junk": "yes"}))
+    w.refused("deleter", "DELETE", path + "?labelSelector=junk")
+    names = {c["metadata"]["name"] for c in w.admin("GET", path)[2]["items"]}
+    expect("keep" in names, f"left are {names}")
+
+
+def subresources(w):
+    """Each by what its own object says."""
+    pods, merge = "/api/v1/namespaces/default/pods", "application/merge-patch+json"
+    deployments = "/apis/apps/v1/namespaces/default/deployments"
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    w.admin("POST", deployments, {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "sized"},
+                                  "spec": {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": template}})
+    w.policy("scale", "Allow", "scaler", ("update", "patch"), ("apps",), ("deployments/scale",), "object.spec.replicas <= 3 && oldObject.spec.replicas >= 1")
+
+    def scale(n):
+        return {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "sized", "namespace": "default"}, "spec": {"replicas": n}}
+    w.allowed("scaler", "PUT", f"{deployments}/sized/scale", scale(2))
+    w.refused("scaler", "PUT", f"{deployments}/sized/scale", scale(4))
+    w.allowed("scaler", "PATCH", f"{deployments}/sized/scale", {"spec": {"replicas": 3}}, merge)
+    w.refused("scaler", "PATCH", f"{deployments}/sized/scale", {"spec": {"replicas": 5}}, merge)
+    w.refused("scaler", "PATCH", f"{deployments}/sized", {"spec": {"replicas": 2}}, merge)
+    expect(w.admin("GET", f"{deployments}/sized")[2]["spec"]["replicas"] == 3, "the size is not what was allowed")
+
+    def pod(name):
+        status, _, said = w.admin("POST", pods, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "i"}]}})
+        expect(status == 201, f"{status} {said}")
+    pod("watched")
+    w.policy("report", "Allow", "reporter", ("update", "patch"), ("",), ("pods/status",), "object.status.phase != 'Failed' && object.spec == oldObject.spec")
+    w.allowed("reporter", "PATCH", f"{pods}/watched/status", {"status": {"phase": "Running"}}, merge)
+    w.refused("reporter", "PATCH", f"{pods}/watched/status", {"status": {"phase": "Failed"}}, merge)
+    expect(w.admin("GET", f"{pods}/watched")[2]["status"]["phase"] == "Running", "the status is not what was allowed")
+
+    w.policy("place", "Allow", "placer", ("create",), ("",), ("pods/binding", "bindings"), "object.target.name.startsWith('edge-')")
+
+    def binding(node):
+        return {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "watched"}, "target": {"apiVersion": "v1", "kind": "Node", "name": node}}
+    w.refused("placer", "POST", f"{pods}/watched/binding", binding("core-1"))
+    w.refused("placer", "POST", "/api/v1/namespaces/default/bindings", binding("core-1"))
+    w.allowed("placer", "POST", f"{pods}/watched/binding?dryRun=All", binding("edge-1"))
+    expect("nodeName" not in w.admin("GET", f"{pods}/watched")[2]["spec"], "a dry run was written")
+    w.allowed("placer", "POST", f"{pods}/watched/binding", binding("edge-1"))
+    expect(w.admin("GET", f"{pods}/watched")[2]["spec"]["nodeName"] == "edge-1", "not bound")
+
+    pod("old-1")
+    w.policy("evict", "Allow", "evictor", ("create",), ("",), ("pods/eviction",), "object.metadata.name.startsWith('old-')")
+
+    def eviction(name):
+        return {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": "default"}}
+    w.refused("evictor", "POST", f"{pods}/watched/eviction", eviction("watched"))
+    w.allowed("evictor", "POST", f"{pods}/old-1/eviction?dryRun=All", eviction("old-1"))
+    expect(w.admin("GET", f"{pods}/old-1")[0] == 200 and w.admin("GET", f"{pods}/watched")[0] == 200, "what was refused or tried was done")
+    w.allowed("evictor", "POST", f"{pods}/old-1/eviction", eviction("old-1"))
+
+
+def dry_runs(w):
+    """Decided as the real thing is, and nothing is written."""
+    w.policy("dry", "Allow", "labeller", ("delete", "update"), resources=("configmaps",), expression="oldObject.metadata.labels.team == 'x'")
+    w.refused("labeller", "POST", f"{CM}?dryRun=All", config_map("dry"))
+    w.allowed("labeller", "POST", f"{CM}?dryRun=All", config_map("dry", labels={"team": "x"}))
+    expect(w.admin("GET", f"{CM}/dry")[0] == 404, "a dry run was written")
+    w.admin("POST", CM, config_map("dry", labels={"team": "y"}))
+    w.refused("labeller", "DELETE", f"{CM}/dry?dryRun=All")
+    w.allowed("labeller", "DELETE", f"{CM}/labelled?dryRun=All")
+    expect(w.admin("GET", f"{CM}/labelled")[0] == 200, "a dry run deleted")
+    w.policy("only-dry", "Allow", "eve", ("create",), resources=("configmaps",), expression="options.?dryRun.orValue([]) == ['All']")
+    w.allowed("eve", "POST", f"{CM}?dryRun=All", config_map("of-eve"))
+    w.refused("eve", "POST", CM, config_map("of-eve"))
+
+
+def version_of_the_request(w):
+    """Conditions see the object in the version that the request speaks."""
+    w.policy("hpa", "Allow", "versioned", ("create", "update"), ("autoscaling",), ("horizontalpodautoscalers",),
+             "request.apiVersion == 'v1' ? object.spec.targetCPUUtilizationPercentage <= 80 && (oldObject == null || has(oldObject.spec.targetCPUUtilizationPercentage)) : "
+             "object.spec.metrics.all(m, m.resource.target.averageUtilization <= 80)")
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
+
+    def one(name, percent):
+        return {"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler", "metadata": {"name": name},
+                "spec": {"scaleTargetRef": target, "maxReplicas": 3, "targetCPUUtilizationPercentage": percent}}
+
+    def two(name, percent):
+        metric = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": percent}}}
+        return {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": name},
+                "spec": {"scaleTargetRef": target, "maxReplicas": 3, "metrics": [metric]}}
+    for version, make in (("v1", one), ("v2", two)):
+        path = f"/apis/autoscaling/{version}/namespaces/default/horizontalpodautoscalers"
+        w.allowed("versioned", "POST", path, make(f"hpa-{version}", 70))
+        w.refused("versioned", "POST", path, make("hpa-other", 90))
+        w.allowed("versioned", "PUT", f"{path}/hpa-{version}", make(f"hpa-{version}", 80))
+        w.refused("versioned", "PUT", f"{path}/hpa-{version}", make(f"hpa-{version}", 90))
+    w.allowed("versioned", "PUT", "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers/hpa-v2", one("hpa-v2", 60))
+
+
+def numbers(w):
+    lines = {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in w.admin("GET", "/metrics")[2].decode().splitlines() if not line.startswith("#")}
+    for line in ('authorization_attempts_total{result="conditional"}', 'authorization_duration_seconds_count{result="conditional"}',
+                 'apiserver_authorization_decisions_total{type="Access",name="access",decision="conditional"}',
+                 'apiserver_authorization_decisions_total{type="Access",name="access",decision="allowed"}',
+                 'apiserver_authorization_decisions_total{type="Access",name="access",decision="denied"}',
+                 'cardea_authorization_conditions_evaluation_seconds_count{name="access",evaluator="in_process"}',
+                 'cardea_authorization_conditions_evaluation_errors_total{name="access",effect="Deny"}',
+                 'cardea_authorization_conditions_evaluation_errors_total{name="access",effect="Allow"}'):
+        expect(lines.get(line, 0) > 0, f"{line} is {lines.get(line)}")
 
 
 def denies(w):
@@ -359,18 +494,21 @@ def self_description(w):
     expect(said["response"]["allowed"] is True, said)
 
 
-def can_i(w):
+def ask_can_i(w, user, *words):
     config = os.path.join(w.server.folder, "kubeconfig")
+    text = {"apiVersion": "v1", "kind": "Config", "current-context": "c",
+            "clusters": [{"name": "k", "cluster": {"server": w.server.base, "certificate-authority": os.path.join(w.server.data_dir, "ca.crt")}}],
+            "users": [{"name": "u", "user": {"token": f"token-{user}"}}],
+            "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}]}
+    with open(config, "w") as f:
+        json.dump(text, f)
+    ran = subprocess.run([binary(), "can-i", *words, "--kubeconfig", config], capture_output=True, text=True, timeout=60)
+    return ran.returncode, ran.stdout + ran.stderr
 
+
+def can_i(w):
     def ask(user, *words):
-        text = {"apiVersion": "v1", "kind": "Config", "current-context": "c",
-                "clusters": [{"name": "k", "cluster": {"server": w.server.base, "certificate-authority": os.path.join(w.server.data_dir, "ca.crt")}}],
-                "users": [{"name": "u", "user": {"token": f"token-{user}"}}],
-                "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}]}
-        with open(config, "w") as f:
-            json.dump(text, f)
-        ran = subprocess.run([binary(), "can-i", *words, "--kubeconfig", config], capture_output=True, text=True, timeout=60)
-        return ran.returncode, ran.stdout + ran.stderr
+        return ask_can_i(w, user, *words)
     code, said = ask("alice", "create", "secrets", "-n", "default")
     expect(code == 0 and said.startswith("yes\n"), said)
     code, said = ask("bob", "create", "secrets", "-n", "default")
@@ -432,7 +570,8 @@ def story():
             f.write(f"token-{u},{u},{u}-uid\n")
     unsafe_start()
     chapters = [volumes_of_one_class, sensitive_field_unchanged, one_signer, one_audience, own_finalizer, own_node, reviews_of_some_users, labels_and_names,
-                secondary_check, alice_bob_and_eve, self_description, can_i, update_that_creates, collections, denies, nobody_grants_what_they_lack, not_compiling]
+                secondary_check, alice_bob_and_eve, self_description, can_i, update_that_creates, collections, subresources, dry_runs,
+                version_of_the_request, denies, nobody_grants_what_they_lack, not_compiling, numbers]
     wanted = sys.argv[1:]
     with Cardea(GATE, f"--token-auth-file={tokens}", "--dra-admin-access-policy") as server:
         w = World(server)

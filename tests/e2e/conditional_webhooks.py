@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 
-from conditional import CM, GATE, World, config_map
+from conditional import CM, GATE, World, config_map, documented
 from server import Cardea, binary, eventually, expect, free_port, tell
 
 FIVE = ["Allow", "Deny", "NoOpinion", "ConditionsMap", "Union"]
@@ -394,6 +394,8 @@ def story():
         os.rename(config + ".new", config)
     write(webhook("trees", tree, TREE) + webhook("lists", listed, LIST) + BUILT_IN)
     chapters = [settled_by_their_author, cel_is_settled_here, one_snapshot, forged_conditions, nothing_is_written_after_a_fault, shown_to_who_asks, numbers]
+    page = documented("yaml", 1)
+    expect(TREE.strip() in page and LIST.strip() in page, "the page on conditions configures webhooks in another way")
     wanted = sys.argv[1:]
     try:
         if not wanted:
