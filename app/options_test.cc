@@ -184,5 +184,33 @@ TEST(ServeOptions, AuthenticationFlagsThatMakeNoSenseAreRefused) {
     EXPECT_EQ(parse({flag}).status(), 2) << flag;
 }
 
+TEST(ServeOptions, AuditFlagsThatMakeNoSenseAreSaidInKubernetesWords) {
+  auto said = [](std::vector<std::string> flags) {
+    Outcome o = parse(std::move(flags));
+    EXPECT_EQ(o.status(), 2);
+    return o.err;
+  };
+  EXPECT_THAT(said({"--audit-log-mode=loud"}), HasSubstr("invalid audit log mode loud, allowed modes are \"batch,blocking,blocking-strict\""));
+  EXPECT_THAT(said({"--audit-log-format=xml"}), HasSubstr("invalid audit log format xml, allowed formats are \"legacy,json\""));
+  EXPECT_THAT(said({"--audit-log-maxage=-1"}), HasSubstr("--audit-log-maxage -1 can't be a negative number"));
+  EXPECT_THAT(said({"--audit-log-batch-buffer-size=0"}), HasSubstr("invalid audit batch log buffer size 0, must be a positive number"));
+  EXPECT_THAT(said({"--audit-webhook-batch-throttle-qps=0"}), HasSubstr("invalid audit batch webhook throttle QPS 0, must be a positive number"));
+  EXPECT_THAT(said({"--audit-webhook-batch-max-wait=soon"}), HasSubstr("`soon` is no duration"));
+  EXPECT_THAT(said({"--audit-log-truncate-enabled", "--audit-log-truncate-max-event-size=100", "--audit-log-truncate-max-batch-size=10"}),
+              HasSubstr("invalid audit truncate log max batch size 10, must be greater than max event size (100)"));
+  EXPECT_THAT(said({"--audit-log-version=audit.k8s.io/v2"}), HasSubstr("invalid group version, allowed versions are [\"audit.k8s.io/v1\"]"));
+}
+
+TEST(ServeOptions, AuditingIsBatchedByDefaultAndWantsAPolicyAndAPlace) {
+  Outcome o = parse({"--audit-policy-file=p", "--audit-log-path=-"});
+  ASSERT_EQ(o.status(), -1) << o.err;
+  EXPECT_EQ(o.options().audit.log.mode, "batch");
+  EXPECT_EQ(o.options().audit.webhook.mode, "batch");
+  EXPECT_TRUE(o.options().audit.is_on());
+  EXPECT_THAT(o.options().warnings, IsEmpty());
+  EXPECT_THAT(parse({"--audit-log-path=-"}).options().warnings, ElementsAre("no audit policy file is given: nothing is audited"));
+  EXPECT_THAT(parse({"--audit-policy-file=p"}).options().warnings, SizeIs(1));
+}
+
 }  // namespace
 }  // namespace cardea::app

@@ -221,7 +221,7 @@ std::string print_legacy(const Event& event) {
   auto listed = [](const std::vector<std::string>& names) {
     std::vector<std::string> out;
     for (const std::string& n : names) out.push_back(quoted(n));
-    return join(out, ",");
+    return quoted(join(out, ","));
   };
   auto given = [](std::string_view text, std::string_view otherwise) { return quoted(text.empty() ? otherwise : text); };
   bool known = !a.user.name.empty();

@@ -125,7 +125,7 @@ TEST(Event, TheOldFormatIsOneLineOfText) {
   Sample s(Level::kMetadata);
   s.arrival->user_agent = "a\nb";
   EXPECT_EQ(print_legacy(s.event),
-            "1970-01-01T00:00:00Z AUDIT: id=\"id-1\" stage=\"ResponseComplete\" ip=\"10.0.0.1\" method=\"update\" user=\"jane\" groups=\"dev\" "
+            "1970-01-01T00:00:00Z AUDIT: id=\"id-1\" stage=\"ResponseComplete\" ip=\"10.0.0.1\" method=\"update\" user=\"jane\" groups=\"\\\"dev\\\"\" "
             "as=\"<self>\" asgroups=\"<lookup>\" user-agent=\"a\\nb\" namespace=\"a\" uri=\"/api/v1/namespaces/a/configmaps/x\" response=\"200\"");
 }
 

@@ -226,7 +226,11 @@ void AuditTrail::respond(std::shared_ptr<http::Exchange> exchange, http::Respons
     return exchange->respond(std::move(response));
   }
   auditor_.record(event(Stage::kResponseComplete, true),
-                  [exchange = std::move(exchange), response = std::move(response)](bool) mutable { exchange->respond(std::move(response)); });
+                  [exchange = std::move(exchange), response = std::move(response)](bool) mutable {
+                    // Whoever waits for the answer goes on where it comes: on the request's loop, not where events are written.
+                    net::Loop& loop = exchange->loop();
+                    loop.post([exchange = std::move(exchange), response = std::move(response)]() mutable { exchange->respond(std::move(response)); });
+                  });
 }
 
 }  // namespace cardea::rest

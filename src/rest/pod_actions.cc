@@ -2,6 +2,7 @@
 #include "base/strings.h"
 #include "catalog/kinds/label_selector.h"
 #include "json/field_error.h"
+#include "rest/audit_trail.h"
 #include "rest/body.h"
 #include "rest/checks.h"
 #include "rest/status.h"
@@ -162,6 +163,12 @@ Task<Result<Answer>> evict_pod(Call& call) {
   std::string_view version = eviction["apiVersion"].as_string(), kind = eviction["kind"].as_string();
   if ((!version.empty() && version != "policy/v1" && version != "policy/v1beta1") || (!kind.empty() && kind != "Eviction"))
     co_return fail(bad_request(cat(kind, " of ", version, " cannot be handled as an Eviction")));
+  if (call.trail) {
+    Value sent = eviction;
+    sent.set("kind", "Eviction");
+    if (version.empty()) sent.set("apiVersion", "policy/v1");
+    call.trail->sent_object(sent, call.request().body.size());
+  }
   admission::Review review = review_of(call, admission::Operation::kCreate, options->dry_run, options->document);
   review.object = document->value;
   if (Value& meta = review.object.member("metadata"); meta["namespace"].as_string().empty()) meta.set("namespace", call.info.namespace_name);

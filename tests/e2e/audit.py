@@ -147,6 +147,33 @@ def what_events_tell(folder):
         expect(metrics(server)["apiserver_audit_event_total"] >= there, "events are counted")
 
 
+def conditions_and_what_became_of_them(folder):
+    f = Flags(folder, policy("Metadata"))
+    with f.server("--audit-log-path", f.log, "--feature-gates=ConditionalAuthorization=true") as server:
+        spec = {"effect": "Allow", "subjects": [{"kind": "User", "name": "jane"}], "rules": [{"verbs": ["create"], "apiGroups": [""], "resources": ["configmaps"]}],
+                "expression": "object.metadata.name.startsWith('mine-')"}
+        made = send(server, "POST", "/apis/access.cardea.dev/v1alpha1/clusteraccesspolicies",
+                    {"apiVersion": "access.cardea.dev/v1alpha1", "kind": "ClusterAccessPolicy", "metadata": {"name": "mine"}, "spec": spec})
+        expect(made[0] == 201, made)
+        for name, status, decision in (("mine-1", 201, "allow"), ("other", 403, "forbid")):
+            answer = send(server, "POST", f"{NAMESPACE}/configmaps", {"metadata": {"name": name}}, token="jane", headers={"Audit-Id": name})
+            expect(answer[0] == status, answer)
+            said = last(f.log, name)["annotations"]
+            expect(said["authorization.k8s.io/is-conditional-decision"] == "true" and said["authorization.k8s.io/decision"] == decision, said)
+            expect("Allow clusteraccesspolicy.access.cardea.dev/mine" in said["authorization.cardea.dev/conditions"], said)
+        send(server, "GET", f"{NAMESPACE}/configmaps/mine-1", token="jane", headers={"Audit-Id": "plain"})
+        expect(last(f.log, "plain")["annotations"]["authorization.k8s.io/decision"] == "forbid", "what nobody allows")
+
+
+def the_old_format_and_standard_output(folder):
+    f = Flags(folder, policy("Metadata"))
+    with f.server("--audit-log-path", "-", "--audit-log-format", "legacy") as server:
+        send(server, "GET", f"{NAMESPACE}/configmaps", token="jane", headers={"Audit-Id": "old"})
+        line = re.compile(r'^\S+Z AUDIT: id="old" stage="ResponseComplete" ip="127.0.0.1" method="list" user="jane" groups="\\"dev\\",\\"ops\\",\\"system:authenticated\\"" as="<self>" asgroups="<lookup>" '
+                          r'user-agent="story/1" namespace="default" uri="/api/v1/namespaces/default/configmaps" response="403"$', re.M)
+        eventually("the line on standard output", lambda: line.search(Path(server.log_path).read_text()))
+
+
 def the_example_of_the_page(folder):
     page = (ROOT / "docs" / "audit.md").read_text()
     example = next(b for b in re.findall(r"```yaml\n(.*?)```", page, re.S) if "kind: Policy" in b)
@@ -309,7 +336,7 @@ def bad_input(folder):
 
 
 def story():
-    for part in (bad_input, what_events_tell, the_example_of_the_page, flushed_at_the_end, rotated, refused_when_it_cannot_be_recorded, a_webhook_that_dies):
+    for part in (bad_input, what_events_tell, conditions_and_what_became_of_them, the_old_format_and_standard_output, the_example_of_the_page, flushed_at_the_end, rotated, refused_when_it_cannot_be_recorded, a_webhook_that_dies):
         with tempfile.TemporaryDirectory(prefix="cardea-audit-") as folder:
             part(folder)
             print(part.__name__.replace("_", " "), flush=True)
