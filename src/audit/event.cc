@@ -183,6 +183,7 @@ std::string print_json(const Event& event, bool bare) {
   bool as_it_is = shows_answer && !a.omit_managed_fields && fits_in_line(event.answer);
   std::optional<Value> answer;
   if (event.answer.kind == AnswerBody::Kind::kStatus || (shows_answer && !as_it_is)) answer = read(event.answer);
+  if (event.answer.kind == AnswerBody::Kind::kStatus && !answer) as_it_is = false;  // no JSON after all
 
   std::string out;
   out.reserve(1024 + (as_it_is ? event.answer.bytes.size() : 0));

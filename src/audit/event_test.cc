@@ -96,6 +96,13 @@ TEST(Event, NothingAClientSendsLeavesItsString) {
   EXPECT_EQ(printed["userAgent"].as_string(), "a\n{\"kind\":\"Event\"}\x01\x7f\xef\xbf\xbd\xef\xbf\xbd");
 }
 
+TEST(Event, AStatusThatIsNoJsonIsNotShown) {
+  Sample s(Level::kRequestResponse);
+  s.answer(AnswerBody::Kind::kStatus, "1,\"annotations\":{\"a\":\"b\"}");
+  EXPECT_FALSE(s.printed().has("responseObject"));
+  EXPECT_FALSE(s.printed().has("annotations"));
+}
+
 TEST(Event, TheConstraintOfAnImpersonationIsInBothPlaces) {
   Sample s(Level::kMetadata);
   s.event.impersonated = std::make_shared<authz::User>(authz::User{.name = "bob"});

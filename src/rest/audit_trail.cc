@@ -119,6 +119,7 @@ void AuditTrail::authenticated(const authn::Identity& identity, const authz::Req
   if (treatment_.level == Level::kNone) return;
   arrival_->user = identity.user;
   draft_.annotations = annotations_of(identity);
+  draft_.annotations.reserve(8);
 }
 
 void AuditTrail::unauthenticated(std::string_view why, const authz::RequestInfo& info) {
