@@ -200,6 +200,17 @@ def flushed_at_the_end(folder):
     expect(all(f"end-{i}" in there for i in range(200)), "everything is there after a stop")
 
 
+def an_answer_that_waits_for_its_event(folder):
+    f = Flags(folder, policy("Metadata"))
+    with f.server("--audit-log-path", f.log, "--audit-log-mode", "blocking") as server:
+        for i in range(50):
+            send(server, "GET", "/version", headers={"Audit-Id": f"block-{i}"})
+            expect([e["stage"] for e in of(events_in(f.log), f"block-{i}")] == ["RequestReceived", "ResponseComplete"], "both are there when the answer is")
+        made = send(server, "POST", "/api/v1/namespaces", {"metadata": {"name": "gone"}})
+        expect(made[0] == 201 and send(server, "DELETE", "/api/v1/namespaces/gone")[0] == 200, made)
+        eventually("controllers do their work meanwhile", lambda: send(server, "GET", "/api/v1/namespaces/gone")[0] == 404)
+
+
 def rotated(folder):
     f = Flags(folder, policy("RequestResponse"))
     text = "x" * 200_000
@@ -336,7 +347,7 @@ def bad_input(folder):
 
 
 def story():
-    for part in (bad_input, what_events_tell, conditions_and_what_became_of_them, the_old_format_and_standard_output, the_example_of_the_page, flushed_at_the_end, rotated, refused_when_it_cannot_be_recorded, a_webhook_that_dies):
+    for part in (bad_input, what_events_tell, conditions_and_what_became_of_them, the_old_format_and_standard_output, the_example_of_the_page, flushed_at_the_end, an_answer_that_waits_for_its_event, rotated, refused_when_it_cannot_be_recorded, a_webhook_that_dies):
         with tempfile.TemporaryDirectory(prefix="cardea-audit-") as folder:
             part(folder)
             print(part.__name__.replace("_", " "), flush=True)

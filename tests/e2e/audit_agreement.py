@@ -35,7 +35,7 @@ rules:
 KNOWN = {
     "apply-yaml": "kube-apiserver loses the event: YAML cannot stand in JSON",
     "delete-with-options": "we show the version that was sent, not meta.k8s.io/__internal",
-    "token": "the times in a token's status",
+    "token": "the token, and its audience, which has the server's port in it",
 }
 ADMIN_CM = {"metadata": {"name": "a"}, "data": {"k": "v"}}
 POD = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
