@@ -136,6 +136,15 @@ def what_events_tell(folder):
         event = last(f.log, "as")
         expect(event["user"]["username"] == "boss" and event["impersonatedUser"]["username"] == "jane", event)
 
+        done("account", "POST", f"{NAMESPACE}/serviceaccounts", {"metadata": {"name": "robot"}})
+        token = done("issue", "POST", f"{NAMESPACE}/serviceaccounts/robot/token", {"spec": {}})[2]["status"]["token"]
+        done("by-token", "GET", f"{NAMESPACE}/configmaps", token=token)
+        event = last(f.log, "by-token")
+        said, issued = event["annotations"], last(f.log, "issue")["annotations"]["authentication.kubernetes.io/issued-credential-id"]
+        expect(said["authentication.cardea.dev/authenticator"] == "service-account" and said["authentication.cardea.dev/issuer"].startswith("https://"), said)
+        expect(said["authentication.cardea.dev/key-id"] and said["authentication.cardea.dev/credential-id"] == issued, said)
+        expect(token.split(".")[2] not in json.dumps(event), "the token itself is nowhere in the event of its use")
+
         for bad in ("x" * 200, "a b", "{\"a\":1}"):
             chosen = send(server, "GET", "/version", headers={"Audit-Id": bad})[1]["Audit-Id"]
             expect(re.fullmatch(r"[0-9a-f-]{36}", chosen), chosen)
