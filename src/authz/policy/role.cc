@@ -16,6 +16,10 @@ bool has(const std::vector<std::string>& list, std::string_view word) { return s
 const std::uint64_t kOnWhatIsThere =
     verb_bit(verb_number("update")) | verb_bit(verb_number("patch")) | verb_bit(verb_number("delete")) | verb_bit(verb_number("deletecollection"));
 
+// Permissions on single fields are parts of writing an object.
+const std::uint64_t kWrites = verb_bit(verb_number("create")) | verb_bit(verb_number("update")) | verb_bit(verb_number("patch"));
+bool is_for_fields(std::string_view verb) { return verb == "granular" || verb.starts_with("granular:"); }
+
 constexpr std::string_view kChanging[] = {"update", "patch"};
 bool is_change(std::string_view verb) { return std::ranges::any_of(kChanging, [&](std::string_view v) { return equals_ignoring_case(v, verb); }); }
 
@@ -102,6 +106,8 @@ void CompiledRole::compile(std::size_t index, const ResourceGroups& groups) {
 
 bool CompiledRole::has_verb(const Head& h, const RequestWords& request) const {
   if (h.no_verb || (h.verbs_no & request.verb_bits) != 0) return false;
+  // `*` without `update` is no leave to update field by field.
+  if ((h.verbs_no & kWrites) != 0 && request.verb != 0 && is_for_fields(request.attributes.verb)) return false;
   auto names = [&](std::uint32_t from, std::uint32_t to) {
     if (request.verb == 0) return false;
     for (std::uint32_t i = from; i < to; ++i)
