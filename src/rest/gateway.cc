@@ -359,6 +359,11 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
   Result<Answer> answer = co_await serve_resource(call);
   if (trail)
     for (const auto& [key, value, needs_request_level] : call.audit_annotations.entries) trail->annotate(key, value, needs_request_level);
+  // The client reads that conditions failed; why is for those who run the server. Quoted, for it may hold what clients sent.
+  if (refusal_log_)
+    for (const auto& entry : call.audit_annotations.entries)
+      if (entry.key == "authorization.cardea.dev/conditions-error")
+        refusal_log_(cat("conditions of ", request.method, " ", quoted(request.path), " by ", quoted(call.user.name), ": ", quoted(entry.value)));
   // A verb that does not go through admission must not make a yes of a perhaps.
   if (is_conditional && answer && !call.authorization.is_settled && call.info.verb != "deletecollection")
     answer = fail(authz::forbidden(authz::Attributes{call.user, call.info}, "the conditions of this request were not settled"));

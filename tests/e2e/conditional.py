@@ -442,6 +442,24 @@ def nobody_grants_what_they_lack(w):
     w.refused("granter", "POST", POLICIES, mine("secrets", "Allow", secrets), saying="not currently held")
     w.refused("granter", "POST", POLICIES, mine("no-friend", "Deny"), saying="deny")
     expect(w.admin("GET", f"{POLICIES}/everything")[0] == 404, "a refused policy was stored")
+    # What they hold they may give, also where only the expression says how much that is.
+    w.policy("granter-holds", "Allow", "granter", ("get",), ("",), ("configmaps",))
+    w.allowed("granter", "POST", POLICIES, mine("maps", "Allow", [{"verbs": ["get"], "apiGroups": [""], "resources": ["configmaps"]}]))
+    narrow = mine("narrow", "Allow")
+    narrow["spec"]["expression"] = "request.verb == 'get' && request.apiGroup == '' && request.resource == 'configmaps' && request.subresource == ''"
+    w.allowed("granter", "POST", POLICIES, narrow)
+    wider = json.loads(json.dumps(narrow))
+    wider["metadata"]["name"] = "wider"
+    wider["spec"]["expression"] = narrow["spec"]["expression"].replace("== 'get'", "in ['get', 'delete']")
+    w.refused("granter", "POST", POLICIES, wider, saying="not currently held")
+    narrow["spec"]["expression"] = wider["spec"]["expression"]
+    narrow["metadata"]["resourceVersion"] = w.admin("GET", f"{POLICIES}/narrow")[2]["metadata"]["resourceVersion"]
+    w.refused("granter", "PUT", f"{POLICIES}/narrow", narrow, saying="not currently held")
+    # Or with the verbs for it.
+    w.policy("granter-denies", "Allow", "granter", ("deny", "escalate"), ("access.cardea.dev",), ("clusteraccesspolicies",))
+    w.allowed("granter", "POST", POLICIES, wider)
+    w.allowed("granter", "POST", POLICIES, mine("no-friend", "Deny", [{"verbs": ["list"], "apiGroups": [""], "resources": ["configmaps"]}]))
+    w.refused("friend", "GET", CM, saying="no-friend")
     w.refused("friend", "GET", "/api/v1/namespaces/default/secrets/free")
 
 
@@ -517,6 +535,12 @@ def can_i(w):
     expect(code == 1 and said.startswith("no"), f"{code} {said}")
     code, said = ask("bob", "create")
     expect(code == 2, said)
+    # In the name of somebody else, for who may.
+    w.policy("as-bob", "Allow", "agent", ("impersonate",), ("",), ("users",), names=["bob"])
+    code, said = ask("agent", "create", "secrets", "-n", "default", "--as", "bob")
+    expect(code == 3 and "startsWith" in said, f"{code} {said}")
+    code, said = ask("eve", "create", "secrets", "-n", "default", "--as", "bob")
+    expect(code not in (0, 1, 3), f"{code} {said}")
 
 
 def dra(w):

@@ -43,6 +43,8 @@ class Hook:
                 review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 if self.path == "/authorize":
                     hook.first.append(review)
+                    if review["spec"].get("resourceAttributes", {}).get("verb") == "use" and review["spec"]["user"].endswith("cel-down"):
+                        return self.say(200, b"nonsense")
                     answer = {"apiVersion": review["apiVersion"], "kind": review["kind"], "status": hook.decide(review["spec"])}
                     return self.say(200, json.dumps(answer).encode())
                 hook.second.append(review)
@@ -109,7 +111,7 @@ class Hook:
         if user.startswith("forged-"):
             return self.forged(user.removeprefix("forged-"))
         allow, deny = [], []
-        if user in ("cel", "asker"):
+        if user in ("cel", "asker", "cel-down"):
             deny = [condition("no-bad", "object != null && object.metadata.name.startsWith('bad')", CEL, "nothing bad")]
             allow = [condition("good", "object == null || object.metadata.name.startsWith('good') || "
                                "authorizer.group('example.com').resource('things').check('use').allowed()", CEL, "good ones")]
@@ -217,6 +219,11 @@ def cel_is_settled_here(w, tree, listed):
         w.allowed(user, "POST", CM, config_map(f"other-{user}"))
         w.allowed(user, "DELETE", f"{CM}/other-{user}")
     expect(len(tree.second) + len(listed.second) == before, "the author of conditions in CEL was asked")
+    # An expression that asks the authorizer, who fails: no answer is no yes.
+    for user in both("cel-down"):
+        w.allowed(user, "POST", CM, config_map(f"good-{user}"))
+        w.refused(user, "POST", CM, config_map(f"other-{user}"))
+        expect(w.admin("GET", f"{CM}/other-{user}")[0] == 404, "it was written")
 
 
 def one_snapshot(w, tree, listed):
@@ -286,6 +293,8 @@ def nothing_is_written_after_a_fault(w, tree, listed):
         for one in waiting:
             one.result()
     expect(state() == before, "something was written")
+    with open(w.server.log_path, encoding="utf-8") as log:
+        expect('conditions of POST "/api/v1/namespaces/default/configmaps" by "fault-vanish": "webhook `trees`: ' in log.read(), "the log does not say why")
     expect(len(tree.second) > 2 * len(FAULTS) and len(listed.second) > 2 * len(FAULTS), "the faults did not happen")
     for name in both("opaque"):  # and who answers is still heard
         w.allowed(name, "PUT", f"{CM}/victim", config_map("victim", {"a": name}, {"ok": "yes", "victim": "yes"}))
@@ -385,7 +394,7 @@ def story():
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", f"{folder}/hook.key", "-out", f"{folder}/hook.crt",
                     "-subj", "/CN=hook", "-days", "3", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
     tree, listed = Hook(folder, "tree"), Hook(folder, "list")
-    users = [u for name in ["opaque", "cel", "snapshot", "asker", *(k + f for f in FAULTS for k in ("fault-", "fault-deny-")), *("forged-" + f for f in FORGERIES)] for u in both(name)]
+    users = [u for name in ["opaque", "cel", "cel-down", "snapshot", "asker", *(k + f for f in FAULTS for k in ("fault-", "fault-deny-")), *("forged-" + f for f in FORGERIES)] for u in both(name)]
     with open(f"{folder}/tokens", "w") as f:
         f.writelines(f"token-{u},{u},{u}-uid\n" for u in users)
     config = f"{folder}/authorization.yaml"
