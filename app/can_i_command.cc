@@ -1,19 +1,15 @@
 #include "app/can_i_command.h"
 
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <future>
+#include <map>
 #include <string>
 #include <vector>
 
-#include "authz/webhook/kubeconfig.h"
+#include "app/field_question.h"
+#include "app/known_resources.h"
+#include "app/kube_client.h"
+#include "app/permission_page.h"
 #include "base/strings.h"
-#include "http/client.h"
-#include "http/url.h"
-#include "json/parse.h"
-#include "json/print.h"
-#include "net/dialer.h"
 
 namespace cardea::app {
 namespace {
@@ -23,11 +19,15 @@ using json::Value;
 constexpr char kUsage[] =
     "Usage:\n"
     "  cardea can-i VERB RESOURCE[.VERSION[.GROUP]][/SUBRESOURCE] [NAME] [flags]\n"
+    "  cardea can-i create|update|patch RESOURCE [NAME] --field FIELD [flags]\n"
     "  cardea can-i VERB /PATH [flags]\n"
     "\n"
     "Prints `yes`, `no`, or `yes, if` with each condition; exits with 0, 1 or 3, and with 2 when it cannot ask.\n"
+    "About a field it says which verb covers it or, on no, which verbs would and the smallest rule that is lacking.\n"
     "\n"
     "Flags:\n"
+    "      --field FIELD      ask about one field: `spec.replicas`, `metadata.labels.app`, `metadata.finalizers[example.com/f]`,\n"
+    "                         `status.conditions[Ready]`\n"
     "  -n, --namespace NAME   ask about this namespace (default: the whole cluster)\n"
     "      --as USER          ask in the name of another user\n"
     "      --as-group GROUP   and of this group (may be repeated)\n"
@@ -37,7 +37,7 @@ constexpr char kUsage[] =
 
 struct Options {
   std::vector<std::string> words;
-  std::string space, user, kubeconfig, context;
+  std::string space, user, kubeconfig, context, field;
   std::vector<std::string> groups;
   bool quiet = false, help = false;
 };
@@ -66,6 +66,7 @@ std::string read_options(int argc, char** argv, Options& out) {
       return cat("`", flag, "` needs a value");
     }
     if (flag == "-n" || flag == "--namespace") out.space = value;
+    else if (flag == "--field") out.field = value;
     else if (flag == "--as") out.user = value;
     else if (flag == "--as-group") out.groups.push_back(value);
     else if (flag == "--kubeconfig") out.kubeconfig = value;
@@ -75,110 +76,8 @@ std::string read_options(int argc, char** argv, Options& out) {
   if (out.help) return "";
   if (out.words.size() < 2 || out.words.size() > 3) return "a verb and a resource are wanted";
   if (!out.groups.empty() && out.user.empty()) return "`--as-group` needs `--as`";
+  if (!out.field.empty() && out.words[1].starts_with('/')) return "`--field` needs a resource";
   return "";
-}
-
-std::string default_kubeconfig() {
-  if (const char* path = std::getenv("KUBECONFIG"); path && *path) return path;
-  const char* home = std::getenv("HOME");
-  return cat(home ? home : "", "/.kube/config");
-}
-
-// Calls one server and waits.
-class Server {
- public:
-  static Result<std::unique_ptr<Server>> make(authz::Upstream upstream, const Options& options) {
-    auto tls = net::TlsClient::make(upstream.tls);
-    if (!tls) return fail(tls.error());
-    return std::unique_ptr<Server>(new Server(std::move(upstream), *tls, options));
-  }
-
-  Result<Value> call(std::string method, const std::string& path, const Value* body = nullptr) {
-    http::Call call{.method = std::move(method), .url = base_ + path, .timeout = std::chrono::seconds(30)};
-    if (!upstream_.tls_server_name.empty())
-      if (auto url = http::parse_url(upstream_.server); url && url->tls) {
-        call.connect_host = url->host;
-        call.connect_port = url->port;
-        call.url = cat("https://", upstream_.tls_server_name, ":", url->port, path);
-      }
-    if (body) call.body = json::print(*body);
-    call.headers.add("content-type", "application/json");
-    call.headers.add("accept", "application/json");
-    call.headers.add("user-agent", "cardea-can-i");
-    if (!upstream_.token.empty()) call.headers.add("authorization", "Bearer " + upstream_.token);
-    else if (!upstream_.username.empty()) call.headers.add("authorization", "Basic " + base64(cat(upstream_.username, ":", upstream_.password)));
-    if (!options_.user.empty()) call.headers.add("impersonate-user", options_.user);
-    for (const std::string& g : options_.groups) call.headers.add("impersonate-group", g);
-    std::promise<Result<http::Answer>> promise;
-    client_.send(std::move(call), [&promise](Result<http::Answer> a) { promise.set_value(std::move(a)); });
-    Result<http::Answer> answer = promise.get_future().get();
-    if (!answer) return fail(answer.error());
-    auto document = json::parse(answer->body);
-    if (answer->status >= 200 && answer->status < 300 && document) return document;
-    std::string_view said = document ? (*document)["message"].as_string() : "";
-    return fail(internal_error(cat("the server answered with status ", answer->status, said.empty() ? "" : ": ", said)));
-  }
-
- private:
-  Server(authz::Upstream upstream, std::shared_ptr<const net::TlsClient> tls, const Options& options)
-      : upstream_(std::move(upstream)), options_(options), base_(upstream_.server), client_(loops_.at(0), dialer_, std::move(tls)) {
-    while (base_.ends_with('/')) base_.pop_back();
-  }
-
-  authz::Upstream upstream_;
-  const Options& options_;
-  std::string base_;
-  net::Loops loops_{1};
-  net::Dialer dialer_;
-  http::Client client_;
-};
-
-struct Target {
-  std::string group, version, resource, subresource;
-};
-
-const Value* named(const Value& list, std::string_view name) {
-  for (const Value& r : list["resources"].items())
-    if (r["name"].as_string() == name || r["singularName"].as_string() == name) return &r;
-  for (const Value& r : list["resources"].items())
-    for (const Value& s : r["shortNames"].items())
-      if (s.as_string() == name) return &r;
-  return nullptr;
-}
-
-// Finds the version to ask about: conditions are about objects of one version.
-Result<Target> find_target(Server& server, std::string_view word) {
-  Target out;
-  auto slash = word.find('/');
-  if (slash != std::string_view::npos) out.subresource = word.substr(slash + 1);
-  std::string_view name = word.substr(0, slash), group;
-  auto dot = name.find('.');
-  bool has_group = dot != std::string_view::npos;
-  if (has_group) {
-    group = name.substr(dot + 1);
-    name = name.substr(0, dot);
-  }
-  out.resource = name;
-  if (!has_group) {
-    auto core = server.call("GET", "/api/v1");
-    if (!core) return fail(core.error());
-    if (const Value* r = named(*core, name)) return Target{"", "v1", std::string((*r)["name"].as_string()), out.subresource};
-  }
-  auto groups = server.call("GET", "/apis");
-  if (!groups) return fail(groups.error());
-  for (const Value& g : (*groups)["groups"].items()) {
-    std::string_view group_name = g["name"].as_string();
-    for (const Value& v : g["versions"].items()) {
-      std::string_view version = v["version"].as_string();
-      bool preferred = v["groupVersion"] == g["preferredVersion"]["groupVersion"];
-      bool wanted = !has_group ? preferred : (group == group_name && preferred) || group == cat(version, ".", group_name);
-      if (!wanted) continue;
-      auto list = server.call("GET", cat("/apis/", v["groupVersion"].as_string()));
-      if (!list) continue;
-      if (const Value* r = named(*list, name)) return Target{std::string(group_name), std::string(version), std::string((*r)["name"].as_string()), out.subresource};
-    }
-  }
-  return fail(bad_request(cat("the server has no resource `", word, "`")));
 }
 
 void print_conditions(const Value& set) {
@@ -203,19 +102,22 @@ bool can_allow(const Value& chain) {
   return false;
 }
 
+void print_terms(const Value& chain) {
+  for (const Value& set : chain.items()) {
+    print_conditions(set);
+    std::string name(set["authorizerName"].as_string());
+    if (set["allowed"].as_bool()) std::printf("  else allowed by %s\n", name.c_str());
+    if (set["denied"].as_bool()) std::printf("  else denied by %s\n", name.c_str());
+  }
+}
+
 int show(const Value& status, bool quiet) {
   const Value& chain = status["conditionsChain"];
   bool allowed = status["allowed"].as_bool();
   bool perhaps = !allowed && can_allow(chain);
   if (!quiet) {
     std::puts(allowed ? "yes" : perhaps ? "yes, if" : "no");
-    if (!allowed)
-      for (const Value& set : chain.items()) {
-        print_conditions(set);
-        std::string name(set["authorizerName"].as_string());
-        if (set["allowed"].as_bool()) std::printf("  else allowed by %s\n", name.c_str());
-        if (set["denied"].as_bool()) std::printf("  else denied by %s\n", name.c_str());
-      }
+    if (!allowed) print_terms(chain);
     if (std::string_view reason = status["reason"].as_string(); !allowed && !reason.empty()) std::printf("  %s\n", std::string(reason).c_str());
     if (std::string_view error = status["evaluationError"].as_string(); !error.empty()) std::fprintf(stderr, "warning: %s\n", std::string(error).c_str());
   }
@@ -225,6 +127,83 @@ int show(const Value& status, bool quiet) {
 int cannot_ask(const std::string& why) {
   std::fprintf(stderr, "cardea can-i: %s\n", why.c_str());
   return 2;
+}
+
+Value attributes_of(const Options& options, const Target& target) {
+  Value out = Value::object({{"verb", options.words[0]}, {"group", target.group}, {"version", target.version}, {"resource", target.resource}});
+  if (!target.subresource.empty()) out.set("subresource", target.subresource);
+  if (!options.space.empty()) out.set("namespace", options.space);
+  if (options.words.size() == 3) out.set("name", options.words[2]);
+  return out;
+}
+
+// The status of a review.
+Result<Value> review(KubeClient& server, std::string_view attributes_name, Value attributes) {
+  Value spec = Value::object({{"conditionalAuthorization", Value::object({{"mode", "HumanReadable"}})}, {attributes_name, std::move(attributes)}});
+  Value body = Value::object({{"apiVersion", "authorization.k8s.io/v1"}, {"kind", "SelfSubjectAccessReview"}, {"spec", std::move(spec)}});
+  auto answer = server.call("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", &body);
+  if (!answer) return fail(answer.error());
+  return (*answer)["status"];
+}
+
+// What administrators excluded from other permissions, as far as it may be read.
+schema::ExcludedVerbs uncovered_verbs(KubeClient& server) {
+  schema::ExcludedVerbs out;
+  auto sets = server.call("GET", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets");
+  if (!sets) {
+    bool is_absent = sets.error().message.find("status 404") != std::string::npos;
+    if (!is_absent) std::fprintf(stderr, "warning: cannot see what UncoveredPermissionSets exclude: %s\n", sets.error().message.c_str());
+    return out;
+  }
+  for (const Value& set : (*sets)["items"].items())
+    for (const Value& verb : set["spec"]["uncoveredPermissions"].items()) out.add(verb.as_string());
+  return out;
+}
+
+void print_field_answer(const FieldQuestion& question, const FieldAnswer& answer, const Target& target, const std::map<std::string, Value>& said) {
+  std::puts(answer.answer == VerbAnswer::kYes ? "yes" : answer.answer == VerbAnswer::kIf ? "yes, if" : "no");
+  if (answer.answer >= VerbAnswer::kIf) {
+    if (answer.answer == VerbAnswer::kIf)
+      for (const std::string& verb : answer.covered_by)
+        if (!said.at(verb)["allowed"].as_bool()) print_terms(said.at(verb)["conditionsChain"]);
+    std::printf("  %s is covered by %s\n", question.field.c_str(), join(answer.covered_by, " and ").c_str());
+    return;
+  }
+  if (answer.answer == VerbAnswer::kDenied) {
+    std::puts("  the verb itself is denied, and no other counts then");
+    return;
+  }
+  if (!question.unnamed.empty()) {
+    std::printf("  %s is guarded by %s, and no verb can be made of it\n", question.field.c_str(), question.unnamed.c_str());
+    return;
+  }
+  if (!question.excluded.empty()) std::printf("  %s needs %s itself, which nothing else implies\n", question.field.c_str(), join(question.excluded, " and ").c_str());
+  else std::printf("  %s would be covered by %s\n", question.field.c_str(), join(answer.would_cover, ", ").c_str());
+  std::string resource = target.subresource.empty() ? target.resource : cat(target.resource, "/", target.subresource);
+  std::printf("  the smallest rule that is lacking: %s\n", rule_text(target.group, {resource}, answer.lacking).c_str());
+}
+
+int can_i_change(KubeClient& server, const Options& options, const Target& target) {
+  KnownResources known;
+  auto resource = known.learn(server, target);
+  if (!resource) return cannot_ask(resource.error().message);
+  if (!*resource) return cannot_ask(cat("nothing is known about `", target.resource, "`"));
+  auto question = ask_about_field(**resource, target.subresource, options.words[0], options.field, uncovered_verbs(server));
+  if (!question) return cannot_ask(question.error().message);
+  std::map<std::string, Value> said;
+  auto answer = judge_field(*question, options.words[0], [&](const std::string& verb) -> Result<VerbAnswer> {
+    Value attributes = attributes_of(options, target);
+    attributes.set("verb", verb);
+    auto status = review(server, "resourceAttributes", std::move(attributes));
+    if (!status) return fail(status.error());
+    said[verb] = *status;
+    if ((*status)["allowed"].as_bool()) return VerbAnswer::kYes;
+    if (can_allow((*status)["conditionsChain"])) return VerbAnswer::kIf;
+    return (*status)["denied"].as_bool() ? VerbAnswer::kDenied : VerbAnswer::kNo;
+  });
+  if (!answer) return cannot_ask(answer.error().message);
+  if (!options.quiet) print_field_answer(*question, *answer, target, said);
+  return answer->answer == VerbAnswer::kYes ? 0 : answer->answer == VerbAnswer::kIf ? 3 : 1;
 }
 
 }  // namespace
@@ -239,26 +218,19 @@ int can_i_command(int argc, char** argv) {
     std::fputs(kUsage, stdout);
     return 0;
   }
-  auto upstream = authz::read_kubeconfig(options.kubeconfig.empty() ? default_kubeconfig() : options.kubeconfig, options.context);
-  if (!upstream) return cannot_ask(upstream.error().message);
-  auto server = Server::make(std::move(*upstream), options);
+  auto server = KubeClient::make({options.kubeconfig, options.context, options.user, options.groups});
   if (!server) return cannot_ask(server.error().message);
-  Value spec = Value::object({{"conditionalAuthorization", Value::object({{"mode", "HumanReadable"}})}});
+  Result<Value> status;
   if (options.words[1].starts_with('/')) {
-    spec.set("nonResourceAttributes", Value::object({{"verb", options.words[0]}, {"path", options.words[1]}}));
+    status = review(**server, "nonResourceAttributes", Value::object({{"verb", options.words[0]}, {"path", options.words[1]}}));
   } else {
     auto target = find_target(**server, options.words[1]);
     if (!target) return cannot_ask(target.error().message);
-    Value attributes = Value::object({{"verb", options.words[0]}, {"group", target->group}, {"version", target->version}, {"resource", target->resource}});
-    if (!target->subresource.empty()) attributes.set("subresource", target->subresource);
-    if (!options.space.empty()) attributes.set("namespace", options.space);
-    if (options.words.size() == 3) attributes.set("name", options.words[2]);
-    spec.set("resourceAttributes", std::move(attributes));
+    if (!options.field.empty()) return can_i_change(**server, options, *target);
+    status = review(**server, "resourceAttributes", attributes_of(options, *target));
   }
-  Value review = Value::object({{"apiVersion", "authorization.k8s.io/v1"}, {"kind", "SelfSubjectAccessReview"}, {"spec", std::move(spec)}});
-  auto answer = (*server)->call("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", &review);
-  if (!answer) return cannot_ask(answer.error().message);
-  return show((*answer)["status"], options.quiet);
+  if (!status) return cannot_ask(status.error().message);
+  return show(*status, options.quiet);
 }
 
 }  // namespace cardea::app

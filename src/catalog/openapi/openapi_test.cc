@@ -106,6 +106,55 @@ TEST(OpenApiV2, LeavesOutOfACustomResourceWhatItsReadersCannotUnderstand) {
             R"({"type":"object","x-kubernetes-group-version-kind":[{"group":"example.com","kind":"Widget","version":"v1"}]})");
 }
 
+TEST(OpenApi, ShowsThePermissionsOnFieldsOfBuiltInKindsWhereTheyAreTrueOfEveryUse) {
+  auto catalog = Catalog::builtin();
+  for (bool v3 : {false, true}) {
+    Value types = v3 ? (*openapi_v3(*catalog, "apis/apps/v1"))["components"]["schemas"] : openapi_v2(*catalog)["definitions"];
+    const Value& meta = types["io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"]["properties"];
+    EXPECT_EQ(meta["labels"]["x-kubernetes-permission-verb"].as_string(), "labels");
+    const Value& label = meta["labels"]["additionalProperties"];
+    EXPECT_EQ(label["x-kubernetes-permission-verb"].as_string(), "label");
+    EXPECT_EQ(label["x-kubernetes-permission-parameter"].as_string(), "mapKey");
+    EXPECT_EQ(label["x-kubernetes-permission-parameter-treatment"].as_string(), "slash-delimited-prefix");
+    EXPECT_EQ(meta["finalizers"]["items"]["x-kubernetes-permission-parameter"].as_string(), "setValue");
+    EXPECT_FALSE(meta["managedFields"].has("x-kubernetes-permission-verb"));
+
+    const Value& deployment = types["io.k8s.api.apps.v1.Deployment"];
+    EXPECT_EQ(deployment["properties"]["spec"]["x-kubernetes-permission-verb"].as_string(), "specification");
+    EXPECT_EQ(deployment["properties"]["spec"].has("$ref"), !v3) << "siblings of $ref count for nothing in version 3";
+    EXPECT_EQ(types["io.k8s.api.apps.v1.DeploymentSpec"]["properties"]["replicas"]["x-kubernetes-permission-verb"].as_string(), "replicaCount");
+    const Value& conditions = types["io.k8s.api.apps.v1.DeploymentStatus"]["properties"]["conditions"];
+    EXPECT_EQ(conditions["x-kubernetes-permission-verb"].as_string(), "conditions");
+    EXPECT_EQ(conditions["items"]["x-kubernetes-permission-parameter"].as_string(), "listKey:type");
+    // Containers of a PodTemplate have no such permission, so it is the kinds that say so.
+    EXPECT_FALSE(types["io.k8s.api.core.v1.Container"]["properties"]["resources"].has("x-kubernetes-permission-verb"));
+    EXPECT_EQ(json::print(deployment["x-kubernetes-permissions"]),
+              R"([{"fields":["spec.template.spec.containers[*].resources","spec.template.spec.initContainers[*].resources"],)"
+              R"("x-kubernetes-permission-verb":"computeResources"}])");
+  }
+  // Pods share their specification with templates, where nobody is assigned a node.
+  Value core = (*openapi_v3(*catalog, "api/v1"))["components"]["schemas"];
+  EXPECT_FALSE(core["io.k8s.api.core.v1.PodSpec"]["properties"]["nodeName"].has("x-kubernetes-permission-verb"));
+  std::set<std::string> verbs;
+  for (const Value& p : core["io.k8s.api.core.v1.Pod"]["x-kubernetes-permissions"].items()) verbs.emplace(p["x-kubernetes-permission-verb"].as_string());
+  EXPECT_EQ(verbs, (std::set<std::string>{"computeResources", "nodeAssignment", "schedulingGates"}));
+}
+
+TEST(OpenApi, ShowsThePermissionsOnFieldsOfADefinition) {
+  auto catalog = Catalog::builtin({"FineGrainedAuthorization"})->with_definitions({widget(R"({"type":"object","properties":{
+      "spec":{"type":"object","x-kubernetes-permission-verb":"specification","properties":{
+        "boom":{"type":"boolean","x-kubernetes-permission-verb":"example.com/boom","x-kubernetes-permission-excluded":true},
+        "parts":{"type":"object","additionalProperties":{"type":"string","x-kubernetes-permission-verb":"example.com/part",
+          "x-kubernetes-permission-parameter":"mapKey","x-kubernetes-permission-parameter-cel":"self"}}}}}})")});
+  for (const Value& type : {(*openapi_v3(*catalog, "apis/example.com/v1"))["components"]["schemas"]["com.example.v1.Widget"],
+                            openapi_v2(*catalog)["definitions"]["com.example.v1.Widget"]}) {
+    const Value& spec = type["properties"]["spec"];
+    EXPECT_EQ(spec["x-kubernetes-permission-verb"].as_string(), "specification");
+    EXPECT_TRUE(spec["properties"]["boom"]["x-kubernetes-permission-excluded"].as_bool());
+    EXPECT_EQ(spec["properties"]["parts"]["additionalProperties"]["x-kubernetes-permission-parameter-cel"].as_string(), "self");
+  }
+}
+
 TEST(OpenApiV2, EveryReferenceResolves) {
   Value document = openapi_v2(*Catalog::builtin());
   each_reference(document, [&](std::string_view ref) {

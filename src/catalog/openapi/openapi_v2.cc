@@ -73,8 +73,10 @@ Value write(const Path& path, TypeWriter& types) {
 
 }  // namespace
 
-Value openapi_v2(const Catalog& catalog) {
-  TypeWriter types(catalog.types(), openapi::Format::kV2);
+Value openapi_v2(const Catalog& catalog) { return openapi_v2(catalog, openapi::PublishedPermissions(catalog)); }
+
+Value openapi_v2(const Catalog& catalog, const openapi::PublishedPermissions& permissions) {
+  TypeWriter types(catalog.types(), openapi::Format::kV2, permissions);
   std::vector<json::Member> paths, custom;
   auto add = [&](const Path& path) { paths.push_back({path.path, write(path, types)}); };
   add(discovery_path("/version/", "version", "getCodeVersion", "io.k8s.apimachinery.pkg.version.Info"));

@@ -26,7 +26,7 @@ constexpr std::string_view kPatchTypes[] = {"application/apply-patch+yaml", "app
 
 class Document {
  public:
-  explicit Document(const Catalog& catalog) : types_(catalog.types(), openapi::Format::kV3) {}
+  Document(const Catalog& catalog, const openapi::PublishedPermissions& permissions) : types_(catalog.types(), openapi::Format::kV3, permissions) {}
 
   void add(const Path& path) { paths_.push_back({path.path, write(path)}); }
 
@@ -131,7 +131,11 @@ std::vector<std::string> openapi_v3_paths(const Catalog& catalog) {
 }
 
 std::optional<Value> openapi_v3(const Catalog& catalog, std::string_view path) {
-  Document document(catalog);
+  return openapi_v3(catalog, path, openapi::PublishedPermissions(catalog));
+}
+
+std::optional<Value> openapi_v3(const Catalog& catalog, std::string_view path, const openapi::PublishedPermissions& permissions) {
+  Document document(catalog, permissions);
   if (path == "version") {
     document.add(discovery_path("/version/", "version", "getCodeVersion", "io.k8s.apimachinery.pkg.version.Info"));
     return std::move(document).finish();

@@ -7,6 +7,7 @@
 #include "catalog/hash.h"
 #include "catalog/openapi/openapi_v2.h"
 #include "catalog/openapi/openapi_v3.h"
+#include "catalog/openapi/permissions.h"
 #include "json/print.h"
 
 namespace cardea::catalog {
@@ -45,6 +46,11 @@ bool PublishedDocument::matches(std::string_view if_none_match) const {
   return false;
 }
 
+const openapi::PublishedPermissions& Publication::permissions(const Catalog& catalog) {
+  if (!permissions_) permissions_ = std::make_shared<const openapi::PublishedPermissions>(catalog);
+  return *permissions_;
+}
+
 void Publication::forget_if_changed(const Catalog& catalog) {
   if (generation_ == catalog.generation()) return;
   generation_ = catalog.generation();
@@ -64,14 +70,14 @@ Publication::Document Publication::aggregated_discovery(const Catalog& catalog, 
 Publication::Document Publication::openapi_v2(const Catalog& catalog) {
   std::lock_guard lock(mutex_);
   forget_if_changed(catalog);
-  if (!v2_) v2_ = publish(json::print(catalog::openapi_v2(catalog)));
+  if (!v2_) v2_ = publish(json::print(catalog::openapi_v2(catalog, permissions(catalog))));
   return v2_;
 }
 
 Publication::Document Publication::openapi_v2_protobuf(const Catalog& catalog) {
   std::lock_guard lock(mutex_);
   forget_if_changed(catalog);
-  if (!v2_protobuf_) v2_protobuf_ = publish(catalog::openapi_v2_protobuf(catalog::openapi_v2(catalog)));
+  if (!v2_protobuf_) v2_protobuf_ = publish(catalog::openapi_v2_protobuf(catalog::openapi_v2(catalog, permissions(catalog))));
   return v2_protobuf_;
 }
 
@@ -98,7 +104,7 @@ Publication::Document Publication::openapi_v3(const Catalog& catalog, std::strin
 Publication::Document Publication::v3(const Catalog& catalog, const std::string& path) {
   auto definitions = definitions_in(catalog, path);
   if (auto at = v3_.find(path); at != v3_.end() && at->second.definitions == definitions) return at->second.document;
-  auto document = catalog::openapi_v3(catalog, path);
+  auto document = catalog::openapi_v3(catalog, path, permissions(catalog));
   if (!document) return nullptr;
   auto published = publish(json::print(*document));
   v3_[path] = {std::move(definitions), published};

@@ -10,6 +10,10 @@
 #include "catalog/catalog.h"
 #include "json/value.h"
 
+namespace cardea::catalog::openapi {
+class PublishedPermissions;
+}
+
 namespace cardea::catalog {
 
 // A document as it is sent: its bytes and the ETag (quoted) by which a client asks whether it changed.
@@ -45,11 +49,13 @@ class Publication {
     Document document;
   };
 
+  const openapi::PublishedPermissions& permissions(const Catalog& catalog);
   void forget_if_changed(const Catalog& catalog);
   Document v3(const Catalog& catalog, const std::string& path);
 
   std::mutex mutex_;
   std::uint64_t generation_ = 0;
+  std::shared_ptr<const openapi::PublishedPermissions> permissions_;  // of built-in kinds, which never change
   Document discovery_[2], v2_, v2_protobuf_, v3_index_;
   std::map<std::string, Versioned, std::less<>> v3_;
 };

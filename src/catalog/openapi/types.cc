@@ -5,6 +5,7 @@
 #include "base/strings.h"
 #include "catalog/openapi/descriptions.h"
 #include "catalog/openapi/operations.h"
+#include "catalog/openapi/permissions.h"
 
 namespace cardea::catalog::openapi {
 
@@ -40,7 +41,8 @@ constexpr std::string_view kCopied[] = {
     "maxLength", "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "multipleOf", "enum", "maxProperties",
     "minProperties", "required", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource",
     "x-kubernetes-int-or-string", "x-kubernetes-list-map-keys", "x-kubernetes-list-type", "x-kubernetes-map-type",
-    "x-kubernetes-validations",
+    "x-kubernetes-validations", "x-kubernetes-permission-verb", "x-kubernetes-permission-parameter",
+    "x-kubernetes-permission-parameter-treatment", "x-kubernetes-permission-parameter-cel", "x-kubernetes-permission-excluded",
 };
 
 // Formats that Kubernetes knows; others are not published.
@@ -140,12 +142,31 @@ Value TypeWriter::definition(const BuiltinTypes::Type& type) {
   std::vector<Value> required;
   for (const auto& property : schema.properties) {
     auto text = is_object || is_meta ? describe_field(schema.type_name, property.name) : std::string_view();
-    properties.push_back({property.name, use(*property.schema, text)});
+    Value shown = use(*property.schema, text);
+    if (const FieldPermission* permission = permissions_.find(schema.type_name, property.name)) tag(shown, *permission);
+    properties.push_back({property.name, std::move(shown)});
     if (property.required) required.emplace_back(property.name);
   }
   if (!properties.empty()) out.set("properties", Value::object(std::move(properties)));
   if (!required.empty()) out.set("required", Value::array(std::move(required)));
+  if (const Value& others = permissions_.of_kind(schema.type_name); !others.is_null()) out.set("x-kubernetes-permissions", others);
   return out;
+}
+
+// Beside a reference nothing counts in version 3.
+Value TypeWriter::taggable(Value node) const {
+  if (version_ == Format::kV3 && node.has("$ref")) return Value::object({{"allOf", Value::array({std::move(node)})}});
+  return node;
+}
+
+void TypeWriter::tag(Value& node, const FieldPermission& permission) const {
+  auto add = [this](Value& at, const Value& tags) {
+    at = taggable(std::move(at));
+    for (const json::Member& m : tags.members()) at.set(m.key(), m.value);
+  };
+  if (!permission.tags.is_null()) add(node, permission.tags);
+  if (permission.tags_of_each.is_null()) return;
+  add(node.member(node.has("items") ? "items" : "additionalProperties"), permission.tags_of_each);
 }
 
 void TypeWriter::add_referenced(Value& out) {

@@ -5,6 +5,7 @@
 
 #include "catalog/builtin_types.h"
 #include "catalog/catalog.h"
+#include "catalog/openapi/permissions.h"
 #include "json/value.h"
 
 namespace cardea::catalog::openapi {
@@ -14,7 +15,9 @@ enum class Format { kV2, kV3 };
 // Writes type definitions of one OpenAPI version, and notes which built-in types they refer to.
 class TypeWriter {
  public:
-  TypeWriter(const BuiltinTypes& types, Format version) : types_(types), version_(version) {}
+  // The permissions on fields outlive it.
+  TypeWriter(const BuiltinTypes& types, Format version, const PublishedPermissions& permissions)
+      : types_(types), version_(version), permissions_(permissions) {}
 
   json::Value reference(std::string_view type);             // {"$ref": "#/..."}
   json::Value custom(const Resource& resource);             // the kind of a custom resource
@@ -28,9 +31,12 @@ class TypeWriter {
   json::Value described_reference(std::string_view type, std::string_view description);
   json::Value custom_node(const json::Value& source);
   void add_object_fields(json::Value& node, bool embedded);
+  json::Value taggable(json::Value node) const;
+  void tag(json::Value& node, const FieldPermission& permission) const;
 
   const BuiltinTypes& types_;
   Format version_;
+  const PublishedPermissions& permissions_;
   std::set<std::string, std::less<>> wanted_, written_;
 };
 

@@ -1,0 +1,53 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "authz/webhook/kubeconfig.h"
+#include "base/result.h"
+#include "http/client.h"
+#include "json/value.h"
+#include "net/dialer.h"
+
+namespace cardea::app {
+
+// Which server a command speaks to, and as whom.
+struct ServerChoice {
+  std::string kubeconfig;  // empty: $KUBECONFIG, else ~/.kube/config
+  std::string context;     // empty: the current one
+  std::string user;        // in whose name; empty: one's own
+  std::vector<std::string> groups;
+};
+
+// Calls one server and waits for its answers. For commands: one thread, one question after the other.
+class KubeClient {
+ public:
+  static Result<std::unique_ptr<KubeClient>> make(const ServerChoice& choice);
+
+  // Anything but a document with a status of 200 to 299 is an error that says what the server said.
+  Result<json::Value> call(std::string method, const std::string& path, const json::Value* body = nullptr);
+
+ private:
+  KubeClient(authz::Upstream upstream, std::shared_ptr<const net::TlsClient> tls, const ServerChoice& choice);
+
+  authz::Upstream upstream_;
+  std::string user_;
+  std::vector<std::string> groups_;
+  std::string base_;
+  net::Loops loops_{1};
+  net::Dialer dialer_;
+  http::Client client_;
+};
+
+// One resource of a server, in one version.
+struct Target {
+  std::string group, version, resource, subresource, kind;
+  bool namespaced = true;
+};
+
+// What `deployments`, `deploy.apps`, `widgets.v1.example.com` or `pods/status` names on a server; the preferred version
+// where none is said. Names are plural, singular or short.
+Result<Target> find_target(KubeClient& server, std::string_view word);
+
+}  // namespace cardea::app

@@ -1,0 +1,63 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catalog/catalog.h"
+#include "json/value.h"
+#include "schema/required_permissions.h"
+
+namespace cardea::app {
+
+// One write that somebody made, by what it takes to be allowed.
+struct LoggedChange {
+  std::string group, resource;  // as rules name them: "deployments/status"
+  std::string namespace_name;   // empty: in the whole cluster
+  std::string verb;             // create, update or patch
+  bool needs_verb = false;      // it cannot be judged field by field
+  schema::Demands demands;
+};
+
+// The resource of a version; null when nothing is known about it.
+using ResourceFinder = std::function<const catalog::Resource*(std::string_view group, std::string_view version, std::string_view resource)>;
+
+// Reads audit events (audit.k8s.io/v1) in the order of the log and finds out what one user changed. What an object was
+// before a write is what an earlier event of anybody showed of it, so the more of them are of level RequestResponse, the
+// more exact it is; where it cannot be known, that is noted. Not shared between threads.
+class LoggedChanges {
+ public:
+  LoggedChanges(std::string user, ResourceFinder find, schema::ExcludedVerbs excluded)
+      : user_(std::move(user)), find_(std::move(find)), excluded_(std::move(excluded)) {}
+
+  // One event, or an EventList.
+  void take(const json::Value& event);
+
+  const std::vector<LoggedChange>& changes() const { return changes_; }
+  const std::vector<std::string>& notes() const { return notes_; }  // for people, in the order of the log
+  std::size_t other_requests() const { return others_; }            // of the user, without fields: reads, deletes
+
+ private:
+  struct Write;
+
+  void judge(const Write& write);
+  void judge_scale(const Write& write, LoggedChange& change);
+  void remember(const Write& write);
+  void remember_list(const Write& write);
+  void note(const Write& write, std::string_view text);
+
+  std::string user_;
+  ResourceFinder find_;
+  schema::ExcludedVerbs excluded_;
+  std::map<std::string, json::Value, std::less<>> objects_;  // as last seen, by group, resource, namespace and name
+  std::vector<LoggedChange> changes_;
+  std::vector<std::string> notes_;
+  std::size_t others_ = 0;
+};
+
+// The fields that a patch names, of whatever type it is: JSON Patch, merge patch or an applied object. Lists are named as
+// a whole, because only the type of a patch says whether it leaves their other items alone.
+schema::FieldSet patched_fields(const json::Value& patch, const schema::Schema& schema);
+
+}  // namespace cardea::app

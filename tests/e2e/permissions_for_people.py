@@ -1,0 +1,216 @@
+"""Permissions on fields for people: which there are, who has them, and who should have had which.
+
+A bot works with the verb `patch` while its writes are logged. `cardea suggest-role` reads the log; with the role that it
+suggests instead, the bot does the same again, and nothing more. `cardea can-i --field` and `cardea explain-permissions` tell
+about the same rules.
+"""
+import json
+import os
+import ssl
+import subprocess
+import tempfile
+import urllib.error
+import urllib.request
+
+from server import Cardea, binary, eventually, expect, tell
+
+MERGE = "application/merge-patch+json"
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+WIDGETS = {
+    "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "widgets.example.com"},
+    "spec": {"group": "example.com", "scope": "Namespaced", "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "shortNames": ["wd"]},
+             "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {
+                 "type": "object", "properties": {
+                     "spec": {"type": "object", "x-kubernetes-permission-verb": "specification", "properties": {
+                         "size": {"type": "integer"},
+                         "selfDestruct": {"type": "boolean", "x-kubernetes-permission-verb": "example.com/selfDestruct",
+                                          "x-kubernetes-permission-excluded": True}}},
+                     "free": {"type": "string"}}}}}]}}
+DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "labels": {"app": "d"}}, "spec": {
+    "replicas": 1, "selector": {"matchLabels": {"app": "d"}},
+    "template": {"metadata": {"labels": {"app": "d"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}}
+
+
+class World:
+    def __init__(self, server):
+        self.server = server
+        self.context = ssl.create_default_context(cafile=os.path.join(server.data_dir, "ca.crt"))
+        self.log = []
+
+    def admin(self, method, path, body=None, kind="application/json"):
+        status, _, answer = self.server.request(method, path, body, {"Content-Type": kind})
+        expect(status in (200, 201), f"{method} {path}: {status} {answer}")
+        return answer
+
+    def bot(self, method, path, body, kind):
+        request = urllib.request.Request(self.server.base + path, method=method, data=json.dumps(body).encode(),
+                                         headers={"Authorization": "Bearer bot-token", "Content-Type": kind})
+        try:
+            with urllib.request.urlopen(request, context=self.context, timeout=60) as answer:
+                return answer.status, json.loads(answer.read())
+        except urllib.error.HTTPError as error:
+            return error.code, json.loads(error.read())
+
+    def record(self, user, verb, path, request, status, answer):
+        """One line as the audit log of level RequestResponse has it."""
+        parts = path.split("/")
+        group, version, resource, name = parts[2], parts[3], parts[6], parts[7] if len(parts) > 7 else answer["metadata"]["name"]
+        self.log.append({"kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "RequestResponse", "auditID": f"id-{len(self.log)}",
+                         "stage": "ResponseComplete", "requestURI": path, "verb": verb, "user": {"username": user},
+                         "objectRef": {"resource": resource, "namespace": "default", "name": name, "apiGroup": group, "apiVersion": version},
+                         "responseStatus": {"code": status}, "requestObject": request, "responseObject": answer})
+
+    def grant(self, name, rules):
+        self.admin("POST", RBAC + "/clusterroles", {"metadata": {"name": name}, "rules": rules})
+        self.admin("POST", RBAC + "/clusterrolebindings", {
+            "metadata": {"name": name}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "bot"}]})
+
+    def revoke(self, name):
+        self.server.request("DELETE", RBAC + f"/clusterrolebindings/{name}")
+        self.server.request("DELETE", RBAC + f"/clusterroles/{name}")
+
+
+def run(*words, want=0):
+    done = subprocess.run([binary(), *words], capture_output=True, text=True, timeout=120)
+    expect(done.returncode == want, f"cardea {' '.join(words)}: {done.returncode} instead of {want}\n{done.stdout}{done.stderr}")
+    return done.stdout, done.stderr
+
+
+def kubeconfig(world, folder):
+    path = os.path.join(folder, "bot.kubeconfig")
+    with open(path, "w") as out:
+        json.dump({"apiVersion": "v1", "kind": "Config", "current-context": "bot",
+                   "clusters": [{"name": "c", "cluster": {"server": world.server.base, "certificate-authority": os.path.join(world.server.data_dir, "ca.crt")}}],
+                   "users": [{"name": "bot", "user": {"token": "bot-token"}}],
+                   "contexts": [{"name": "bot", "context": {"cluster": "c", "user": "bot"}}]}, out)
+    return path
+
+
+def explaining(world, config, folder):
+    out, _ = run("explain-permissions", "deploy")
+    expect("granular:replicaCount\n    fields      spec.replicas\n" in out, out)
+    # A custom resource: from its file, and from a server that shows the bot no definitions but its OpenAPI.
+    path = os.path.join(folder, "crd.json")
+    with open(path, "w") as file:
+        json.dump(WIDGETS, file)
+    from_file, _ = run("explain-permissions", "--file", path)
+    from_server, _ = run("explain-permissions", "wd", "--kubeconfig", config)
+    expect(from_file == from_server, f"{from_file}\n---\n{from_server}")
+    expect("granular:example.com/selfDestruct\n    fields      spec.selfDestruct\n" in from_file and "excluded" in from_file, from_file)
+    run("explain-permissions", "nosuch", "--kubeconfig", config, want=1)
+    run("explain-permissions", want=2)
+    # The same in OpenAPI.
+    v2 = world.admin("GET", "/openapi/v2")["definitions"]
+    v3 = world.admin("GET", "/openapi/v3/apis/example.com/v1")["components"]["schemas"]
+    for types in (v2, v3):
+        field = types["com.example.v1.Widget"]["properties"]["spec"]["properties"]["selfDestruct"]
+        expect(field["x-kubernetes-permission-verb"] == "example.com/selfDestruct" and field["x-kubernetes-permission-excluded"], field)
+    labels = v2["io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"]["properties"]["labels"]
+    expect(labels["additionalProperties"]["x-kubernetes-permission-parameter"] == "mapKey", labels)
+
+
+def asking(world, config):
+    ask = lambda *words, want: run("can-i", *words, "-n", "default", "--kubeconfig", config, want=want)[0]
+    out = ask("patch", "deployments", "d", "--field", "metadata.labels.app", want=1)
+    expect("no\n  metadata.labels.app would be covered by patch, granular:metadata, granular:labels, granular:label(app)\n" in out, out)
+    expect('lacking: {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["granular", "granular:label(app)"]}' in out, out)
+    world.grant("ask", [{"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["granular", "granular:label(app)"]},
+                        {"apiGroups": ["example.com"], "resources": ["widgets"], "verbs": ["update"]}])
+    out = ask("patch", "deployments", "d", "--field", "metadata.labels.app", want=0)
+    expect(out == "yes\n  metadata.labels.app is covered by granular:label(app)\n", out)
+    out = ask("patch", "deployments", "d", "--field", "spec.replicas", want=1)
+    expect('"verbs": ["granular:replicaCount"]' in out, out)
+    # The answers are the server's.
+    expect(world.bot("PATCH", DEPLOYMENTS + "/d", {"metadata": {"labels": {"app": "e"}}}, MERGE)[0] == 200, "covered, yet refused")
+    expect(world.bot("PATCH", DEPLOYMENTS + "/d", {"spec": {"replicas": 4}}, MERGE)[0] == 403, "not covered, yet allowed")
+    world.admin("PATCH", DEPLOYMENTS + "/d", {"metadata": {"labels": {"app": "d"}}}, MERGE)
+    # A custom resource with an excluded field.
+    expect(ask("update", "widgets", "w", "--field", "spec.size", want=0) == "yes\n  spec.size is covered by update\n", "size")
+    out = ask("update", "widgets", "w", "--field", "spec.selfDestruct", want=1)
+    expect("needs granular:example.com/selfDestruct itself" in out, out)
+    ask("update", "widgets", "w", "--field", "spec.nosuch", want=2)
+    ask("patch", "deployments", "d", "--field", "status.replicas", want=2)
+    expect(ask("patch", "deployments", "d", "-q", "--field", "spec.replicas", want=1) == "", "quiet")
+    world.revoke("ask")
+
+
+def suggesting(world, folder):
+    world.grant("broad", [{"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get", "patch", "update"]},
+                          {"apiGroups": ["example.com"], "resources": ["widgets"], "verbs": ["get", "patch"]}])
+    widgets = "/apis/example.com/v1/namespaces/default/widgets"
+    for path, name in ((DEPLOYMENTS, "d"), (widgets, "w")):
+        world.record("admin", "get", f"{path}/{name}", None, 200, world.admin("GET", f"{path}/{name}"))
+    done = [(f"{DEPLOYMENTS}/d", {"metadata": {"labels": {"super.safe.com/a": "1"}}}), (f"{DEPLOYMENTS}/d", {"spec": {"replicas": 3}}),
+            (f"{DEPLOYMENTS}/d", {"metadata": {"finalizers": ["super.safe.com/f"]}}), (f"{widgets}/w", {"spec": {"size": 5}})]
+    undo = [(f"{DEPLOYMENTS}/d", {"metadata": {"labels": {"super.safe.com/a": None}, "finalizers": None}, "spec": {"replicas": 1}}),
+            (f"{widgets}/w", {"spec": {"size": 1}})]
+
+    def work(record):
+        for path, patch in done:
+            status, answer = world.bot("PATCH", path, patch, MERGE)
+            expect(status == 200, f"{patch}: {status} {answer}")
+            if record:
+                world.record("bot", "patch", path, patch, status, answer)
+
+    work(True)
+    for path, patch in undo:
+        world.admin("PATCH", path, patch, MERGE)
+    log = os.path.join(folder, "audit.log")
+    with open(log, "w") as out:
+        out.writelines(json.dumps(event) + "\n" for event in world.log)
+    words = ["suggest-role", "--audit-log", log, "--user", "bot", "--file", os.path.join(folder, "crd.json")]
+    text, notes = run(*words)
+    expect(notes == "", notes)
+    expect('# 3 changes, instead of {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["patch"]}\n' in text, text)
+    expect(run(*words)[0] == text, "two runs differ")
+    roles = json.loads(run(*words, "-o", "json")[0])["items"]
+    expect(len(roles) == 1 and roles[0]["kind"] == "Role" and roles[0]["metadata"]["namespace"] == "default", roles)
+    rules = roles[0]["rules"]
+    expect([r["verbs"] for r in rules] == [["granular", "granular:finalizer(super.safe.com)", "granular:label(super.safe.com)", "granular:replicaCount"],
+                                           ["granular", "granular:specification"]], rules)
+    # With it the bot does the same again, and nothing else.
+    world.revoke("broad")
+    world.grant("small", rules)
+    work(False)
+    for path, patch in ((f"{DEPLOYMENTS}/d", {"spec": {"paused": True}}), (f"{DEPLOYMENTS}/d", {"metadata": {"labels": {"app": "z"}}}),
+                        (f"{widgets}/w", {"free": "x"})):
+        status, answer = world.bot("PATCH", path, patch, MERGE)
+        expect(status == 403, f"{patch}: {status} {answer}")
+    # No verb can be spared.
+    for at, rule in enumerate(rules):
+        for verb in rule["verbs"]:
+            for path, patch in undo:
+                world.admin("PATCH", path, patch, MERGE)
+            world.revoke("small")
+            world.grant("small", [*rules[:at], {**rule, "verbs": [v for v in rule["verbs"] if v != verb]}, *rules[at + 1:]])
+            answers = [world.bot("PATCH", path, patch, MERGE)[0] for path, patch in done]
+            expect(403 in answers, f"without {verb} nothing was refused: {answers}")
+    run("suggest-role", "--audit-log", log, "--user", "nobody", want=1)
+    run("suggest-role", "--user", "bot", want=2)
+    bad = os.path.join(folder, "bad.log")
+    with open(bad, "w") as out:
+        out.write("{}\nnot json\n")
+    expect("line 2" in run("suggest-role", "--audit-log", bad, "--user", "bot", want=2)[1], "the line is not named")
+
+
+def story():
+    with tempfile.TemporaryDirectory() as folder:
+        users = os.path.join(folder, "users.csv")
+        with open(users, "w") as out:
+            out.write("bot-token,bot,1\n")
+        with Cardea("--token-auth-file", users) as server:
+            world = World(server)
+            config = kubeconfig(world, folder)
+            world.admin("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", WIDGETS)
+            eventually("widgets are served", lambda: server.request("GET", "/apis/example.com/v1/widgets")[0] == 200)
+            world.admin("POST", DEPLOYMENTS, DEPLOYMENT)
+            world.admin("POST", "/apis/example.com/v1/namespaces/default/widgets",
+                        {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"size": 1}})
+            explaining(world, config, folder)
+            asking(world, config)
+            suggesting(world, folder)
+
+
+tell("permissions_for_people", story)
