@@ -59,6 +59,7 @@ bool names_our_headers(std::string_view list) {
 
 // Most headers are neither ours nor `Connection`, and their first letter says so.
 bool may_matter(std::string_view name) {
+  if (name.empty()) return false;
   char first = static_cast<char>(name[0] | 0x20);
   return first == 'i' || first == 'c';
 }
