@@ -2,6 +2,7 @@
 #include "admission/patched_object.h"
 #include "admission/policy_invocations.h"
 #include "admission/policy_match.h"
+#include "admission/policy_counter.h"
 #include "admission/policy_run.h"
 #include "admission/plugins.h"
 #include "base/strings.h"
@@ -27,6 +28,8 @@ class Mutation {
         bound, review_, objects_, [&](const PolicyBinding* binding, const Error& error) { misconfigured(*bound.policy, binding, error); },
         [&](PolicyInvocation i) { invocations_.push_back(std::move(i)); });
   }
+
+  std::size_t size() const { return invocations_.size(); }
 
   Result<void> run() {
     Reinvocation& again = review_.reinvocation;
@@ -139,8 +142,8 @@ class Mutation {
 
 class MutatingAdmissionPolicy : public Plugin {
  public:
-  MutatingAdmissionPolicy(Objects objects, const authz::CurrentChain& chain, std::unique_ptr<PolicyIndex> index)
-      : objects_(objects), chain_(chain), index_(std::move(index)) {}
+  MutatingAdmissionPolicy(Objects objects, const authz::CurrentChain& chain, std::unique_ptr<PolicyIndex> index, Counter* evaluations)
+      : objects_(objects), chain_(chain), index_(std::move(index)), evaluations_(evaluations) {}
   std::string_view name() const override { return "MutatingAdmissionPolicy"; }
 
   bool handles(const Review& r) const override {
@@ -156,6 +159,7 @@ class MutatingAdmissionPolicy : public Plugin {
     while (true) {
       Mutation mutation(review, objects_, authorizer);
       for (const BoundPolicy* bound : policies->about(review.resource.name)) mutation.collect(*bound);
+      if (evaluations_) evaluations_->add(mutation.size());
       Result<void> done = mutation.run();
       if (!authorizer.is_waiting()) co_return done;
       // Begin again with the answer.
@@ -170,14 +174,15 @@ class MutatingAdmissionPolicy : public Plugin {
   Objects objects_;
   const authz::CurrentChain& chain_;
   std::unique_ptr<PolicyIndex> index_;
+  Counter* evaluations_;  // null: nobody counts
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Plugin>> mutating_admission_policy(Objects objects, const authz::CurrentChain& authorizer) {
+Result<std::unique_ptr<Plugin>> mutating_admission_policy(Objects objects, const authz::CurrentChain& authorizer, const Outside* outside) {
   auto index = PolicyIndex::start(objects.store(), true);
   if (!index) return fail(index.error());
-  return std::make_unique<MutatingAdmissionPolicy>(objects, authorizer, std::move(*index));
+  return std::make_unique<MutatingAdmissionPolicy>(objects, authorizer, std::move(*index), evaluation_counter(outside, "mutating"));
 }
 
 }  // namespace cardea::admission

@@ -123,10 +123,10 @@ class MutatingAdmissionWebhook : public Plugin {
 
 }  // namespace
 
-Result<std::unique_ptr<Plugin>> mutating_admission_webhook(Objects objects, const authz::CurrentChain& authorizer, Outside outside) {
+Result<std::unique_ptr<Plugin>> mutating_admission_webhook(Objects objects, const authz::CurrentChain& authorizer, const Outside* outside) {
   auto index = WebhookIndex::start(objects.store(), true);
   if (!index) return fail(index.error());
-  return std::make_unique<MutatingAdmissionWebhook>(objects, authorizer, outside, std::move(*index));
+  return std::make_unique<MutatingAdmissionWebhook>(objects, authorizer, *outside, std::move(*index));
 }
 
 }  // namespace cardea::admission

@@ -12,7 +12,8 @@ struct Row {
   bool on_by_default;
   std::unique_ptr<Plugin> (*make)(Objects);  // null: known by name, not built yet
   std::unique_ptr<Plugin> (*make_asking)(Objects, const authz::CurrentChain&) = nullptr;  // or this one
-  Result<std::unique_ptr<Plugin>> (*make_calling)(Objects, const authz::CurrentChain&, Outside) = nullptr;  // or this
+  Result<std::unique_ptr<Plugin>> (*make_following)(Objects, const authz::CurrentChain&, const Outside*) = nullptr;  // or this
+  bool needs_outside = false;
 };
 
 // A plugin that could not begin is none.
@@ -52,10 +53,10 @@ constexpr Row kRows[] = {
     {"DefaultIngressClass", true, default_ingress_class},
     {"PodGroupWorkloadExists", false, nullptr},
     {"DenyServiceExternalIPs", false, nullptr},
-    {"MutatingAdmissionPolicy", true, nullptr, [](Objects o, const authz::CurrentChain& c) { return or_null(mutating_admission_policy(o, c)); }},
-    {"MutatingAdmissionWebhook", true, nullptr, nullptr, mutating_admission_webhook},
-    {"ValidatingAdmissionPolicy", true, nullptr, [](Objects o, const authz::CurrentChain& c) { return or_null(validating_admission_policy(o, c)); }},
-    {"ValidatingAdmissionWebhook", true, nullptr, nullptr, validating_admission_webhook},
+    {"MutatingAdmissionPolicy", true, nullptr, nullptr, mutating_admission_policy},
+    {"MutatingAdmissionWebhook", true, nullptr, nullptr, mutating_admission_webhook, true},
+    {"ValidatingAdmissionPolicy", true, nullptr, nullptr, validating_admission_policy},
+    {"ValidatingAdmissionWebhook", true, nullptr, nullptr, validating_admission_webhook, true},
     {"ResourceQuota", true, resource_quota},
     {"AlwaysDeny", false, nullptr},
 };
@@ -81,11 +82,11 @@ Result<Selected> select_plugins(Objects objects, const authz::CurrentChain& auth
       return fail(bad_request(cat("admission plugin `", row.name, "` is both enabled and disabled")));
     bool wanted = has(enable, row.name) || (row.on_by_default && !has(disable, row.name));
     if (!wanted) continue;
-    const bool calls = row.make_calling && outside;
-    const bool is_there = row.make || row.make_asking || calls;
+    const bool follows = row.make_following && (outside || !row.needs_outside);
+    const bool is_there = row.make || row.make_asking || follows;
     if (row.make) selected.plugins.push_back(row.make(objects));
     else if (row.make_asking) selected.plugins.push_back(row.make_asking(objects, authorizer));
-    else if (calls) selected.plugins.push_back(or_null(row.make_calling(objects, authorizer, *outside)));
+    else if (follows) selected.plugins.push_back(or_null(row.make_following(objects, authorizer, outside)));
     if (is_there && !selected.plugins.back())
       return fail(internal_error(cat("admission plugin `", row.name, "` cannot follow the store")));
     if (!is_there && has(enable, row.name))

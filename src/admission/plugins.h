@@ -33,13 +33,13 @@ std::unique_ptr<Plugin> certificate_subject_restriction();
 std::unique_ptr<Plugin> cluster_trust_bundle_attest(const authz::CurrentChain& authorizer);
 std::unique_ptr<Plugin> resource_quota(Objects objects);
 
-// Those that follow policies in the store.
-Result<std::unique_ptr<Plugin>> validating_admission_policy(Objects objects, const authz::CurrentChain& authorizer);
-Result<std::unique_ptr<Plugin>> mutating_admission_policy(Objects objects, const authz::CurrentChain& authorizer);
+// Those that follow policies in the store. `outside` may be null: nobody counts what is evaluated.
+Result<std::unique_ptr<Plugin>> validating_admission_policy(Objects objects, const authz::CurrentChain& authorizer, const Outside* outside = nullptr);
+Result<std::unique_ptr<Plugin>> mutating_admission_policy(Objects objects, const authz::CurrentChain& authorizer, const Outside* outside = nullptr);
 
 // Those that ask webhooks.
-Result<std::unique_ptr<Plugin>> mutating_admission_webhook(Objects objects, const authz::CurrentChain& authorizer, Outside outside);
-Result<std::unique_ptr<Plugin>> validating_admission_webhook(Objects objects, const authz::CurrentChain& authorizer, Outside outside);
+Result<std::unique_ptr<Plugin>> mutating_admission_webhook(Objects objects, const authz::CurrentChain& authorizer, const Outside* outside);
+Result<std::unique_ptr<Plugin>> validating_admission_webhook(Objects objects, const authz::CurrentChain& authorizer, const Outside* outside);
 
 struct Selected {
   std::vector<std::unique_ptr<Plugin>> plugins;

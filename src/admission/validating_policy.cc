@@ -1,5 +1,6 @@
 #include "admission/policy_invocations.h"
 #include "admission/policy_match.h"
+#include "admission/policy_counter.h"
 #include "admission/policy_run.h"
 #include "admission/plugins.h"
 #include "base/strings.h"
@@ -39,6 +40,7 @@ class Validation {
   }
 
   Findings findings;
+  std::uint64_t evaluations = 0;
 
  private:
   const PolicyInput& input(const catalog::Resource& as) {
@@ -53,6 +55,7 @@ class Validation {
   }
 
   void evaluate(const Policy& policy, const PolicyBinding& binding, const catalog::Resource& as, const Value& param) {
+    ++evaluations;
     PolicyRun run(policy, input(as), review_, param.is_null() ? nullptr : &param, authorizer_);
     const Result<bool> matches = run.matches();
     if (!matches) return failed(policy, binding, 0, matches.error().message);
@@ -143,8 +146,8 @@ Error denied(const Review& review, const Denial& first) {
 
 class ValidatingAdmissionPolicy : public Plugin {
  public:
-  ValidatingAdmissionPolicy(Objects objects, const authz::CurrentChain& chain, std::unique_ptr<PolicyIndex> index)
-      : objects_(objects), chain_(chain), index_(std::move(index)) {}
+  ValidatingAdmissionPolicy(Objects objects, const authz::CurrentChain& chain, std::unique_ptr<PolicyIndex> index, Counter* evaluations)
+      : objects_(objects), chain_(chain), index_(std::move(index)), evaluations_(evaluations) {}
   std::string_view name() const override { return "ValidatingAdmissionPolicy"; }
 
   bool handles(const Review& r) const override { return !index_->get()->about(r.resource.name).empty() && !is_admission_configuration(r); }
@@ -157,6 +160,7 @@ class ValidatingAdmissionPolicy : public Plugin {
     while (true) {
       Validation validation(review, objects_, authorizer);
       for (const BoundPolicy* bound : policies->about(review.resource.name)) validation.ask(*bound);
+      if (evaluations_) evaluations_->add(validation.evaluations);
       if (!authorizer.is_waiting()) {
         findings = std::move(validation.findings);
         break;
@@ -174,14 +178,15 @@ class ValidatingAdmissionPolicy : public Plugin {
   Objects objects_;
   const authz::CurrentChain& chain_;
   std::unique_ptr<PolicyIndex> index_;
+  Counter* evaluations_;  // null: nobody counts
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Plugin>> validating_admission_policy(Objects objects, const authz::CurrentChain& authorizer) {
+Result<std::unique_ptr<Plugin>> validating_admission_policy(Objects objects, const authz::CurrentChain& authorizer, const Outside* outside) {
   auto index = PolicyIndex::start(objects.store(), false);
   if (!index) return fail(index.error());
-  return std::make_unique<ValidatingAdmissionPolicy>(objects, authorizer, std::move(*index));
+  return std::make_unique<ValidatingAdmissionPolicy>(objects, authorizer, std::move(*index), evaluation_counter(outside, "validating"));
 }
 
 }  // namespace cardea::admission

@@ -63,10 +63,10 @@ class ValidatingAdmissionWebhook : public Plugin {
 
 }  // namespace
 
-Result<std::unique_ptr<Plugin>> validating_admission_webhook(Objects objects, const authz::CurrentChain& authorizer, Outside outside) {
+Result<std::unique_ptr<Plugin>> validating_admission_webhook(Objects objects, const authz::CurrentChain& authorizer, const Outside* outside) {
   auto index = WebhookIndex::start(objects.store(), false);
   if (!index) return fail(index.error());
-  return std::make_unique<ValidatingAdmissionWebhook>(objects, authorizer, outside, std::move(*index));
+  return std::make_unique<ValidatingAdmissionWebhook>(objects, authorizer, *outside, std::move(*index));
 }
 
 }  // namespace cardea::admission

@@ -51,9 +51,12 @@ std::string go_type_name(const Type* type) {
 }
 
 std::shared_ptr<const Environment> PolicyCompiler::environment(Use use) {
-  if (!composes_ || use == kMatch) return bare(params_, use != kMessage, use == kPatch);
+  const bool sees_variables = composes_ && use != kMatch;
+  if (!sees_variables && !declare_) return bare(params_, use != kMessage, use == kPatch);
   if (kept_[use]) return kept_[use];
   Environment env = use == kPatch ? mutation_environment(params_) : admission_environment(params_, use != kMessage);
+  if (declare_) declare_(env);
+  if (!sees_variables) return kept_[use] = std::move(env).share();
   ObjectType fields;
   fields.name = kVariables;
   for (const auto& [name, type] : variables_) {
@@ -83,6 +86,7 @@ PolicyCompiler::Outcome PolicyCompiler::variable(std::string_view name, std::str
   return out;
 }
 
+PolicyCompiler::Outcome PolicyCompiler::expression(std::string_view e) { return compile(e, kPlain, {}); }
 PolicyCompiler::Outcome PolicyCompiler::validation(std::string_view e) { return compile(e, kPlain, {"bool"}); }
 PolicyCompiler::Outcome PolicyCompiler::message(std::string_view e) { return compile(e, kMessage, {"string"}); }
 PolicyCompiler::Outcome PolicyCompiler::audit_annotation(std::string_view e) { return compile(e, kPlain, {"string", "null_type"}); }

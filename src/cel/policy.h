@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,13 +17,16 @@ namespace cardea::cel {
 class PolicyCompiler {
  public:
   // `params`: the policy has a paramKind. `composes`: `variables` is a name from the start, even before it has fields.
-  PolicyCompiler(bool params, bool composes) : params_(params), composes_(composes) {}
+  // `declare` may give the variables of each environment other types than `dyn`.
+  PolicyCompiler(bool params, bool composes, std::function<void(Environment&)> declare = nullptr)
+      : params_(params), composes_(composes), declare_(std::move(declare)) {}
 
   struct Outcome {
     std::shared_ptr<const Program> program;  // null when it did not compile
     std::string error;                       // why, in Kubernetes' words
   };
   Outcome variable(std::string_view name, std::string_view expression);
+  Outcome expression(std::string_view expression);           // of any type
   Outcome validation(std::string_view expression);           // bool
   Outcome message(std::string_view expression);              // string; may not ask the authorizer
   Outcome audit_annotation(std::string_view expression);     // string or null
@@ -36,6 +40,7 @@ class PolicyCompiler {
   Outcome compile(std::string_view expression, Use use, const std::vector<std::string>& types);
 
   bool params_, composes_;
+  std::function<void(Environment&)> declare_;
   std::vector<std::pair<std::string, std::string>> variables_;  // name and type, as TypePool::parse reads it
   std::shared_ptr<const Environment> kept_[4];                  // until the next variable
 };

@@ -74,6 +74,19 @@ std::string bytes_for_store(Call& call, const Value& object) {
   return stored_bytes(converted(object, *call.resource, *call.catalog->storage_of(*call.resource)));
 }
 
+// Owners that mutation left unreadable are as they were before.
+void keep_owners(Call& call, Value& object, const Value& before) {
+  const Value& now = object["metadata"]["managedFields"];
+  if (now == before) return;
+  auto read = schema::ManagedFields::parse(now);
+  if (read) return;
+  call.warnings.push_back(cat(".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; "
+                              "please fix your requests: ",
+                              read.error().message));
+  if (before.is_null()) object.member("metadata").erase("managedFields");
+  else object.member("metadata").set("managedFields", before);
+}
+
 // What stays as it was, whatever the client sent.
 void keep_system_fields(Value& object, const Value& old) {
   Value& meta = object.member("metadata");
@@ -292,7 +305,9 @@ Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& op
     if (call.info.name.empty()) review.name = given_name;
     review.object = std::move(attempt);
     Value requested = watches ? review.object : Value();
+    Value owners = review.object["metadata"]["managedFields"];
     Result<void> admitted = co_await call.services.admission.mutate(review);
+    if (admitted) keep_owners(call, review.object, owners);
     for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
     review.warnings.clear();
     if (admitted && watches) admitted = co_await authorize_mutation(call, std::move(requested), review.object);
@@ -412,7 +427,15 @@ Task<Result<Written>> write_change(Call& call, Change change) {
       }
       review.object = std::move(whole);
     } else if (!change.is_admitted) {
+      Value owners = review.object["metadata"]["managedFields"];
       admitted = co_await call.services.admission.mutate(review);
+      if (admitted) {
+        keep_owners(call, review.object, owners);
+        review.object.member("metadata").set("creationTimestamp", old["metadata"]["creationTimestamp"]);
+        std::string_view space = review.object["metadata"]["namespace"].as_string();
+        if (r.namespaced && !space.empty() && space != call.info.namespace_name)
+          co_return fail(bad_request("the namespace of the provided object does not match the namespace sent on the request"));
+      }
     }
     for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
     review.warnings.clear();

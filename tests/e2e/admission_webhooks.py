@@ -4,18 +4,20 @@
 
 Every scenario makes a transcript: the answers a client gets and the reviews the webhooks get. What a real kube-apiserver
 made of the same scenarios is kept in admission_webhooks.json (--record writes it, with $CARDEA_PEERS), and we must say the
-same. With $CARDEA_WITH_PEERS=1 the recording is checked against kube-apiserver first.
+same. With $CARDEA_WITH_PEERS=1 the recording is checked against kube-apiserver first. What is ours alone follows.
 """
 import json
 import os
+import random
 import re
 import shutil
 import ssl
 import subprocess
 import sys
 import tempfile
+import threading
 
-from hooks import Hooks
+from hooks import Hooks, own_address
 from server import Cardea, eventually, expect, skip, tell
 from webhook_scenarios import SCENARIOS
 
@@ -141,19 +143,19 @@ def sorted_managers(value):
         return value
     value = {key: sorted_managers(v) for key, v in value.items()}
     if isinstance(value.get("managedFields"), list):
-        value["managedFields"].sort(key=lambda m: (m["manager"], m["operation"]))
+        value["managedFields"].sort(key=lambda m: (m.get("manager", ""), m.get("operation", "")))
     return value
 
 
 RULE = {"operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]}
 
 
-def tell_all(server, only):
+def tell_all(server, only, scenarios):
     transcripts = {}
     folder = tempfile.mkdtemp(prefix="cardea-hooks-")
     try:
         with Hooks(folder) as hooks:
-            for name, scenario in SCENARIOS.items():
+            for name, scenario in scenarios.items():
                 if only and name not in only:
                     continue
                 story = Story(server, hooks, name)
@@ -166,6 +168,115 @@ def tell_all(server, only):
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return transcripts
+
+
+def redirects_are_not_followed(story):
+    """Unlike kube-apiserver: whoever may name a URL should not reach others by it."""
+    story.answer("/there", lambda r: story.hooks.review(r, allowed=True))
+    for status in (301, 302, 307, 308):
+        story.answer(f"/{status}", lambda r, status=status: (status, {"Location": story.hooks.at(f"/{story.name}/there")["url"]}, b""))
+    story.configure("validating", "redirect", *[story.hook(f"/{n}", objectSelector={"matchLabels": {"hook": str(n)}}) for n in (301, 302, 307, 308)])
+    for status in (301, 302, 307, 308):
+        answered, document = story.do("POST", "NS/configmaps", {"metadata": {"name": "c", "labels": {"hook": str(status)}}})
+        expect(answered == 500 and f"the server responded with the status code {status}" in document["message"], document)
+        expect([a["path"] for a in story.transcript[-1]["asked"]] == [f"/redirects/{status}?timeout=10s"], story.transcript[-1]["asked"])
+
+
+def large_answers_are_refused(story):
+    story.answer("/large", lambda r: {**story.hooks.review(r, allowed=True), "more": "x" * (9 << 20)})
+    story.configure("mutating", "large", story.hook("/large"))
+    answered, document = story.do("POST", "NS/configmaps", {"metadata": {"name": "c"}})
+    expect(answered == 500 and "larger than 8388608 bytes" in document["message"], document)
+    expect(story.do("GET", "NS/configmaps/c")[0] == 404, "it was written")
+
+
+def services_are_reached(story):
+    """By name, at an endpoint, whose certificate carries the name of the service."""
+    address = own_address()
+    if not address:
+        print("no address but the loopback: services are not tried")
+        return
+    folder = tempfile.mkdtemp(prefix="cardea-hooks-")
+    try:
+        with Hooks(folder, address=address) as there:
+            there.answers["/here"] = lambda r: there.review(r, allowed=True, warnings=["asked through a service"])
+            for name in ("hook", "impostor"):
+                story.make("/api/v1/namespaces/default/services", {"metadata": {"name": name}, "spec": {"ports": [{"port": 443}]}})
+                story.make("/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", {
+                    "metadata": {"name": name + "-1", "labels": {"kubernetes.io/service-name": name}}, "addressType": "IPv4",
+                    "ports": [{"name": "", "port": there.port}], "endpoints": [{"addresses": [address], "conditions": {"ready": True}}]})
+            at = lambda name: {"service": {"name": name, "namespace": "default", "path": "/here"}, "caBundle": there.bundle()}
+            story.configure("validating", "service", {**story.hook("/good", objectSelector={"matchLabels": {"hook": "good"}}), "clientConfig": at("hook")},
+                            {**story.hook("/bad", objectSelector={"matchLabels": {"hook": "bad"}}), "clientConfig": at("impostor")})
+            story.do("POST", "NS/configmaps", {"metadata": {"name": "c", "labels": {"hook": "good"}}})
+            expect(story.transcript[-1]["status"] == 201 and story.transcript[-1]["warnings"] == ['299 - "asked through a service"'], story.transcript[-1])
+            answered, document = story.do("POST", "NS/configmaps", {"metadata": {"name": "d", "labels": {"hook": "bad"}}})
+            expect(answered == 500 and "https://impostor.default.svc:443/here?timeout=10s" in document["message"] and "x509" in document["message"], document)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def only_what_was_allowed_is_written(story):
+    """Many at once, with a webhook that allows, refuses, talks nonsense or hangs up, as chance has it."""
+    verdicts, lock, chance = {}, threading.Lock(), random.Random(7)
+
+    def answer(review):
+        with lock:
+            verdict = chance.choice(["allow", "deny", "nonsense", "silence", "uid"])
+            verdicts.setdefault(review["request"]["name"], []).append(verdict)
+        return {"allow": lambda: story.hooks.review(review, allowed=True), "deny": lambda: story.hooks.review(review, allowed=False),
+                "nonsense": lambda: (200, {}, b"{]"), "silence": lambda: None, "uid": lambda: story.hooks.review(review, uid="x", allowed=True)}[verdict]()
+
+    story.answer("/chance", answer)
+    story.configure("validating", "chance", story.hook("/chance"))
+    answers = {}
+
+    def create(thread):
+        for i in range(25):
+            name = f"c-{thread}-{i}"
+            answers[name] = story.server.request("POST", f"/api/v1/namespaces/{story.namespace}/configmaps", {"metadata": {"name": name}})[0]
+
+    threads = [threading.Thread(target=create, args=(t,)) for t in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    written = {c["metadata"]["name"] for c in story.quietly("GET", f"/api/v1/namespaces/{story.namespace}/configmaps")["items"]} - {"kube-root-ca.crt"}
+    for name, status in answers.items():
+        last = verdicts[name][-1]
+        expect(status == {"allow": 201, "deny": 400}.get(last, 500), f"{name}: {status} after {verdicts[name]}")
+        expect((name in written) == (last == "allow"), f"{name} is{'' if name in written else ' not'} there after {verdicts[name]}")
+    expect(written, "nothing was ever allowed")
+
+
+def the_page_is_right(story):
+    """The examples of docs/admission.md."""
+    text = open(os.path.join(HERE, "..", "..", "docs", "admission.md")).read()
+    blocks = re.findall(r"```yaml\n(.*?)```", text, re.S)
+    policies, hook = blocks[0], next(b for b in blocks if "WebhookConfiguration" in b)
+    apis = "/apis/admissionregistration.k8s.io/v1/"
+    yaml = {"Content-Type": "application/yaml", "User-Agent": "story"}
+    for document in policies.split("---\n"):
+        resource = "validatingadmissionpolicybindings" if "Binding" in document else "validatingadmissionpolicies"
+        status, _, answer = story.server.request("POST", apis + resource, document, yaml)
+        expect(status == 201, answer)
+        story.made.append(f"{apis}{resource}/few-keys")
+    answered, document = story.do("POST", "NS/configmaps", {"metadata": {"name": "c"}, "data": {"a": "1", "b": "2"}})
+    expect(answered == 422 and "too many: 2" in document["message"], document)
+    story.hooks.answers["/check"] = lambda r: story.hooks.review(r, allowed="owner" in r["request"]["object"]["metadata"].get("labels", {}), status={"message": "who owns this?"})
+    hook = hook.replace("https://hooks.example.com/check", story.hooks.at("/check")["url"]).replace("caBundle: LS0t…", f"caBundle: {story.hooks.bundle()}")
+    status, _, answer = story.server.request("POST", apis + "validatingwebhookconfigurations", hook, yaml)
+    expect(status == 201, answer)
+    story.made.append(apis + "validatingwebhookconfigurations/owners")
+    answered, document = story.do("POST", "NS/configmaps", {"metadata": {"name": "c"}})
+    expect(answered == 400 and document["message"] == 'admission webhook "owners.example.com" denied the request: who owns this?', document)
+    expect(story.do("POST", "NS/configmaps", {"metadata": {"name": "c", "labels": {"owner": "me"}}})[0] == 201, "not allowed")
+    numbers = story.server.request("GET", "/metrics")[2].decode()
+    expect(re.search(r'^apiserver_admission_webhook_request_total\{.*name="owners.example.com".*rejected="true".*\} 1$', numbers, re.M), "not counted")
+
+
+OURS = {"redirects": redirects_are_not_followed, "large": large_answers_are_refused, "services": services_are_reached, "chance": only_what_was_allowed_is_written,
+        "page": the_page_is_right}
 
 
 def differences(ours, theirs, path=""):
@@ -215,7 +326,7 @@ def story():
                 skip("no kube-apiserver in $CARDEA_PEERS")
         else:
             with Kube() as kube:
-                found = tell_all(kube, only)
+                found = tell_all(kube, only, SCENARIOS)
             if "--record" in sys.argv:
                 old = json.load(open(RECORDING)) if only and os.path.exists(RECORDING) else {}
                 with open(RECORDING, "w") as file:
@@ -224,7 +335,8 @@ def story():
                 return
             compare("kube-apiserver", found, json.load(open(RECORDING)), only)
     with Cardea("--disable-admission-plugins", "ServiceAccount") as server:
-        found = tell_all(server, only)
+        found = tell_all(server, only, SCENARIOS)
+        tell_all(server, only, OURS)
     compare("cardea", found, json.load(open(RECORDING)), only)
 
 

@@ -420,6 +420,125 @@ def nothing_is_written(s):
     s.do("GET", CM + "/kept", reviews=False)
 
 
+def limits_of_what_was_added(s):
+    s.make(f"/api/v1/namespaces/{s.namespace}/limitranges", {"metadata": {"name": "l"}, "spec": {"limits": [{"type": "Container", "default": {"cpu": "2"}, "defaultRequest": {"cpu": "1"}}]}})
+    s.answer("/sidecar", patch(s, {"op": "add", "path": "/spec/containers/-", "value": {"name": "side", "image": "x"}}))
+    s.configure("mutating", "sidecar", s.hook("/sidecar", rules=[rule(["pods"], operations=["CREATE"])]))
+    from server import eventually
+    eventually("the limits are followed", lambda: "limits" in s.server.request("POST", f"/api/v1/namespaces/{s.namespace}/pods?dryRun=All", POD)[2]["spec"]["containers"][0]["resources"])
+    s.do("POST", "NS/pods", POD)
+
+
+def validating_policies(s):
+    group = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+    for name, action, expression in (("warn", "Warn", "!has(object.data) || !('warn' in object.data)"), ("deny", "Deny", "!has(object.data) || !('deny' in object.data)")):
+        s.make(group, {"metadata": {"name": f"{s.name}-{name}"}, "spec": {"matchConstraints": {"resourceRules": [rule(["configmaps"], operations=["CREATE"])]},
+                                                                          "validations": [{"expression": expression, "message": name}]}})
+        s.make(group.replace("policies", "policybindings"), {"metadata": {"name": f"{s.name}-{name}"}, "spec": {
+            "policyName": f"{s.name}-{name}", "validationActions": [action], "matchResources": {"namespaceSelector": {"matchLabels": {"story": s.name}}}}})
+    from server import eventually
+    probe = lambda key: s.server.request("POST", f"/api/v1/namespaces/{s.namespace}/configmaps?dryRun=All", config_map("probe", data={key: ""}))
+    eventually("the policies are followed", lambda: probe("deny")[0] == 422 and probe("warn")[1].get_all("Warning"))
+    s.answer("/hook", lambda r: s.hooks.review(r, allowed="refuse" not in (r["request"]["object"].get("data") or {}), warnings=["the hook was asked"]))
+    s.answer("/adds", lambda r: s.hooks.review(r, allowed=True, patch=[{"op": "add", "path": "/data/deny", "value": ""}] if "sneaky" in (r["request"]["object"].get("data") or {}) else []))
+    s.configure("mutating", "adds", s.hook("/adds"))
+    s.configure("validating", "beside", s.hook("/hook"))
+    for key in ("fine", "warn", "deny", "refuse", "sneaky"):
+        s.do("POST", CM, config_map("c-" + key, data={key: ""}), reviews=False)
+
+
+def mutated_subresources(s):
+    s.do("POST", f"/apis/apps/v1/namespaces/{s.namespace}/deployments", {"metadata": {"name": "d"}, "spec": {
+        "replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": POD["spec"]}}}, shows=False)
+    s.answer("/more", patch(s, {"op": "replace", "path": "/spec/replicas", "value": 7}))
+    s.answer("/nonsense", patch(s, {"op": "replace", "path": "/spec/replicas", "value": "many"}))
+    s.answer("/negative", patch(s, {"op": "replace", "path": "/spec/replicas", "value": -1}))
+    s.answer("/refuse", deny(s, message="no scaling to nine"))
+    scale = f"/apis/apps/v1/namespaces/{s.namespace}/deployments/d/scale"
+    when = lambda n: [{"name": "n", "expression": f"object.spec.replicas == {n}"}]
+    rules = [rule(["deployments/scale"], ["apps"])]
+    s.configure("mutating", "scales", s.hook("/more", rules=rules, matchConditions=when(3)), s.hook("/nonsense", rules=rules, matchConditions=when(4)),
+                s.hook("/negative", rules=rules, matchConditions=when(5)), s.hook("/refuse", rules=rules, matchConditions=when(9)))
+    for replicas in (3, 4, 5, 9):
+        s.do("PATCH", scale, {"spec": {"replicas": replicas}}, {"Content-Type": "application/merge-patch+json"}, reviews=False)
+    s.do("GET", scale)
+
+
+def refused_actions(s):
+    s.do("POST", "NS/pods", POD, shows=False)
+    s.do("POST", "NS/serviceaccounts", {"metadata": {"name": "robot"}}, shows=False)
+    s.answer("/deny", lambda r: s.hooks.review(r, allowed=False, status={"message": f"{r['request']['operation']} {r['request'].get('subResource')}"}))
+    s.configure("validating", "deny", s.hook("/deny", rules=[rule(["pods/*", "serviceaccounts/*"])]))
+    s.do("GET", "NS/pods/p/exec?command=ls&container=c", reviews=False)
+    s.do("POST", "NS/pods/p/eviction", {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p"}}, reviews=False)
+    s.do("POST", "NS/pods/p/binding", {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}}, reviews=False)
+    s.do("POST", "NS/serviceaccounts/robot/token", {"spec": {}}, reviews=False)
+    s.do("PATCH", "NS/pods/p/status", {"status": {"phase": "Running"}}, {"Content-Type": "application/merge-patch+json"}, reviews=False)
+    s.do("PATCH", "NS/pods/p/ephemeralcontainers", {"spec": {"ephemeralContainers": [{"name": "e", "image": "i"}]}}, reviews=False,
+         headers={"Content-Type": "application/strategic-merge-patch+json"})
+    s.do("GET", "NS/pods/p", reviews=False)
+
+
+def names_given_by_webhooks(s):
+    s.answer("/name", patch(s, {"op": "add", "path": "/metadata/name", "value": "given"}))
+    s.answer("/see", allow(s))
+    s.configure("mutating", "name", s.hook("/name", rules=[rule(["configmaps"], operations=["CREATE"])]))
+    s.configure("validating", "see", s.hook("/see"))
+    s.do("POST", CM, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "begin-"}})
+
+
+def updates_changed_on_the_way(s):
+    s.do("POST", CM, config_map("c", data={"a": "1", "b": "1"}), shows=False)
+    s.answer("/fix", patch(s, {"op": "add", "path": "/data/fixed", "value": "yes"}, {"op": "add", "path": "/metadata/finalizers", "value": ["story.example/held"]}))
+    s.answer("/undo", lambda r: s.hooks.review(r, allowed=True, patch=[{"op": "replace", "path": "/data", "value": r["request"]["oldObject"]["data"]}]))
+    s.answer("/owners", patch(s, {"op": "replace", "path": "/metadata/managedFields", "value": [{"manager": "nobody"}]}))
+    s.answer("/identity", patch(s, {"op": "replace", "path": "/metadata/uid", "value": "11111111-2222-3333-4444-555555555555"}))
+    s.answer("/rename", patch(s, {"op": "replace", "path": "/metadata/name", "value": "x"}))
+    s.answer("/space", patch(s, {"op": "replace", "path": "/metadata/namespace", "value": "default"}))
+    s.answer("/revision", patch(s, {"op": "replace", "path": "/metadata/resourceVersion", "value": "1"}))
+    s.answer("/born", patch(s, {"op": "replace", "path": "/metadata/creationTimestamp", "value": "2001-01-01T00:00:00Z"}))
+    names = ("fix", "undo", "owners", "identity", "rename", "space", "born")
+    s.configure("mutating", "updates", *[s.hook("/" + n, rules=[rule(["configmaps"], operations=["UPDATE"])], matchConditions=[{"name": "n", "expression": f"object.data.a == '{n}'"}]) for n in names])
+    for name in names:
+        s.do("PATCH", CM + "/c", {"data": {"a": name}}, {"Content-Type": "application/merge-patch+json"}, reviews=False)
+    s.do("PATCH", CM + "/c?fieldManager=other&force=true", config_map("c", data={"a": "fix", "c": "3"}), {"Content-Type": "application/apply-patch+yaml"}, reviews=False)
+    s.do("GET", CM + "/c", reviews=False)
+    s.do("PATCH", CM + "/c", {"metadata": {"finalizers": None}}, {"Content-Type": "application/merge-patch+json"}, shows=False, reviews=False)
+
+
+def earlier_changes_are_seen(s):
+    s.answer("/first", patch(s, {"op": "add", "path": "/metadata/labels", "value": {"seen": "first"}}))
+    s.answer("/second", patch(s, {"op": "add", "path": "/data", "value": {"second": "yes"}}))
+    s.configure("mutating", "a", s.hook("/first"))
+    s.configure("mutating", "b", s.hook("/second", objectSelector={"matchLabels": {"seen": "first"}}, matchConditions=[{"name": "x", "expression": "object.metadata.labels.seen == 'first'"}]))
+    s.do("POST", CM + "?dryRun=All", config_map("c"))
+    s.do("GET", CM + "/c")
+
+
+def collections_refused(s):
+    for name in ("a", "b", "c"):
+        s.do("POST", CM, config_map(name, data={"keep": "yes"} if name == "b" else {"x": "y"}, metadata={"labels": {"of": "story"}}), shows=False)
+    s.answer("/keep", lambda r: s.hooks.review(r, allowed="keep" not in r["request"]["oldObject"].get("data", {}), status={"message": "kept"}))
+    s.configure("validating", "keep", s.hook("/keep", rules=[rule(["configmaps"], operations=["DELETE"])]))
+    s.do("DELETE", CM + "/b", reviews=False)
+    s.do("GET", CM + "/b", shows=False)
+
+
+def secrets_are_shown(s):
+    s.answer("/see", allow(s))
+    s.configure("validating", "see", s.hook("/see", rules=[rule(["secrets"])]))
+    s.do("POST", "NS/secrets", {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"a": "b"}})
+    s.do("PATCH", "NS/secrets/s", {"stringData": {"a": "c"}}, {"Content-Type": "application/merge-patch+json"})
+
+
+def namespaces_selected_by_themselves(s):
+    s.answer("/see", allow(s))
+    s.configure("validating", "see", s.hook("/see", namespaceSelector={"matchLabels": {"chosen": "yes"}}, rules=[rule(["namespaces"])]))
+    s.do("POST", "/api/v1/namespaces?dryRun=All", {"metadata": {"name": "x", "labels": {"chosen": "yes"}}}, shows=False, reviews=False)
+    s.do("POST", "/api/v1/namespaces?dryRun=All", {"metadata": {"name": "x"}}, shows=False, reviews=False)
+    s.do("PATCH", f"/api/v1/namespaces/{s.namespace}?dryRun=All", {"metadata": {"labels": {"chosen": "yes"}}}, {"Content-Type": "application/merge-patch+json"}, shows=False, reviews=False)
+
+
 SCENARIOS = {
     "reviews": reviews_of_writes, "impersonated": reviews_of_impersonated, "collections": reviews_of_collections, "subresources": reviews_of_subresources,
     "cluster": reviews_of_cluster_objects, "denials": denials, "mutating-denials": denials_while_mutating, "order": verdicts_in_order, "warnings": warnings,
@@ -429,4 +548,7 @@ SCENARIOS = {
     "policies-again": lambda s: with_policies(s, "IfNeeded"), "policies-once": lambda s: with_policies(s, "Never"), "dry-run": dry_run, "old": old_reviews,
     "match": match_policies, "match-mutating": match_while_mutating, "match-custom": match_custom, "selectors": selectors, "conditions": conditions, "exempt": exempt,
     "configurations": order_of_configurations, "nothing-written": nothing_is_written,
+    "limits": limits_of_what_was_added, "policies-beside": validating_policies, "mutated-scales": mutated_subresources, "refused-actions": refused_actions,
+    "given-names": names_given_by_webhooks, "updates": updates_changed_on_the_way, "earlier": earlier_changes_are_seen, "kept": collections_refused,
+    "secrets": secrets_are_shown, "namespaces": namespaces_selected_by_themselves,
 }

@@ -20,6 +20,7 @@ constexpr Row kControllers[] = {
     {"resourcequota-controller", [](const ControllerContext& c, const std::string&) { return resource_quota_controller(c); }},
     {"serviceaccount-controller",
      [](const ControllerContext& c, const std::string&) { return service_account_controller(c); }},
+    {"validatingadmissionpolicy-status-controller", [](const ControllerContext& c, const std::string&) { return admission_policy_status(c); }},
     {"root-ca-certificate-publisher-controller",
      [](const ControllerContext& c, const std::string& ca) { return root_ca_publisher(c, ca); }},
 };

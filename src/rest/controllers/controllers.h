@@ -14,6 +14,7 @@ std::unique_ptr<Controller> garbage_collector(ControllerContext context);
 std::unique_ptr<Controller> cluster_role_aggregation(ControllerContext context);
 std::unique_ptr<Controller> resource_quota_controller(ControllerContext context);
 std::unique_ptr<Controller> service_account_controller(ControllerContext context);
+std::unique_ptr<Controller> admission_policy_status(ControllerContext context);
 // `ca` is PEM: what a client needs to trust this server's certificate.
 std::unique_ptr<Controller> root_ca_publisher(ControllerContext context, std::string ca);
 

@@ -1,0 +1,25 @@
+#pragma once
+#include <map>
+#include <string>
+
+#include "cel/environment.h"
+#include "schema/schema.h"
+
+namespace cardea::catalog {
+
+// Declares the types of objects in an environment, from their schemas, each record once. Borrows the environment.
+class ObjectTypes {
+ public:
+  // With `reads_formats` texts that stand for times and bytes count as such, as they do to Kubernetes' type checks.
+  explicit ObjectTypes(cel::Environment& environment, bool reads_formats = false) : environment_(environment), reads_formats_(reads_formats) {}
+
+  // As Environment::variable takes it; `dyn` for what the schema leaves open.
+  std::string type_of(const schema::Schema* schema);
+
+ private:
+  cel::Environment& environment_;
+  const bool reads_formats_;
+  std::map<const schema::Schema*, std::string> names_;
+};
+
+}  // namespace cardea::catalog
