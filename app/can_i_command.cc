@@ -147,12 +147,12 @@ Result<Value> review(KubeClient& server, std::string_view attributes_name, Value
 }
 
 // What administrators excluded from other permissions, as far as it may be read.
-schema::ExcludedVerbs uncovered_verbs(KubeClient& server) {
+schema::ExcludedVerbs uncovered_verbs(KubeClient& server, bool quiet) {
   schema::ExcludedVerbs out;
   auto sets = server.call("GET", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets");
   if (!sets) {
     bool is_absent = sets.error().message.find("status 404") != std::string::npos;
-    if (!is_absent) std::fprintf(stderr, "warning: cannot see what UncoveredPermissionSets exclude: %s\n", sets.error().message.c_str());
+    if (!is_absent && !quiet) std::fprintf(stderr, "warning: cannot see what UncoveredPermissionSets exclude: %s\n", sets.error().message.c_str());
     return out;
   }
   for (const Value& set : (*sets)["items"].items())
@@ -188,7 +188,7 @@ int can_i_change(KubeClient& server, const Options& options, const Target& targe
   auto resource = known.learn(server, target);
   if (!resource) return cannot_ask(resource.error().message);
   if (!*resource) return cannot_ask(cat("nothing is known about `", target.resource, "`"));
-  auto question = ask_about_field(**resource, target.subresource, options.words[0], options.field, uncovered_verbs(server));
+  auto question = ask_about_field(**resource, target.subresource, options.words[0], options.field, uncovered_verbs(server, options.quiet));
   if (!question) return cannot_ask(question.error().message);
   std::map<std::string, Value> said;
   auto answer = judge_field(*question, options.words[0], [&](const std::string& verb) -> Result<VerbAnswer> {

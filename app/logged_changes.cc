@@ -153,6 +153,7 @@ void LoggedChanges::take(const Value& event) {
   Write w{.event = event};
   if (event["stage"].as_string() != "ResponseComplete" || w.resource.empty() || w.code < 200 || w.code > 299) return;
   w.known = find_(w.group, w.version, w.resource);
+  if (w.known && !w.known->namespaced) w.space = "";  // a namespace is said to be in itself
   // Who impersonates is judged as the one they say they are.
   const Value& acting = event.has("impersonatedUser") ? event["impersonatedUser"] : event["user"];
   if (acting["username"].as_string() == user_) {
@@ -199,6 +200,14 @@ void LoggedChanges::judge_scale(const Write& w, LoggedChange& change) {
   change.demands = schema::demands_of(FieldSet::of({{"f:spec", "f:replicas"}}), nothing, *tree, {});
 }
 
+void LoggedChanges::keep(const Write& w, LoggedChange change) {
+  changes_.push_back(change);
+  if (w.code != 201 || w.verb == "create") return;
+  change.verb = "create";
+  change.is_second = true;
+  changes_.push_back(std::move(change));
+}
+
 void LoggedChanges::judge(const Write& w) {
   LoggedChange change{.group = std::string(w.group),
                       .resource = w.subresource.empty() ? std::string(w.resource) : cat(w.resource, "/", w.subresource),
@@ -208,7 +217,7 @@ void LoggedChanges::judge(const Write& w) {
                       .demands = {}};
   auto whole = [&](std::string_view why) {
     note(w, cat(why, "; covered by the verb ", w.verb, " alone"));
-    changes_.push_back(std::move(change));
+    keep(w, std::move(change));
   };
   const catalog::Subresource* sub = w.known && !w.subresource.empty() ? w.known->subresource(w.subresource) : nullptr;
   if (!w.known) return whole("nothing is known about the resource");
@@ -272,7 +281,7 @@ void LoggedChanges::judge(const Write& w) {
     return whole("it changes a field whose permission has no verb");
   }
   change.needs_verb = false;
-  changes_.push_back(std::move(change));
+  keep(w, std::move(change));
 }
 
 }  // namespace cardea::app

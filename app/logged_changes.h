@@ -17,6 +17,7 @@ struct LoggedChange {
   std::string namespace_name;   // empty: in the whole cluster
   std::string verb;             // create, update or patch
   bool needs_verb = false;      // it cannot be judged field by field
+  bool is_second = false;       // the same request again: an apply or update that created takes the verb create as well
   schema::Demands demands;
 };
 
@@ -43,6 +44,7 @@ class LoggedChanges {
 
   void judge(const Write& write);
   void judge_scale(const Write& write, LoggedChange& change);
+  void keep(const Write& write, LoggedChange change);
   void remember(const Write& write);
   void remember_list(const Write& write);
   void note(const Write& write, std::string_view text);

@@ -84,7 +84,7 @@ SuggestedRule rule_for(const std::vector<const LoggedChange*>& changes) {
           .resource = changes[0]->resource,
           .verbs = {verbs.begin(), verbs.end()},
           .replaced = {replaced.begin(), replaced.end()},
-          .changes = changes.size()};
+          .changes = static_cast<std::size_t>(std::ranges::count(changes, false, &LoggedChange::is_second))};
 }
 
 std::string role_name(std::string_view user) {

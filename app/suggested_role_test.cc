@@ -107,6 +107,28 @@ TEST(SuggestedRole, ACreateIsJudgedByWhatWasSentWithItsName) {
   EXPECT_THAT(log.verbs(), ElementsAre("granular", "granular:data", "granular:identity"));
 }
 
+TEST(SuggestedRole, AnApplyThatCreatesTakesBothVerbs) {
+  Log log;
+  log.add("bot", "patch", "", "configmaps", parsed(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"},"data":{"a":"1"}})"), config(""), 201);
+  EXPECT_THAT(log.verbs(), ElementsAre("granular", "granular:data", "granular:identity"));
+  log.add("bot", "delete", "", "configmaps", Value(), parsed(R"({"kind":"Status"})"));
+  log.add("bot", "patch", "", "configmaps", parsed(R"({"metadata":{"name":"x"},"immutable":true})"), config(R"(,"immutable":true)"), 201);
+  EXPECT_THAT(log.verbs(), ElementsAre("create", "patch"));
+  EXPECT_EQ(suggest_roles(log.changes.changes())[0].rules[0].changes, 2u);
+}
+
+TEST(SuggestedRole, ANamespaceIsTheSameObjectHoweverTheLogPlacesIt) {
+  Log log;
+  Value before = parsed(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"x","uid":"u3"}})"), after = before;
+  after.member("metadata").set("labels", Value::object({{"pod-security.kubernetes.io/enforce", "restricted"}}));
+  log.add("admin", "create", "", "namespaces", before, before, 201);
+  log.add("bot", "update", "", "namespaces", after, after);
+  auto roles = suggest_roles(log.changes.changes());
+  ASSERT_THAT(roles, SizeIs(1));
+  EXPECT_EQ(roles[0].namespace_name, "");
+  EXPECT_THAT(roles[0].rules[0].verbs, ElementsAre("granular", "granular:label(pod-security.kubernetes.io)"));
+}
+
 TEST(SuggestedRole, APatchOfAnUnknownObjectIsJudgedByItsFields) {
   Log log;
   log.add("bot", "patch", "apps", "deployments", parsed(R"({"metadata":{"labels":{"app":null},"resourceVersion":"1"},"spec":{"replicas":2},"status":{"replicas":1}})"),

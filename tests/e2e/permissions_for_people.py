@@ -33,10 +33,11 @@ DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name"
 
 
 class World:
-    def __init__(self, server):
+    def __init__(self, server, log_path):
         self.server = server
         self.context = ssl.create_default_context(cafile=os.path.join(server.data_dir, "ca.crt"))
         self.log = []
+        self.log_path = log_path  # the server's own audit log; None: events are written by hand, from what was answered
 
     def admin(self, method, path, body=None, kind="application/json"):
         status, _, answer = self.server.request(method, path, body, {"Content-Type": kind})
@@ -60,6 +61,11 @@ class World:
                          "stage": "ResponseComplete", "requestURI": path, "verb": verb, "user": {"username": user},
                          "objectRef": {"resource": resource, "namespace": "default", "name": name, "apiGroup": group, "apiVersion": version},
                          "responseStatus": {"code": status}, "requestObject": request, "responseObject": answer})
+
+    def logged(self):
+        """The lines of the server's log so far."""
+        with open(self.log_path) as file:
+            return file.read().splitlines(keepends=True)
 
     def grant(self, name, rules):
         self.admin("POST", RBAC + "/clusterroles", {"metadata": {"name": name}, "rules": rules})
@@ -136,10 +142,35 @@ def asking(world, config):
     world.revoke("ask")
 
 
+def asking_on_terms(world, config):
+    """Conditions on the verb, and on a permission."""
+    def policy(name, verb, expression):
+        world.admin("POST", "/apis/access.cardea.dev/v1alpha1/clusteraccesspolicies", {"metadata": {"name": name}, "spec": {
+            "effect": "Allow", "description": name, "subjects": [{"kind": "User", "name": "bot"}], "expression": expression,
+            "rules": [{"verbs": [verb], "apiGroups": [""], "resources": ["configmaps"]}]}})
+
+    ask = lambda field, want: run("can-i", "patch", "configmaps", "c", "-n", "default", "--kubeconfig", config, "--field", field, want=want)[0]
+    world.admin("POST", "/api/v1/namespaces/default/configmaps", {"metadata": {"name": "c"}})
+    world.grant("gate", [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["granular"]}])
+    policy("small-notes", "granular:annotation(note)", "object.metadata.annotations.note == 'small'")
+    out = ask("metadata.annotations.note", 3)
+    expect(out.startswith("yes, if\n") and "small" in out and out.endswith("is covered by granular:annotation(note)\n"), out)
+    ask("metadata.annotations.other", 1)
+    path = "/api/v1/namespaces/default/configmaps/c"
+    for note, want in (("small", 200), ("large", 403)):
+        status, answer = world.bot("PATCH", path, {"metadata": {"annotations": {"note": note}}}, MERGE)
+        expect(status == want, f"{note}: {status} {answer}")
+    policy("small-patches", "patch", "size(object.data) < 2")
+    out = ask("data.x", 3)
+    expect(out.startswith("yes, if\n") and "object.data" in out and out.endswith("data.x is covered by patch\n"), out)
+    world.revoke("gate")
+
+
 def suggesting(world, folder):
     world.grant("broad", [{"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get", "patch", "update"]},
                           {"apiGroups": ["example.com"], "resources": ["widgets"], "verbs": ["get", "patch"]}])
     widgets = "/apis/example.com/v1/namespaces/default/widgets"
+    seen = len(world.logged()) if world.log_path else 0
     for path, name in ((DEPLOYMENTS, "d"), (widgets, "w")):
         world.record("admin", "get", f"{path}/{name}", None, 200, world.admin("GET", f"{path}/{name}"))
     done = [(f"{DEPLOYMENTS}/d", {"metadata": {"labels": {"super.safe.com/a": "1"}}}), (f"{DEPLOYMENTS}/d", {"spec": {"replicas": 3}}),
@@ -159,7 +190,12 @@ def suggesting(world, folder):
         world.admin("PATCH", path, patch, MERGE)
     log = os.path.join(folder, "audit.log")
     with open(log, "w") as out:
-        out.writelines(json.dumps(event) + "\n" for event in world.log)
+        if world.log_path:
+            lines = eventually("everything is logged", lambda: (new := world.logged()[seen:]) and len(new) >= len(done) + len(undo) + 2 and new)
+            expect(sum('"username":"bot"' in line for line in lines) == len(done), lines)
+            out.writelines(lines)
+        else:
+            out.writelines(json.dumps(event) + "\n" for event in world.log)
     words = ["suggest-role", "--audit-log", log, "--user", "bot", "--file", os.path.join(folder, "crd.json")]
     text, notes = run(*words)
     expect(notes == "", notes)
@@ -200,8 +236,16 @@ def story():
         users = os.path.join(folder, "users.csv")
         with open(users, "w") as out:
             out.write("bot-token,bot,1\n")
-        with Cardea("--token-auth-file", users) as server:
-            world = World(server)
+        flags, log_path = ["--token-auth-file", users, "--feature-gates=ConditionalAuthorization=true"], None
+        if "--audit-log-path" in run("serve", "--help")[0]:
+            policy, log_path = os.path.join(folder, "policy.json"), os.path.join(folder, "server.log")
+            with open(policy, "w") as out:
+                json.dump({"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [
+                    {"level": "RequestResponse", "resources": [{"group": "apps", "resources": ["deployments"]}, {"group": "example.com"}]},
+                    {"level": "None"}]}, out)
+            flags += ["--audit-policy-file", policy, "--audit-log-path", log_path]
+        with Cardea(*flags) as server:
+            world = World(server, log_path)
             config = kubeconfig(world, folder)
             world.admin("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", WIDGETS)
             eventually("widgets are served", lambda: server.request("GET", "/apis/example.com/v1/widgets")[0] == 200)
@@ -210,6 +254,7 @@ def story():
                         {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"size": 1}})
             explaining(world, config, folder)
             asking(world, config)
+            asking_on_terms(world, config)
             suggesting(world, folder)
 
 
