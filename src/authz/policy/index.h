@@ -37,6 +37,7 @@ class Index : public Explanation::Source {
   explicit Index(std::string master = std::string(kDefaultMaster), std::shared_ptr<const ResourceGroups> groups = nullptr);
 
   const std::string& master() const { return master_; }
+  const ResourceGroups& groups() const { return *groups_; }
   bool empty() const { return scopes_.size() == 0; }
 
   // Changing, for the one who builds the next state: a container as it was (null: it was not there) and is now (null: it

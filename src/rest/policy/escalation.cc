@@ -109,7 +109,7 @@ Task<Result<void>> check_escalation(Call& call, WriteAttempt attempt, const docu
   if (waived) co_return Result<void>();
   if (!authorizer) co_return fail(refused(r, attempt.name, "there is no policy to say what the caller holds"));
   std::shared_ptr<const documents::Index> index = authorizer->feed().index();
-  auto missing = documents::first_missing(*index, call.user, call.info.namespace_name, gift.rules, authorizer->surroundings().kinds);
+  auto missing = documents::first_missing(*index, call.user, call.info.namespace_name, gift.rules, authorizer->surroundings().kinds, index->groups());
   if (!missing) co_return Result<void>();
   co_return fail(refused(r, attempt.name, cat("user ", quoted(call.user.name), " is attempting to grant what they do not hold: ", missing->text())));
 }

@@ -14,10 +14,10 @@ using json::Value;
 
 namespace {
 
-json::FieldErrors check_policy(const Value& object, const Place& place) {
+json::FieldErrors check_policy(const Value& object, const Place& place, const documents::ResourceGroups& groups) {
   json::FieldErrors errors;
   documents::PolicyDocument policy = documents::read_policy(object, place, errors);
-  for (json::FieldError& e : documents::validate(policy, place, documents::ResourceGroups::built_in())) errors.push_back(std::move(e));
+  for (json::FieldError& e : documents::validate(policy, place, groups)) errors.push_back(std::move(e));
   if (!policy.roles.empty()) errors.push_back(json::forbidden("roles", "a Policy is created empty; its roles are written one by one"));
   return errors;
 }
@@ -31,10 +31,10 @@ json::FieldErrors check_policy_binding(const Value& object, const Place& place) 
   return errors;
 }
 
-json::FieldErrors check_role(const Value& object, const Place& place) {
+json::FieldErrors check_role(const Value& object, const Place& place, const documents::ResourceGroups& groups) {
   json::FieldErrors errors;
   documents::Role role = documents::read_role(object, place, "", errors);
-  for (json::FieldError& e : documents::validate(role, place, "", documents::ResourceGroups::built_in())) errors.push_back(std::move(e));
+  for (json::FieldError& e : documents::validate(role, place, "", groups)) errors.push_back(std::move(e));
   return errors;
 }
 
@@ -56,10 +56,12 @@ bool PolicyGuard::applies(const catalog::Resource& r) const { return r.group == 
 Task<Result<void>> PolicyGuard::check(Call& call, WriteAttempt attempt) const {
   const catalog::Resource& r = *call.resource;
   Place place{call.info.namespace_name, master_};
+  std::shared_ptr<const documents::Index> index = authorizer_ ? authorizer_->feed().index() : nullptr;
+  const documents::ResourceGroups& groups = index ? index->groups() : documents::ResourceGroups::built_in();
   json::FieldErrors errors;
-  if (r.kind == "Policy") errors = check_policy(attempt.object, place);
+  if (r.kind == "Policy") errors = check_policy(attempt.object, place, groups);
   else if (r.kind == "PolicyBinding") errors = check_policy_binding(attempt.object, place);
-  else if (r.kind == "Role") errors = check_role(attempt.object, place);
+  else if (r.kind == "Role") errors = check_role(attempt.object, place, groups);
   else errors = check_role_binding(attempt.object, attempt.old, place, call.services.store);
   if (!errors.empty()) co_return fail(json::invalid_object(r.group, r.kind, attempt.object["metadata"]["name"].as_string(), errors));
   if (r.kind == "Policy" || r.kind == "PolicyBinding") co_return Result<void>();
