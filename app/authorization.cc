@@ -2,8 +2,45 @@
 
 #include "authz/node/node_authorizer.h"
 #include "authz/rbac/rbac_authorizer.h"
+#include "base/strings.h"
+#include "json/yaml.h"
+#include "net/file_watch.h"
 
 namespace cardea::app {
+namespace {
+
+// {"resourceGroups": {"mine": ["pods"]}, "nodeNames": {"kubelet-01": "node-a"}}
+struct PolicyConfig {
+  std::shared_ptr<const authz::policy::ResourceGroups> groups;
+  std::map<std::string, std::string, std::less<>> node_names;
+};
+
+Result<PolicyConfig> read_policy_config(const std::string& file) {
+  PolicyConfig out;
+  if (file.empty()) return out;
+  auto wrong = [&](const std::string& why) { return fail(bad_request(cat("--policy-config `", file, "`: ", why))); };
+  auto text = net::read_whole_file(file);
+  if (!text) return fail(text.error());
+  auto document = json::parse_yaml(*text, text->size() + 1);
+  if (!document) return wrong(document.error().message);
+  if (!document->value.is_object()) return wrong("is no object");
+  for (const json::Member& m : document->value.members())
+    if (m.key() != "resourceGroups" && m.key() != "nodeNames") return wrong(cat("unknown field `", m.key(), "`"));
+  if (const json::Value* groups = document->value.find("resourceGroups")) {
+    json::FieldErrors errors;
+    out.groups = std::make_shared<const authz::policy::ResourceGroups>(authz::policy::ResourceGroups::with(*groups, errors));
+    if (!errors.empty()) return wrong(cat("resourceGroups: ", errors[0].message()));
+  }
+  const json::Value& names = document->value["nodeNames"];
+  if (!names.is_null() && !names.is_object()) return wrong("nodeNames is no object");
+  for (const json::Member& m : names.members()) {
+    if (m.value.as_string().empty()) return wrong(cat("nodeNames: `", m.key(), "` names no node"));
+    out.node_names.emplace(m.key(), m.value.as_string());
+  }
+  return out;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Authorization>> Authorization::make(store::Store& store, const Snapshot<catalog::Catalog>& catalog, const ServeOptions& options,
                                                            const authz::WebhookSurroundings& surroundings, AuthorizerChain::Log log) {
@@ -17,11 +54,13 @@ Result<std::unique_ptr<Authorization>> Authorization::make(store::Store& store, 
   auto access = authz::access::PolicyFeed::load(store);
   if (!access) return fail(access.error());
   self->access_ = std::move(*access);
-  auto policies = authz::policy::PolicyFeed::load(store, options.policy_master_namespace);
+  auto policy_config = read_policy_config(options.policy_config_file);
+  if (!policy_config) return fail(policy_config.error());
+  auto policies = authz::policy::PolicyFeed::load(store, options.policy_master_namespace, policy_config->groups);
   if (!policies) return fail(policies.error());
   self->policies_ = std::move(*policies);
   self->namespace_policy_ = std::make_shared<const authz::policy::PolicyAuthorizer>(
-      *self->policies_, authz::policy::Surroundings{.kinds = &self->kinds_, .nodes = &self->nodes_}, &surroundings.metrics);
+      *self->policies_, authz::policy::Surroundings{.kinds = &self->kinds_, .nodes = &self->nodes_, .node_names = policy_config->node_names}, &surroundings.metrics);
   auto chain = AuthorizerChain::make(options,
                                      {{"Node", std::make_shared<authz::node::NodeAuthorizer>(self->nodes_)},
                                       {"Access", std::make_shared<authz::access::AccessAuthorizer>(*self->access_, &surroundings.metrics)},

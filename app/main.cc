@@ -5,6 +5,7 @@
 #include "app/cel_command.h"
 #include "app/explain_permissions_command.h"
 #include "app/jwt_authentication.h"
+#include "app/policy_command.h"
 #include "app/serve.h"
 #include "app/suggest_role_command.h"
 
@@ -23,6 +24,8 @@ constexpr char kUsage[] =
     "  cardea cel eval EXPR   evaluate an expression (see `cardea cel`)\n"
     "  cardea migrate oidc-flags [flags]\n"
     "                         print the authentication configuration that --oidc-* flags mean\n"
+    "  cardea policy migrate [FILE...]\n"
+    "                         print what policy documents mean as RBAC objects and access policies\n"
     "  cardea version         print the version\n";
 
 }  // namespace
@@ -34,6 +37,7 @@ int main(int argc, char** argv) {
   if (command == "can-i") return cardea::app::can_i_command(argc - 1, argv + 1);
   if (command == "explain-permissions") return cardea::app::explain_permissions_command(argc - 1, argv + 1);
   if (command == "suggest-role") return cardea::app::suggest_role_command(argc - 1, argv + 1);
+  if (command == "policy") return cardea::app::policy_command(argc - 1, argv + 1);
   if (command == "cel") return cardea::app::cel_command(argc - 1, argv + 1);
   if (command == "version") {
     std::puts("cardea 0.1 (Kubernetes 1.36)");

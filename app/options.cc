@@ -139,6 +139,7 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
   text("--authorization-webhook-cache-authorized-ttl", lists.authorized_ttl, "DURATION", "how long an allowing answer is good; 0s: not kept", "Authorization and admission");
   text("--authorization-webhook-cache-unauthorized-ttl", lists.unauthorized_ttl, "DURATION", "how long any other answer is good; 0s: not kept", "Authorization and admission");
   text("--policy-master-namespace", o.policy_master_namespace, "NAMESPACE", "whose policy roles may be bound from every namespace, and whose bindings apply in all", "Authorization and admission");
+  text("--policy-config", o.policy_config_file, "FILE", "what namespace policy knows beside the built-in: resourceGroups {NAME: [RESOURCE...]} and nodeNames {USER: NODE}", "Authorization and admission");
   list("--enable-admission-plugins", lists.enable, "plugins to add to the default ones", "Authorization and admission");
   list("--disable-admission-plugins", lists.disable, "default plugins to leave out", "Authorization and admission");
   app.add_flag("--dra-admin-access-policy", o.dra_admin_access_policy,

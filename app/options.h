@@ -32,6 +32,7 @@ struct ServeOptions {
   AuthorizationOptions authorization;
   std::string policy_master_namespace = "master";
   AuditOptions audit;
+  std::string policy_config_file;
   std::vector<std::string> enable_admission_plugins, disable_admission_plugins;
   std::vector<std::string> controllers;  // the names of those that run
   FeatureGates gates;

@@ -104,7 +104,7 @@ TEST(ServeOptions, HelpNamesEveryFlag) {
   Outcome o = parse({"--help"});
   EXPECT_EQ(o.status(), 0);
   for (const char* flag : {"--data-dir", "--bind-address", "--secure-port", "--tls-cert-file", "--tls-private-key-file", "--client-ca-file",
-                           "--token-auth-file", "--authorization-mode", "--authorization-config", "--authorization-webhook-config-file", "--enable-admission-plugins", "--disable-admission-plugins",
+                           "--token-auth-file", "--authorization-mode", "--authorization-config", "--authorization-webhook-config-file", "--policy-master-namespace", "--policy-config", "--enable-admission-plugins", "--disable-admission-plugins",
                            "--controllers", "--feature-gates", "--service-cluster-ip-range", "--service-node-port-range",
                            "--allow-privileged", "--anonymous-auth", "--v "})
     EXPECT_THAT(o.out, HasSubstr(flag));

@@ -10,10 +10,13 @@ namespace {
 
 // What nobody mentions. No name of Kubernetes has such a character.
 constexpr std::string_view kOther = "\x01";
-constexpr std::size_t kMostWork = 20'000'000;  // rules that are looked at
+constexpr std::size_t kMostWork = 2'000'000;  // rules that are looked at
 
 // The roles that concern the author at one level.
 using Held = std::vector<const CompiledRole*>;
+using Texts = std::vector<std::string>;
+
+bool has(const Texts& list, std::string_view word) { return std::ranges::find(list, word) != list.end(); }
 
 struct Levels {
   Held master, local;
@@ -106,6 +109,33 @@ struct Alphabet {
   }
 };
 
+// Those of an alphabet that a rule may match: what it names, and what that stands for.
+Texts kinds_for(const Alphabet& alphabet, const CompiledRole& role, std::size_t rule, const KindNames* known) {
+  const Texts& words = role.kinds_of(rule);
+  if (has(words, "*")) return {alphabet.kinds.begin(), alphabet.kinds.end()};
+  std::set<std::string> out;
+  for (const std::string& word : words) {
+    if (word.starts_with('-')) continue;
+    out.insert(word);
+    auto slash = word.find('/');
+    std::string sub = slash == std::string::npos ? "" : word.substr(slash);
+    if (!known) continue;
+    for (const auto& [group, resource] : known->resources_of(word.substr(0, slash))) out.insert(cat(resource, sub));
+  }
+  return {out.begin(), out.end()};
+}
+Texts verbs_for(const Alphabet& alphabet, const Rule& rule) {
+  for (std::string_view wide : {"*", "exec", "proxy", "permission-request"})
+    if (has(rule.verbs, wide)) return {alphabet.verbs.begin(), alphabet.verbs.end()};
+  std::set<std::string> out;
+  for (const std::string& v : rule.verbs) {
+    if (!v.starts_with('-')) out.insert(v);
+    if (v == "update") out.insert("patch");
+    if (v == "delete") out.insert("deletecollection");
+  }
+  return {out.begin(), out.end()};
+}
+
 std::string shown(const std::string& word, std::string_view what) { return word.find(kOther) == std::string::npos ? word : std::string(what); }
 
 Permission permission_of(const Attributes& a, const Restriction& restriction) {
@@ -157,6 +187,8 @@ std::optional<Permission> first_missing(const Index& index, const User& author, 
   };
   // What of the role itself takes this away again.
   auto is_taken_back = [&](const RequestWords& words) {
+    if (!wanted.has_deny()) return false;
+    work += wanted.rules().size();
     for (std::size_t i = 0; i < wanted.rules().size(); ++i)
       if (wanted.rules()[i].deny && wanted.rules()[i].restriction.kind == Restriction::Kind::kNone && wanted.matches(i, words) == Match::kYes) return true;
     return false;
@@ -172,8 +204,9 @@ std::optional<Permission> first_missing(const Index& index, const User& author, 
     const Rule& rule = rules[i];
     if (rule.deny) continue;
     Attributes a(author);
+    const Texts verbs = verbs_for(alphabet, rule);
     if (is_master && !rule.non_resource_urls.empty())
-      for (const std::string& verb : alphabet.verbs)
+      for (const std::string& verb : verbs)
         for (const std::string& path : alphabet.paths) {
           a.verb = verb;
           a.path = path;
@@ -183,11 +216,11 @@ std::optional<Permission> first_missing(const Index& index, const User& author, 
     a.path = "";
     a.namespace_name = is_master ? std::string_view() : namespace_name;
     if (rule.resource_kinds.empty()) continue;
-    for (const std::string& kind : alphabet.kinds) {
+    for (const std::string& kind : kinds_for(alphabet, wanted, i, kinds)) {
       auto slash = kind.find('/');
       a.resource = std::string_view(kind).substr(0, slash);
       a.subresource = slash == std::string::npos ? std::string_view() : std::string_view(kind).substr(slash + 1);
-      for (const std::string& verb : alphabet.verbs) {
+      for (const std::string& verb : verbs) {
         a.verb = verb;
         for (const std::string& group : alphabet.api_groups) {
           a.api_group = group;

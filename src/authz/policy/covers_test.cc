@@ -84,6 +84,13 @@ TEST(PolicyEscalation, TheMasterNamespaceNeedsWhatTheMasterNamespaceGives) {
   EXPECT_EQ(missing({all}, {}, {all}, "master"), "");
 }
 
+TEST(PolicyEscalation, ALongRoleIsNoTrouble) {
+  std::vector<Rule> wanted;
+  for (int i = 0; i < 1000; ++i) wanted.push_back(rule(cat(R"({"verbs":["get","update"],"resourceKinds":["kind-)", i, R"("]})")));
+  EXPECT_EQ(missing({rule(R"({"verbs":["*"],"resourceKinds":["*"]})")}, {}, wanted), "");
+  EXPECT_EQ(missing({rule(R"({"verbs":["*"],"resourceKinds":["*","-kind-999"]})")}, {}, wanted), "get kind-999");
+}
+
 TEST(PolicyEscalation, KnowsAChangedDenial) {
   Rule deny = rule(R"({"deny":true,"verbs":["delete"],"resourceKinds":["secrets"]})"), allow = rule(R"({"verbs":["get"],"resourceKinds":["pods"]})");
   EXPECT_FALSE(changes_denials({allow}, {}));

@@ -83,7 +83,7 @@ class OnNode : public Native {
     return as_truth(!node_.empty() && pod["spec"]["nodeName"].as_string() == node_);
   }
   std::string text() const override {
-    return cat("(oldObject != null ? oldObject : object).spec.?nodeName.orValue(\"\") == ", cel_text(node_));
+    return cat("(oldObject != null ? oldObject : object).?spec.?nodeName.orValue(\"\") == ", cel_text(node_));
   }
 
  private:

@@ -36,6 +36,11 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 constexpr bool kCountsAllocations = false;
 #endif
 
+namespace cardea::authz {
+// For other tests of this program: how often this thread allocated; -1 where nobody counts.
+long counted_allocations() { return kCountsAllocations ? allocations : -1; }
+}  // namespace cardea::authz
+
 namespace cardea::authz::rbac {
 namespace {
 

@@ -1,0 +1,142 @@
+#include "app/policy_command.h"
+
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "authz/policy/kind_table.h"
+#include "authz/policy/migrate.h"
+#include "base/strings.h"
+#include "json/yaml.h"
+
+namespace cardea::app {
+namespace {
+
+constexpr char kUsage[] =
+    "Usage:\n"
+    "  cardea policy migrate [--master-namespace NAMESPACE] [FILE...]\n"
+    "      reads policy documents (Policy, PolicyBinding, Role, RoleBinding; YAML or JSON; the standard input without FILE) and\n"
+    "      prints RBAC objects for what RBAC can express and access policies for the rest. What became of what, and what is not\n"
+    "      the same afterwards, goes to the standard error. Exits with 1 when a document is not valid, 2 when it cannot be read\n";
+
+constexpr std::size_t kMostBytes = 64 << 20;
+
+int misuse(const std::string& message) {
+  std::fprintf(stderr, "cardea policy: %s\n%s", message.c_str(), kUsage);
+  return 2;
+}
+
+// JSON objects may follow each other without anything between them.
+void split_objects(std::string_view text, std::vector<std::string>& out) {
+  int depth = 0;
+  bool in_string = false;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      else if (c == '"') in_string = false;
+      continue;
+    }
+    if (c == '"') in_string = true;
+    if (c == '{' || c == '[') {
+      if (depth++ == 0) begin = i;
+    } else if ((c == '}' || c == ']') && --depth == 0) {
+      out.emplace_back(text.substr(begin, i + 1 - begin));
+    }
+  }
+  if (depth > 0) out.emplace_back(text.substr(begin));
+}
+
+std::vector<std::string> split_documents(const std::string& text) {
+  std::vector<std::string> parts(1), out;
+  for (std::string_view line : split(text, '\n')) {
+    if (line == "---" || line.starts_with("--- ") || line == "---\r") parts.emplace_back();
+    else parts.back() += cat(line, "\n");
+  }
+  for (const std::string& part : parts) {
+    std::string_view content = trim(part);
+    if (content.empty()) continue;
+    if (content.starts_with('{')) split_objects(content, out);
+    else out.push_back(part);
+  }
+  return out;
+}
+
+// False: said already.
+bool read(const std::string& name, std::vector<json::Value>& out) {
+  std::string text;
+  if (name == "-") {
+    text.assign(std::istreambuf_iterator<char>(std::cin), {});
+  } else {
+    std::ifstream file(name, std::ios::binary);
+    if (!file) {
+      std::fprintf(stderr, "cardea policy: cannot read `%s`\n", name.c_str());
+      return false;
+    }
+    text.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  for (const std::string& part : split_documents(text)) {
+    auto document = json::parse_yaml(part, kMostBytes);
+    if (!document) {
+      std::fprintf(stderr, "cardea policy: `%s`: %s\n", name.c_str(), document.error().message.c_str());
+      return false;
+    }
+    out.push_back(document->value);
+  }
+  return true;
+}
+
+int migrate_documents(const std::vector<std::string>& files, const std::string& master) {
+  std::vector<json::Value> documents;
+  for (const std::string& f : files)
+    if (!read(f, documents)) return 2;
+  Snapshot<catalog::Catalog> catalog(catalog::Catalog::builtin());
+  authz::policy::CatalogKinds kinds(catalog);
+  json::FieldErrors errors;
+  authz::policy::Migration done = authz::policy::migrate(documents, master, &kinds, errors);
+  for (const json::FieldError& e : errors) std::fprintf(stderr, "cardea policy: %s\n", e.message().c_str());
+  if (!errors.empty()) return 1;
+  for (const json::Value& o : done.objects) std::printf("---\n%s", json::print_yaml(o).c_str());
+  for (const std::string& n : done.notes) std::fprintf(stderr, "%s\n", n.c_str());
+  for (const std::string& c : done.changes) std::fprintf(stderr, "changes: %s\n", c.c_str());
+  if (done.changes.empty()) std::fprintf(stderr, "nothing changes: the objects decide as the policies did\n");
+  return 0;
+}
+
+}  // namespace
+
+int policy_command(int argc, char** argv) {
+  std::string_view what = argc > 1 ? argv[1] : "";
+  if (what == "--help" || what == "-h" || what == "help") {
+    std::fputs(kUsage, stdout);
+    return 0;
+  }
+  if (what != "migrate") return misuse(what.empty() ? "what to do is missing" : cat("unknown command `", what, "`"));
+  std::vector<std::string> files;
+  std::string master(authz::policy::kDefaultMaster);
+  for (int i = 2; i < argc; ++i) {
+    const std::string arg = argv[i];
+    if (arg == "--help" || arg == "-h") {
+      std::fputs(kUsage, stdout);
+      return 0;
+    }
+    if (arg == "--master-namespace") {
+      if (++i == argc) return misuse("`--master-namespace` needs a value");
+      master = argv[i];
+    } else if (arg.starts_with("--master-namespace=")) {
+      master = arg.substr(arg.find('=') + 1);
+    } else if (arg.starts_with("--")) {
+      return misuse(cat("unknown flag `", arg, "`"));
+    } else {
+      files.push_back(arg);
+    }
+  }
+  if (files.empty()) files.emplace_back("-");
+  return migrate_documents(files, master);
+}
+
+}  // namespace cardea::app
