@@ -395,6 +395,21 @@ def version_of_the_request(w):
     w.allowed("versioned", "PUT", "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers/hpa-v2", one("hpa-v2", 60))
 
 
+def after_mutation(w):
+    """Conditions see what is going to be written: defaults, what plugins fill in, the name that was made."""
+    w.policy("mutated", "Allow", "versioned", ("create",), ("",), ("services", "pods", "configmaps"),
+             "request.resource == 'services' ? object.spec.type == 'ClusterIP' && object.spec.clusterIP != '' : "
+             "request.resource == 'pods' ? object.spec.serviceAccountName == 'default' && object.spec.restartPolicy == 'Always' : object.metadata.name.size() > 4")
+    w.allowed("versioned", "POST", "/api/v1/namespaces/default/services", {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "plain"}, "spec": {"ports": [{"port": 80}]}})
+    w.refused("versioned", "POST", "/api/v1/namespaces/default/services",
+              {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "named"}, "spec": {"type": "ExternalName", "externalName": "a.b"}})
+    w.allowed("versioned", "POST", "/api/v1/namespaces/default/pods",
+              {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "mutated"}, "spec": {"containers": [{"name": "c", "image": "i"}]}})
+    made = config_map("", generateName="gen-")
+    del made["metadata"]["name"]
+    w.allowed("versioned", "POST", CM, made)
+
+
 def numbers(w):
     lines = {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in w.admin("GET", "/metrics")[2].decode().splitlines() if not line.startswith("#")}
     for line in ('authorization_attempts_total{result="conditional"}', 'authorization_duration_seconds_count{result="conditional"}',
@@ -595,7 +610,7 @@ def story():
     unsafe_start()
     chapters = [volumes_of_one_class, sensitive_field_unchanged, one_signer, one_audience, own_finalizer, own_node, reviews_of_some_users, labels_and_names,
                 secondary_check, alice_bob_and_eve, self_description, can_i, update_that_creates, collections, subresources, dry_runs,
-                version_of_the_request, denies, nobody_grants_what_they_lack, not_compiling, numbers]
+                version_of_the_request, after_mutation, denies, nobody_grants_what_they_lack, not_compiling, numbers]
     wanted = sys.argv[1:]
     with Cardea(GATE, f"--token-auth-file={tokens}", "--dra-admin-access-policy") as server:
         w = World(server)
