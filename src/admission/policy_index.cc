@@ -98,30 +98,30 @@ Result<void> PolicyIndex::follow(store::Store& store, const std::string& prefix,
   }
   auto watch = store.watch(prefix, range->revision, [this, prefix, bindings](std::span<const store::EventPtr> events) {
     std::lock_guard lock(mutex_);
-    for (const store::EventPtr& e : events) take(*e->record, e->type == store::EventType::kDelete, prefix, bindings);
-    current_.set(std::make_shared<const PolicySet>(policies_, bindings_));
+    bool is_changed = false;
+    for (const store::EventPtr& e : events) is_changed |= take(*e->record, e->type == store::EventType::kDelete, prefix, bindings);
+    if (is_changed) current_.set(std::make_shared<const PolicySet>(policies_, bindings_));
   });
   if (!watch) return fail(watch.error());
   watches_.push_back(std::move(*watch));
   return {};
 }
 
-void PolicyIndex::take(const store::Record& record, bool gone, const std::string& prefix, bool bindings) {
+bool PolicyIndex::take(const store::Record& record, bool gone, const std::string& prefix, bool bindings) {
   std::string name(record.key().substr(prefix.size()));
   const auto parsed = gone ? Result<Value>(Value()) : json::parse(record.value());
   const Value spec = parsed ? (*parsed)["spec"] : Value();
   if (bindings) {
     if (gone) bindings_.erase(name);
     else bindings_[name] = std::make_shared<const PolicyBinding>(PolicyBinding{name, spec});
-    return;
+    return true;
   }
-  if (gone) {
-    policies_.erase(name);
-    return;
-  }
+  if (gone) return policies_.erase(name) > 0;
   // A write of the status alone leaves what is compiled as it is.
   auto& kept = policies_[name];
-  if (!kept || kept->spec != spec) kept = std::make_shared<const Policy>(name, spec, is_mutating_);
+  if (kept && kept->spec == spec) return false;
+  kept = std::make_shared<const Policy>(name, spec, is_mutating_);
+  return true;
 }
 
 }  // namespace cardea::admission

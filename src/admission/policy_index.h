@@ -99,7 +99,8 @@ class PolicyIndex {
  private:
   explicit PolicyIndex(bool mutating) : is_mutating_(mutating), current_(std::make_shared<const PolicySet>(policies_, bindings_)) {}
   Result<void> follow(store::Store& store, const std::string& prefix, bool bindings);
-  void take(const store::Record& record, bool gone, const std::string& prefix, bool bindings);
+  // Whether that makes another set.
+  bool take(const store::Record& record, bool gone, const std::string& prefix, bool bindings);
 
   const bool is_mutating_;
   std::mutex mutex_;
