@@ -51,11 +51,12 @@ void add_once(Texts& list, std::string word) {
   if (!has(list, word)) list.push_back(std::move(word));
 }
 
-// Whether a verb of a rule is the verb of the request, or counts as it.
-std::string verbs_expression(const Texts& verbs) {
+// Whether a verb of a rule is the verb of the request, or counts as it; requests for paths have no other verb than their own.
+std::string verbs_expression(const Texts& verbs, bool for_paths) {
   Texts plain, parts;
   for (const std::string& v : verbs) {
     add_once(plain, v);
+    if (for_paths) continue;
     if (v == "update") add_once(plain, "patch");
     if (v == "delete") add_once(plain, "deletecollection");
     if (v == "exec") parts.push_back(R"((request.resource == "pods" && request.subresource == "exec" && request.verb in ["create", "get"]))");
@@ -187,7 +188,7 @@ class Migrating {
     }
     if (has(resources, "*")) resources = {"*"};
     if (!resources.empty()) out.push_back({verbs, groups, resources, rule.resource_names, {}});
-    if (is_master && !rule.non_resource_urls.empty()) out.push_back({verbs, {}, {}, {}, rule.non_resource_urls});
+    if (is_master && !rule.non_resource_urls.empty()) out.push_back({rule.verbs, {}, {}, {}, rule.non_resource_urls});
     return true;
   }
 
@@ -285,14 +286,16 @@ class Migrating {
 }  // namespace
 
 std::string match_expression(const Rule& rule, const Texts& kinds, const KindNames* names) {
-  Texts all;
-  if (!has(rule.verbs, "*")) all.push_back(verbs_expression(positive(rule.verbs)));
-  if (Texts no = negated(rule.verbs); !no.empty()) all.push_back(cat("!", has(no, "*") ? "true" : cat("(", verbs_expression(no), ")")));
+  auto add_verbs = [&](Texts& parts, bool for_paths) {
+    if (!has(rule.verbs, "*")) parts.push_back(verbs_expression(positive(rule.verbs), for_paths));
+    if (Texts no = negated(rule.verbs); !no.empty()) parts.push_back(has(no, "*") ? "false" : cat("!(", verbs_expression(no, for_paths), ")"));
+  };
   Texts ways;
   if (!rule.resource_kinds.empty()) {
     Texts parts{R"(request.resource != "")"};
+    add_verbs(parts, false);
     if (!has(kinds, "*")) parts.push_back(kinds_expression(positive(kinds), false, names));
-    if (Texts no = negated(kinds); !no.empty()) parts.push_back(cat("!", has(no, "*") ? "true" : cat("(", kinds_expression(no, true, names), ")")));
+    if (Texts no = negated(kinds); !no.empty()) parts.push_back(has(no, "*") ? "false" : cat("!(", kinds_expression(no, true, names), ")"));
     if (!rule.api_groups.empty() && !has(rule.api_groups, "*")) parts.push_back(cat("request.apiGroup in ", json::print(list_of(rule.api_groups))));
     if (!rule.resource_names.empty()) {
       std::string named = cat("request.name in ", json::print(list_of(rule.resource_names)));
@@ -307,9 +310,13 @@ std::string match_expression(const Rule& rule, const Texts& kinds, const KindNam
     std::string plain = u.substr(0, u.find('*'));
     urls.push_back(plain.size() == u.size() ? cat("request.path == ", text_of(u)) : cat("request.path.startsWith(", text_of(plain), ")"));
   }
-  if (!urls.empty()) ways.push_back(cat(R"((request.resource == "" && )", either(urls), ")"));
-  all.push_back(either(ways));
-  return all_of(all);
+  if (!urls.empty()) {
+    Texts parts{R"(request.resource == "")"};
+    add_verbs(parts, true);
+    parts.push_back(either(urls));
+    ways.push_back(cat("(", all_of(parts), ")"));
+  }
+  return either(ways);
 }
 
 Migration migrate(const std::vector<Value>& documents, std::string_view master, const KindNames* kinds, json::FieldErrors& errors) {
