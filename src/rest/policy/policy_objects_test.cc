@@ -187,6 +187,47 @@ TEST_F(PolicyObjects, AThousandWritersOfOnePolicyLoseNothing) {
   EXPECT_EQ(server.get(at("hammer/policies/default"))["roles"].size(), static_cast<std::size_t>(kWriters));
 }
 
+TEST_F(PolicyObjects, AQuotaOfRolesIsChargedInTheSameWrite) {
+  make_containers();
+  constexpr std::string_view kCount = "count/roles.authorization.openshift.io";
+  ASSERT_TRUE(server.send("POST", "/api/v1/namespaces/hammer/resourcequotas", cat(R"({"metadata":{"name":"q"},"spec":{"hard":{")", kCount, R"(":"20"}}})")).ok());
+  ASSERT_TRUE(server.send("PATCH", "/api/v1/namespaces/hammer/resourcequotas/q/status",
+                          cat(R"({"status":{"hard":{")", kCount, R"(":"20"},"used":{")", kCount, R"(":"0"}}})"), "application/merge-patch+json").ok());
+  std::atomic<int> created = 0, refused = 0, other = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 6; ++t)
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < 5; ++i) {
+          int status = role(cat("r", t, "-", i)).status;
+          ++(status == 201 ? created : status == 403 ? refused : other);
+        }
+      });
+  }
+  EXPECT_EQ(created, 20);
+  EXPECT_EQ(refused, 10);
+  EXPECT_EQ(other, 0);
+  EXPECT_EQ(server.get("/api/v1/namespaces/hammer/resourcequotas/q")["status"]["used"][kCount].as_string(), "20");
+  EXPECT_EQ(server.get(at("hammer/roles"))["items"].size(), 20u);
+}
+
+TEST_F(PolicyObjects, ABindingNeverOutlivesItsRoleHoweverTheyRace) {
+  make_containers();
+  constexpr int kRoles = 40;
+  for (int i = 0; i < kRoles; ++i) ASSERT_EQ(role(cat("r", i)).status, 201);
+  {
+    std::jthread binds([&] {
+      for (int i = 0; i < kRoles; ++i) binding(cat("b", i), cat("r", i));
+    });
+    std::jthread removes([&] {
+      for (int i = kRoles - 1; i >= 0; --i) server.send("DELETE", at(cat("hammer/roles/r", i)));
+    });
+  }
+  Value roles = server.get(at("hammer/policies/default"))["roles"], bindings = server.get(at("hammer/policybindings/hammer"))["roleBindings"];
+  EXPECT_EQ(roles.size(), bindings.size()) << "each role was either bound or deleted";
+  for (const json::Member& m : bindings.members()) EXPECT_TRUE(roles.has(m.value["roleRef"]["name"].as_string())) << m.key();
+}
+
 TEST_F(PolicyObjects, PagesOfRolesShowEachOnce) {
   make_containers();
   for (int i = 0; i < 7; ++i) ASSERT_EQ(role(cat("r", i)).status, 201);
