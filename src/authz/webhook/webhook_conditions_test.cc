@@ -19,7 +19,7 @@ using json::Value;
 using wire::Dialect;
 
 // Answers reviews of requests with `status`, and reviews of conditions with `response`.
-class Author : public http::Handler {
+class Hook : public http::Handler {
  public:
   void handle(std::shared_ptr<http::Exchange> exchange) override {
     Value asked = json::parse(exchange->request().body).value();
@@ -115,7 +115,7 @@ class WebhookConditionsTest : public ::testing::Test {
     return at == std::string::npos ? -1 : std::strtod(all.c_str() + at + line.size() + 1, nullptr);
   }
 
-  Author author_;
+  Hook author_;
   net::Loops loops_{1};
   net::Dialer dialer_;
   http::Server server_{loops_, author_};
@@ -307,6 +307,19 @@ TEST_F(WebhookConditionsTest, WhateverGoesWrongBetweenThePhasesFailsClosed) {
     author_.is_silent = false;
     author_.held.reset();
   }
+}
+
+TEST_F(WebhookConditionsTest, OneAuthorInManyEntriesIsAFlatChain) {
+  Value list = Value::array();
+  for (int i = 0; i < 100; ++i)
+    list.push_back(Value::object({{"authorizerName", "inner"}, {"conditions", Value::array({Value::object({{"id", "a"}, {"effect", "Allow"}, {"type", "k8s.io/cel"}, {"condition", i == 99 ? "true" : "false"}})})}}));
+  author_.status = json::print(Value::object({{"allowed", false}, {"conditionsChain", list}}));
+  auto a = make(Dialect::kList);
+  Decision open = ask(*a);
+  json::FieldErrors errors;
+  EXPECT_TRUE(wire::from_tree(wire::as_tree(open), "again", errors, Author::kThirdParty));
+  EXPECT_TRUE(settle(*a, open).allowed());
+  EXPECT_EQ(author_.second_calls, 0);
 }
 
 TEST_F(WebhookConditionsTest, AnAuthorCannotGoBeyondItsOwnConditions) {

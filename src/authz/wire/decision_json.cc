@@ -290,15 +290,14 @@ Result<Decision> from_list(const Value& list, const std::string& at, FieldErrors
     chain.push_back({name, checked_set(std::move(set), where + ".conditions", errors, author)});
   }
   if (errors.size() != before) return fail(bad_request(errors[before].message()));
-  // One authorizer may stand there several times; what it says then is a chain of its own.
+  // One authorizer may stand there several times in a row; what it says then is a chain of its own.
   Conditions::Chain grouped;
-  for (NamedDecision& n : chain) {
-    if (!grouped.empty() && grouped.back().authorizer == n.authorizer) {
-      Conditions::Chain both{{"first", std::move(grouped.back().decision)}, {"second", std::move(n.decision)}};
-      grouped.back().decision = fold(std::move(both));
-    } else {
-      grouped.push_back(std::move(n));
-    }
+  for (std::size_t i = 0; i < chain.size();) {
+    Conditions::Chain parts;
+    std::string name = chain[i].authorizer;
+    for (; i < chain.size() && chain[i].authorizer == name; ++i) parts.push_back({cat("part-", parts.size() + 1), std::move(chain[i].decision)});
+    Decision said = parts.size() == 1 ? std::move(parts[0].decision) : fold(std::move(parts));
+    grouped.push_back({std::move(name), std::move(said)});
   }
   return fold(std::move(grouped));
 }
