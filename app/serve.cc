@@ -27,6 +27,7 @@
 #include "rest/field_permissions.h"
 #include "rest/gateway.h"
 #include "rest/policy/dialect.h"
+#include "rest/policy/dry_deletion.h"
 #include "rest/policy/guard.h"
 #include "rest/policy/master_namespace.h"
 #include "rest/policy/policy_store.h"
@@ -118,6 +119,7 @@ int serve(int argc, char** argv) {
   if (!plugins) return misuse(plugins.error());
   for (const std::string& w : plugins->warnings) warn(w);
   plugins->plugins.push_back(rest::policy::keep_master_namespace(o.policy_master_namespace));
+  plugins->plugins.push_back(rest::policy::check_dry_deletion(objects));
   admission::Chain admission(std::move(plugins->plugins));
   auto network = rest::ServiceNetwork::make(**store, random, o.service_cluster_ip_range, o.service_node_port_range);
   if (!network) return misuse(network.error());

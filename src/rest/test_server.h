@@ -13,6 +13,7 @@
 #include "rest/gateway.h"
 #include "rest/loopback.h"
 #include "rest/policy/dialect.h"
+#include "rest/policy/dry_deletion.h"
 #include "rest/policy/guard.h"
 #include "rest/policy/policy_store.h"
 #include "rest/service_network.h"
@@ -79,6 +80,7 @@ class TestServer {
   }
   std::vector<std::unique_ptr<admission::Plugin>> with_defaults(std::vector<std::unique_ptr<admission::Plugin>> more) {
     auto list = std::move(admission::select_plugins(admission::Objects(objects_), authorizer_, {"NodeRestriction"}, {"ServiceAccount"}).value().plugins);
+    list.push_back(policy::check_dry_deletion(objects_));
     for (auto& plugin : more) list.push_back(std::move(plugin));
     return list;
   }

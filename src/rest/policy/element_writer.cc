@@ -56,6 +56,14 @@ RecordPtr find_element(const store::Store& below, std::string_view key, ElementK
   return place.namespace_name == master ? nullptr : in(policy_binding_key(place.namespace_name, master));
 }
 
+Error missing_container(ElementKind kind, std::string_view namespace_name, std::string_view name, std::string_view points_to) {
+  if (kind == ElementKind::kRole)
+    return conflict(kind, name, cat("there is no Policy in the namespace ", quoted(namespace_name), ": create policies.", documents::kGroup, " ",
+                                    quoted(documents::kPolicyName), " there first"));
+  return conflict(kind, name, cat("there is no PolicyBinding for the roles of ", quoted(points_to), " in the namespace ", quoted(namespace_name),
+                                  ": create policybindings.", documents::kGroup, " ", quoted(points_to), " there first"));
+}
+
 // One transaction on its way.
 struct ElementWriter::Pending {
   store::Txn txn;
@@ -168,12 +176,17 @@ std::vector<std::string> ElementWriter::bindings_of(std::string_view role_namesp
   return out;
 }
 
+std::optional<Error> ElementWriter::keeps_role(std::string_view namespace_name, std::string_view name) const {
+  std::vector<std::string> bindings = bindings_of(namespace_name, name);
+  if (bindings.empty()) return std::nullopt;
+  return conflict(ElementKind::kRole, name, cat("it is bound by the role bindings ", listed(bindings)));
+}
+
 Result<void> ElementWriter::check_references(const Pending& p) const {
   if (p.kind == ElementKind::kRole) {
     if (!p.element.is_null()) return {};
-    std::vector<std::string> bindings = bindings_of(p.namespace_name, p.name);
-    if (bindings.empty()) return {};
-    return fail(conflict(p.kind, p.name, cat("it is bound by the role bindings ", listed(bindings))));
+    if (auto error = keeps_role(p.namespace_name, p.name)) return fail(std::move(*error));
+    return {};
   }
   if (p.element.is_null()) return {};
   const Value& ref = p.element["roleRef"];
@@ -210,13 +223,8 @@ Result<ElementWriter::Group*> ElementWriter::group_for(Pending& p, std::vector<s
     settle_revisions(group->document, p.kind, group->record->mod_revision);
   } else if (p.kind == ElementKind::kRoleBinding && p.points_to == master_) {
     group->document = new_binding_container(p.namespace_name);
-  } else if (p.kind == ElementKind::kRole) {
-    return fail(conflict(p.kind, p.name, cat("there is no Policy in the namespace ", quoted(p.namespace_name), ": create policies.",
-                                             documents::kGroup, " ", quoted(documents::kPolicyName), " there first")));
   } else {
-    return fail(conflict(p.kind, p.name, cat("there is no PolicyBinding for the roles of ", quoted(p.points_to), " in the namespace ",
-                                             quoted(p.namespace_name), ": create policybindings.", documents::kGroup, " ",
-                                             quoted(p.points_to), " there first")));
+    return fail(missing_container(p.kind, p.namespace_name, p.name, p.points_to));
   }
   groups.push_back(std::move(group));
   return groups.back().get();

@@ -21,6 +21,9 @@ store::RecordPtr find_element(const store::Store& below, std::string_view key, E
 // `a, b and 3 more`.
 std::string listed(const std::vector<std::string>& names);
 
+// What is told to whoever writes an element before its container is there. `points_to`: of a binding, the namespace of its role.
+Error missing_container(ElementKind kind, std::string_view namespace_name, std::string_view name, std::string_view points_to);
+
 // Writes elements into their containers, on a thread of its own. Each round takes all that wait, groups them by container
 // and writes every container once. Roles go before bindings and each is waited for, so that nothing refers to a role that
 // goes in the same round: as long as all writes of elements come through here, references hold.
@@ -31,6 +34,8 @@ class ElementWriter {
 
   // A transaction on at most one element, perhaps with other keys beside it. From any thread; `done` runs on this one's.
   void add(store::Txn txn, store::Store::Done done);
+  // Why a role stays: who binds it. nullopt: nobody does.
+  std::optional<Error> keeps_role(std::string_view namespace_name, std::string_view name) const;
 
  private:
   struct Pending;

@@ -3,6 +3,7 @@
 #include "authz/policy/documents.h"
 #include "base/strings.h"
 #include "json/field_error.h"
+#include "rest/policy/element_writer.h"
 #include "rest/policy/elements.h"
 #include "rest/policy/escalation.h"
 
@@ -65,6 +66,11 @@ Task<Result<void>> PolicyGuard::check(Call& call, WriteAttempt attempt) const {
   else errors = check_role_binding(attempt.object, attempt.old, place, call.services.store);
   if (!errors.empty()) co_return fail(json::invalid_object(r.group, r.kind, attempt.object["metadata"]["name"].as_string(), errors));
   if (r.kind == "Policy" || r.kind == "PolicyBinding") co_return Result<void>();
+  // As above: a dry run gets no further than this.
+  std::string_view space = call.info.namespace_name, points_to = attempt.object["roleRef"]["namespace"].as_string();
+  bool is_role = r.kind == "Role";
+  if (!attempt.old && (is_role || points_to != master_) && !call.services.store.get(is_role ? policy_key(space) : policy_binding_key(space, points_to)))
+    co_return fail(missing_container(is_role ? ElementKind::kRole : ElementKind::kRoleBinding, space, attempt.object["metadata"]["name"].as_string(), points_to));
   Result<void> held = co_await check_escalation(call, attempt, authorizer_);
   co_return held;
 }

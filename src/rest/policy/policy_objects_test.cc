@@ -55,6 +55,7 @@ TEST_F(PolicyObjects, TheMasterNamespaceHasItsRolesAndKeepsThem) {
 }
 
 TEST_F(PolicyObjects, ALocalRoleNeedsAPolicyAndIsToldWhichToMake) {
+  EXPECT_EQ(server.send("POST", at("hammer/roles?dryRun=All"), R"({"name":"a","rules":[]})").status, 409);
   auto refused = role("labelers");
   EXPECT_EQ(refused.status, 409);
   EXPECT_NE(message(refused).find("create policies.authorization.openshift.io \"default\" there first"), std::string::npos) << message(refused);
@@ -124,6 +125,9 @@ TEST_F(PolicyObjects, ABoundRoleStaysAndTellsWhoBindsIt) {
   make_containers();
   ASSERT_EQ(role("labelers").status, 201);
   ASSERT_EQ(binding("Bots", "labelers").status, 201);
+  EXPECT_EQ(server.send("DELETE", at("hammer/roles/labelers?dryRun=All")).status, 409);
+  EXPECT_EQ(server.send("DELETE", at("hammer/policies/default?dryRun=All")).status, 409);
+  EXPECT_EQ(server.send("DELETE", at("hammer/rolebindings/Bots?dryRun=All")).status, 200);
   auto refused = server.send("DELETE", at("hammer/roles/labelers"));
   EXPECT_EQ(refused.status, 409);
   EXPECT_NE(message(refused).find("hammer/Bots"), std::string::npos) << message(refused);

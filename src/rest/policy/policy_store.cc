@@ -64,6 +64,13 @@ RecordPtr PolicyStore::get(std::string_view key) const {
   return kind ? find_element(below_, key, *kind, master_) : below_.get(key);
 }
 
+std::optional<Error> PolicyStore::keeps(std::string_view key) const {
+  if (kind_of_containers(key)) return still_holds(below_, {{}, {store::Delete{std::string(key)}}});
+  if (kind_of_keys(key) != ElementKind::kRole) return std::nullopt;
+  KeyPlace place = place_of(key, kRolesPrefix);
+  return writer_->keeps_role(place.namespace_name, place.name);
+}
+
 Result<store::RangeResult> PolicyStore::range(const store::RangeQuery& query) const {
   auto kind = kind_of_keys(query.keys.start);
   if (!kind) return below_.range(query);

@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
@@ -28,6 +29,8 @@ class PolicyStore : public store::Store {
   ~PolicyStore() override;  // whoever still waits is told that nothing was written
 
   const std::string& master() const { return master_; }
+  // Why what is under this key is not deleted as things stand; `commit` has the last word.
+  std::optional<Error> keeps(std::string_view key) const;
 
   store::RecordPtr get(std::string_view key) const override;
   Result<store::RangeResult> range(const store::RangeQuery& query) const override;
