@@ -140,12 +140,14 @@ Result<FieldPath> parse_field(const Schema& root, std::string_view text) { retur
 Result<FieldQuestion> ask_about_field(const catalog::Resource& r, std::string_view subresource, std::string_view verb, std::string_view field,
                                       const schema::ExcludedVerbs& excluded) {
   if (verb != "create" && verb != "update" && verb != "patch") return fail(bad_request(cat("`", verb, "` changes no fields: create, update and patch do")));
-  const Schema* shape = r.schema;
+  // Some lists that are one value otherwise are compared item by item for permissions.
+  const Schema* shape = r.permissions->compared() ? r.permissions->compared() : r.schema;
+  bool is_scale = false;
   std::shared_ptr<const schema::PermissionTree> tree = r.permissions;
   if (!subresource.empty()) {
     const catalog::Subresource* s = r.subresource(subresource);
     if (!s) return fail(bad_request(cat("`", r.name, "` has no subresource `", subresource, "`")));
-    bool is_scale = s->name == "scale" && s->schema;
+    is_scale = s->name == "scale" && s->schema;
     if (verb == "create" || (!is_scale && !s->kind.empty() && s->kind != r.kind))
       return fail(bad_request(cat("`", r.name, "/", subresource, "` is covered by its verb alone, not field by field")));
     if (is_scale) {
@@ -161,7 +163,7 @@ Result<FieldQuestion> ask_about_field(const catalog::Resource& r, std::string_vi
   schema::FieldSet leaves;
   leaves.insert(*path);
   auto reset = schema::reset_fields(r.group, r.kind, subresource, r.is_custom, r.subresource("status") != nullptr);
-  if (shape == r.schema && leaves.recursive_difference(reset).empty()) {
+  if (!is_scale && leaves.recursive_difference(reset).empty()) {
     std::string_view other = subresource.empty() ? "/status" : "";
     return fail(bad_request(cat("`", out.field, "` is not written through `", r.name, subresource.empty() ? "" : "/", subresource, "` but through `", r.name, other, "`")));
   }

@@ -230,6 +230,7 @@ void LoggedChanges::judge(const Write& w) {
   if (!w.is_object() || (w.verb == "create" && !w.subresource.empty())) return whole("it has no permissions on fields");
 
   const Resource& r = *w.known;
+  const Schema& shape = r.permissions->compared() ? *r.permissions->compared() : *r.schema;  // as the server compares
   bool is_create = w.verb == "create" || w.code == 201;
   auto ignored = ignored_by(r, w.subresource, is_create);
   if (is_create) {
@@ -238,7 +239,7 @@ void LoggedChanges::judge(const Write& w) {
     Value& meta = sent.member("metadata");
     if (!meta.is_object()) meta = Value::object();
     if (!meta.has("generateName") && meta["name"].as_string().empty()) meta.set("name", w.name());
-    schema::ChangedFields changed(Value(), std::move(sent), *r.schema, std::move(ignored));
+    schema::ChangedFields changed(Value(), std::move(sent), shape, std::move(ignored));
     change.demands = schema::demands_of(changed, *r.permissions, excluded_);
   } else {
     auto at = objects_.find(w.key());
@@ -251,19 +252,19 @@ void LoggedChanges::judge(const Write& w) {
                    (w.verb == "update" && is_other(w.request, "resourceVersion"))))
       before = nullptr;
     if (before && w.shows_object()) {
-      schema::ChangedFields changed(*before, w.response, *r.schema, ignored);
+      schema::ChangedFields changed(*before, w.response, shape, ignored);
       FieldSet leaves = changed.leaves();
       if (was_mutated(w.event)) {
         // What a webhook wrote is not what the user changed.
-        FieldSet sent = w.verb == "patch" ? patched_fields(w.request, *r.schema) : schema::ChangedFields(*before, w.request, *r.schema, ignored).leaves();
+        FieldSet sent = w.verb == "patch" ? patched_fields(w.request, shape) : schema::ChangedFields(*before, w.request, shape, ignored).leaves();
         leaves = only_touched(leaves, sent);
         note(w, "admission changed it too; only the fields that were sent count");
       }
       change.demands = schema::demands_of(leaves, changed, *r.permissions, excluded_);
     } else if (w.verb == "patch" && !w.request.is_null()) {
       note(w, "the object before it is not in the log; judged by the fields that the patch names");
-      schema::ChangedFields named(Value(), w.request.is_object() ? w.request : Value::object(), *r.schema, ignored);
-      FieldSet all = patched_fields(w.request, *r.schema), leaves;
+      schema::ChangedFields named(Value(), w.request.is_object() ? w.request : Value::object(), shape, ignored);
+      FieldSet all = patched_fields(w.request, shape), leaves;
       all.for_each([&](const FieldPath& path) {
         for (std::size_t n = 1; n <= path.size(); ++n) {
           FieldPath prefix(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(n));

@@ -205,6 +205,13 @@ class Migrating {
       const Rule& rule = role.rules[i];
       Texts kinds;
       ResourceGroups::built_in().expand(rule.resource_kinds, kinds);
+      // Kinds of definitions are not known here, and names of resources are plural.
+      for (const std::string& k : kinds) {
+        std::string_view word = std::string_view(k).substr(k.starts_with('-') ? 1 : 0);
+        word = word.substr(0, word.find('/'));
+        if (names_ && word != "*" && !word.ends_with('s') && names_->resources_of(word).empty())
+          out_.changes.push_back(cat(where, ", rule ", i, ": `", word, "` is taken for the name of a resource; where it is a kind, write the plural"));
+      }
       bool is_overridden = is_master && has_local_denials_;
       if (!is_overridden && as_rbac(rule, kinds, is_master, plain)) continue;
       add_access_policy(b, role, i, kinds, is_master, where);
