@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -71,10 +72,7 @@ constexpr std::string_view kBinding =
     R"x({"kind":"ClusterRoleBinding","metadata":{"name":"safe"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"safe"},"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"operator"}]})x";
 
 void put(store::Store& store, std::string key, std::string_view text) {
-  bool done = false;
-  store.commit({{}, {store::Put{std::move(key), std::string(text)}}}, [&](Result<store::Commit>) { done = true; });
-  while (!done) {
-  }
+  if (!store::commit_sync(store, {{}, {store::Put{std::move(key), std::string(text)}}})) std::abort();
 }
 
 }  // namespace
