@@ -193,8 +193,8 @@ const Resource* Catalog::find_kind(std::string_view group, std::string_view vers
 }
 
 const Resource* Catalog::storage_of(const Resource& resource) const {
+  if (resource.unserved_storage) return resource.unserved_storage;
   const Resource* stored = find(resource.storage_group, resource.storage_version, resource.name);
-  // A custom resource may be stored in a version that is no longer served.
   return stored ? stored : &resource;
 }
 

@@ -53,8 +53,7 @@ struct Resource {
   std::string storage_group, storage_version;
 
   bool is_custom = false;
-  // The stored version, where it is not served and has permissions that are excluded from others; its schema and
-  // permissions alone count.
+  // The stored version, where it is not served.
   const Resource* unserved_storage = nullptr;
   json::Value definition;  // the CustomResourceDefinition, when is_custom
   json::Value custom_version;  // its spec.versions[] entry

@@ -43,11 +43,13 @@ void convert_event(Value& object, bool to_core) {
 }  // namespace
 
 Value convert(const Value& object, const Resource& from, const Resource& to) {
-  if (from.group == to.group && from.version == to.version) return object;
+  // What is stored of a custom resource keeps the version of its day when another one becomes the stored one.
+  const bool is_old = to.is_custom && object["apiVersion"].as_string() != to.api_version();
+  if (from.group == to.group && from.version == to.version && !is_old) return object;
   Value out = object;
   out.set("apiVersion", to.api_version());
   out.set("kind", to.kind);
-  if (from.is_custom) return out;
+  if (to.is_custom) return out;
   if (from.kind == "Event") convert_event(out, to.group.empty());
   if (from.kind == "HorizontalPodAutoscaler") {
     if (to.version == "v1")

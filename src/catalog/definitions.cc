@@ -113,24 +113,7 @@ std::shared_ptr<const Definition> read_definition(const Value& definition, const
   for (const Value& version : spec["versions"].items())
     if (version["storage"].as_bool()) storage_version = version["name"].as_string();
 
-  // What is excluded in what is stored must not be changed through versions that do not have it.
-  for (const Value& version : spec["versions"].items()) {
-    if (!version["storage"].as_bool() || (version["served"].as_bool() && serves_excluded)) continue;
-    const schema::Schema* shape = schema_of(out->schemas, version["schema"]["openAPIV3Schema"], types);
-    auto permissions = schema::PermissionTree::of_custom(*shape);
-    if (!permissions->has_excluded()) continue;
-    if (!serves_excluded) return out;
-    out->unserved_storage = std::make_unique<Resource>();
-    out->unserved_storage->schema = shape;
-    out->unserved_storage->permissions = std::move(permissions);
-  }
-
-  for (const Value& version : spec["versions"].items()) {
-    if (!version["served"].as_bool()) continue;
-    const schema::Schema* shape = schema_of(out->schemas, version["schema"]["openAPIV3Schema"], types);
-    auto permissions = schema::PermissionTree::of_custom(*shape);
-    if (permissions->has_excluded() && !serves_excluded) continue;
-    Resource& r = out->resources.emplace_back();
+  auto fill = [&](Resource& r, const Value& version, const schema::Schema* shape, std::shared_ptr<const schema::PermissionTree> permissions) {
     r.group = spec["group"].as_string();
     r.version = version["name"].as_string();
     r.name = names["plural"].as_string();
@@ -157,6 +140,27 @@ std::shared_ptr<const Definition> read_definition(const Value& definition, const
     r.is_custom = true;
     r.definition = definition;
     r.custom_version = version;
+  };
+
+  // Objects rest in the stored version even when it is not served. What is excluded in it must not be changed through
+  // versions that do not have it.
+  for (const Value& version : spec["versions"].items()) {
+    if (!version["storage"].as_bool() || (version["served"].as_bool() && serves_excluded)) continue;
+    const schema::Schema* shape = schema_of(out->schemas, version["schema"]["openAPIV3Schema"], types);
+    auto permissions = schema::PermissionTree::of_custom(*shape);
+    if (permissions->has_excluded() && !serves_excluded) return out;
+    if (version["served"].as_bool()) continue;
+    auto stored = std::make_unique<Resource>();
+    fill(*stored, version, shape, std::move(permissions));
+    out->unserved_storage = std::move(stored);
+  }
+
+  for (const Value& version : spec["versions"].items()) {
+    if (!version["served"].as_bool()) continue;
+    const schema::Schema* shape = schema_of(out->schemas, version["schema"]["openAPIV3Schema"], types);
+    auto permissions = schema::PermissionTree::of_custom(*shape);
+    if (permissions->has_excluded() && !serves_excluded) continue;
+    fill(out->resources.emplace_back(), version, shape, std::move(permissions));
   }
   return out;
 }

@@ -134,9 +134,11 @@ json::FieldErrors validate_update(const Value& object, const Value& old, const C
 }
 
 Value converted(const Value& object, const Resource& from, const Resource& to) {
-  Value out = &from == &to ? object : catalog::convert(object, from, to);
-  if (!to.is_custom) return &from == &to ? out : schema::normalize(*to.schema, out);
-  if (&from != &to) out = schema::prune(*to.schema, out, true).value;
+  // A custom object may have been stored when another version was the stored one.
+  const bool is_there = &from == &to && (!to.is_custom || object["apiVersion"].as_string() == to.api_version());
+  Value out = is_there ? object : catalog::convert(object, from, to);
+  if (!to.is_custom) return is_there ? out : schema::normalize(*to.schema, out);
+  if (!is_there) out = schema::prune(*to.schema, out, true).value;
   return schema::has_defaults(*to.schema) ? schema::apply_defaults(*to.schema, out) : out;
 }
 
