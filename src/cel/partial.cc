@@ -31,7 +31,7 @@ class Reducer {
       : unknowns_(unknowns), f_(frame), kept_(kept), checked_(program.is_checked()), states_(frame.arena.array<State>(program.locals())) {}
 
   Outcome visit(const Node* n) {
-    if (is_known(n)) return settle(n);
+    if (is_known(n) && !may_pass_for_optional(n)) return settle(n);
     switch (n->op) {
       case Op::kSlot: return left(n);
       case Op::kPath: return path(n);
@@ -108,7 +108,8 @@ class Reducer {
   // Whether no overload takes the arguments that are known: then every completion fails.
   static bool never_fits(const Node* n, const std::vector<Outcome>& parts) {
     if (n->op != Op::kCall || n->target == nullptr) return false;
-    if (n->name.starts_with("math.@m") && has_no_number(parts[0])) return true;
+    // The parser refuses a map as the one argument of math.least, so none is left there.
+    if (n->name.starts_with("math.@m") && (has_no_number(parts[0]) || (!parts[0].known() && parts[0].node->op == Op::kMap))) return true;
     for (const Overload* o : n->target->overloads) {
       bool fits = o->kinds.size() == parts.size();
       for (std::size_t i = 0; fits && i < parts.size(); ++i) fits = !parts[i].known() || (o->kinds[i] & set_of(parts[i].value.kind)) != 0;
@@ -349,10 +350,19 @@ class Reducer {
     return left(copy(n, args));
   }
 
+  // `x.or(y)` is x itself where that is no optional, although its type says otherwise.
+  bool may_pass_for_optional(const Node* n) const { return checked_ && (n->op == Op::kOptionalOr || n->op == Op::kOptionalOrValue); }
+
   Outcome optional_or(const Node* n) {
     const Outcome first = visit(n->args[0]);
     if (first.known()) {
-      if (first.value.kind != Kind::kOptional) return first;
+      if (first.value.kind != Kind::kOptional) {
+        if (!checked_ || first.failed()) return first;
+        // It is the answer, with the type of an optional: printed by itself it would be checked as what it is.
+        const Outcome second = visit(n->args[1]);
+        const Node* args[] = {as_dyn(as_node(first, n->args[0])), untyped(second, n->args[1], as_node(second, n->args[1]))};
+        return left(copy(n, args));
+      }
       if (first.value.size != 0) return n->op == Op::kOptionalOr ? first : known(*first.value.inner);
       return visit(n->args[1]);
     }
