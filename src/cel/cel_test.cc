@@ -39,6 +39,13 @@ TEST(Cel, AnErrorIsNeverAnAllow) {
   EXPECT_EQ(run("dyn('yes') ? true : true"), "error: no such overload");
 }
 
+// What a name is bound to runs where the name is first used, which may be inside a loop.
+TEST(Cel, AVariableBoundToALoopLeavesTheLoopAroundItsFirstUseAlone) {
+  EXPECT_EQ(run("cel.bind(good, [1, 2, 3].filter(x, x > 1), [2, 3, 4].filter(y, y in good))"), "[2, 3]");
+  EXPECT_EQ(run("cel.bind(all, {'x': 1, 'y': 2}.transformMap(k, v, v + 1), {'x': 1, 'y': 2}.transformMap(k, v, all[k] + v))"), R"({"x": 3, "y": 5})");
+  EXPECT_EQ(run("[10, 20].map(i, cel.bind(a, [1, 2].map(x, x + i), cel.bind(b, a.map(x, x * 2), [5].map(z, b.map(w, w + z + i)))))"), "[[[37, 39]], [[67, 69]]]");
+}
+
 TEST(Cel, ErrorsPointAtTheirPlace) {
   EXPECT_EQ(run("1 + 'a'"),
             "ERROR: <input>:1:3: found no matching overload for '_+_' applied to '(int, string)'\n | 1 + 'a'\n | ..^");

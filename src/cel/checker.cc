@@ -1,6 +1,7 @@
 #include "cel/checker.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/strings.h"
 #include "cel/inference.h"
@@ -377,7 +378,17 @@ class Checker {
     const auto number = static_cast<std::uint32_t>(scope_.size());
     scope_.push_back({name, typed_ ? type : dyn(), number});
     out_.locals = std::max(out_.locals, number + 1);
+    highest_ = std::max(highest_, scope_.size());
     return number;
+  }
+
+  // The type of what runs when a variable is first used, in the midst of something else: its locals stay its own.
+  const Type* visit_lazy(const Expr* e) {
+    const std::size_t before = std::exchange(highest_, scope_.size());
+    const Type* type = visit(e);
+    while (scope_.size() < highest_) open("", dyn());
+    highest_ = std::max(highest_, before);
+    return type;
   }
 
   const Type* macro(const Expr* e) {
@@ -442,10 +453,11 @@ class Checker {
   }
 
   const Type* bind(const Expr* e) {
-    const Type* init = visit(e->target);
+    const std::size_t depth = scope_.size();
+    const Type* init = visit_lazy(e->target);
     meaning(e).index = open(e->var1, init);
     const Type* type = visit(e->args[0]);
-    scope_.pop_back();
+    scope_.resize(depth);
     return settle(e, type);
   }
 
@@ -471,11 +483,12 @@ class Checker {
     const std::span<Expr*> items = e->target->args;
     static constexpr std::string_view kPrefix = "@index";
     meaning(e).index = static_cast<std::uint32_t>(depth);
-    std::vector<std::string_view> names;
+    for (std::size_t i = 0; i < items.size(); ++i) open("", dyn());
     for (std::size_t i = 0; i < items.size(); ++i) {
-      const Type* type = visit(items[i]);
+      const Type* type = visit_lazy(items[i]);
       block_names_.push_back(std::make_unique<std::string>(cat(kPrefix, i)));
-      open(*block_names_.back(), type);
+      scope_[depth + i].name = *block_names_.back();
+      if (typed_) scope_[depth + i].type = type;
     }
     const Type* type = visit(e->args[0]);
     scope_.resize(depth);
@@ -489,6 +502,7 @@ class Checker {
   Inference inference_;
   Checked out_;
   std::vector<Local> scope_;
+  std::size_t highest_ = 0;  // how many locals the part at hand has had at once
   std::vector<std::unique_ptr<std::string>> block_names_;
 };
 

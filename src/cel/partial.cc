@@ -252,7 +252,7 @@ class Reducer {
     const bool operation = n->op == Op::kEqual || n->op == Op::kNotEqual || n->op == Op::kIndex || n->op == Op::kOptionalIndex || n->op == Op::kCall;
     const bool typed_by_parts = literal || (operation && (typed_beside || n->dyn_typed));
     for (std::size_t i = 0; typed_by_parts && i < parts.size(); ++i) args[i] = untyped(parts[i], n->args[i], args[i]);
-    if (n->op == Op::kList && !n->marked.empty()) return left(marked_list(n, parts, args));
+    if (n->op == Op::kList && !n->marked.empty() && !all) return left(marked_list(n, parts, args));
     Node* made = copy(n, args);
     made->has_effects = n->has_effects;
     return all ? settle(made) : left(made);
