@@ -152,9 +152,10 @@ Result<std::shared_ptr<net::TlsServer>> make_tls(const ServeOptions& options, co
     if (!server) return;
     Result<void> done = texts ? Result<void>() : fail(texts.error());
     // A certificate and its key are two files: between the two writes they do not fit, and nothing changes.
-    if (done)
-      if (auto next = read_config(files, data); !next) done = fail(next.error());
-      else done = server->reload(*next);
+    if (done) {
+      auto next = read_config(files, data);
+      done = next ? server->reload(*next) : fail(next.error());
+    }
     if (done) std::fprintf(stderr, "cardea serve: certificates reloaded\n");
     else std::fprintf(stderr, "cardea serve: warning: certificates not reloaded: %s\n", done.error().message.c_str());
   });
