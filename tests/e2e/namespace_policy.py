@@ -15,6 +15,8 @@ import ssl
 import sys
 import tempfile
 
+import yaml
+
 from server import Cardea, eventually, exchange, expect, tell
 
 GATE = "--feature-gates=ConditionalAuthorization=true"
@@ -416,6 +418,29 @@ def damaged_containers_fail_closed(w):
     w.answer("Clark", 422, "POST", API + "tongs/rolebindings", {"name": "More", "roleRef": {"namespace": "tongs", "name": "reader"}}, saying="tongs/reader")
 
 
+def as_the_page_says(w):
+    """The documents of docs/namespace-policy.md, and what it says of them, in a namespace of their own."""
+    page = open(os.path.join(os.path.dirname(__file__), "../../docs/namespace-policy.md")).read()
+    role, binding = yaml.safe_load_all(page.split("```yaml\n", 1)[1].split("```", 1)[0])
+    for document in (role, binding):
+        expect(document["metadata"].pop("namespace") == "hammer", document)
+    binding["roleRef"]["namespace"] = "page"
+    w.allowed("Clark", "POST", "/api/v1/namespaces", {"metadata": {"name": "page"}})
+    w.allowed("Clark", "POST", API + "page/rolebindings", {"name": "Editors", "roleRef": {"namespace": "master", "name": "edit"}, "userNames": binding["userNames"]})
+    w.allowed("Clark", "POST", API + "page/policies", {"kind": "Policy"})
+    w.allowed("Clark", "POST", API + "page/policybindings", {"kind": "PolicyBinding", "policyRef": {"namespace": "page"}})
+    w.allowed("Clark", "POST", API + "page/roles", role)
+    w.allowed("Clark", "POST", API + "page/rolebindings", binding)
+    path = "/apis/apps/v1/namespaces/page/deployments"
+    for name, labels in (("plain", {}), ("kept", {"protected": "true"})):
+        made = Built.make(name)
+        made["metadata"]["labels"] = labels
+        w.allowed("Clark", "POST", path, made)
+    w.refused("Edgar", "DELETE", f"{path}/kept")
+    w.refused("Edgar", "PATCH", f"{path}/kept", {"metadata": {"labels": {"protected": None}}}, MERGE)
+    w.allowed("Edgar", "DELETE", f"{path}/plain")
+
+
 def a_project_goes_with_everything_in_it(w):
     w.allowed("Clark", "DELETE", "/api/v1/namespaces/hammer")
     eventually("the namespace is gone", lambda: w.admin("GET", "/api/v1/namespaces/hammer")[0] == 404)
@@ -425,7 +450,7 @@ def a_project_goes_with_everything_in_it(w):
 
 CHAPTERS = [the_master_namespace, a_project_is_delegated, own_roles_need_their_containers, nobody_gives_away_what_they_lack,
             bots_change_labels_and_nothing_else, protected_things_stay, a_label_cannot_be_stripped_first, kubelets_touch_their_own_pods,
-            who_can, reviews_by_every_path, bad_documents, many_writers_lose_nothing, damaged_containers_fail_closed, a_project_goes_with_everything_in_it]
+            who_can, reviews_by_every_path, bad_documents, many_writers_lose_nothing, damaged_containers_fail_closed, as_the_page_says, a_project_goes_with_everything_in_it]
 
 
 def story():
