@@ -102,14 +102,19 @@ class Reducer {
   // math.least([x, "a"]) fails whatever x is; its macro would not even read that again.
   static bool has_no_number(const Outcome& list) {
     if (list.known() || list.node->op != Op::kList) return false;
-    return std::ranges::any_of(list.node->children(), [](const Node* item) { return item->op == Op::kConst && !item->value.is_error() && !is_number(item->value); });
+    return std::ranges::any_of(list.node->children(), [](const Node* item) {
+      return item->op == Op::kList || item->op == Op::kMap || (item->op == Op::kConst && !item->value.is_error() && !is_number(item->value));
+    });
   }
 
   // Whether no overload takes the arguments that are known: then every completion fails.
   static bool never_fits(const Node* n, const std::vector<Outcome>& parts) {
     if (n->op != Op::kCall || n->target == nullptr) return false;
-    // The parser refuses a map as the one argument of math.least, so none is left there.
-    if (n->name.starts_with("math.@m") && (has_no_number(parts[0]) || (!parts[0].known() && parts[0].node->op == Op::kMap))) return true;
+    // The parser refuses literals that are no numbers as arguments of math.least, so none are left there.
+    if (n->name.starts_with("math.@m")) {
+      auto is_no_number = [&](const Outcome& part) { return !part.known() && (part.node->op == Op::kMap || (part.node->op == Op::kList && parts.size() > 1)); };
+      if (has_no_number(parts[0]) || std::ranges::any_of(parts, is_no_number)) return true;
+    }
     for (const Overload* o : n->target->overloads) {
       bool fits = o->kinds.size() == parts.size();
       for (std::size_t i = 0; fits && i < parts.size(); ++i) fits = !parts[i].known() || (o->kinds[i] & set_of(parts[i].value.kind)) != 0;
