@@ -73,6 +73,26 @@ def replay(server, folder, files, patience):
     return lines[:-1], int(summary[2])
 
 
+def replay_steadily(server, folder, files, patience):
+    """The same, with scenarios told again in which nothing differs but owners of fields: they are listed by the second of
+    their writes, and one may have begun between two writes that were recorded within one."""
+    lines, differing = replay(server, folder, files, patience)
+    for _ in range(3):
+        of_file = {}
+        for line in lines:
+            if found := DIFFERENCE.match(line):
+                of_file.setdefault(found["name"], []).append(line)
+        again = [path for path in files if path.stem in of_file and all(".managedFields[" in line for line in of_file[path.stem])]
+        if not again:
+            break
+        differing -= len({DIFFERENCE.match(line)[0] for path in again for line in of_file[path.stem]})
+        names = {path.stem for path in again}
+        more, still = replay(server, folder, again, patience)
+        lines = [line for line in lines if not ((found := DIFFERENCE.match(line)) and found["name"] in names)] + more
+        differing += still
+    return lines, differing
+
+
 def main():
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else conformance_folder() / "http"
     if not folder.is_dir() or not beside(folder, "replay.py").exists():
@@ -81,7 +101,7 @@ def main():
     scenarios = {path: json.loads(path.read_text()) for path in sorted(folder.rglob("*.json"))}
     late = [path for path, scenario in scenarios.items() if waiting.entry(path.stem, scenario["topic"], -1, "")]
     with Cardea(*flags(folder)) as server:
-        lines, differing = replay(server, folder, [path for path in scenarios if path not in late], patience=10)
+        lines, differing = replay_steadily(server, folder, [path for path in scenarios if path not in late], patience=10)
         # What is not built yet never takes effect, so there is little to wait for.
         more, differing_late = replay(server, folder, late, patience=0.3)
         if not server.alive():
