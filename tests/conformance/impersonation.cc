@@ -205,6 +205,12 @@ class Run {
 constexpr const char* kBadName = "a repeated or empty Impersonate-User is 400 here";
 constexpr const char* kMemory = "there are no caches and no memory of modes here";
 
+// What Kubernetes takes by its first name, or for absent, is refused here, and that much is asked of it.
+void expect_refused_name(Run& run, std::string_view id, std::size_t step, const Seen& seen) {
+  if (seen.code != 400) run.expect(id, step, "code", false, std::to_string(seen.code));
+  else run.skip(id, step, kBadName);
+}
+
 bool message_fits(const Value& expect, const Seen& seen) {
   if (expect.has("message") && expect["message"].as_string() != seen.message) return false;
   return !expect.has("messageSubstring") || seen.message.find(expect["messageSubstring"].as_string()) != std::string::npos;
@@ -233,8 +239,7 @@ void run_scenario(Run& run, const Value& s, const Value& rules, const Value& fal
     User sender = user_of(step["requestor"]);
     Seen seen = serve(impersonator, chain, sender, step["headers"], info);
     if (names_badly(step["headers"])) {
-      if (seen.code != 400) run.expect(id, at, "code", false, std::to_string(seen.code));
-      else run.skip(id, at, kBadName);
+      expect_refused_name(run, id, at, seen);
       continue;
     }
     bool has_history = succeeded.contains(sender.name);
@@ -247,7 +252,10 @@ void run_scenario(Run& run, const Value& s, const Value& rules, const Value& fal
     if (!expect.has("authzChecks")) continue;
     std::vector<std::string> wanted;
     for (const Value& c : expect["authzChecks"].items()) wanted.push_back(shown_check(c["attributes"], c["decision"].as_string()));
-    if (has_history && wanted != scripted->checks) {
+    // Who remembers asks less, never something else.
+    bool asks_less = has_history && wanted != scripted->checks &&
+                     std::ranges::all_of(wanted, [&](const std::string& c) { return std::ranges::find(scripted->checks, c) != scripted->checks.end(); });
+    if (asks_less) {
       run.skip(id, at, kMemory);
       continue;
     }
@@ -280,7 +288,7 @@ void run_both_handlers(Run& run, const Value& data) {
       Seen seen = serve(impersonation::Impersonator(how), chain, user_of(row["requestor"]), row["headers"], info);
       std::size_t handler = how == Attempt::Rules::kConstrained ? 0 : 1;
       if (names_badly(row["headers"])) {
-        run.skip(id, handler, kBadName);
+        expect_refused_name(run, id, handler, seen);
         continue;
       }
       const Value& expect = row["expect"];
@@ -359,7 +367,7 @@ void run_rbac_world(Run& run, const Value& world) {
     std::shared_ptr<const authz::Chain> chain = grants.chain();
     Seen seen = serve(*impersonator, chain, sender, step["headers"], info);
     if (names_badly(step["headers"])) {
-      run.skip(id, at, kBadName);
+      expect_refused_name(run, id, at, seen);
       continue;
     }
     if (seen.code == 200) {
