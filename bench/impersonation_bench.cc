@@ -2,27 +2,16 @@
 // questions to a chain with metrics, the resulting user.
 //
 //   impersonation_bench      figures, one `name value` per line: nanoseconds and allocations per request
-#include <time.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 
+#include "allocations.h"
 #include "authz/rbac/rbac_authorizer.h"
 #include "base/strings.h"
 #include "impersonation/headers.h"
 #include "impersonation/impersonation.h"
-
-// Every allocation of the program is counted, operator new included.
-extern "C" void* __libc_malloc(std::size_t) noexcept;
-namespace {
-std::atomic<long> allocations{0};
-}
-extern "C" void* malloc(std::size_t size) noexcept {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  return __libc_malloc(size);
-}
 
 namespace {
 
@@ -33,12 +22,6 @@ using json::Value;
 
 constexpr int kBindings = 10'000;
 constexpr int kRounds = 41, kPerRound = 20'000;
-
-std::int64_t now_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
-}
 
 class Fixed : public authz::Authorizer {
  public:

@@ -1,27 +1,16 @@
 // How fast decisions by namespace policy are: one `name value` per line, nanoseconds unless it says otherwise.
-#include <time.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
 
+#include "allocations.h"
 #include "authz/policy/policy_authorizer.h"
 #include "base/clock.h"
 #include "base/strings.h"
 #include "json/parse.h"
 #include "store/memory/memory_store.h"
-
-// Every allocation of the program is counted, operator new included.
-extern "C" void* __libc_malloc(std::size_t) noexcept;
-namespace {
-std::atomic<long> allocations{0};
-}
-extern "C" void* malloc(std::size_t size) noexcept {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  return __libc_malloc(size);
-}
 
 namespace {
 
@@ -31,12 +20,6 @@ using namespace cardea::authz::policy;
 using json::Value;
 
 constexpr int kBindingsEach = 10;  // in a namespace
-
-std::int64_t now_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
-}
 
 constexpr std::string_view kMasterRoles = R"({"roles":{
   "view":{"rules":[{"verbs":["watch","list","get"],"resourceKinds":["*","-roles","-rolebindings","-policybindings","-policies"]}]},

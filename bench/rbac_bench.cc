@@ -3,32 +3,21 @@
 //   rbac_bench                      figures, one `name value` per line
 //   rbac_bench fill DIRECTORY N     writes a store with N RoleBindings, for measuring a start
 #include <malloc.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
 #include <string_view>
 #include <utility>
 
+#include "allocations.h"
 #include "authz/rbac/rbac_authorizer.h"
 #include "base/clock.h"
 #include "base/strings.h"
 #include "store/memory/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
-
-// Every allocation of the program is counted, operator new included.
-extern "C" void* __libc_malloc(std::size_t) noexcept;
-namespace {
-std::atomic<long> allocations{0};
-}
-extern "C" void* malloc(std::size_t size) noexcept {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  return __libc_malloc(size);
-}
 
 namespace {
 
@@ -38,12 +27,6 @@ using namespace cardea::authz::rbac;
 using json::Value;
 
 constexpr int kNamespaces = 10'000;
-
-std::int64_t now_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
-}
 
 double resident_mib() {
   ::malloc_trim(0);

@@ -6,6 +6,7 @@
 #include "json/parse.h"
 #include "json/yaml.h"
 #include "schema/decode.h"
+#include "schema/file_shape.h"
 
 namespace cardea::audit {
 
@@ -24,7 +25,7 @@ std::vector<std::string> all_stages() { return {"RequestReceived", "ResponseStar
 std::unexpected<Error> bad(std::string message) { return fail(bad_request(std::move(message))); }
 
 // The shape of the file.
-class Shape {
+class Shape : public schema::FileShape {
  public:
   Shape() {
     const Schema* text = scalar(Schema::Type::kString);
@@ -40,31 +41,6 @@ class Shape {
     root_ = record(kKind, {{"apiVersion", text}, {"kind", text}, {"metadata", metadata}, {"rules", list_of(rule)}, {"omitStages", texts},
                            {"omitManagedFields", flag}});
   }
-  const Schema& root() const { return *root_; }
-
- private:
-  const Schema* scalar(Schema::Type type) {
-    Schema* s = nodes_.make();
-    s->type = type;
-    return s;
-  }
-  const Schema* list_of(const Schema* items) {
-    Schema* s = nodes_.make();
-    s->type = Schema::Type::kArray;
-    s->items = items;
-    return s;
-  }
-  const Schema* record(std::string_view name, std::initializer_list<std::pair<std::string_view, const Schema*>> fields) {
-    Schema* s = nodes_.make();
-    s->type = Schema::Type::kObject;
-    s->type_name = name;
-    for (const auto& [field, type] : fields) s->properties.push_back({.name = std::string(field), .schema = type});
-    std::ranges::sort(s->properties, {}, &schema::Property::name);
-    return s;
-  }
-
-  schema::SchemaSet nodes_;
-  const Schema* root_;
 };
 
 Result<void> check_kind(const Value& document) {

@@ -9,6 +9,7 @@
 #include "json/parse.h"
 #include "json/yaml.h"
 #include "schema/decode.h"
+#include "schema/file_shape.h"
 
 namespace cardea::authz {
 
@@ -22,7 +23,7 @@ constexpr std::string_view kGroup = "apiserver.config.k8s.io";
 constexpr std::string_view kKind = "AuthorizationConfiguration";
 
 // The shape of the file. Its three versions differ in conditions, which only v1 has.
-class Shape {
+class Shape : public schema::FileShape {
  public:
   explicit Shape(bool with_conditions) {
     const Schema* text = scalar(Schema::Type::kString);
@@ -43,31 +44,6 @@ class Shape {
     const Schema* authorizer = record("AuthorizerConfiguration", {{"type", text}, {"name", text}, {"webhook", webhook}});
     root_ = record(kKind, {{"apiVersion", text}, {"kind", text}, {"authorizers", list_of(authorizer)}});
   }
-  const Schema& root() const { return *root_; }
-
- private:
-  const Schema* scalar(Schema::Type type) {
-    Schema* s = nodes_.make();
-    s->type = type;
-    return s;
-  }
-  const Schema* list_of(const Schema* items) {
-    Schema* s = nodes_.make();
-    s->type = Schema::Type::kArray;
-    s->items = items;
-    return s;
-  }
-  Schema* record(std::string_view name, std::initializer_list<std::pair<std::string_view, const Schema*>> fields) {
-    Schema* s = nodes_.make();
-    s->type = Schema::Type::kObject;
-    s->type_name = name;
-    for (const auto& [field, type] : fields) s->properties.push_back({.name = std::string(field), .schema = type});
-    std::ranges::sort(s->properties, {}, &schema::Property::name);
-    return s;
-  }
-
-  schema::SchemaSet nodes_;
-  const Schema* root_;
 };
 
 std::unexpected<Error> bad(std::string message) { return fail(bad_request(std::move(message))); }
