@@ -15,7 +15,7 @@ struct Gate {
 };
 
 constexpr Gate kGates[] = {
-    {"ConditionalAuthorization", false, false, true},
+    {"ConditionalAuthorization", true, false, true},
     {"ConstrainedImpersonation", true, false, true},
     {"FineGrainedAuthorization", true, false, true},
     {"StructuredAuthenticationConfiguration", true, true, true},

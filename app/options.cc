@@ -259,7 +259,7 @@ Result<void> complete(ServeOptions& o, const RawLists& lists, bool asked_for_ano
   o.warnings = o.gates.warnings();
   if (std::string warning = o.audit.warning(); !warning.empty()) o.warnings.push_back(std::move(warning));
   if (o.gates.on("ConditionalAuthorization") && contains(o.disable_admission_plugins, "AuthorizationConditionsEnforcer"))
-    return fail(bad_request("--feature-gates=ConditionalAuthorization=true needs the admission plugin `AuthorizationConditionsEnforcer`: nobody else would enforce the conditions"));
+    return fail(bad_request("the gate ConditionalAuthorization, which is on, needs the admission plugin `AuthorizationConditionsEnforcer`: nobody else would enforce the conditions"));
   auto controllers = rest::select_controllers(flatten(lists.controllers));
   if (!controllers) return fail(bad_request(cat("--controllers: ", controllers.error().message)));
   o.controllers = std::move(*controllers);

@@ -77,7 +77,8 @@ TEST(ServeOptions, ConditionsWithoutTheirEnforcerAreRefused) {
   Outcome o = parse({"--feature-gates=ConditionalAuthorization=true", "--disable-admission-plugins=AuthorizationConditionsEnforcer"});
   EXPECT_EQ(o.status(), 2);
   EXPECT_THAT(o.err, HasSubstr("AuthorizationConditionsEnforcer"));
-  EXPECT_EQ(parse({"--disable-admission-plugins=AuthorizationConditionsEnforcer"}).status(), -1);
+  EXPECT_EQ(parse({"--disable-admission-plugins=AuthorizationConditionsEnforcer"}).status(), 2);
+  EXPECT_EQ(parse({"--feature-gates=ConditionalAuthorization=false", "--disable-admission-plugins=AuthorizationConditionsEnforcer"}).status(), -1);
 }
 
 TEST(ServeOptions, GatesOpenAndShut) {
@@ -88,8 +89,8 @@ TEST(ServeOptions, GatesOpenAndShut) {
       EXPECT_EQ(o.options().gates.on(gate), wanted);
       EXPECT_THAT(o.options().warnings, IsEmpty());
     }
+    EXPECT_TRUE(parse({}).options().gates.on(gate));
   }
-  EXPECT_TRUE(parse({}).options().gates.on("FineGrainedAuthorization"));
   EXPECT_TRUE(parse({"--feature-gates=StructuredAuthenticationConfiguration=true"}).options().gates.on("StructuredAuthenticationConfiguration"));
 }
 

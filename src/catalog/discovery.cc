@@ -20,9 +20,17 @@ Value version_reference(const Group& group, const Version& version) {
   return Value::object({{"groupVersion", cat(group.name, "/", version.name)}, {"version", version.name}});
 }
 
+// A further version in which nothing rests is there for servers that were told of it (AuthorizationConditionsReview):
+// it is served and describes itself, and the group still looks to clients as it does in Kubernetes.
+bool is_listed(const Group& group, const Version& version) {
+  auto rests = [](const Resource* resource) { return !resource->storage_prefix.empty(); };
+  return &version == &group.versions.front() || std::ranges::any_of(version.resources, rests);
+}
+
 Value describe(const Group& group) {
   Value versions = Value::array();
-  for (const Version& version : group.versions) versions.push_back(version_reference(group, version));
+  for (const Version& version : group.versions)
+    if (is_listed(group, version)) versions.push_back(version_reference(group, version));
   return Value::object({{"name", group.name}, {"preferredVersion", versions[0]}, {"versions", versions}});
 }
 
@@ -80,6 +88,7 @@ Value aggregate(const Resource& resource) {
 Value aggregate(const Group& group) {
   Value versions = Value::array();
   for (const Version& version : group.versions) {
+    if (!is_listed(group, version)) continue;
     Value resources = Value::array();
     for (const Resource* resource : version.resources) resources.push_back(aggregate(*resource));
     versions.push_back(Value::object({{"version", version.name}, {"resources", resources}, {"freshness", "Current"}}));

@@ -78,6 +78,15 @@ TEST(Discovery, AggregatesAsRecorded) {
   EXPECT_GE(compared, 6);
 }
 
+TEST(Discovery, ServesAFurtherVersionOfReviewsWithoutListingIt) {
+  auto catalog = Catalog::builtin({"ConditionalAuthorization"});
+  EXPECT_EQ((*group(*catalog, "authorization.k8s.io"))["versions"].size(), 1u);
+  EXPECT_EQ((*resource_list(*catalog, "authorization.k8s.io", "v1alpha1"))["resources"][0]["name"].as_string(), "authorizationconditionsreviews");
+  EXPECT_EQ((*group(*catalog, "authorization.openshift.io"))["versions"].size(), 2u);
+  for (const Value& item : aggregated_discovery(*catalog, false)["items"].items())
+    if (item["metadata"]["name"].as_string() == "authorization.k8s.io") EXPECT_EQ(item["versions"].size(), 1u);
+}
+
 TEST(Discovery, HashesTheVersionObjectsAreStoredIn) {
   auto catalog = Catalog::builtin();
   EXPECT_EQ(storage_version_hash(*catalog->find("apps", "v1", "controllerrevisions")), "85nkx63pcBU=");

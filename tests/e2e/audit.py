@@ -158,7 +158,7 @@ def what_events_tell(folder):
 
 def conditions_and_what_became_of_them(folder):
     f = Flags(folder, policy("Metadata"))
-    with f.server("--audit-log-path", f.log, "--feature-gates=ConditionalAuthorization=true") as server:
+    with f.server("--audit-log-path", f.log) as server:
         spec = {"effect": "Allow", "subjects": [{"kind": "User", "name": "jane"}], "rules": [{"verbs": ["create"], "apiGroups": [""], "resources": ["configmaps"]}],
                 "expression": "object.metadata.name.startsWith('mine-')"}
         made = send(server, "POST", "/apis/access.cardea.dev/v1alpha1/clusteraccesspolicies",

@@ -13,7 +13,6 @@ import tempfile
 
 from server import Cardea, binary, eventually, exchange, expect, free_port, tell
 
-GATE = "--feature-gates=ConditionalAuthorization=true"
 POLICIES = "/apis/access.cardea.dev/v1alpha1/clusteraccesspolicies"
 USERS = ["alice", "bob", "eve", "carol", "approver", "issuer", "finisher", "agent", "auditor", "labeller", "namer", "signer", "writer", "deleter", "binder", "granter", "friend",
          "scaler", "reporter", "evictor", "placer", "versioned"]
@@ -585,13 +584,13 @@ def dra(w):
 
 
 def unsafe_start():
-    ran = subprocess.run([binary(), "serve", GATE, "--disable-admission-plugins=AuthorizationConditionsEnforcer", "--data-dir", tempfile.mkdtemp(),
+    ran = subprocess.run([binary(), "serve", "--disable-admission-plugins=AuthorizationConditionsEnforcer", "--data-dir", tempfile.mkdtemp(),
                           "--secure-port", str(free_port())], capture_output=True, text=True, timeout=60)
     expect(ran.returncode == 2 and "AuthorizationConditionsEnforcer" in ran.stderr, f"{ran.returncode} {ran.stderr}")
 
 
 def without_the_gate(tokens):
-    with Cardea(f"--token-auth-file={tokens}") as server:
+    with Cardea("--feature-gates=ConditionalAuthorization=false", f"--token-auth-file={tokens}") as server:
         w = World(server)
         w.policy("names", "Allow", "namer", ("create",), resources=("configmaps",), expression="object.metadata.name.startsWith('safe-')")
         w.policy("plain", "Allow", "alice", ("create",), resources=("configmaps",))
@@ -612,7 +611,7 @@ def story():
                 secondary_check, alice_bob_and_eve, self_description, can_i, update_that_creates, collections, subresources, dry_runs,
                 version_of_the_request, after_mutation, denies, nobody_grants_what_they_lack, not_compiling, numbers]
     wanted = sys.argv[1:]
-    with Cardea(GATE, f"--token-auth-file={tokens}", "--dra-admin-access-policy") as server:
+    with Cardea(f"--token-auth-file={tokens}", "--dra-admin-access-policy") as server:
         w = World(server)
         for user in USERS:  # everybody may ask about themselves, as RBAC's defaults let them
             w.policy(f"self-{user}", "Allow", user, ("create",), ("authorization.k8s.io",), ("selfsubjectaccessreviews",))

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 
-from conditional import CM, GATE, World, config_map, documented
+from conditional import CM, World, config_map, documented
 from server import Cardea, binary, eventually, expect, free_port, tell
 
 FIVE = ["Allow", "Deny", "NoOpinion", "ConditionsMap", "Union"]
@@ -388,10 +388,10 @@ def broken_configurations(folder, tree):
     said = starts(one, "--feature-gates=ConditionalAuthorization=false")
     expect("authorizers[0].conditionsReview: Forbidden" in said, said)
     expect("conditionsEndpointKubeConfigContext: Forbidden" in starts(HEAD + webhook("trees", tree, LIST) + BUILT_IN, "--feature-gates=ConditionalAuthorization=false"), "the gate is off")
-    expect("together" in starts(HEAD + webhook("trees", tree, TREE + LIST) + BUILT_IN, GATE), "both dialects")
-    expect("unknown field" in starts(one.replace("config.k8s.io/v1\n", "config.k8s.io/v1beta1\n"), GATE), "a version without conditions")
-    expect("Unsupported value" in starts(one.replace("v1alpha1", "v2"), GATE), "a version that is none")
-    expect("elsewhere" in starts(one.replace("kubeConfigContextName: conditions", "kubeConfigContextName: elsewhere"), GATE), "a context that is none")
+    expect("together" in starts(HEAD + webhook("trees", tree, TREE + LIST) + BUILT_IN), "both dialects")
+    expect("unknown field" in starts(one.replace("config.k8s.io/v1\n", "config.k8s.io/v1beta1\n")), "a version without conditions")
+    expect("Unsupported value" in starts(one.replace("v1alpha1", "v2")), "a version that is none")
+    expect("elsewhere" in starts(one.replace("kubeConfigContextName: conditions", "kubeConfigContextName: elsewhere")), "a context that is none")
 
 
 def story():
@@ -416,7 +416,7 @@ def story():
     try:
         if not wanted:
             broken_configurations(folder, tree)
-        with Cardea(GATE, f"--token-auth-file={folder}/tokens", "--authorization-config", config) as server:
+        with Cardea(f"--token-auth-file={folder}/tokens", "--authorization-config", config) as server:
             w = World(server)
             for chapter in chapters:
                 if wanted and chapter.__name__ not in wanted:

@@ -259,7 +259,7 @@ def conditions():
         tokens = os.path.join(folder, "tokens")
         write_tokens(tokens, USERS)
         chapters = [node_foo_only_to_get_pods, lucas_only_with_a_group, alice_for_reads_and_bob_for_anything, conditions_for_whoever_asks]
-        with Cardea("--token-auth-file", tokens, "--feature-gates=ConditionalAuthorization=true") as server:
+        with Cardea("--token-auth-file", tokens) as server:
             w = World(server)
             w.make_account("default", "default")
             w.make_pod("default", "web")
@@ -306,7 +306,7 @@ def conditions_of_webhooks():
             with open(f"{folder}/authorization.yaml", "w") as f:
                 f.write(HEAD + webhook("deputies", hook, how) + BUILT_IN)
             try:
-                with Cardea("--token-auth-file", f"{folder}/tokens", "--feature-gates=ConditionalAuthorization=true", "--authorization-config", f"{folder}/authorization.yaml") as server:
+                with Cardea("--token-auth-file", f"{folder}/tokens", "--authorization-config", f"{folder}/authorization.yaml") as server:
                     w = World(server)
                     for user in ("jane", "root"):
                         w.grant(user, rule(["*"], ["configmaps"]))
@@ -328,7 +328,7 @@ def the_page():
     with tempfile.TemporaryDirectory(prefix="cardea-impersonation-") as folder:
         tokens = os.path.join(folder, "tokens")
         write_tokens(tokens, USERS)
-        with Cardea("--token-auth-file", tokens, "--feature-gates=ConditionalAuthorization=true") as server:
+        with Cardea("--token-auth-file", tokens) as server:
             w = World(server)
             for block in re.findall(r"```yaml\n(.*?)```", page, re.S):
                 for document in block.split("---\n"):

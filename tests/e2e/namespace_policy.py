@@ -19,7 +19,6 @@ import yaml
 
 from server import Cardea, eventually, exchange, expect, tell
 
-GATE = "--feature-gates=ConditionalAuthorization=true"
 API = "/apis/authorization.openshift.io/v1beta3/namespaces/"
 FLAT = "/apis/authorization.openshift.io/v1"
 USERS = ["Clark", "Hubert", "Edgar", "Vera", "ProtectorBot", "DeprotectorBot", "system:node:node-1", "kubelet-02", "Mallory"]
@@ -459,7 +458,7 @@ def story():
         with open(tokens, "w") as f:
             for user in USERS:
                 f.write(f"token-{user},{user},{user}-uid\n")
-        with Cardea(GATE, f"--token-auth-file={tokens}") as server:
+        with Cardea(f"--token-auth-file={tokens}") as server:
             w = World(server)
             leave_out = [name[1:] for name in sys.argv[1:] if name.startswith("-")]
             for chapter in CHAPTERS:

@@ -236,7 +236,7 @@ def story():
         users = os.path.join(folder, "users.csv")
         with open(users, "w") as out:
             out.write("bot-token,bot,1\n")
-        flags, log_path = ["--token-auth-file", users, "--feature-gates=ConditionalAuthorization=true"], None
+        flags, log_path = ["--token-auth-file", users], None
         if "--audit-log-path" in run("serve", "--help")[0]:
             policy, log_path = os.path.join(folder, "policy.json"), os.path.join(folder, "server.log")
             with open(policy, "w") as out:
