@@ -156,6 +156,8 @@ Task<Result<void>> settle_scale(Call& call, const schema::ChangedFields& changes
 schema::IgnoredFields ignored_fields(const Call& call, bool is_create) {
   schema::IgnoredFields out{schema::IgnoredFields::of_server(is_create), {}};
   if (!is_create) out.reset = reset_fields(call);
+  // Nobody comes to own the conditions of a signing request by writing its status; changed they are.
+  if (!is_create && call.info.subresource == "status") out.reset = out.reset.difference(schema::FieldSet::of({{"f:status", "f:conditions"}}));
   // A node brings its status along when it is made.
   else if (call.resource->subresource("status") && !(call.resource->group.empty() && call.resource->kind == "Node")) out.reset.insert({"f:status"});
   return out;
@@ -285,7 +287,8 @@ Task<Result<void>> authorize_storage(Call& call, const catalog::Resource& storag
   const FieldPermissions* permissions = call.services.field_permissions;
   if (!permissions || !permissions->excludes(storage)) co_return Result<void>();
   auto uncovered = permissions->uncovered();
-  schema::ChangedFields changes(std::move(old), std::move(stored), compared_schema(storage), {schema::IgnoredFields::of_server(false), {}});
+  bool is_create = old.is_null();
+  schema::ChangedFields changes(std::move(old), std::move(stored), compared_schema(storage), {schema::IgnoredFields::of_server(is_create), {}});
   Result<void> covered = co_await settle(call, changes, *storage.permissions, Marker::kRegular, uncovered->verbs);
   co_return covered;
 }

@@ -60,7 +60,8 @@ json::Value as_sent(const json::Value& decoded, const json::Value& written);
 Task<Result<void>> authorize_change(Call& call, const json::Value* old, json::Value requested);
 // After it: what admission changed beyond that must not be excluded from what the caller may.
 Task<Result<void>> authorize_mutation(Call& call, json::Value requested, json::Value admitted);
-// As it is stored and will be, where that is another version: fields that the version of the request does not know.
+// As it is stored (null: a new object) and will be, where that is another version: fields that the version of the
+// request does not know, or does not exclude.
 Task<Result<void>> authorize_storage(Call& call, const catalog::Resource& storage, json::Value old, json::Value stored);
 // The version that has to be looked at besides the one of the request; null when there is none.
 const catalog::Resource* other_storage(const catalog::Catalog& catalog, const catalog::Resource& resource);

@@ -167,6 +167,21 @@ TEST(ResetFields, WhatCountsAsUnchangedIsReallyPutBack) {
     else prepare_for_update(next, old, r, context);
     if (next[part][probe->name] == mark) kept.push_back(cat(r.kind, " ", part, is_create ? " on create" : cat(" on update of ", subresource)));
   };
+  const std::pair<std::string_view, Value> kMetadata[] = {
+      {"labels", Value::object({{"a", "b"}})},
+      {"annotations", Value::object({{"a", "b"}})},
+      {"finalizers", Value::array({"a.example/b"})},
+      {"ownerReferences", Value::array({Value::object({{"apiVersion", "v1"}, {"kind", "Pod"}, {"name", "p"}, {"uid", "u"}})})}};
+  int put_back = 0;
+  auto survives_in_metadata = [&](const catalog::Resource& r, std::string_view field, const Value& mark, std::string_view subresource) {
+    Value old = Value::object({{"apiVersion", r.api_version()}, {"kind", r.kind}, {"metadata", Value::object({{"name", "x"}})}});
+    Value next = old;
+    next.member("metadata").set(field, mark);
+    catalog::StrategyContext context{.group = r.group, .version = r.version, .resource = r.name, .subresource = subresource, .now = "2026-01-01T00:00:00Z"};
+    prepare_for_update(next, old, r, context);
+    ++put_back;
+    if (next["metadata"].has(field)) kept.push_back(cat(r.kind, " ", field, " on update of ", subresource));
+  };
   for (const catalog::Group& group : catalog->groups())
     for (const catalog::Version& version : group.versions)
       for (const catalog::Resource* r : version.resources) {
@@ -176,9 +191,12 @@ TEST(ResetFields, WhatCountsAsUnchangedIsReallyPutBack) {
           schema::FieldSet reset = schema::reset_fields(r->group, r->kind, subresource, r->is_custom, true);
           for (std::string_view part : {"spec", "status"})
             if (reset.has({schema::field_element(part)})) survives(*r, part, subresource, false);
+          for (const auto& [field, mark] : kMetadata)
+            if (reset.has({"f:metadata"}) || reset.has({"f:metadata", schema::field_element(field)})) survives_in_metadata(*r, field, mark, subresource);
         }
       }
   EXPECT_THAT(kept, IsEmpty());
+  EXPECT_GE(put_back, 4 * 7 + 1);
 }
 
 }  // namespace

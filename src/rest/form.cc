@@ -4,6 +4,7 @@
 #include "catalog/convert.h"
 #include "catalog/kinds/object_meta.h"
 #include "schema/defaults.h"
+#include "schema/managed_fields.h"
 #include "schema/prune.h"
 #include "schema/validate.h"
 
@@ -43,6 +44,16 @@ void keep_all_but_status(Value& object, const Value& old) {
   else object.set("status", status);
   if (managed.is_null()) object.member("metadata").erase("managedFields");
   else object.member("metadata").set("managedFields", managed);
+}
+
+// Of some kinds a write of the status does not change metadata either. What nobody comes to own because it is put
+// back, and what nobody is asked a permission for, must be put back.
+void put_back_metadata(Value& object, const Value& old, const Resource& r) {
+  schema::FieldSet reset = schema::reset_fields(r.group, r.kind, "status", r.is_custom, true);
+  bool all = reset.has({"f:metadata"});
+  Value& meta = object.member("metadata");
+  for (std::string_view field : {"labels", "annotations", "finalizers", "ownerReferences"})
+    if (all || reset.has({"f:metadata", schema::field_element(field)})) take(meta, old["metadata"], field);
 }
 
 void validate_custom_meta(const Value& object, const Value* old, const Resource& r, json::FieldErrors& errors) {
@@ -88,6 +99,7 @@ void prepare_for_update(Value& object, const Value& old, const Resource& r, cons
       take(object, old, "spec");
       take(object.member("metadata"), old["metadata"], "labels");
     }
+    put_back_metadata(object, old, r);
   } else if (r.strategy->prepare_for_update) {
     r.strategy->prepare_for_update(object, old, context);
   } else if (r.subresource("status")) {

@@ -296,6 +296,12 @@ Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& op
     Result<void> covered = co_await authorize_change(call, nullptr, object);
     if (!covered) co_return fail(covered.error());
   }
+  const Resource* stored = watches ? other_storage(*call.catalog, r) : nullptr;
+  if (stored) {
+    const Value* sent = sent_object(call);
+    Result<void> covered = co_await authorize_storage(call, *stored, Value(), converted(sent && !sent->is_null() ? *sent : object, r, *stored));
+    if (!covered) co_return fail(covered.error());
+  }
   for (int tries = 1;; ++tries) {
     admission::Review review = review_of(call, admission::Operation::kCreate, options.dry_run, options.document);
     Value attempt = object;
@@ -310,6 +316,8 @@ Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& op
     if (admitted) keep_owners(call, review.object, owners);
     for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
     review.warnings.clear();
+    if (admitted && stored && !requested.same(review.object))
+      admitted = co_await authorize_storage(call, *stored, converted(requested, r, *stored), converted(review.object, r, *stored));
     if (admitted && watches) admitted = co_await authorize_mutation(call, std::move(requested), review.object);
     if (!admitted) co_return fail(admitted.error());
     if (auto ok = set_system_fields(call, review.object); !ok) co_return fail(ok.error());

@@ -16,7 +16,7 @@ import urllib.request
 from hooks import Hooks
 from server import Cardea, eventually, expect, tell
 
-USERS = "".join(f"{name}-token,{name},{i}\n" for i, name in enumerate(["operator", "editor", "admin2", "labeller", "blind", "nobody", "star"], 1))
+USERS = "".join(f"{name}-token,{name},{i}\n" for i, name in enumerate(["operator", "editor", "admin2", "labeller", "blind", "nobody", "star", "maker"], 1))
 JSON, MERGE, STRATEGIC, OPS, APPLY = ("application/json", "application/merge-patch+json", "application/strategic-merge-patch+json",
                                       "application/json-patch+json", "application/apply-patch+yaml")
 SAFE = ["granular", "granular:label(super.safe.com)", "granular:annotation(super.safe.com)", "granular:finalizer(super.safe.com)",
@@ -346,13 +346,24 @@ def other_versions(world):
     second.update({"name": "v2", "storage": False, "subresources": {}})
     for name in ("selfDestruct", "count"):
         del second["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"][name]
-    crd["spec"]["versions"].append(second)
+    third = copy.deepcopy(first)  # has the field, and says nothing of permissions on it
+    third.update({"name": "v3", "storage": False, "subresources": {}})
+    third["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["count"] = {"type": "integer"}
+    crd["spec"]["versions"] += [second, third]
     status, headers, answer = world.server.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd)
     expect(status == 201 and "differ in the permissions on their fields" in headers.get("Warning", ""), f"{status} {headers.get('Warning')} {answer}")
-    v1, v2 = ("/apis/example.com/%s/namespaces/default/gizmos" % v for v in ("v1", "v2"))
+    v1, v2, v3 = ("/apis/example.com/%s/namespaces/default/gizmos" % v for v in ("v1", "v2", "v3"))
     eventually("gizmos are served", lambda: world.send(None, "GET", v2)[0] == 200)
     world.admin("POST", v1, {"apiVersion": "example.com/v1", "kind": "Gizmo", "metadata": {"name": "g"}, "spec": {"size": 1, "selfDestruct": True, "count": 1}})
     world.allow("editor", "example.com", ["gizmos", "gizmos/scale"], ["get", "patch", "update"])
+    world.allow("maker", "example.com", ["gizmos"], ["create", "get", "patch", "update"])
+    made = {"apiVersion": "example.com/v3", "kind": "Gizmo", "metadata": {"name": "h"}, "spec": {"size": 1, "count": 1}}
+    for way in (("POST", v3, made), ("PATCH", v3 + "/h?fieldManager=m", made, APPLY)):
+        world.refused(world.send("maker", *way), "field spec.count", "granular:example.com/count")
+    del made["spec"]["count"]
+    status, answer = world.send("maker", "POST", v3, made)
+    expect(status == 201, f"without the field: {status} {answer}")
+    world.refused(world.send("maker", "PATCH", v3 + "/h", {"spec": {"count": 1}}, MERGE), "field spec.count")
     other = world.admin("GET", v2 + "/g")
     expect("selfDestruct" not in other["spec"], "v2 has no such field")
     other["spec"]["size"] = 2

@@ -216,9 +216,13 @@ void keep_status(Value& object, const Value& old, const StrategyContext&) {
 }
 
 void keep_spec(Value& object, const Value& old, const StrategyContext&) {
+  auto is_kept = [](std::string_view name) { return name != "status" && name != "metadata" && name != "kind" && name != "apiVersion"; };
+  std::vector<std::string> added;
+  for (const json::Member& m : object.members())
+    if (is_kept(m.key()) && !old.has(m.key())) added.emplace_back(m.key());
+  for (const std::string& name : added) object.erase(name);
   for (const json::Member& m : old.members())
-    if (m.key() != "status" && m.key() != "metadata" && m.key() != "kind" && m.key() != "apiVersion")
-      object.set(m.key(), m.value);
+    if (is_kept(m.key())) object.set(m.key(), m.value);
 }
 
 }  // namespace cardea::catalog
