@@ -42,6 +42,21 @@ TEST(Residual, AnErrorIsNeverAnAllow) {
   EXPECT_EQ(left_of("!(object.a in request.list)", R"({"list":[]})"), "!(object.a in [])");
 }
 
+TEST(Residual, WhatFailsOnlyWhenNeededDoesNotDecideTheTypeAroundIt) {
+  Environment made = kubernetes_environment();
+  made.variable("a", "dyn").variable("b", "dyn");
+  const auto env = std::move(made).share();
+  const auto program = *compile("quantity('2').add(a.orValue(b.max()))", env);
+  const Residual residual = reduce(program, std::vector<Value>{Value(), Value::of_int(1)}, Unknowns::variables(*env, {"a"}));
+  EXPECT_EQ(residual.print(), R"(quantity("2").add(a.orValue(dyn({}["no such overload"]))))");
+  // Read again it still takes a number as well as a quantity.
+  const auto again = *compile(residual.print(), env);
+  Evaluation evaluation;
+  const Value slots[] = {evaluation.run(**compile("optional.of(2)", env), {}), Value()};
+  Evaluation second;
+  EXPECT_EQ(print_value(second.run(*again, slots)), "quantity(\"4\")");
+}
+
 TEST(Residual, SaysWhatCanHappen) {
   Environment env = extended_environment();
   env.variable("request", "dyn").variable("object", "dyn");

@@ -153,8 +153,11 @@ class Printer {
   }
 
   void conditional(const Node& n) {
-    auto part = [&](const Node& p) { wrapped(p, is_complex(p)); };
-    part(*n.args[0]);
+    auto part = [&](const Node& p) {
+      if (is_complex(p)) wrapped(p, true);
+      else alternative(p);
+    };
+    wrapped(*n.args[0], is_complex(*n.args[0]));
     between("?", op::kConditional);
     part(*n.args[1]);
     out += " : ";
@@ -203,8 +206,18 @@ class Printer {
       out += ".";
     }
     out += cat(n.name, "(");
-    arguments(n, n.member ? 1 : 0);
+    if (n.member && n.count == 2 && (n.name == "orValue" || n.name == "or")) alternative(*n.args[1]);
+    else arguments(n, n.member ? 1 : 0);
     out += ")";
+  }
+
+  // What is evaluated only when it is needed may fail and still not matter. An element of `{}` has every type, so the
+  // checker would take the first that fits around it and refuse the others when it runs; `dyn` leaves that open.
+  void alternative(const Node& n) {
+    const bool fails = n.op == Op::kConst && n.count == 0 && n.value.is_error();
+    if (fails) out += "dyn(";
+    visit(n);
+    if (fails) out += ")";
   }
 
   void extremum(const Node& n) {
