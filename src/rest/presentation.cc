@@ -1,6 +1,7 @@
 #include "rest/presentation.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/strings.h"
 #include "catalog/tables/tables.h"
@@ -71,10 +72,12 @@ std::string_view first_characters(std::string_view text, std::size_t count) {
 // Each once, without those a header cannot hold. When all together are long, each is cut and the last are left out.
 void add_warnings(http::Headers& headers, const std::vector<std::string>& warnings) {
   std::vector<std::string_view> shown;
+  std::unordered_set<std::string_view> seen;
   std::size_t total = 0;
   for (const std::string& w : warnings) {
+    if (shown.size() > kAllWarnings) break;  // there may be hundreds of thousands, and no more than that fit
     const bool has_controls = std::ranges::any_of(w, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
-    if (w.empty() || has_controls || std::ranges::find(shown, std::string_view(w)) != shown.end()) continue;
+    if (w.empty() || has_controls || !seen.insert(w).second) continue;
     shown.push_back(w);
     total += characters(w);
   }

@@ -73,7 +73,12 @@ struct Group {
   const Value* after = nullptr;
   std::uint32_t before_count = 0;
   std::uint32_t after_count = 0;
+  std::vector<const Value*> more_before, more_after;  // the others, where there are several
   const Value& any() const { return before ? *before : *after; }
+  static void add(const Value& item, const Value*& first, std::uint32_t& count, std::vector<const Value*>& more) {
+    if (count++ == 0) first = &item;
+    else more.push_back(&item);
+  }
 };
 
 // Short lists are searched item by item, which needs no keys in text; long ones through an index.
@@ -178,15 +183,10 @@ void compare_maps(const Value& before, const Value& after, const Schema& schema,
 
 // Items that share an identity with others of their list have no fields of their own: their place is
 // compared as one value.
-void compare_duplicates(const Value& before, const Value& after, const Schema& schema, const Group& group,
-                        const std::string& element, Findings& out) {
+void compare_duplicates(const Schema& schema, const Group& group, const std::string& element, Findings& out) {
   if (group.before_count > 1 && group.after_count > 1) {
-    std::vector<const Value*> left, right;
-    for (const Value& item : before.items())
-      if (same_item(schema, group.any(), item)) left.push_back(&item);
-    for (const Value& item : after.items())
-      if (same_item(schema, group.any(), item)) right.push_back(&item);
-    if (!std::ranges::equal(left, right, [](const Value* a, const Value* b) { return same_content(*a, *b); }))
+    auto same = [](const Value* a, const Value* b) { return same_content(*a, *b); };
+    if (!same(group.before, group.after) || !std::ranges::equal(group.more_before, group.more_after, same))
       out.add(kModified, element, leaf_tree());
   } else if (group.before_count > 1) {
     if (group.after) out.add(kAdded, element, whole(*group.after, item_schema(schema)));
@@ -207,13 +207,11 @@ void compare_lists(const Value& before, const Value& after, const Schema& schema
   Grouping grouping(schema, std::max(left.size(), right.size()));
   for (std::size_t i = 0; i < left.size(); ++i) {
     Group& group = grouping.of(left[i], grouping.groups().size());
-    if (!group.before) group.before = &left[i];
-    ++group.before_count;
+    Group::add(left[i], group.before, group.before_count, group.more_before);
   }
   for (std::size_t i = 0; i < right.size(); ++i) {
     Group& group = grouping.of(right[i], i);
-    if (!group.after) group.after = &right[i];
-    ++group.after_count;
+    Group::add(right[i], group.after, group.after_count, group.more_after);
   }
   std::string element;
   for (const Group& group : grouping.groups()) {
@@ -229,7 +227,7 @@ void compare_lists(const Value& before, const Value& after, const Schema& schema
     }
     item_element(schema, group.any(), element);
     if (!single)
-      compare_duplicates(before, after, schema, group, element, out);
+      compare_duplicates(schema, group, element, out);
     else if (group.before)
       out.add(kRemoved, element, whole(*group.before, item_schema(schema)));
     else

@@ -102,6 +102,17 @@ TEST_F(Widgets, AParameterFromAValueIsDemandedAsItWasAndAsItBecomes) {
   EXPECT_THAT(asked("{}", R"({"spec":{"rules":[{"name":"a"}]}})"), ElementsAre("spec.rules[name=\"a\"].name: granular:specification"));
 }
 
+// Looking through the lists for each changed item would not end in the time a test has.
+TEST_F(Widgets, ManyChangedItemsAreFoundInOneGoThroughTheirLists) {
+  std::string before = R"({"spec":{"rules":[)", after = before;
+  for (int i = 0; i < 100'000; ++i) {
+    before += cat(i ? "," : "", R"({"name":")", i / 2, R"(","kind":"a","port":1})");  // each name twice
+    after += cat(i ? "," : "", R"({"name":")", i / 2, R"(","kind":"b","port":)", i % 2, "}");
+  }
+  EXPECT_THAT(asked(before + "]}}", after + "]}}"), ElementsAre("spec.rules[name=\"0\"]: granular:specification granular:example.com/rule(a)",
+                                                                "spec.rules[name=\"0\"]: granular:specification granular:example.com/rule(b)"));
+}
+
 TEST_F(Widgets, AnExpressionThatErrsCoversNothing) {
   EXPECT_THAT(asked("{}", R"({"spec":{"tags":{"a-b":"1"}}})"), ElementsAre("spec.tags.a-b: granular:specification granular:example.com/tag(b)"));
   EXPECT_THAT(asked("{}", R"({"spec":{"tags":{"a":"1"}}})"), ElementsAre("spec.tags.a: granular:specification"));

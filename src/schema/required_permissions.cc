@@ -37,14 +37,26 @@ struct Items {
   const Value* first = nullptr;
   std::size_t count = 0;
 };
-Items items_of(const Value* list, const Schema& schema, std::string_view element) {
-  Items out;
-  if (!list) return out;
-  std::string found;
-  for (const Value& item : list->items())
-    if (item_element(schema, item, found) && found == element && out.count++ == 0) out.first = &item;
-  return out;
-}
+// The items of one list by their path elements. Made once for all changed items: a body may bring tens of thousands.
+class ItemIndex {
+ public:
+  Items of(const Value* list, const Schema& schema, std::string_view element) {
+    if (list && !made_) make(*list, schema);
+    auto at = items_.find(std::string(element));
+    return at == items_.end() ? Items() : at->second;
+  }
+
+ private:
+  void make(const Value& list, const Schema& schema) {
+    made_ = true;
+    std::string element;
+    for (const Value& item : list.items())
+      if (item_element(schema, item, element))
+        if (Items& found = items_[element]; found.count++ == 0) found.first = &item;
+  }
+  bool made_ = false;
+  std::unordered_map<std::string, Items> items_;
+};
 
 class Walk {
  public:
@@ -64,8 +76,9 @@ class Walk {
     if (children.empty()) return emit(at);
     if (at.repeated) emit(at);
     if (!at.node || !has_children(*at.node)) return visit_alike(tree);
+    ItemIndex before, after;
     for (const Member& m : children) {
-      Place next = step(at, m.key());
+      Place next = step(at, m.key(), before, after);
       path_.emplace_back(m.key());
       bool pushed = next.node && next.node->permission;
       if (pushed) push(*next.node->permission, m.key(), next);
@@ -96,7 +109,7 @@ class Walk {
   }
 
   // Values are followed only where a permission or an atom below may depend on them.
-  Place step(const Place& at, std::string_view element) {
+  Place step(const Place& at, std::string_view element, ItemIndex& before_items, ItemIndex& after_items) {
     Place next{at.node->child(element), nullptr, nullptr, nullptr, false};
     if (!next.node) return next;
     bool needs = has_children(*next.node) || (next.node->permission && next.node->permission->source == Permission::Source::kValue);
@@ -108,7 +121,7 @@ class Walk {
       if (at.after) next.after = at.after->find(name);
     } else {
       next.schema = &item_schema(*at.schema);
-      Items before = items_of(at.before, *at.schema, element), after = items_of(at.after, *at.schema, element);
+      Items before = before_items.of(at.before, *at.schema, element), after = after_items.of(at.after, *at.schema, element);
       next.before = before.first;
       next.after = after.first;
       next.repeated = before.count > 1 || after.count > 1;
