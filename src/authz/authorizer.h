@@ -117,6 +117,8 @@ class Chain {
 
   // Answers without waiting and without allocating, when every authorizer that has to be asked can.
   std::optional<Verdict> decide(const Attributes& attributes, Asking asking = Asking::kFolded) const;
+  // The same without the proof, for questions beside the request's own.
+  std::optional<Decision> answer(const Attributes& attributes, Asking asking = Asking::kFolded) const;
   Task<Verdict> authorize(Attributes attributes, Asking asking = Asking::kFolded) const;
 
   // The second phase of a conditional decision of this chain: entries in order, each settled by the authorizer of
@@ -137,6 +139,7 @@ class Chain {
     Counter* denied = nullptr;
     Counter* conditional = nullptr;
   };
+  std::optional<Decision> answer(const Attributes& attributes, Asking asking, std::string_view& authorizer) const;
   Verdict verdict_of(Decision decision, std::string_view authorizer = {}) const;
   Task<Decision> settle(const Authorizer& author, Decision open, const ConditionData& data) const;
   Task<Decision> ask_the_rest(const Conditions::Deferred& rest, const ConditionData& data) const;

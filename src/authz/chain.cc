@@ -81,19 +81,38 @@ Chain::Verdict Chain::verdict_of(Decision decision, std::string_view authorizer)
   return {std::move(decision), std::move(permit), authorizer};
 }
 
-std::optional<Chain::Verdict> Chain::decide(const Attributes& asked, Asking asking) const {
+std::optional<Decision> Chain::answer(const Attributes& asked, Asking asking, std::string_view& authorizer) const {
   Attributes attributes = asked;
   attributes.takes_conditions = asking != Asking::kFolded;
   Progress progress{*this, asking};
   for (std::size_t i = 0; i < authorizers_.size(); ++i) {
     std::optional<Decision> answer = authorizers_[i]->authorize(attributes);
-    if (!answer && progress.defers()) return verdict_of(progress.defer(attributes));
+    if (!answer && progress.defers()) return progress.defer(attributes);
     if (!answer) return std::nullopt;
     count(i, *answer);
-    if (auto final = progress.take(std::move(*answer)))
-      return verdict_of(std::move(*final), progress.is_conditional ? std::string_view() : authorizers_[i]->name());
+    bool is_final = answer->kind == Decision::Kind::kAllow || answer->kind == Decision::Kind::kDeny;
+    if (is_final && !progress.is_conditional) {
+      authorizer = authorizers_[i]->name();
+      return answer;
+    }
+    if (auto final = progress.take(std::move(*answer))) {
+      if (!progress.is_conditional) authorizer = authorizers_[i]->name();
+      return final;
+    }
   }
-  return verdict_of(progress.end());
+  return progress.end();
+}
+
+std::optional<Decision> Chain::answer(const Attributes& attributes, Asking asking) const {
+  std::string_view authorizer;
+  return answer(attributes, asking, authorizer);
+}
+
+std::optional<Chain::Verdict> Chain::decide(const Attributes& attributes, Asking asking) const {
+  std::string_view authorizer;
+  std::optional<Decision> decision = answer(attributes, asking, authorizer);
+  if (!decision) return std::nullopt;
+  return verdict_of(std::move(*decision), authorizer);
 }
 
 Task<Chain::Verdict> Chain::authorize(Attributes attributes, Asking asking) const {

@@ -16,6 +16,19 @@
 
 namespace cardea::impersonation {
 
+// Time in pieces that follow each other.
+class LapClock {
+ public:
+  std::chrono::nanoseconds lap() {
+    auto now = std::chrono::steady_clock::now();
+    return now - std::exchange(last_, now);
+  }
+  std::chrono::nanoseconds total() const { return last_ - began_; }  // of all of them
+
+ private:
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now(), last_ = began_;
+};
+
 // A request that its sender wants served as somebody else: which questions that raises, and what the answers amount to.
 // It asks nobody itself.
 //
@@ -49,7 +62,9 @@ class Attempt {
   Mode mode() const { return at_.mode; }
 
   bool is_allowed() const { return !question_ && is_allowed_; }
-  std::chrono::nanoseconds age() const { return began_.elapsed(); }
+  // Since the last question was answered, or since the beginning; and until then. One look at the clock for each question.
+  std::chrono::nanoseconds lap() { return clock_.lap(); }
+  std::chrono::nanoseconds age() const { return clock_.total(); }
   // With the groups that the name brings along. Once, when it is allowed; nothing else may be asked afterwards.
   authz::User take_user();
   // The 403, when it is not.
@@ -101,7 +116,7 @@ class Attempt {
   std::string long_verb_;
   std::optional<authz::User> node_sender_;
   std::optional<authz::Decision> open_;
-  Stopwatch began_;
+  LapClock clock_;
 };
 
 }  // namespace cardea::impersonation

@@ -1,5 +1,7 @@
 #include "impersonation/headers.h"
 
+#include <cstdint>
+#include <cstring>
 #include <utility>
 
 #include "base/strings.h"
@@ -10,15 +12,31 @@ namespace {
 using authz::User;
 
 constexpr std::string_view kPrefix = "impersonate-";
-constexpr std::string_view kUser = "impersonate-user", kUid = "impersonate-uid", kGroup = "impersonate-group", kExtra = "impersonate-extra-";
+// What comes after it.
+constexpr std::string_view kUser = "user", kUid = "uid", kGroup = "group", kExtra = "extra-";
 
 bool starts_with_ignoring_case(std::string_view text, std::string_view prefix) {
   return text.size() >= prefix.size() && equals_ignoring_case(text.substr(0, prefix.size()), prefix);
 }
 
+// Whether a name begins with kPrefix, several letters at a time: every header of every request is looked at, some twice.
+bool is_ours(std::string_view name) {
+  constexpr char kSmall[] = "        ";  // turns a letter into the small one, and takes nothing else for a letter
+  static_assert(kPrefix.size() == 12);
+  if (name.size() < kPrefix.size() || name[kPrefix.size() - 1] != '-') return false;
+  std::uint64_t first, small, wanted_first;
+  std::uint32_t last, wanted_last;
+  std::memcpy(&first, name.data(), 8);
+  std::memcpy(&small, kSmall, 8);
+  std::memcpy(&wanted_first, kPrefix.data(), 8);
+  std::memcpy(&last, name.data() + 8, 4);
+  std::memcpy(&wanted_last, kPrefix.data() + 8, 4);
+  return (first | small) == wanted_first && (last | static_cast<std::uint32_t>(small)) == wanted_last;
+}
+
 // The key as it arrives is lower-cased, then decoded; one that cannot be decoded stays.
-std::string extra_key(std::string_view header) {
-  std::string key = lower(header.substr(kExtra.size()));
+std::string extra_key(std::string_view rest_of_name) {
+  std::string key = lower(rest_of_name.substr(kExtra.size()));
   return percent_decode(key).value_or(key);
 }
 
@@ -51,7 +69,7 @@ std::string shown_references(const User& user) {
 bool names_our_headers(std::string_view list) {
   for (;;) {
     std::size_t comma = list.find(',');
-    if (starts_with_ignoring_case(trim(list.substr(0, comma)), kPrefix)) return true;
+    if (is_ours(trim(list.substr(0, comma)))) return true;
     if (comma == std::string_view::npos) return false;
     list.remove_prefix(comma + 1);
   }
@@ -75,22 +93,23 @@ Result<std::optional<User>> requested_user(const http::Headers& headers, bool is
       if (names_our_headers(h.value)) return fail(bad_request("the header Connection must not name an impersonation header"));
       continue;
     }
-    if (!starts_with_ignoring_case(h.name, kPrefix)) continue;
+    if (!is_ours(h.name)) continue;
+    std::string_view rest = h.name.substr(kPrefix.size());
     if (!is_valid_utf8(h.value)) return fail(bad_request(cat("the header ", h.name, " must be valid UTF-8")));
-    if (equals_ignoring_case(h.name, kUser)) {
+    if (equals_ignoring_case(rest, kUser)) {
       if (has_name) return fail(bad_request("the header Impersonate-User may be given once"));
       if (h.value.empty()) return fail(bad_request("the header Impersonate-User names nobody"));
       has_name = true;
       asked.name = h.value;
-    } else if (equals_ignoring_case(h.name, kUid)) {
+    } else if (equals_ignoring_case(rest, kUid)) {
       if (std::exchange(has_uid, true)) continue;  // the first counts, even an empty one
       asked.uid = h.value;
       has_parts |= !h.value.empty();
-    } else if (equals_ignoring_case(h.name, kGroup)) {
+    } else if (equals_ignoring_case(rest, kGroup)) {
       asked.groups.emplace_back(h.value);
       has_parts = true;
-    } else if (starts_with_ignoring_case(h.name, kExtra)) {
-      std::string key = extra_key(h.name);
+    } else if (starts_with_ignoring_case(rest, kExtra)) {
+      std::string key = extra_key(rest);
       if (!is_valid_utf8(key)) return fail(bad_request(cat("the header ", h.name, " must be valid UTF-8")));
       asked.extra[std::move(key)].emplace_back(h.value);
       has_parts = true;
@@ -109,7 +128,7 @@ void remove_headers(http::Headers& headers) {
   http::Headers kept;
   kept.reserve(headers.memory());
   for (http::Header h : headers)
-    if (!starts_with_ignoring_case(h.name, kPrefix)) kept.add(h.name, h.value);
+    if (!is_ours(h.name)) kept.add(h.name, h.value);
   headers = std::move(kept);
 }
 

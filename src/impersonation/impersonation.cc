@@ -52,20 +52,19 @@ Impersonator::Impersonator(Attempt::Rules rules, MetricRegistry* metrics)
     : rules_(rules), meter_(metrics && rules == Attempt::Rules::kConstrained ? std::make_unique<Meter>(*metrics) : nullptr) {}
 Impersonator::~Impersonator() = default;
 
-bool Impersonator::take(Attempt& attempt, Decision& decision, const Stopwatch& watch) const {
+bool Impersonator::take(Attempt& attempt, Decision& decision) const {
   if (decision.kind == Decision::Kind::kConditional) return false;
-  if (meter_) meter_->asked(attempt.mode(), decision.allowed(), watch.elapsed());
+  if (meter_) meter_->asked(attempt.mode(), decision.allowed(), attempt.lap());
   attempt.answer(std::move(decision));
   return true;
 }
 
 bool Impersonator::advance(const authz::Chain& chain, Attempt& attempt, authz::Asking asking) const {
   while (const authz::Attributes* question = attempt.question()) {
-    Stopwatch watch;
-    std::optional<authz::Chain::Verdict> verdict = chain.decide(*question, asking);
-    if (!verdict) return false;
-    if (take(attempt, verdict->decision, watch)) continue;
-    attempt.keep(std::move(verdict->decision));
+    std::optional<Decision> decision = chain.answer(*question, asking);
+    if (!decision) return false;
+    if (take(attempt, *decision)) continue;
+    attempt.keep(std::move(*decision));
     return false;
   }
   return true;
@@ -73,7 +72,6 @@ bool Impersonator::advance(const authz::Chain& chain, Attempt& attempt, authz::A
 
 Task<bool> Impersonator::finish(std::shared_ptr<const authz::Chain> chain, Attempt& attempt, authz::Asking asking) const {
   while (const authz::Attributes* question = attempt.question()) {
-    Stopwatch watch;
     std::optional<Decision> decision = attempt.take_kept();
     if (!decision) {
       authz::Chain::Verdict verdict = co_await chain->authorize(*question, asking);
@@ -92,7 +90,7 @@ Task<bool> Impersonator::finish(std::shared_ptr<const authz::Chain> chain, Attem
       decision = std::move(settled);
     }
     // What is still conditional now allows nothing.
-    if (!take(attempt, *decision, watch)) attempt.answer(authz::folded(std::move(*decision)));
+    if (!take(attempt, *decision)) attempt.answer(authz::folded(std::move(*decision)));
     bool is_settled = advance(*chain, attempt, asking);
     if (is_settled) break;
   }

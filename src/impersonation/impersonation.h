@@ -43,7 +43,7 @@ class Impersonator {
  private:
   class Meter;
   // False: the answer is conditional and remains to be settled.
-  bool take(Attempt& attempt, authz::Decision& decision, const Stopwatch& watch) const;
+  bool take(Attempt& attempt, authz::Decision& decision) const;
 
   Attempt::Rules rules_;
   std::unique_ptr<Meter> meter_;  // null: nothing is counted
