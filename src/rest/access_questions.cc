@@ -186,7 +186,7 @@ Value reference(std::string_view kind, std::string_view namespace_name, std::str
 
 Value shown_grant(const authz::AllowedSubject& s) {
   Value out = Value::object({{"binding", reference(s.binding_kind, s.binding_namespace, s.binding)}});
-  out.set("role", reference(s.role_kind, s.role_kind == "Role" ? s.binding_namespace : "", s.role));
+  if (!s.role.empty()) out.set("role", reference(s.role_kind, s.role_kind == "Role" ? s.binding_namespace : "", s.role));
   if (!s.rule.is_null()) out.set("rule", s.rule);
   return out;
 }
@@ -199,10 +199,13 @@ Value shown_subjects(const authz::AllowedSubjects& allowed) {
     auto [at, is_new] = places.emplace(std::tuple(std::string_view(s.kind), std::string_view(s.namespace_name), std::string_view(s.name)), entries.size());
     if (is_new) {
       Value& entry = entries.emplace_back(reference(s.kind, s.namespace_name, s.name));
-      // Who is in a group is known to those who authenticate, not here.
-      if (s.kind == "Group") entry.set("dependsOn", "group membership");
+      // Who is in a group is known to those who authenticate, not here. Whom no binding names is one of system:nodes.
+      if (s.kind == "Group" || s.binding.empty()) entry.set("dependsOn", "group membership");
     }
-    if (!s.binding.empty()) entries[at->second].member("via").push_back(shown_grant(s));
+    Value& entry = entries[at->second];
+    if (s.binding.empty()) continue;
+    entry.member("via").push_back(shown_grant(s));
+    if (s.kind != "Group") entry.erase("dependsOn");
   }
   return Value::array(std::move(entries));
 }

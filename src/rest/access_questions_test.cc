@@ -29,6 +29,9 @@ class ByName : public authz::Authorizer {
     allowed.subjects.push_back({"User", "jane", "", "RoleBinding", "ns", "b1", "Role", "r", rule});
     allowed.subjects.push_back({"ServiceAccount", "robot", "ns", "ClusterRoleBinding", "", "b2", "ClusterRole", "r", rule});
     allowed.subjects.push_back({"User", "jane", "", "ClusterRoleBinding", "", "b2", "ClusterRole", "r", rule});
+    allowed.subjects.push_back({.kind = "User", .name = "system:node:n1"});
+    allowed.subjects.push_back({.kind = "User", .name = "system:node:n2"});
+    allowed.subjects.push_back({.kind = "User", .name = "system:node:n2", .binding_kind = "ClusterAccessPolicy", .binding = "p"});
   }
 };
 
@@ -89,7 +92,9 @@ TEST_F(AccessQuestions, WhoCanListsSubjectsWithAllThatAllowsThem) {
             R"({"incomplete":false,"subjects":[{"dependsOn":"group membership","kind":"Group","name":"system:masters"},)"
             R"({"kind":"User","name":"jane","via":[{"binding":{"kind":"RoleBinding","name":"b1","namespace":"ns"},"role":{"kind":"Role","name":"r","namespace":"ns"},"rule":{"verbs":["get"]}},)"
             R"({"binding":{"kind":"ClusterRoleBinding","name":"b2"},"role":{"kind":"ClusterRole","name":"r"},"rule":{"verbs":["get"]}}]},)"
-            R"({"kind":"ServiceAccount","name":"robot","namespace":"ns","via":[{"binding":{"kind":"ClusterRoleBinding","name":"b2"},"role":{"kind":"ClusterRole","name":"r"},"rule":{"verbs":["get"]}}]}]})");
+            R"({"kind":"ServiceAccount","name":"robot","namespace":"ns","via":[{"binding":{"kind":"ClusterRoleBinding","name":"b2"},"role":{"kind":"ClusterRole","name":"r"},"rule":{"verbs":["get"]}}]},)"
+            R"({"dependsOn":"group membership","kind":"User","name":"system:node:n1"},)"
+            R"({"kind":"User","name":"system:node:n2","via":[{"binding":{"kind":"ClusterAccessPolicy","name":"p"}}]}]})");
   EXPECT_EQ(ask(kWhoCan, "{}").status, 422);
 }
 

@@ -54,6 +54,52 @@ void append(std::vector<Condition>& to, std::vector<Condition> more) {
   for (Condition& c : more) to.push_back(std::move(c));
 }
 
+// Whom a policy without an expression names: "u:NAME", "g:NAME"; a service account by its user name.
+AllowedSubject subject_of(std::string_view key) {
+  constexpr std::string_view kAccount = "system:serviceaccount:";
+  std::string_view name = key.substr(2);
+  if (key.starts_with("g:")) return {.kind = "Group", .name = std::string(name)};
+  std::size_t colon = name.starts_with(kAccount) ? name.find(':', kAccount.size()) : std::string_view::npos;
+  if (colon == std::string_view::npos) return {.kind = "User", .name = std::string(name)};
+  return {.kind = "ServiceAccount", .name = std::string(name.substr(colon + 1)), .namespace_name = std::string(name.substr(kAccount.size(), colon - kAccount.size()))};
+}
+
+// Settles conditions; the policies are not looked at again.
+Task<Decision> evaluated(std::shared_ptr<const Conditions> conditions, const ConditionData& data, std::shared_ptr<ConditionMeter> meter) {
+  SecondaryChecks checks(data.authorizer, data.user);
+  Decision open = Decision::conditional(conditions);
+  Stopwatch watch;
+  for (;;) {
+    ResidualRuns runs(data, checks, meter.get());
+    Decision outcome = partially_evaluated(open, runs);
+    if (!checks.is_waiting()) {
+      if (meter) meter->took(true, watch.elapsed());
+      co_return outcome;
+    }
+    bool goes_on = co_await checks.wait();
+    if (!goes_on) co_return failed(open, "an expression asks the authorizer too much");
+  }
+}
+
+// All policies as they were at one moment.
+class FrozenAccess : public Authorizer {
+ public:
+  FrozenAccess(std::shared_ptr<const Index> index, std::shared_ptr<ConditionMeter> meter) : index_(std::move(index)), meter_(std::move(meter)) {}
+  std::string_view name() const override { return "access"; }
+  std::string_view type() const override { return "Access"; }
+  std::optional<Decision> authorize(const Attributes& attributes) const override {
+    return index_->size() == 0 ? Decision::no_opinion() : decide(*index_, attributes);
+  }
+  Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions, const ConditionData& data) const override {
+    return evaluated(std::move(conditions), data, meter_);
+  }
+  void add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const override { add_allowed_by(*index_, attributes, allowed); }
+
+ private:
+  std::shared_ptr<const Index> index_;
+  std::shared_ptr<ConditionMeter> meter_;
+};
+
 }  // namespace
 
 Decision combined(Matches m) {
@@ -111,20 +157,38 @@ std::optional<Decision> AccessAuthorizer::authorize(const Attributes& attributes
 }
 
 Task<Decision> AccessAuthorizer::evaluate(std::shared_ptr<const Conditions> conditions, const ConditionData& data) const {
-  SecondaryChecks checks(data.authorizer, data.user);
-  Decision open = Decision::conditional(conditions);
-  Stopwatch watch;
-  for (;;) {
-    ResidualRuns runs(data, checks, meter_.get());
-    Decision outcome = partially_evaluated(open, runs);
-    if (!checks.is_waiting()) {
-      if (meter_) meter_->took(true, watch.elapsed());
-      co_return outcome;
-    }
-    bool goes_on = co_await checks.wait();
-    if (!goes_on) co_return failed(open, "an expression asks the authorizer too much");
-  }
+  return evaluated(std::move(conditions), data, meter_);
 }
+
+void add_allowed_by(const Index& index, const Attributes& attributes, AllowedSubjects& allowed) {
+  if (index.size() == 0) return;
+  index.for_each_selecting(attributes, [&](const Policy& policy) {
+    bool is_plain = policy.effect() == Effect::kAllow && !policy.program() && policy.problem().empty();
+    if (!is_plain) {
+      // One that cannot be compiled allows nothing.
+      if (policy.effect() == Effect::kAllow && !policy.program()) return;
+      allowed.incomplete = true;
+      std::string_view may = policy.effect() == Effect::kAllow ? "may allow" : policy.effect() == Effect::kDeny ? "may deny" : "may leave open";
+      allowed.remarks.push_back(cat(policy.shown_name(), " ", may, " this, depending on who asks, or for which object"));
+      return;
+    }
+    static const std::vector<std::string> kEverybody = {cat("g:", kAuthenticatedGroup), cat("g:", kUnauthenticatedGroup)};
+    for (const std::string& key : policy.reach().subjects ? *policy.reach().subjects : kEverybody) {
+      AllowedSubject subject = subject_of(key);
+      subject.binding_kind = policy.namespace_name().empty() ? "ClusterAccessPolicy" : "AccessPolicy";
+      subject.binding_namespace = policy.namespace_name();
+      subject.binding = policy.name();
+      allowed.subjects.push_back(std::move(subject));
+    }
+  });
+}
+
+void AccessAuthorizer::add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const {
+  std::shared_ptr<const Index> index = feed_.index();
+  add_allowed_by(*index, attributes, allowed);
+}
+
+std::shared_ptr<const Authorizer> AccessAuthorizer::frozen() const { return std::make_shared<FrozenAccess>(feed_.index(), meter_); }
 
 void AccessAuthorizer::add_rules(const User& user, std::string_view namespace_name, Rules& rules) const {
   // What expressions say depends on the request, so that a list of rules can only ever be a part.

@@ -20,6 +20,9 @@ class AccessAuthorizer : public Authorizer {
   std::optional<Decision> authorize(const Attributes& attributes) const override;
   Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions, const ConditionData& data) const override;
   void add_rules(const User& user, std::string_view namespace_name, Rules& rules) const override;
+  // The subjects of policies that allow whatever the object is. Others that select the question make the list incomplete.
+  void add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const override;
+  std::shared_ptr<const Authorizer> frozen() const override;
 
  private:
   const PolicyFeed& feed_;
@@ -28,6 +31,7 @@ class AccessAuthorizer : public Authorizer {
 
 // The same from an index that the caller holds.
 Decision decide(const Index& index, const Attributes& attributes);
+void add_allowed_by(const Index& index, const Attributes& attributes, AllowedSubjects& allowed);
 
 // What the policies of one level amount to. `holds`: they matched whatever the object is. Conditions may be empty.
 struct Matches {

@@ -176,6 +176,46 @@ TEST(Access, AGrantIsItsRulesNarrowedByTheExpression) {
 }
 
 // What a walk over all policies finds, the index finds.
+TEST(Access, WhoCanListsSubjectsOfPlainPoliciesAndTellsOfTheOthers) {
+  auto who_can = [](const Index& index) {
+    AllowedSubjects allowed;
+    User nobody;
+    add_allowed_by(index, Ask{.user = nobody}.attributes(), allowed);
+    std::string out = allowed.incomplete ? "and others: " : "";
+    for (const AllowedSubject& s : allowed.subjects) out += cat(s.kind, " ", s.namespace_name, "/", s.name, " by ", s.binding_kind, " ", s.binding, "; ");
+    for (const std::string& r : allowed.remarks) out += r;
+    return out;
+  };
+  const char* rules = R"("rules":[{"verbs":["create"],"apiGroups":[""],"resources":["pods"]}])";
+  PolicyPtr plain = policy("plain", cat(R"({"effect":"Allow","subjects":[{"kind":"User","name":"u"},{"kind":"Group","name":"g"},{"kind":"ServiceAccount","name":"robot","namespace":"ns"}],)", rules, "}"));
+  PolicyPtr everybody = policy("everybody", R"({"effect":"Allow"})", "ns");
+  PolicyPtr elsewhere = policy("elsewhere", R"({"effect":"Deny"})", "other");
+  PolicyPtr owners = policy("owners", R"({"effect":"Allow","expression":"object.metadata.name == 'x'"})");
+  PolicyPtr broken = policy("broken", R"({"effect":"Allow","expression":"no such thing"})");
+  PolicyPtr never = policy("never", R"({"effect":"Deny","subjects":[{"kind":"User","name":"u"}]})");
+  EXPECT_EQ(who_can(Index()), "");
+  EXPECT_EQ(who_can(index_of({plain, elsewhere, broken})),
+            "User /u by ClusterAccessPolicy plain; Group /g by ClusterAccessPolicy plain; ServiceAccount ns/robot by ClusterAccessPolicy plain; ");
+  EXPECT_EQ(who_can(index_of({everybody})), "Group /system:authenticated by AccessPolicy everybody; Group /system:unauthenticated by AccessPolicy everybody; ");
+  EXPECT_EQ(who_can(index_of({owners})), R"(and others: ClusterAccessPolicy "owners" may allow this, depending on who asks, or for which object)");
+  EXPECT_EQ(who_can(index_of({never})), R"(and others: ClusterAccessPolicy "never" may deny this, depending on who asks, or for which object)");
+}
+
+TEST(Access, AFrozenOneDecidesByThePoliciesAsTheyWere) {
+  SystemClock clock;
+  auto store = store::make_memory_store(clock);
+  auto feed = PolicyFeed::load(*store);
+  AccessAuthorizer authorizer(**feed);
+  Ask ask;
+  auto before = authorizer.frozen();
+  store::Txn txn;
+  txn.ops.push_back(store::Put{cat(kClusterPrefix, "all"), R"({"metadata":{"name":"all"},"spec":{"effect":"Allow"}})"});
+  ASSERT_TRUE(store::commit_sync(*store, std::move(txn)));
+  EXPECT_EQ(before->authorize(ask.attributes())->kind, Kind::kNoOpinion);
+  EXPECT_TRUE(authorizer.authorize(ask.attributes())->allowed());
+  EXPECT_TRUE(authorizer.frozen()->authorize(ask.attributes())->allowed());
+}
+
 TEST(Access, TheIndexFindsWhatAWalkFinds) {
   std::mt19937 random(7);
   auto below = [&](int n) { return std::uniform_int_distribution<int>(0, n - 1)(random); };

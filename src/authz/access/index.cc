@@ -61,15 +61,21 @@ void Index::Map::for_each(const std::function<void(const Bucket&)>& visit) const
         if (shard) std::ranges::for_each(shard->buckets, visit);
 }
 
-void Index::for_each_about(const User& user, std::string_view namespace_name, const std::function<void(const Policy&)>& visit) const {
-  std::map<std::pair<std::string_view, std::string_view>, const Policy*> found;  // each once, in order
+void Index::for_each(const std::function<bool(const Policy&)>& wanted, const std::function<void(const Policy&)>& visit) const {
+  std::map<std::pair<std::string_view, std::string_view>, const Policy*> found;
   map_.for_each([&](const Bucket& bucket) {
-    for (const PolicyPtr& p : bucket.policies) {
-      bool is_here = p->namespace_name().empty() || p->namespace_name() == namespace_name;
-      if (is_here && p->concerns(user)) found.emplace(std::pair(std::string_view(p->namespace_name()), std::string_view(p->name())), p.get());
-    }
+    for (const PolicyPtr& p : bucket.policies)
+      if (wanted(*p)) found.emplace(std::pair(std::string_view(p->namespace_name()), std::string_view(p->name())), p.get());
   });
   for (const auto& [name, policy] : found) visit(*policy);
+}
+
+void Index::for_each_about(const User& user, std::string_view namespace_name, const std::function<void(const Policy&)>& visit) const {
+  for_each([&](const Policy& p) { return (p.namespace_name().empty() || p.namespace_name() == namespace_name) && p.concerns(user); }, visit);
+}
+
+void Index::for_each_selecting(const Attributes& attributes, const std::function<void(const Policy&)>& visit) const {
+  for_each([&](const Policy& p) { return p.selects_for_some(attributes); }, visit);
 }
 
 void Index::change(const PolicyPtr& policy, bool is_there) {

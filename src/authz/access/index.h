@@ -31,6 +31,9 @@ class Index {
   // Those that concern a user in a namespace or in the cluster, whatever the request; walks over all.
   void for_each_about(const User& user, std::string_view namespace_name, const std::function<void(const Policy&)>& visit) const;
 
+  // Those that select a request of somebody; `attributes.user` does not count. Walks over all.
+  void for_each_selecting(const Attributes& attributes, const std::function<void(const Policy&)>& visit) const;
+
   std::size_t size() const { return size_; }
 
  private:
@@ -64,6 +67,8 @@ class Index {
   };
 
   void change(const PolicyPtr& policy, bool is_there);
+  // Each once, in the order of namespaces and names.
+  void for_each(const std::function<bool(const Policy&)>& wanted, const std::function<void(const Policy&)>& visit) const;
 
   Map map_;
   std::size_t size_ = 0;

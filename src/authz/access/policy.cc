@@ -181,9 +181,10 @@ std::string Policy::explain(std::uint64_t) const {
   return description_.empty() ? cat(verb, shown_name()) : cat(verb, shown_name(), " (", description_, ")");
 }
 
-bool Policy::selects(const Attributes& a) const {
+bool Policy::selects(const Attributes& a) const { return concerns(a.user) && selects_for_some(a); }
+
+bool Policy::selects_for_some(const Attributes& a) const {
   if (!namespace_name_.empty() && (!a.is_resource_request || a.namespace_name != namespace_name_)) return false;
-  if (!concerns(a.user)) return false;
   return any_rule_ || std::ranges::any_of(rules_, [&](const rbac::PolicyRule& r) { return rbac::rule_allows(r, a); });
 }
 

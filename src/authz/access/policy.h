@@ -46,6 +46,8 @@ class Policy : public Explanation::Source, public std::enable_shared_from_this<P
   bool concerns(const User& user) const;
   // Whether namespace, subjects and rules select the request.
   bool selects(const Attributes& attributes) const;
+  // The same, whoever asks.
+  bool selects_for_some(const Attributes& attributes) const;
 
   // Everything that must hold for the policy to matter, as far as that is known: one of these values each. nullopt:
   // any. For finding policies and for telling what one grants.

@@ -15,6 +15,9 @@ void Graph::link(const Vertex& v, std::string_view node, std::uint32_t times, bo
 }
 
 void Graph::put(const Placement& p, bool is_there) {
+  if (p.objects.empty()) return;
+  if (is_there) ++nodes_[p.node];
+  else if (auto at = nodes_.find(p.node); at != nodes_.end() && --at->second == 0) nodes_.erase(at);
   for (const Vertex& v : p.objects) {
     link(v, p.node, 1, is_there);
     if (v.kind != Kind::kClaim) continue;
@@ -65,6 +68,17 @@ void Graph::add(const std::vector<Placement>& placements, const std::vector<Bind
   for (const Placement& p : placements) put(p, true);
   for (const Binding& b : bindings) put(b, true);
   publish();
+}
+
+std::shared_ptr<const Graph> Graph::frozen() const { return std::shared_ptr<const Graph>(new Graph(hash_, current_.get())); }
+
+Graph::Nodes Graph::nodes() const {
+  std::lock_guard lock(writing_);
+  Nodes out;
+  out.names.reserve(nodes_.size());
+  for (const auto& [name, count] : nodes_) out.names.push_back(name);
+  out.graph = frozen();
+  return out;
 }
 
 std::map<LinkKey, std::uint32_t> Graph::content() const {

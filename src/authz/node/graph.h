@@ -40,6 +40,17 @@ class Graph {
   // What many new objects say, as one change.
   void add(const std::vector<Placement>& placements, const std::vector<Binding>& bindings);
 
+  // The graph as it is now; it never changes again.
+  std::shared_ptr<const Graph> frozen() const;
+
+  // Every node that something leads to, in order, and the graph that says so. Waits for a change that is being made, and
+  // costs the number of nodes: for those who ask about all of them, not for decisions.
+  struct Nodes {
+    std::vector<std::string> names;
+    std::shared_ptr<const Graph> graph;
+  };
+  Nodes nodes() const;
+
   // All that is in it, for tests: two graphs with the same secret that hold the same are equal.
   std::map<LinkKey, std::uint32_t> content() const;
 
@@ -50,6 +61,8 @@ class Graph {
     bool empty() const { return nodes.empty() && volumes.empty(); }
   };
 
+  Graph(const LinkHash& hash, std::shared_ptr<const LinkSet> links) : hash_(hash), current_(std::move(links)) {}
+
   void put(const Placement& p, bool is_there);
   void put(const Binding& b, bool is_there);
   void link(const Vertex& v, std::string_view node, std::uint32_t times, bool is_there);
@@ -58,9 +71,10 @@ class Graph {
   const LinkHash hash_;
   Snapshot<LinkSet> current_{std::make_shared<const LinkSet>()};
 
-  std::mutex writing_;  // guards what follows
+  mutable std::mutex writing_;  // guards what follows
   LinkSet links_;
   std::unordered_map<std::string, Claim, StringHash, std::equal_to<>> claims_;  // by "namespace/name"
+  std::map<std::string, std::uint32_t, std::less<>> nodes_;  // with the number of objects that say that they are needed there
 };
 
 // Fills a graph from a store and keeps it filled: what a write changed is in the graph before the write is

@@ -1,6 +1,7 @@
 #include "authz/node/node_authorizer.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/strings.h"
 
@@ -180,6 +181,30 @@ constexpr Row kRows[] = {
     {"certificates.k8s.io", "clustertrustbundles", cluster_trust_bundles},
 };
 
+Decision decide(const Question& question) {
+  for (const Row& row : kRows)
+    if (question.is(row.group, row.resource)) return row.decide(question);
+  return by_static_rules(question);
+}
+
+// The nodes that a question speaks of itself.
+std::set<std::string> named_in(const Attributes& asked) {
+  std::set<std::string> out;
+  if (!asked.name.empty()) out.emplace(asked.name);
+  if (asked.selectors)
+    for (const auto& term : asked.selectors->fields.terms())
+      if (term.equal && term.field == "spec.nodeName" && !term.value.empty()) out.emplace(term.value);
+  return out;
+}
+
+// A node that neither the question nor the graph speaks of: what it may do, every node may.
+std::string any_node(const std::set<std::string>& named) {
+  std::string out;
+  for (const std::string& name : named)
+    if (name.size() > out.size()) out = name;
+  return out + '\0';
+}
+
 }  // namespace
 
 std::optional<std::string_view> node_of(const User& user) {
@@ -189,17 +214,37 @@ std::optional<std::string_view> node_of(const User& user) {
   return name.substr(kPrefix.size());
 }
 
-NodeAuthorizer::NodeAuthorizer(const Graph& graph, Features features) : graph_(graph), features_(features) {}
+NodeAuthorizer::NodeAuthorizer(const Graph& graph, Features features) : graph_(graph), live_(graph), features_(features) {}
+
+NodeAuthorizer::NodeAuthorizer(const NodeAuthorizer& live, std::shared_ptr<const Graph> graph)
+    : still_(std::move(graph)), graph_(*still_), live_(live.live_), features_(live.features_) {}
+
+std::shared_ptr<const Authorizer> NodeAuthorizer::frozen() const {
+  if (still_) return nullptr;
+  return std::shared_ptr<const Authorizer>(new NodeAuthorizer(*this, live_.frozen()));
+}
 
 std::optional<Decision> NodeAuthorizer::authorize(const Attributes& attributes) const {
   std::optional<std::string_view> node = node_of(attributes.user);
   if (!node) return Decision::no_opinion();
   if (node->empty()) return Decision::no_opinion(cat("unknown node for user ", quoted(attributes.user.name)));
   if (!attributes.is_resource_request) return Decision::no_opinion();
-  Question question{attributes, *node, graph_, features_};
-  for (const Row& row : kRows)
-    if (question.is(row.group, row.resource)) return row.decide(question);
-  return by_static_rules(question);
+  return decide({attributes, *node, graph_, features_});
+}
+
+void NodeAuthorizer::add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const {
+  if (!attributes.is_resource_request) return;
+  // Names and links of one moment, which is not before that of a frozen one.
+  Graph::Nodes nodes = live_.nodes();
+  auto may = [&](std::string_view node) { return decide({attributes, node, *nodes.graph, features_}).allowed(); };
+  std::set<std::string> candidates = named_in(attributes);
+  if (may(any_node(candidates))) {
+    allowed.subjects.push_back({.kind = "Group", .name = "system:nodes"});
+    return;
+  }
+  for (std::string& name : nodes.names) candidates.insert(std::move(name));
+  for (const std::string& node : candidates)
+    if (may(node)) allowed.subjects.push_back({.kind = "User", .name = cat("system:node:", node)});
 }
 
 void NodeAuthorizer::add_rules(const User& user, std::string_view, Rules& rules) const {

@@ -31,11 +31,17 @@ class NodeAuthorizer : public Authorizer {
   std::string_view type() const override { return "Node"; }
   std::optional<Decision> authorize(const Attributes& attributes) const override;
   void add_rules(const User& user, std::string_view namespace_name, Rules& rules) const override;
-  // Nobody: what a kubelet may do follows from what runs on its node, no policy names it.
-  void add_allowed(const Attributes&, AllowedSubjects&) const override {}
+  // The nodes that the graph, the name or the selector of the question lead to, as users; where it does not matter which
+  // node asks, the group of all. No binding says so, and a user counts as a node only in that group.
+  void add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const override;
+  std::shared_ptr<const Authorizer> frozen() const override;
 
  private:
-  const Graph& graph_;
+  NodeAuthorizer(const NodeAuthorizer& live, std::shared_ptr<const Graph> graph);
+
+  std::shared_ptr<const Graph> still_;  // of one that is frozen
+  const Graph& graph_;                  // what decisions ask
+  const Graph& live_;
   Features features_;
 };
 

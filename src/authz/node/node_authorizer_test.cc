@@ -84,6 +84,83 @@ TEST(NodeAuthorizer, OnlyTheSecretsOfAVolumeThatKubeletsReadAreReadable) {
   EXPECT_EQ(b.objects[1], (Vertex{Kind::kSecret, "k", "stage"}));
 }
 
+Attributes question(const User& user, const char* verb, const char* resource, const char* ns, const char* name) {
+  Attributes a(user);
+  a.is_resource_request = true;
+  a.verb = verb;
+  a.resource = resource;
+  a.namespace_name = ns;
+  a.name = name;
+  return a;
+}
+
+std::vector<std::string> who_can(const Authorizer& authorizer, const Attributes& a) {
+  AllowedSubjects allowed;
+  authorizer.add_allowed(a, allowed);
+  EXPECT_FALSE(allowed.incomplete);
+  std::vector<std::string> out;
+  for (const AllowedSubject& s : allowed.subjects) out.push_back(s.kind + " " + s.name);
+  return out;
+}
+
+TEST(NodeAuthorizer, NamesTheNodesThatAnObjectLeadsTo) {
+  FixedRandom random;
+  Graph graph(random);
+  NodeAuthorizer authorizer(graph);
+  auto place = [](const char* name, const char* node) {
+    return placement_of_pod(pod(std::string(R"({"metadata":{"name":")") + name + R"(","namespace":"a"},"spec":{"nodeName":")" + node + R"(","volumes":[{"secret":{"secretName":"s"}}]}})"));
+  };
+  Placement on_n2 = place("q", "n2");
+  graph.change({}, on_n2);
+  graph.change({}, place("p", "n1"));
+  graph.change({}, place("r", "n1"));
+  User nobody;
+  EXPECT_EQ(who_can(authorizer, question(nobody, "get", "secrets", "a", "s")), (std::vector<std::string>{"User system:node:n1", "User system:node:n2"}));
+  EXPECT_EQ(who_can(authorizer, question(nobody, "get", "pods", "a", "q")), (std::vector<std::string>{"User system:node:n2"}));
+  EXPECT_TRUE(who_can(authorizer, question(nobody, "get", "secrets", "a", "other")).empty());
+  EXPECT_TRUE(who_can(authorizer, question(nobody, "list", "secrets", "a", "")).empty());
+  EXPECT_TRUE(who_can(authorizer, question(nobody, "delete", "secrets", "a", "s")).empty());
+  graph.change(on_n2, {});
+  EXPECT_EQ(who_can(authorizer, question(nobody, "get", "secrets", "a", "s")), (std::vector<std::string>{"User system:node:n1"}));
+}
+
+TEST(NodeAuthorizer, NamesTheNodeThatAQuestionSpeaksOfAndTheGroupWhereAnyNodeMay) {
+  FixedRandom random;
+  Graph graph(random);
+  NodeAuthorizer authorizer(graph);
+  User nobody;
+  EXPECT_EQ(who_can(authorizer, question(nobody, "get", "nodes", "", "n7")), (std::vector<std::string>{"User system:node:n7"}));
+  EXPECT_TRUE(who_can(authorizer, question(nobody, "list", "nodes", "", "")).empty());
+  EXPECT_EQ(who_can(authorizer, question(nobody, "list", "services", "a", "")), (std::vector<std::string>{"Group system:nodes"}));
+  Selectors selectors;
+  selectors.fields = *json::FieldSelector::parse("spec.nodeName=n3");
+  Attributes pods = question(nobody, "list", "pods", "", "");
+  pods.selectors = &selectors;
+  EXPECT_EQ(who_can(authorizer, pods), (std::vector<std::string>{"User system:node:n3"}));
+  Attributes path(nobody);
+  path.verb = "get";
+  path.path = "/metrics";
+  EXPECT_TRUE(who_can(authorizer, path).empty());
+}
+
+TEST(NodeAuthorizer, AFrozenOneDecidesByTheGraphAsItWas) {
+  FixedRandom random;
+  Graph graph(random);
+  NodeAuthorizer authorizer(graph);
+  Placement p = placement_of_pod(pod(R"({"metadata":{"name":"p","namespace":"a"},"spec":{"nodeName":"n1","volumes":[{"secret":{"secretName":"s"}}]}})"));
+  Attributes a = question(kNode, "get", "secrets", "a", "s");
+  auto before = authorizer.frozen();
+  graph.change({}, p);
+  auto after = authorizer.frozen();
+  graph.change(p, {});
+  for (int i = 0; i < 3; ++i) {  // in turns: each has a state of its own
+    EXPECT_FALSE(before->authorize(a)->allowed());
+    EXPECT_TRUE(after->authorize(a)->allowed());
+    EXPECT_FALSE(authorizer.authorize(a)->allowed());
+  }
+  EXPECT_EQ(after->name(), "node");
+}
+
 TEST(LinkHash, SplittingATextElsewhereMakesAnotherKey) {
   LinkHash hash(1, 2);
   EXPECT_NE(hash(1, "ab", "c", "d"), hash(1, "a", "bc", "d"));

@@ -31,7 +31,10 @@ bool is_plain(const std::vector<std::string>& words) {
 // One policy that stays as it is.
 class FrozenPolicy : public Authorizer {
  public:
-  FrozenPolicy(std::shared_ptr<const Index> index, Surroundings surroundings) : index_(std::move(index)), surroundings_(std::move(surroundings)) {}
+  FrozenPolicy(std::shared_ptr<const Index> index, Surroundings surroundings)
+      : index_(std::move(index)), nodes_(surroundings.nodes ? surroundings.nodes->frozen() : nullptr), surroundings_(std::move(surroundings)) {
+    surroundings_.nodes = nodes_.get();
+  }
   std::string_view name() const override { return "policy"; }
   std::string_view type() const override { return "Policy"; }
   std::optional<Decision> authorize(const Attributes& attributes) const override { return decide(index_, attributes, surroundings_); }
@@ -42,6 +45,7 @@ class FrozenPolicy : public Authorizer {
 
  private:
   std::shared_ptr<const Index> index_;
+  std::shared_ptr<const node::Graph> nodes_;
   Surroundings surroundings_;
 };
 
