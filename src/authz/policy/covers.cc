@@ -10,6 +10,8 @@ namespace {
 
 // What nobody mentions. No name of Kubernetes has such a character.
 constexpr std::string_view kOther = "\x01";
+// A permission on single fields that nobody mentions: rules that take a write away take these too.
+constexpr std::string_view kOtherGranular = "granular:\x01";
 constexpr std::size_t kMostWork = 2'000'000;  // rules that are looked at
 
 // The roles that concern the author at one level.
@@ -71,7 +73,7 @@ struct Alphabet {
   }
   void add_others() {
     for (std::string_view v : well_known_verbs()) verbs.emplace(v);
-    verbs.emplace(kOther);
+    for (std::string_view v : {kOther, std::string_view("granular"), kOtherGranular}) verbs.emplace(v);
     for (std::string_view base : {std::string_view("pods"), std::string_view("subjectaccessreviews"), kOther, std::string_view("\x01" "accessreviews")}) kinds.emplace(base);
     kinds.emplace("pods/exec");
     // Subresources that are not named follow their resource, and proxies have a verb of their own.
@@ -140,7 +142,7 @@ std::string shown(const std::string& word, std::string_view what) { return word.
 
 Permission permission_of(const Attributes& a, const Restriction& restriction) {
   Permission out;
-  out.verb = shown(std::string(a.verb), "any other verb");
+  out.verb = shown(std::string(a.verb), a.verb == kOtherGranular ? "any other granular verb" : "any other verb");
   out.restriction = restriction;
   if (!a.is_resource_request) {
     out.path = a.path;

@@ -71,6 +71,18 @@ TEST(PolicyEscalation, WhatIsDeniedIsNotHeld) {
   EXPECT_NE(missing({}, {all, deny}, {all}), "");
 }
 
+TEST(PolicyEscalation, WritingIsNoLeaveToGiveAwaySingleFields) {
+  Rule star = rule(R"({"verbs":["*"],"resourceKinds":["*"]})"), but_update = rule(R"({"verbs":["*","-update"],"resourceKinds":["*"]})"),
+       update = rule(R"({"verbs":["update"],"resourceKinds":["*"]})"), gate = rule(R"({"verbs":["granular"],"resourceKinds":["*"]})"),
+       labels = rule(R"({"verbs":["granular:labels"],"resourceKinds":["*"]})");
+  EXPECT_EQ(missing({}, {but_update, update}, {star}), "granular any other kind") << "both together hold every verb but those";
+  EXPECT_EQ(missing({}, {but_update, update, gate}, {star}), "any other granular verb any other kind");
+  EXPECT_EQ(missing({}, {but_update, update}, {but_update}), "");
+  EXPECT_EQ(missing({}, {but_update, gate}, {gate}), "");
+  EXPECT_EQ(missing({}, {but_update, labels}, {labels}), "");
+  EXPECT_EQ(missing({}, {but_update, gate}, {labels}), "granular:labels any other kind");
+}
+
 TEST(PolicyEscalation, ARestrictionIsHeldByTheSameRestriction) {
   std::string_view labels = R"({"verbs":["update"],"resourceKinds":["pods"],"attributeRestrictions":{"fieldsMutatable":["labels"]}})";
   EXPECT_EQ(missing({}, {rule(labels)}, {rule(labels)}), "");
@@ -108,9 +120,9 @@ TEST(PolicyEscalation, NoRoleThatPassesGivesAnythingItsAuthorLacks) {
     for (std::size_t i = 1 + below(most); i > 0; --i) out.push_back(words[below(words.size())]);
     return out;
   };
-  const Texts verb_words{"*", "*", "get", "update", "patch", "delete", "exec", "-get", "-update", "-exec"};
+  const Texts verb_words{"*", "*", "get", "update", "patch", "delete", "exec", "-get", "-update", "-create", "-exec", "granular", "granular:labels", "-granular:labels"};
   const Texts kind_words{"*", "*", "pods", "pods/exec", "secrets", "-pods", "-secrets", "-pods/exec"};
-  const Texts verbs{"get", "update", "patch", "delete", "deletecollection", "create", "exec", "unheard"}, kinds{"pods", "pods/exec", "pods/log", "secrets", "secrets/x", "unheard", "unheard/proxy"};
+  const Texts verbs{"get", "update", "patch", "delete", "deletecollection", "create", "exec", "unheard", "granular", "granular:labels", "granular:unheard(x)"}, kinds{"pods", "pods/exec", "pods/log", "secrets", "secrets/x", "unheard", "unheard/proxy"};
   const Texts names{"", "n", "unheard"}, groups{"", "apps", "unheard"};
   auto random_rules = [&](std::size_t most) {
     std::vector<Rule> out;

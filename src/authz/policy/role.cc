@@ -18,7 +18,10 @@ const std::uint64_t kOnWhatIsThere =
 
 // Permissions on single fields are parts of writing an object.
 const std::uint64_t kWrites = verb_bit(verb_number("create")) | verb_bit(verb_number("update")) | verb_bit(verb_number("patch"));
-bool is_for_fields(std::string_view verb) { return verb == "granular" || verb.starts_with("granular:"); }
+bool is_for_fields(std::string_view verb) {
+  constexpr std::string_view kGate = "granular";
+  return equals_ignoring_case(verb.substr(0, kGate.size()), kGate) && (verb.size() == kGate.size() || verb[kGate.size()] == ':');
+}
 
 constexpr std::string_view kChanging[] = {"update", "patch"};
 bool is_change(std::string_view verb) { return std::ranges::any_of(kChanging, [&](std::string_view v) { return equals_ignoring_case(v, verb); }); }
