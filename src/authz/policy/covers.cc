@@ -38,13 +38,19 @@ void collect(const Index& index, const Index::Scope* scope, const User& author, 
 
 enum class Held3 { kDenied, kAllowed, kOpen };
 
-Held3 at_level(const Held& roles, const RequestWords& words, const Restriction& restriction, std::size_t& work) {
+// A permission as rules see it. A create that names nothing is denied by the name that its object brings, and not allowed by it.
+struct Asked {
+  const RequestWords& words;
+  const RequestWords& named;  // the same where the request has its name, or can have none
+};
+
+Held3 at_level(const Held& roles, const Asked& asked, const Restriction& restriction, std::size_t& work) {
   bool allows = false;
   for (const CompiledRole* role : roles) {
     work += role->rules().size();
     for (std::size_t i = 0; i < role->rules().size(); ++i) {
       const Rule& rule = role->rules()[i];
-      if (role->matches(i, words) == Match::kNo) continue;
+      if (role->matches(i, rule.deny ? asked.named : asked.words) == Match::kNo) continue;
       if (rule.deny) return Held3::kDenied;
       allows |= rule.restriction.kind == Restriction::Kind::kNone || rule.restriction == restriction;
     }
@@ -180,12 +186,12 @@ std::optional<Permission> first_missing(const Index& index, const User& author, 
   alphabet.add_others();
   std::size_t work = 0;
 
-  auto is_held = [&](const RequestWords& words, const Restriction& restriction) {
+  auto is_held = [&](const Asked& asked, const Restriction& restriction) {
     if (held.is_broken_at_master) return false;
-    Held3 first = at_level(held.master, words, restriction, work);
+    Held3 first = at_level(held.master, asked, restriction, work);
     if (first != Held3::kOpen) return first == Held3::kAllowed;
-    if (held.is_broken_locally || !words.attributes.is_resource_request) return false;
-    return at_level(held.local, words, restriction, work) == Held3::kAllowed;
+    if (held.is_broken_locally || !asked.words.attributes.is_resource_request) return false;
+    return at_level(held.local, asked, restriction, work) == Held3::kAllowed;
   };
   // What of the role itself takes this away again.
   auto is_taken_back = [&](const RequestWords& words) {
@@ -198,8 +204,17 @@ std::optional<Permission> first_missing(const Index& index, const User& author, 
   auto missing = [&](std::size_t i, const Attributes& a) -> std::optional<Permission> {
     RequestWords words(a, kinds);
     ++work;
-    if (wanted.matches(i, words) == Match::kNo || is_taken_back(words) || is_held(words, rules[i].restriction)) return std::nullopt;
-    return permission_of(a, rules[i].restriction);
+    if (wanted.matches(i, words) == Match::kNo) return std::nullopt;
+    auto is_covered = [&](const RequestWords& named) { return is_taken_back(named) || is_held({words, named}, rules[i].restriction); };
+    bool brings_its_name = a.is_resource_request && a.name.empty() && equals_ignoring_case(a.verb, "create");
+    if (!brings_its_name) return is_covered(words) ? std::nullopt : std::optional(permission_of(a, rules[i].restriction));
+    for (const std::string& name : alphabet.names) {
+      if (name.empty()) continue;
+      Attributes brought = a;
+      brought.name = name;
+      if (!is_covered(RequestWords(brought, kinds))) return permission_of(brought, rules[i].restriction);
+    }
+    return std::nullopt;
   };
 
   for (std::size_t i = 0; i < rules.size(); ++i) {

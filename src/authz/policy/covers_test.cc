@@ -71,6 +71,15 @@ TEST(PolicyEscalation, WhatIsDeniedIsNotHeld) {
   EXPECT_NE(missing({}, {all, deny}, {all}), "");
 }
 
+TEST(PolicyEscalation, ACreateIsDeniedByTheNameThatItsObjectBrings) {
+  Rule all = rule(R"({"verbs":["create"],"resourceKinds":["pods"]})"), deny = rule(R"({"deny":true,"verbs":["create"],"resourceKinds":["pods"],"resourceNames":["n"]})"),
+       one = rule(R"({"verbs":["create"],"resourceKinds":["pods"],"resourceNames":["n"]})");
+  EXPECT_EQ(missing({}, {all, deny}, {all, deny}), "") << "what one holds can be handed on as it is";
+  EXPECT_EQ(missing({}, {all, deny}, {all}), R"(create pods named "n")");
+  EXPECT_EQ(missing({one}, {all, deny}, {all}), R"(create pods named "n")") << "the name allows no request that does not say it";
+  EXPECT_EQ(missing({one}, {all, deny}, {all, deny}), "");
+}
+
 TEST(PolicyEscalation, WritingIsNoLeaveToGiveAwaySingleFields) {
   Rule star = rule(R"({"verbs":["*"],"resourceKinds":["*"]})"), but_update = rule(R"({"verbs":["*","-update"],"resourceKinds":["*"]})"),
        update = rule(R"({"verbs":["update"],"resourceKinds":["*"]})"), gate = rule(R"({"verbs":["granular"],"resourceKinds":["*"]})"),
