@@ -44,14 +44,15 @@ struct DefaultRole {
 };
 
 // Viewers see everything but who may do what; editors change what they see; admins change all but the containers, under
-// the escalation check; cluster-admins everything.
+// the escalation check; cluster-admins everything. The last rule of admins gives the permissions on single fields, which `*` without
+// a write does not: an admin holds what an editor does.
 std::vector<DefaultRole> default_roles() {
   Value all = texts({"*"});
   Value reads = texts({"watch", "list", "get"}), writes = texts({"create", "update", "delete"});
-  Value others = texts({"*", "-create", "-update", "-delete"});
+  Value others = texts({"*", "-create", "-update", "-delete"}), no_containers = texts({"*", "-policies", "-policybindings"});
   return {{"view", Value::array({rule(reads, texts({"*", "-roles", "-rolebindings", "-policybindings", "-policies"}))})},
           {"edit", Value::array({rule(all, texts({"*", "-roles", "-rolebindings", "-policybindings", "-policies", "-resourceaccessreview"}))})},
-          {"admin", Value::array({rule(others, all), rule(writes, texts({"*", "-policies", "-policybindings"}))})},
+          {"admin", Value::array({rule(others, all), rule(writes, no_containers), rule(all, no_containers)})},
           {"cluster-admin", Value::array({rule(all, all)})}};
 }
 
