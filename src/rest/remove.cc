@@ -13,6 +13,7 @@
 #include "rest/stored_object.h"
 #include "rest/verbs.h"
 #include "rest/write.h"
+#include "rest/write_guard.h"
 
 namespace cardea::rest {
 
@@ -126,6 +127,15 @@ std::optional<Value> held_back(Call& call, const DeleteOptions& o, const Value& 
   return object;
 }
 
+Task<Result<void>> ask_guards(Call& call, const Value& old) {
+  for (const WriteGuard* guard : call.services.guards) {
+    if (!guard->applies(*call.resource)) continue;
+    Result<void> passed = co_await guard->check_deletion(call, old);
+    if (!passed) co_return passed;
+  }
+  co_return Result<void>();
+}
+
 // Deletes one object and gives what the client is shown.
 Task<Result<Value>> remove_one(Call& call, const std::string& key, const DeleteOptions& options, bool as_item) {
   const Resource& r = *call.resource;
@@ -136,6 +146,8 @@ Task<Result<Value>> remove_one(Call& call, const std::string& key, const DeleteO
     if (!record) co_return fail(not_found(r, name));
     Value old = converted(parse_stored(*record), storage, r);
     if (auto ok = check_preconditions(r, options, old); !ok) co_return fail(ok.error());
+    Result<void> guarded = co_await ask_guards(call, old);
+    if (!guarded) co_return fail(guarded.error());
     admission::Review review = review_of(call, admission::Operation::kDelete, options.dry_run, options.document);
     review.old_object = &old;
     // Of a collection nobody named the objects; refusals do not name them either.

@@ -13,12 +13,14 @@ struct WriteAttempt {
 };
 
 // Refuses writes for what they say, where authorization of the request alone is not enough. Asked after mutating
-// admission and before validation, for each attempt. Shared between threads.
+// admission and before validation, of a deletion before admission, for each attempt. Shared between threads.
 class WriteGuard {
  public:
   virtual ~WriteGuard() = default;
   virtual bool applies(const catalog::Resource& resource) const = 0;
   virtual Task<Result<void>> check(Call& call, WriteAttempt attempt) const = 0;
+  // The same for an object that is about to be deleted, alone or with its collection.
+  virtual Task<Result<void>> check_deletion(Call&, const json::Value& /*old*/) const { co_return Result<void>(); }
 };
 
 }  // namespace cardea::rest

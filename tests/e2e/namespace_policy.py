@@ -190,6 +190,34 @@ def nobody_gives_away_what_they_lack(w):
     w.allowed("Hubert", "DELETE", API + "hammer/rolebindings/RoleWriters")
 
 
+def denials_are_lifted_by_others_who_may_deny(w):
+    """Who is denied something frees neither themselves nor others; the project's admin frees others; the owner frees the admin."""
+    w.allowed("Clark", "POST", "/api/v1/namespaces", {"metadata": {"name": "chisel"}})
+    w.allowed("Clark", "POST", API + "chisel/policies", {"kind": "Policy"})
+    w.allowed("Clark", "POST", API + "chisel/policybindings", {"kind": "PolicyBinding", "name": "chisel"})
+    one = API + "chisel/rolebindings/NoSecrets"
+    for name, rules in (("no-secrets", [{"deny": True, "verbs": ["get"], "resourceKinds": ["secrets"]}]),
+                        ("binder", [{"verbs": ["*", "-deny"], "resourceKinds": ["roles", "rolebindings"]}, {"verbs": ["get"], "resourceKinds": ["pods"]}]),
+                        ("reader", [{"verbs": ["get"], "resourceKinds": ["pods"]}])):
+        w.allowed("Clark", "POST", API + "chisel/roles", {"name": name, "rules": rules})
+    for name, where, role, users in (("Admins", "master", "admin", ["Hubert"]), ("Binders", "chisel", "binder", ["Edgar", "Mallory"]),
+                                     ("NoSecrets", "chisel", "no-secrets", ["Hubert", "Edgar", "Vera"])):
+        w.allowed("Clark", "POST", API + "chisel/rolebindings", {"name": name, "roleRef": {"namespace": where, "name": role}, "userNames": users})
+    free = {"rules": [{"verbs": ["get"], "resourceKinds": ["pods"]}]}
+    for user, why in (("Edgar", "takes the verb \"deny\" on roles"), ("Mallory", "takes the verb \"deny\" on roles"), ("Hubert", "is denied what this would let them do: get secrets")):
+        for method, path, body in (("DELETE", one, None), ("PATCH", one, {"userNames": ["Vera"]}),
+                                   ("PATCH", one, {"roleRef": {"name": "reader"}}), ("PATCH", API + "chisel/roles/no-secrets", free)):
+            w.refused(user, method, path, body, MERGE if body else None, saying=why)
+    left = w.allowed("Hubert", "PATCH", one, {"userNames": ["Hubert", "Edgar"]}, MERGE)
+    expect(left["userNames"] == ["Hubert", "Edgar"], f"the admin frees others: {left}")
+    w.refused("Hubert", "GET", "/api/v1/namespaces/chisel/secrets/x")
+    w.allowed("Clark", "PATCH", one, {"userNames": ["Edgar"]}, MERGE)
+    w.answer("Hubert", 404, "GET", "/api/v1/namespaces/chisel/secrets/x")
+    # A namespace goes whatever is denied in it.
+    w.allowed("Clark", "DELETE", "/api/v1/namespaces/chisel")
+    eventually("the namespace is gone", lambda: w.admin("GET", "/api/v1/namespaces/chisel")[0] == 404)
+
+
 def bots_change_labels_and_nothing_else(w):
     for thing in (Built, Custom):
         bot, one = "ProtectorBot", f"{thing.path}/site"
@@ -447,7 +475,7 @@ def a_project_goes_with_everything_in_it(w):
     w.refused("Hubert", "GET", "/api/v1/namespaces/hammer/pods")
 
 
-CHAPTERS = [the_master_namespace, a_project_is_delegated, own_roles_need_their_containers, nobody_gives_away_what_they_lack,
+CHAPTERS = [the_master_namespace, a_project_is_delegated, own_roles_need_their_containers, nobody_gives_away_what_they_lack, denials_are_lifted_by_others_who_may_deny,
             bots_change_labels_and_nothing_else, protected_things_stay, a_label_cannot_be_stripped_first, kubelets_touch_their_own_pods,
             who_can, reviews_by_every_path, bad_documents, many_writers_lose_nothing, damaged_containers_fail_closed, as_the_page_says, a_project_goes_with_everything_in_it]
 

@@ -253,16 +253,19 @@ std::optional<Permission> first_missing(const Index& index, const User& author, 
   return std::nullopt;
 }
 
-bool changes_denials(const std::vector<Rule>& before, const std::vector<Rule>& after) {
-  auto denials = [](const std::vector<Rule>& rules) {
-    std::vector<const Rule*> out;
-    for (const Rule& r : rules)
-      if (r.deny) out.push_back(&r);
-    return out;
-  };
-  std::vector<const Rule*> a = denials(before), b = denials(after);
-  auto has = [](const std::vector<const Rule*>& list, const Rule* one) { return std::ranges::any_of(list, [&](const Rule* r) { return *r == *one; }); };
-  return !std::ranges::all_of(a, [&](const Rule* r) { return has(b, r); }) || !std::ranges::all_of(b, [&](const Rule* r) { return has(a, r); });
+std::vector<Rule> lifted(const std::vector<Rule>& before, const std::vector<Rule>& after, const ResourceGroups& groups) {
+  std::vector<Rule> out;
+  for (const Rule& rule : before) {
+    if (!rule.deny || std::ranges::find(after, rule) != after.end()) continue;
+    Rule& given = out.emplace_back(rule);
+    given.deny = false;
+    given.restriction = {};
+    Texts kinds;
+    if (!groups.expand(given.resource_kinds, kinds)) given.resource_kinds = {"*"};
+  }
+  return out;
 }
+
+bool changes_denials(const std::vector<Rule>& before, const std::vector<Rule>& after) { return !lifted(before, after).empty() || !lifted(after, before).empty(); }
 
 }  // namespace cardea::authz::policy

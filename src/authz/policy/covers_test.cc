@@ -120,6 +120,18 @@ TEST(PolicyEscalation, KnowsAChangedDenial) {
   EXPECT_FALSE(changes_denials({deny, allow}, {allow, deny}));
 }
 
+TEST(PolicyEscalation, LiftingADenialGivesWhatItDenied) {
+  Rule deny = rule(R"({"deny":true,"verbs":["delete"],"resourceKinds":["secrets"],"attributeRestrictions":{"labelsContain":["x"]}})"), allow = rule(R"({"verbs":["get"],"resourceKinds":["pods"]})");
+  EXPECT_TRUE(lifted({allow, deny}, {deny}).empty());
+  EXPECT_TRUE(lifted({}, {deny}).empty());
+  EXPECT_EQ(lifted({allow, deny}, {allow}), std::vector<Rule>{rule(R"({"verbs":["delete"],"resourceKinds":["secrets"]})")});
+  Rule unknown{.deny = true, .verbs = {"get"}, .resource_kinds = {"resourcegroup:nothing"}};
+  EXPECT_EQ(lifted({unknown}, {})[0].resource_kinds, Texts{"*"});
+  Rule all = rule(R"({"verbs":["*"],"resourceKinds":["*"]})");
+  EXPECT_EQ(missing({}, {all, deny}, lifted({deny}, {})), "delete secrets") << "whom it concerns does not hold it";
+  EXPECT_EQ(missing({all}, {deny}, lifted({deny}, {})), "") << "whom the master namespace allows is not denied";
+}
+
 // Over a small alphabet, everything can be asked.
 TEST(PolicyEscalation, NoRoleThatPassesGivesAnythingItsAuthorLacks) {
   std::mt19937_64 random(5);

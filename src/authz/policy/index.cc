@@ -161,6 +161,18 @@ const CompiledRole* Index::role(const Grant& g) const {
   return nullptr;
 }
 
+bool Index::binds(const RoleRef& role, const User& user) const {
+  bool found = false;
+  scopes_.for_each([&](const Scope* s) {
+    auto look = [&](std::uint64_t hash) {
+      for (const Grant* g : s->find(hash)) found |= g->role == role && g->is_of(user);
+    };
+    look(Grant::user_hash(user.name));
+    for (const std::string& group : user.groups) look(Grant::group_hash(group));
+  });
+  return found;
+}
+
 std::uint64_t Index::key(const Grant& grant, std::size_t rule) {
   return reinterpret_cast<std::uint64_t>(&grant) | std::min<std::uint64_t>(rule, kMostShown) << kRuleShift;
 }

@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "json/parse.h"
 #include "rest/policy/elements.h"
+#include "rest/stored_object.h"
 
 namespace cardea::rest::policy {
 
@@ -22,10 +23,29 @@ Error refused(const catalog::Resource& r, std::string_view name, std::string_vie
       .with({.name = std::string(name), .group = std::string(r.group), .kind = std::string(r.name)});
 }
 
-// What cannot be read allows nothing, and must not hide a denial either: it was refused before, or is in the store.
+// What cannot be read allows nothing, and denies everything to those whom it concerns.
 std::vector<Rule> rules_of(const Value& role, std::string_view namespace_name) {
   json::FieldErrors errors;
-  return documents::read_role(role, {.namespace_name = namespace_name}, "", errors).rules;
+  std::vector<Rule> out = documents::read_role(role, {.namespace_name = namespace_name}, "", errors).rules;
+  if (!errors.empty()) out = {Rule{.deny = true, .verbs = {"*"}, .resource_kinds = {"*"}}};
+  return out;
+}
+std::vector<Rule> rules_of(const Call& call, const documents::RoleRef& ref) {
+  store::RecordPtr record = call.services.store.get(role_key(ref.namespace_name, ref.name));
+  auto role = record ? json::parse(record->value()) : Result<Value>(Value());
+  return rules_of(role ? *role : Value(), ref.namespace_name);
+}
+
+documents::RoleRef ref_of(const Value& binding) {
+  const Value& ref = binding["roleRef"];
+  return {.namespace_name = std::string(ref["namespace"].as_string()), .name = std::string(ref["name"].as_string())};
+}
+// Whom a binding that cannot be read is for, nobody knows: for everybody.
+bool is_for(const Value& binding, const authz::User& user, std::string_view namespace_name) {
+  json::FieldErrors errors;
+  documents::RoleBinding read = documents::read_role_binding(binding, {.namespace_name = namespace_name}, "", errors);
+  if (!errors.empty() || std::ranges::find(read.user_names, user.name) != read.user_names.end()) return true;
+  return std::ranges::any_of(read.group_names, [&](const std::string& group) { return user.in_group(group); });
 }
 
 bool denies(const std::vector<Rule>& rules) { return std::ranges::any_of(rules, &Rule::deny); }
@@ -63,33 +83,59 @@ Task<bool> is_waived(Call& call, authz::Attributes attributes) {
 
 // What is about to be given, to whom by this write, and where.
 struct Gift {
-  std::vector<Rule> rules, before;
+  std::vector<Rule> rules;
+  std::vector<Rule> freed;  // what the caller would no longer be denied
   std::string role_namespace, role;
   std::string_view waiver;  // the verb that lets one pass
   bool is_new = true;       // false: nothing is given that was not
   bool needs_deny = false;
 };
 
-Gift gift_of_role(const Call& call, const WriteAttempt& attempt) {
-  Gift out{.rules = rules_of(attempt.object, call.info.namespace_name), .before = {}, .role_namespace = call.info.namespace_name,
+Gift gift_of_role(const Call& call, const WriteAttempt& attempt, const documents::Index* index) {
+  Gift out{.rules = rules_of(attempt.object, call.info.namespace_name), .freed = {}, .role_namespace = call.info.namespace_name,
            .role = std::string(attempt.name), .waiver = "escalate"};
-  if (attempt.old) out.before = rules_of(*attempt.old, call.info.namespace_name);
-  out.is_new = !attempt.old || out.rules != out.before;
-  out.needs_deny = documents::changes_denials(out.before, out.rules);
+  std::vector<Rule> before;
+  if (attempt.old) before = rules_of(*attempt.old, call.info.namespace_name);
+  out.is_new = !attempt.old || out.rules != before;
+  out.needs_deny = documents::changes_denials(before, out.rules);
+  if (index && out.needs_deny && index->binds({out.role_namespace, out.role}, call.user)) out.freed = documents::lifted(before, out.rules, index->groups());
   return out;
 }
 
-Gift gift_of_binding(const Call& call, const WriteAttempt& attempt) {
-  const Value& ref = attempt.object["roleRef"];
-  Gift out{.rules = {}, .before = {}, .role_namespace = std::string(ref["namespace"].as_string()), .role = std::string(ref["name"].as_string()), .waiver = "bind"};
-  if (store::RecordPtr record = call.services.store.get(role_key(out.role_namespace, out.role)))
-    if (auto role = json::parse(record->value())) out.rules = rules_of(*role, out.role_namespace);
+Gift gift_of_binding(const Call& call, const WriteAttempt& attempt, const documents::Index* index) {
+  documents::RoleRef ref = ref_of(attempt.object);
+  Gift out{.rules = rules_of(call, ref), .freed = {}, .role_namespace = ref.namespace_name, .role = ref.name, .waiver = "bind"};
   bool is_same = attempt.old != nullptr;
   for (auto key : {"roleRef", "userNames", "groupNames"}) is_same = is_same && attempt.object[key] == (*attempt.old)[key];
   out.is_new = !is_same;
-  // Whoever is bound to a denial is denied.
-  out.needs_deny = out.is_new && denies(out.rules);
+  if (is_same) return out;
+  // Whoever is bound to a denial is denied; whoever was and is not any more is free.
+  out.needs_deny = denies(out.rules);
+  if (!attempt.old) return out;
+  std::vector<Rule> before = rules_of(call, ref_of(*attempt.old));
+  out.needs_deny |= denies(before);
+  bool stays = ref_of(*attempt.old) == ref && is_for(attempt.object, call.user, call.info.namespace_name);
+  if (index && !stays && is_for(*attempt.old, call.user, call.info.namespace_name)) out.freed = documents::lifted(before, {}, index->groups());
   return out;
+}
+
+std::shared_ptr<const documents::Index> index_of(const documents::PolicyAuthorizer* authorizer) { return authorizer ? authorizer->feed().index() : nullptr; }
+
+Error may_not_deny(const Call& call, std::string_view name, std::string_view what) {
+  return refused(*call.resource, name, cat("user ", quoted(call.user.name), " may not ", what, ": that takes the verb \"deny\" on roles in the namespace ",
+                                           quoted(call.info.namespace_name)));
+}
+
+std::optional<Error> frees_themselves(const Call& call, std::string_view name, const std::vector<Rule>& freed, const documents::Index& index,
+                                      const documents::KindNames* kinds) {
+  auto missing = documents::first_missing(index, call.user, call.info.namespace_name, freed, kinds, index.groups());
+  if (!missing) return std::nullopt;
+  return refused(*call.resource, name, cat("user ", quoted(call.user.name), " is denied what this would let them do: ", missing->text()));
+}
+
+bool is_terminating(const Call& call) {
+  store::RecordPtr record = call.services.store.get(cat("/registry/namespaces/", call.info.namespace_name));
+  return record && parse_stored(*record)["metadata"].has("deletionTimestamp");
 }
 
 }  // namespace
@@ -97,21 +143,42 @@ Gift gift_of_binding(const Call& call, const WriteAttempt& attempt) {
 Task<Result<void>> check_escalation(Call& call, WriteAttempt attempt, const documents::PolicyAuthorizer* authorizer) {
   const catalog::Resource& r = *call.resource;
   if (call.user.in_group(authz::kMastersGroup)) co_return Result<void>();
-  Gift gift = r.name == "roles" ? gift_of_role(call, attempt) : gift_of_binding(call, attempt);
+  std::shared_ptr<const documents::Index> index = index_of(authorizer);
+  Gift gift = r.name == "roles" ? gift_of_role(call, attempt, index.get()) : gift_of_binding(call, attempt, index.get());
   if (!gift.is_new) co_return Result<void>();
   if (gift.needs_deny) {
     bool allowed = co_await may(call, on_role(call, "deny", call.info.namespace_name, gift.role));
-    if (!allowed)
-      co_return fail(refused(r, attempt.name, cat("user ", quoted(call.user.name), " may not deny: that takes the verb \"deny\" on roles in the namespace ",
-                                                  quoted(call.info.namespace_name))));
+    if (!allowed) co_return fail(may_not_deny(call, attempt.name, "deny, or lift what is denied"));
   }
   bool waived = co_await is_waived(call, on_role(call, gift.waiver, gift.role_namespace, gift.role));
   if (waived) co_return Result<void>();
-  if (!authorizer) co_return fail(refused(r, attempt.name, "there is no policy to say what the caller holds"));
-  std::shared_ptr<const documents::Index> index = authorizer->feed().index();
-  auto missing = documents::first_missing(*index, call.user, call.info.namespace_name, gift.rules, authorizer->surroundings().kinds, index->groups());
+  if (!index) co_return fail(refused(r, attempt.name, "there is no policy to say what the caller holds"));
+  const documents::KindNames* kinds = authorizer->surroundings().kinds;
+  if (auto error = frees_themselves(call, attempt.name, gift.freed, *index, kinds)) co_return fail(std::move(*error));
+  auto missing = documents::first_missing(*index, call.user, call.info.namespace_name, gift.rules, kinds, index->groups());
   if (!missing) co_return Result<void>();
   co_return fail(refused(r, attempt.name, cat("user ", quoted(call.user.name), " is attempting to grant what they do not hold: ", missing->text())));
+}
+
+Task<Result<void>> check_lifting(Call& call, const Value& old, const documents::PolicyAuthorizer* authorizer) {
+  if (call.user.in_group(authz::kMastersGroup)) co_return Result<void>();
+  std::string name(old["metadata"]["name"].as_string());
+  bool is_role = call.resource->name == "roles";
+  documents::RoleRef ref = is_role ? documents::RoleRef{call.info.namespace_name, name} : ref_of(old);
+  std::vector<Rule> rules = is_role ? rules_of(old, call.info.namespace_name) : rules_of(call, ref);
+  if (!denies(rules)) co_return Result<void>();
+  if (!is_terminating(call)) {
+    bool allowed = co_await may(call, on_role(call, "deny", call.info.namespace_name, ref.name));
+    if (!allowed) co_return fail(may_not_deny(call, name, "lift what is denied"));
+  }
+  // A role that is bound stays.
+  if (is_role || !is_for(old, call.user, call.info.namespace_name)) co_return Result<void>();
+  bool waived = co_await is_waived(call, on_role(call, "bind", ref.namespace_name, ref.name));
+  if (waived) co_return Result<void>();
+  std::shared_ptr<const documents::Index> index = index_of(authorizer);
+  if (!index) co_return fail(refused(*call.resource, name, "there is no policy to say what the caller holds"));
+  if (auto error = frees_themselves(call, name, documents::lifted(rules, {}, index->groups()), *index, authorizer->surroundings().kinds)) co_return fail(std::move(*error));
+  co_return Result<void>();
 }
 
 }  // namespace cardea::rest::policy

@@ -75,6 +75,13 @@ Task<Result<void>> PolicyGuard::check(Call& call, WriteAttempt attempt) const {
   co_return held;
 }
 
+Task<Result<void>> PolicyGuard::check_deletion(Call& call, const Value& old) const {
+  // Containers go only when nothing is in them.
+  if (call.resource->kind != "Role" && call.resource->kind != "RoleBinding") co_return Result<void>();
+  Result<void> may = co_await check_lifting(call, old, authorizer_);
+  co_return may;
+}
+
 std::optional<Error> refused_verb(const catalog::Resource& r, std::string_view verb, std::string_view name) {
   if (r.group != documents::kGroup || (verb != "update" && verb != "patch") || (r.name != "policies" && r.name != "policybindings")) return std::nullopt;
   bool is_policy = r.name == "policies";

@@ -12,14 +12,15 @@ class PolicyAuthorizer;
 namespace cardea::rest::policy {
 
 // Refuses documents of namespace policy for what they say: rules without meaning, containers that are created with content,
-// references to what is not there; and for who says it: nobody gives away what they do not have, and denying takes the
-// verb `deny`.
+// references to what is not there; and for who says it: nobody gives away what they do not have, denying and lifting what is
+// denied take the verb `deny`, and nobody frees themselves.
 class PolicyGuard : public WriteGuard {
  public:
   // The authorizer, which outlives it, knows what the caller holds; null: only system:masters may write roles and bindings.
   PolicyGuard(std::string master, const authz::policy::PolicyAuthorizer* authorizer) : master_(std::move(master)), authorizer_(authorizer) {}
   bool applies(const catalog::Resource& resource) const override;
   Task<Result<void>> check(Call& call, WriteAttempt attempt) const override;
+  Task<Result<void>> check_deletion(Call& call, const json::Value& old) const override;
 
  private:
   const std::string master_;

@@ -259,5 +259,49 @@ TEST_F(PolicyObjects, DamagedContainersAreShownAndNotWrittenInto) {
   EXPECT_EQ(server.send("DELETE", at("hammer/roles/a")).status, 200) << "what is wrong can be taken away";
 }
 
+// Lets everybody do everything but deny.
+class AllButDeny : public authz::Authorizer {
+ public:
+  std::string_view name() const override { return "all-but-deny"; }
+  std::optional<authz::Decision> authorize(const authz::Attributes& a) const override {
+    return a.verb == "deny" ? authz::Decision::no_opinion() : authz::Decision::allow("why not");
+  }
+};
+
+TEST(PolicyDenials, AreLiftedOnlyByWhoMayDeny) {
+  TestServer server{{}, {std::make_shared<AllButDeny>()}};
+  ASSERT_TRUE(ensure_master_namespace(server.api(), "master").has_value());
+  Loopback edgar(server.gateway(), server.loop(), {.name = "Edgar"}, "edgar");
+  auto make = [&](std::string_view path, std::string_view body) { ASSERT_EQ(server.send("POST", std::string(path), body).status, 201) << path << body; };
+  make("/api/v1/namespaces", R"({"metadata":{"name":"hammer"}})");
+  make(at("hammer/policies"), R"({"kind":"Policy"})");
+  make(at("hammer/policybindings"), R"({"kind":"PolicyBinding","name":"hammer"})");
+  make(at("hammer/roles"), R"({"name":"hands-off","rules":[{"deny":true,"verbs":["get"],"resourceKinds":["secrets"]}]})");
+  make(at("hammer/roles"), R"({"name":"unbound","rules":[{"deny":true,"verbs":["get"],"resourceKinds":["secrets"]}]})");
+  make(at("hammer/roles"), R"({"name":"harmless","rules":[{"verbs":["get"],"resourceKinds":["pods"]}]})");
+  make(at("hammer/rolebindings"), R"({"name":"HandsOff","roleRef":{"namespace":"hammer","name":"hands-off"},"userNames":["Mallory","Vera"]})");
+  make(at("hammer/rolebindings"), R"({"name":"Harmless","roleRef":{"namespace":"hammer","name":"harmless"},"userNames":["Mallory"]})");
+  auto refused = [&](std::string method, std::string_view target, Value body = {}, std::string type = "application/json") {
+    auto reply = edgar.send_and_wait(method, std::string(target), body, type);
+    EXPECT_EQ(reply.status, 403) << method << target << json::print(reply.body);
+    EXPECT_NE(reply.body["message"].as_string().find("\"deny\" on roles"), std::string_view::npos) << json::print(reply.body);
+  };
+  std::string binding = at("hammer/rolebindings/HandsOff"), merge = "application/merge-patch+json";
+  refused("DELETE", binding);
+  refused("DELETE", cat(binding, "?dryRun=All"));
+  refused("DELETE", at("hammer/roles/unbound"));
+  refused("PATCH", binding, Value::object({{"userNames", Value::array({"Vera"})}}), merge);
+  refused("PATCH", binding, Value::object({{"roleRef", Value::object({{"name", "harmless"}})}}), merge);
+  refused("PATCH", at("hammer/roles/hands-off"), Value::object({{"rules", Value::array()}}), merge);
+  EXPECT_EQ(server.get(binding)["userNames"].size(), 2u);
+  EXPECT_EQ(edgar.send_and_wait("PATCH", binding, Value::object({{"metadata", Value::object({{"labels", Value::object({{"a", "b"}})}})}}), merge).status, 200)
+      << "nobody is freed by a label";
+  EXPECT_EQ(edgar.send_and_wait("DELETE", at("hammer/rolebindings/Harmless")).status, 200);
+  // Whoever empties a namespace that goes need not be one who may deny.
+  ASSERT_TRUE(server.send("DELETE", "/api/v1/namespaces/hammer").ok());
+  EXPECT_EQ(edgar.send_and_wait("DELETE", binding).status, 200);
+  EXPECT_EQ(edgar.send_and_wait("DELETE", at("hammer/roles/hands-off")).status, 200);
+}
+
 }  // namespace
 }  // namespace cardea::rest::policy
