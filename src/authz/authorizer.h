@@ -25,6 +25,9 @@ struct Rules {
   std::vector<NonResourceRule> non_resource_rules;
   bool incomplete = false;
   std::vector<std::string> errors;
+  // What may be denied in spite of these: rather too much than too little.
+  std::vector<ResourceRule> denied_resources;
+  std::vector<NonResourceRule> denied_paths;
 };
 
 // What came near to allowing a request, and what it lacked. For those who may read the role.

@@ -3,6 +3,7 @@
 #include "authz/access/policy.h"
 #include "authz/rbac/covers.h"
 #include "base/strings.h"
+#include "rest/waiver.h"
 
 namespace cardea::rest {
 namespace {
@@ -15,7 +16,7 @@ Error refused(const catalog::Resource& r, std::string_view name, std::string_vie
       .with({.name = std::string(name), .group = std::string(r.group), .kind = std::string(r.name)});
 }
 
-Task<bool> may(Call& call, std::string_view verb, std::string_view name) {
+authz::Attributes on_policy(const Call& call, std::string_view verb, std::string_view name) {
   authz::Attributes a(call.user);
   a.is_resource_request = true;
   a.verb = verb;
@@ -24,17 +25,43 @@ Task<bool> may(Call& call, std::string_view verb, std::string_view name) {
   a.resource = call.resource->name;
   a.namespace_name = call.info.namespace_name;
   a.name = name;
-  // A condition on the object has nobody to settle it here.
-  authz::Chain::Verdict verdict = co_await call.services.authorizer.authorize(a);
-  co_return verdict.decision.allowed();
+  return a;
 }
 
-std::vector<authz::rbac::PolicyRule> held_by(Call& call) {
+std::vector<authz::rbac::PolicyRule> held_by(const authz::Rules& rules) {
   std::vector<authz::rbac::PolicyRule> out;
-  authz::Rules rules = call.services.authorizer.rules_for(call.user, call.info.namespace_name);
-  for (authz::ResourceRule& r : rules.resource_rules) out.push_back({r.verbs, r.api_groups, r.resources, r.resource_names, {}});
-  for (authz::NonResourceRule& r : rules.non_resource_rules) out.push_back({r.verbs, {}, {}, {}, r.urls});
+  for (const authz::ResourceRule& r : rules.resource_rules) out.push_back({r.verbs, r.api_groups, r.resources, r.resource_names, {}});
+  for (const authz::NonResourceRule& r : rules.non_resource_rules) out.push_back({r.verbs, {}, {}, {}, r.urls});
   return out;
+}
+
+bool share(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  auto has = [](const std::vector<std::string>& list, std::string_view word) { return std::ranges::find(list, word) != list.end(); };
+  return has(a, "*") || has(b, "*") || std::ranges::any_of(a, [&](const std::string& word) { return has(b, word); });
+}
+
+// Subresources are taken for what they belong to, and `*` before a slash for everything.
+std::vector<std::string> without_subresources(std::vector<std::string> resources) {
+  for (std::string& r : resources) r = r.substr(0, r.find('/'));
+  return resources;
+}
+
+// Whether any of `granted` may be denied to whoever has these rules.
+bool may_be_denied(const authz::Rules& rules, const authz::rbac::PolicyRule& granted) {
+  if (!granted.non_resource_urls.empty()) return !rules.denied_paths.empty();
+  return std::ranges::any_of(rules.denied_resources, [&](const authz::ResourceRule& denied) {
+    bool names = granted.resource_names.empty() || denied.resource_names.empty() || share(granted.resource_names, denied.resource_names);
+    return names && share(granted.verbs, denied.verbs) && share(granted.api_groups, denied.api_groups) &&
+           share(without_subresources(granted.resources), without_subresources(denied.resources));
+  });
+}
+
+bool takes_away(Effect effect) { return effect != Effect::kAllow; }
+
+Task<Result<void>> check_denying(Call& call, std::string_view name) {
+  bool allowed = co_await is_waived(call, on_policy(call, "deny", name));
+  if (allowed) co_return Result<void>();
+  co_return fail(refused(*call.resource, name, cat("user ", quoted(call.user.name), " may not write, change or delete policies that take permissions away: that takes the verb \"deny\"")));
 }
 
 }  // namespace
@@ -46,19 +73,35 @@ bool AccessPolicyGuard::applies(const catalog::Resource& r) const {
 Task<Result<void>> AccessPolicyGuard::check(Call& call, WriteAttempt attempt) const {
   const catalog::Resource& r = *call.resource;
   if (call.user.in_group(authz::kMastersGroup)) co_return Result<void>();
-  if (attempt.old && attempt.object["spec"] == (*attempt.old)["spec"]) co_return Result<void>();
+  // An owner that does not exist has the garbage collector delete the policy.
+  bool same_spec = attempt.old && attempt.object["spec"] == (*attempt.old)["spec"];
+  bool same_owners = attempt.old && attempt.object["metadata"]["ownerReferences"] == (*attempt.old)["metadata"]["ownerReferences"];
+  if (same_spec && same_owners) co_return Result<void>();
   authz::access::Policy policy(call.info.namespace_name, attempt.name, attempt.object);
-  bool denied = attempt.old && authz::access::Policy(call.info.namespace_name, attempt.name, *attempt.old).effect() == Effect::kDeny;
-  if (policy.effect() == Effect::kDeny || denied) {
-    bool allowed = co_await may(call, "deny", attempt.name);
-    if (!allowed) co_return fail(refused(r, attempt.name, cat("user ", quoted(call.user.name), " may not write policies that deny: that takes the verb \"deny\"")));
+  bool took_away = attempt.old && takes_away(authz::access::Policy(call.info.namespace_name, attempt.name, *attempt.old).effect());
+  if (takes_away(policy.effect()) || took_away) {
+    Result<void> allowed = co_await check_denying(call, attempt.name);
+    if (!allowed) co_return allowed;
   }
+  if (same_spec) co_return Result<void>();
   if (policy.effect() != Effect::kAllow) co_return Result<void>();
-  bool escalates = co_await may(call, "escalate", attempt.name);
+  bool escalates = co_await is_waived(call, on_policy(call, "escalate", attempt.name));
   if (escalates) co_return Result<void>();
-  std::vector<authz::rbac::PolicyRule> missing = authz::rbac::missing_rules(held_by(call), policy.granted());
-  if (missing.empty()) co_return Result<void>();
-  co_return fail(refused(r, attempt.name, authz::rbac::escalation_text(call.user, std::move(missing), "")));
+  authz::Rules rules = call.services.authorizer.rules_for(call.user, call.info.namespace_name);
+  std::vector<authz::rbac::PolicyRule> granted = policy.granted();
+  std::vector<authz::rbac::PolicyRule> missing = authz::rbac::missing_rules(held_by(rules), granted);
+  if (!missing.empty()) co_return fail(refused(r, attempt.name, authz::rbac::escalation_text(call.user, std::move(missing), "")));
+  if (std::ranges::any_of(granted, [&](const authz::rbac::PolicyRule& rule) { return may_be_denied(rules, rule); }))
+    co_return fail(refused(r, attempt.name, cat("user ", quoted(call.user.name), " is attempting to grant what a policy may deny to them: that takes the verb \"escalate\"")));
+  co_return Result<void>();
+}
+
+Task<Result<void>> AccessPolicyGuard::check_deletion(Call& call, const json::Value& old) const {
+  if (call.user.in_group(authz::kMastersGroup)) co_return Result<void>();
+  std::string name(old["metadata"]["name"].as_string());
+  if (!takes_away(authz::access::Policy(call.info.namespace_name, name, old).effect()) || is_being_emptied(call)) co_return Result<void>();
+  Result<void> allowed = co_await check_denying(call, name);
+  co_return allowed;
 }
 
 }  // namespace cardea::rest

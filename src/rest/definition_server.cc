@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <future>
+#include <iterator>
 
 #include "base/strings.h"
 #include "catalog/definition.h"
@@ -29,6 +30,25 @@ Value without_cleanup_finalizer(const Value& definition) {
     if (f.as_string() != catalog::kCleanupFinalizer) kept.push_back(f);
   if (kept.empty()) out.member("metadata").erase("finalizers");
   else out.member("metadata").set("finalizers", Value::array(std::move(kept)));
+  return out;
+}
+
+// The names of built-in groups whose objects rest where those of a custom resource would: as definitions that have them,
+// for one more would read and delete the objects of another.
+std::vector<Value> built_in_names(const catalog::Catalog& catalog) {
+  auto rests_like_custom = [](const catalog::Resource& r) { return !r.is_custom && r.storage_prefix == cat("/registry/", r.group, "/", r.name, "/"); };
+  std::vector<Value> out;
+  for (const catalog::Group& group : catalog.groups()) {
+    auto any = [&](const catalog::Version& v) { return std::ranges::any_of(v.resources, [&](const catalog::Resource* r) { return rests_like_custom(*r); }); };
+    if (!std::ranges::any_of(group.versions, any)) continue;
+    for (const catalog::Version& version : group.versions)
+      for (const catalog::Resource* r : version.resources) {
+        if (r->is_custom) continue;
+        Value names = Value::object({{"plural", r->name}, {"singular", r->singular}, {"kind", r->kind}, {"listKind", r->list_kind},
+                                     {"shortNames", Value::array(std::vector<Value>(r->short_names.begin(), r->short_names.end()))}});
+        out.push_back(Value::object({{"spec", Value::object({{"group", group.name}})}, {"status", Value::object({{"acceptedNames", names}})}}));
+      }
+  }
   return out;
 }
 
@@ -81,7 +101,7 @@ struct DefinitionServer::State : std::enable_shared_from_this<State> {
     const catalog::Resource* resource = nullptr;
     for (const Value& v : definition["spec"]["versions"].items())
       if (!resource) resource = catalog->find(group, v["name"].as_string(), plural);
-    if (!resource) co_return true;
+    if (!resource || !resource->is_custom) co_return true;  // a built-in resource keeps its objects
     auto range = store.range({.keys = store::keys_with_prefix(resource->storage_prefix)});
     if (!range) co_return false;
     for (const store::RecordPtr& record : range->records) {
@@ -103,11 +123,13 @@ struct DefinitionServer::State : std::enable_shared_from_this<State> {
     std::vector<store::RecordPtr> list = records();
     for (const store::RecordPtr& r : list) all.push_back(parse_stored(*r));
     std::string now = rfc3339(clock.now());
+    std::vector<Value> in_use = all;
+    std::ranges::copy(built_in_names(*holder.get()), std::back_inserter(in_use));
     for (std::size_t i = 0; i < all.size(); ++i) {
-      Value next = catalog::with_names_accepted(all[i], all, now);
+      Value next = catalog::with_names_accepted(all[i], in_use, now);
       if (!(next == all[i])) {
         bool written = co_await write(*list[i], &next);
-        if (written) all[i] = std::move(next);
+        if (written) in_use[i] = all[i] = std::move(next);
       }
     }
     publish(all);

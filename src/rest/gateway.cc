@@ -371,6 +371,10 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
     bool hides = co_await hides_object(call);
     if (hides && answer) call.view.shape = View::Shape::kPartialObject;
     if (hides && !answer) answer = fail(without_quotes(call, answer.error()));
+  } else if (is_conditional && !answer && !call.authorization.is_settled && call.resource && call.info.verb != "create") {
+    // Nobody has said yet that the caller may touch this object.
+    bool hides = co_await hides_object(call);
+    if (hides) answer = fail(without_quotes(call, answer.error()));
   }
   if (answer && answer->is_streaming) {
     services_.metrics.count_stream(verb, 200);

@@ -161,11 +161,14 @@ const FieldSet& unowned_fields() {
 
 namespace {
 
+// More than that nobody reads from a body: comparing owners costs the square of their number.
+constexpr std::size_t kMostSentOwners = 1000;
+
 ManagedFields owners_before(const Value* old, const Value& updated, const UpdateRequest& request) {
   const Value* sent = updated["metadata"].find("managedFields");
   if (request.subresource.empty() && (request.clear || clears_managed_fields(updated))) return {};
   if (request.subresource.empty() && sent) {
-    ManagedFields managed = ManagedFields::parse_or_nobody(*sent);
+    ManagedFields managed = sent->size() <= kMostSentOwners ? ManagedFields::parse_or_nobody(*sent) : ManagedFields();
     if (!managed.owners.empty()) return managed;
   }
   return old ? ManagedFields::parse_or_nobody((*old)["metadata"]["managedFields"]) : ManagedFields();

@@ -444,7 +444,7 @@ def denies(w):
 
 def nobody_grants_what_they_lack(w):
     """Whoever may write policies still cannot give more than they hold, nor deny without the right to."""
-    w.policy("granter-writes", "Allow", "granter", ("create", "update", "get"), ("access.cardea.dev",), ("clusteraccesspolicies",), "true")
+    w.policy("granter-writes", "Allow", "granter", ("create", "update", "get", "patch", "delete", "deletecollection"), ("access.cardea.dev",), ("clusteraccesspolicies",), "true")
 
     def mine(name, effect, rules=None):
         spec = {"effect": effect, "subjects": [{"kind": "User", "name": "friend"}], "expression": "true"}
@@ -469,12 +469,39 @@ def nobody_grants_what_they_lack(w):
     narrow["spec"]["expression"] = wider["spec"]["expression"]
     narrow["metadata"]["resourceVersion"] = w.admin("GET", f"{POLICIES}/narrow")[2]["metadata"]["resourceVersion"]
     w.refused("granter", "PUT", f"{POLICIES}/narrow", narrow, saying="not currently held")
+    # Nor what somebody may deny to them, though they hold it.
+    w.policy("granter-denied", "Deny", "granter", ("delete",), ("",), ("configmaps",))
+    w.policy("granter-holds-more", "Allow", "granter", ("get", "delete"), ("",), ("configmaps", "endpoints"))
+    w.refused("granter", "POST", POLICIES, mine("denied", "Allow", [{"verbs": ["delete"], "apiGroups": [""], "resources": ["configmaps"]}]), saying="may deny")
+    w.allowed("granter", "POST", POLICIES, mine("undenied", "Allow", [{"verbs": ["delete"], "apiGroups": [""], "resources": ["endpoints"]}]))
+    # To lift a denial is to deny, in whichever way, and so is to outrank others' grants.
+    w.refused("granter", "POST", POLICIES, mine("no-opinion", "NoOpinion"), saying='the verb "deny"')
+    denial = f"{POLICIES}/granter-denied"
+    w.refused("granter", "DELETE", denial, saying='the verb "deny"')
+    w.refused("granter", "PATCH", denial, {"spec": {"effect": "NoOpinion"}}, content_type="application/merge-patch+json", saying='the verb "deny"')
+    owner = [{"apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": "gone"}]
+    w.refused("granter", "PATCH", denial, {"metadata": {"ownerReferences": owner}}, content_type="application/merge-patch+json", saying='the verb "deny"')
+    w.refused("granter", "DELETE", f"{POLICIES}?fieldSelector=metadata.name%3Dgranter-denied", saying='the verb "deny"')
+    expect(w.admin("GET", denial)[0] == 200, "a denial was lifted")
     # Or with the verbs for it.
     w.policy("granter-denies", "Allow", "granter", ("deny", "escalate"), ("access.cardea.dev",), ("clusteraccesspolicies",))
     w.allowed("granter", "POST", POLICIES, wider)
     w.allowed("granter", "POST", POLICIES, mine("no-friend", "Deny", [{"verbs": ["list"], "apiGroups": [""], "resources": ["configmaps"]}]))
     w.refused("friend", "GET", CM, saying="no-friend")
+    w.allowed("granter", "DELETE", denial)
     w.refused("friend", "GET", "/api/v1/namespaces/default/secrets/free")
+
+
+def refusals_quote_nothing(w):
+    """Who may not touch an object does not learn from errors what is in it."""
+    w.policy("own-secrets", "Allow", "namer", ("patch",), resources=("secrets",), expression="oldObject.metadata.name == 'own'")
+    for name in ("own", "foreign"):
+        status = w.admin("POST", "/api/v1/namespaces/default/secrets", {"metadata": {"name": name}, "stringData": {"password": "hidden-text"}})[0]
+        expect(status == 201, f"secret {name}: {status}")
+    for body, kind in (({"kind": "X"}, "merge-patch"), ({"metadata": {"labels": "x"}}, "strategic-merge-patch"), ([{"op": "add", "path": "/kind", "value": "X"}], "json-patch")):
+        status, _, said = w.as_user("namer", "PATCH", "/api/v1/namespaces/default/secrets/foreign", body, f"application/{kind}+json")
+        expect(status >= 400 and "aGlkZGVu" not in json.dumps(said) and "password" not in json.dumps(said), f"{kind}: {status} {said}")
+    w.allowed("namer", "PATCH", "/api/v1/namespaces/default/secrets/own", {"metadata": {"labels": {"a": "b"}}}, content_type="application/merge-patch+json")
 
 
 def not_compiling(w):
@@ -609,7 +636,7 @@ def story():
     unsafe_start()
     chapters = [volumes_of_one_class, sensitive_field_unchanged, one_signer, one_audience, own_finalizer, own_node, reviews_of_some_users, labels_and_names,
                 secondary_check, alice_bob_and_eve, self_description, can_i, update_that_creates, collections, subresources, dry_runs,
-                version_of_the_request, after_mutation, denies, nobody_grants_what_they_lack, not_compiling, numbers]
+                version_of_the_request, after_mutation, denies, nobody_grants_what_they_lack, refusals_quote_nothing, not_compiling, numbers]
     wanted = sys.argv[1:]
     with Cardea(f"--token-auth-file={tokens}", "--dra-admin-access-policy") as server:
         w = World(server)

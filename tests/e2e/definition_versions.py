@@ -59,6 +59,22 @@ def story():
         eventually("doors are served", lambda: server.request("GET", "/apis/example.com/v2/doors")[0] == 200)
         check("back", 3)
         must(200, "DELETE", "/apis/example.com/v2/doors/back")
+        # What is built in keeps its names and its objects.
+        policies = "/apis/access.cardea.dev/v1alpha1/clusteraccesspolicies"
+        must(201, "POST", policies, {"metadata": {"name": "there"}, "spec": {"effect": "Deny", "subjects": [{"kind": "User", "name": "nobody"}]}})
+        names = {"plural": "clusteraccesspolicies", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
+        taken = f"{DEFINITIONS}/clusteraccesspolicies.access.cardea.dev"
+        for v in ("v9", "v1alpha1"):
+            must(201, "POST", DEFINITIONS, {"metadata": {"name": "clusteraccesspolicies.access.cardea.dev"}, "spec": {
+                "group": "access.cardea.dev", "scope": "Cluster", "names": names, "versions": [version(v, True, True)]}})
+
+            def accepted():
+                conditions = must(200, "GET", taken).get("status", {}).get("conditions") or []
+                return {c["type"]: c["status"] for c in conditions}.get("NamesAccepted")
+            expect(eventually("a verdict on the names", accepted) == "False", "the names of a built-in resource were accepted")
+            must(200, "DELETE", taken)
+            eventually("the definition is gone", lambda: server.request("GET", taken)[0] == 404)
+            must(200, "GET", f"{policies}/there")
 
 
 tell("versions of a definition", story)

@@ -179,6 +179,14 @@ def nobody_gives_away_what_they_lack(w):
     w.refused("Hubert", "POST", API + "hammer/rolebindings", {
         "kind": "roleBinding", "name": "Friends", "roleRef": {"namespace": "master", "name": "cluster-admin"}, "userNames": ["Mallory"]}, saying="policies")
     w.refused("Edgar", "POST", API + "hammer/roles", {"kind": "role", "name": "mine", "rules": [{"verbs": ["get"], "resourceKinds": ["pods"]}]})
+    # A `*` of editors and admins is no leave to write other kinds of policy past what they hold.
+    access = "/apis/access.cardea.dev/v1alpha1/namespaces/hammer/accesspolicies"
+    for user in ("Edgar", "Hubert"):
+        for effect in ("Allow", "Deny"):
+            w.refused(user, "POST", access, {"metadata": {"name": "mine"}, "spec": {"effect": effect, "subjects": [{"kind": "User", "name": user}]}})
+    w.refused("Hubert", "POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/hammer/rolebindings", {
+        "metadata": {"name": "mine"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "Hubert"}]})
     # Who may write roles may still not deny.
     w.allowed("Hubert", "POST", API + "hammer/roles", {"kind": "role", "name": "roleWriter", "rules": [
         {"verbs": ["create", "get"], "resourceKinds": ["roles"]}, {"verbs": ["get"], "resourceKinds": ["pods"]}]})

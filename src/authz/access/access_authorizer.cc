@@ -196,13 +196,12 @@ void AccessAuthorizer::add_rules(const User& user, std::string_view namespace_na
   if (index->size() == 0) return;
   index->for_each_about(user, namespace_name, [&](const Policy& policy) {
     bool is_plain = policy.effect() == Effect::kAllow && !policy.program() && policy.problem().empty();
-    if (!is_plain) {
-      rules.incomplete = true;
-      return;
-    }
+    bool takes_away = policy.effect() != Effect::kAllow;
+    if (!is_plain) rules.incomplete = true;
+    if (!is_plain && !takes_away) return;
     for (const rbac::PolicyRule& r : policy.granted()) {
-      if (r.non_resource_urls.empty()) rules.resource_rules.push_back({r.verbs, r.api_groups, r.resources, r.resource_names});
-      else rules.non_resource_rules.push_back({r.verbs, r.non_resource_urls});
+      if (r.non_resource_urls.empty()) (takes_away ? rules.denied_resources : rules.resource_rules).push_back({r.verbs, r.api_groups, r.resources, r.resource_names});
+      else (takes_away ? rules.denied_paths : rules.non_resource_rules).push_back({r.verbs, r.non_resource_urls});
     }
   });
 }

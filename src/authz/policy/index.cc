@@ -173,6 +173,24 @@ bool Index::binds(const RoleRef& role, const User& user) const {
   return found;
 }
 
+bool Index::may_deny_somewhere(const User& user) const {
+  bool found = false;
+  scopes_.for_each([&](const Scope* s) {
+    if (found || s->name() == master_) return;
+    found = !s->problem().empty();
+    auto look = [&](std::uint64_t hash) {
+      for (const Grant* g : s->find(hash)) {
+        if (!g->is_of(user)) continue;
+        const CompiledRole* bound = role(*g);
+        found |= !bound || !bound->problem().empty() || bound->has_deny();
+      }
+    };
+    look(Grant::user_hash(user.name));
+    for (const std::string& group : user.groups) look(Grant::group_hash(group));
+  });
+  return found;
+}
+
 std::uint64_t Index::key(const Grant& grant, std::size_t rule) {
   return reinterpret_cast<std::uint64_t>(&grant) | std::min<std::uint64_t>(rule, kMostShown) << kRuleShift;
 }

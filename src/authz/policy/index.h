@@ -80,6 +80,8 @@ class Index : public Explanation::Source {
   const CompiledRole* find_role(std::string_view namespace_name, std::string_view name) const;
   // Whether any binding, in whichever namespace, is of this role and for this user. Looks at every namespace that binds.
   bool binds(const RoleRef& role, const User& user) const;
+  // Whether some namespace but the master has a denial for this user, or what cannot be read. Looks at every namespace that binds.
+  bool may_deny_somewhere(const User& user) const;
 
   // Says what a rule did: `denied by rule in hammer: rule 0 of role "hammer/x", bound by "y"`.
   static std::uint64_t key(const Grant& grant, std::size_t rule);

@@ -114,28 +114,42 @@ std::shared_ptr<const Authorizer> PolicyAuthorizer::frozen() const { return std:
 
 void PolicyAuthorizer::add_rules(const User& user, std::string_view namespace_name, Rules& rules) const {
   std::shared_ptr<const Index> index = feed_.index();
+  auto resources_of = [&](const std::vector<std::string>& kinds) {
+    std::vector<std::string> out;
+    for (const std::string& k : kinds) {
+      auto known = surroundings_.kinds ? surroundings_.kinds->resources_of(k) : std::vector<std::pair<std::string, std::string>>();
+      for (const auto& [group, resource] : known)
+        if (std::ranges::find(out, resource) == out.end()) out.push_back(resource);
+      if (known.empty()) out.push_back(k);
+    }
+    return out;
+  };
+  // Verbs stand for others, and negations for all but themselves: of a denial only what it is about is told.
+  auto deny = [&](const std::vector<std::string>& kinds, const std::vector<std::string>& names, const std::vector<std::string>& urls) {
+    if (!kinds.empty()) rules.denied_resources.push_back({{"*"}, {"*"}, is_plain(kinds) ? resources_of(kinds) : std::vector<std::string>{"*"}, names});
+    if (!urls.empty()) rules.denied_paths.push_back({{"*"}, urls});
+  };
+  auto deny_all = [&] { deny({"*"}, {}, {"*"}); };
   auto add = [&](const CompiledRole& role, std::size_t i, bool is_master) {
     const Rule& rule = role.rules()[i];
+    if (rule.deny) deny(role.kinds_of(i), rule.resource_names, is_master ? rule.non_resource_urls : std::vector<std::string>());
     if (rule.deny || rule.restriction.kind != Restriction::Kind::kNone || !is_plain(rule.verbs) || !is_plain(rule.resource_kinds)) {
       rules.incomplete = true;
       return;
     }
     std::vector<std::string> groups = rule.api_groups.empty() ? std::vector<std::string>{"*"} : rule.api_groups;
-    std::vector<std::string> kinds;
-    for (const std::string& k : role.kinds_of(i)) {
-      auto known = surroundings_.kinds ? surroundings_.kinds->resources_of(k) : std::vector<std::pair<std::string, std::string>>();
-      for (const auto& [group, resource] : known)
-        if (std::ranges::find(kinds, resource) == kinds.end()) kinds.push_back(resource);
-      if (known.empty()) kinds.push_back(k);
-    }
+    std::vector<std::string> kinds = resources_of(role.kinds_of(i));
     if (!kinds.empty()) rules.resource_rules.push_back({rule.verbs, groups, kinds, rule.resource_names});
     if (is_master && !rule.non_resource_urls.empty()) rules.non_resource_rules.push_back({rule.verbs, rule.non_resource_urls});
   };
+  // Whoever asks about the whole cluster is told what any namespace denies.
+  if (namespace_name.empty() && index->may_deny_somewhere(user)) deny_all();
   for (std::string_view where : {std::string_view(index->master()), namespace_name}) {
     bool is_master = where == index->master();
     const Index::Scope* scope = where.empty() || (is_master && where.data() != index->master().data()) ? nullptr : index->scope(where);
     if (!scope) continue;
     if (!scope->problem().empty()) {
+      deny_all();
       rules.incomplete = true;
       rules.errors.push_back(scope->problem());
       continue;
@@ -145,6 +159,7 @@ void PolicyAuthorizer::add_rules(const User& user, std::string_view namespace_na
       if (!g->is_of(user)) continue;
       const CompiledRole* role = index->role(*g);
       if (!role || !role->problem().empty()) {
+        deny_all();
         rules.incomplete = true;
         rules.errors.push_back(cat("role ", quoted(cat(g->role.namespace_name, "/", g->role.name)), " cannot be used"));
         continue;

@@ -7,7 +7,7 @@
 #include "base/strings.h"
 #include "json/parse.h"
 #include "rest/policy/elements.h"
-#include "rest/stored_object.h"
+#include "rest/waiver.h"
 
 namespace cardea::rest::policy {
 
@@ -68,19 +68,6 @@ Task<bool> may(Call& call, authz::Attributes attributes) {
   co_return verdict.decision.allowed();
 }
 
-// Whether the chain lets the caller pass for a reason that is not a policy's own `*`.
-Task<bool> is_waived(Call& call, authz::Attributes attributes) {
-  bool allowed = co_await may(call, attributes);
-  if (!allowed) co_return false;
-  std::vector<std::shared_ptr<const authz::Authorizer>> others;
-  std::shared_ptr<const authz::Chain> chain = call.services.authorizer.get();
-  for (const auto& authorizer : chain->authorizers())
-    if (authorizer->type() != "Policy") others.push_back(authorizer);
-  authz::Chain rest(std::move(others));
-  authz::Chain::Verdict verdict = co_await rest.authorize(attributes);
-  co_return verdict.decision.allowed();
-}
-
 // What is about to be given, to whom by this write, and where.
 struct Gift {
   std::vector<Rule> rules;
@@ -133,11 +120,6 @@ std::optional<Error> frees_themselves(const Call& call, std::string_view name, c
   return refused(*call.resource, name, cat("user ", quoted(call.user.name), " is denied what this would let them do: ", missing->text()));
 }
 
-bool is_terminating(const Call& call) {
-  store::RecordPtr record = call.services.store.get(cat("/registry/namespaces/", call.info.namespace_name));
-  return record && parse_stored(*record)["metadata"].has("deletionTimestamp");
-}
-
 }  // namespace
 
 Task<Result<void>> check_escalation(Call& call, WriteAttempt attempt, const documents::PolicyAuthorizer* authorizer) {
@@ -167,7 +149,7 @@ Task<Result<void>> check_lifting(Call& call, const Value& old, const documents::
   documents::RoleRef ref = is_role ? documents::RoleRef{call.info.namespace_name, name} : ref_of(old);
   std::vector<Rule> rules = is_role ? rules_of(old, call.info.namespace_name) : rules_of(call, ref);
   if (!denies(rules)) co_return Result<void>();
-  if (!is_terminating(call)) {
+  if (!is_being_emptied(call)) {
     bool allowed = co_await may(call, on_role(call, "deny", call.info.namespace_name, ref.name));
     if (!allowed) co_return fail(may_not_deny(call, name, "lift what is denied"));
   }
