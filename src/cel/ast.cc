@@ -7,6 +7,8 @@
 namespace cardea::cel {
 namespace {
 
+constexpr std::size_t kMaxShownLine = 16384;
+
 std::size_t sequence_length(unsigned char lead) { return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4; }
 
 }  // namespace
@@ -34,6 +36,8 @@ std::string Source::format(const Issue& issue) const {
   const std::size_t start = newline == std::string::npos ? 0 : newline + 1;
   std::size_t end = text_.find('\n', start);
   if (end == std::string::npos) end = text_.size();
+  // A line that fills pages helps nobody, once per error.
+  if (end - start > kMaxShownLine) return cat("ERROR: <input>:", line, ":", column, ": ", issue.message);
   std::string shown = text_.substr(start, end - start);
   for (char& c : shown)
     if (c == '\t') c = ' ';

@@ -2,8 +2,10 @@
 
 #include <thread>
 
+#include "base/strings.h"
 #include "cel/environments.h"
 #include "cel/evaluate.h"
+#include "cel/parser.h"
 #include "cel/partial.h"
 #include "cel/print.h"
 #include "json/parse.h"
@@ -123,5 +125,55 @@ TEST(Cel, ProgramsAreSharedBetweenThreads) {
   for (int i = 0; i < 4; ++i) threads.emplace_back(work);
 }
 
+
+// What cel-go 0.29 says: `line:column: text` of every error.
+std::string errors_of(std::string_view text) {
+  ParseOptions options;
+  options.macros |= kOptionalMacros;
+  const Parsed parsed = parse(text, options);
+  std::string out;
+  for (const Issue& issue : parsed.issues) {
+    const auto [line, column] = parsed.source->line_and_column(issue.position);
+    out += cat(out.empty() ? "" : "\n", line, ":", column, ": ", issue.message);
+  }
+  return out;
+}
+
+TEST(Syntax, ErrorsReadAsPeopleKnowThem) {
+  const std::string operand = "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
+  const std::pair<std::string, std::string> cases[] = {
+      {"", "1:0: Syntax error: mismatched input '<EOF>' expecting " + operand},
+      {"a &&", "1:5: Syntax error: mismatched input '<EOF>' expecting " + operand},
+      {"a b", "1:3: Syntax error: extraneous input 'b' expecting <EOF>"},
+      {"a b c", "1:3: Syntax error: mismatched input 'b' expecting <EOF>"},
+      {"(a + 1", "1:7: Syntax error: missing ')' at '<EOF>'"},
+      {"a)", "1:2: Syntax error: extraneous input ')' expecting <EOF>"},
+      {"[1, 2", "1:6: Syntax error: mismatched input '<EOF>' expecting {']', ','}"},
+      {"f(1, )", "1:6: Syntax error: mismatched input ')' expecting " + operand},
+      {"a.", "1:3: Syntax error: no viable alternative at input '.'"},
+      {"a.true", "1:3: Syntax error: mismatched input 'true' expecting IDENTIFIER"},
+      {"a = b", "1:3: Syntax error: token recognition error at: '= '\n1:5: Syntax error: extraneous input 'b' expecting <EOF>"},
+      {"'abc", "1:1: Syntax error: token recognition error at: ''abc'\n1:5: Syntax error: mismatched input '<EOF>' expecting " + operand},
+      {"'a\\qb'", "1:1: Syntax error: token recognition error at: ''a\\q'\n1:6: Syntax error: token recognition error at: '''"},
+      {"a ? b", "1:6: Syntax error: mismatched input '<EOF>' expecting ':'"},
+      {"a.?", "1:4: Syntax error: mismatched input '<EOF>' expecting {IDENTIFIER, ESC_IDENTIFIER}\n1:4: unsupported ident kind"},
+      {"{'a' 1}", "1:6: Syntax error: missing ':' at '1'"},
+      {"-!a", "1:2: Syntax error: no viable alternative at input '-!'"},
+      {"x +\n\t* y", "2:2: Syntax error: extraneous input '*' expecting " + operand},
+      {"if + 1", "1:1: reserved identifier: if"},
+  };
+  for (const auto& [text, wanted] : cases) EXPECT_EQ(errors_of(text), wanted) << text;
+}
+
+TEST(Syntax, ErrorsOfHostileTextsStayFew) {
+  for (const std::string_view piece : {"$", "(", ")", "a b ", "[ . ", "{'", "?", "-", "!", "f(,"}) {
+    std::string text;
+    while (text.size() < 90'000) text += piece;
+    const Parsed parsed = parse(text, {});
+    EXPECT_FALSE(parsed.issues.empty()) << piece;
+    EXPECT_LE(parsed.issues.size(), 200u) << piece;
+    EXPECT_LT(parsed.source->format(parsed.issues).size(), 1u << 20) << piece;
+  }
+}
 }  // namespace
 }  // namespace cardea::cel

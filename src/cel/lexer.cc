@@ -1,5 +1,7 @@
 #include "cel/lexer.h"
 
+#include <algorithm>
+
 #include "base/strings.h"
 
 namespace cardea::cel {
@@ -8,6 +10,11 @@ namespace {
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+
+constexpr std::string_view kSimpleEscapes = "abfnrtv\\'\"`?";
+
+constexpr std::string_view kReserved[] = {"as", "break", "const", "continue", "else", "for", "function", "if", "import", "let",
+                                          "loop", "package", "namespace", "return", "var", "void", "while"};
 
 struct Punctuation {
   std::string_view text;
@@ -28,7 +35,7 @@ constexpr Word kWords[] = {{"true", Token::kTrue}, {"false", Token::kFalse}, {"n
 
 class Scanner {
  public:
-  Scanner(std::string_view text, std::vector<Issue>& issues) : text_(text), issues_(issues) {}
+  Scanner(std::string_view text, std::vector<Issue>& issues, std::vector<Skipped>& skipped) : text_(text), issues_(issues), skipped_(skipped) {}
 
   std::vector<Lexeme> run() {
     while (skip_blank(), at_ < text_.size()) step();
@@ -54,10 +61,12 @@ class Scanner {
     at_ = end;
   }
 
-  void bad(std::size_t end) {
-    std::size_t stop = std::min(end, text_.size());
+  // No token goes past the character at `wrong`: what was read so far is skipped with it.
+  void bad(std::size_t wrong) {
+    std::size_t stop = std::min(wrong + 1, text_.size());
     while (stop < text_.size() && (static_cast<unsigned char>(text_[stop]) & 0xC0) == 0x80) ++stop;
-    issues_.push_back({static_cast<std::uint32_t>(at_), cat("Syntax error: token recognition error at: '", text_.substr(at_, stop - at_), "'")});
+    if (issues_.size() < kMaxIssues) issues_.push_back({static_cast<std::uint32_t>(at_), cat("Syntax error: token recognition error at: '", text_.substr(at_, stop - at_), "'")});
+    skipped_.push_back({static_cast<std::uint32_t>(at_), static_cast<std::uint32_t>(stop)});
     at_ = stop;
   }
 
@@ -69,12 +78,12 @@ class Scanner {
     if (c == '`') return quoted_identifier();
     for (const Punctuation& p : kPunctuation)
       if (text_.substr(at_).starts_with(p.text)) return emit(p.token, at_ + p.text.size());
-    bad(at_ + 1);
+    bad(c == '=' || c == '&' || c == '|' ? at_ + 1 : at_);
   }
 
   void number() {
     std::size_t end = at_;
-    if (peek() == '0' && (peek(1) == 'x' || peek(1) == 'X') && is_hex(peek(2))) {
+    if (peek() == '0' && peek(1) == 'x' && is_hex(peek(2))) {
       end += 2;
       while (end < text_.size() && is_hex(text_[end])) ++end;
       const bool natural = end < text_.size() && (text_[end] == 'u' || text_[end] == 'U');
@@ -123,39 +132,61 @@ class Scanner {
   }
 
   void quoted_identifier() {
-    const std::size_t end = text_.find('`', at_ + 1);
-    if (end == std::string_view::npos || end == at_ + 1) return bad(at_ + 1);
-    for (std::size_t i = at_ + 1; i < end; ++i) {
+    std::size_t i = at_ + 1;
+    for (; i < text_.size(); ++i) {
       const char c = text_[i];
-      if (!is_letter(c) && !is_digit(c) && c != '.' && c != '-' && c != '/' && c != ' ') return bad(i + 1);
+      if (c == '`' && i > at_ + 1) return emit(Token::kQuotedIdent, i + 1);
+      if (!is_letter(c) && !is_digit(c) && c != '.' && c != '-' && c != '/' && c != ' ') break;
     }
-    emit(Token::kQuotedIdent, end + 1);
+    bad(i);
   }
 
   void quoted_text(std::size_t prefix, bool raw, bool bytes) {
     const std::size_t open = at_ + prefix;
     const char quote = text_[open];
-    const bool triple = text_.substr(open).starts_with(std::string(3, quote));
+    const Token token = bytes ? Token::kBytes : Token::kString;
+    const char three[] = {quote, quote, quote};
+    const std::string_view fence(three, 3);
+    const bool triple = text_.substr(open).starts_with(fence);
     std::size_t i = open + (triple ? 3 : 1);
-    for (; i < text_.size(); ++i) {
+    while (i < text_.size()) {
       const char c = text_[i];
       if (c == '\\' && !raw) {
-        ++i;
+        if (!escape(i)) break;
         continue;
       }
       if (!triple && (c == '\n' || c == '\r')) break;
-      if (c != quote) continue;
-      if (!triple) return emit(bytes ? Token::kBytes : Token::kString, i + 1);
-      if (text_.substr(i).starts_with(std::string(3, quote))) return emit(bytes ? Token::kBytes : Token::kString, i + 3);
+      if (c == quote && !triple) return emit(token, i + 1);
+      if (c == quote && text_.substr(i).starts_with(fence)) return emit(token, i + 3);
+      ++i;
     }
-    // Without an end its beginning is something else: a name, or an empty text.
-    if (triple) emit(bytes ? Token::kBytes : Token::kString, open + 2);
-    else if (prefix > 0) emit(Token::kIdent, open);
+    // Without an end its beginning is something else: an empty text, or a name.
+    if (triple) return emit(token, open + 2);
+    if (prefix > 0) return emit(Token::kIdent, open);
     bad(i);
   }
 
+  // Steps over an escape sequence, or to the first character that makes it none.
+  bool escape(std::size_t& i) const {
+    ++i;
+    auto digits = [&](int count, auto fits) {
+      for (; count > 0; --count, ++i)
+        if (i >= text_.size() || !fits(text_[i])) return false;
+      return true;
+    };
+    if (i >= text_.size()) return false;
+    const char c = text_[i];
+    if (c >= '0' && c <= '3') return digits(3, [](char d) { return d >= '0' && d <= '7'; });
+    const int hex = c == 'x' || c == 'X' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
+    if (hex == 0 && kSimpleEscapes.find(c) == std::string_view::npos) return false;
+    ++i;
+    return digits(hex, is_hex);
+  }
+
+  static constexpr std::size_t kMaxIssues = 100;
   std::string_view text_;
   std::vector<Issue>& issues_;
+  std::vector<Skipped>& skipped_;
   std::size_t at_ = 0;
   std::vector<Lexeme> out_;
 };
@@ -193,7 +224,9 @@ bool read_digits(std::string_view text, std::size_t& at, int count, int base, st
 
 }  // namespace
 
-std::vector<Lexeme> scan(std::string_view text, std::vector<Issue>& issues) { return Scanner(text, issues).run(); }
+std::vector<Lexeme> scan(std::string_view text, std::vector<Issue>& issues, std::vector<Skipped>& skipped) { return Scanner(text, issues, skipped).run(); }
+
+bool is_reserved(std::string_view word) { return std::ranges::find(kReserved, word) != std::end(kReserved); }
 
 bool unquote(std::string_view literal, bool bytes, std::string& out, std::string& why) {
   bool raw = false;
@@ -217,9 +250,8 @@ bool unquote(std::string_view literal, bool bytes, std::string& out, std::string
     }
     if (++i >= body.size()) return why = "unable to unescape string", false;
     const char e = body[i++];
-    static constexpr std::string_view kFrom = "abfnrtv\\'\"`?";
     static constexpr std::string_view kTo = "\a\b\f\n\r\t\v\\'\"`?";
-    if (const std::size_t simple = kFrom.find(e); simple != std::string_view::npos) {
+    if (const std::size_t simple = kSimpleEscapes.find(e); simple != std::string_view::npos) {
       out += kTo[simple];
       continue;
     }

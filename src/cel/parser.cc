@@ -8,12 +8,10 @@
 #include "base/strings.h"
 #include "cel/lexer.h"
 #include "cel/operators.h"
+#include "cel/syntax_errors.h"
 
 namespace cardea::cel {
 namespace {
-
-constexpr std::string_view kReserved[] = {"as", "break", "const", "continue", "else", "for", "function", "if", "import", "let",
-                                          "loop", "package", "namespace", "return", "var", "void", "while"};
 
 struct Operator {
   Token token;
@@ -29,17 +27,22 @@ constexpr Operator kBinary[] = {
 class TextParser : public Parser {
  public:
   TextParser(std::string_view text, const ParseOptions& options, Ast& ast) : options_(options), ast_(ast) {
-    tokens_ = scan(text, issues);
+    tokens_ = scan(text, issues, skipped_);
   }
 
   void run() {
     Expr* root = expression();
-    if (!failed_ && current().token != Token::kEnd) {
-      // ANTLR calls one surplus token extraneous and more of them a mismatch.
-      const bool last = at_ + 1 < tokens_.size() && tokens_[at_ + 1].token == Token::kEnd;
-      report(current().position, cat("Syntax error: ", last ? "extraneous" : "mismatched", " input '", current().text, "' expecting <EOF>"));
-    }
+    if (!failed_ && current().token != Token::kEnd) syntax();
     ast_.root = root;
+  }
+
+  // What is wrong with the tokens, if anything, instead of the bare fact that the reading stopped.
+  void explain(std::string_view text) {
+    if (!misread_) return;
+    std::vector<Issue> found = syntax_errors(text, tokens_, skipped_, current().position, options_.max_depth);
+    if (found.empty()) found.push_back({current().position, cat("Syntax error: mismatched input '", current().text, "'")});
+    // A word that is reserved, or a bad number, before that place is reported too.
+    issues.insert(issues.end(), found.begin(), found.end());
   }
 
   Expr* make(Expr::Kind kind, std::uint32_t position) override {
@@ -68,18 +71,15 @@ class TextParser : public Parser {
     ++at_;
     return true;
   }
-  // After the first syntax error nothing more is read: later messages would only echo it.
-  Expr* syntax(std::string_view expected) {
-    if (!failed_) {
-      const std::string_view shown = current().token == Token::kEnd ? "<EOF>" : current().text;
-      report(current().position, cat("Syntax error: mismatched input '", shown, "' expecting ", expected));
-    }
+  // After the first syntax error nothing more is read: explain() says what is wrong.
+  Expr* syntax() {
+    misread_ = !failed_ || misread_;
     failed_ = true;
     return make(Expr::Kind::kLiteral, current().position);
   }
-  bool expect(Token token, std::string_view shown) {
+  bool expect(Token token) {
     if (take(token)) return true;
-    syntax(shown);
+    syntax();
     return false;
   }
 
@@ -114,7 +114,7 @@ class TextParser : public Parser {
     const std::uint32_t position = current().position;
     if (!take(Token::kQuestion)) return condition;
     Expr* yes = chain(Token::kOr, op::kOr);
-    if (!expect(Token::kColon, "':'")) return condition;
+    if (!expect(Token::kColon)) return condition;
     return call(op::kConditional, position, {condition, yes, expression()});
   }
 
@@ -181,7 +181,7 @@ class TextParser : public Parser {
         depth.deeper();
         const bool optional = optional_mark();
         Expr* index = expression();
-        if (!expect(Token::kRightBracket, "']'")) return e;
+        if (!expect(Token::kRightBracket)) return e;
         e = call(optional ? op::kOptionalIndex : op::kIndex, position, {e, index});
       } else if (current().token == Token::kLeftBrace && names_type(e)) {
         e = structure(e);
@@ -206,7 +206,7 @@ class TextParser : public Parser {
     if (field.token == Token::kQuotedIdent) {
       if (!options_.quoted_fields) report(field.position, "unsupported syntax: '`'");
     } else if (field.token != Token::kIdent) {
-      return syntax("IDENTIFIER");
+      return syntax();
     }
     ++at_;
     if (!optional && field.token == Token::kIdent && current().token == Token::kLeftParen) return invocation(target, field);
@@ -228,7 +228,7 @@ class TextParser : public Parser {
   Expr* invocation(Expr* target, const Lexeme& name) {
     const std::uint32_t position = current().position;
     ++at_;
-    std::vector<Expr*> args = arguments(Token::kRightParen, "')'");
+    std::vector<Expr*> args = arguments(Token::kRightParen);
     if (failed_) return make(Expr::Kind::kLiteral, position);
     const MacroCall macro{name.text, position, target, args};
     if (Expr* made = expand_macro(*this, options_.macros, macro)) {
@@ -242,13 +242,13 @@ class TextParser : public Parser {
     return e;
   }
 
-  std::vector<Expr*> arguments(Token close, std::string_view shown) {
+  std::vector<Expr*> arguments(Token close) {
     std::vector<Expr*> args;
     if (take(close)) return args;
     do {
       args.push_back(expression());
     } while (take(Token::kComma));
-    expect(close, shown);
+    expect(close);
     return args;
   }
 
@@ -271,14 +271,14 @@ class TextParser : public Parser {
     while (!failed_ && current().token != Token::kRightBrace) {
       marked.push_back(optional_mark());
       const Lexeme field = current();
-      if (field.token != Token::kIdent && field.token != Token::kQuotedIdent) return syntax("{'}', ',', IDENTIFIER}");
+      if (field.token != Token::kIdent && field.token != Token::kQuotedIdent) return syntax();
       ++at_;
       names.push_back(keep(field.token == Token::kQuotedIdent ? field.text.substr(1, field.text.size() - 2) : field.text));
-      if (!expect(Token::kColon, "':'")) return e;
+      if (!expect(Token::kColon)) return e;
       values.push_back(expression());
       if (!take(Token::kComma)) break;
     }
-    expect(Token::kRightBrace, "'}'");
+    expect(Token::kRightBrace);
     e->args = keep(values);
     e->fields = ast_.arena.array<std::string_view>(names.size());
     std::ranges::copy(names, e->fields.begin());
@@ -298,7 +298,7 @@ class TextParser : public Parser {
       case Token::kLeftParen: {
         ++at_;
         Expr* e = expression();
-        expect(Token::kRightParen, "')'");
+        expect(Token::kRightParen);
         return e;
       }
       case Token::kLeftBracket: return list();
@@ -309,7 +309,7 @@ class TextParser : public Parser {
         // A sign is part of a number; before anything else it belongs to unary(), which `!` does not allow.
         if (tokens_[at_ + 1].token == Token::kInt || tokens_[at_ + 1].token == Token::kFloat) return number();
         ++at_;
-        return syntax("{NUM_FLOAT, NUM_INT}");
+        return syntax();
       case Token::kInt:
       case Token::kUint:
       case Token::kFloat: return number();
@@ -324,16 +324,17 @@ class TextParser : public Parser {
         return e;
       }
       default:
-        return syntax("{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}");
+        return syntax();
     }
   }
 
   Expr* identifier() {
+    const std::uint32_t position = current().position;
     const bool absolute = take(Token::kDot);
     const Lexeme name = current();
-    if (name.token != Token::kIdent) return syntax("IDENTIFIER");
+    if (name.token != Token::kIdent) return syntax();
     ++at_;
-    if (std::ranges::find(kReserved, name.text) != std::end(kReserved)) report(name.position, cat("reserved identifier: ", name.text));
+    if (is_reserved(name.text)) report(position, cat("reserved identifier: ", name.text));
     if (current().token == Token::kLeftParen) {
       Expr* e = invocation(nullptr, name);
       if (absolute && e->kind == Expr::Kind::kCall) e->name = keep(cat(".", e->name));
@@ -355,7 +356,7 @@ class TextParser : public Parser {
       items.push_back(expression());
       if (!take(Token::kComma)) break;
     }
-    expect(Token::kRightBracket, "']'");
+    expect(Token::kRightBracket);
     e->args = keep(items);
     e->marked = keep_marks(marked);
     return e;
@@ -369,11 +370,11 @@ class TextParser : public Parser {
     while (!failed_ && current().token != Token::kRightBrace) {
       marked.push_back(optional_mark());
       entries.push_back(expression());
-      if (!expect(Token::kColon, "':'")) return e;
+      if (!expect(Token::kColon)) return e;
       entries.push_back(expression());
       if (!take(Token::kComma)) break;
     }
-    expect(Token::kRightBrace, "'}'");
+    expect(Token::kRightBrace);
     e->args = keep(entries);
     e->marked = keep_marks(marked);
     return e;
@@ -418,8 +419,10 @@ class TextParser : public Parser {
   const ParseOptions& options_;
   Ast& ast_;
   std::vector<Lexeme> tokens_;
+  std::vector<Skipped> skipped_;
   std::size_t at_ = 0;
   bool failed_ = false;
+  bool misread_ = false;  // by a token that does not fit, not by a limit
   std::uint32_t expression_depth_ = 0;
   std::uint32_t binary_depth_[4] = {};
   std::uint32_t member_depth_ = 0;
@@ -441,6 +444,7 @@ Parsed parse(std::string_view text, const ParseOptions& options) {
   }
   TextParser parser(ast->source.text(), options, *ast);
   parser.run();
+  parser.explain(ast->source.text());
   out.issues = std::move(parser.issues);
   if (out.issues.empty()) out.ast = std::move(ast);
   else std::ranges::stable_sort(out.issues, {}, &Issue::position);
