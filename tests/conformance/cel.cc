@@ -10,6 +10,15 @@
 
 namespace cardea::conformance {
 
+std::string one_line(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\n') out += "\\n";
+    else out += c;
+  }
+  return out;
+}
+
 std::vector<json::Value> read_lines(const std::string& path) {
   std::ifstream file(path);
   if (!file) {
@@ -30,6 +39,11 @@ std::vector<json::Value> read_lines(const std::string& path) {
 }
 
 Counts run_cel_path(const std::string& path) {
+  ErrorTexts texts;
+  return run_cel_files(path, texts);
+}
+
+Counts run_cel_files(const std::string& path, ErrorTexts& texts) {
   namespace fs = std::filesystem;
   if (fs::is_directory(path)) {
     std::vector<std::string> files;
@@ -37,7 +51,7 @@ Counts run_cel_path(const std::string& path) {
       if (entry.path().extension() == ".jsonl") files.push_back(entry.path().string());
     std::ranges::sort(files);
     Counts counts;
-    for (const std::string& file : files) counts += run_cel_path(file);
+    for (const std::string& file : files) counts += run_cel_files(file, texts);
     return counts;
   }
   const std::vector<json::Value> lines = read_lines(path);
@@ -49,7 +63,7 @@ Counts run_cel_path(const std::string& path) {
   if (first.has("in") && first.has("out")) return run_cel_printing(path);
   if (first.has("lib") && first.has("expr")) return run_cel_library(path);
   if (!first.has("expr")) return {};
-  return run_cel_cases(path);
+  return run_cel_cases(path, texts);
 }
 
 }  // namespace cardea::conformance

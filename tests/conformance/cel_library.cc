@@ -84,7 +84,7 @@ bool text_matches(const json::Value& c, std::string_view key, std::string_view g
 struct Reporter {
   const json::Value& c;
   bool fail(std::string_view what) const {
-    std::printf("%s/%s: %s\n    %s\n", text_of(c["lib"]).c_str(), text_of(c["name"]).c_str(), std::string(what).c_str(), text_of(c["expr"]).c_str());
+    std::printf("%s\n", one_line(cat(c["lib"].as_string(), "/", c["name"].as_string(), ": ", what, ": ", c["expr"].as_string())).c_str());
     return false;
   }
 };

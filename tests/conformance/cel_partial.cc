@@ -106,7 +106,7 @@ bool run_partial(const json::Value& c) {
   std::string why;
   const std::string wanted = text_of(c["expected_residual"]);
   if (!reduce_case(c, arena, residual, why)) {
-    std::printf("%s: does not compile: %s\n", text_of(c["id"]).c_str(), why.c_str());
+    std::printf("%s\n", one_line(cat(c["id"].as_string(), ": does not compile: ", why)).c_str());
     return false;
   }
   const std::string got = residual.print();
@@ -116,7 +116,7 @@ bool run_partial(const json::Value& c) {
     if (c.has(reason)) return true;
   for (const Better& b : kBetter)
     if (text_of(c["id"]).ends_with(b.id) && relaxed(squeezed(got)) == relaxed(squeezed(b.residual))) return true;
-  std::printf("%s: %s\n    left     %s\n    expected %s\n", text_of(c["id"]).c_str(), text_of(c["expr"]).c_str(), got.c_str(), wanted.c_str());
+  std::printf("%s\n", one_line(cat(c["id"].as_string(), ": left ", got, ", expected ", wanted, ": ", c["expr"].as_string())).c_str());
   return false;
 }
 
@@ -125,12 +125,12 @@ bool run_unknowns(const json::Value& c) {
   cel::Residual residual;
   std::string why;
   if (!reduce_case(c, arena, residual, why)) {
-    std::printf("%s: does not compile: %s\n", text_of(c["id"]).c_str(), why.c_str());
+    std::printf("%s\n", one_line(cat(c["id"].as_string(), ": does not compile: ", why)).c_str());
     return false;
   }
   const json::Value& expected = c["expected"];
   auto fail = [&] {
-    std::printf("%s: %s\n    left %s\n", text_of(c["id"]).c_str(), text_of(c["expr"]).c_str(), residual.print().c_str());
+    std::printf("%s\n", one_line(cat(c["id"].as_string(), ": left ", residual.print(), ": ", c["expr"].as_string())).c_str());
     return false;
   };
   if (expected.has("unknown") || expected.has("unknown_any")) return residual.is_value() ? fail() : true;
@@ -161,7 +161,7 @@ bool run_print(const json::Value& c) {
   options.check = false;
   const auto program = cel::compile(c["in"].as_string(), shared, options);
   if (!program.has_value()) {
-    std::printf("%s: does not compile: %s\n", text_of(c["name"]).c_str(), program.error().text.c_str());
+    std::printf("%s\n", one_line(cat(c["name"].as_string(), ": does not compile: ", program.error().text)).c_str());
     return false;
   }
   struct Name {
@@ -180,10 +180,10 @@ bool run_print(const json::Value& c) {
   const std::string got = cel::print((*program)->root(), print);
   if (got == c["out"].as_string()) return true;
   // A wide default column is the canonical form of ours; line ends are blanks then.
-  std::string one_line = text_of(c["out"]);
-  std::ranges::replace(one_line, '\n', ' ');
-  if (!c.has("options") && got == one_line) return true;
-  std::printf("print %s: %s\n    got      %s\n    expected %s\n", text_of(c["name"]).c_str(), text_of(c["in"]).c_str(), got.c_str(), text_of(c["out"]).c_str());
+  std::string joined = text_of(c["out"]);
+  std::ranges::replace(joined, '\n', ' ');
+  if (!c.has("options") && got == joined) return true;
+  std::printf("%s\n", one_line(cat("print ", c["name"].as_string(), ": got ", got, ", expected ", c["out"].as_string(), ": ", c["in"].as_string())).c_str());
   return false;
 }
 
