@@ -6,6 +6,21 @@
 namespace cardea::admission {
 namespace {
 
+// The namespace of a request. Few conditions look at it, and none needs it otherwise.
+class SpaceOnDemand : public authz::ObjectOnDemand {
+ public:
+  SpaceOnDemand(const Objects& objects, const Review& review) : objects_(objects), review_(review) {}
+  const json::Value* get() const override {
+    if (!space_) space_ = review_.namespace_name.empty() ? json::Value() : objects_.get(review_.catalog, "", "namespaces", "", review_.namespace_name);
+    return space_->is_null() ? nullptr : &*space_;
+  }
+
+ private:
+  const Objects& objects_;
+  const Review& review_;
+  mutable std::optional<json::Value> space_;
+};
+
 // Settles what authorization left open, now that the object is what it is going to be. Nothing conditional is written
 // unless this said yes: without it, a conditional decision never becomes one.
 class ConditionsEnforcer : public Plugin {
@@ -16,13 +31,12 @@ class ConditionsEnforcer : public Plugin {
 
   Task<Result<void>> validate(const Review& review) const override {
     Authorization& authorization = *review.authorization;
-    json::Value space;
-    if (!review.namespace_name.empty()) space = objects_.get(review.catalog, "", "namespaces", "", review.namespace_name);
+    SpaceOnDemand space(objects_, review);
     authz::ConditionData data{.operation = operation_name(review.operation),
                               .object = &review.object,
                               .old_object = review.old_object,
                               .options = &review.options,
-                              .namespace_object = space.is_null() ? nullptr : &space,
+                              .namespace_on_demand = &space,
                               .dry_run = review.dry_run,
                               .group = review.resource.group,
                               .version = review.resource.version,

@@ -151,6 +151,7 @@ class Chain {
 
   std::vector<std::shared_ptr<const Authorizer>> authorizers_;
   std::vector<Tally> tallies_;  // one each, or none at all
+  bool names_are_sound_ = false;  // found once, so that no decision looks for it
 };
 
 inline constexpr std::string_view kMastersName = "system-privileged-group.authorizer.kubernetes.io";

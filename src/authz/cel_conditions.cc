@@ -67,7 +67,8 @@ Value impersonated_request(const ConditionData& d) {
                         {"path", a->path}});
 }
 
-CelConditions::CelConditions(const ConditionData& data, SecondaryChecks& checks) : request_(admission_request(data)), impersonated_(impersonated_request(data)) {
+CelConditions::CelConditions(const ConditionData& data, SecondaryChecks& checks)
+    : data_(data), request_(admission_request(data)), impersonated_(impersonated_request(data)) {
   asks_ = {.asks = &checks};
   resource_.asks = &checks;
   resource_.query = {.group = data.group, .resource = data.resource, .subresource = data.subresource, .space = data.namespace_name, .name = data.name};
@@ -78,7 +79,6 @@ CelConditions::CelConditions(const ConditionData& data, SecondaryChecks& checks)
   set("oldObject", json_or_null(data.old_object));
   set("request", cel::Value::of_json(request_));
   set("impersonatedRequest", json_or_null(&impersonated_));
-  set("namespaceObject", json_or_null(data.namespace_object));
   set("authorizer", cel::authorizer_value(asks_));
   set("authorizer.requestResource", cel::resource_check_value(resource_));
 }
@@ -87,6 +87,11 @@ Truth CelConditions::truth(const Condition& c, std::string& error) {
   if (!is_cel_type(c.type) || c.text.empty()) return Truth::kUnevaluatable;
   auto program = cel::compile(c.text, environment());
   if (!program) return Truth::kUnevaluatable;
+  const std::uint32_t space = environment()->find_variable("namespaceObject")->slot;
+  if (!has_space_ && ((*program)->root().reads & cel::slot_bit(space)) != 0) {
+    variables_[space] = json_or_null(data_.space());
+    has_space_ = true;
+  }
   cel::Evaluation evaluation(kLimits);
   cel::Value v = evaluation.run(**program, variables_);
   if (v.is_true()) return Truth::kTrue;

@@ -18,7 +18,9 @@ class CelConditions : public ConditionEvaluator {
   Truth truth(const Condition& condition, std::string& error) override;
 
  private:
+  const ConditionData& data_;
   json::Value request_, impersonated_;
+  bool has_space_ = false;
   cel::AuthorizerHandle asks_, resource_;
   std::vector<cel::Value> variables_;
 };

@@ -30,7 +30,10 @@ struct Chain::Progress {
       ++silent;
       return std::nullopt;
     }
-    if (answers.empty()) answers.assign(silent, Decision::no_opinion());
+    if (answers.empty()) {
+      answers.reserve(chain.authorizers_.size() + 1);  // and what is deferred
+      answers.assign(silent, Decision::no_opinion());
+    }
     answers.push_back(std::move(decision));
     if (is_final) return end();
     return std::nullopt;
@@ -50,11 +53,15 @@ struct Chain::Progress {
     named.reserve(answers.size());
     for (std::size_t i = 0; i < answers.size(); ++i)
       named.push_back({std::string(chain.authorizers_[i]->name()), std::move(answers[i])});
-    return is_conditional ? fold(std::move(named)) : without_opinion(named);
+    if (!is_conditional) return without_opinion(named);
+    return chain.names_are_sound_ ? fold_named(std::move(named)) : fold(std::move(named));
   }
 };
 
 Chain::Chain(std::vector<std::shared_ptr<const Authorizer>> authorizers, MetricRegistry* metrics) : authorizers_(std::move(authorizers)) {
+  std::vector<std::string_view> names;
+  for (const auto& a : authorizers_) names.push_back(a->name());
+  names_are_sound_ = problem_of_names(names).empty();
   if (!metrics) return;
   for (const auto& a : authorizers_) {
     Tally& tally = tallies_.emplace_back();
@@ -184,6 +191,7 @@ Task<Decision> Chain::evaluate(Decision conditional, ConditionData data) const {
       }
     }
     if (decision.kind != Decision::Kind::kNoOpinion) co_return decision;
+    if (decision.reason.empty() && decision.error.empty()) continue;
     if (std::string reason = decision.reason.text(); !reason.empty()) decision.reason = cat(entry.authorizer, ": ", reason);
     passed.push_back({entry.authorizer, std::move(decision)});
   }

@@ -251,6 +251,33 @@ TEST(Chain, AnAuthorizerThatIsGoneFailsClosed) {
   EXPECT_FALSE(d.error.empty());
 }
 
+TEST(Chain, NamesThatDoNotTellAuthorizersApartFailClosed) {
+  World world;
+  for (std::string name : {"same", "", "No Name"}) {
+    Chain chain({std::make_shared<Told>("same", on(Effect::kAllow, "1"), world), std::make_shared<Told>(name, on(Effect::kDeny, "2"), world)});
+    auto verdict = chain.decide(Attributes(kJane), Asking::kConditionsAware);
+    ASSERT_TRUE(verdict) << name;
+    EXPECT_EQ(verdict->decision.kind, Kind::kDeny) << name;
+    EXPECT_FALSE(verdict->decision.error.empty()) << name;
+    EXPECT_FALSE(verdict->permit) << name;
+  }
+}
+
+TEST(Conditions, WhatItsAuthorCheckedIsStillLimited) {
+  Conditions::Set set{.conditions = {{.effect = Effect::kAllow, .id = "a"}, {.effect = Effect::kDeny, .id = "b"}}};
+  EXPECT_EQ(conditional_on(set, Author::kOwnChecked).kind, Kind::kConditional);
+  Conditions::Set twice = set, many = set, long_text = set, described = set;
+  twice.conditions[1].id = "a";
+  many.conditions.resize(kMostConditions + 1, set.conditions[1]);
+  long_text.conditions[0].text.assign(kLongestCondition + 1, 'x');
+  described.conditions[0].description.assign(kLongestDescription + 1, 'x');
+  for (const Conditions::Set& wrong : {twice, many, long_text, described}) {
+    Decision d = conditional_on(wrong, Author::kOwnChecked);
+    EXPECT_EQ(d.kind, Kind::kDeny);
+    EXPECT_FALSE(d.error.empty());
+  }
+}
+
 TEST(Conditions, IdsOfKubernetesAreNotForOthers) {
   Conditions::Set set{.conditions = {{.effect = Effect::kAllow, .id = "k8s.io/x"}}};
   EXPECT_EQ(conditional_on(set).kind, Kind::kConditional);

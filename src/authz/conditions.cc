@@ -38,10 +38,12 @@ bool is_reserved(std::string_view id) { return id.starts_with("k8s.io/") || id.s
 
 // What is wrong with one condition; empty when nothing is.
 std::string problem_of(const Condition& c, Author author) {
-  if (Problems p = label_key_problems(c.id); !p.empty()) return cat("invalid condition ID ", quoted(c.id), ": ", join(p, "; "));
-  if (author == Author::kThirdParty && is_reserved(c.id)) return cat("condition ID ", quoted(c.id), " is reserved");
-  if (!c.type.empty())
-    if (Problems p = label_key_problems(c.type); !p.empty()) return cat("invalid condition type ", quoted(c.type), ": ", join(p, "; "));
+  if (author != Author::kOwnChecked) {
+    if (Problems p = label_key_problems(c.id); !p.empty()) return cat("invalid condition ID ", quoted(c.id), ": ", join(p, "; "));
+    if (author == Author::kThirdParty && is_reserved(c.id)) return cat("condition ID ", quoted(c.id), " is reserved");
+    if (!c.type.empty())
+      if (Problems p = label_key_problems(c.type); !p.empty()) return cat("invalid condition type ", quoted(c.type), ": ", join(p, "; "));
+  }
   if (c.text.size() > kLongestCondition)
     return cat("condition ", quoted(c.id), " is too long: ", c.text.size(), " bytes, at most ", kLongestCondition, " are allowed");
   if (c.description.size() > kLongestDescription)
@@ -57,21 +59,10 @@ std::string problem_of(const Conditions::Set& set, Author author) {
   for (Condition::Effect effect : kInOrder)
     for (const Condition& c : set.conditions) {
       if (c.effect != effect) continue;
-      if (!ids.insert(c.id).second) return cat("duplicate condition ID ", quoted(c.id));
+      if (set.conditions.size() > 1 && !ids.insert(c.id).second) return cat("duplicate condition ID ", quoted(c.id));
       if (std::string problem = problem_of(c, author); !problem.empty()) return problem;
     }
   return "";
-}
-
-std::string problem_of_names(const Conditions::Chain& chain) {
-  std::set<std::string_view> names;
-  std::vector<std::string> problems;
-  for (const NamedDecision& n : chain) {
-    if (n.authorizer.empty()) problems.push_back("an authorizer without a name");
-    else if (!dns_subdomain_problems(n.authorizer).empty()) problems.push_back(cat("invalid authorizer name ", quoted(n.authorizer)));
-    if (!names.insert(n.authorizer).second) problems.push_back(cat("duplicate authorizer name ", quoted(n.authorizer)));
-  }
-  return aggregated(problems);
 }
 
 Decision closed(const Outcomes& possible, std::string error) {
@@ -85,6 +76,12 @@ const Decision* end_of(const Decision& decision) {
     for (const NamedDecision& n : *chain)
       if (const Decision* end = end_of(n.decision)) return end;
   return nullptr;
+}
+
+// What comes after it never matters.
+void end_at_the_first_end(Conditions::Chain& chain) {
+  auto last = std::ranges::find_if(chain, [](const NamedDecision& n) { return has_an_end(n.decision); });
+  if (last != chain.end()) chain.erase(last + 1, chain.end());
 }
 
 }  // namespace
@@ -150,11 +147,28 @@ Decision conditional_on(Conditions::Set set, Author author) {
   return Decision::conditional(std::make_shared<const Conditions>(std::move(set)));
 }
 
+std::string problem_of_names(const std::vector<std::string_view>& names) {
+  std::set<std::string_view> seen;
+  std::vector<std::string> problems;
+  for (std::string_view name : names) {
+    if (name.empty()) problems.push_back("an authorizer without a name");
+    else if (!dns_subdomain_problems(name).empty()) problems.push_back(cat("invalid authorizer name ", quoted(name)));
+    if (!seen.insert(name).second) problems.push_back(cat("duplicate authorizer name ", quoted(name)));
+  }
+  return aggregated(problems);
+}
+
 Decision fold(Conditions::Chain chain) {
-  auto last = std::ranges::find_if(chain, [](const NamedDecision& n) { return has_an_end(n.decision); });
-  if (last != chain.end()) chain.erase(last + 1, chain.end());
+  end_at_the_first_end(chain);
+  std::vector<std::string_view> names;
+  for (const NamedDecision& n : chain) names.push_back(n.authorizer);
+  if (std::string problem = problem_of_names(names); !problem.empty()) return closed(outcomes_of(chain), std::move(problem));
+  return fold_named(std::move(chain));
+}
+
+Decision fold_named(Conditions::Chain chain) {
+  end_at_the_first_end(chain);
   Outcomes possible = outcomes_of(chain);
-  if (std::string problem = problem_of_names(chain); !problem.empty()) return closed(possible, std::move(problem));
   if (possible == Outcomes{.allow = true} || possible == Outcomes{.deny = true}) return *end_of(chain.back().decision);
   if (possible == Outcomes{.no_opinion = true}) return without_opinion(chain);
   return Decision::conditional(std::make_shared<const Conditions>(std::move(chain)));

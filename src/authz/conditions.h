@@ -94,7 +94,11 @@ bool is_cel_type(std::string_view type);
 std::string_view effect_name(Condition::Effect effect);  // "Allow"
 
 // Who wrote a set. Ids of the domains k8s.io and kubernetes.io are not for others to use.
-enum class Author : std::uint8_t { kOwn, kThirdParty };
+enum class Author : std::uint8_t {
+  kOwn,
+  kOwnChecked,  // the same; its ids and types were found to be label keys when the policy was read
+  kThirdParty,
+};
 
 // The answer that a set of conditions is. Breaking a limit, an id or type that is no label key, or an id that
 // comes twice fails the whole set: Deny if it had a Deny condition, else NoOpinion, with an error. Without an
@@ -105,6 +109,10 @@ Decision conditional_on(Conditions::Set set, Author author = Author::kOwn);
 // chain itself, as it is up to the first that leaves nothing open. Names that are empty, no DNS subdomain or not
 // unique fail the whole chain.
 Decision fold(Conditions::Chain chain);
+// The same of authorizers whose names are known to be sound.
+Decision fold_named(Conditions::Chain chain);
+// What is wrong with the names of authorizers in one chain; empty when nothing is.
+std::string problem_of_names(const std::vector<std::string_view>& names);
 
 // What remains when nobody in a chain has an opinion: their reasons and errors, each once.
 Decision without_opinion(const Conditions::Chain& chain);
@@ -120,6 +128,13 @@ Decision failed(const Decision& decision, std::string error);
 // What a caller gets who cannot take conditions. Not an error.
 Decision folded(Decision decision);
 
+// An object that is read when somebody first looks at it, and once. Used by one thread at a time.
+class ObjectOnDemand {
+ public:
+  virtual ~ObjectOnDemand() = default;
+  virtual const json::Value* get() const = 0;  // null: there is none
+};
+
 // What is known in the second phase. Borrows; null members are absent.
 struct ConditionData {
   std::string_view operation;  // "CREATE", "UPDATE", "DELETE", "CONNECT"
@@ -127,12 +142,15 @@ struct ConditionData {
   const json::Value* old_object = nullptr;
   const json::Value* options = nullptr;
   const json::Value* namespace_object = nullptr;
+  const ObjectOnDemand* namespace_on_demand = nullptr;  // takes its place where it has to be read first
   bool dry_run = false;
   std::string_view group, version, kind, resource, subresource, namespace_name, name;
   const User* user = nullptr;
   const Attributes* impersonated = nullptr;  // of an impersonation check: the request to be, its user the one asked for
   const schema::ChangedFields* changed = nullptr;  // the fields that the caller changes, by what was sent; null where nobody knows
   const Chain* authorizer = nullptr;  // answers secondary checks; set by the chain that evaluates
+
+  const json::Value* space() const { return namespace_on_demand ? namespace_on_demand->get() : namespace_object; }
 };
 
 }  // namespace cardea::authz

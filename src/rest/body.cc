@@ -119,16 +119,16 @@ Result<Document> read_protobuf(const schema::Schema* type, std::string_view body
 }
 
 Result<Value> finish(const Expected& e, const Document& document, std::string_view text, FieldValidation validation,
-                     std::vector<std::string>& warnings, Value* sent) {
+                     std::vector<std::string>& warnings, SentObject* sent) {
   Document complete = document;
   complete.duplicates = document.duplicate_lines.empty() ? document.duplicates : std::vector<std::string>();
   if (complete.value.is_null()) complete.value = Value::object();
   std::string api_version = e.group.empty() ? e.version : cat(e.group, "/", e.version);
   complete.value.set("kind", e.kind);
   complete.value.set("apiVersion", api_version);
-  auto decoded = decode_form(*e.catalog, *e.resource, *e.schema, complete, text, sent);
+  auto decoded = decode_form(*e.catalog, *e.resource, *e.schema, complete, text, sent ? &sent->decoded : nullptr);
   if (!decoded) return fail(decoded.error());
-  if (sent) *sent = as_sent(*sent, complete.value);
+  if (sent) sent->written = complete.value;
   if (!document.duplicate_lines.empty())
     decoded->strict.insert(decoded->strict.begin(), cat("yaml: unmarshal errors:\n  ", join(document.duplicate_lines, "\n  ")));
   if (!decoded->strict.empty()) {
@@ -220,7 +220,7 @@ Result<Value> read_object(Call& call, const Expected& e, FieldValidation validat
 }
 
 Result<Value> check_object(const Expected& e, const Value& object, FieldValidation validation,
-                           std::vector<std::string>& warnings, Value* sent) {
+                           std::vector<std::string>& warnings, SentObject* sent) {
   if (!e.dialect || !object.is_object()) return finish(e, Document{object, {}}, "", validation, warnings, sent);
   auto canonical = e.dialect->canonical(*e.resource, e.namespace_name, object);
   if (!canonical) return canonical;

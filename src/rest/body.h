@@ -9,6 +9,8 @@
 
 namespace cardea::rest {
 
+struct SentObject;  // rest/field_permissions.h
+
 // What a body must be: `kind` of `api_version` with this shape.
 struct Expected {
   const catalog::Catalog* catalog;
@@ -30,7 +32,7 @@ Result<json::Value> read_object(Call& call, const Expected& expected, FieldValid
 // The same for an object that is already parsed, as patches and apply make them. `sent`, where given, gets what of it was
 // written by the client: without defaults.
 Result<json::Value> check_object(const Expected& expected, const json::Value& object, FieldValidation validation,
-                                 std::vector<std::string>& warnings, json::Value* sent = nullptr);
+                                 std::vector<std::string>& warnings, SentObject* sent = nullptr);
 
 // The body without any expectation of its kind; null when there is none. A Protobuf one is read as `type`.
 Result<json::Document> read_document(Call& call, const schema::Schema* type);

@@ -163,6 +163,22 @@ schema::IgnoredFields ignored_fields(const Call& call, bool is_create) {
   return out;
 }
 
+// The parts of a decoded object that its writer wrote.
+Value as_sent(const Value& decoded, const Value& written) {
+  if (decoded.is_object() && written.is_object()) {
+    std::vector<Member> kept;
+    for (const Member& m : decoded.members())
+      if (const Value* there = written.find(m.key())) kept.push_back({m.name, as_sent(m.value, *there)});
+    return Value::object(std::move(kept));
+  }
+  if (decoded.is_array() && written.is_array() && decoded.size() == written.size()) {
+    std::vector<Value> items;
+    for (std::size_t i = 0; i < decoded.size(); ++i) items.push_back(as_sent(decoded[i], written[i]));
+    return Value::array(std::move(items));
+  }
+  return decoded;
+}
+
 // Asked for by the enforcer of conditions that had no opinion in the end.
 Task<std::optional<Result<void>>> granular_instead(Call& call) {
   authz::Chain::Verdict verdict = co_await call.chain->authorize(attributes_of(call, schema::kGranularVerb));
@@ -226,33 +242,31 @@ bool watches_fields(const Call& call) {
   return call.has_conditions() || (permissions && (call.is_granular || permissions->excludes_stored(*call.catalog, *call.resource)));
 }
 
-Value* sent_object(Call& call) { return watches_fields(call) ? &access_of(call).sent : nullptr; }
+SentObject* sent_object(Call& call) { return watches_fields(call) ? &access_of(call).sent : nullptr; }
 
-Value as_sent(const Value& decoded, const Value& written) {
-  if (decoded.is_object() && written.is_object()) {
-    std::vector<Member> kept;
-    for (const Member& m : decoded.members())
-      if (const Value* there = written.find(m.key())) kept.push_back({m.name, as_sent(m.value, *there)});
-    return Value::object(std::move(kept));
-  }
-  if (decoded.is_array() && written.is_array() && decoded.size() == written.size()) {
-    std::vector<Value> items;
-    for (std::size_t i = 0; i < decoded.size(); ++i) items.push_back(as_sent(decoded[i], written[i]));
-    return Value::array(std::move(items));
-  }
-  return decoded;
+bool watches_admission(const Call& call) {
+  const FieldPermissions* permissions = call.services.field_permissions;
+  return permissions && permissions->excludes(*call.resource);
 }
+
+Value SentObject::get() const { return as_sent(decoded, written); }
 
 Task<Result<void>> authorize_change(Call& call, const Value* old, Value requested) {
   FieldAccess& access = access_of(call);
-  if (!old) {
+  const schema::Schema& schema = compared_schema(*call.resource);
+  if (old) {
+    access.changed = std::make_unique<schema::ChangedFields>(*old, std::move(requested), schema, ignored_fields(call, false));
+  } else {
     // A create is judged by what was sent, not by what the server makes of it; its name is always part of that.
-    if (!access.sent.is_null()) requested = access.sent;
-    Value& meta = requested.member("metadata");
-    if (meta.is_null()) meta = Value::object();
-    if (!meta.has("generateName") && meta["name"].as_string().empty()) meta.set("name", call.info.name);
+    auto sent = [requested = std::move(requested), sent = access.sent, name = call.info.name] {
+      Value out = sent.is_there() ? sent.get() : requested;
+      Value& meta = out.member("metadata");
+      if (meta.is_null()) meta = Value::object();
+      if (!meta.has("generateName") && meta["name"].as_string().empty()) meta.set("name", name);
+      return out;
+    };
+    access.changed = std::make_unique<schema::ChangedFields>(Value(), std::move(sent), schema, ignored_fields(call, true));
   }
-  access.changed = std::make_unique<schema::ChangedFields>(old ? *old : Value(), std::move(requested), compared_schema(*call.resource), ignored_fields(call, !old));
   call.authorization.changed = access.changed.get();
   const FieldPermissions* permissions = call.services.field_permissions;
   if (!permissions) co_return Result<void>();

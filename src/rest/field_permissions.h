@@ -38,11 +38,20 @@ class FieldPermissions {
   Histogram& checks_;
 };
 
+// The object of a create as it came, without defaults: the parts of the decoded one that its writer wrote. Put together
+// when somebody wants to see it.
+struct SentObject {
+  json::Value decoded, written;
+
+  bool is_there() const { return !decoded.is_null(); }
+  json::Value get() const;
+};
+
 // What is known about the fields of one request. Lives in its Call.
 struct FieldAccess {
   authz::fields::Answers answers;                // kept while a write is tried again
   std::unique_ptr<schema::ChangedFields> changed;  // by what the caller sent
-  json::Value sent;                              // the object of a create as it came, without defaults
+  SentObject sent;                               // of a create
 };
 
 // Whether a request that its verb does not allow may go on with the verb `granular`: a write of an object's own fields.
@@ -51,9 +60,9 @@ bool may_be_granular(const catalog::Catalog& catalog, const authz::RequestInfo& 
 // Whether somebody will want to know what the caller sent and changed.
 bool watches_fields(const Call& call);
 // Where the object of a create is to be kept as it was sent; null when nobody will look.
-json::Value* sent_object(Call& call);
-// The parts of a decoded object that its writer wrote.
-json::Value as_sent(const json::Value& decoded, const json::Value& written);
+SentObject* sent_object(Call& call);
+// Whether what admission changes is looked at too.
+bool watches_admission(const Call& call);
 
 // Before admission: `requested` is what the caller wants instead of `old` (null: a new object), both in the version of
 // call.resource. What it changes stays in the call, for conditions. The error is the 403 that names the field.

@@ -56,7 +56,7 @@ Task<Result<Answer>> update(Call& call) {
   if (call.resource->strategy->allow_create_on_update && !call.subresource)
     change.make = [&call, new_object = *object, validation = options->field_validation]() -> Result<Value> {
       // What was sent counts when the fields of a new object do, and that is known only now.
-      if (sent_object(call) && call.fields->sent.is_null())
+      if (sent_object(call) && !call.fields->sent.is_there())
         if (auto again = read_object(call, Expected::object_of(call), validation); !again) return again;
       return new_object;
     };

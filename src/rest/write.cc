@@ -298,8 +298,8 @@ Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& op
   }
   const Resource* stored = watches ? other_storage(*call.catalog, r) : nullptr;
   if (stored) {
-    const Value* sent = sent_object(call);
-    Result<void> covered = co_await authorize_storage(call, *stored, Value(), converted(sent && !sent->is_null() ? *sent : object, r, *stored));
+    const SentObject* sent = sent_object(call);
+    Result<void> covered = co_await authorize_storage(call, *stored, Value(), converted(sent && sent->is_there() ? sent->get() : object, r, *stored));
     if (!covered) co_return fail(covered.error());
   }
   for (int tries = 1;; ++tries) {
@@ -310,7 +310,9 @@ Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& op
     std::string given_name(attempt["metadata"]["name"].as_string());
     if (call.info.name.empty()) review.name = given_name;
     review.object = std::move(attempt);
-    Value requested = watches ? review.object : Value();
+    // Held only for who looks at it: what is shared is copied when admission changes it.
+    const bool compares = stored || (watches && watches_admission(call));
+    Value requested = compares ? review.object : Value();
     Value owners = review.object["metadata"]["managedFields"];
     Result<void> admitted = co_await call.services.admission.mutate(review);
     if (admitted) keep_owners(call, review.object, owners);
@@ -318,7 +320,7 @@ Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& op
     review.warnings.clear();
     if (admitted && stored && !requested.same(review.object))
       admitted = co_await authorize_storage(call, *stored, converted(requested, r, *stored), converted(review.object, r, *stored));
-    if (admitted && watches) admitted = co_await authorize_mutation(call, std::move(requested), review.object);
+    if (admitted && compares) admitted = co_await authorize_mutation(call, std::move(requested), review.object);
     if (!admitted) co_return fail(admitted.error());
     if (auto ok = set_system_fields(call, review.object); !ok) co_return fail(ok.error());
     // Names are made up after mutation, which may have given one.
@@ -419,7 +421,8 @@ Task<Result<Written>> write_change(Call& call, Change change) {
     keep_system_fields(*changed, old);
     review.object = change.options.is_apply ? std::move(*changed) : tracked(call, &old, std::move(*changed), change.options);
     Result<void> admitted;
-    Value requested = watches ? review.object : Value();
+    const bool compares = watches && watches_admission(call);
+    Value requested = compares ? review.object : Value();
     Value old_shown;
     if (change.shows) {
       Result<Value> was = change.shows(old), is = change.shows(review.object);
@@ -447,7 +450,7 @@ Task<Result<Written>> write_change(Call& call, Change change) {
     }
     for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
     review.warnings.clear();
-    if (admitted && watches && !change.is_admitted) admitted = co_await authorize_mutation(call, std::move(requested), review.object);
+    if (admitted && compares && !change.is_admitted) admitted = co_await authorize_mutation(call, std::move(requested), review.object);
     if (!admitted) co_return fail(admitted.error());
 
     if (!change.is_trusted) {

@@ -1,5 +1,7 @@
 #include "schema/changed_fields.h"
 
+#include <utility>
+
 #include "base/strings.h"
 #include "json/parse.h"
 #include "json/print.h"
@@ -81,10 +83,15 @@ FieldSet changed_leaves(const Comparison& c, const IgnoredFields& ignored) {
   return FieldSet::from_tree(make_node(false, std::move(out)));
 }
 
+const Value& ChangedFields::after() const {
+  if (make_after_) after_ = std::exchange(make_after_, nullptr)();
+  return after_;
+}
+
 const FieldSet& ChangedFields::leaves() const {
   if (!leaves_) {
     const Value& before = before_.is_null() ? leaf_tree() : before_;
-    leaves_ = changed_leaves(compare(before, after_, *schema_), ignored_);
+    leaves_ = changed_leaves(compare(before, after(), *schema_), ignored_);
   }
   return *leaves_;
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,14 +31,19 @@ class ChangedFields {
   // `before` is null for a create. `schema` outlives it.
   ChangedFields(json::Value before, json::Value after, const Schema& schema, IgnoredFields ignored)
       : before_(std::move(before)), after_(std::move(after)), schema_(&schema), ignored_(std::move(ignored)) {}
+  // The same of an object that is put together when somebody looks at it.
+  ChangedFields(json::Value before, std::function<json::Value()> after, const Schema& schema, IgnoredFields ignored)
+      : before_(std::move(before)), make_after_(std::move(after)), schema_(&schema), ignored_(std::move(ignored)) {}
 
   const FieldSet& leaves() const;
   const json::Value& before() const { return before_; }
-  const json::Value& after() const { return after_; }
+  const json::Value& after() const;
   const Schema& schema() const { return *schema_; }
 
  private:
-  json::Value before_, after_;
+  json::Value before_;
+  mutable json::Value after_;
+  mutable std::function<json::Value()> make_after_;  // empty once it was asked
   const Schema* schema_;
   IgnoredFields ignored_;
   mutable std::optional<FieldSet> leaves_;

@@ -34,20 +34,25 @@ void consider(const Policy& policy, const Variables& variables, const cel::Unkno
     else if (!v.is_false()) broken(error_text(v));
     return;
   }
+  auto leave = [&](std::shared_ptr<const Residue> residue) {
+    const cel::Residual& rest = residue->residual();
+    if (!rest.can_be_true() && (effect == Effect::kAllow || !rest.can_fail())) return;
+    auto& list = effect == Effect::kDeny ? out.deny_if : effect == Effect::kAllow ? out.allow_if : out.abstain_if;
+    list.push_back({.effect = effect,
+                    .id = policy.condition_id(),
+                    .type = std::string(kCelType),
+                    .text = "",
+                    .description = policy.description(),
+                    .compiled = std::move(residue)});
+  };
+  if (const std::shared_ptr<const Residue>& fixed = policy.fixed_residue()) return leave(fixed);
   cel::Residual rest = cel::reduce(policy.program(), variables, unknowns, kLimits);
   if (rest.is_value()) {
     if (rest.value().is_true()) unconditional();
     else if (!rest.value().is_false()) broken(error_text(rest.value()));
     return;
   }
-  if (!rest.can_be_true() && (effect == Effect::kAllow || !rest.can_fail())) return;
-  auto& list = effect == Effect::kDeny ? out.deny_if : effect == Effect::kAllow ? out.allow_if : out.abstain_if;
-  list.push_back({.effect = effect,
-                  .id = policy.condition_id(),
-                  .type = std::string(kCelType),
-                  .text = "",
-                  .description = policy.description(),
-                  .compiled = std::make_shared<const Residue>(std::move(rest))});
+  leave(std::make_shared<const Residue>(std::move(rest)));
 }
 
 void append(std::vector<Condition>& to, std::vector<Condition> more) {
@@ -107,7 +112,7 @@ Decision combined(Matches m) {
   Conditions::Set set{.conditions = std::move(m.deny_if)};
   if (m.abstains) {
     if (set.conditions.empty()) return Decision::no_opinion(because(*m.abstains));
-    return conditional_on(std::move(set));
+    return conditional_on(std::move(set), Author::kOwnChecked);
   }
   bool may_allow = m.allows || !m.allow_if.empty();
   if (!may_allow && set.conditions.empty()) return Decision::no_opinion();
@@ -117,7 +122,7 @@ Decision combined(Matches m) {
     set.conditions.push_back({.effect = Effect::kAllow, .id = m.allows->condition_id(), .type = std::string(kCelType), .text = "true", .description = m.allows->description()});
   else
     append(set.conditions, std::move(m.allow_if));
-  return conditional_on(std::move(set));
+  return conditional_on(std::move(set), Author::kOwnChecked);
 }
 
 Decision decide(const Index& index, const Attributes& attributes) {
@@ -144,7 +149,7 @@ Decision decide(const Index& index, const Attributes& attributes) {
   if (!has_local || !is_open) return first;
   Decision second = combined(std::move(local));
   if (first.kind == Decision::Kind::kNoOpinion && first.error.empty()) return second;
-  return fold({{"cluster", std::move(first)}, {"namespace", std::move(second)}});
+  return fold_named({{"cluster", std::move(first)}, {"namespace", std::move(second)}});
 }
 
 AccessAuthorizer::AccessAuthorizer(const PolicyFeed& feed, MetricRegistry* metrics)

@@ -90,6 +90,47 @@ TEST(Access, WhatIsKnownIsSettledAndTheRestBecomesACondition) {
   EXPECT_EQ(decide(index, Ask{.resource = "secrets"}.attributes()).kind, Kind::kNoOpinion);
 }
 
+TEST(Access, TheNamespaceIsReadOnceAndOnlyForWhoLooksAtIt) {
+  struct Counted : ObjectOnDemand {
+    Value space = *json::parse(R"({"metadata":{"labels":{"env":"dev"}}})");
+    mutable int reads = 0;
+    const Value* get() const override {
+      ++reads;
+      return &space;
+    }
+  };
+  SystemClock clock;
+  auto store = store::make_memory_store(clock);
+  auto none = PolicyFeed::load(*store);
+  AccessAuthorizer authorizer(**none);
+  Value object = *json::parse(R"({"metadata":{"name":"a"}})");
+  auto outcome = [&](Index index, const Counted& space) {
+    Decision d = decide(index, Ask{}.attributes());
+    EXPECT_EQ(d.kind, Kind::kConditional);
+    return run(authorizer.evaluate(d.conditions, {.operation = "CREATE", .object = &object, .namespace_on_demand = &space})).kind;
+  };
+  Counted unread, read;
+  EXPECT_EQ(outcome(index_of({policy("p", R"({"effect":"Allow","expression":"object.metadata.name == 'a'"})")}), unread), Kind::kAllow);
+  EXPECT_EQ(unread.reads, 0);
+  EXPECT_EQ(outcome(index_of({policy("d", R"({"effect":"Deny","expression":"namespaceObject.metadata.labels.env == 'prod'"})"),
+                              policy("p", R"({"effect":"Allow","expression":"request.verb == 'create' && namespaceObject.metadata.labels.env == 'dev'"})")}),
+                    read),
+            Kind::kAllow);
+  EXPECT_EQ(read.reads, 1);
+}
+
+TEST(Access, WhatReadsNothingOfTheRequestLeavesTheSameWhoeverAsks) {
+  Index index = index_of({policy("p", R"({"effect":"Allow","expression":"object.metadata.name.startsWith('a') && size('xy') == 2"})")});
+  Decision first = decide(index, Ask{}.attributes()), second = decide(index, Ask{.user = {.name = "bob"}, .resource = "secrets"}.attributes());
+  ASSERT_EQ(first.kind, Kind::kConditional);
+  ASSERT_EQ(second.kind, Kind::kConditional);
+  const Condition &a = first.conditions->set()->conditions.at(0), &b = second.conditions->set()->conditions.at(0);
+  EXPECT_EQ(a.compiled, b.compiled);
+  EXPECT_EQ(a.shown_text(), R"(object.metadata.name.startsWith("a"))");
+  EXPECT_TRUE(settle(first, R"({"metadata":{"name":"a1"}})").allowed());
+  EXPECT_FALSE(settle(second, R"({"metadata":{"name":"b1"}})").allowed());
+}
+
 TEST(Access, AnErrorIsNeverAnAllow) {
   Index index = index_of({policy("p", R"({"effect":"Allow","expression":"object.spec.x == 1"})")});
   Decision d = settle(decide(index, Ask{}.attributes()), "{}");

@@ -44,8 +44,6 @@ Language make_language() {
   return {std::move(shared), std::move(unknowns), std::move(more), bits | cel::slot_bit(impersonated->slot)};
 }
 
-Value json_or_null(const json::Value* document) { return document && !document->is_null() ? Value::of_json(*document) : Value::null(); }
-
 const Value kUserKeys[] = {Value::of_text("username"), Value::of_text("uid"), Value::of_text("groups"), Value::of_text("extra")};
 const Value kKeys[] = {Value::of_text("userInfo"), Value::of_text("verb"), Value::of_text("apiGroup"), Value::of_text("apiVersion"), Value::of_text("resource"),
                        Value::of_text("subresource"), Value::of_text("namespace"), Value::of_text("name"), Value::of_text("path")};
@@ -67,6 +65,8 @@ cel::Environment language_without_objects() {
   declare_rest(env);
   return env;
 }
+
+Value json_or_null(const json::Value* document) { return document && !document->is_null() ? Value::of_json(*document) : Value::null(); }
 
 RequestValue::RequestValue(const Attributes& a) {
   const User& user = a.user;
@@ -98,7 +98,6 @@ void bind(Variables& v, const ConditionData& data) {
   v[Language::kObject] = json_or_null(data.object);
   v[Language::kOldObject] = json_or_null(data.old_object);
   v[Language::kOptions] = json_or_null(data.options);
-  v[Language::kNamespaceObject] = json_or_null(data.namespace_object);
 }
 
 }  // namespace cardea::authz::access

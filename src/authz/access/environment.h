@@ -58,7 +58,10 @@ class RequestValue {
   cel::Value request_;
 };
 
-// What the second phase adds, without `authorizer` and `impersonatedRequest`. Borrows `data`.
+// A document as CEL reads it; null where there is none. Borrows.
+cel::Value json_or_null(const json::Value* document);
+
+// What the second phase adds, without `namespaceObject`, `authorizer` and `impersonatedRequest`. Borrows `data`.
 void bind(Variables& variables, const ConditionData& data);
 
 }  // namespace cardea::authz::access

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "authz/access/environment.h"
+#include "authz/access/residuals.h"
 #include "authz/rbac/hash.h"
 #include "base/names.h"
 #include "base/strings.h"
@@ -32,10 +32,18 @@ std::string hex(std::uint64_t n) {
   return out;
 }
 
+std::string condition_id_of(std::string_view namespace_name, std::string_view name) {
+  std::string_view domain = namespace_name.empty() ? "clusteraccesspolicy.access.cardea.dev/" : "accesspolicy.access.cardea.dev/";
+  std::string id = cat(domain, name);
+  // A name may be longer than the name of a label; its hash keeps two such apart.
+  if (label_key_problems(id).empty()) return id;
+  return cat(domain, "policy-", hex(rbac::hash_name(name)));
+}
+
 }  // namespace
 
 Policy::Policy(std::string_view namespace_name, std::string_view name, const Value& object)
-    : namespace_name_(namespace_name), name_(name), description_(object["spec"]["description"].as_string()) {
+    : namespace_name_(namespace_name), name_(name), condition_id_(condition_id_of(namespace_name, name)), description_(object["spec"]["description"].as_string()) {
   const Value& spec = object["spec"];
   std::string_view effect = spec["effect"].as_string();
   // What has no effect that is known must not allow.
@@ -80,6 +88,16 @@ void Policy::compile(const Value& spec) {
   }
   program_ = std::move(*compiled);
   needs_object_ = (program_->root().reads & language().unknown_bits) != 0 || program_->root().has_effects;
+  is_fixed_ = needs_object_ && (program_->root().reads & ~language().unknowns.bits()) == 0;
+}
+
+const std::shared_ptr<const Residue>& Policy::fixed_residue() const {
+  if (is_fixed_)
+    std::call_once(residue_made_, [this] {
+      cel::Residual rest = cel::reduce(program_, Variables(), language().unknowns, kLimits);
+      if (!rest.is_value()) residue_ = std::make_shared<const Residue>(std::move(rest));
+    });
+  return residue_;
 }
 
 std::optional<std::vector<std::string>> Policy::implied(std::string_view attribute) const {
@@ -186,14 +204,6 @@ bool Policy::selects(const Attributes& a) const { return concerns(a.user) && sel
 bool Policy::selects_for_some(const Attributes& a) const {
   if (!namespace_name_.empty() && (!a.is_resource_request || a.namespace_name != namespace_name_)) return false;
   return any_rule_ || std::ranges::any_of(rules_, [&](const rbac::PolicyRule& r) { return rbac::rule_allows(r, a); });
-}
-
-std::string Policy::condition_id() const {
-  std::string_view domain = namespace_name_.empty() ? "clusteraccesspolicy.access.cardea.dev/" : "accesspolicy.access.cardea.dev/";
-  std::string id = cat(domain, name_);
-  // A name may be longer than the name of a label; its hash keeps two such apart.
-  if (label_key_problems(id).empty()) return id;
-  return cat(domain, "policy-", hex(rbac::hash_name(name_)));
 }
 
 std::string Policy::shown_name() const {

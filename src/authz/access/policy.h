@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,8 @@
 namespace cardea::authz::access {
 
 inline constexpr std::string_view kGroup = "access.cardea.dev";
+
+class Residue;  // authz/access/residuals.h
 
 // A ClusterAccessPolicy or AccessPolicy as decisions read it. Immutable, shared between threads.
 //
@@ -35,8 +38,11 @@ class Policy : public Explanation::Source, public std::enable_shared_from_this<P
   const std::string& problem() const { return problem_; }
   // Whether the expression reads anything but `request`.
   bool needs_object() const { return needs_object_; }
+  // What is left of the expression whatever the request is, when it reads nothing of it. Made when first asked for, and
+  // kept. Null where that depends on the request.
+  const std::shared_ptr<const Residue>& fixed_residue() const;
 
-  std::string condition_id() const;  // clusteraccesspolicy.access.cardea.dev/NAME
+  const std::string& condition_id() const { return condition_id_; }  // clusteraccesspolicy.access.cardea.dev/NAME: a label key
   std::string shown_name() const;    // ClusterAccessPolicy "NAME"; AccessPolicy "NAMESPACE/NAME"
 
   // `allowed by ClusterAccessPolicy "x" (its description)`.
@@ -71,14 +77,16 @@ class Policy : public Explanation::Source, public std::enable_shared_from_this<P
   void find_reach();
   std::optional<std::vector<std::string>> implied(std::string_view attribute) const;
 
-  std::string namespace_name_, name_, description_, problem_;
+  std::string namespace_name_, name_, condition_id_, description_, problem_;
   Effect effect_ = Effect::kDeny;
   std::vector<Subject> subjects_;
   bool any_subject_ = true;
   std::vector<rbac::PolicyRule> rules_;
   bool any_rule_ = true;
   std::shared_ptr<const cel::Program> program_;
-  bool needs_object_ = false;
+  bool needs_object_ = false, is_fixed_ = false;
+  mutable std::once_flag residue_made_;
+  mutable std::shared_ptr<const Residue> residue_;
   Reach reach_;
 };
 

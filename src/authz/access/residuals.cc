@@ -23,7 +23,7 @@ std::string error_text(const cel::Value& v) {
   return v.is_error() ? std::string(v.error->message) : cat("gives ", cel::type_name(v), ", not a bool");
 }
 
-ResidualRuns::ResidualRuns(const ConditionData& data, SecondaryChecks& checks, ConditionMeter* meter) : meter_(meter) {
+ResidualRuns::ResidualRuns(const ConditionData& data, SecondaryChecks& checks, ConditionMeter* meter) : data_(data), meter_(meter) {
   bind(variables_, data);
   asks_ = {.asks = &checks};
   resource_.asks = &checks;
@@ -40,7 +40,10 @@ Truth ResidualRuns::truth(const Condition& c, std::string& error) {
 }
 
 Truth ResidualRuns::evaluate(const Condition& c, std::string& error) {
-  if (const Residue* rest = dynamic_cast<const Residue*>(c.compiled.get())) return verdict(rest->residual().run(evaluation(), variables_), error);
+  if (const Residue* rest = dynamic_cast<const Residue*>(c.compiled.get())) {
+    prepare(rest->residual().program());
+    return verdict(rest->residual().run(evaluation(), variables_), error);
+  }
   if (!is_cel_type(c.type)) {
     error = cat("conditions of type ", quoted(c.type), " are not known here");
     return Truth::kError;
@@ -52,7 +55,14 @@ Truth ResidualRuns::evaluate(const Condition& c, std::string& error) {
     error = "does not compile";
     return Truth::kError;
   }
+  prepare(**program);
   return verdict(evaluation().run(**program, variables_), error);
+}
+
+void ResidualRuns::prepare(const cel::Program& program) {
+  if (has_space_ || (program.root().reads & cel::slot_bit(Language::kNamespaceObject)) == 0) return;
+  variables_[Language::kNamespaceObject] = json_or_null(data_.space());
+  has_space_ = true;
 }
 
 }  // namespace cardea::authz::access

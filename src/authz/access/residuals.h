@@ -36,9 +36,13 @@ class ResidualRuns : public ConditionEvaluator {
 
  private:
   Truth evaluate(const Condition& condition, std::string& error);
+  // Sees to it that what `program` may read is there.
+  void prepare(const cel::Program& program);
 
+  const ConditionData& data_;
   ConditionMeter* meter_;
   Variables variables_;
+  bool has_space_ = false;
   cel::AuthorizerHandle asks_, resource_;
   std::optional<RequestValue> impersonated_;
 };

@@ -158,6 +158,7 @@ TEST(Access, TwoPhasesGiveWhatOneGivesWithRandomPolicies) {
     Variables variables;
     variables[Language::kRequest] = request.get();
     access::bind(variables, world.data());  // not std::bind, which fits a temporary better
+    variables[Language::kNamespaceObject] = json_or_null(world.data().space());
     Kind want = at_once(chosen, a, variables, false);
     if (want == Kind::kNoOpinion) want = at_once(chosen, a, variables, true);
 
