@@ -553,6 +553,41 @@ def self_description(w):
     expect(said["response"]["allowed"] is True, said)
 
 
+def request_to_be(w):
+    """Conditions on impersonatedRequest, sent back: evaluated with it, and never without."""
+    for name, effect, expression in (("reads-for-others", "Allow", "impersonatedRequest.verb == 'get' && 'staff' in impersonatedRequest.userInfo.groups"),
+                                     ("no-secrets-for-others", "Deny", "impersonatedRequest.resource == 'secrets'")):
+        w.policy(name, effect, "friend", ("impersonate",), resources=("users",), expression=expression)
+    asked = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+             "spec": {"user": "friend", "resourceAttributes": {"verb": "impersonate", "version": "v1", "resource": "users", "name": "jane"}}}
+
+    def answer(**how):
+        status, _, said = w.admin("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", {**asked, "spec": {**asked["spec"], **how}})
+        expect(status == 201, f"{status} {said}")
+        return said["status"]
+    tree = answer(authorizationOptions={"handledDecisionTypes": ["Allow", "Deny", "NoOpinion", "ConditionsMap", "Union"]})["conditionalDecision"]
+    chain = answer(conditionalAuthorization={"mode": "Optimized"})["conditionsChain"]
+
+    def review(request, **to_be):
+        return w.admin("POST", "/apis/authorization.k8s.io/v1alpha1/authorizationconditionsreviews",
+                       {"apiVersion": "authorization.k8s.io/v1alpha1", "kind": "AuthorizationConditionsReview", "request": {**request, **to_be}})
+    in_tree, in_list = {"decision": tree, "admissionRequest": {"uid": "u"}}, {"conditionSets": chain}
+    staff = {"userInfo": {"username": "jane", "groups": ["staff"]}, "resource": "pods"}
+    for to_be, outcome in (({**staff, "verb": "get"}, "Allow"), ({**staff, "verb": "delete"}, "NoOpinion"), ({**staff, "verb": "get", "resource": "secrets"}, "Deny"),
+                           ({"verb": "get", "resource": "pods"}, "NoOpinion")):
+        said = review(in_tree, impersonatedRequest=to_be)[2]["response"]["decision"]
+        expect(said["type"] == outcome, f"{to_be}: {said}")
+        said = review(in_list, impersonatedRequest=to_be)[2]["response"]
+        expect((said["allowed"], said.get("denied", False)) == (outcome == "Allow", outcome == "Deny"), f"{to_be}: {said}")
+    said = review(in_tree)[2]["response"]["decision"]
+    expect(said["type"] == "Deny" and "impersonatedRequest" in said["deny"]["evaluationError"], said)
+    said = review(in_list)[2]["response"]
+    expect(said["denied"] is True and "impersonatedRequest" in said["evaluationError"], said)
+    for wrong in ("x", {"verb": 5}, {"userInfo": {"groups": "staff"}}, {"userInfo": {"extra": {"a": [1]}}}):
+        status, _, said = review(in_tree, impersonatedRequest=wrong)
+        expect(status == 422 and "request.impersonatedRequest" in said["message"], f"{wrong}: {status} {said}")
+
+
 def ask_can_i(w, user, *words):
     config = os.path.join(w.server.folder, "kubeconfig")
     text = {"apiVersion": "v1", "kind": "Config", "current-context": "c",
@@ -635,7 +670,7 @@ def story():
             f.write(f"token-{u},{u},{u}-uid\n")
     unsafe_start()
     chapters = [volumes_of_one_class, sensitive_field_unchanged, one_signer, one_audience, own_finalizer, own_node, reviews_of_some_users, labels_and_names,
-                secondary_check, alice_bob_and_eve, self_description, can_i, update_that_creates, collections, subresources, dry_runs,
+                secondary_check, alice_bob_and_eve, self_description, request_to_be, can_i, update_that_creates, collections, subresources, dry_runs,
                 version_of_the_request, after_mutation, denies, nobody_grants_what_they_lack, refusals_quote_nothing, not_compiling, numbers]
     wanted = sys.argv[1:]
     with Cardea(f"--token-auth-file={tokens}", "--dra-admin-access-policy") as server:
