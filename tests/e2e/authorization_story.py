@@ -193,6 +193,21 @@ def asked_by_others():
             process.wait()
 
 
+def nodes_that_may(server, group):
+    """A secret is read by the nodes with a pod that uses it."""
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"},
+           "spec": {"nodeName": "n1", "containers": [{"name": "c", "image": "i"}], "volumes": [{"name": "v", "secret": {"secretName": "s"}}]}}
+    status, _, answer = server.request("POST", "/api/v1/nodes", node)
+    expect(status == 201, f"a node: {status} {answer}")
+    # The account that pods run as is made by a controller.
+    eventually("a pod is created", lambda: server.request("POST", "/api/v1/namespaces/default/pods", pod)[0] == 201, 30)
+    spec = {"resourceAttributes": {"verb": "get", "resource": "secrets", "namespace": "default", "name": "s"}}
+    status, _, answer = server.request("POST", f"/apis/{group}/resourceaccessreviews", {"apiVersion": group, "kind": "ResourceAccessReview", "spec": spec})
+    nodes = [s for s in answer["status"]["subjects"] if s["name"].startswith("system:node:")]
+    expect(status == 201 and nodes == [{"kind": "User", "name": "system:node:n1", "dependsOn": "group membership"}], f"nodes that may: {status} {nodes}")
+
+
 def asked_in_bulk():
     """docs/reviews.md: many questions at once, and who may."""
     folder = Cardea().folder
@@ -214,6 +229,8 @@ def asked_in_bulk():
         expect(subjects["Group", "system:masters"]["dependsOn"] == "group membership", f"whoever is in a group: {subjects}")
         expect(subjects["User", "jane"]["via"] == [{"binding": {"kind": "RoleBinding", "name": "jane", "namespace": "default"}, "role": {"kind": "Role", "name": "reader", "namespace": "default"},
                                                     "rule": {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}}], f"by what: {subjects}")
+        expect(answer["status"]["incomplete"] is False and "evaluationError" not in answer["status"], f"nobody else may: {answer['status'].get('evaluationError')}")
+        nodes_that_may(server, group)
         kubectl = shutil.which("kubectl") or os.path.join(os.environ.get("CARDEA_PEERS", ""), "kubectl")
         if not os.path.exists(kubectl):
             print("no kubectl: `kubectl create -f` is not tried")
