@@ -187,7 +187,12 @@ Value reference(std::string_view kind, std::string_view namespace_name, std::str
 Value shown_grant(const authz::AllowedSubject& s) {
   Value out = Value::object({{"binding", reference(s.binding_kind, s.binding_namespace, s.binding)}});
   if (!s.role.empty()) out.set("role", reference(s.role_kind, s.role_kind == "Role" ? s.binding_namespace : "", s.role));
-  if (!s.rule.is_null()) out.set("rule", s.rule);
+  Value rule = s.rule;
+  if (const Value* expression = s.rule.find("expression")) {
+    out.set("conditions", Value::array({*expression}));
+    rule.erase("expression");
+  }
+  if (!rule.empty()) out.set("rule", std::move(rule));
   return out;
 }
 

@@ -31,7 +31,8 @@ class ByName : public authz::Authorizer {
     allowed.subjects.push_back({"User", "jane", "", "ClusterRoleBinding", "", "b2", "ClusterRole", "r", rule});
     allowed.subjects.push_back({.kind = "User", .name = "system:node:n1"});
     allowed.subjects.push_back({.kind = "User", .name = "system:node:n2"});
-    allowed.subjects.push_back({.kind = "User", .name = "system:node:n2", .binding_kind = "ClusterAccessPolicy", .binding = "p"});
+    allowed.subjects.push_back({.kind = "User", .name = "system:node:n2", .binding_kind = "ClusterAccessPolicy", .binding = "p",
+                                .rule = json::Value::object({{"verbs", json::Value::array({json::Value("get")})}, {"expression", "object.x == 1"}})});
   }
 };
 
@@ -94,7 +95,7 @@ TEST_F(AccessQuestions, WhoCanListsSubjectsWithAllThatAllowsThem) {
             R"({"binding":{"kind":"ClusterRoleBinding","name":"b2"},"role":{"kind":"ClusterRole","name":"r"},"rule":{"verbs":["get"]}}]},)"
             R"({"kind":"ServiceAccount","name":"robot","namespace":"ns","via":[{"binding":{"kind":"ClusterRoleBinding","name":"b2"},"role":{"kind":"ClusterRole","name":"r"},"rule":{"verbs":["get"]}}]},)"
             R"({"dependsOn":"group membership","kind":"User","name":"system:node:n1"},)"
-            R"({"kind":"User","name":"system:node:n2","via":[{"binding":{"kind":"ClusterAccessPolicy","name":"p"}}]}]})");
+            R"({"kind":"User","name":"system:node:n2","via":[{"binding":{"kind":"ClusterAccessPolicy","name":"p"},"conditions":["object.x == 1"],"rule":{"verbs":["get"]}}]}]})");
   EXPECT_EQ(ask(kWhoCan, "{}").status, 422);
 }
 

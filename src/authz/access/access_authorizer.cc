@@ -1,7 +1,10 @@
 #include "authz/access/access_authorizer.h"
 
+#include <algorithm>
+
 #include "authz/access/residuals.h"
 #include "base/strings.h"
+#include "cel/ast.h"
 
 namespace cardea::authz::access {
 namespace {
@@ -165,24 +168,36 @@ Task<Decision> AccessAuthorizer::evaluate(std::shared_ptr<const Conditions> cond
   return evaluated(std::move(conditions), data, meter_);
 }
 
+namespace {
+
+// What of a policy selects the request, and the expression that has the last word.
+json::Value shown_rule(const Policy& policy, const Attributes& attributes) {
+  auto at = std::ranges::find_if(policy.rules(), [&](const rbac::PolicyRule& rule) { return rbac::rule_allows(rule, attributes); });
+  json::Value out = at == policy.rules().end() ? json::Value::object() : rbac::as_json(*at);
+  if (policy.program()) out.set("expression", policy.program()->source().text());
+  return out;
+}
+
+}  // namespace
+
 void add_allowed_by(const Index& index, const Attributes& attributes, AllowedSubjects& allowed) {
   if (index.size() == 0) return;
+  static const std::vector<std::string> kEverybody = {cat("g:", kAuthenticatedGroup), cat("g:", kUnauthenticatedGroup)};
   index.for_each_selecting(attributes, [&](const Policy& policy) {
-    bool is_plain = policy.effect() == Effect::kAllow && !policy.program() && policy.problem().empty();
-    if (!is_plain) {
-      // One that cannot be compiled allows nothing.
-      if (policy.effect() == Effect::kAllow && !policy.program()) return;
+    bool allows = policy.effect() == Effect::kAllow;
+    if (allows && !policy.problem().empty()) return;  // one that cannot be compiled allows nothing
+    if (!allows || policy.program()) {
+      std::string_view may = allows ? "may allow" : policy.effect() == Effect::kDeny ? "may deny" : "may leave open";
       allowed.incomplete = true;
-      std::string_view may = policy.effect() == Effect::kAllow ? "may allow" : policy.effect() == Effect::kDeny ? "may deny" : "may leave open";
       allowed.remarks.push_back(cat(policy.shown_name(), " ", may, " this, depending on who asks, or for which object"));
-      return;
     }
-    static const std::vector<std::string> kEverybody = {cat("g:", kAuthenticatedGroup), cat("g:", kUnauthenticatedGroup)};
+    if (!allows) return;
     for (const std::string& key : policy.reach().subjects ? *policy.reach().subjects : kEverybody) {
       AllowedSubject subject = subject_of(key);
       subject.binding_kind = policy.namespace_name().empty() ? "ClusterAccessPolicy" : "AccessPolicy";
       subject.binding_namespace = policy.namespace_name();
       subject.binding = policy.name();
+      subject.rule = shown_rule(policy, attributes);
       allowed.subjects.push_back(std::move(subject));
     }
   });

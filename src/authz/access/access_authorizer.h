@@ -20,7 +20,8 @@ class AccessAuthorizer : public Authorizer {
   std::optional<Decision> authorize(const Attributes& attributes) const override;
   Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions, const ConditionData& data) const override;
   void add_rules(const User& user, std::string_view namespace_name, Rules& rules) const override;
-  // The subjects of policies that allow whatever the object is. Others that select the question make the list incomplete.
+  // The subjects of policies that allow, with the expression, if any, as a member of the rule. Policies with an expression
+  // and those that do not allow make the list incomplete.
   void add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const override;
   std::shared_ptr<const Authorizer> frozen() const override;
 

@@ -5,6 +5,7 @@
 #include "authz/access/access_authorizer.h"
 #include "base/strings.h"
 #include "json/parse.h"
+#include "json/print.h"
 #include "store/memory/memory_store.h"
 
 namespace cardea::authz::access {
@@ -223,7 +224,7 @@ TEST(Access, WhoCanListsSubjectsOfPlainPoliciesAndTellsOfTheOthers) {
     User nobody;
     add_allowed_by(index, Ask{.user = nobody}.attributes(), allowed);
     std::string out = allowed.incomplete ? "and others: " : "";
-    for (const AllowedSubject& s : allowed.subjects) out += cat(s.kind, " ", s.namespace_name, "/", s.name, " by ", s.binding_kind, " ", s.binding, "; ");
+    for (const AllowedSubject& s : allowed.subjects) out += cat(s.kind, " ", s.namespace_name, "/", s.name, " by ", s.binding_kind, " ", s.binding, " ", json::print(s.rule), "; ");
     for (const std::string& r : allowed.remarks) out += r;
     return out;
   };
@@ -231,14 +232,17 @@ TEST(Access, WhoCanListsSubjectsOfPlainPoliciesAndTellsOfTheOthers) {
   PolicyPtr plain = policy("plain", cat(R"({"effect":"Allow","subjects":[{"kind":"User","name":"u"},{"kind":"Group","name":"g"},{"kind":"ServiceAccount","name":"robot","namespace":"ns"}],)", rules, "}"));
   PolicyPtr everybody = policy("everybody", R"({"effect":"Allow"})", "ns");
   PolicyPtr elsewhere = policy("elsewhere", R"({"effect":"Deny"})", "other");
-  PolicyPtr owners = policy("owners", R"({"effect":"Allow","expression":"object.metadata.name == 'x'"})");
+  PolicyPtr owners = policy("owners", R"({"effect":"Allow","expression":"request.userInfo.username == 'anna' && object.metadata.name == 'x'"})");
   PolicyPtr broken = policy("broken", R"({"effect":"Allow","expression":"no such thing"})");
   PolicyPtr never = policy("never", R"({"effect":"Deny","subjects":[{"kind":"User","name":"u"}]})");
   EXPECT_EQ(who_can(Index()), "");
-  EXPECT_EQ(who_can(index_of({plain, elsewhere, broken})),
-            "User /u by ClusterAccessPolicy plain; Group /g by ClusterAccessPolicy plain; ServiceAccount ns/robot by ClusterAccessPolicy plain; ");
-  EXPECT_EQ(who_can(index_of({everybody})), "Group /system:authenticated by AccessPolicy everybody; Group /system:unauthenticated by AccessPolicy everybody; ");
-  EXPECT_EQ(who_can(index_of({owners})), R"(and others: ClusterAccessPolicy "owners" may allow this, depending on who asks, or for which object)");
+  const std::string rule = R"({"apiGroups":[""],"resources":["pods"],"verbs":["create"]})";
+  EXPECT_EQ(who_can(index_of({plain, elsewhere, broken})), cat("User /u by ClusterAccessPolicy plain ", rule, "; Group /g by ClusterAccessPolicy plain ", rule,
+                                                               "; ServiceAccount ns/robot by ClusterAccessPolicy plain ", rule, "; "));
+  EXPECT_EQ(who_can(index_of({everybody})), "Group /system:authenticated by AccessPolicy everybody {}; Group /system:unauthenticated by AccessPolicy everybody {}; ");
+  EXPECT_EQ(who_can(index_of({owners})),
+            R"(and others: User /anna by ClusterAccessPolicy owners {"expression":"request.userInfo.username == 'anna' && object.metadata.name == 'x'"}; )"
+            R"(ClusterAccessPolicy "owners" may allow this, depending on who asks, or for which object)");
   EXPECT_EQ(who_can(index_of({never})), R"(and others: ClusterAccessPolicy "never" may deny this, depending on who asks, or for which object)");
 }
 
