@@ -111,6 +111,9 @@ TEST(Scale, ReadsAndWritesThePathsOfACustomResource) {
   auto missing = scale_of(parse(R"({"spec":{}})"), fleets);
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().message, "the spec replicas field \".spec.replicas\" does not exist");
+  // Who scales it for the first time sees no replicas, and sets them.
+  EXPECT_EQ(json::print(scale_to_change(parse(R"({"metadata":{"name":"f"},"spec":{}})"), fleets)["spec"]), "{}");
+  EXPECT_EQ((*with_scale(parse(R"({"metadata":{"name":"f"}})"), parse(R"({"spec":{"replicas":7}})"), fleets))["spec"]["replicas"].as_int(), 7);
   auto negative = with_scale(object, parse(R"({"spec":{"replicas":-2}})"), fleets);
   ASSERT_FALSE(negative);
   EXPECT_EQ(negative.error().message, "Fleet.example.com \"f\" is invalid: .spec.replicas: Invalid value: -2: should be a non-negative integer");

@@ -47,11 +47,16 @@ const Value& paths_of(const Resource& resource) { return resource.custom_version
 }  // namespace
 
 Result<Value> scale_of(const Value& object, const Resource& resource) {
+  std::string_view path = paths_of(resource)["specReplicasPath"].as_string();
+  if (resource.is_custom && !at_path(object, path).is_int())
+    return fail(bad_request(cat("the spec replicas field ", quoted(path), " does not exist")));
+  return scale_to_change(object, resource);
+}
+
+Value scale_to_change(const Value& object, const Resource& resource) {
   if (resource.is_custom) {
     const Value& paths = paths_of(resource);
-    std::string_view path = paths["specReplicasPath"].as_string();
-    Value wanted = at_path(object, path);
-    if (!wanted.is_int()) return fail(bad_request(cat("the spec replicas field ", quoted(path), " does not exist")));
+    Value wanted = at_path(object, paths["specReplicasPath"].as_string());
     Value found = at_path(object, paths["statusReplicasPath"].as_string());
     Value selector = at_path(object, paths["labelSelectorPath"].as_string());
     return make_scale(object, wanted.as_int(), found.as_int(), std::string(selector.as_string()));

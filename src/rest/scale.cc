@@ -37,7 +37,7 @@ Result<Value> scaled(const Call& call, const Value& current, const Value& scale)
 
 Task<Result<Answer>> write_scale(Call& call, Change change) {
   change.is_unconditional = true;
-  change.shows = [&call](const Value& object) { return catalog::scale_of(object, *call.resource); };
+  change.shows = [&call](const Value& object) -> Result<Value> { return catalog::scale_to_change(object, *call.resource); };
   change.takes = [&call](const Value& object, const Value& scale) { return scaled(call, object, scale); };
   Result<Written> written = co_await write_change(call, std::move(change));
   if (!written) co_return fail(written.error());
@@ -122,9 +122,7 @@ Task<Result<Answer>> patch_scale(Call& call) {
   change.options = *options;
   change.apply = [&call, type = *type, patch = *patch, validation = options->field_validation](
                      const Value& current) -> Result<Value> {
-    auto view = catalog::scale_of(current, *call.resource);
-    if (!view) return view;
-    auto raw = patched_scale(call, type, *view, patch);
+    auto raw = patched_scale(call, type, catalog::scale_to_change(current, *call.resource), patch);
     if (!raw) return raw;
     auto scale = check_object(Expected::body_of(call), *raw, validation, call.warnings);
     if (!scale) return scale;

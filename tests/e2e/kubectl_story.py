@@ -67,6 +67,26 @@ spec:
           status: {type: object, properties: {tiers: {type: integer}}}
 """
 
+OVENS = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: ovens.bakery.example.com}
+spec:
+  group: bakery.example.com
+  scope: Namespaced
+  names: {plural: ovens, singular: oven, kind: Oven}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {scale: {specReplicasPath: .spec.trays, statusReplicasPath: .status.trays}}
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {trays: {type: integer}}}, status: {type: object, properties: {trays: {type: integer}}}}}}
+---
+apiVersion: bakery.example.com/v1
+kind: Oven
+metadata: {name: corner, namespace: shop}
+"""
+
 CAKE = """
 apiVersion: bakery.example.com/v1
 kind: Cake
@@ -258,6 +278,11 @@ def brings_kinds(kubectl):
     has(kubectl("get", "ck", "-n", "shop", "-o", "jsonpath={.items[*].spec.flavour}"), "plum")
     kubectl("scale", "cake", "birthday", "-n", "shop", "--replicas=3")
     expect(kubectl.object("ck", "birthday", "-n", "shop")["spec"]["tiers"] == 3, "scale did not reach .spec.tiers")
+    # What never had replicas can be scaled all the same.
+    eventually("ovens are served", lambda: kubectl.try_("apply", "-f", "-", stdin=OVENS).returncode == 0)
+    kubectl("scale", "oven", "corner", "-n", "shop", "--replicas=2")
+    expect(kubectl.object("oven", "corner", "-n", "shop")["spec"] == {"trays": 2}, "scale did not set .spec.trays")
+    kubectl("delete", "crd", "ovens.bakery.example.com")
     kubectl("patch", "ck", "birthday", "-n", "shop", "--type=merge", "-p", '{"spec":{"tiers":2}}')
     has(kubectl("api-resources", "--api-group=bakery.example.com"), "cakes", "ck", "Cake")
     eventually("explain knows the new kind", lambda: "A cake made to order" in kubectl.try_("explain", "cake").stdout)
