@@ -93,6 +93,9 @@ Result<net::TlsServerConfig> read_config(const TlsFiles& files, const DataDirect
     if (file.empty()) return {};
     auto text = read_file(file);
     if (!text) return fail(text.error());
+    // Beside our own CA a file of nothing would go unnoticed.
+    if (adds)
+      if (auto ok = net::check_certificates(*text, cat("`", file, "`")); !ok) return ok;
     if (adds) into += *text;
     else into = std::move(*text);
     return {};

@@ -4,11 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 
 #include "base/names.h"
 #include "base/strings.h"
 #include "base/time_parse.h"
+#include "http/url.h"
 #include "rest/controllers/controllers.h"
 
 namespace cardea::app {
@@ -189,6 +191,13 @@ Result<void> check(const ServeOptions& o) {
   return {};
 }
 
+// As a URL must begin; what follows is for those who follow it.
+bool has_scheme(std::string_view text) {
+  std::string_view scheme = text.substr(0, text.find(':'));
+  return !scheme.empty() && scheme.size() < text.size() && std::isalpha(static_cast<unsigned char>(scheme[0])) &&
+         std::ranges::all_of(scheme, [](unsigned char c) { return std::isalnum(c) || c == '+' || c == '-' || c == '.'; });
+}
+
 Result<std::chrono::seconds> seconds_in(std::string_view flag, std::string_view text) {
   auto parsed = parse_duration(text);
   if (!parsed || *parsed < std::chrono::nanoseconds(0)) return fail(bad_request(cat(flag, " `", text, "` is no duration")));
@@ -211,8 +220,13 @@ Result<void> complete_authentication(AuthenticationOptions& o, const RawLists& l
   o.service_account_max_token_expiration = *longest;
   if (!lists.lookup) return wrong("--service-account-lookup=false would accept tokens of deleted accounts");
   if (auto issuer = twice(o.service_account_issuers)) return wrong(cat("--service-account-issuer names `", *issuer, "` twice"));
-  for (const std::string& issuer : o.service_account_issuers)
+  for (const std::string& issuer : o.service_account_issuers) {
     if (issuer.empty()) return wrong("--service-account-issuer is empty");
+    if (issuer.contains(':') && !has_scheme(issuer))
+      return wrong(cat("--service-account-issuer `", issuer, "` contains a colon, but is not a URL"));
+  }
+  if (const std::string& uri = o.service_account_jwks_uri; !uri.empty())
+    if (auto url = http::parse_url(uri); !url || !url->tls) return wrong(cat("--service-account-jwks-uri `", uri, "` is not an https URL"));
   auto ttl = seconds_in("--authentication-token-webhook-cache-ttl", lists.webhook_ttl);
   if (!ttl) return fail(ttl.error());
   o.webhook_cache_ttl = *ttl;

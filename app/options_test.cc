@@ -181,8 +181,13 @@ TEST(ServeOptions, AuthenticationFlagsAreKubernetesOwn) {
 TEST(ServeOptions, AuthenticationFlagsThatMakeNoSenseAreRefused) {
   for (std::string flag : {"--service-account-max-token-expiration=30m", "--service-account-max-token-expiration=soon",
                            "--service-account-lookup=false", "--service-account-issuer=", "--requestheader-client-ca-file=ca",
+                           "--service-account-issuer=::bad", "--service-account-issuer=1:x", "--service-account-jwks-uri=http://keys.example.com/k",
+                           "--service-account-jwks-uri=:k", "--service-account-jwks-uri=https://",
                            "--authentication-token-webhook-version=v2", "--authentication-token-webhook-cache-ttl=-1s"})
     EXPECT_EQ(parse({flag}).status(), 2) << flag;
+  for (std::string flag : {"--service-account-issuer=kubernetes/serviceaccount", "--service-account-issuer=urn:cluster:7",
+                           "--service-account-issuer=https://a.example.com", "--service-account-jwks-uri=https://a.example.com/keys"})
+    EXPECT_EQ(parse({flag}).status(), -1) << flag;
 }
 
 TEST(ServeOptions, AuditFlagsThatMakeNoSenseAreSaidInKubernetesWords) {

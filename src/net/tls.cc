@@ -194,6 +194,12 @@ std::string openssl_error() {
   return text;
 }
 
+Result<void> check_certificates(std::string_view pem, std::string_view what) {
+  auto found = certificates_in(pem, what);
+  if (!found) return fail(found.error());
+  return {};
+}
+
 Result<TlsServerConfig> read_tls_files(const std::string& certificate_file, const std::string& key_file,
                                        const std::string& client_ca_file) {
   TlsServerConfig config;

@@ -18,6 +18,9 @@ struct TlsServerConfig {
   std::vector<std::string> protocols = {"http/1.1"};  // ALPN, the preferred one first
 };
 
+// An error when there is no certificate in a PEM text, or a damaged one; `what` names the text in it.
+Result<void> check_certificates(std::string_view pem, std::string_view what);
+
 // Reads the files a server is usually given. `client_ca_file` may be empty.
 Result<TlsServerConfig> read_tls_files(const std::string& certificate_file, const std::string& key_file,
                                        const std::string& client_ca_file);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "rest/service_network.h"
 #include "rest/test_server.h"
 
 namespace cardea::rest {
@@ -28,6 +29,12 @@ TEST(Bootstrap, ASecondStartFindsEverythingAndChangesNothing) {
   ASSERT_TRUE(bootstrap(server.api(), options));
   Value config = server.get("/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication");
   EXPECT_EQ(config["data"]["client-ca-file"].as_string(), "other");
+}
+
+TEST(ServiceNetwork, ARangeBeginsWhereItsPrefixEnds) {
+  EXPECT_EQ(first_service_address("10.0.0.0/24").value_or(""), "10.0.0.1");
+  for (const char* wrong : {"10.0.0.1/24", "10.0.0.0/33", "10.0.0.0", "fd00::/108", ""}) EXPECT_FALSE(first_service_address(wrong)) << wrong;
+  EXPECT_EQ(first_service_address("10.0.0.1/24").error().message, "`10.0.0.1/24` does not begin a range of /24");
 }
 
 }  // namespace

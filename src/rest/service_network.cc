@@ -19,8 +19,9 @@ Result<std::string> first_service_address(const std::string& cidr) {
   in_addr address{};
   if (!bits || *bits < 8 || *bits > 30 || ::inet_pton(AF_INET, cidr.substr(0, slash).c_str(), &address) != 1)
     return fail(bad_request(cat("`", cidr, "` is no range of IPv4 addresses; write it as 10.0.0.0/24")));
-  std::uint32_t mask = ~std::uint32_t{0} << (32 - *bits);
-  address.s_addr = htonl((ntohl(address.s_addr) & mask) + 1);
+  std::uint32_t mask = ~std::uint32_t{0} << (32 - *bits), first = ntohl(address.s_addr);
+  if ((first & mask) != first) return fail(bad_request(cat("`", cidr, "` does not begin a range of /", std::to_string(*bits))));
+  address.s_addr = htonl(first + 1);
   char text[INET_ADDRSTRLEN];
   ::inet_ntop(AF_INET, &address, text, sizeof text);
   return text;

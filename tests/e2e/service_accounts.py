@@ -242,6 +242,8 @@ def certificates_change():
         eventually("joe is known", lambda: call(server, "POST", WHO, {}, {}, joe)[0] == 201)
         must(exchange(old, "POST", WHO, {}), 401, "jane on her old connection, after her CA was withdrawn")
         replace(cas, "nonsense")
+        eventually("nonsense is refused", lambda: "certificates not reloaded: cannot read" in text_of(server.log_path))
+        must(call(server, "POST", WHO, {}, {}, joe), 201, "joe, whose CA a damaged file did not take away")
         replace(cas, text_of(second + ".crt") + text_of(first + ".crt"))
         eventually("both are known", lambda: all(call(server, "POST", WHO, {}, {}, i)[0] == 201 for i in (jane, joe)))
         after, after_key = signed(folder, serving, "after", "/CN=after")
