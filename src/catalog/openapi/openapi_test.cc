@@ -74,7 +74,7 @@ TEST(OpenApiV3, SaysHowClientsMergeAndWhichParametersAWriteTakes) {
 TEST(OpenApiV3, PublishesACustomResourceAsItIsDefinedWithWhatTheServerAdds) {
   auto catalog = Catalog::builtin()->with_definitions({widget(R"({"type":"object","description":"A thing.","properties":{
       "spec":{"type":"object","properties":{"port":{"x-kubernetes-int-or-string":true},
-        "size":{"type":"integer","default":1,"nullable":true,"format":"int32"},"odd":{"type":"string","format":"odd"},
+        "size":{"type":"integer","default":1,"nullable":true,"format":"int32"},"odd":{"type":"string","format":"odd","example":"x","externalDocs":{"url":"https://example.com"}},
         "pod":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}}}}})")});
   auto document = openapi_v3(*catalog, "apis/example.com/v1");
   const Value& type = (*document)["components"]["schemas"]["com.example.v1.Widget"];
@@ -85,7 +85,7 @@ TEST(OpenApiV3, PublishesACustomResourceAsItIsDefinedWithWhatTheServerAdds) {
   const Value& spec = type["properties"]["spec"]["properties"];
   EXPECT_EQ(json::print(spec["port"]), R"({"anyOf":[{"type":"integer"},{"type":"string"}],"x-kubernetes-int-or-string":true})");
   EXPECT_EQ(json::print(spec["size"]), R"({"default":1,"format":"int32","nullable":true,"type":"integer"})");
-  EXPECT_EQ(json::print(spec["odd"]), R"({"type":"string"})");
+  EXPECT_EQ(json::print(spec["odd"]), R"({"example":"x","externalDocs":{"url":"https://example.com"},"format":"odd","type":"string"})");
   EXPECT_EQ(json::print(spec["pod"]["required"]), R"(["kind","apiVersion"])");
 }
 

@@ -37,19 +37,12 @@ std::string_view type_word(Schema::Type type) {
 
 // What a custom resource's schema may say and is published as written. Nested schemas are not listed.
 constexpr std::string_view kCopied[] = {
-    "description", "type", "title", "nullable", "default", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum",
+    "description", "type", "title", "format", "example", "externalDocs", "nullable", "default", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum",
     "maxLength", "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "multipleOf", "enum", "maxProperties",
     "minProperties", "required", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource",
     "x-kubernetes-int-or-string", "x-kubernetes-list-map-keys", "x-kubernetes-list-type", "x-kubernetes-map-type",
     "x-kubernetes-validations", "x-kubernetes-permission-verb", "x-kubernetes-permission-parameter",
     "x-kubernetes-permission-parameter-treatment", "x-kubernetes-permission-parameter-cel", "x-kubernetes-permission-excluded",
-};
-
-// Formats that Kubernetes knows; others are not published.
-constexpr std::string_view kFormats[] = {
-    "bsonobjectid", "byte", "cidr", "creditcard", "date", "date-time", "datetime", "double", "duration", "email", "float",
-    "hexcolor", "hostname", "int32", "int64", "ipv4", "ipv6", "isbn", "isbn10", "isbn13", "k8s-long-name", "k8s-short-name",
-    "mac", "password", "rgbcolor", "ssn", "uri", "uuid", "uuid3", "uuid4", "uuid5",
 };
 
 // Keywords that OpenAPI 2 lacks, or that break the clients that read it: rules without a type of their own,
@@ -196,8 +189,6 @@ Value TypeWriter::custom_node(const Value& source) {
   Value node = Value::object();
   for (std::string_view key : kCopied)
     if (const Value* value = source.find(key)) node.set(key, *value);
-  if (auto format = source["format"].as_string(); std::ranges::find(kFormats, format) != std::end(kFormats))
-    node.set("format", format);
   for (std::string_view key : {"allOf", "anyOf", "oneOf", "not"})
     if (const Value* value = source.find(key)) node.set(key, *value);
   if (source["x-kubernetes-int-or-string"].as_bool() && !source.has("anyOf") && !source.has("allOf"))
