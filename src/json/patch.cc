@@ -259,8 +259,8 @@ Result<Value> apply_json_patch(const Value& document, const Value& patch) {
 }
 
 Result<Value> apply_merge_patch(const Value& document, const Value& patch) {
-  if (!patch.is_object() && !patch.is_null()) return wrong_shape(patch, "value", "map[string]interface {}");
-  if (patch.is_null()) return document;
+  if (patch.is_null()) return fail(bad_request("Invalid JSON Patch"));
+  if (!patch.is_object()) return wrong_shape(patch, "value", "map[string]interface {}");
   return merge(document, patch);
 }
 

@@ -117,6 +117,7 @@ TEST(MergePatch, FollowsTheExamplesOfTheRfc) {
 TEST(MergePatch, RefusesWhatIsNoObject) {
   EXPECT_EQ(merged("{}", "[1]"),
             "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}");
+  EXPECT_EQ(merged("{}", "null"), "Invalid JSON Patch");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "authz/refusal.h"
 #include "base/strings.h"
+#include "catalog/kinds/names.h"
 #include "impersonation/headers.h"
 #include "rest/audit_trail.h"
 #include "rest/catalog_holder.h"
@@ -187,12 +188,18 @@ Task<Result<Answer>> Gateway::serve_resource(Call& call) {
   if (info.parts.size() > 3 && info.subresource != "proxy") co_return fail(unknown_resource());
 
   // Reviews are answers to a question, with no metadata to make a table of.
-  auto view = negotiate(call.request().headers.get("accept"), !r.storage_prefix.empty());
+  Offer offer{.transforms = !r.storage_prefix.empty(),
+              .is_custom = r.is_custom,
+              .is_list = info.verb == "list" || info.verb == "watch",
+              .is_watch = info.verb == "watch"};
+  auto view = negotiate(call.request().headers.get("accept"), offer);
   if (!view) co_return fail(view.error());
   bool pretty = call.view.pretty;
   call.view = *view;
   call.view.pretty = pretty;
 
+  if (auto wrong = catalog::name_is_path_segment(info.name, false); !info.name.empty() && !wrong.empty())
+    co_return fail(bad_request(cat("Name parameter invalid: ", quoted(info.name), ": ", join(wrong, ";"))));
   if (!info.subresource.empty()) {
     call.subresource = r.subresource(info.subresource);
     if (!call.subresource) co_return fail(r.is_custom ? not_found(r, info.name) : unknown_resource());

@@ -10,6 +10,7 @@ namespace cardea::rest {
 namespace {
 
 constexpr std::string_view kAccepted = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+constexpr std::string_view kWatched = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
 
 struct Clause {
   std::string type;
@@ -52,25 +53,27 @@ bool take_shape(const Clause& c, bool transforms, View& view) {
 
 }  // namespace
 
-Result<View> negotiate(std::string_view accept, bool transforms) {
+Result<View> negotiate(std::string_view accept, Offer offer) {
   if (trim(accept).empty()) return View{};
   std::vector<Clause> clauses;
   for (std::string_view part : split(accept, ',')) clauses.push_back(parse_clause(trim(part)));
   std::ranges::stable_sort(clauses, std::greater<>(), &Clause::quality);
-  bool type_matched = false;
+  bool type_matched = false, only_yaml = false;
   for (const Clause& c : clauses) {
     bool json = c.type == "application/json" || c.type == "*/*" || c.type == "application/*";
     bool yaml = c.type == "application/yaml";
     if (!json && !yaml) continue;
     type_matched = true;
+    only_yaml = yaml && offer.is_watch;
+    if (only_yaml) continue;
     View view;
     view.yaml = yaml;
-    if (take_shape(c, transforms, view)) return view;
+    if (take_shape(c, offer.transforms, view)) return view;
   }
-  if (type_matched || clauses[0].type == "application/vnd.kubernetes.protobuf")
-    return fail(Error::of(Reason::kNotAcceptable, cat("only the following media types are accepted: ", kAccepted)));
-  return fail(Error::of(Reason::kNotAcceptable, cat("406: Not Acceptable\n\nAvailable representations: ", kAccepted))
-                  .with({}));
+  if (type_matched || offer.is_custom || clauses[0].type == "application/vnd.kubernetes.protobuf")
+    return fail(Error::of(Reason::kNotAcceptable, cat("only the following media types are accepted: ", only_yaml ? kWatched : kAccepted)));
+  std::string all = offer.is_list ? cat(kAccepted, ", ", kWatched) : std::string(kAccepted);
+  return fail(Error::of(Reason::kNotAcceptable, cat("406: Not Acceptable\n\nAvailable representations: ", all)).with({}));
 }
 
 bool wants_pretty(std::string_view user_agent, std::string_view parameter, bool has_parameter) {

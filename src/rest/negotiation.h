@@ -18,9 +18,16 @@ struct View {
   std::string_view content_type() const { return yaml ? "application/yaml" : "application/json"; }
 };
 
-// Chooses by the Accept header: the first that we can serve, with quality values in order. `transforms` says
-// whether tables and partial metadata can be had here. 406 when nothing fits.
-Result<View> negotiate(std::string_view accept, bool transforms);
+// What can be had.
+struct Offer {
+  bool transforms = false;  // tables and partial metadata too
+  bool is_custom = false;   // of a definition: Kubernetes words the refusal otherwise
+  bool is_list = false;     // a path that can be watched as well, which the refusal says too
+  bool is_watch = false;    // events are not written in YAML
+};
+
+// Chooses by the Accept header: the first that we can serve, with quality values in order. 406 when nothing fits.
+Result<View> negotiate(std::string_view accept, Offer offer);
 
 // `pretty=1`, or a person's tool (curl, wget, a browser) that did not say otherwise.
 bool wants_pretty(std::string_view user_agent, std::string_view pretty_parameter, bool has_parameter);

@@ -68,9 +68,11 @@ Result<WriteOptions> write_options(const authz::Query& query, std::string_view k
     options.field_manager = *manager;
     options.document.set("fieldManager", *manager);
     if (manager->size() > 128) errors.push_back(json::too_long("fieldManager", 128));
-    for (unsigned char c : *manager)
-      if (c < 0x20 || c == 0x7f) {
-        errors.push_back(json::invalid("fieldManager", *manager, "should only contain printable characters"));
+    for (std::size_t at = 0; at < manager->size(); ++at)
+      if (unsigned char c = (*manager)[at]; c < 0x20 || c == 0x7f) {
+        constexpr std::string_view kDigits = "0123456789ABCDEF";
+        errors.push_back(json::invalid("fieldManager", *manager,
+                                       cat("invalid character U+00", kDigits.substr(c >> 4, 1), kDigits.substr(c & 15, 1), " (at position ", std::to_string(at), ")")));
         break;
       }
   }
@@ -133,8 +135,6 @@ Result<ListOptions> list_options(const authz::Query& query, bool is_watch) {
         errors.push_back(json::not_supported("resourceVersionMatch", match, {"NotOlderThan"}));
     }
   } else {
-    if (options.send_initial_events)
-      errors.push_back(json::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
     if (!match.empty()) {
       if (options.resource_version.empty())
         forbid("resourceVersionMatch is forbidden unless resourceVersion is provided");
@@ -144,6 +144,8 @@ Result<ListOptions> list_options(const authz::Query& query, bool is_watch) {
       if (match == "Exact" && options.resource_version == "0")
         forbid("resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
     }
+    if (options.send_initial_events)
+      errors.push_back(json::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
   }
   if (!errors.empty()) return fail(invalid_options("ListOptions", errors));
   if (match == "Exact") options.match = ListOptions::Match::kExact;

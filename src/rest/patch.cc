@@ -97,7 +97,14 @@ Task<Result<Answer>> apply_config(Call& call, Value config, WriteOptions options
       return fail(modified_conflict(*call.resource, call.info.name));
     return apply_to(call, &current, config, options);
   };
-  if (!call.subresource) change.make = [&call, config, options] { return apply_to(call, nullptr, config, options); };
+  if (!call.subresource)
+    change.make = [&call, config, options]() -> Result<Value> {
+      // Meant for one certain object, which is not there any more.
+      if (std::string_view uid = config["metadata"]["uid"].as_string(); !uid.empty())
+        return fail(conflict(*call.resource, call.info.name,
+                             cat("uid mismatch: the provided object specified uid ", uid, ", and no existing object was found")));
+      return apply_to(call, nullptr, config, options);
+    };
   Result<Written> written = co_await write_change(call, std::move(change));
   if (!written) co_return fail(written.error());
   co_return Answer::of(std::move(written->object), written->created ? 201 : 200);
@@ -124,6 +131,8 @@ Task<Result<Answer>> patch(Call& call) {
                      const Value& current) -> Result<Value> {
     auto raw = patched(type, *call.resource, current, body);
     if (!raw) return fail(raw.error());
+    if (!(*raw)["metadata"].is_object())
+      return fail(bad_request(cat("the name of the object (", call.info.name, " based on URL) was undeterminable: name must be provided")));
     if ((*raw)["kind"].as_string() != call.resource->kind || (*raw)["apiVersion"].as_string() != call.resource->api_version())
       return fail(unfit(*raw, cat("the patched object is a ", (*raw)["kind"].as_string(), " of ", (*raw)["apiVersion"].as_string())));
     auto object = check_object(Expected::object_of(call), *raw, validation, call.warnings);

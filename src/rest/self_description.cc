@@ -30,6 +30,17 @@ Value version_document() {
                         {"platform", "linux/amd64"}});
 }
 
+std::vector<std::string> group_paths(const catalog::Catalog& catalog) {
+  std::vector<std::string> out;
+  for (const catalog::Group& group : catalog.groups()) {
+    if (group.name.empty()) continue;
+    out.push_back(cat("/apis/", group.name));
+    for (const catalog::Version& version : group.versions) out.push_back(cat("/apis/", group.name, "/", version.name));
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
 Answer plain_document(Value document) {
   Answer a = Answer::of(std::move(document));
   a.transforms = false;
@@ -171,7 +182,7 @@ std::optional<Result<Answer>> SelfDescription::discovery(http::Request& request,
   if (parts.size() == 3 && parts[0] == "apis") document = catalog::resource_list(*catalog, parts[1], parts[2]);
   if (!document) return std::nullopt;
   // The aggregated form exists for everything at once only.
-  auto view = negotiate(accept, false);
+  auto view = negotiate(accept, {});
   if (!view) return fail(view.error());
   return plain_document(std::move(*document));
 }
@@ -193,7 +204,9 @@ std::optional<Result<Answer>> SelfDescription::answer(http::Request& request, co
     Value paths = Value::array();
     for (const Document& d : documents_)
       if (d.path < "/api") paths.push_back(d.path);
-    for (auto p : {"/api", "/api/v1", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3"}) paths.push_back(p);
+    for (auto p : {"/api", "/api/v1", "/apis"}) paths.push_back(p);
+    for (const std::string& path : group_paths(*catalog_.get())) paths.push_back(path);
+    for (auto p : {"/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3"}) paths.push_back(p);
     for (const Document& d : documents_)
       if (d.path > "/api") paths.push_back(d.path);
     for (auto p : {"/readyz", "/version"}) paths.push_back(p);

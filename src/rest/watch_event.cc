@@ -2,7 +2,6 @@
 
 #include "base/strings.h"
 #include "json/print.h"
-#include "json/yaml.h"
 #include "rest/form.h"
 #include "rest/presentation.h"
 #include "rest/status.h"
@@ -16,7 +15,7 @@ using json::Value;
 namespace {
 
 bool is_plain(const WatchView& v) {
-  return v.view.shape == View::Shape::kObject && !v.view.yaml && v.resource == v.storage && !v.resource->is_custom;
+  return v.view.shape == View::Shape::kObject && v.resource == v.storage && !v.resource->is_custom;
 }
 
 std::string framed(std::string_view type, std::string_view object) {
@@ -87,7 +86,6 @@ std::string encode_event(std::string_view type, const Value& object, const Watch
               .now = v.clock->now()};
   auto form = shaped(object, false, frame);
   Value shown = form ? std::move(*form) : object;
-  if (v.view.yaml) return json::print_yaml(Value::object({{"type", type}, {"object", shown}})) + "---\n";
   return framed(type, json::print_object(shown));
 }
 

@@ -25,7 +25,7 @@ struct WatchView {
 
   // Two watchers with the same form read the same bytes.
   bool same_form(const WatchView& other) const {
-    return resource == other.resource && view.shape == other.view.shape && view.yaml == other.view.yaml &&
+    return resource == other.resource && view.shape == other.view.shape &&
            view.table_version == other.view.table_version && include_object == other.include_object &&
            table_headers == other.table_headers;
   }

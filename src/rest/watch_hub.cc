@@ -194,7 +194,7 @@ Result<Answer> WatchHub::watch(Call& call) {
 
   http::Response head;
   head.headers.add("Cache-Control", "no-cache, private");
-  head.headers.add("Content-Type", call.view.yaml ? "application/yaml;stream=watch" : "application/json");
+  head.headers.add("Content-Type", "application/json");
   std::string prefix = collection_prefix(*call.resource, call.info.namespace_name);
   auto channel = channel_for(prefix);
   if (!channel) return fail(channel.error());

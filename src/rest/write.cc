@@ -397,6 +397,8 @@ Task<Result<Written>> write_change(Call& call, Change change) {
       call.create_permit = std::move(verdict.permit);
       Result<Value> made = change.make();
       if (!made) co_return fail(made.error());
+      if (change.checks_uid)
+        if (auto ok = check_preconditions(call, *made, Value(), key); !ok) co_return fail(ok.error());
       Result<Written> written = co_await write_new(call, std::move(*made), change.options);
       if (!written && written.error().reason == Reason::kAlreadyExists && tries < kConflictRetries) continue;
       co_return written;

@@ -91,5 +91,35 @@ TEST(WriteNew, AdminAccessToDevicesNeedsTheNamespacesLabel) {
   EXPECT_EQ(server.send("POST", "/apis/resource.k8s.io/v1/namespaces/marked/resourceclaims", claim).status, 201);
 }
 
+TEST(WriteChange, WhatIsMeantForAnObjectThatIsGoneMakesNoOther) {
+  TestServer server;
+  Loopback::Reply applied = server.send("PATCH", "/api/v1/namespaces/default/configmaps/a?fieldManager=me",
+                                        R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","uid":"u"}})", "application/apply-patch+yaml");
+  EXPECT_EQ(applied.status, 409);
+  EXPECT_EQ(applied.body["message"].as_string(),
+            "Operation cannot be fulfilled on configmaps \"a\": uid mismatch: the provided object specified uid u, and no existing object was found");
+  Loopback::Reply put = server.send("PUT", "/apis/coordination.k8s.io/v1/namespaces/default/leases/a",
+                                    R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"a","uid":"u"}})");
+  EXPECT_EQ(put.status, 409);
+  EXPECT_TRUE(put.body["message"].as_string().ends_with("Precondition failed: UID in precondition: u, UID in object meta: "));
+}
+
+TEST(WriteChange, APatchThatLeavesNoObjectIsRefused) {
+  TestServer server;
+  ASSERT_EQ(server.send("POST", "/api/v1/namespaces", R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"n"}})").status, 201);
+  Loopback::Reply emptied = server.send("PATCH", "/api/v1/namespaces/n", R"([{"op":"replace","path":"","value":{}}])", "application/json-patch+json");
+  EXPECT_EQ(emptied.status, 400);
+  EXPECT_EQ(emptied.body["message"].as_string(), "the name of the object (n based on URL) was undeterminable: name must be provided");
+}
+
+TEST(Names, ThatNoObjectCanHaveAreBadRequests) {
+  TestServer server;
+  for (std::string name : {".", "..", "%25", "a%25b"}) {
+    Loopback::Reply reply = server.send("GET", "/api/v1/namespaces/default/configmaps/" + name);
+    EXPECT_EQ(reply.status, 400) << name;
+    EXPECT_TRUE(reply.body["message"].as_string().starts_with("Name parameter invalid: ")) << name;
+  }
+}
+
 }  // namespace
 }  // namespace cardea::rest
