@@ -204,12 +204,6 @@ Rules Chain::rules_for(const User& user, std::string_view namespace_name) const 
   return rules;
 }
 
-AllowedSubjects Chain::allowed(const Attributes& attributes) const {
-  AllowedSubjects out;
-  for (const auto& authorizer : authorizers_) authorizer->add_allowed(attributes, out);
-  return out;
-}
-
 std::shared_ptr<const Chain> Chain::frozen() const {
   auto out = std::make_shared<Chain>(*this);
   for (auto& authorizer : out->authorizers_)

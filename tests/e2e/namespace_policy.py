@@ -341,6 +341,19 @@ def who_can(w):
     expect("ProtectorBot" in said["userNames"], f"{said}")
     said = w.who_can("create", "roles")
     expect("Edgar" not in said["userNames"] and "Hubert" in said["userNames"], f"{said}")
+    # Whom policy denies, RBAC allows in vain.
+    rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/hammer/"
+    for name, users in (("readers", ["Rita", "Mallory"]),):
+        w.admin("POST", rbac + "roles", {"metadata": {"name": name}, "rules": [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}]})
+        w.admin("POST", rbac + "rolebindings", {"metadata": {"name": name}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
+                                                "subjects": [{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": user} for user in users]})
+    expect({"Rita", "Mallory"} <= set(w.who_can("get", "secrets")["userNames"]), f"{said}")
+    w.allowed("Hubert", "POST", API + "hammer/roles", {"name": "no-secrets", "rules": [{"deny": True, "verbs": ["get"], "resourceKinds": ["secrets"]}]})
+    w.allowed("Hubert", "POST", API + "hammer/rolebindings", {"name": "NoSecrets", "roleRef": {"namespace": "hammer", "name": "no-secrets"}, "userNames": ["Mallory"], "groupNames": ["interns"]})
+    w.refused("Mallory", "GET", "/api/v1/namespaces/hammer/secrets/x")
+    said = w.who_can("get", "secrets")
+    expect("Rita" in said["userNames"] and "Mallory" not in said["userNames"], f"{said}")
+    expect("\"Mallory\"" in said["evaluationError"] and "members of \"interns\"" in said["evaluationError"], f"{said}")
     # As kubectl's relative asks it.
     flat = {"kind": "LocalResourceAccessReview", "apiVersion": "authorization.openshift.io/v1", "namespace": "hammer", "verb": "get",
             "resourceAPIGroup": "", "resourceAPIVersion": "", "resource": "pods", "resourceName": "", "path": "", "isNonResourceURL": False, "content": None}

@@ -90,6 +90,17 @@ LevelSubjects subjects_at(const Index& index, const Index::Scope& scope, const A
   return out;
 }
 
+// Some of those who are denied, for a person.
+std::string names_of(const std::set<std::pair<bool, std::string>>& denied, bool groups) {
+  constexpr std::size_t kMostNames = 16;
+  std::vector<std::string> names;
+  for (const auto& [is_group, name] : denied)
+    if (is_group == groups) names.push_back(quoted(name));
+  std::size_t more = names.size() > kMostNames ? names.size() - kMostNames : 0;
+  names.resize(names.size() - more);
+  return more ? cat(join(names, ", "), " and ", more, " more") : join(names, ", ");
+}
+
 }  // namespace
 
 PolicyAuthorizer::PolicyAuthorizer(const PolicyFeed& feed, Surroundings surroundings, MetricRegistry* metrics)
@@ -175,14 +186,13 @@ void add_allowed_by(const Index& index, const Attributes& a, const Surroundings&
   bool is_local = a.is_resource_request && !a.namespace_name.empty() && a.namespace_name != index.master();
   const Index::Scope* local = is_local ? index.scope(a.namespace_name) : nullptr;
   std::set<std::pair<bool, std::string>> denied;
-  bool is_restricted = false, is_broken = false, is_denied = false;
-  // Whom an earlier authorizer allows, it has named already; what is denied here, later ones may name still.
+  bool is_restricted = false, is_broken = false;
+  // Whom an earlier authorizer allows, it has named already; whom later ones name though they are denied here, the chain leaves out.
   for (const Index::Scope* scope : {master, local}) {
     if (!scope) continue;
     LevelSubjects level = subjects_at(index, *scope, a, surroundings);
     is_restricted |= level.is_restricted;
     is_broken |= level.is_broken;
-    is_denied |= !level.denied.empty();
     denied.merge(level.denied);
     for (const LevelSubjects::Entry& e : level.allowed) {
       if (denied.contains({e.grant->is_group, e.grant->subject})) continue;
@@ -197,13 +207,15 @@ void add_allowed_by(const Index& index, const Attributes& a, const Surroundings&
                                   .rule = as_json(e.role->rules()[e.rule])});
     }
   }
-  auto remark = [&](bool is_so, std::string_view text) {
+  auto remark = [&](bool is_so, std::string text) {
     if (!is_so) return;
     allowed.incomplete = true;
-    allowed.remarks.emplace_back(text);
+    allowed.remarks.push_back(std::move(text));
   };
   remark(is_restricted, "conditional: rules of namespace policy allow or deny some of this depending on the object");
-  remark(is_denied, "rules of namespace policy deny this to some users or groups: members of a group may be denied by their name, users by a group");
+  std::string users = names_of(denied, false), groups = names_of(denied, true);
+  remark(!groups.empty(), cat("namespace policy denies this to members of ", groups, ": those listed may be among them"));
+  remark(!users.empty(), cat("namespace policy denies this to ", users, ", who may be members of a group that is listed"));
   remark(is_broken, "some namespace policies cannot be used, and deny those whom they concern");
 }
 

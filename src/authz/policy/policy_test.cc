@@ -280,6 +280,44 @@ TEST_F(NamespacePolicy, TellsWhoCan) {
   EXPECT_EQ(now.subjects[1].name, "hubert");
 }
 
+// Allows some by their names, as RBAC would.
+class Named : public Authorizer {
+ public:
+  std::string_view name() const override { return "named"; }
+  std::optional<Decision> authorize(const Attributes& a) const override {
+    bool is_named = a.user.name == "edgar" || a.user.name == "zoe" || a.user.in_group("interns") || a.user.in_group("editors");
+    return is_named ? Decision::allow("named") : Decision::no_opinion();
+  }
+  void add_allowed(const Attributes&, AllowedSubjects& allowed) const override {
+    for (auto [kind, name] : {std::pair("User", "edgar"), std::pair("User", "zoe"), std::pair("Group", "interns"), std::pair("Group", "editors")})
+      allowed.subjects.push_back({.kind = kind, .name = name, .namespace_name = "", .binding_kind = "", .binding_namespace = "", .binding = "", .role_kind = "", .role = "", .rule = {}});
+  }
+};
+
+TEST_F(NamespacePolicy, WhomItDeniesNobodyAfterItIsSaidToAllow) {
+  put("policies/hammer/default", R"({"roles":{"fatFingered":{"rules":[{"deny":true,"verbs":["delete"],"resourceKinds":["deployment"]}]},"labelers":{}}})");
+  put("policybindings/hammer/hammer", R"({"roleBindings":{"fat":{"roleRef":{"namespace":"hammer","name":"fatFingered"},"userNames":["edgar"],"groupNames":["interns"]}}})");
+  auto names = [](const AllowedSubjects& found) {
+    std::vector<std::string> out;
+    for (const AllowedSubject& s : found.subjects) out.push_back(cat(s.kind, " ", s.name));
+    return out;
+  };
+  std::shared_ptr<const Authorizer> policy = authorizer_->frozen(), named = std::make_shared<Named>();
+  AllowedSubjects found = Chain({policy, named}).allowed(attributes({"", "delete"}));
+  EXPECT_EQ(names(found), (std::vector<std::string>{"User clark", "User hubert", "User zoe", "Group editors"}));
+  EXPECT_TRUE(found.incomplete);
+  ASSERT_EQ(found.remarks.size(), 2u);
+  EXPECT_EQ(found.remarks[0], R"(namespace policy denies this to members of "interns": those listed may be among them)");
+  EXPECT_EQ(found.remarks[1], R"(namespace policy denies this to "edgar", who may be members of a group that is listed)");
+  EXPECT_EQ(names(Chain({named, policy}).allowed(attributes({"", "delete"})))[0], "User edgar") << "who allows first allows";
+  // Everybody is in some groups.
+  put("policybindings/hammer/hammer", R"({"roleBindings":{"fat":{"roleRef":{"namespace":"hammer","name":"fatFingered"},"groupNames":["system:authenticated"]}}})");
+  EXPECT_EQ(names(Chain({authorizer_->frozen(), named}).allowed(attributes({"", "delete"}))), std::vector<std::string>{"User clark"});
+  // What depends on the object leaves nobody out.
+  put("policies/hammer/default", kHammer);
+  EXPECT_EQ(names(Chain({authorizer_->frozen(), named}).allowed(attributes({"", "delete"}))).size(), 7u);
+}
+
 TEST_F(NamespacePolicy, ListsPlainRulesAndTellsThatThereAreOthers) {
   Rules rules;
   authorizer_->add_rules({.name = "bot"}, "hammer", rules);

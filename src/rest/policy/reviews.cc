@@ -61,7 +61,7 @@ Task<WhoCan> who_can(Call& call, ReviewQuestion question) {
     if (list.contains(name)) continue;
     // With the object at hand, who is allowed under conditions either is or is not.
     if (!question.content.is_null() && ++asked <= kMostSettled) {
-      authz::User user;
+      authz::User user{.groups = {std::string(authz::kAuthenticatedGroup)}};
       if (is_group) user.groups = {name};
       else user.name = name;
       Settled answer = co_await settle_question(call, chain, question, std::move(user));
