@@ -71,7 +71,7 @@ TEST(Catalog, EveryResourceHasASchemaAndAStrategy) {
         EXPECT_EQ(resource->has_verb("get"), !resource->storage_prefix.empty()) << resource->name;
         EXPECT_TRUE(catalog->storage_of(*resource)) << resource->name;
       }
-  EXPECT_EQ(count, 82);
+  EXPECT_EQ(count, 84);
 }
 
 TEST(Catalog, TwoFacesOfEventsAndAutoscalersRestInOnePlace) {

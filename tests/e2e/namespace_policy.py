@@ -387,6 +387,22 @@ def reviews_by_every_path(w):
     said = w.answer("Hubert", 201, "POST", f"{FLAT}/namespaces/hammer/localsubjectaccessreviews", {**flat, "kind": "LocalSubjectAccessReview"})
     expect(said["allowed"] is True, f"{said}")
     w.refused("Hubert", "POST", f"{FLAT}/subjectaccessreviews", flat)
+    # As `oc policy can-i` sends it: about oneself for whoever may ask about themselves, and the list of what one may.
+    personal = {"kind": "SubjectAccessReview", "apiVersion": "authorization.openshift.io/v1", "metadata": {"creationTimestamp": None}, "namespace": "hammer", "verb": "get",
+                "resourceAPIGroup": "", "resourceAPIVersion": "", "resource": "pods", "resourceName": "", "path": "", "isNonResourceURL": False, "content": None,
+                "user": "", "groups": None, "scopes": []}
+    w.allowed("Clark", "POST", API + "master/roles", {"name": "asker", "rules": [
+        {"verbs": ["create"], "resourceKinds": ["subjectaccessreviews"], "attributeRestrictions": {"kind": "IsPersonalSubjectAccessReview"}}]})
+    w.allowed("Clark", "POST", API + "master/rolebindings", {"name": "Askers", "roleRef": {"namespace": "master", "name": "asker"}, "groupNames": ["system:authenticated"]})
+    expect(w.answer("Edgar", 201, "POST", f"{FLAT}/subjectaccessreviews", personal)["allowed"] is True, "what Edgar may")
+    expect(w.answer("DeprotectorBot", 201, "POST", f"{FLAT}/subjectaccessreviews", personal)["allowed"] is False, "what the bot may not")
+    w.refused("DeprotectorBot", "POST", f"{FLAT}/subjectaccessreviews", {**personal, "user": "Edgar"})
+    rules = {"kind": "SelfSubjectRulesReview", "apiVersion": "authorization.openshift.io/v1", "metadata": {"creationTimestamp": None}, "spec": {"scopes": None}, "status": {"rules": None}}
+    said = w.answer("Hubert", 201, "POST", f"{FLAT}/namespaces/hammer/selfsubjectrulesreviews", rules)
+    expect(isinstance(said["status"]["rules"], list) and "not complete" in said["status"]["evaluationError"], f"{said}")
+    said = w.answer("Clark", 201, "POST", f"{FLAT}/namespaces/hammer/subjectrulesreviews", {**rules, "kind": "SubjectRulesReview", "spec": {"user": "ProtectorBot", "groups": None, "scopes": None}})
+    expect(any(r["verbs"] == ["watch", "list", "get"] and "deployments" in r["resources"] for r in said["status"]["rules"]), f"{said}")
+    w.refused("DeprotectorBot", "POST", f"{FLAT}/namespaces/hammer/subjectrulesreviews", {**rules, "kind": "SubjectRulesReview", "spec": {"user": "Edgar"}})
     status, _, _ = w.admin("GET", "/api/v1beta3/ns/hammer/pods")
     expect(status == 404, f"nothing else is served there: {status}")
 

@@ -136,14 +136,23 @@ Task<Result<Answer>> review_resource(Call& call) {
 
 bool is_local(const Call& call) { return call.resource->namespaced; }
 
-// Who asks about a namespace from outside must be one who may ask inside it.
-Task<Result<void>> may_ask_there(Call& call, std::string_view resource, std::string_view namespace_name) {
+bool names_nobody(const Value& who) { return who["user"].as_string().empty() && who["groups"].empty(); }
+
+authz::User named_user(const Value& who) {
+  authz::User out{.name = std::string(who["user"].as_string())};
+  for (const Value& g : who["groups"].items()) out.groups.emplace_back(g.as_string());
+  return out;
+}
+
+// Who asks about a namespace from outside must be one who may ask inside it; about themselves, one who may ask so anywhere.
+Task<Result<void>> may_ask_there(Call& call, bool about_oneself, std::string_view namespace_name) {
+  std::string local = cat("local", call.resource->name);
   authz::Attributes a(call.user);
   a.is_resource_request = true;
   a.verb = "create";
-  a.api_group = call.resource->group;
+  a.api_group = about_oneself ? "authorization.k8s.io" : std::string_view(call.resource->group);
   a.api_version = call.resource->version;
-  a.resource = resource;
+  a.resource = about_oneself ? "selfsubjectaccessreviews" : std::string_view(local);
   a.namespace_name = namespace_name;
   authz::Chain::Verdict verdict = co_await call.services.authorizer.authorize(a);
   bool back = co_await continue_on(call.exchange->loop());
@@ -163,7 +172,8 @@ Task<Result<ReviewQuestion>> flat_question(Call& call, const Value& review) {
   if (!review["scopes"].empty()) errors.push_back(json::forbidden("scopes", "tokens have no scopes here"));
   if (!errors.empty()) co_return fail(invalid(call, review, errors));
   if (!is_local(call)) {
-    Result<void> may = co_await may_ask_there(call, cat("local", call.resource->name), question.namespace_name);
+    bool about_oneself = call.resource->kind == "SubjectAccessReview" && names_nobody(review);
+    Result<void> may = co_await may_ask_there(call, about_oneself, question.namespace_name);
     if (!may) co_return fail(may.error());
   }
   co_return question;
@@ -180,11 +190,7 @@ Task<Result<Answer>> review_subject_flat(Call& call) {
   if (!review) co_return fail(review.error());
   Result<ReviewQuestion> question = co_await flat_question(call, *review);
   if (!question) co_return fail(question.error());
-  authz::User user = call.user;
-  if (const Value &name = (*review)["user"], &groups = (*review)["groups"]; !name.as_string().empty() || !groups.empty()) {
-    user = {.name = std::string(name.as_string())};
-    for (const Value& g : groups.items()) user.groups.emplace_back(g.as_string());
-  }
+  authz::User user = names_nobody(*review) ? call.user : named_user(*review);
   std::string namespace_name = question->namespace_name;
   Settled answer = co_await settle_question(call, call.services.authorizer.get()->frozen(), std::move(*question), std::move(user));
   Value out = flat_answer(call, "SubjectAccessReviewResponse", namespace_name);
@@ -208,11 +214,58 @@ Task<Result<Answer>> review_resource_flat(Call& call) {
   co_return Answer::of(std::move(out), 201);
 }
 
+Value flat_rule(const std::vector<std::string>& verbs) {
+  Value out = Value::object({{"verbs", Value::array()}, {"attributeRestrictions", Value()}, {"resources", Value::array()}});
+  for (const std::string& v : verbs) out.member("verbs").push_back(v);
+  return out;
+}
+void set_list(Value& rule, const char* key, const std::vector<std::string>& texts) {
+  Value list = Value::array();
+  for (const std::string& t : texts) list.push_back(t);
+  if (!texts.empty()) rule.set(key, std::move(list));
+}
+
+// What somebody may do in a namespace, as far as it can be listed.
+Task<Result<Answer>> review_rules_flat(Call& call) {
+  Result<Value> review = co_await admitted_review(call);
+  if (!review) co_return fail(review.error());
+  const Value& spec = (*review)["spec"];
+  bool is_self = call.resource->kind == "SelfSubjectRulesReview";
+  json::FieldErrors errors;
+  if (!spec["scopes"].empty()) errors.push_back(json::forbidden("spec.scopes", "tokens have no scopes here"));
+  if (!is_self && names_nobody(spec)) errors.push_back(json::required("spec.user", "at least one of user and groups must be specified"));
+  if (!errors.empty()) co_return fail(invalid(call, *review, errors));
+  authz::User user = is_self ? call.user : named_user(spec);
+  authz::Rules found = call.services.authorizer.rules_for(user, call.info.namespace_name);
+  Value rules = Value::array();
+  for (const authz::ResourceRule& r : found.resource_rules) {
+    Value rule = flat_rule(r.verbs);
+    set_list(rule, "apiGroups", r.api_groups);
+    set_list(rule, "resources", r.resources);
+    set_list(rule, "resourceNames", r.resource_names);
+    rules.push_back(std::move(rule));
+  }
+  for (const authz::NonResourceRule& r : found.non_resource_rules) {
+    Value rule = flat_rule(r.verbs);
+    set_list(rule, "nonResourceURLs", r.urls);
+    rules.push_back(std::move(rule));
+  }
+  Value status = Value::object({{"rules", std::move(rules)}});
+  if (found.incomplete) found.errors.emplace_back("the list is not complete: denials, exceptions and restrictions are not shown in it");
+  if (std::string error = authz::aggregated(found.errors); !error.empty()) status.set("evaluationError", error);
+  review->set("status", std::move(status));
+  co_return Answer::of(std::move(*review), 201);
+}
+
 }  // namespace
 
 bool serves_review(const catalog::Resource& r) { return r.group == documents::kGroup && r.storage_prefix.empty(); }
 
 Task<Result<Answer>> serve_review(Call& call) {
+  if (call.resource->kind.ends_with("RulesReview")) {
+    Result<Answer> rules = co_await review_rules_flat(call);
+    co_return rules;
+  }
   bool is_flat = call.resource->version != documents::kVersion;
   bool is_subject = call.resource->kind.ends_with("SubjectAccessReview");
   auto serve = is_subject ? (is_flat ? review_subject_flat : review_subject) : (is_flat ? review_resource_flat : review_resource);

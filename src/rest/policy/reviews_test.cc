@@ -20,6 +20,11 @@ class Fixed : public authz::Authorizer {
     bool is_known = a.resource == "pods" && a.namespace_name == "hammer" && (a.user.name == "Edgar" || a.user.in_group("editors"));
     return is_known ? authz::Decision::allow("as an editor") : authz::Decision::no_opinion();
   }
+  void add_rules(const authz::User& user, std::string_view namespace_name, authz::Rules& rules) const override {
+    if (user.name != "Edgar" || namespace_name != "hammer") return;
+    rules.resource_rules.push_back({{"get"}, {""}, {"pods"}, {}});
+    rules.non_resource_rules.push_back({{"get"}, {"/x"}});
+  }
   void add_allowed(const authz::Attributes& a, authz::AllowedSubjects& allowed) const override {
     if (a.resource != "pods" || a.namespace_name != "hammer") return;
     for (auto [kind, name] : {std::pair("User", "Edgar"), std::pair("Group", "editors"), std::pair("User", "Anna"), std::pair("User", "Edgar")})
@@ -87,6 +92,19 @@ TEST_F(PolicyReviews, SpeakTheFlatShapeOfOpenShift) {
   EXPECT_EQ(ask(base + "/namespaces/hammer/localresourceaccessreviews", "LocalResourceAccessReview", R"("verb":"get","resource":"pods","namespace":"anvil")",
                 "authorization.openshift.io/v1").status, 422);
   EXPECT_EQ(ask(base + "/subjectaccessreviews", "SubjectAccessReview", R"("verb":"get","resource":"pods","scopes":["user:info"])", "authorization.openshift.io/v1").status, 422);
+}
+
+TEST_F(PolicyReviews, ListTheRulesOfSomebodyAsOpenShiftsClientsAskForThem) {
+  std::string base = "/apis/authorization.openshift.io/v1/namespaces/hammer";
+  auto own = ask(base + "/selfsubjectrulesreviews", "SelfSubjectRulesReview", R"("metadata":{"creationTimestamp":null},"spec":{"scopes":null},"status":{"rules":null})", "authorization.openshift.io/v1");
+  ASSERT_EQ(own.status, 201) << json::print(own.body);
+  EXPECT_EQ(own.body["kind"].as_string(), "SelfSubjectRulesReview");
+  EXPECT_TRUE(own.body["status"]["rules"].is_array());
+  auto edgars = ask(base + "/subjectrulesreviews", "SubjectRulesReview", R"("spec":{"user":"Edgar","groups":["x"],"scopes":null})", "authorization.openshift.io/v1");
+  ASSERT_EQ(edgars.status, 201) << json::print(edgars.body);
+  EXPECT_EQ(json::print(edgars.body["status"]), R"({"rules":[{"apiGroups":[""],"attributeRestrictions":null,"resources":["pods"],"verbs":["get"]},{"attributeRestrictions":null,"nonResourceURLs":["/x"],"resources":[],"verbs":["get"]}]})");
+  EXPECT_EQ(ask(base + "/subjectrulesreviews", "SubjectRulesReview", R"("spec":{"user":"","groups":null,"scopes":null})", "authorization.openshift.io/v1").status, 422);
+  EXPECT_EQ(ask(base + "/selfsubjectrulesreviews", "SelfSubjectRulesReview", R"("spec":{"scopes":["user:info"]})", "authorization.openshift.io/v1").status, 422);
 }
 
 TEST(ReviewQuestion, KindsAreFoundBySingularPluralAndGroup) {
