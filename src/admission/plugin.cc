@@ -19,8 +19,9 @@ void AuditAnnotations::add(std::string_view key, std::string_view value, bool ne
 }
 
 void AuditAnnotations::set(std::string_view key, std::string_view value) {
-  if (const auto at = std::ranges::find(entries, key, &Entry::key); at != entries.end()) at->value = value;
-  else add(key, value);
+  auto at = std::ranges::find(entries, key, &Entry::key);
+  if (at == entries.end()) at = entries.insert(at, {.key = std::string(key), .value = {}});
+  *at = {.key = std::move(at->key), .value = std::string(value), .replaces = true};
 }
 
 void Reinvocation::Callers::changed() {

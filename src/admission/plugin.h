@@ -46,12 +46,13 @@ struct AuditAnnotations {
   struct Entry {
     std::string key, value;
     bool needs_request_level = false;  // shown only in events that show the request's object
+    bool replaces = false;             // what the event says under this key already: the server's own word, never a webhook's
   };
   std::vector<Entry> entries;  // in the order they came
 
   // The first to use a key keeps it.
   void add(std::string_view key, std::string_view value, bool needs_request_level = false);
-  // The last one counts.
+  // The last one counts. For the server's own.
   void set(std::string_view key, std::string_view value);
 };
 

@@ -192,6 +192,11 @@ void AuditTrail::annotate(std::string_view key, std::string_view value, bool nee
   draft_.annotations.emplace_back(key, value);
 }
 
+void AuditTrail::replace(std::string_view key, std::string_view value) {
+  std::erase_if(draft_.annotations, [key](const auto& entry) { return entry.first == key; });
+  annotate(key, value);
+}
+
 audit::EventPtr AuditTrail::event(Stage stage, bool is_last) {
   auto out = is_last ? std::make_shared<audit::Event>(std::move(draft_)) : std::make_shared<audit::Event>(draft_);
   out->stage = stage;

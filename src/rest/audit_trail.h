@@ -39,6 +39,8 @@ class AuditTrail {
   void sent_patch(const json::Value& patch, std::size_t bytes);
   // The first to use a key keeps it. Some are for events that show the request's object.
   void annotate(std::string_view key, std::string_view value, bool needs_request_level = false);
+  // The last to replace counts: what was decided at first may have come out otherwise.
+  void replace(std::string_view key, std::string_view value);
 
   // The head of an answer that goes on: it has begun.
   void begin_stream(http::Response& head);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "authz/conditions.h"
 #include "base/strings.h"
 #include "json/parse.h"
 #include "json/print.h"
@@ -35,11 +36,30 @@ class MemorySink : public audit::Sink {
   Written& written_;
 };
 
+// Allows some verbs, and one if `then` says so once the object is known.
+class Scripted : public authz::Authorizer {
+ public:
+  std::string_view name() const override { return "scripted"; }
+  std::optional<authz::Decision> authorize(const authz::Attributes& a) const override {
+    if (a.verb == conditional)
+      return authz::conditional_on({.conditions = {{.effect = authz::Condition::Effect::kAllow, .id = "only-if", .description = {}}}});
+    for (const std::string& verb : allowed)
+      if (verb == a.verb) return authz::Decision::allow(cat(verb, " is fine"));
+    return authz::Decision::no_opinion();
+  }
+  Task<authz::Decision> evaluate(std::shared_ptr<const authz::Conditions>, const authz::ConditionData&) const override { co_return then; }
+
+  std::vector<std::string> allowed;
+  std::string conditional;
+  authz::Decision then = authz::Decision::no_opinion("it is not so");
+};
+
 struct Audited {
   Written written;
   MetricRegistry metrics;
   std::unique_ptr<audit::Auditor> auditor;
-  TestServer server;
+  std::shared_ptr<Scripted> scripted = std::make_shared<Scripted>();
+  TestServer server{{}, {scripted}, true};
 
   explicit Audited(std::string_view rules, audit::Mode mode = audit::Mode::kBatch) {
     std::vector<std::unique_ptr<audit::Outlet>> outlets;
@@ -98,6 +118,48 @@ TEST(AuditTrail, ARefusedRequestSaysWhy) {
   EXPECT_EQ(events[0]["responseStatus"]["reason"].as_string(), "NotFound");
   EXPECT_EQ(events[0]["responseStatus"]["details"]["name"].as_string(), "none");
   EXPECT_FALSE(events[0].has("responseObject"));
+}
+
+TEST(AuditTrail, WhatWasAllowedAtFirstAndRefusedInTheEndWasForbidden) {
+  Audited a("omitStages: [RequestReceived]\nrules: [{level: Metadata, users: [jane]}]");
+  a.server.send("POST", std::string(kConfigMaps), R"({"metadata":{"name":"x"}})");
+  Loopback jane{a.server.gateway(), a.server.loop(), {.name = "jane"}, "jane"};
+  auto object = [](std::string_view name, std::string_view label) {
+    return *json::parse(cat(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")", name, R"(","labels":{")", label, R"(":"1"}}})"));
+  };
+  auto put = [&](std::string name, std::string_view label) { return jane.send_and_wait("PUT", cat(kConfigMaps, "/", name), object(name, label)).status; };
+  auto apply = [&](std::string name) {
+    return jane.send_and_wait("PATCH", cat(kConfigMaps, "/", name, "?fieldManager=jane"), object(name, "app"), "application/apply-patch+yaml").status;
+  };
+  a.scripted->allowed = {"granular", "granular:label(mine)"};
+  EXPECT_EQ(put("x", "mine"), 200);
+  EXPECT_EQ(put("x", "app"), 403);  // for a field
+  a.scripted->conditional = "update";
+  EXPECT_EQ(put("x", "app"), 403);  // for a field, the conditions having had no opinion
+  a.scripted->allowed = {};
+  EXPECT_EQ(put("x", "app"), 403);  // by conditions
+  a.scripted->conditional = "";
+  a.scripted->allowed = {"patch"};
+  EXPECT_EQ(apply("y"), 403);  // it would have to be created
+  a.scripted->conditional = "create";
+  EXPECT_EQ(apply("y"), 403);  // by the conditions of creating it
+  std::vector<std::string> said;
+  for (const Value& e : a.events())
+    said.push_back(cat(e["annotations"]["authorization.k8s.io/decision"].as_string(), ": ", e["annotations"]["authorization.k8s.io/reason"].as_string()));
+  const std::string field = "forbid: field metadata.labels.app: not covered by granular:metadata, granular:labels, granular:label(app)";
+  EXPECT_THAT(said, ElementsAre("allow: granular is fine", field, field, "forbid: scripted: it is not so",
+                                "forbid: the object is not there, and creating it is not allowed", "forbid: scripted: it is not so"));
+}
+
+TEST(AuditTrail, NobodyElseSaysWhatAuthorizationDecided) {
+  admission::AuditAnnotations annotations;
+  annotations.add("authorization.k8s.io/decision", "allow");
+  EXPECT_FALSE(annotations.entries[0].replaces);
+  annotations.set("authorization.k8s.io/decision", "forbid");
+  annotations.add("authorization.k8s.io/decision", "allow");
+  ASSERT_EQ(annotations.entries.size(), 1u);
+  EXPECT_EQ(annotations.entries[0].value, "forbid");
+  EXPECT_TRUE(annotations.entries[0].replaces);
 }
 
 TEST(AuditTrail, WhatCannotBeRecordedIsRefusedWhereThatIsAskedFor) {

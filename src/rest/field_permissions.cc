@@ -70,7 +70,7 @@ Task<bool> ask_waiting(Call& call, std::string verb, std::optional<authz::Chain:
   co_return allowed;
 }
 
-Error refusal_error(const Call& call, const FieldRefusal& r) {
+Error refusal_error(Call& call, const FieldRefusal& r) {
   using Why = FieldRefusal::Why;
   std::string reason = cat("field ", r.field, ": "), grant;
   std::string_view verb = r.verb;
@@ -99,6 +99,7 @@ Error refusal_error(const Call& call, const FieldRefusal& r) {
       grant = "change fewer fields at once, or grant a permission that covers more of them";
       break;
   }
+  note_refusal(call, reason);
   Error error = authz::forbidden(attributes_of(call, verb), reason);
   ErrorDetails details = error.details ? *error.details : ErrorDetails();
   details.causes.push_back({"FieldPermissionRequired", std::move(grant), r.field});
@@ -314,6 +315,11 @@ Error without_quotes(const Call& call, Error error) {
     for (const Cause& c : error.details->causes) details.causes.push_back({c.reason, "", c.field});
   error.message = cat(call.resource->kind, " ", quoted(call.info.name), " cannot be changed like this; who may not get it is not told more");
   return std::move(error).with(std::move(details));
+}
+
+void note_refusal(Call& call, std::string_view reason) {
+  call.audit_annotations.set("authorization.k8s.io/decision", "forbid");
+  call.audit_annotations.set("authorization.k8s.io/reason", reason);
 }
 
 Task<bool> hides_object(Call& call) {

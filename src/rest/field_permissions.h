@@ -75,6 +75,9 @@ Task<Result<void>> authorize_storage(Call& call, const catalog::Resource& storag
 // The version that has to be looked at besides the one of the request; null when there is none.
 const catalog::Resource* other_storage(const catalog::Catalog& catalog, const catalog::Resource& resource);
 
+// The audit event of a request whose verb was allowed says after all that it was forbidden, and why.
+void note_refusal(Call& call, std::string_view reason);
+
 // Who may change parts of an object but not read it is shown its metadata only, and no error that quotes it.
 Task<bool> hides_object(Call& call);
 Error without_quotes(const Call& call, Error error);

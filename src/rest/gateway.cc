@@ -364,16 +364,20 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
     co_return true;
   }
   Result<Answer> answer = co_await serve_resource(call);
+  // A verb that does not go through admission must not make a yes of a perhaps.
+  if (is_conditional && answer && !call.authorization.is_settled && call.info.verb != "deletecollection") {
+    constexpr std::string_view kOpen = "the conditions of this request were not settled";
+    note_refusal(call, kOpen);
+    answer = fail(authz::forbidden(authz::Attributes{call.user, call.info}, std::string(kOpen)));
+  }
   if (trail)
-    for (const auto& [key, value, needs_request_level] : call.audit_annotations.entries) trail->annotate(key, value, needs_request_level);
+    for (const auto& [key, value, needs_request_level, replaces] : call.audit_annotations.entries)
+      replaces ? trail->replace(key, value) : trail->annotate(key, value, needs_request_level);
   // The client reads that conditions failed; why is for those who run the server. Quoted, for it may hold what clients sent.
   if (refusal_log_)
     for (const auto& entry : call.audit_annotations.entries)
       if (entry.key == "authorization.cardea.dev/conditions-error")
         refusal_log_(cat("conditions of ", request.method, " ", quoted(request.path), " by ", quoted(call.user.name), ": ", quoted(entry.value)));
-  // A verb that does not go through admission must not make a yes of a perhaps.
-  if (is_conditional && answer && !call.authorization.is_settled && call.info.verb != "deletecollection")
-    answer = fail(authz::forbidden(authz::Attributes{call.user, call.info}, "the conditions of this request were not settled"));
   if (call.is_granular && call.resource) {
     bool hides = co_await hides_object(call);
     if (hides && answer) call.view.shape = View::Shape::kPartialObject;

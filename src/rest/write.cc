@@ -391,7 +391,11 @@ Task<Result<Written>> write_change(Call& call, Change change) {
       if (!verdict.permit) {
         bool granular = call.is_granular;
         if (!granular) granular = co_await may_create_granularly(call, verdict.decision);
-        if (!granular || !is_silent(verdict.decision)) co_return fail(authz::forbidden(attributes, verdict.decision.reason.text()));
+        if (!granular || !is_silent(verdict.decision)) {
+          std::string reason = verdict.decision.reason.text();
+          note_refusal(call, cat("the object is not there, and creating it is not allowed", reason.empty() ? "" : ": ", reason));
+          co_return fail(authz::forbidden(attributes, reason));
+        }
         call.is_granular = true;
       }
       call.create_permit = std::move(verdict.permit);

@@ -255,6 +255,7 @@ def what_the_audit_log_says(world):
     found = eventually("the audit log tells of it", annotations)
     prefix = "granular.authorization.k8s.io/"
     expect(found.get(prefix + "marker") == "granular" and found.get(prefix + "denied-field") == "metadata.labels.zone", f"{found}")
+    expect(found["authorization.k8s.io/decision"] == "forbid" and "field metadata.labels.zone: not covered by" in found["authorization.k8s.io/reason"], f"{found}")
     expect(found.get(prefix + "checks") == "granular:metadata-,granular:labels-,granular:label(super.safe.com)+,granular:label(zone)-", f"{found}")
 
 
