@@ -455,6 +455,7 @@ def gate_off(data_dir, tokens):
         world = World(server)
         expect(world.send(None, "GET", "/apis/example.com/v1/namespaces/default/widgets/w")[0] == 404, "a version with an excluded field is served")
         expect(world.send(None, "GET", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets")[0] == 404, "sets are served that nobody follows")
+        expect("x-kubernetes-permissions" not in json.dumps(world.admin("GET", "/openapi/v3/api/v1")), "OpenAPI shows permissions that nobody follows")
         world.refused(world.send("operator", "PATCH", "/apis/apps/v1/namespaces/default/deployments/d", {"metadata": {"labels": {"super.safe.com/a": "1"}}}, MERGE),
                       "cannot patch resource")
 

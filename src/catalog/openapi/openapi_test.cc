@@ -106,8 +106,17 @@ TEST(OpenApiV2, LeavesOutOfACustomResourceWhatItsReadersCannotUnderstand) {
             R"({"type":"object","x-kubernetes-group-version-kind":[{"group":"example.com","kind":"Widget","version":"v1"}]})");
 }
 
+TEST(OpenApi, ShowsNoPermissionsThatNobodyFollows) {
+  for (bool is_on : {false, true}) {
+    auto catalog = Catalog::builtin(is_on ? std::vector<std::string>{"FineGrainedAuthorization"} : std::vector<std::string>());
+    for (const Value& document : {openapi_v2(*catalog), *openapi_v3(*catalog, "api/v1")})
+      for (std::string_view tag : {R"("x-kubernetes-permission-verb":")", R"("x-kubernetes-permissions":)"})
+        EXPECT_EQ(json::print(document).find(tag) != std::string::npos, is_on) << tag;
+  }
+}
+
 TEST(OpenApi, ShowsThePermissionsOnFieldsOfBuiltInKindsWhereTheyAreTrueOfEveryUse) {
-  auto catalog = Catalog::builtin();
+  auto catalog = Catalog::builtin({"FineGrainedAuthorization"});
   for (bool v3 : {false, true}) {
     Value types = v3 ? (*openapi_v3(*catalog, "apis/apps/v1"))["components"]["schemas"] : openapi_v2(*catalog)["definitions"];
     const Value& meta = types["io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"]["properties"];

@@ -19,7 +19,7 @@ struct FieldPermission {
 // The permissions on fields of the built-in kinds, as their types can show them. Types are shared between kinds, and the
 // permissions are the kinds': a field is tagged only where that is true of every object with such a field. (ObjectMeta is
 // tagged for what it is in an object itself, not in a template.) What cannot be said so, a kind says itself, with whole
-// paths: x-kubernetes-permissions. Immutable.
+// paths: x-kubernetes-permissions. None where the catalogue was made without FineGrainedAuthorization. Immutable.
 class PublishedPermissions {
  public:
   explicit PublishedPermissions(const Catalog& catalog);
