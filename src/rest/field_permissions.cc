@@ -156,9 +156,7 @@ Task<Result<void>> settle_scale(Call& call, const schema::ChangedFields& changes
 
 schema::IgnoredFields ignored_fields(const Call& call, bool is_create) {
   schema::IgnoredFields out{schema::IgnoredFields::of_server(is_create), {}};
-  if (!is_create) out.reset = reset_fields(call);
-  // Nobody comes to own the conditions of a signing request by writing its status; changed they are.
-  if (!is_create && call.info.subresource == "status") out.reset = out.reset.difference(schema::FieldSet::of({{"f:status", "f:conditions"}}));
+  if (!is_create) out.reset = kept_fields(call);
   // A node brings its status along when it is made.
   else if (call.resource->subresource("status") && !(call.resource->group.empty() && call.resource->kind == "Node")) out.reset.insert({"f:status"});
   return out;

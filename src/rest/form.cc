@@ -46,14 +46,12 @@ void keep_all_but_status(Value& object, const Value& old) {
   else object.member("metadata").set("managedFields", managed);
 }
 
-// Of some kinds a write of the status does not change metadata either. What nobody comes to own because it is put
-// back, and what nobody is asked a permission for, must be put back.
-void put_back_metadata(Value& object, const Value& old, const Resource& r) {
-  schema::FieldSet reset = schema::reset_fields(r.group, r.kind, "status", r.is_custom, true);
-  bool all = reset.has({"f:metadata"});
-  Value& meta = object.member("metadata");
-  for (std::string_view field : {"labels", "annotations", "finalizers", "ownerReferences"})
-    if (all || reset.has({"f:metadata", schema::field_element(field)})) take(meta, old["metadata"], field);
+// Parts of the metadata that a write of the status does not change, which depends on the kind.
+void keep_metadata(Value& object, const Value& old, const Resource& r, const StrategyContext& context) {
+  const schema::FieldSet kept = schema::kept_fields(r.group, r.kind, context.subresource, false, true);
+  const bool keeps_all = kept.has({"f:metadata"});
+  for (std::string_view key : {"labels", "annotations", "finalizers", "ownerReferences"})
+    if (keeps_all || kept.has({"f:metadata", schema::field_element(key)})) take(object.member("metadata"), old["metadata"], key);
 }
 
 void validate_custom_meta(const Value& object, const Value* old, const Resource& r, json::FieldErrors& errors) {
@@ -99,7 +97,7 @@ void prepare_for_update(Value& object, const Value& old, const Resource& r, cons
       take(object, old, "spec");
       take(object.member("metadata"), old["metadata"], "labels");
     }
-    put_back_metadata(object, old, r);
+    if (!r.is_custom) keep_metadata(object, old, r, context);
   } else if (r.strategy->prepare_for_update) {
     r.strategy->prepare_for_update(object, old, context);
   } else if (r.subresource("status")) {

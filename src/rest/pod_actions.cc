@@ -136,6 +136,8 @@ Task<Result<Answer>> bind_pod(Call& call) {
   if (!admitted) co_return fail(admitted.error());
   call.is_settled_for_good = true;
   call.resource = call.catalog->find("", "v1", "pods");
+  // Whichever it was, one permission on the pod's fields is enough for both.
+  call.info.resource = "pods";
   call.info.subresource = "binding";
   Change change;
   change.options = *options;

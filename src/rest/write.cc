@@ -167,6 +167,9 @@ Task<bool> may_create_granularly(Call& call, const authz::Decision& refusal) {
   co_return verdict.decision.allowed();
 }
 
+// Finalizing a namespace writes its spec, as a write of the object itself does.
+std::string_view written_part(const Call& call) { return call.info.subresource == "finalize" ? "" : std::string_view(call.info.subresource); }
+
 // Makes the write depend on what admission rests on, and brings along what it has to write itself. Whether there
 // was anything.
 bool add_reliance(store::Txn& txn, admission::Review& review) {
@@ -284,9 +287,12 @@ schema::VersionSchemas version_schemas(const Call& call) {
 
 schema::FieldSet reset_fields(const Call& call) {
   const Resource& r = *call.resource;
-  // Finalizing a namespace writes its spec, as a write of the object itself does.
-  std::string_view subresource = call.info.subresource == "finalize" ? "" : std::string_view(call.info.subresource);
-  return schema::reset_fields(r.group, r.kind, subresource, r.is_custom, r.subresource("status") != nullptr);
+  return schema::reset_fields(r.group, r.kind, written_part(call), r.is_custom, r.subresource("status") != nullptr);
+}
+
+schema::FieldSet kept_fields(const Call& call) {
+  const Resource& r = *call.resource;
+  return schema::kept_fields(r.group, r.kind, written_part(call), r.is_custom, r.subresource("status") != nullptr);
 }
 
 Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& options) {

@@ -67,7 +67,8 @@ std::string field_manager(Call& call, const WriteOptions& options);
 // The shapes of a custom resource's versions, for ownership recorded under another one.
 schema::VersionSchemas version_schemas(const Call& call);
 
-// What this write cannot change whatever it says.
+// What this write cannot change whatever it says, to ownership; and what really stays as it was.
 schema::FieldSet reset_fields(const Call& call);
+schema::FieldSet kept_fields(const Call& call);
 
 }  // namespace cardea::rest

@@ -96,6 +96,9 @@ json::Value keep_times_when_unchanged(const json::Value& old, json::Value update
 // an object that has a status subresource, everything else on writes of the status.
 FieldSet reset_fields(std::string_view group, std::string_view kind, std::string_view subresource,
                       bool is_custom, bool has_status);
+// Those of them that really stay as they were. (The conditions of a certificate request come to be nobody's, and a write of
+// its status changes them all the same.)
+FieldSet kept_fields(std::string_view group, std::string_view kind, std::string_view subresource, bool is_custom, bool has_status);
 
 // Drops owners of versions that are gone; gives what keeps the object from being read in the version of some
 // owner, or "".

@@ -51,4 +51,9 @@ FieldSet reset_fields(std::string_view group, std::string_view kind, std::string
   return out;
 }
 
+FieldSet kept_fields(std::string_view group, std::string_view kind, std::string_view subresource, bool is_custom, bool has_status) {
+  FieldSet out = reset_fields(group, kind, subresource, is_custom, has_status);
+  return subresource == "status" ? out.recursive_difference(FieldSet::of({{"f:status", "f:conditions"}})) : out;
+}
+
 }  // namespace cardea::schema

@@ -3,12 +3,14 @@
 An operator that may write only what bears its prefix, a field that even those who may update everything may not set, and
 the same for built-in kinds through an UncoveredPermissionSet. docs/field-permissions.md is read for its examples.
 """
+import base64
 import copy
 import json
 import os
 import re
 import socket
 import ssl
+import subprocess
 import tempfile
 import urllib.error
 import urllib.request
@@ -449,6 +451,74 @@ def documented(world):
     world.admin("DELETE", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets/" + uncovered["metadata"]["name"])
 
 
+def subresources(world):
+    """What writes the object under another name does not lead around what is excluded."""
+    core, apps, csrs = "/api/v1/namespaces/default", "/apis/apps/v1/namespaces/default/deployments/d", "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+    every = ["create", "get", "patch", "update"]
+    world.allow("admin2", "", ["nodes/status", "namespaces/status", "namespaces/finalize", "pods/status", "pods/ephemeralcontainers", "pods/resize", "pods/binding", "bindings",
+                               "pods/eviction", "serviceaccounts/token"], every)
+    world.allow("admin2", "apps", ["deployments/scale", "deployments/status"], every)
+    world.allow("admin2", "storage.k8s.io", ["volumeattachments/status"], every)
+    world.allow("admin2", "certificates.k8s.io", ["certificatesigningrequests/approval", "certificatesigningrequests/status"], every)
+    world.admin("POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles", {"metadata": {"name": "approver"}, "rules": [
+        {"apiGroups": ["certificates.k8s.io"], "resources": ["signers"], "verbs": ["approve", "sign"]}]})
+    world.admin("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
+        "metadata": {"name": "approver"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "approver"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "admin2"}]})
+    world.admin("POST", "/api/v1/nodes", {"metadata": {"name": "node-9"}})
+    world.admin("POST", "/api/v1/namespaces", {"metadata": {"name": "sub"}})
+    world.admin("POST", core + "/pods", {"metadata": {"name": "sub"}, "spec": {"containers": [
+        {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "2"}}}]}})
+    world.admin("POST", "/apis/storage.k8s.io/v1/volumeattachments", {"metadata": {"name": "sub"}, "spec": {
+        "attacher": "a.io", "nodeName": "node-9", "source": {"persistentVolumeName": "pv"}}})
+    folder = tempfile.mkdtemp(prefix="cardea-csr-")
+    subprocess.run(["openssl", "req", "-new", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{folder}/key", "-out", f"{folder}/csr", "-subj", "/CN=sub"], check=True, capture_output=True)
+    with open(f"{folder}/csr", "rb") as file:
+        world.admin("POST", csrs, {"metadata": {"name": "sub"}, "spec": {"request": base64.b64encode(file.read()).decode(), "signerName": "example.com/s", "usages": ["client auth"]}})
+    world.admin("POST", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets", {"metadata": {"name": "subresources"}, "spec": {"uncoveredPermissions": [
+        "granular:label(guard.io)", "granular:specification", "granular:replicaCount", "granular:computeResources", "granular:condition(Approved)", "granular:condition(Failed)",
+        "granular:condition(Odd)"]}})
+    label = {"metadata": {"labels": {"guard.io/x": "1"}}}
+    odd = {"status": {"conditions": [{"type": "Odd", "status": "True"}]}}
+    for path, patch, field in (
+            ("/api/v1/nodes/node-9/status", label, "metadata.labels.guard.io/x"),
+            ("/api/v1/nodes/node-9/status", odd, 'status.conditions[type="Odd"]'),
+            ("/api/v1/namespaces/sub/status", label, "metadata.labels.guard.io/x"),
+            (core + "/pods/sub/status", label, "metadata.labels.guard.io/x"),
+            (core + "/pods/sub/ephemeralcontainers", {"spec": {"ephemeralContainers": [{"name": "e", "image": "i"}]}}, 'spec.ephemeralContainers[name="e"]'),
+            (core + "/pods/sub/resize", {"spec": {"containers": [{"name": "c", "resources": {"limits": {"cpu": "3"}}}]}}, 'spec.containers[name="c"].resources.limits.cpu'),
+            (apps + "/scale", {"spec": {"replicas": 7}}, "spec.replicas"),
+            (apps + "/status", odd, 'status.conditions[type="Odd"]'),
+            (csrs + "/sub/approval", {"status": {"conditions": [{"type": "Approved", "status": "True"}]}}, 'status.conditions[type="Approved"]'),
+            (csrs + "/sub/status", {"status": {"conditions": [{"type": "Failed", "status": "True"}]}}, 'status.conditions[type="Failed"]')):
+        own = path.rsplit("/", 1)[0]
+        before = world.admin("GET", own)
+        world.refused(world.send("admin2", "PATCH", path, patch, MERGE if "certificates" in path or path.endswith("/scale") else STRATEGIC), f"field {field}", "itself, which no other permission implies")
+        expect(world.admin("GET", own) == before, f"{path} changed the object")
+    space = world.admin("GET", "/api/v1/namespaces/sub")
+    space["spec"]["finalizers"] = ["example.com/f"]
+    world.refused(world.send("admin2", "PUT", "/api/v1/namespaces/sub/finalize", space), "field spec.finalizers", "granular:specification")
+    # What a status does not write is put back, not judged.
+    status, answer = world.send("admin2", "PATCH", "/apis/storage.k8s.io/v1/volumeattachments/sub/status", {**label, "status": {"attached": True}}, MERGE)
+    expect(status == 200 and answer["status"]["attached"] and "labels" not in answer["metadata"], f"{status} {answer}")
+    # A binding brings labels along, under both of its names.
+    binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "sub", **label["metadata"]}, "target": {"kind": "Node", "name": "node-9"}}
+    world.allow("star", "", ["bindings"], ["create"])
+    world.allow("star", "", ["pods/binding"], ["granular:specification"])
+    for user, path in (("admin2", "/pods/sub/binding"), ("admin2", "/bindings"), ("star", "/bindings")):
+        world.refused(world.send(user, "POST", core + path, binding), "field metadata.labels.guard.io/x", '"pods/binding"')
+    del binding["metadata"]["labels"]
+    world.refused(world.send("admin2", "POST", core + "/bindings", binding), "field spec.nodeName", "granular:specification")
+    status, answer = world.send("star", "POST", core + "/bindings", binding)
+    expect(status == 201, f"a binding with the permission: {status} {answer}")
+    # What writes no fields is as it was.
+    status, answer = world.send("admin2", "POST", core + "/serviceaccounts/default/token", {"spec": {}})
+    expect(status == 201, f"a token: {status} {answer}")
+    status, answer = world.send("admin2", "POST", core + "/pods/sub/eviction", {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "sub"}})
+    expect(status == 201, f"an eviction: {status} {answer}")
+    world.admin("DELETE", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets/subresources")
+
+
 def gate_off(data_dir, tokens):
     """What was excluded is not served by a server that would not guard it."""
     with Cardea("--token-auth-file", tokens, "--feature-gates=FineGrainedAuthorization=false", data_dir=data_dir) as server:
@@ -472,7 +542,7 @@ def story():
     with Cardea("--token-auth-file", tokens, "--audit-policy-file", policy, "--audit-log-path", log, data_dir=data_dir) as server:
         world = World(server)
         world.audit_log = log
-        for part in (story_one, what_a_refusal_says, what_the_audit_log_says, bad_input, story_two, other_versions, builtins, documented):
+        for part in (story_one, what_a_refusal_says, what_the_audit_log_says, bad_input, story_two, other_versions, builtins, subresources, documented):
             part(world)
             print(f"{part.__name__}: passed", flush=True)
     gate_off(data_dir, tokens)
