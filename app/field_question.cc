@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "app/scale_demands.h"
 #include "base/strings.h"
 #include "json/parse.h"
 #include "schema/managed_fields.h"
@@ -162,13 +163,14 @@ Result<FieldQuestion> ask_about_field(const catalog::Resource& r, std::string_vi
   if (is_server_written(*path, is_create)) return fail(bad_request(cat("`", out.field, "` is never changed by ", verb, "; the server writes it")));
   schema::FieldSet leaves;
   leaves.insert(*path);
-  auto reset = schema::reset_fields(r.group, r.kind, subresource, r.is_custom, r.subresource("status") != nullptr);
+  auto reset = schema::kept_fields(r.group, r.kind, subresource, r.is_custom, r.subresource("status") != nullptr);
   if (!is_scale && leaves.recursive_difference(reset).empty()) {
     std::string_view other = subresource.empty() ? "/status" : "";
     return fail(bad_request(cat("`", out.field, "` is not written through `", r.name, subresource.empty() ? "" : "/", subresource, "` but through `", r.name, other, "`")));
   }
   schema::ChangedFields nothing(Value(), Value::object(), *shape, {});
-  schema::Demands demands = schema::demands_of(leaves, nothing, *tree, excluded);
+  const bool is_replicas = is_scale && *path == FieldPath{"f:spec", "f:replicas"};
+  schema::Demands demands = is_replicas ? scale_demands(r, excluded).demands : schema::demands_of(leaves, nothing, *tree, excluded);
   for (const schema::Demand& demand : demands.fields) {
     out.chain = demands.chain_of(demand);
     for (std::uint32_t index : demand.excluded) out.excluded.push_back(demands.verbs[index]);
@@ -203,7 +205,8 @@ Result<FieldAnswer> judge_field(const FieldQuestion& q, const std::string& verb,
   } else {
     // Conditions of the gate itself are not waited for.
     if (answer(granular) != VerbAnswer::kYes) out.lacking.push_back(granular);
-    if (q.excluded.empty()) {
+    bool is_covered = std::ranges::any_of(q.excluded, [&](const std::string& v) { return std::ranges::find(q.chain, v) != q.chain.end(); });
+    if (!is_covered) {
       auto best = std::ranges::find_if(q.chain, [&](const std::string& v) { return answer(v) == VerbAnswer::kYes; });
       if (best == q.chain.end()) best = std::ranges::find_if(q.chain, holds);
       if (best != q.chain.end()) out.covered_by.push_back(*best);
@@ -222,7 +225,8 @@ Result<FieldAnswer> judge_field(const FieldQuestion& q, const std::string& verb,
     return out;
   }
   if (!out.lacking.empty()) {
-    if (!q.excluded.empty()) out.would_cover = q.excluded;
+    bool lacks_excluded = std::ranges::any_of(q.excluded, [&](const std::string& v) { return !holds(v); });
+    if (lacks_excluded || out.would_cover.empty()) out.would_cover = q.excluded;
     return out;
   }
   bool sure = std::ranges::all_of(out.covered_by, [&](const std::string& v) { return answer(v) == VerbAnswer::kYes; });

@@ -90,6 +90,16 @@ TEST(FieldQuestion, KnowsTheVerbsFromGeneralToSpecific) {
   EXPECT_THAT(question("storageclasses", "reclaimPolicy").chain, IsEmpty());
 }
 
+TEST(FieldQuestion, AScaleTakesAPermissionOfItsOwnAndWhatIsExcludedOnTheObject) {
+  EXPECT_THAT(question("deployments", "spec.replicas", "patch", {"granular:specification"}, "scale").excluded, ElementsAre("granular:specification"));
+  FieldQuestion q{.field = "spec.replicas", .chain = {"granular:specification", "granular:replicaCount"}, .excluded = {"granular:example.com/size"}, .unnamed = {}};
+  Asked half = judged(q, {{"granular", VerbAnswer::kYes}, {"granular:example.com/size", VerbAnswer::kYes}});
+  EXPECT_EQ(half.answer.answer, VerbAnswer::kNo);
+  EXPECT_THAT(half.answer.lacking, ElementsAre("granular:replicaCount"));
+  Asked all = judged(q, {{"granular", VerbAnswer::kYes}, {"granular:example.com/size", VerbAnswer::kYes}, {"granular:replicaCount", VerbAnswer::kYes}});
+  EXPECT_EQ(all.answer.answer, VerbAnswer::kYes);
+}
+
 TEST(FieldQuestion, AsksAsTheServerDoesAndNothingTwice) {
   FieldQuestion q = question("deployments", "metadata.labels.app");
   Asked all = judged(q, {{"patch", VerbAnswer::kYes}});

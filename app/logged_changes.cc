@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "app/scale_demands.h"
 #include "base/strings.h"
+#include "catalog/scale.h"
 #include "schema/managed_fields.h"
 #include "schema/shape.h"
 
@@ -86,7 +88,7 @@ bool was_mutated(const Value& event) {
 schema::IgnoredFields ignored_by(const Resource& r, std::string_view subresource, bool is_create) {
   schema::IgnoredFields out{schema::IgnoredFields::of_server(is_create), {}};
   bool has_status = r.subresource("status") != nullptr;
-  if (!is_create) out.reset = schema::reset_fields(r.group, r.kind, subresource, r.is_custom, has_status);
+  if (!is_create) out.reset = schema::kept_fields(r.group, r.kind, subresource, r.is_custom, has_status);
   // A node brings its status along when it is made.
   else if (has_status && !(r.group.empty() && r.kind == "Node")) out.reset.insert({"f:status"});
   return out;
@@ -136,8 +138,9 @@ struct LoggedChanges::Write {
     return s && (s->kind.empty() || s->kind == known->kind);
   }
   bool shows_object() const { return response.is_object() && known && response["kind"].as_string() == (is_scale() ? "Scale" : known->kind); }
-  std::string key_of(std::string_view object_name) const { return cat(group, "/", resource, "/", space, "/", object_name, is_scale() ? "/scale" : ""); }
-  std::string key() const { return key_of(name()); }
+  std::string key_of(std::string_view object_name) const { return cat(group, "/", resource, "/", space, "/", object_name); }
+  std::string scale_key_of(std::string_view object_name) const { return key_of(object_name) + "/scale"; }
+  std::string key() const { return is_scale() ? scale_key_of(name()) : key_of(name()); }
 };
 
 void LoggedChanges::note(const Write& w, std::string_view text) {
@@ -171,8 +174,30 @@ void LoggedChanges::remember_list(const Write& w) {
     Value object = item;
     object.set("apiVersion", w.known->api_version());
     object.set("kind", w.known->kind);
-    objects_[cat(w.group, "/", w.resource, "/", item["metadata"]["namespace"].as_string(), "/", item["metadata"]["name"].as_string())] = std::move(object);
+    Write one = w;
+    one.space = item["metadata"]["namespace"].as_string();
+    see(one, item["metadata"]["name"].as_string(), object);
   }
+}
+
+// An object shows its scale too; a scale does not show the rest of its object.
+void LoggedChanges::see(const Write& w, std::string_view name, const Value& object) {
+  if (w.is_scale()) {
+    if (w.verb != "get") objects_.erase(w.key_of(name));
+    objects_[w.scale_key_of(name)] = object;
+    return;
+  }
+  if (w.known->subresource("scale")) {
+    if (auto scale = catalog::scale_of(object, *w.known)) objects_[w.scale_key_of(name)] = std::move(*scale);
+    else objects_.erase(w.scale_key_of(name));
+  }
+  objects_[w.key_of(name)] = object;
+}
+
+// It is another now, and nobody saw which.
+void LoggedChanges::forget(const Write& w) {
+  objects_.erase(w.key_of(w.name()));
+  objects_.erase(w.scale_key_of(w.name()));
 }
 
 void LoggedChanges::remember(const Write& w) {
@@ -182,22 +207,17 @@ void LoggedChanges::remember(const Write& w) {
     std::erase_if(objects_, [&](const auto& entry) { return entry.first.starts_with(prefix); });
     return;
   }
-  if (w.is_object() || w.is_scale()) {
-    if (w.shows_object()) objects_[w.key()] = w.response;
-    else if (w.verb != "get") objects_.erase(w.key());  // it is another now, and nobody saw which
-  }
-  // Writing a part of the object elsewhere changes the object too.
-  if (!w.is_object() && w.verb != "get") objects_.erase(cat(w.group, "/", w.resource, "/", w.space, "/", w.name()));
+  if ((w.is_object() || w.is_scale()) && w.shows_object()) see(w, w.name(), w.response);
+  else if (w.verb != "get") forget(w);
 }
 
 void LoggedChanges::judge_scale(const Write& w, LoggedChange& change) {
   auto before = objects_.find(w.key());
   if (before == objects_.end()) note(w, "the scale before it is not in the log; taken as changed");
   else if (before->second["spec"] == w.response["spec"]) return;
-  const Schema& shape = *w.known->subresource("scale")->schema;
-  auto tree = schema::PermissionTree::of_builtin(shape, "autoscaling", "Scale");
-  schema::ChangedFields nothing(Value(), Value::object(), shape, {});
-  change.demands = schema::demands_of(FieldSet::of({{"f:spec", "f:replicas"}}), nothing, *tree, {});
+  ScaleDemands scale = scale_demands(*w.known, excluded_);
+  if (!scale.knows_object) note(w, "where the object holds its replicas is not known; nothing is taken as excluded there");
+  change.demands = std::move(scale.demands);
 }
 
 void LoggedChanges::keep(const Write& w, LoggedChange change) {

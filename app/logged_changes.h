@@ -44,6 +44,8 @@ class LoggedChanges {
 
   void judge(const Write& write);
   void judge_scale(const Write& write, LoggedChange& change);
+  void see(const Write& write, std::string_view name, const json::Value& object);
+  void forget(const Write& write);
   void keep(const Write& write, LoggedChange change);
   void remember(const Write& write);
   void remember_list(const Write& write);

@@ -215,6 +215,49 @@ TEST(SuggestedRole, SubresourcesHaveRulesOfTheirOwn) {
   EXPECT_THAT(roles[0].rules[2].verbs, ElementsAre("granular", "granular:condition(Available)"));
 }
 
+Value scale(int replicas) {
+  return Value::object({{"kind", "Scale"}, {"apiVersion", "autoscaling/v1"}, {"spec", Value::object({{"replicas", replicas}})}});
+}
+
+TEST(SuggestedRole, AScaleIsWhatWritesOfTheObjectMadeOfIt) {
+  Log log;
+  log.add("bot", "patch", "apps", "deployments/scale", parsed(R"({"spec":{"replicas":2}})"), scale(2));
+  log.add("admin", "patch", "apps", "deployments", Value(), deployment("{}", R"({"replicas":3})"));
+  log.add("bot", "patch", "apps", "deployments/scale", parsed(R"({"spec":{"replicas":3}})"), scale(3));
+  log.add("bot", "patch", "apps", "deployments/scale", parsed(R"({"spec":{"replicas":2}})"), scale(2));
+  ASSERT_THAT(log.changes.changes(), SizeIs(3));
+  EXPECT_THAT(log.changes.changes()[1].demands.fields, IsEmpty());
+  EXPECT_THAT(log.changes.changes()[2].demands.fields, SizeIs(1));
+  EXPECT_THAT(log.changes.notes(), SizeIs(1));  // about the first
+}
+
+TEST(SuggestedRole, AScaleNeedsWhatIsExcludedOnItsObject) {
+  auto suggested = [](const std::string& excluded) {
+    Log log;
+    schema::ExcludedVerbs verbs;
+    verbs.add(excluded);
+    log.changes = LoggedChanges("bot", [](auto g, auto v, auto r) { return builtins().find(g, v, r); }, verbs);
+    log.add("admin", "get", "apps", "deployments", Value(), deployment());
+    log.add("bot", "update", "apps", "deployments/scale", scale(2), scale(2));
+    return log.verbs();
+  };
+  EXPECT_THAT(suggested("granular:labels"), ElementsAre("granular", "granular:replicaCount"));
+  EXPECT_THAT(suggested("granular:replicaCount"), ElementsAre("granular", "granular:replicaCount"));
+  EXPECT_THAT(suggested("granular:specification"), ElementsAre("granular", "granular:specification"));
+
+  KnownResources known;
+  ASSERT_TRUE(known.add_definition(parsed(R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","spec":{
+      "group":"example.com","scope":"Namespaced","names":{"plural":"widgets","kind":"Widget"},"versions":[{"name":"v1","served":true,"storage":true,
+      "subresources":{"scale":{"specReplicasPath":".spec.size","statusReplicasPath":".status.size"}},"schema":{"openAPIV3Schema":{"type":"object","properties":{
+        "spec":{"type":"object","properties":{"size":{"type":"integer","x-kubernetes-permission-verb":"example.com/size","x-kubernetes-permission-excluded":true}}}}}}}]}})")));
+  Log log;
+  log.changes = LoggedChanges("bot", [&known](auto g, auto v, auto r) { return known.find(g, v, r); }, {});
+  log.add("admin", "get", "example.com", "widgets", Value(), parsed(R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"x"},"spec":{"size":1}})"));
+  log.add("bot", "update", "example.com", "widgets/scale", scale(2), scale(2));
+  EXPECT_THAT(log.changes.notes(), IsEmpty());
+  EXPECT_THAT(log.verbs(), ElementsAre("granular", "granular:example.com/size", "granular:replicaCount"));
+}
+
 TEST(SuggestedRole, TakesMoreGeneralPermissionsWhereTheServerWouldHaveToAskForTooMany) {
   Log log;
   log.add("admin", "get", "apps", "deployments", Value(), deployment());

@@ -231,6 +231,41 @@ def suggesting(world, folder):
     expect("line 2" in run("suggest-role", "--audit-log", bad, "--user", "bot", want=2)[1], "the line is not named")
 
 
+def scaling(world, folder):
+    """A write of a scale: what it takes, nothing more, and what is excluded on the object."""
+    if not world.log_path:
+        return
+    scale, log = f"{DEPLOYMENTS}/d/scale", os.path.join(folder, "scale.log")
+    sets = "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets"
+    for at, (excluded, verbs) in enumerate((([], ["granular", "granular:replicaCount"]), (["granular:replicaCount"], ["granular", "granular:replicaCount"]),
+                                            (["granular:specification"], ["granular", "granular:specification"]))):
+        world.admin("PATCH", scale, {"spec": {"replicas": 1}}, MERGE)
+        if excluded:
+            world.admin("POST", sets, {"metadata": {"name": f"scale-{at}"}, "spec": {"uncoveredPermissions": excluded}})
+        seen = len(world.logged())
+        world.grant("scaler", [{"apiGroups": ["apps"], "resources": ["deployments/scale"], "verbs": ["patch", *excluded]}])
+        world.admin("GET", scale)
+        status, answer = world.bot("PATCH", scale, {"spec": {"replicas": 5}}, MERGE)
+        expect(status == 200, f"{excluded}: {status} {answer}")
+        world.revoke("scaler")
+        with open(log, "w") as out:
+            out.writelines(eventually("the scale is logged", lambda: len(new := world.logged()[seen:]) >= 2 and new))
+        words = ["suggest-role", "--audit-log", log, "--user", "bot", "-o", "json"]
+        for verb in excluded:
+            words += ["--excluded", verb]
+        text, notes = run(*words)
+        rules = json.loads(text)["items"][0]["rules"]
+        expect(notes == "" and rules == [{"apiGroups": ["apps"], "resources": ["deployments/scale"], "verbs": verbs}], f"{rules} {notes}")
+        for spared in [None, *verbs]:
+            world.admin("PATCH", scale, {"spec": {"replicas": 1}}, MERGE)
+            world.grant("tiny", [{**rules[0], "verbs": [v for v in verbs if v != spared]}])
+            status, answer = world.bot("PATCH", scale, {"spec": {"replicas": 5}}, MERGE)
+            expect(status == (200 if spared is None else 403), f"{excluded} without {spared}: {status} {answer}")
+            world.revoke("tiny")
+        if excluded:
+            world.admin("DELETE", f"{sets}/scale-{at}")
+
+
 def story():
     with tempfile.TemporaryDirectory() as folder:
         users = os.path.join(folder, "users.csv")
@@ -241,7 +276,7 @@ def story():
             policy, log_path = os.path.join(folder, "policy.json"), os.path.join(folder, "server.log")
             with open(policy, "w") as out:
                 json.dump({"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [
-                    {"level": "RequestResponse", "resources": [{"group": "apps", "resources": ["deployments"]}, {"group": "example.com"}]},
+                    {"level": "RequestResponse", "resources": [{"group": "apps", "resources": ["deployments", "deployments/scale"]}, {"group": "example.com"}]},
                     {"level": "None"}]}, out)
             flags += ["--audit-policy-file", policy, "--audit-log-path", log_path]
         with Cardea(*flags) as server:
@@ -256,6 +291,7 @@ def story():
             asking(world, config)
             asking_on_terms(world, config)
             suggesting(world, folder)
+            scaling(world, folder)
 
 
 tell("permissions_for_people", story)
