@@ -151,6 +151,25 @@ TEST(AuditTrail, WhatWasAllowedAtFirstAndRefusedInTheEndWasForbidden) {
                                 "forbid: the object is not there, and creating it is not allowed", "forbid: scripted: it is not so"));
 }
 
+TEST(AuditTrail, WhoGotPastTheVerbByGranularIsMarkedSoWhateverIsExcluded) {
+  Audited a("omitStages: [RequestReceived]\nrules: [{level: Metadata, users: [jane]}]");
+  EXPECT_EQ(a.server.send("POST", "/apis/apps/v1/namespaces/default/deployments", R"({"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},
+      "template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})").status, 201);
+  EXPECT_EQ(a.server.send("POST", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets", R"({"metadata":{"name":"u"},"spec":{"uncoveredPermissions":["granular:replicaCount"]}})").status, 201);
+  Loopback jane{a.server.gateway(), a.server.loop(), {.name = "jane"}, "jane"};
+  auto scale = [&jane](int replicas) {
+    Value patch = Value::object({{"spec", Value::object({{"replicas", replicas}})}});
+    return jane.send_and_wait("PATCH", "/apis/apps/v1/namespaces/default/deployments/d/scale", patch, "application/merge-patch+json").status;
+  };
+  a.scripted->allowed = {"granular", "granular:replicaCount"};
+  EXPECT_EQ(scale(2), 200);
+  a.scripted->allowed = {"patch", "granular:replicaCount"};
+  EXPECT_EQ(scale(3), 200);
+  std::vector<std::string> said;
+  for (const Value& e : a.events()) said.emplace_back(e["annotations"]["granular.authorization.k8s.io/marker"].as_string());
+  EXPECT_THAT(said, ElementsAre("granular", "regular"));
+}
+
 TEST(AuditTrail, NobodyElseSaysWhatAuthorizationDecided) {
   admission::AuditAnnotations annotations;
   annotations.add("authorization.k8s.io/decision", "allow");

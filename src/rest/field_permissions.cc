@@ -111,10 +111,10 @@ FieldAccess& access_of(Call& call) {
   return *call.fields;
 }
 
-void annotate(Call& call, Marker marker, const std::optional<FieldRefusal>& refusal) {
+void annotate(Call& call, const std::optional<FieldRefusal>& refusal) {
   std::string checks;
   for (const auto& [verb, allowed] : call.fields->answers.in_order()) checks += cat(checks.empty() ? "" : ",", verb, allowed ? "+" : "-");
-  call.audit_annotations.set(cat(kAnnotation, "marker"), marker == Marker::kGranular ? "granular" : "regular");
+  call.audit_annotations.set(cat(kAnnotation, "marker"), call.is_granular ? "granular" : "regular");
   if (!checks.empty()) call.audit_annotations.set(cat(kAnnotation, "checks"), checks);
   if (refusal) call.audit_annotations.set(cat(kAnnotation, "denied-field"), refusal->field);
 }
@@ -136,7 +136,7 @@ Task<Result<void>> settle(Call& call, const schema::ChangedFields& changes, cons
     judge.answer(allowed, by_objects ? Holds::kForTheseObjects : Holds::kForTheRequest);
   }
   permissions.count(!judge.refusal(), call.fields->answers.in_order().size());
-  if (marker == Marker::kGranular || !call.fields->answers.in_order().empty()) annotate(call, marker, judge.refusal());
+  if (marker == Marker::kGranular || !call.fields->answers.in_order().empty()) annotate(call, judge.refusal());
   if (judge.refusal()) co_return fail(refusal_error(call, *judge.refusal()));
   co_return Result<void>();
 }
@@ -151,6 +151,23 @@ Task<Result<void>> settle_scale(Call& call, const schema::ChangedFields& changes
   schema::ChangedFields view(kBefore, kAfter, scale, {});
   const schema::ExcludedVerbs none;
   Result<void> covered = co_await settle(call, view, *tree, Marker::kGranular, none);
+  co_return covered;
+}
+
+// All that the caller's own change takes. Of a scale the object's fields count for what is excluded, the scale's for what is
+// covered.
+Task<Result<void>> settle_change(Call& call, const schema::ChangedFields& changes) {
+  const FieldPermissions& permissions = *call.services.field_permissions;
+  bool is_scale = call.info.subresource == "scale";
+  if (call.is_granular && is_scale) {
+    Result<void> scaled = co_await settle_scale(call, changes);
+    if (!scaled) co_return scaled;
+  }
+  Marker marker = call.is_granular && !is_scale ? Marker::kGranular : Marker::kRegular;
+  auto uncovered = permissions.uncovered();
+  Result<void> covered;
+  if (marker == Marker::kGranular || permissions.excludes(*call.resource)) covered = co_await settle(call, changes, *call.resource->permissions, marker, uncovered->verbs);
+  call.fields_settled = covered.has_value();
   co_return covered;
 }
 
@@ -185,9 +202,7 @@ Task<std::optional<Result<void>>> granular_instead(Call& call) {
   (void)back;
   if (!verdict.decision.allowed() || !call.fields || !call.fields->changed) co_return std::nullopt;
   call.is_granular = true;
-  auto uncovered = call.services.field_permissions->uncovered();
-  Result<void> covered = co_await settle(call, *call.fields->changed, *call.resource->permissions, Marker::kGranular, uncovered->verbs);
-  call.fields_settled = covered.has_value();
+  Result<void> covered = co_await settle_change(call, *call.fields->changed);
   co_return std::optional<Result<void>>(std::move(covered));
 }
 
@@ -270,19 +285,8 @@ Task<Result<void>> authorize_change(Call& call, const Value* old, Value requeste
   const FieldPermissions* permissions = call.services.field_permissions;
   if (!permissions) co_return Result<void>();
   if (call.has_conditions()) call.authorization.otherwise = [&call] { return granular_instead(call); };
-  bool excludes = permissions->excludes(*call.resource);
-  if (!call.is_granular && !excludes) co_return Result<void>();
-  auto uncovered = permissions->uncovered();
-  // Of a scale the object's own fields count for what is excluded, the scale's for what is covered.
-  bool is_scale = call.info.subresource == "scale";
-  if (call.is_granular && is_scale) {
-    Result<void> covered = co_await settle_scale(call, *access.changed);
-    if (!covered) co_return covered;
-  }
-  Marker marker = call.is_granular && !is_scale ? Marker::kGranular : Marker::kRegular;
-  Result<void> covered;
-  if (marker == Marker::kGranular || excludes) covered = co_await settle(call, *access.changed, *call.resource->permissions, marker, uncovered->verbs);
-  call.fields_settled = covered.has_value();
+  if (!call.is_granular && !permissions->excludes(*call.resource)) co_return Result<void>();
+  Result<void> covered = co_await settle_change(call, *access.changed);
   co_return covered;
 }
 

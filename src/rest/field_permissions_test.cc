@@ -140,6 +140,28 @@ TEST_F(FieldsOfRequests, WhatIsExcludedIsDemandedOfWhoHasTheVerb) {
   EXPECT_EQ(patch(R"({"metadata":{"labels":{"a/b":"1"}}})").status, 200);
 }
 
+TEST_F(FieldsOfRequests, AScaleIsJudgedAlikeWhenConditionsHadNoOpinion) {
+  EXPECT_EQ(server_.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", R"({"metadata":{"name":"things.example.com"},"spec":{
+      "group":"example.com","scope":"Namespaced","names":{"plural":"things","kind":"Thing"},"versions":[{"name":"v1","served":true,"storage":true,
+      "subresources":{"scale":{"specReplicasPath":".spec.size","statusReplicasPath":".status.size"}},"schema":{"openAPIV3Schema":{"type":"object","properties":{
+        "spec":{"type":"object","properties":{"size":{"type":"integer"}}}}}}}]}})").status, 201);
+  const std::string things = "/apis/example.com/v1/namespaces/default/things";
+  ASSERT_TRUE(TestServer::eventually([&] { return server_.send("GET", things).status == 200; }));
+  EXPECT_EQ(server_.send("POST", things, R"({"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"t"},"spec":{"size":1}})").status, 201);
+  auto scale = [&](int replicas) {
+    Value patch = Value::object({{"spec", Value::object({{"replicas", replicas}})}});
+    return jane_.send_and_wait("PATCH", things + "/t/scale", patch, "application/merge-patch+json").status;
+  };
+  for (std::string conditional : {"", "patch"}) {
+    scripted_->conditional = conditional;
+    scripted_->allowed = {"granular", "granular:labels"};
+    EXPECT_EQ(scale(2), 403) << conditional;
+    scripted_->allowed = {"granular", "granular:replicaCount"};
+    EXPECT_EQ(scale(2), 200) << conditional;
+    EXPECT_EQ(scale(1), 200) << conditional;
+  }
+}
+
 // A scalar of an object's part, to see whether a write of it survives.
 const schema::Property* probe_of(const schema::Schema& part) {
   for (const schema::Property& p : part.properties)
