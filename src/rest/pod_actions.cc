@@ -125,7 +125,7 @@ Task<Result<Answer>> bind_pod(Call& call) {
   if (!binding) co_return fail(binding.error());
   std::string name(( *binding)["metadata"]["name"].as_string());
   if (call.info.name.empty()) call.info.name = name;
-  if (!name.empty() && name != call.info.name)
+  if (name != call.info.name)
     co_return fail(bad_request("name in URL does not match name in Binding object"));
   if (auto ok = check_namespace(call, *binding); !ok) co_return fail(ok.error());
   if (auto ok = check_binding(*binding); !ok) co_return fail(ok.error());

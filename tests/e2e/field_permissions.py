@@ -508,6 +508,8 @@ def subresources(world):
     for user, path in (("admin2", "/pods/sub/binding"), ("admin2", "/bindings"), ("star", "/bindings")):
         world.refused(world.send(user, "POST", core + path, binding), "field metadata.labels.guard.io/x", '"pods/binding"')
     del binding["metadata"]["labels"]
+    status, answer = world.send("admin2", "POST", core + "/pods/sub/binding", {**binding, "metadata": {}})
+    expect(status == 400 and "name in URL does not match" in answer["message"], f"a binding of nobody: {status} {answer}")
     world.refused(world.send("admin2", "POST", core + "/bindings", binding), "field spec.nodeName", "granular:specification")
     status, answer = world.send("star", "POST", core + "/bindings", binding)
     expect(status == 201, f"a binding with the permission: {status} {answer}")
