@@ -79,6 +79,27 @@ TEST(Cel, MemoryIsLimited) {
   EXPECT_EQ(run(doubling), "error: operation cancelled: memory limit exceeded");
 }
 
+TEST(Cel, FormattingWhatHoldsItselfManyTimesIsLimited) {
+  Environment env = extended_environment();
+  const auto shared = std::move(env).share();
+  const std::pair<std::string, std::string> shapes[] = {{"[1, 2, 3]", "[v, v, v, v, v, v, v, v, v, v]"}, {"{'a': 1}", "{'a': v, 'b': v, 'c': v, 'd': v, 'e': v, 'f': v, 'g': v, 'h': v}"}};
+  for (const auto& [seed, around] : shapes) {
+    std::string value = seed;
+    for (int i = 0; i < 12; ++i) value = cat("cel.bind(v, ", value, ", ", around, ")");
+    for (const std::string_view clause : {"%s", "%d"}) {
+      const auto program = compile(cat("'", clause, "'.format([dyn(", value, ")]) == 'x' || true"), shared);
+      ASSERT_TRUE(program.has_value()) << program.error().text;
+      Limits limits;
+      limits.cost = 1'000'000;
+      Evaluation evaluation(limits);
+      const Value result = evaluation.run(**program, {});
+      // Not absorbed: the limit is no error of the expression.
+      if (clause == "%s") EXPECT_TRUE(result.is_error() && evaluation.limit_exceeded()) << print_value(result);
+      else EXPECT_TRUE(result.is_true());
+    }
+  }
+}
+
 TEST(Cel, ReadsJsonWhereItIs) {
   Environment env;
   env.library(Library::kStandard).variable("o", "dyn");

@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "cel/cost.h"
+#include "cel/print.h"
 #include "cel/sorting.h"
 
 // The prices here are those of the accumulator loops that cel-go expands these macros into.
@@ -126,7 +127,8 @@ Value collect(const Node& n, Frame& f, Range range) {
 Value insert_all(Frame& f, MapBuilder& out, const Value& entries) {
   if (entries.kind != Kind::kMap) return f.no_such_overload();
   for (std::uint32_t i = 0; i < entries.size; ++i)
-    if (!out.add(map_key(entries, i), map_value(entries, i))) return f.error("insert failed: key already exists");
+    if (const Value key = map_key(entries, i); !out.add(key, map_value(entries, i)))
+      return f.error(cat("insert failed: key ", key.is_string() ? std::string(key.string()) : print_value(key), " already exists"));
   return {};
 }
 

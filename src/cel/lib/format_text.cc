@@ -18,6 +18,7 @@ class Formatter {
   Formatter(Frame& frame, bool localized) : f_(frame), localized_(localized) {}
   std::string out;
   std::string why;
+  bool too_much = false;  // more text than the evaluation may make
 
   bool run(std::string_view format, const Value& args) {
     std::uint32_t next = 0;
@@ -36,7 +37,6 @@ class Formatter {
       if (format[i] == '.' && !read_precision(format, i, precision)) return false;
       if (next >= args.size) return fail(cat("index ", next, " out of range"));
       if (!clause(format[i++], precision, list_at(args, next++))) return false;
-      if (!f_.room_for(out.size())) return fail("memory limit exceeded");
     }
     return true;
   }
@@ -45,6 +45,15 @@ class Formatter {
   bool fail(std::string message) {
     why = std::move(message);
     return false;
+  }
+  bool unfit(std::string_view problem, const Value& v) { return fail(cat("error during formatting: ", problem, ", was given ", type_name(v))); }
+
+  // Lists may hold one another many times over: what a part adds is counted before it is written.
+  bool room(std::size_t bytes) {
+    written_ += bytes;
+    f_.spend(1);
+    too_much = !f_.room_for(written_);
+    return !too_much && f_.work > 0;
   }
 
   bool read_precision(std::string_view format, std::size_t& i, int& precision) {
@@ -60,13 +69,14 @@ class Formatter {
   }
 
   bool clause(char verb, int precision, const Value& v) {
+    if (verb != 's' && !room(static_cast<std::size_t>(precision) + (v.kind == Kind::kString || v.kind == Kind::kBytes ? 2 * v.string().size() : 80))) return false;
     switch (verb) {
       case 's': return text(v, false);
       case 'd': return decimal(v);
       case 'f':
       case 'e': return real(v, verb, precision);
-      case 'b': return based(v, 2, false, "only integers and bools can be formatted as binary, was given ");
-      case 'o': return based(v, 8, false, "octal clause can only be used on integers, was given ");
+      case 'b': return based(v, 2, false, localized_ ? "only integers and bools can be formatted as binary" : "only ints, uints, and bools can be formatted as binary");
+      case 'o': return based(v, 8, false, localized_ ? "octal clause can only be used on integers" : "octal clause can only be used on ints and uints");
       case 'x':
       case 'X': return hexadecimal(v, verb == 'X');
       default: return fail(cat("could not parse formatting clause: unrecognized formatting clause ", quoted(std::string(1, verb))));
@@ -99,7 +109,7 @@ class Formatter {
     else if (localized_ && v.is_string() && (v.string() == "NaN" || v.string() == "Infinity" || v.string() == "-Infinity"))
       d = v.string() == "NaN" ? std::nan("") : v.string() == "Infinity" ? HUGE_VAL : -HUGE_VAL;
     else
-      return fail(cat(verb == 'f' ? "fixed-point" : "scientific", " clause can only be used on doubles, was given ", type_name(v)));
+      return unfit(cat(verb == 'f' ? "fixed-point" : "scientific", " clause can only be used on ", localized_ ? "doubles" : "ints, uints, and doubles"), v);
     if (const std::string name = special(d); !name.empty()) {
       out += name;
       return true;
@@ -141,7 +151,7 @@ class Formatter {
     if (v.kind == Kind::kInt) out += std::to_string(v.integer);
     else if (v.kind == Kind::kUint) out += std::to_string(v.natural);
     else if (!localized_ && v.kind == Kind::kDouble) out += special(v.real).empty() ? plain(v.real) : special(v.real);
-    else return fail(cat("decimal clause can only be used on ", localized_ ? "integers" : "numbers", ", was given ", type_name(v)));
+    else return unfit(cat("decimal clause can only be used on ", localized_ ? "integers" : "ints, uints, and doubles"), v);
     return true;
   }
 
@@ -151,7 +161,7 @@ class Formatter {
     if (v.kind == Kind::kInt) end = std::to_chars(buffer, buffer + sizeof buffer, v.integer, base).ptr;
     else if (v.kind == Kind::kUint) end = std::to_chars(buffer, buffer + sizeof buffer, v.natural, base).ptr;
     else if (v.kind == Kind::kBool && base == 2) *end++ = v.boolean ? '1' : '0';
-    else return fail(cat(problem, type_name(v)));
+    else return unfit(problem, v);
     std::string digits(buffer, end);
     if (upper) std::ranges::transform(digits, digits.begin(), [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
     out += digits;
@@ -159,7 +169,8 @@ class Formatter {
   }
 
   bool hexadecimal(const Value& v, bool upper) {
-    if (v.kind != Kind::kString && v.kind != Kind::kBytes) return based(v, 16, upper, "only integers, byte buffers, and strings can be formatted as hex, was given ");
+    if (v.kind != Kind::kString && v.kind != Kind::kBytes)
+      return based(v, 16, upper, localized_ ? "only integers, byte buffers, and strings can be formatted as hex" : "only ints, uints, bytes, and strings can be formatted as hex");
     const char* digits = upper ? "0123456789ABCDEF" : "0123456789abcdef";
     for (const char c : v.string()) {
       out += digits[static_cast<unsigned char>(c) >> 4];
@@ -171,6 +182,7 @@ class Formatter {
   // %s of anything. The localized form quotes what is inside lists and maps.
   bool text(const Value& v, bool inside) {
     const bool quotes = localized_ && inside;
+    if (!room(v.kind == Kind::kString || v.kind == Kind::kBytes ? v.string().size() + 2 : 3)) return false;
     switch (v.kind) {
       case Kind::kNull: out += "null"; return true;
       case Kind::kBool: out += v.boolean ? "true" : "false"; return true;
@@ -192,7 +204,7 @@ class Formatter {
         return true;
       case Kind::kMap: return map_text(v);
       default:
-        return fail(cat("string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps, was given ", type_name(v)));
+        return unfit("string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps", v);
     }
   }
 
@@ -226,11 +238,15 @@ class Formatter {
 
   Frame& f_;
   const bool localized_;
+  std::size_t written_ = 0;
 };
 
 Value format(Frame& f, const Value* args, bool localized) {
   Formatter formatter(f, localized);
-  if (!formatter.run(args[0].string(), args[1])) return f.error(formatter.why);
+  const bool made = formatter.run(args[0].string(), args[1]);
+  if (formatter.too_much) return f.over_memory();
+  if (f.work == 0) return f.over_cost();
+  if (!made) return f.error(formatter.why);
   return f.text(formatter.out);
 }
 

@@ -45,6 +45,8 @@ Value flatten(Frame& f, Args a, std::size_t n) {
 Value range(Frame& f, Args a, std::size_t) {
   const std::int64_t n = a[0].integer;
   if (n < 0) return f.error(cat("lists.range: size must be non-negative, got ", n));
+  // Its elements are its price: one that cannot be paid is not made.
+  if (static_cast<std::uint64_t>(n) > f.limits.cost) return f.over_cost();
   if (n > kMostRange || !f.room_for(static_cast<std::size_t>(n) * sizeof(Value))) return f.over_memory();
   ListBuilder out(f.arena);
   out.reserve(static_cast<std::size_t>(n));
