@@ -82,6 +82,8 @@ void set_finalizer(Value& meta, std::string_view name, bool wanted) {
 
 // Which of the two dependents' finalizers this delete asks for.
 void set_propagation(const Resource& r, const DeleteOptions& o, Value& object) {
+  // What cannot be watched no collector sees: nobody would ever take the finalizer off.
+  if (!r.has_verb("watch")) return;
   Value& meta = object.member("metadata");
   std::string_view policy;
   if (o.propagation_policy) policy = *o.propagation_policy;

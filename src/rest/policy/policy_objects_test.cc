@@ -259,6 +259,19 @@ TEST_F(PolicyObjects, DamagedContainersAreShownAndNotWrittenInto) {
   EXPECT_EQ(server.send("DELETE", at("hammer/roles/a")).status, 200) << "what is wrong can be taken away";
 }
 
+TEST_F(PolicyObjects, NoDeletionWaitsForACollectorThatCannotSeeThem) {
+  make_containers();
+  for (std::string_view policy : {"Foreground", "Orphan", "Background"}) {
+    ASSERT_EQ(role("labelers").status, 201);
+    ASSERT_EQ(binding("Bots", "labelers").status, 201);
+    EXPECT_EQ(server.send("DELETE", at(cat("hammer/roles/labelers?propagationPolicy=", policy))).status, 409) << "it is bound";
+    EXPECT_EQ(server.send("DELETE", at(cat("hammer/rolebindings/Bots?propagationPolicy=", policy))).status, 200);
+    EXPECT_EQ(server.send("GET", at("hammer/rolebindings/Bots")).status, 404) << policy;
+    EXPECT_EQ(server.send("DELETE", at(cat("hammer/roles/labelers?propagationPolicy=", policy))).status, 200);
+    EXPECT_EQ(server.send("GET", at("hammer/roles/labelers")).status, 404) << policy;
+  }
+}
+
 // Lets everybody do everything but deny.
 class AllButDeny : public authz::Authorizer {
  public:
