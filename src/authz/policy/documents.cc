@@ -92,6 +92,12 @@ Identity read_identity(Fields& fields, const Place& place, const std::string& at
   std::string name = fields.text({"name"}), space = fields.text({"namespace"});
   fields.get({"kind"});
   fields.get({"apiVersion"});
+  auto agree = [&](const char* key, const std::string& beside) {
+    std::string inside(out.metadata[key].as_string());
+    if (!beside.empty() && !inside.empty() && beside != inside) errors.push_back(json::invalid(under(at, key), beside, cat("metadata says ", quoted(inside))));
+  };
+  agree("name", name);
+  agree("namespace", space);
   if (out.metadata["name"].is_null() && !name.empty()) out.metadata.set("name", name);
   if (out.metadata["namespace"].as_string().empty()) {
     std::string_view here = space.empty() ? place.namespace_name : std::string_view(space);

@@ -63,6 +63,15 @@ TEST(PolicyDocuments, KnowAPolicyByItsOldName) {
   EXPECT_EQ(b.policy, (RoleRef{"hammer", "default"}));
 }
 
+TEST(PolicyDocuments, HaveOneNameHoweverItIsGiven) {
+  json::FieldErrors errors;
+  role_of(R"({"name":"a","namespace":"anvil","metadata":{"name":"b","namespace":"hammer"}})", errors);
+  EXPECT_EQ(messages(errors), "name: Invalid value: \"a\": metadata says \"b\"\nnamespace: Invalid value: \"anvil\": metadata says \"hammer\"");
+  errors.clear();
+  EXPECT_EQ(role_of(R"({"name":"a","metadata":{"name":"a","labels":{}}})", errors).name, "a");
+  EXPECT_EQ(messages(errors), "");
+}
+
 TEST(PolicyDocuments, NeverTakeAMisspeltDenyForAnAllow) {
   json::FieldErrors errors;
   role_of(R"({"metadata":{"name":"r"},"rules":[{"denny":true,"verbs":["get"],"resourceKinds":["pods"]}]})", errors);
