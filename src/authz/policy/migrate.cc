@@ -295,7 +295,12 @@ class Migrating {
 std::string match_expression(const Rule& rule, const Texts& kinds, const KindNames* names) {
   auto add_verbs = [&](Texts& parts, bool for_paths) {
     if (!has(rule.verbs, "*")) parts.push_back(verbs_expression(positive(rule.verbs), for_paths));
-    if (Texts no = negated(rule.verbs); !no.empty()) parts.push_back(has(no, "*") ? "false" : cat("!(", verbs_expression(no, for_paths), ")"));
+    Texts no = negated(rule.verbs);
+    if (no.empty()) return;
+    parts.push_back(has(no, "*") ? "false" : cat("!(", verbs_expression(no, for_paths), ")"));
+    // Who may not write may not write field by field either.
+    bool takes_a_write = has(no, "create") || has(no, "update") || has(no, "patch");
+    if (takes_a_write) parts.push_back(R"(request.verb != "granular" && !request.verb.startsWith("granular:"))");
   };
   Texts ways;
   if (!rule.resource_kinds.empty()) {

@@ -64,7 +64,7 @@ TEST(PolicyMigration, MigratedObjectsDecideAsThePoliciesDid) {
     if (below(3) == 0) out.push_back(negative[below(negative.size())]);
     return out;
   };
-  const Texts verbs{"get", "list", "create", "update", "patch", "delete", "deletecollection", "other"}, users{"u0", "u1"}, spaces{"master", "a", "b"};
+  const Texts verbs{"get", "list", "create", "update", "patch", "delete", "deletecollection", "other", "granular", "granular:labels"}, users{"u0", "u1"}, spaces{"master", "a", "b"};
   Surroundings none;
   int kinds[3] = {};
   for (int round = 0; round < 60; ++round) {
@@ -77,7 +77,7 @@ TEST(PolicyMigration, MigratedObjectsDecideAsThePoliciesDid) {
         for (std::size_t i = 1 + below(2); i > 0; --i) {
           Rule rule;
           rule.deny = below(4) == 0;
-          rule.verbs = with_negations({"*", "get", "update", "delete", "create", "exec", "proxy"}, {"-get", "-update", "-exec"});
+          rule.verbs = with_negations({"*", "get", "update", "delete", "create", "exec", "proxy", "granular:labels"}, {"-get", "-update", "-exec", "-granular"});
           rule.resource_kinds = with_negations({"*", "pods", "pods/exec", "secrets"}, {"-pods", "-secrets", "-pods/exec"});
           // A denial of names has a remark of its own.
           if (!rule.deny && below(4) == 0) rule.resource_names = {"n"};
