@@ -1,9 +1,13 @@
 // exec, attach, portforward, log and proxy. They are authorized and admitted like any other request; then
 // there is no node to talk to, and the answer says so in the words of a cluster whose nodes are not reachable.
+#include <charconv>
+
 #include "base/strings.h"
-#include "rest/checks.h"
+#include "base/time_parse.h"
+#include "json/field_error.h"
 #include "rest/self_description.h"
 #include "rest/status.h"
+#include "rest/stored_object.h"
 #include "rest/subresources.h"
 #include "rest/write.h"
 
@@ -32,6 +36,67 @@ Result<void> check_container(const Value& pod, std::string_view wanted) {
   return fail(bad_request(cat("container ", wanted, " is not valid for pod ", name)));
 }
 
+// A proxy's target as the path names it: NAME, NAME:PORT or SCHEME:NAME:PORT.
+struct Target {
+  std::string name, port;
+};
+
+Result<Target> target_of(const Call& call) {
+  std::string_view text = call.info.name;
+  if (call.info.subresource != "proxy") return Target{std::string(text), ""};
+  auto parts = split(text, ':');
+  bool fits = parts.size() < 3 || (parts.size() == 3 && (parts[0].empty() || parts[0] == "http" || parts[0] == "https"));
+  if (parts.size() == 3) parts.erase(parts.begin());
+  if (!fits || parts[0].empty()) {
+    std::string_view kind = call.resource->singular;
+    return fail(bad_request(cat("invalid ", kind, " request ", quoted(text))));
+  }
+  return Target{std::string(parts[0]), parts.size() > 1 ? std::string(parts[1]) : ""};
+}
+
+Result<Value> read_named(const Call& call, const catalog::Resource& r, std::string_view namespace_name, std::string_view name) {
+  store::RecordPtr record = call.services.store.get(object_key(r, namespace_name, name));
+  if (!record) return fail(not_found(r, name));
+  return parse_stored(*record);  // these kinds have one version
+}
+
+Result<void> check_log_options(const Call& call) {
+  const authz::Query& query = call.info.query;
+  json::FieldErrors errors;
+  for (std::string_view key : {"tailLines", "limitBytes", "sinceSeconds"}) {
+    auto text = query.first(key);
+    if (!text) continue;
+    std::int64_t value = 0, least = key == "tailLines" ? 0 : 1;
+    auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+    if (error != std::errc{} || end != text->data() + text->size())
+      return fail(bad_request(cat("strconv.ParseInt: parsing ", quoted(*text), ": invalid syntax")));
+    if (key == "sinceSeconds" && query.first("sinceTime"))
+      errors.push_back(json::forbidden("[]", "at most one of `sinceTime` or `sinceSeconds` may be specified"));
+    else if (value < least)
+      errors.push_back(json::invalid(std::string(key), value, least == 0 ? "must be greater than or equal to 0" : "must be greater than 0"));
+  }
+  if (auto text = query.first("sinceTime"))
+    if (auto time = parse_rfc3339(*text); !time) return fail(bad_request(time.error().message));
+  if (query.first("stream")) errors.push_back(json::forbidden("stream", "may not be specified"));
+  if (!errors.empty()) return fail(json::invalid_object("", "PodLogOptions", call.info.name, errors));
+  return {};
+}
+
+// A node is never reached from here; what is known of it decides the words.
+Error unreachable(const Value& node) {
+  std::vector<std::string> known;
+  for (const Value& address : node["status"]["addresses"].items()) known.emplace_back(address["address"].as_string());
+  if (known.empty()) return Error::of(Reason::kServiceUnavailable, "no preferred addresses found; known addresses: []");
+  return Error::of(Reason::kServiceUnavailable, cat("error dialing backend: no connection to node ", quoted(node["metadata"]["name"].as_string()),
+                                                    " at ", join(known, ", ")));
+}
+
+bool has_port(const Value& service, std::string_view wanted) {
+  for (const Value& port : service["spec"]["ports"].items())
+    if (port["name"].as_string() == wanted || std::to_string(port["port"].as_int()) == wanted) return true;
+  return wanted.empty();
+}
+
 Result<Answer> pod_answer(const Call& call, const Value& pod) {
   std::string_view kind = call.info.subresource;
   if (kind == "proxy") {
@@ -48,6 +113,7 @@ Result<Answer> pod_answer(const Call& call, const Value& pod) {
     }
     return fail(bad_request(cat("pod ", call.info.name, " does not have a host assigned")));
   }
+  if (auto found = read_named(call, *call.catalog->find("", "v1", "nodes"), "", node)) return fail(unreachable(*found));
   return fail(Error::of(Reason::kNotFound, cat("pods ", quoted(node), " not found"))
                   .with({.name = std::string(node), .kind = "pods"}));
 }
@@ -83,7 +149,11 @@ Value connect_options(const Call& call) {
 }  // namespace
 
 Task<Result<Answer>> connect(Call& call) {
-  auto object = read_current(call);
+  if (call.info.subresource == "log")
+    if (auto ok = check_log_options(call); !ok) co_return fail(ok.error());
+  auto target = target_of(call);
+  if (!target) co_return fail(target.error());
+  auto object = read_named(call, *call.resource, call.info.namespace_name, target->name);
   if (!object) co_return fail(object.error());
   if (call.info.subresource != "log") {
     admission::Review review = review_of(call, admission::Operation::kConnect, false, Value());
@@ -92,9 +162,10 @@ Task<Result<Answer>> connect(Call& call) {
     if (!admitted) co_return fail(admitted.error());
   }
   if (call.resource->name == "pods") co_return pod_answer(call, *object);
-  if (call.resource->name == "services")
-    co_return fail(Error::of(Reason::kServiceUnavailable, cat("no endpoints available for service ", quoted(call.info.name))));
-  co_return fail(Error::of(Reason::kServiceUnavailable, "no preferred addresses found; known addresses: []"));
+  if (call.resource->name == "nodes") co_return fail(unreachable(*object));
+  if (!has_port(*object, target->port))
+    co_return fail(Error::of(Reason::kServiceUnavailable, cat("no service port ", target->port, " found for service ", quoted(target->name))));
+  co_return fail(Error::of(Reason::kServiceUnavailable, cat("no endpoints available for service ", quoted(target->name))));
 }
 
 }  // namespace cardea::rest

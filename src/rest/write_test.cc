@@ -121,5 +121,36 @@ TEST(Names, ThatNoObjectCanHaveAreBadRequests) {
   }
 }
 
+TEST(Connect, SaysWhatIsKnownOfWhomItCannotReach) {
+  TestServer server;
+  const std::string pods = "/api/v1/namespaces/default/pods", services = "/api/v1/namespaces/default/services";
+  ASSERT_EQ(server.send("POST", "/api/v1/namespaces", R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}})").status, 201);
+  ASSERT_EQ(server.send("POST", "/api/v1/nodes", R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"near"}})").status, 201);
+  for (std::string node : {"near", "gone"})
+    ASSERT_EQ(server.send("POST", pods, cat(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"on-)", node, R"("},"spec":{"nodeName":")", node,
+                                            R"(","containers":[{"name":"c","image":"i"}]}})")).status, 201);
+  ASSERT_EQ(server.send("POST", services, R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"s"},"spec":{"ports":[{"name":"web","port":80}]}})").status, 201);
+  auto said = [&](const std::string& target) {
+    Loopback::Reply reply = server.send("GET", target);
+    return cat(std::to_string(reply.status), " ", reply.body["message"].as_string());
+  };
+  EXPECT_EQ(said(pods + "/on-near/log"), "503 no preferred addresses found; known addresses: []");
+  EXPECT_EQ(said(pods + "/on-gone/log"), "404 pods \"gone\" not found");
+  EXPECT_EQ(said(pods + "/https:on-near:443/proxy/x"), "400 address not allowed");
+  EXPECT_EQ(said(pods + "/http:nobody:80/proxy/x"), "404 pods \"nobody\" not found");
+  EXPECT_EQ(said(pods + "/ftp:on-near:80/proxy/x"), "400 invalid pod request \"ftp:on-near:80\"");
+  EXPECT_EQ(said(services + "/s:web/proxy/x"), "503 no endpoints available for service \"s\"");
+  EXPECT_EQ(said(services + "/http:s:80/proxy/x"), "503 no endpoints available for service \"s\"");
+  EXPECT_EQ(said(services + "/s:81/proxy/x"), "503 no service port 81 found for service \"s\"");
+  EXPECT_EQ(said(services + "/a:b:c:d/proxy/x"), "400 invalid service request \"a:b:c:d\"");
+  EXPECT_EQ(said(pods + "/nobody/log?tailLines=-1&limitBytes=0"),
+            "422 PodLogOptions \"nobody\" is invalid: [tailLines: Invalid value: -1: must be greater than or equal to 0, "
+            "limitBytes: Invalid value: 0: must be greater than 0]");
+  EXPECT_EQ(said(pods + "/on-near/log?sinceSeconds=x"), "400 strconv.ParseInt: parsing \"x\": invalid syntax");
+  EXPECT_EQ(said(pods + "/on-near/log?sinceSeconds=5&sinceTime=2020-01-01T00:00:00Z"),
+            "422 PodLogOptions \"on-near\" is invalid: []: Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified");
+  EXPECT_EQ(said(pods + "/on-near/log?sinceTime=bogus"), "400 parsing time \"bogus\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"bogus\" as \"2006\"");
+}
+
 }  // namespace
 }  // namespace cardea::rest
