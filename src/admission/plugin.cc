@@ -15,6 +15,7 @@ std::string_view operation_name(Operation operation) {
 }
 
 void AuditAnnotations::add(std::string_view key, std::string_view value, bool needs_request_level) {
+  if (entries.empty()) entries.reserve(4);
   if (std::ranges::find(entries, key, &Entry::key) == entries.end()) entries.push_back({std::string(key), std::string(value), needs_request_level});
 }
 

@@ -144,7 +144,6 @@ class Chain {
   };
   std::optional<Decision> answer(const Attributes& attributes, Asking asking, std::string_view& authorizer) const;
   Verdict verdict_of(Decision decision, std::string_view authorizer = {}) const;
-  Task<Decision> settle(const Authorizer& author, Decision open, const ConditionData& data) const;
   Task<Decision> ask_the_rest(const Conditions::Deferred& rest, const ConditionData& data) const;
   // What the authorizer at `index` answered, on its way to whoever asked.
   void count(std::size_t index, const Decision& decision) const;

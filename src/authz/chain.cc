@@ -140,13 +140,16 @@ Task<Chain::Verdict> Chain::authorize(Attributes attributes, Asking asking) cons
   co_return verdict_of(progress.end());
 }
 
-Task<Decision> Chain::settle(const Authorizer& author, Decision open, const ConditionData& data) const {
-  Decision settled = co_await author.evaluate(open.conditions, data);
-  Outcomes possible = possible_outcomes(open);
-  if (allows(possible, settled.kind)) co_return settled;
+namespace {
+
+// What an author made of its conditions, within what they leave open.
+Decision within(const Authorizer& author, const Decision& open, Decision settled) {
+  if (allows(possible_outcomes(open), settled.kind)) return settled;
   std::string error = settled.error.empty() ? cat("authorizer ", quoted(author.name()), " answered what its conditions exclude") : settled.error;
-  co_return failed(open, std::move(error));
+  return failed(open, std::move(error));
 }
+
+}  // namespace
 
 Task<Decision> Chain::ask_the_rest(const Conditions::Deferred& rest, const ConditionData& data) const {
   const Attributes& attributes = rest.question->get();
@@ -160,8 +163,8 @@ Task<Decision> Chain::ask_the_rest(const Conditions::Deferred& rest, const Condi
     }
     count(i, *answer);
     if (answer->kind == Decision::Kind::kConditional) {
-      Decision settled = co_await settle(authorizer, *answer, data);
-      answer = std::move(settled);
+      Decision settled = co_await authorizer.evaluate(answer->conditions, data);
+      answer = within(authorizer, *answer, std::move(settled));
       count(i, *answer);
     }
     if (answer->kind != Decision::Kind::kNoOpinion) co_return std::move(*answer);
@@ -185,8 +188,8 @@ Task<Decision> Chain::evaluate(Decision conditional, ConditionData data) const {
         Decision settled = co_await ask_the_rest(*rest, data);
         decision = std::move(settled);
       } else {
-        Decision settled = co_await settle(**author, decision, data);
-        decision = std::move(settled);
+        Decision settled = co_await (*author)->evaluate(decision.conditions, data);
+        decision = within(**author, decision, std::move(settled));
         count(static_cast<std::size_t>(author - authorizers_.begin()), decision);
       }
     }

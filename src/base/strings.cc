@@ -1,5 +1,6 @@
 #include "base/strings.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 
@@ -91,8 +92,15 @@ std::optional<std::int64_t> parse_int(std::string_view text) {
 
 std::string quoted(std::string_view text) {
   std::string out = "\"";
+  out.reserve(text.size() + 2);
   char buffer[8];
+  auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; };
   while (!text.empty()) {
+    // Most of what is quoted needs nothing.
+    const auto plain = static_cast<std::size_t>(std::ranges::find_if_not(text, is_plain) - text.begin());
+    out.append(text.substr(0, plain));
+    text.remove_prefix(plain);
+    if (text.empty()) break;
     auto n = utf8_sequence(text);
     auto c = static_cast<unsigned char>(text[0]);
     if (n == 0) {

@@ -269,19 +269,21 @@ Task<Result<void>> authorize_change(Call& call, const Value* old, Value requeste
   FieldAccess& access = access_of(call);
   const schema::Schema& schema = compared_schema(*call.resource);
   if (old) {
-    access.changed = std::make_unique<schema::ChangedFields>(*old, std::move(requested), schema, ignored_fields(call, false));
+    access.changed.emplace(*old, std::move(requested), schema, ignored_fields(call, false));
   } else {
     // A create is judged by what was sent, not by what the server makes of it; its name is always part of that.
-    auto sent = [requested = std::move(requested), sent = access.sent, name = call.info.name] {
-      Value out = sent.is_there() ? sent.get() : requested;
+    access.requested = std::move(requested);
+    auto sent = [&call] {
+      const FieldAccess& known = *call.fields;
+      Value out = known.sent.is_there() ? known.sent.get() : known.requested;
       Value& meta = out.member("metadata");
       if (meta.is_null()) meta = Value::object();
-      if (!meta.has("generateName") && meta["name"].as_string().empty()) meta.set("name", name);
+      if (!meta.has("generateName") && meta["name"].as_string().empty()) meta.set("name", call.info.name);
       return out;
     };
-    access.changed = std::make_unique<schema::ChangedFields>(Value(), std::move(sent), schema, ignored_fields(call, true));
+    access.changed.emplace(Value(), std::move(sent), schema, ignored_fields(call, true));
   }
-  call.authorization.changed = access.changed.get();
+  call.authorization.changed = &*access.changed;
   const FieldPermissions* permissions = call.services.field_permissions;
   if (!permissions) co_return Result<void>();
   if (call.has_conditions()) call.authorization.otherwise = [&call] { return granular_instead(call); };

@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -50,8 +51,9 @@ struct SentObject {
 // What is known about the fields of one request. Lives in its Call.
 struct FieldAccess {
   authz::fields::Answers answers;                // kept while a write is tried again
-  std::unique_ptr<schema::ChangedFields> changed;  // by what the caller sent
+  std::optional<schema::ChangedFields> changed;    // by what the caller sent
   SentObject sent;                               // of a create
+  json::Value requested;                         // what the caller wants to create, as the server understands it
 };
 
 // Whether a request that its verb does not allow may go on with the verb `granular`: a write of an object's own fields.

@@ -38,15 +38,9 @@ void consider(const Policy& policy, const Variables& variables, const cel::Unkno
     return;
   }
   auto leave = [&](std::shared_ptr<const Residue> residue) {
-    const cel::Residual& rest = residue->residual();
-    if (!rest.can_be_true() && (effect == Effect::kAllow || !rest.can_fail())) return;
+    if (!matters(effect, residue->residual())) return;
     auto& list = effect == Effect::kDeny ? out.deny_if : effect == Effect::kAllow ? out.allow_if : out.abstain_if;
-    list.push_back({.effect = effect,
-                    .id = policy.condition_id(),
-                    .type = std::string(kCelType),
-                    .text = "",
-                    .description = policy.description(),
-                    .compiled = std::move(residue)});
+    list.push_back(policy.condition_on(std::move(residue)));
   };
   if (const std::shared_ptr<const Residue>& fixed = policy.fixed_residue()) return leave(fixed);
   cel::Residual rest = cel::reduce(policy.program(), variables, unknowns, kLimits);
@@ -56,6 +50,12 @@ void consider(const Policy& policy, const Variables& variables, const cel::Unkno
     return;
   }
   leave(std::make_shared<const Residue>(std::move(rest)));
+}
+
+// One run of what is open. On the stack, for it is too much to be kept where a coroutine keeps what it needs later.
+[[gnu::noinline]] Decision settled_once(const Decision& open, const ConditionData& data, SecondaryChecks& checks, ConditionMeter* meter) {
+  ResidualRuns runs(data, checks, meter);
+  return partially_evaluated(open, runs);
 }
 
 void append(std::vector<Condition>& to, std::vector<Condition> more) {
@@ -78,8 +78,7 @@ Task<Decision> evaluated(std::shared_ptr<const Conditions> conditions, const Con
   Decision open = Decision::conditional(conditions);
   Stopwatch watch;
   for (;;) {
-    ResidualRuns runs(data, checks, meter.get());
-    Decision outcome = partially_evaluated(open, runs);
+    Decision outcome = settled_once(open, data, checks, meter.get());
     if (!checks.is_waiting()) {
       if (meter) meter->took(true, watch.elapsed());
       co_return outcome;
@@ -132,6 +131,8 @@ Decision decide(const Index& index, const Attributes& attributes) {
   Index::Found found;
   index.find(attributes, found);
   if (found.empty()) return Decision::no_opinion();
+  if (found.size() == 1)
+    if (const std::shared_ptr<const Conditions>& alone = found[0]->fixed_conditions()) return Decision::conditional(alone);
   RequestValue request(attributes);
   Variables variables;
   variables[Language::kRequest] = request.get();

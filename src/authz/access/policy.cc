@@ -91,13 +91,28 @@ void Policy::compile(const Value& spec) {
   is_fixed_ = needs_object_ && (program_->root().reads & ~language().unknowns.bits()) == 0;
 }
 
+void Policy::fix() const {
+  cel::Residual rest = cel::reduce(program_, Variables(), language().unknowns, kLimits);
+  if (rest.is_value()) return;
+  residue_ = std::make_shared<const Residue>(std::move(rest));
+  if (!matters(effect_, residue_->residual())) return;
+  Conditions::Set set;
+  set.conditions.push_back(condition_on(residue_));
+  if (Decision alone = conditional_on(std::move(set), Author::kOwnChecked); alone.kind == Decision::Kind::kConditional) conditions_ = alone.conditions;
+}
+
 const std::shared_ptr<const Residue>& Policy::fixed_residue() const {
-  if (is_fixed_)
-    std::call_once(residue_made_, [this] {
-      cel::Residual rest = cel::reduce(program_, Variables(), language().unknowns, kLimits);
-      if (!rest.is_value()) residue_ = std::make_shared<const Residue>(std::move(rest));
-    });
+  if (is_fixed_) std::call_once(residue_made_, [this] { fix(); });
   return residue_;
+}
+
+const std::shared_ptr<const Conditions>& Policy::fixed_conditions() const {
+  fixed_residue();
+  return conditions_;
+}
+
+Condition Policy::condition_on(std::shared_ptr<const Residue> residue) const {
+  return {.effect = effect_, .id = condition_id_, .type = std::string(kCelType), .text = "", .description = description_, .compiled = std::move(residue)};
 }
 
 std::optional<std::vector<std::string>> Policy::implied(std::string_view attribute) const {

@@ -41,6 +41,10 @@ class Policy : public Explanation::Source, public std::enable_shared_from_this<P
   // What is left of the expression whatever the request is, when it reads nothing of it. Made when first asked for, and
   // kept. Null where that depends on the request.
   const std::shared_ptr<const Residue>& fixed_residue() const;
+  // What the policy answers where no other selects the request, and what is left is fixed. Null where that is not a
+  // condition.
+  const std::shared_ptr<const Conditions>& fixed_conditions() const;
+  Condition condition_on(std::shared_ptr<const Residue> residue) const;
 
   const std::string& condition_id() const { return condition_id_; }  // clusteraccesspolicy.access.cardea.dev/NAME: a label key
   std::string shown_name() const;    // ClusterAccessPolicy "NAME"; AccessPolicy "NAMESPACE/NAME"
@@ -74,6 +78,7 @@ class Policy : public Explanation::Source, public std::enable_shared_from_this<P
   };
   void read_subjects(const json::Value& subjects);
   void compile(const json::Value& spec);
+  void fix() const;
   void find_reach();
   std::optional<std::vector<std::string>> implied(std::string_view attribute) const;
 
@@ -87,6 +92,7 @@ class Policy : public Explanation::Source, public std::enable_shared_from_this<P
   bool needs_object_ = false, is_fixed_ = false;
   mutable std::once_flag residue_made_;
   mutable std::shared_ptr<const Residue> residue_;
+  mutable std::shared_ptr<const Conditions> conditions_;
   Reach reach_;
 };
 

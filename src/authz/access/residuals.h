@@ -28,6 +28,9 @@ class Residue : public Condition::Compiled {
   cel::Residual residual_;
 };
 
+// Whether a policy of that effect can still matter.
+inline bool matters(Condition::Effect effect, const cel::Residual& rest) { return rest.can_be_true() || (effect != Condition::Effect::kAllow && rest.can_fail()); }
+
 // Runs residues, and the text of conditions in CEL that come without one. Belongs to one evaluation; borrows all.
 class ResidualRuns : public ConditionEvaluator {
  public:
