@@ -58,7 +58,8 @@ Result<std::shared_ptr<const authz::Chain>> AuthorizerChain::build(const authz::
       list.push_back(std::move(*webhook));
     } else if (a.type == "AlwaysAllow") {
       // Together they would open the server to everyone who can reach it.
-      if (takes_anonymous_) return fail(bad_request("AlwaysAllow needs --anonymous-auth=false: it would allow everything to everyone"));
+      if (takes_anonymous_)
+        return fail(bad_request("AlwaysAllow needs --anonymous-auth=false, or `anonymous: {enabled: false}` in the file of --authentication-config: it would allow everything to everyone"));
       list.push_back(authz::always_allow());
     } else if (a.type == "AlwaysDeny") {
       list.push_back(authz::always_deny());

@@ -102,6 +102,7 @@ int serve(int argc, char** argv) {
   if (!tls) return refuse(tls.error());
   auto authentication = make_authentication({o, *data, **store, clock, random, calls.at(0), dialer, files});
   if (!authentication) return refuse(authentication.error());
+  o.anonymous_auth = authentication->jwt.anonymous != nullptr;  // the file of --authentication-config has the last word
   rest::CatalogHolder catalog(catalog::Catalog::builtin(features_of(o)));
   auto authorization = Authorization::make(**store, catalog, o, {calls.at(0), dialer, files, clock, random, metrics.registry()}, say);
   if (!authorization) return refuse(authorization.error());

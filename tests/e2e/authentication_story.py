@@ -252,6 +252,7 @@ def story():
             reload(issuers, server, client, file)
         flags_story(issuers)
         documented_story(issuers)
+        open_server_story(issuers)
 
 
 def flags_story(issuers):
@@ -287,7 +288,7 @@ def documented_story(issuers):
     file = issuers.path("documented.yaml")
     with open(file, "w") as out:
         out.write(text)
-    with Cardea("--authentication-config", file, "--authorization-mode", "AlwaysAllow") as server:
+    with Cardea("--authentication-config", file) as server:
         client = Client(server)
         good = issuers.sign(aud="kubernetes", hd="example.com", roles="a,b", tenant="t")
         user = eventually("the issuer is known", lambda: (u := client.who(good)) != 401 and u)
@@ -301,6 +302,33 @@ def documented_story(issuers):
             expect(got == status, f"anonymous {path}: {got}")
         expect(client.send("GET", "/livez", "wrong")[0] == 401, "a wrong token became anonymous")
     print("the documented example; anonymous only where the file says so")
+
+
+def open_server_story(issuers):
+    """Anonymous requests and AlwaysAllow never meet, whichever file or flag asks for them."""
+    import subprocess
+    from server import binary, free_port
+    head = "apiVersion: apiserver.config.k8s.io/{}\nkind: {}Configuration\n"
+    chain, file = issuers.path("chain.yaml"), issuers.path("anonymous.yaml")
+    with open(chain, "w") as out:
+        out.write(head.format("v1", "Authorization") + "authorizers: [{type: AlwaysAllow, name: alwaysallow}]\n")
+
+    def anonymous(section):
+        with open(file, "w") as out:
+            out.write(head.format("v1", "Authentication") + section)
+
+    ways = (["--authorization-mode", "AlwaysAllow"], ["--authorization-mode", "RBAC,AlwaysAllow"], ["--authorization-config", chain])
+    for section in ("anonymous: {enabled: true}\n", "anonymous: {enabled: true, conditions: [{path: /livez}]}\n"):
+        anonymous(section)
+        for way in ways:
+            done = subprocess.run([binary(), "serve", "--data-dir", issuers.path("never"), "--secure-port", str(free_port()), "--authentication-config", file, *way],
+                                  text=True, capture_output=True, timeout=60)
+            expect(done.returncode in (1, 2) and "AlwaysAllow needs" in done.stderr, f"{section} {way}: {done.returncode} {done.stderr}")
+    anonymous("anonymous: {enabled: false}\n")
+    for way in ways:
+        with Cardea("--authentication-config", file, *way) as server:
+            expect(Client(server).send("GET", "/api/v1/secrets")[0] == 401, f"{way}: somebody without credentials is let in")
+    print("AlwaysAllow and anonymous requests are refused together")
 
 
 if __name__ == "__main__":
