@@ -97,9 +97,10 @@ std::string labels_expression(std::string_view of, const Texts& items) {
 }
 
 constexpr std::string_view kPersonal =
-    R"(["user", "userName"].all(k, (k in object ? object[k] : "") in ["", request.userInfo.username]) && )"
+    R"(!request.resource.endsWith("resourceaccessreviews") && ["user", "userName"].all(k, (k in object ? object[k] : "") in ["", request.userInfo.username]) && )"
     R"((!has(object.spec) || ["user", "userName"].all(k, (k in object.spec ? object.spec[k] : "") in ["", request.userInfo.username])))"
-    R"( && !has(object.groups) && !has(object.groupName) && (!has(object.spec) || (!has(object.spec.groups) && !has(object.spec.groupName))))";
+    R"( && !has(object.groups) && !has(object.groupName) && (!has(object.spec) || (!has(object.spec.groups) && !has(object.spec.groupName) && !has(object.spec.uid) && !has(object.spec.extra))))"
+    R"( && (!has(object.spec) || !has(object.spec.items) || object.spec.items.all(i, (has(i.user) ? i.user : "") in ["", request.userInfo.username] && !has(i.groups) && !has(i.uid) && !has(i.extra))))";
 
 class Migrating {
  public:

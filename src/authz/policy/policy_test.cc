@@ -32,7 +32,7 @@ constexpr std::string_view kMaster = R"({"roles":{
   "admin":{"rules":[{"verbs":["*","-create","-update","-delete"],"resourceKinds":["*"]},{"verbs":["create","update","delete"],"resourceKinds":["*","-policies","-policybindings"]}]},
   "cluster-admin":{"rules":[{"verbs":["*"],"resourceKinds":["*"],"nonResourceURLs":["*"]}]},
   "kubelet":{"rules":[{"verbs":["*"],"resourceKinds":["Pod","pods/status","pods/exec"],"attributeRestrictions":{"kind":"sameMinionRestriction"}}]},
-  "asker":{"rules":[{"verbs":["create"],"resourceKinds":["subjectaccessreviews"],"attributeRestrictions":{"kind":"IsPersonalSubjectAccessReview"}}]}}})";
+  "asker":{"rules":[{"verbs":["create"],"resourceKinds":["subjectaccessreviews","batchsubjectaccessreviews","resourceaccessreviews","localresourceaccessreviews"],"attributeRestrictions":{"kind":"IsPersonalSubjectAccessReview"}}]}}})";
 constexpr std::string_view kHammer = R"({"roles":{
   "labelers":{"rules":[{"verbs":["watch","list","get"],"resourceKinds":["Deployment"]},
                        {"verbs":["update"],"resourceKinds":["Deployment"],"attributeRestrictions":{"fieldsMutatable":["labels"]}}]},
@@ -206,6 +206,23 @@ TEST_F(NamespacePolicy, LetsPeopleAskAboutThemselves) {
   EXPECT_EQ(settle(d, R"({"spec":{"user":"bob"}})", "null").kind, Kind::kNoOpinion);
   EXPECT_EQ(settle(d, R"({"spec":{"user":"ann","groups":["everybody","admins"]}})", "null").kind, Kind::kNoOpinion);
   EXPECT_EQ(settle(d, R"({"user":"bob"})", "null").kind, Kind::kNoOpinion);
+}
+
+TEST_F(NamespacePolicy, EveryItemOfAPersonalBatchIsAboutItsSender) {
+  Decision d = decide({.user = "ann", .verb = "create", .resource = "batchsubjectaccessreviews", .group = "access.cardea.dev", .name = ""});
+  ASSERT_EQ(d.kind, Kind::kConditional);
+  EXPECT_TRUE(settle(d, R"({"spec":{"user":"ann","items":[{},{"user":"ann"},{"groups":["everybody"]}]}})", "null").allowed());
+  for (auto item : {R"({"user":"bob"})", R"({"user":"ann","groups":["system:masters"]})", R"({"user":"ann","groups":["everybody","admins"]})", R"({"user":"ann","uid":"7"})",
+                    R"({"user":"ann","extra":{"scope":["s"]}})"}) {
+    EXPECT_EQ(settle(d, cat(R"({"spec":{"user":"ann","items":[{},)", item, "]}}"), "null").kind, Kind::kNoOpinion) << item;
+    EXPECT_EQ(settle(d, cat(R"({"spec":)", item, "}"), "null").kind, Kind::kNoOpinion) << item;
+  }
+}
+
+TEST_F(NamespacePolicy, AReviewOfWhoCanIsAboutEverybody) {
+  for (auto group : {"access.cardea.dev", "authorization.openshift.io", ""})
+    for (auto resource : {"resourceaccessreviews", "localresourceaccessreviews", "ResourceAccessReviews"})
+      EXPECT_EQ(decide({.user = "ann", .verb = "create", .resource = resource, .group = group, .name = ""}).kind, Kind::kNoOpinion) << group << " " << resource;
 }
 
 TEST_F(NamespacePolicy, ACallerWhoCannotWaitIsDeniedWhatMightBeDenied) {

@@ -107,7 +107,7 @@ class Named : public Native {
   std::vector<std::string> names_;
 };
 
-// A review of access that asks about nobody but whoever sends it.
+// A review of access that asks about nobody but whoever sends it, in each of its items where it has several.
 class Personal : public Native {
  public:
   explicit Personal(const User& user) : name_(user.name), groups_(user.groups) {}
@@ -115,30 +115,31 @@ class Personal : public Native {
   Truth truth(const ConditionData& data) const override {
     const Value& review = or_null(data.object);
     if (review.is_null()) return Truth::kFalse;
-    for (const Value* part : {&review, &review["spec"]}) {
-      for (auto key : {"user", "userName"})
-        if (!is_me((*part)[key])) return Truth::kFalse;
-      if (!(*part)["groupName"].is_null() && !(*part)["groupName"].as_string().empty()) return Truth::kFalse;
-      if (!are_mine((*part)["groups"])) return Truth::kFalse;
-      for (auto key : {"uid", "extra"})
-        if (part == &review["spec"] && has_content((*part)[key])) return Truth::kFalse;
-    }
-    return Truth::kTrue;
+    const Value& spec = review["spec"];
+    bool personal = names_only_me(review) && is_about_me(spec) && std::ranges::all_of(spec["items"].items(), [&](const Value& item) { return is_about_me(item); });
+    return as_truth(personal);
   }
   std::string text() const override {
     Value mine = Value::array();
     for (const std::string& g : groups_) mine.push_back(g);
-    std::string name = cel_text(name_), groups = json::print(mine), out;
-    for (std::string_view part : {"object", "object.?spec"}) {
+    std::string name = cel_text(name_), groups = json::print(mine);
+    auto names_only_me = [&](std::string_view part) {
+      std::string out;
       for (auto key : {"user", "userName"}) out += cat(part, ".?", key, ".orValue(\"\") in [\"\", ", name, "] && ");
       out += cat(part, ".?groupName.orValue(\"\") == \"\" && ");
-      out += cat("(", part, ".?groups.orValue([]).size() == 0 || (", part, ".?groups.orValue([]).all(g, g in ", groups, ") && ", groups, ".all(g, g in ", part, ".?groups.orValue([])))) && ");
-    }
-    return out + "object.?spec.uid.orValue(\"\") == \"\" && object.?spec.extra.orValue({}).size() == 0";
+      return out + cat("(", part, ".?groups.orValue([]).size() == 0 || (", part, ".?groups.orValue([]).all(g, g in ", groups, ") && ", groups, ".all(g, g in ", part, ".?groups.orValue([]))))");
+    };
+    auto is_about_me = [&](std::string_view part) { return cat(names_only_me(part), " && ", part, ".?uid.orValue(\"\") == \"\" && ", part, ".?extra.orValue({}).size() == 0"); };
+    return cat(names_only_me("object"), " && ", is_about_me("object.?spec"), " && object.?spec.?items.orValue([]).all(i, ", is_about_me("i"), ")");
   }
 
  private:
   static bool has_content(const Value& v) { return v.is_string() ? !v.as_string().empty() : v.is_object() || v.is_array() ? !v.empty() : !v.is_null(); }
+  bool names_only_me(const Value& part) const {
+    return is_me(part["user"]) && is_me(part["userName"]) && !has_content(part["groupName"]) && are_mine(part["groups"]);
+  }
+  // What a user is besides the name says something about somebody else.
+  bool is_about_me(const Value& part) const { return names_only_me(part) && !has_content(part["uid"]) && !has_content(part["extra"]); }
   bool is_me(const Value& v) const { return v.is_null() || (v.is_string() && (v.as_string().empty() || v.as_string() == name_)); }
   bool are_mine(const Value& v) const {
     if (!v.is_null() && !v.is_array()) return false;
@@ -175,6 +176,12 @@ std::string hex(std::uint64_t n) {
 
 bool verb_is(const Attributes& a, std::initializer_list<std::string_view> verbs) {
   return std::ranges::any_of(verbs, [&](std::string_view v) { return equals_ignoring_case(v, a.verb); });
+}
+
+// About everybody.
+bool asks_who_can(std::string_view resource) {
+  constexpr std::string_view kEnd = "resourceaccessreviews";
+  return resource.size() >= kEnd.size() && equals_ignoring_case(resource.substr(resource.size() - kEnd.size()), kEnd);
 }
 
 // What an object that is being created is called says nothing about its fields.
@@ -225,7 +232,10 @@ std::optional<bool> Restricted::now() const {
     case Kind::kUnknown: return closed();
     case Kind::kSameMinion: return same_minion();
     case Kind::kFieldsMutatable: can_wait &= verb_is(attributes_, {"create", "update", "patch"}); break;
-    case Kind::kPersonalReview: can_wait &= (verb_bits_of(attributes_) & verb_bit(verb_number("permission-request"))) != 0; break;
+    case Kind::kPersonalReview:
+      if (asks_who_can(attributes_.resource)) return false;
+      can_wait &= (verb_bits_of(attributes_) & verb_bit(verb_number("permission-request"))) != 0;
+      break;
     case Kind::kLabelsContain: break;
     case Kind::kCel: {
       access::RequestValue request(attributes_);
