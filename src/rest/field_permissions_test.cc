@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "base/strings.h"
+#include "json/print.h"
 #include "rest/form.h"
 #include "rest/test_server.h"
 #include "schema/managed_fields.h"
@@ -87,6 +88,42 @@ TEST_F(FieldsOfRequests, WhoHasGranularChangesWhatIsCovered) {
     EXPECT_THAT(refused.body["message"].as_string(), HasSubstr("cannot granular:data resource \"configmaps\""));
     EXPECT_EQ(refused.body["details"]["causes"][0]["field"].as_string(), "data.a");
   }
+}
+
+TEST_F(FieldsOfRequests, OwnersAreNotForWhoHasGranularToRewrite) {
+  auto owners = [this] {
+    std::string out;
+    Value entries = server_.send("GET", kMap).body["metadata"]["managedFields"];
+    for (const Value& e : entries.items()) out += cat(e["manager"].as_string(), "=", json::print(e["fieldsV1"]), ";");
+    return out;
+  };
+  const std::string before = owners();
+  constexpr std::string_view kForged =
+      R"({"metadata":{"generateName":"g","managedFields":[{"manager":"gitops","operation":"Apply","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:a":{}}}}]}})";
+  scripted_->allowed = {"granular", "granular:label(mine)"};
+  auto leaves_owners = [&] {
+    for (std::string_view body : {kForged, std::string_view(R"({"metadata":{"managedFields":[]}})"), std::string_view(R"({"metadata":{"managedFields":[{}]}})"),
+                                  std::string_view(R"({"metadata":{"managedFields":null}})")}) {
+      Loopback::Reply done = patch(body);
+      EXPECT_EQ(done.status, 200) << json::print(done.body);
+      EXPECT_FALSE(done.body["metadata"].has("generateName"));
+      EXPECT_EQ(owners(), before) << body;
+    }
+  };
+  leaves_owners();
+  scripted_->conditional = "patch";  // which ends without an opinion, after owners have been worked out
+  leaves_owners();
+  scripted_->conditional.clear();
+  Value whole = server_.send("GET", kMap).body;
+  whole.member("metadata").set("managedFields", (*json::parse(kForged))["metadata"]["managedFields"]);
+  whole.member("metadata").set("labels", Value::object({{"mine/a", "1"}}));
+  EXPECT_EQ(jane_.send_and_wait("PUT", kMap, whole, "application/json").status, 200);
+  EXPECT_THAT(owners(), HasSubstr(before));
+  EXPECT_THAT(owners(), HasSubstr("mine"));
+  EXPECT_THAT(owners(), ::testing::Not(HasSubstr("gitops")));
+  scripted_->allowed = {"patch"};
+  EXPECT_EQ(patch(kForged).status, 200);
+  EXPECT_THAT(owners(), HasSubstr("gitops"));
 }
 
 TEST_F(FieldsOfRequests, ADenyHasNoWayAround) {

@@ -170,6 +170,25 @@ Task<bool> may_create_granularly(Call& call, const authz::Decision& refusal) {
 // Finalizing a namespace writes its spec, as a write of the object itself does.
 std::string_view written_part(const Call& call) { return call.info.subresource == "finalize" ? "" : std::string_view(call.info.subresource); }
 
+void put_or_erase(Value& meta, std::string_view key, const Value* value) {
+  if (value) meta.set(key, *value);
+  else if (meta.has(key)) meta.erase(key);
+}
+
+// No permission on fields guards these, and a field goes away when its owner applies without it: whoever goes on with
+// `granular` leaves them as they are.
+void keep_unguarded_fields(Value& object, const Value* old) {
+  Value& meta = object.member("metadata");
+  put_or_erase(meta, "managedFields", nullptr);
+  if (old) put_or_erase(meta, "generateName", (*old)["metadata"].find("generateName"));
+}
+
+// The same for whom conditions left to `granular` after the owners were worked out.
+void take_owners_back(Call& call, const Value* old, Value& object, Value sent, const WriteOptions& options) {
+  Value again = tracked(call, old, std::move(sent), options);
+  for (auto key : {"managedFields", "generateName"}) put_or_erase(object.member("metadata"), key, again["metadata"].find(key));
+}
+
 // Makes the write depend on what admission rests on, and brings along what it has to write itself. Whether there
 // was anything.
 bool add_reliance(store::Txn& txn, admission::Review& review) {
@@ -182,6 +201,7 @@ bool add_reliance(store::Txn& txn, admission::Review& review) {
 }  // namespace
 
 Value tracked(Call& call, const Value* old, Value object, const WriteOptions& options) {
+  if (call.is_granular) keep_unguarded_fields(object, old);
   schema::FieldSet reset = reset_fields(call);
   std::string manager = field_manager(call, options);
   std::string version = call.resource->api_version();
@@ -312,6 +332,8 @@ Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& op
     admission::Review review = review_of(call, admission::Operation::kCreate, options.dry_run, options.document);
     Value attempt = object;
     clear_system_fields(call, attempt);
+    const bool may_turn_granular = call.has_conditions() && !call.is_granular && !options.is_apply;
+    Value sent = may_turn_granular ? attempt : Value();
     if (!options.is_apply) attempt = tracked(call, nullptr, std::move(attempt), options);
     std::string given_name(attempt["metadata"]["name"].as_string());
     if (call.info.name.empty()) review.name = given_name;
@@ -349,6 +371,7 @@ Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& op
     Result<void> valid = co_await call.services.admission.validate(review);
     for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
     if (!valid) co_return fail(valid.error());
+    if (may_turn_granular && call.is_granular) take_owners_back(call, nullptr, review.object, std::move(sent), options);
 
     if (options.brings_revision)
       co_return fail(bad_request("resourceVersion should not be set on objects to be created"));
@@ -431,6 +454,8 @@ Task<Result<Written>> write_change(Call& call, Change change) {
     review.old_object = &old;
     bool keeps = keeps_identity(*changed, old);
     keep_system_fields(*changed, old);
+    const bool may_turn_granular = call.has_conditions() && !call.is_granular && !change.options.is_apply;
+    Value sent = may_turn_granular ? *changed : Value();
     review.object = change.options.is_apply ? std::move(*changed) : tracked(call, &old, std::move(*changed), change.options);
     Result<void> admitted;
     const bool compares = watches && watches_admission(call);
@@ -498,6 +523,7 @@ Task<Result<Written>> write_change(Call& call, Change change) {
     }
     for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
     if (!valid) co_return fail(valid.error());
+    if (may_turn_granular && call.is_granular) take_owners_back(call, &old, review.object, std::move(sent), change.options);
 
     review.object = schema::keep_times_when_unchanged(old, std::move(review.object));
     Value fresh = with_revision(review.object, record->mod_revision);

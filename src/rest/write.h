@@ -43,7 +43,8 @@ Task<Result<Written>> write_change(Call& call, Change change);
 Result<json::Value> apply_to(Call& call, const json::Value* live, const json::Value& config, const WriteOptions& options);
 
 // The object with its owners recorded: what this write changed belongs to its field manager. Before admission: what
-// the server itself changes belongs to nobody.
+// the server itself changes belongs to nobody. Owners that the body brings are taken, unless its sender goes on with the
+// verb `granular`.
 json::Value tracked(Call& call, const json::Value* old, json::Value object, const WriteOptions& options);
 
 // The strategy's view of this call.
