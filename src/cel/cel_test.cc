@@ -100,6 +100,23 @@ TEST(Cel, FormattingWhatHoldsItselfManyTimesIsLimited) {
   }
 }
 
+TEST(Cel, WhatIsCheapAndTakesLongStopsAtTheLimit) {
+  Environment env = extended_environment();
+  env.variable("a", "string");
+  const auto shared = std::move(env).share();
+  std::string text;
+  while (text.size() < 30'000) text += "1s";
+  for (const std::string_view body : {"duration(a) == duration(a) || true", "a.charAt(29999) == 's'"}) {
+    const auto program = compile(cat("lists.range(100000).all(i, ", body, ")"), shared);
+    ASSERT_TRUE(program.has_value()) << program.error().text;
+    Limits limits;
+    limits.cost = 1'000'000;
+    Evaluation evaluation(limits);
+    const Value slots[] = {Value::of_text(text)};
+    EXPECT_TRUE(evaluation.run(**program, slots).is_error() && evaluation.limit_exceeded()) << body;
+  }
+}
+
 TEST(Cel, ReadsJsonWhereItIs) {
   Environment env;
   env.library(Library::kStandard).variable("o", "dyn");

@@ -229,6 +229,8 @@ bool all_within(const Value& a, const Value& b, std::uint64_t& budget) {
   return true;
 }
 
+constexpr std::uint64_t kLookup = 4;  // finding a key, in comparisons of numbers
+
 bool spend(std::uint64_t& budget, std::uint64_t units) {
   budget = budget > units ? budget - units : 0;
   return budget != 0;
@@ -283,6 +285,7 @@ bool equal(const Value& a, const Value& b, std::uint64_t& budget) {
     case Kind::kMap:
       if (a.size != b.size) return false;
       for (std::uint32_t i = 0; i < a.size; ++i) {
+        if (!spend(budget, kLookup)) return false;
         const Value other = map_find(b, map_key(a, i));
         if (other.kind == Kind::kAbsent || !equal(map_value(a, i), other, budget)) return false;
       }

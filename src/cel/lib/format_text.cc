@@ -219,6 +219,7 @@ class Formatter {
   bool map_text(const Value& v) {
     std::vector<std::pair<std::string, std::string>> entries;
     for (std::uint32_t i = 0; i < v.size; ++i) {
+      f_.spend(20);  // texts of its own, and sorting them
       std::string before;
       std::swap(before, out);
       const bool key_fine = text(map_key(v, i), true);

@@ -170,7 +170,11 @@ bool drop_underscores(std::string& text) {
   }
   return true;
 }
+// Reading a text costs one unit however long it is: the time it takes is counted as work.
+void spend_reading(Frame& f, const Value& text, std::uint64_t per_byte) { f.spend(text.size > 64 ? text.size * per_byte : 0); }
+
 Value text_to_double(Frame& f, Args a, std::size_t) {
+  spend_reading(f, a[0], 4);
   std::string text(a[0].string());
   const bool hex = text.find_first_of("xX") != std::string::npos;
   if ((hex && text.find_first_of("pP") == std::string::npos) || !drop_underscores(text)) text.clear();
@@ -184,6 +188,7 @@ Value text_to_double(Frame& f, Args a, std::size_t) {
   return Value::of_double(d);
 }
 Value text_to_duration(Frame& f, Args a, std::size_t) {
+  spend_reading(f, a[0], 6);
   const auto d = parse_duration(a[0].string());
   return d ? Value::of_duration(*d) : unreadable(f, "google.protobuf.Duration");
 }
@@ -204,6 +209,7 @@ Value uint_to_int(Frame& f, Args a, std::size_t) {
 Value duration_to_int(Frame&, Args a, std::size_t) { return Value::of_int(a[0].integer); }
 Value timestamp_to_int(Frame&, Args a, std::size_t) { return Value::of_int(a[0].integer); }
 Value text_to_int(Frame& f, Args a, std::size_t) {
+  spend_reading(f, a[0], 1);
   const std::string text(a[0].string());
   errno = 0;
   char* end = nullptr;
@@ -219,6 +225,7 @@ Value double_to_uint(Frame& f, Args a, std::size_t) {
 }
 Value int_to_uint(Frame& f, Args a, std::size_t) { return a[0].integer < 0 ? f.error("unsigned integer overflow") : Value::of_uint(static_cast<std::uint64_t>(a[0].integer)); }
 Value text_to_uint(Frame& f, Args a, std::size_t) {
+  spend_reading(f, a[0], 1);
   const std::string text(a[0].string());
   errno = 0;
   const bool plain = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
