@@ -34,7 +34,7 @@ Result<Value> read_patch(Call& call, PatchType type) {
     return std::move(document->value);
   }
   auto value = json::parse(request.body);
-  if (!value) return fail(bad_request(cat("error decoding patch: ", value.error().message)));
+  if (!value) return fail(bad_request(cat(type == PatchType::kStrategicMerge ? "" : "error decoding patch: ", value.error().message)));
   if (call.trail) call.trail->sent_patch(*value, request.body.size());
   return value;
 }

@@ -86,4 +86,10 @@ Error method_not_allowed() {
       .with({});
 }
 
+Error verb_not_supported(const catalog::Resource& resource, std::string_view verb) {
+  if (!resource.is_custom) return method_not_allowed();
+  return Error::of(Reason::kMethodNotAllowed, cat(verb, " is not supported on resources of kind ", quoted(resource.qualified_name())))
+      .with({.group = resource.group, .kind = resource.name});
+}
+
 }  // namespace cardea::rest

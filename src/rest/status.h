@@ -22,5 +22,6 @@ Error conflict(const catalog::Resource& resource, std::string_view name, std::st
 Error modified_conflict(const catalog::Resource& resource, std::string_view name);
 Error unknown_resource();  // a known group, an unknown resource
 Error method_not_allowed();
+Error verb_not_supported(const catalog::Resource& resource, std::string_view verb);  // by a custom resource, or a part of it
 
 }  // namespace cardea::rest

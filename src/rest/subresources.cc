@@ -54,7 +54,7 @@ Task<Result<Answer>> serve_unstored(Call& call) {
 
 Task<Result<Answer>> serve_subresource(Call& call) {
   const catalog::Subresource& s = *call.subresource;
-  if (std::ranges::find(s.verbs, call.info.verb) == s.verbs.end()) co_return fail(method_not_allowed());
+  if (std::ranges::find(s.verbs, call.info.verb) == s.verbs.end()) co_return fail(verb_not_supported(*call.resource, call.info.verb));
   const Row* row = std::ranges::find(kSpecial, std::string_view(s.name), &Row::name);
   if (row == std::end(kSpecial)) {
     if (!s.kind.empty() && s.kind != call.resource->kind)

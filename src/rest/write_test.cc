@@ -121,6 +121,19 @@ TEST(Names, ThatNoObjectCanHaveAreBadRequests) {
   }
 }
 
+TEST(Refusals, OfCustomResourcesNameTheVerb) {
+  TestServer server;
+  ASSERT_EQ(server.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+                        R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"doors.example.com"},
+      "spec":{"group":"example.com","scope":"Cluster","names":{"plural":"doors","kind":"Door"},"versions":[{"name":"v1","served":true,"storage":true,
+        "subresources":{"status":{}},"schema":{"openAPIV3Schema":{"type":"object"}}}]}})").status, 201);
+  ASSERT_TRUE(server.eventually([&] { return server.send("GET", "/apis/example.com/v1/doors").status == 200; }));
+  ASSERT_EQ(server.send("POST", "/apis/example.com/v1/doors", R"({"apiVersion":"example.com/v1","kind":"Door","metadata":{"name":"a"}})").status, 201);
+  Loopback::Reply reply = server.send("DELETE", "/apis/example.com/v1/doors/a/status");
+  EXPECT_EQ(reply.status, 405);
+  EXPECT_EQ(reply.body["message"].as_string(), "delete is not supported on resources of kind \"doors.example.com\"");
+}
+
 TEST(Connect, SaysWhatIsKnownOfWhomItCannotReach) {
   TestServer server;
   const std::string pods = "/api/v1/namespaces/default/pods", services = "/api/v1/namespaces/default/services";

@@ -420,7 +420,7 @@ Result<Value> merge_object(const Value& document, Value patch, const Schema& sch
 Result<Value> apply_strategic_merge_patch(const Value& document, const Value& patch, const Schema& schema) {
   if (patch.is_null()) return document;
   if (!patch.is_object())
-    return refuse(cat("error decoding patch: json: cannot unmarshal ", patch.is_array() ? "array" : "value",
+    return refuse(cat("json: cannot unmarshal ", patch.is_array() ? "array" : patch.is_string() ? "string" : patch.is_bool() ? "bool" : "number",
                       " into Go value of type map[string]interface {}"));
   return merge_object(document, patch, schema);
 }
