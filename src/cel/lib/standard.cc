@@ -138,7 +138,10 @@ Value in_map(Frame& f, Args a, std::size_t) {
   if ((!is_valid_key(a[0]) && a[0].kind != Kind::kDouble) || a[1].form == Value::kClaimsRoot) return f.no_such_overload();
   return Value::of(map_find(a[1], a[0]).kind != Kind::kAbsent);
 }
-Value size_text(Frame&, Args a, std::size_t) { return Value::of_int(static_cast<std::int64_t>(code_points(a[0].string()))); }
+Value size_text(Frame& f, Args a, std::size_t) {
+  f.spend(a[0].size / 128);  // one unit of cost, but every character is looked at
+  return Value::of_int(static_cast<std::int64_t>(code_points(a[0].string())));
+}
 Value size_other(Frame& f, Args a, std::size_t) { return a[0].form == Value::kClaimsRoot ? f.no_such_overload() : Value::of_int(a[0].size); }
 
 Value same(Frame&, Args a, std::size_t) { return a[0]; }
