@@ -199,7 +199,11 @@ Value in_set(const Node& n, Frame& f) {
   const Value v = evaluate_node(*n.args[0], f);
   if (v.is_error()) return v;
   const Value& list = n.args[1]->value;
-  if (list.size == 0) f.cost = before;  // cel-go does not look at the operand then
+  if (list.size == 0) {  // cel-go does not look at the operand then
+    f.spend((f.cost - before) * Frame::kWorkPerUnit);
+    f.cost = before;
+    if (f.work == 0) [[unlikely]] return f.over_cost();
+  }
   if (n.value.kind == Kind::kMap) return Value::of(map_find(n.value, v).kind != Kind::kAbsent);
   for (std::uint32_t i = 0; i < list.size; ++i)
     if (equal(list.items[i], v)) return Value::of(true);
@@ -460,10 +464,12 @@ Value Evaluation::run(const Node& node, const Program& program, std::span<const 
   alignas(Value) char small[16 * sizeof(Value)];
   frame.locals = program.locals() <= 16 ? reinterpret_cast<Value*>(small) : arena_.array<Value>(program.locals()).data();
   frame.allow_work();
+  const std::uint64_t allowed = frame.work;
   Value result = evaluate_node(node, frame);
   const bool made = (result.kind == Kind::kList || result.kind == Kind::kMap || result.kind == Kind::kOptional) && result.form == Value::kOwn;
   if (std::uint64_t room = limits_.memory / sizeof(Value); made && !fits(result, room)) result = frame.over_memory();
   cost_ = frame.cost;
+  spent_ = frame.cost + (allowed - frame.work) / Frame::kWorkPerUnit;
   fatal_ = frame.fatal;
   return result;
 }

@@ -15,6 +15,7 @@ Value evaluate_node(const Node& node, Frame& frame);
 class Evaluation {
  public:
   explicit Evaluation(Limits limits = {}) : limits_(limits) {}
+  void set_limits(Limits limits) { limits_ = limits; }  // of the runs that follow
   void interrupt_when(const std::atomic<bool>* flag) { interrupt_ = flag; }
 
   // `variables` has a value for each slot of the program's environment; kAbsent where there is none.
@@ -23,13 +24,14 @@ class Evaluation {
   Value run(const Node& node, const Program& program, std::span<const Value> variables);
 
   std::uint64_t cost() const { return cost_; }  // of the last run
+  std::uint64_t spent() const { return spent_; }  // the same with what cost does not count, for whoever shares one limit among several runs
   bool limit_exceeded() const { return fatal_; }
   Arena& arena() { return arena_; }
 
  private:
   Arena arena_;
   Limits limits_;
-  std::uint64_t cost_ = 0;
+  std::uint64_t cost_ = 0, spent_ = 0;
   bool fatal_ = false;
   const std::atomic<bool>* interrupt_ = nullptr;
 };

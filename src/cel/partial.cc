@@ -544,6 +544,7 @@ Residual reduce(std::shared_ptr<const Program> program, std::span<const Value> v
   Value small[16];
   frame.locals = program->locals() <= 16 ? small : scratch.array<Value>(program->locals()).data();
   frame.allow_work();
+  const std::uint64_t allowed = frame.work;
   Reducer reducer(*program, unknowns, frame, out.arena_);
   const Outcome outcome = reducer.visit(&program->root());
   if (!frame.fatal && !outcome.known()) {
@@ -553,6 +554,8 @@ Residual reduce(std::shared_ptr<const Program> program, std::span<const Value> v
     std::uint64_t room = limits.memory / sizeof(Value);
     out.value_ = v.kind == Kind::kBool ? v : copy_value(reducer.kept(), fits(v, room) ? v : frame.over_memory());
   }
+  constexpr std::uint64_t kBytesPerUnit = 32;  // of a step that was copied
+  out.spent_ = frame.cost + (allowed - frame.work) / Frame::kWorkPerUnit + (out.arena_ ? out.arena_->used() / kBytesPerUnit : 0);
   out.program_ = std::move(program);
   return out;
 }

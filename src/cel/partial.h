@@ -58,6 +58,7 @@ class Residual {
   const Node* node() const { return node_; }
   const Program& program() const { return *program_; }
   std::string print() const;  // canonical CEL
+  std::uint64_t spent() const { return spent_; }  // by reducing, as Evaluation counts it; what is left counts as well
 
   // Runs what is left. `variables` needs values for the unknown variables only.
   Value run(Evaluation& evaluation, std::span<const Value> variables) const;
@@ -76,6 +77,7 @@ class Residual {
   std::unique_ptr<Arena> arena_;  // null for plain true and false
   const Node* node_ = nullptr;
   Value value_;
+  std::uint64_t spent_ = 0;
 };
 
 // Evaluates as far as the known variables go. `variables` has a value for each known slot.

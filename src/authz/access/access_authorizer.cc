@@ -14,7 +14,7 @@ using Effect = Condition::Effect;
 Explanation because(const Policy& policy) { return {policy.shared_from_this(), 0}; }
 
 // Puts a policy that selects the request where it belongs.
-void consider(const Policy& policy, const Variables& variables, const cel::Unknowns& unknowns, Matches& out) {
+void consider(const Policy& policy, const Variables& variables, const cel::Unknowns& unknowns, Budget& budget, Matches& out) {
   Effect effect = policy.effect();
   auto unconditional = [&] {
     const Policy*& first = effect == Effect::kDeny ? out.denies : effect == Effect::kAllow ? out.allows : out.abstains;
@@ -32,7 +32,8 @@ void consider(const Policy& policy, const Variables& variables, const cel::Unkno
   }
   if (!policy.program()) return unconditional();
   if (!policy.needs_object()) {
-    cel::Value v = evaluation().run(*policy.program(), variables);
+    if (budget.is_used_up()) return broken(kTooDear);
+    cel::Value v = budget.run(*policy.program(), variables);
     if (v.is_true()) unconditional();
     else if (!v.is_false()) broken(error_text(v));
     return;
@@ -43,7 +44,8 @@ void consider(const Policy& policy, const Variables& variables, const cel::Unkno
     list.push_back(policy.condition_on(std::move(residue)));
   };
   if (const std::shared_ptr<const Residue>& fixed = policy.fixed_residue()) return leave(fixed);
-  cel::Residual rest = cel::reduce(policy.program(), variables, unknowns, kLimits);
+  if (budget.is_used_up()) return broken(kTooDear);
+  cel::Residual rest = budget.reduce(policy.program(), variables, unknowns);
   if (rest.is_value()) {
     if (rest.value().is_true()) unconditional();
     else if (!rest.value().is_false()) broken(error_text(rest.value()));
@@ -140,11 +142,16 @@ Decision decide(const Index& index, const Attributes& attributes) {
   const cel::Unknowns& unknowns = is_impersonation_check(attributes) ? language().impersonation_unknowns : language().unknowns;
   Matches cluster, local;
   bool has_local = false;
-  for (const Policy* policy : found) {
-    bool is_local = !policy->namespace_name().empty();
-    has_local |= is_local;
-    consider(*policy, variables, unknowns, is_local ? local : cluster);
-  }
+  // What fails for being too dear denies: so denials, which not everybody may write, come before all others, and the
+  // namespace has a budget of its own.
+  Budget cluster_budget(kMostTogether), local_budget(kMostTogether);
+  for (bool denies : {true, false})
+    for (const Policy* policy : found) {
+      if ((policy->effect() == Effect::kDeny) != denies) continue;
+      bool is_local = !policy->namespace_name().empty();
+      has_local |= is_local;
+      consider(*policy, variables, unknowns, is_local ? local_budget : cluster_budget, is_local ? local : cluster);
+    }
   auto by_id = [](const Condition& a, const Condition& b) { return a.id < b.id; };
   for (Matches* m : {&cluster, &local})
     for (auto* list : {&m->deny_if, &m->abstain_if, &m->allow_if}) std::ranges::sort(*list, by_id);

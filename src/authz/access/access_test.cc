@@ -209,6 +209,61 @@ TEST(Access, DenyGoesBeforeNoOpinionAndNoOpinionBeforeAllow) {
   EXPECT_TRUE(settle(d, R"({"x":2})").allowed());
 }
 
+// Whether `text` holds, a hundred thousand times: more than half of what one expression may cost.
+std::string repeated(std::string_view list, std::string text) {
+  for (std::string_view v : {"a", "b", "c", "d", "e"}) text = cat(list, ".all(", v, ", ", text, ")");
+  return text;
+}
+const std::string kTen = "[1,2,3,4,5,6,7,8,9,10]";
+const std::string kDear = repeated(kTen, "request.verb != 'zz'");
+std::string spec(std::string_view effect, std::string_view expression) { return cat(R"({"effect":")", effect, R"(","expression":")", expression, R"("})"); }
+
+TEST(Access, PoliciesOfOneScopeShareOneBudgetAndWhatPassesItFailsClosed) {
+  Ask ask;
+  for (std::string_view more : {"", " || object.a == 1"}) {
+    const std::string matches = cat(kDear, more), differs = cat("(", kDear, more, ") && request.verb == 'other'");
+    for (std::string space : {"", "ns"}) {
+      EXPECT_TRUE(decide(index_of({policy("a", spec("Allow", matches), space)}), ask.attributes()).allowed());
+
+      Index denying = index_of({policy("allows", R"({"effect":"Allow"})", space), policy("a", spec("Deny", differs), space)});
+      EXPECT_TRUE(decide(denying, ask.attributes()).allowed());
+      for (auto name : {"b", "c"}) denying.add(policy(name, spec("Deny", differs), space));
+      Decision denied = decide(denying, ask.attributes());
+      EXPECT_EQ(denied.kind, Kind::kDeny);
+      EXPECT_NE(denied.reason.text().find("denies what it selects: "), std::string::npos) << denied.reason.text();
+
+      Index abstaining = index_of({policy("allows", R"({"effect":"Allow"})", space), policy("a", spec("NoOpinion", differs), space)});
+      EXPECT_TRUE(decide(abstaining, ask.attributes()).allowed());
+      for (auto name : {"b", "c"}) abstaining.add(policy(name, spec("NoOpinion", differs), space));
+      EXPECT_EQ(decide(abstaining, ask.attributes()).kind, Kind::kNoOpinion) << "what might outrank an Allow lets none through";
+
+      Index allowing = index_of({policy("denies", spec("Deny", "request.verb == 'other'"), space)});
+      for (auto name : {"a", "b", "c"}) allowing.add(policy(name, spec("Allow", differs), space));
+      EXPECT_EQ(decide(allowing, ask.attributes()).kind, Kind::kNoOpinion) << "denials come first, whatever the others cost";
+    }
+  }
+}
+
+TEST(Access, ADearNamespaceLeavesTheClusterItsBudget) {
+  Index index = index_of({policy("denies", spec("Deny", "request.verb == 'other'")), policy("allows", spec("Allow", "request.verb == 'create'"))});
+  for (auto name : {"a", "b", "c"}) index.add(policy(name, spec("NoOpinion", kDear), "ns"));
+  EXPECT_TRUE(decide(index, Ask().attributes()).allowed());
+}
+
+TEST(Access, WhatIsNotCountedIsPaidAllTheSame) {
+  // Nothing is in an empty list, which cel-go knows without looking at the operand.
+  EXPECT_EQ(decide(index_of({policy("a", spec("Allow", cat(kTen, ".all(z, !(", kDear, " in []))")))}), Ask().attributes()).kind, Kind::kNoOpinion);
+}
+
+TEST(Access, ConditionsShareOneBudget) {
+  const char* object = R"({"list":[1,2,3,4,5,6,7,8,9,10],"verb":"create"})";
+  const std::string differs = cat(repeated("object.list", "object.verb != 'zz'"), " && object.verb == 'other'");
+  Index index = index_of({policy("allows", R"({"effect":"Allow"})"), policy("a", spec("Deny", differs))});
+  EXPECT_TRUE(settle(decide(index, Ask().attributes()), object).allowed());
+  for (auto name : {"b", "c", "d", "e"}) index.add(policy(name, spec("Deny", differs)));
+  EXPECT_EQ(settle(decide(index, Ask().attributes()), object).kind, Kind::kDeny);
+}
+
 TEST(Access, AGrantIsItsRulesNarrowedByTheExpression) {
   auto granted = policy("p", R"({"effect":"Allow","expression":"request.verb == 'get' && request.resource == 'pods' && request.apiGroup == '' && request.subresource == ''"})")->granted();
   ASSERT_EQ(granted.size(), 1u);

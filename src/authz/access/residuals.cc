@@ -12,11 +12,34 @@ Truth verdict(const cel::Value& v, std::string& error) {
   return Truth::kError;
 }
 
+// The evaluation of this thread.
+cel::Evaluation& evaluation(const cel::Limits& limits) {
+  thread_local cel::Evaluation one;
+  one.set_limits(limits);
+  return one;
+}
+
 }  // namespace
 
-cel::Evaluation& evaluation() {
-  thread_local cel::Evaluation one(kLimits);
-  return one;
+cel::Value Budget::run(const cel::Program& program, std::span<const cel::Value> variables) {
+  cel::Evaluation& one = evaluation(limits());
+  cel::Value v = one.run(program, variables);
+  pay(one.spent());
+  return v;
+}
+
+cel::Value Budget::run(const cel::Residual& residual, std::span<const cel::Value> variables) {
+  if (residual.is_value()) return residual.value();
+  cel::Evaluation& one = evaluation(limits());
+  cel::Value v = residual.run(one, variables);
+  pay(one.spent());
+  return v;
+}
+
+cel::Residual Budget::reduce(const std::shared_ptr<const cel::Program>& program, std::span<const cel::Value> variables, const cel::Unknowns& unknowns) {
+  cel::Residual rest = cel::reduce(program, variables, unknowns, limits());
+  pay(rest.spent());
+  return rest;
 }
 
 std::string error_text(const cel::Value& v) {
@@ -42,7 +65,7 @@ Truth ResidualRuns::truth(const Condition& c, std::string& error) {
 Truth ResidualRuns::evaluate(const Condition& c, std::string& error) {
   if (const Residue* rest = dynamic_cast<const Residue*>(c.compiled.get())) {
     prepare(rest->residual().program());
-    return verdict(rest->residual().run(evaluation(), variables_), error);
+    return verdict(budget_.run(rest->residual(), variables_), error);
   }
   if (!is_cel_type(c.type)) {
     error = cat("conditions of type ", quoted(c.type), " are not known here");
@@ -56,7 +79,7 @@ Truth ResidualRuns::evaluate(const Condition& c, std::string& error) {
     return Truth::kError;
   }
   prepare(**program);
-  return verdict(evaluation().run(**program, variables_), error);
+  return verdict(budget_.run(**program, variables_), error);
 }
 
 void ResidualRuns::prepare(const cel::Program& program) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <optional>
 
 #include "authz/access/environment.h"
@@ -10,9 +11,26 @@
 namespace cardea::authz::access {
 
 inline constexpr cel::Limits kLimits{.cost = 1'000'000};
+// Nobody waits longer because somebody wrote many policies: all of the cluster share one such limit when a request is
+// judged, all of its namespace another, and their conditions both.
+inline constexpr std::uint64_t kMostTogether = 1'000'000;
+inline constexpr std::string_view kTooDear = "the access policies that select this cost too much together";
 
-// The evaluation of this thread, within the limits of an access policy.
-cel::Evaluation& evaluation();
+// What several expressions may cost together, each within kLimits. What passes it fails, as does what
+// comes after. Of one thread.
+class Budget {
+ public:
+  explicit Budget(std::uint64_t units) : left_(units) {}
+  cel::Value run(const cel::Program& program, std::span<const cel::Value> variables);
+  cel::Value run(const cel::Residual& residual, std::span<const cel::Value> variables);
+  cel::Residual reduce(const std::shared_ptr<const cel::Program>& program, std::span<const cel::Value> variables, const cel::Unknowns& unknowns);
+  bool is_used_up() const { return left_ == 0; }
+
+ private:
+  cel::Limits limits() const { return {.cost = std::min(left_, kLimits.cost)}; }
+  void pay(std::uint64_t units) { left_ -= std::min(units, left_); }
+  std::uint64_t left_;
+};
 
 // What an expression came to instead of true or false, for a person.
 std::string error_text(const cel::Value& value);
@@ -44,6 +62,7 @@ class ResidualRuns : public ConditionEvaluator {
 
   const ConditionData& data_;
   ConditionMeter* meter_;
+  Budget budget_{2 * kMostTogether};
   Variables variables_;
   bool has_space_ = false;
   cel::AuthorizerHandle asks_, resource_;
