@@ -68,6 +68,8 @@ def complaint(text, file, quoted):
             break
     else:
         return None
+    # What kube-apiserver logs about other things meanwhile may come after it.
+    said = re.sub(r"\n[IWEF]\d{4} \d\d:.*", "", said, flags=re.S) if quoted else said
     said = said.replace(file, "FILE").strip()
     if quoted and "\n" in said:
         said = re.sub(r"\n >$", "", said.replace("\n\t", "\n"))
