@@ -177,6 +177,17 @@ std::string errors_of(std::string_view text) {
   return out;
 }
 
+TEST(Print, ASignIsNotTakenForThatOfANumber) {
+  CompileOptions unchecked;
+  unchecked.check = false;
+  for (const auto& [text, printed] : {std::pair("-(0.a)", "-(0.a)"), {"-(1.5.a)[2]", "-(1.5.a[2])"}, {"-(-1).a", "-(-1.a)"}, {"-1.a", "-1.a"}, {"-(-1)", "-(-1)"}, {"-a.b", "-a.b"}}) {
+    const auto program = compile(text, extended_environment().share(), unchecked);
+    ASSERT_TRUE(program.has_value()) << text;
+    EXPECT_EQ(print((*program)->root()), printed);
+    EXPECT_EQ(print((*compile(printed, extended_environment().share(), unchecked))->root()), printed);
+  }
+}
+
 TEST(Syntax, ErrorsReadAsPeopleKnowThem) {
   const std::string operand = "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
   const std::pair<std::string, std::string> cases[] = {

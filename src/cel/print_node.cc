@@ -149,7 +149,13 @@ class Printer {
     out += sign;
     // Repeated signs would cancel out when read again.
     const bool signed_itself = is_unary(operand) || (operand.op == Op::kConst && operand.count == 0 && is_number(operand.value));
+    const std::size_t start = out.size();
     wrapped(operand, is_complex(operand) || signed_itself);
+    // A number that something is asked of would take the sign for its own.
+    if (sign == "-" && (out[start] == '-' || (out[start] >= '0' && out[start] <= '9'))) {
+      out.insert(start, "(");
+      out += ")";
+    }
   }
 
   void conditional(const Node& n) {
