@@ -24,14 +24,18 @@ Value pod(std::string_view text) { return *json::parse(text); }
 
 const User kNode{.name = "system:node:n1", .groups = {"system:nodes"}};
 
-Decision ask(const Graph& graph, const User& user, const char* verb, const char* resource, const char* ns, const char* name) {
+Attributes question(const User& user, const char* verb, const char* resource, const char* ns, const char* name) {
   Attributes a(user);
   a.is_resource_request = true;
   a.verb = verb;
   a.resource = resource;
   a.namespace_name = ns;
   a.name = name;
-  return *NodeAuthorizer(graph).authorize(a);
+  return a;
+}
+
+Decision ask(const Graph& graph, const User& user, const char* verb, const char* resource, const char* ns, const char* name) {
+  return *NodeAuthorizer(graph).authorize(question(user, verb, resource, ns, name));
 }
 
 TEST(NodeAuthorizer, HasNoOpinionOfThoseWhoAreNoNodes) {
@@ -82,16 +86,6 @@ TEST(NodeAuthorizer, OnlyTheSecretsOfAVolumeThatKubeletsReadAreReadable) {
   ASSERT_EQ(b.objects.size(), 2u);
   EXPECT_EQ(b.objects[0], (Vertex{Kind::kVolume, "", "v"}));
   EXPECT_EQ(b.objects[1], (Vertex{Kind::kSecret, "k", "stage"}));
-}
-
-Attributes question(const User& user, const char* verb, const char* resource, const char* ns, const char* name) {
-  Attributes a(user);
-  a.is_resource_request = true;
-  a.verb = verb;
-  a.resource = resource;
-  a.namespace_name = ns;
-  a.name = name;
-  return a;
 }
 
 std::vector<std::string> who_can(const Authorizer& authorizer, const Attributes& a) {
