@@ -143,7 +143,8 @@ void PolicyAuthorizer::add_rules(const User& user, std::string_view namespace_na
   auto deny_all = [&] { deny({"*"}, {}, {"*"}); };
   auto add = [&](const CompiledRole& role, std::size_t i, bool is_master) {
     const Rule& rule = role.rules()[i];
-    if (rule.deny) deny(role.kinds_of(i), rule.resource_names, is_master ? rule.non_resource_urls : std::vector<std::string>());
+    if (role.is_broken(i)) deny_all();
+    else if (rule.deny) deny(role.kinds_of(i), rule.resource_names, is_master ? rule.non_resource_urls : std::vector<std::string>());
     if (rule.deny || rule.restriction.kind != Restriction::Kind::kNone || !is_plain(rule.verbs) || !is_plain(rule.resource_kinds)) {
       rules.incomplete = true;
       return;

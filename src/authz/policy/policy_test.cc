@@ -343,6 +343,25 @@ TEST_F(NamespacePolicy, ListsPlainRulesAndTellsThatThereAreOthers) {
   EXPECT_TRUE(rules.incomplete);
 }
 
+TEST_F(NamespacePolicy, ListsWhatItMayDenyRatherTooMuchThanTooLittle) {
+  auto denied = [&](std::string_view rule, std::string_view space = "hammer") {
+    put("policies/hammer/default", cat(R"({"roles":{"r":{"rules":[)", rule, "]}}}"));
+    put("policybindings/hammer/hammer", R"({"roleBindings":{"b":{"roleRef":{"namespace":"hammer","name":"r"},"userNames":["bot"]}}})");
+    Rules rules;
+    authorizer_->add_rules({.name = "bot"}, space, rules);
+    std::vector<std::string> out;
+    for (const ResourceRule& r : rules.denied_resources) out.insert(out.end(), r.resources.begin(), r.resources.end());
+    return join(out, ",");
+  };
+  EXPECT_EQ(denied(R"({"verbs":["get"],"resourceKinds":["pods"]})"), "");
+  EXPECT_EQ(denied(R"({"deny":true,"verbs":["get"],"resourceKinds":["Deployment"],"attributeRestrictions":{"labelsContain":["x"]}})"), "deployments");
+  EXPECT_EQ(denied(R"({"deny":true,"verbs":["get"],"resourceKinds":["*","-pods"]})"), "*");
+  EXPECT_EQ(denied(R"({"deny":true,"verbs":["get"],"resourceKinds":["resourcegroup:nothing"]})"), "*");
+  EXPECT_EQ(denied(R"({"deny":true,"verbs":["get"],"resourceKinds":["pods"],"attributeRestrictions":{"kind":"nobody-knows"}})"), "*");
+  EXPECT_EQ(denied(R"({"verbs":["get"],"resourceKinds":["resourcegroup:nothing"]})"), "*") << "what cannot be read denies";
+  EXPECT_EQ(denied(R"({"deny":true,"verbs":["get"],"resourceKinds":["pods"]})", ""), "*") << "somewhere in the cluster";
+}
+
 TEST_F(NamespacePolicy, WordsAreComparedWithoutCase) {
   EXPECT_EQ(decide({.user = "edgar", .verb = "Delete"}).kind, Kind::kDeny) << "no such request can wait for an object";
   EXPECT_TRUE(decide({"clark", "DELETE"}).allowed());

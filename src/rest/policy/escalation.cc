@@ -23,17 +23,19 @@ Error refused(const catalog::Resource& r, std::string_view name, std::string_vie
       .with({.name = std::string(name), .group = std::string(r.group), .kind = std::string(r.name)});
 }
 
-// What cannot be read allows nothing, and denies everything to those whom it concerns.
+// What cannot be read or found allows nothing, and denies everything to those whom it concerns.
+std::vector<Rule> unreadable() { return {Rule{.deny = true, .verbs = {"*"}, .resource_kinds = {"*"}}}; }
+
 std::vector<Rule> rules_of(const Value& role, std::string_view namespace_name) {
   json::FieldErrors errors;
   std::vector<Rule> out = documents::read_role(role, {.namespace_name = namespace_name}, "", errors).rules;
-  if (!errors.empty()) out = {Rule{.deny = true, .verbs = {"*"}, .resource_kinds = {"*"}}};
-  return out;
+  return errors.empty() ? out : unreadable();
 }
 std::vector<Rule> rules_of(const Call& call, const documents::RoleRef& ref) {
   store::RecordPtr record = call.services.store.get(role_key(ref.namespace_name, ref.name));
-  auto role = record ? json::parse(record->value()) : Result<Value>(Value());
-  return rules_of(role ? *role : Value(), ref.namespace_name);
+  if (!record) return unreadable();
+  auto role = json::parse(record->value());
+  return role ? rules_of(*role, ref.namespace_name) : unreadable();
 }
 
 documents::RoleRef ref_of(const Value& binding) {
