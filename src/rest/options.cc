@@ -94,7 +94,27 @@ Result<WriteOptions> write_options(const authz::Query& query, std::string_view k
   return options;
 }
 
-Result<ListOptions> list_options(const authz::Query& query, bool is_watch) {
+namespace {
+
+// INVARIANT: what a named list or watch selects is the name of the request, which is the name that was
+// authorized.
+Result<void> select_name(ListOptions& options, const std::string& name) {
+  if (name.empty()) return {};
+  if (options.fields.empty()) {
+    options.fields.add({"metadata.name", true, name});
+    return {};
+  }
+  auto selected = options.fields.exact("metadata.name");
+  if (!selected || *selected != name)
+    return fail(bad_request("fieldSelector metadata.name doesn't match requested name"));
+  return {};
+}
+
+}  // namespace
+
+Result<ListOptions> list_options(const authz::RequestInfo& info) {
+  const authz::Query& query = info.query;
+  const bool is_watch = info.verb == "watch";
   ListOptions options;
   for (std::string_view key : {"limit", "timeoutSeconds"}) {
     auto text = query.first(key);
@@ -150,6 +170,7 @@ Result<ListOptions> list_options(const authz::Query& query, bool is_watch) {
   if (!errors.empty()) return fail(invalid_options("ListOptions", errors));
   if (match == "Exact") options.match = ListOptions::Match::kExact;
   if (match == "NotOlderThan") options.match = ListOptions::Match::kNotOlderThan;
+  if (auto ok = select_name(options, info.name); !ok) return fail(ok.error());
   return options;
 }
 

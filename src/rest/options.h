@@ -41,7 +41,9 @@ struct ListOptions {
   std::optional<bool> send_initial_events;
 };
 
-Result<ListOptions> list_options(const authz::Query& query, bool is_watch);
+// Of a list, a watch or the deletion of a collection. Where the request is about one name, these options
+// select that name and nothing else: a selector never reaches past the name that was authorized.
+Result<ListOptions> list_options(const authz::RequestInfo& info);
 
 struct DeleteOptions {
   bool is_admitted = false;  // admission has seen the request in another shape

@@ -197,7 +197,7 @@ Task<Result<Answer>> get(Call& call) {
 }
 
 Task<Result<Answer>> list(Call& call) {
-  auto options = list_options(call.info.query, false);
+  auto options = list_options(call.info);
   if (!options) co_return fail(options.error());
   auto selection = Selection::make(*call.resource, *options);
   if (!selection) co_return fail(selection.error());

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/strings.h"
+#include "rest/options.h"
 #include "rest/test_server.h"
 
 namespace cardea::rest {
@@ -31,6 +32,36 @@ TEST(List, GoesOnInTodaysStateWhenThatOfTheFirstPageIsGone) {
     page = server.get(configmaps + std::string(next));
   }
   EXPECT_EQ(names, "bcd");
+}
+
+authz::RequestInfo info_of(std::string_view path, std::string_view query) {
+  return *authz::parse_request_info("GET", path, query);
+}
+
+TEST(ListOptions, SelectTheNameOfTheRequestAndNothingElse) {
+  constexpr std::string_view kNamed = "/api/v1/watch/namespaces/x/secrets/allowed",
+                             kAll = "/api/v1/namespaces/x/secrets";
+  for (std::string_view query :
+       {"fieldSelector=metadata.name%3Dforbidden", "fieldSelector=metadata.name!%3Dallowed",
+        "fieldSelector=type%3DOpaque", "fieldSelector=metadata.namespace%3Dx"}) {
+    auto options = list_options(info_of(kNamed, query));
+    ASSERT_FALSE(options) << query;
+    EXPECT_EQ(options.error().message, "fieldSelector metadata.name doesn't match requested name");
+    EXPECT_EQ(options.error().reason, Reason::kBadRequest);
+  }
+  for (std::string_view query : {"", "fieldSelector=", "fieldSelector=metadata.name%3Dallowed"})
+    EXPECT_EQ(list_options(info_of(kNamed, query))->fields.exact("metadata.name"), "allowed") << query;
+  // A name that looks like a selector is still one name.
+  EXPECT_EQ(list_options(info_of("/api/v1/watch/namespaces/x/secrets/a,metadata.name=b", ""))
+                ->fields.terms()
+                .size(),
+            1u);
+  for (auto watch : {"", "watch=1&"}) {
+    authz::RequestInfo named =
+        info_of(kAll, cat(watch, "fieldSelector=metadata.name%3Dallowed,type%3DOpaque"));
+    EXPECT_EQ(named.name, "allowed");
+    EXPECT_EQ(list_options(named)->fields.terms().size(), 2u);
+  }
 }
 
 }  // namespace

@@ -166,14 +166,8 @@ void WatchHub::forget(const ChannelPtr& channel, const std::shared_ptr<Watcher>&
 }
 
 Result<Answer> WatchHub::watch(Call& call) {
-  auto options = list_options(call.info.query, true);
+  auto options = list_options(call.info);
   if (!options) return fail(options.error());
-  // A watch of one object by its path is a watch of the collection with that name.
-  std::string only = call.info.name;
-  if (!only.empty() && !options->fields.exact("metadata.name")) {
-    auto named = json::FieldSelector::parse(cat("metadata.name=", only));
-    if (named) options->fields = *named;
-  }
   auto selection = Selection::make(*call.resource, *options);
   if (!selection) return fail(selection.error());
   auto revision = parse_revision(options->resource_version);
