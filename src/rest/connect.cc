@@ -5,6 +5,7 @@
 #include "base/strings.h"
 #include "base/time_parse.h"
 #include "json/field_error.h"
+#include "rest/field_permissions.h"
 #include "rest/self_description.h"
 #include "rest/status.h"
 #include "rest/stored_object.h"
@@ -146,9 +147,33 @@ Value connect_options(const Call& call) {
   return out;
 }
 
+// A WebSocket client connects with GET. Running a command in a container, or reaching its ports, takes the
+// verb `create` whatever the method is.
+bool takes_create(const Call& call) {
+  const std::string& sub = call.info.subresource;
+  return call.info.verb != "create" && (sub == "exec" || sub == "attach" || sub == "portforward");
+}
+
+Task<Result<void>> authorize_create(Call& call) {
+  authz::Attributes attributes{call.user, call.info};
+  attributes.verb = "create";
+  authz::Chain::Verdict verdict = co_await call.chain->authorize(attributes);
+  bool back = co_await continue_on(call.exchange->loop());
+  (void)back;
+  if (verdict.decision.allowed()) co_return Result<void>();
+  std::string reason =
+      verdict.decision.error.empty() ? verdict.decision.reason.text() : verdict.decision.error;
+  note_refusal(call, reason);
+  co_return fail(authz::forbidden(attributes, reason));
+}
+
 }  // namespace
 
 Task<Result<Answer>> connect(Call& call) {
+  if (takes_create(call)) {
+    Result<void> may = co_await authorize_create(call);
+    if (!may) co_return fail(may.error());
+  }
   if (call.info.subresource == "log")
     if (auto ok = check_log_options(call); !ok) co_return fail(ok.error());
   auto target = target_of(call);

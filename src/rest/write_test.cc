@@ -134,6 +134,49 @@ TEST(Refusals, OfCustomResourcesNameTheVerb) {
   EXPECT_EQ(reply.body["message"].as_string(), "delete is not supported on resources of kind \"doors.example.com\"");
 }
 
+// Allows one verb on everything.
+class OneVerb : public authz::Authorizer {
+ public:
+  std::string_view name() const override { return "one-verb"; }
+  std::optional<authz::Decision> authorize(const authz::Attributes& a) const override {
+    return a.verb == verb ? authz::Decision::allow() : authz::Decision::no_opinion();
+  }
+  std::string verb;
+};
+
+TEST(Connect, TakesCreateWhateverTheMethodIs) {
+  auto role = std::make_shared<OneVerb>();
+  TestServer server({}, {role});
+  Loopback jane{server.gateway(), server.loop(), {.name = "jane"}, "jane"};
+  ASSERT_EQ(server
+                .send("POST", "/api/v1/namespaces",
+                      R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}})")
+                .status,
+            201);
+  ASSERT_EQ(
+      server
+          .send(
+              "POST", "/api/v1/namespaces/default/pods",
+              R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})")
+          .status,
+      201);
+  for (std::string sub : {"exec", "attach", "portforward"}) {
+    const std::string target = cat("/api/v1/namespaces/default/pods/p/", sub);
+    role->verb = "get";
+    Loopback::Reply reply = jane.send_and_wait("GET", target);
+    EXPECT_EQ(reply.status, 403) << sub;
+    EXPECT_EQ(reply.body["message"].as_string(),
+              cat("pods \"p\" is forbidden: User \"jane\" cannot create resource \"pods/", sub,
+                  "\" in API group \"\" in the namespace \"default\""));
+    role->verb = "create";
+    EXPECT_EQ(jane.send_and_wait("GET", target).status, 403) << "its own verb is needed too";
+    EXPECT_EQ(jane.send_and_wait("POST", target).status, 400) << "there is no node to talk to";
+  }
+  role->verb = "get";
+  EXPECT_EQ(jane.send_and_wait("GET", "/api/v1/namespaces/default/pods/p/log").status, 204)
+      << "reading logs is reading";
+}
+
 TEST(Connect, SaysWhatIsKnownOfWhomItCannotReach) {
   TestServer server;
   const std::string pods = "/api/v1/namespaces/default/pods", services = "/api/v1/namespaces/default/services";
