@@ -10,6 +10,22 @@
 #include "json/parse.h"
 
 namespace cardea::json {
+std::vector<std::string> pointer_tokens(std::string_view path) {
+  std::vector<std::string> tokens;
+  path.remove_prefix(path.find('/') + 1);
+  for (std::string_view part : split(path, '/')) {
+    std::string token;
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      if (part[i] == '~' && i + 1 < part.size() && (part[i + 1] == '0' || part[i + 1] == '1'))
+        token.push_back(part[++i] == '0' ? '~' : '/');
+      else
+        token.push_back(part[i]);
+    }
+    tokens.push_back(std::move(token));
+  }
+  return tokens;
+}
+
 namespace {
 
 // Enough for any patch of an object that fits the request limit; a body made to burn time stops here.
@@ -32,23 +48,6 @@ std::string_view go_kind(const Value& value) {
     case Value::Kind::kObject: return "object";
     default: return "null";
   }
-}
-
-// What stands before the first slash is ignored, as Kubernetes ignores it.
-std::vector<std::string> pointer_tokens(std::string_view path) {
-  std::vector<std::string> tokens;
-  path.remove_prefix(path.find('/') + 1);
-  for (std::string_view part : split(path, '/')) {
-    std::string token;
-    for (std::size_t i = 0; i < part.size(); ++i) {
-      if (part[i] == '~' && i + 1 < part.size() && (part[i + 1] == '0' || part[i + 1] == '1'))
-        token.push_back(part[++i] == '0' ? '~' : '/');
-      else
-        token.push_back(part[i]);
-    }
-    tokens.push_back(std::move(token));
-  }
-  return tokens;
 }
 
 // The position an index names, in [0, size). Negative ones count from the end.

@@ -1,5 +1,8 @@
 #pragma once
 #include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "json/value.h"
@@ -18,6 +21,10 @@ constexpr std::size_t kMaxPatchOperations = 10000;
 // does not apply is the bare 422 that Kubernetes gives, without a word about which one it was. Copies are
 // bounded together, and so are the depth of the outcome and the work done, whatever the operations say.
 Result<Value> apply_json_patch(const Value& document, const Value& patch);
+
+// The names and indexes of a JSON pointer (RFC 6901). What stands before the first slash is ignored, as
+// Kubernetes ignores it.
+std::vector<std::string> pointer_tokens(std::string_view path);
 
 // JSON Merge Patch (RFC 7386): null removes, objects merge, anything else replaces. A patch that is no
 // object is a BadRequest, as it is in Kubernetes.

@@ -151,10 +151,12 @@ Result<Value> apply(const Value* live, const Value& config, const Schema& schema
   std::vector<Conflict> conflicts;
   for (const FieldOwner& owner : managed.owners)
     if (!owner.is(self))
-      owner.fields.intersection(taken).for_each([&](const FieldPath& path) { conflicts.push_back({path, &owner}); });
+      owner.fields.intersection(request.owners_decide ? self.fields : taken)
+          .for_each([&](const FieldPath& path) { conflicts.push_back({path, &owner}); });
   if (!conflicts.empty() && !request.force) {
     FieldSet allowed;
-    if (request.manager == "kubectl") allowed = applied_by_client(before, schema, request);
+    if (request.manager == "kubectl" && !request.owners_decide)
+      allowed = applied_by_client(before, schema, request);
     std::erase_if(conflicts, [&](const Conflict& conflict) { return allowed.has(conflict.path); });
     if (!conflicts.empty()) return fail(conflict_error(conflicts));
   }

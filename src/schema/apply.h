@@ -18,6 +18,9 @@ struct ApplyRequest {
   std::string_view now;  // RFC 3339, seconds, UTC
   const FieldSet* reset_fields = nullptr;  // as in UpdateRequest
   VersionSchemas schema_of = {};           // as in UpdateRequest
+  // Whether a field of another owner is a conflict also where its value would stay: then conflicts tell
+  // nothing about values.
+  bool owners_decide = false;
 };
 
 // Server-side apply: the live object with the config's fields, owned by the manager; without the fields that

@@ -6,6 +6,7 @@
 #include "json/parse.h"
 #include "json/print.h"
 #include "schema/field_tree.h"
+#include "schema/list_order.h"
 
 namespace cardea::schema {
 
@@ -26,24 +27,40 @@ const Value& below(const Value& tree, std::string_view element) {
   return found ? *found : kNone;
 }
 
+// Whether a path that goes on is a leaf besides: a comparison reports containers along with what is in them.
+enum class Inner : bool { kDrop, kKeep };
+
 // `server` and `reset` are the nodes of this path in the two sets, null where they have none.
-Value leaves_of(const Value& node, const Value& server, const Value& reset) {
+Value leaves_of(const Value& node, const Value& server, const Value& reset, Inner inner) {
   if (!reset.is_null() && ends_here(reset)) return {};
   auto children = children_of(node);
   bool is_leaf = children.empty();
   if (!server.is_null() && ends_here(server) && (is_leaf || children_of(server).empty())) return {};
   if (is_leaf) return leaf_tree();
+  const bool self = inner == Inner::kKeep && ends_here(node);
   if (server.is_null() && reset.is_null()) {
     // Nothing below is ignored; most of the tree is taken as it is where no path ends at a container.
     std::vector<Member> out;
     out.reserve(children.size());
-    for (const Member& m : children) out.push_back({m.name, leaves_of(m.value, server, reset)});
-    return Value::object(std::move(out));
+    for (const Member& m : children) out.push_back({m.name, leaves_of(m.value, server, reset, inner)});
+    return make_node(self, std::move(out));
   }
   std::vector<Member> out;
   for (const Member& m : children)
-    if (Value kept = leaves_of(m.value, below(server, m.key()), below(reset, m.key())); !kept.is_null()) out.push_back({m.name, std::move(kept)});
-  return make_node(false, std::move(out));
+    if (Value kept = leaves_of(m.value, below(server, m.key()), below(reset, m.key()), inner);
+        !kept.is_null())
+      out.push_back({m.name, std::move(kept)});
+  return make_node(self, std::move(out));
+}
+
+FieldSet leaves_of(const Value& tree, const IgnoredFields& ignored, Inner inner) {
+  std::vector<Member> out;
+  for (const Member& m : children_of(tree))
+    if (Value kept = leaves_of(m.value, below(ignored.server.tree(), m.key()),
+                               below(ignored.reset.tree(), m.key()), inner);
+        !kept.is_null())
+      out.push_back({m.name, std::move(kept)});
+  return FieldSet::from_tree(make_node(false, std::move(out)));
 }
 
 std::string shown(std::string_view text) {
@@ -75,12 +92,11 @@ const FieldSet& IgnoredFields::of_server(bool is_create) {
 
 FieldSet changed_leaves(const Comparison& c, const IgnoredFields& ignored) {
   Value all = union_trees(union_trees(c.added.tree(), c.modified.tree()), c.removed.tree());
-  if (all.is_null()) return {};
-  std::vector<Member> out;
-  for (const Member& m : children_of(all))
-    if (Value kept = leaves_of(m.value, below(ignored.server.tree(), m.key()), below(ignored.reset.tree(), m.key())); !kept.is_null())
-      out.push_back({m.name, std::move(kept)});
-  return FieldSet::from_tree(make_node(false, std::move(out)));
+  return all.is_null() ? FieldSet() : leaves_of(all, ignored, Inner::kDrop);
+}
+
+FieldSet without_ignored(const FieldSet& fields, const IgnoredFields& ignored) {
+  return fields.empty() ? FieldSet() : leaves_of(fields.tree(), ignored, Inner::kKeep);
 }
 
 const Value& ChangedFields::after() const {
@@ -88,11 +104,22 @@ const Value& ChangedFields::after() const {
   return after_;
 }
 
-const FieldSet& ChangedFields::leaves() const {
-  if (!leaves_) {
+const FieldSet& ChangedFields::compared() const {
+  if (!compared_) {
     const Value& before = before_.is_null() ? leaf_tree() : before_;
-    leaves_ = changed_leaves(compare(before, after(), *schema_), ignored_);
+    compared_ = changed_leaves(compare(before, after(), *schema_), ignored_)
+                    .union_with(without_ignored(counted_, ignored_));
   }
+  return *compared_;
+}
+
+const FieldSet& ChangedFields::reordered() const {
+  if (!reordered_) reordered_ = without_ignored(reordered_lists(before_, after(), *schema_), ignored_);
+  return *reordered_;
+}
+
+const FieldSet& ChangedFields::leaves() const {
+  if (!leaves_) leaves_ = compared().union_with(reordered());
   return *leaves_;
 }
 

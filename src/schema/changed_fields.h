@@ -23,6 +23,8 @@ struct IgnoredFields {
 // The leaves of a change: every path that was added, modified or removed and has no longer one among them. A container
 // that goes away counts by what was in it, one that comes empty by itself.
 FieldSet changed_leaves(const Comparison& comparison, const IgnoredFields& ignored);
+// Any set of fields without the ignored ones.
+FieldSet without_ignored(const FieldSet& fields, const IgnoredFields& ignored);
 
 // What a caller changes with one request, worked out when somebody asks for it, and once. Belongs to one request and
 // is used by one thread at a time.
@@ -35,7 +37,14 @@ class ChangedFields {
   ChangedFields(json::Value before, std::function<json::Value()> after, const Schema& schema, IgnoredFields ignored)
       : before_(std::move(before)), make_after_(std::move(after)), schema_(&schema), ignored_(std::move(ignored)) {}
 
+  // All of it: what was compared, what was reordered, what was counted.
   const FieldSet& leaves() const;
+  // The lists whose items only changed places.
+  const FieldSet& reordered() const;
+  // Everything but those.
+  const FieldSet& compared() const;
+  // These count as changed too, whatever their values. Before anybody asks for the leaves.
+  void count(FieldSet fields) { counted_ = std::move(fields); }
   const json::Value& before() const { return before_; }
   const json::Value& after() const;
   const Schema& schema() const { return *schema_; }
@@ -46,7 +55,8 @@ class ChangedFields {
   mutable std::function<json::Value()> make_after_;  // empty once it was asked
   const Schema* schema_;
   IgnoredFields ignored_;
-  mutable std::optional<FieldSet> leaves_;
+  FieldSet counted_;
+  mutable std::optional<FieldSet> compared_, reordered_, leaves_;
 };
 
 // A path as messages and vectors write it: `metadata.labels.app`, `metadata.finalizers["x"]`,

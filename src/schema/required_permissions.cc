@@ -74,7 +74,7 @@ class Walk {
   void visit(const Value& tree, Place at) {
     auto children = children_of(tree);
     if (children.empty()) return emit(at);
-    if (at.repeated) emit(at);
+    if (at.repeated || ends_here(tree)) emit(at);
     if (!at.node || !has_children(*at.node)) return visit_alike(tree);
     ItemIndex before, after;
     for (const Member& m : children) {
@@ -86,6 +86,12 @@ class Walk {
       if (pushed) stack_.pop_back();
       path_.pop_back();
     }
+  }
+
+  // The same for lists whose items keep what they hold: nothing inside them is demanded.
+  void visit_lists(const Value& tree, Place root) {
+    looks_inside_ = false;
+    visit(tree, root);
   }
 
   Demands out;
@@ -200,7 +206,8 @@ class Walk {
 
   // What was compared as one value may hold excluded fields that nobody looked at one by one.
   void add_atom(const Place& at, Demand& demand) {
-    if (at.node && has_children(*at.node) && (is_full(at.before) || is_full(at.after))) add_below(*at.node, demand);
+    if (looks_inside_ && at.node && has_children(*at.node) && (is_full(at.before) || is_full(at.after)))
+      add_below(*at.node, demand);
   }
   void add_below(const Node& node, Demand& demand) {
     auto look = [&](const Node& next) {
@@ -229,6 +236,7 @@ class Walk {
   }
 
   const ExcludedVerbs& excluded_;
+  bool looks_inside_ = true;
   FieldPath path_;
   std::vector<Held> stack_;
   std::unordered_map<std::string, std::size_t> index_;
@@ -254,7 +262,11 @@ std::vector<std::string> Demands::chain_of(const Demand& demand) const {
 }
 
 Demands demands_of(const ChangedFields& changes, const PermissionTree& tree, const ExcludedVerbs& excluded) {
-  return demands_of(changes.leaves(), changes, tree, excluded);
+  Walk walk(excluded);
+  const Walk::Place root{&tree.root(), &changes.schema(), &changes.before(), &changes.after()};
+  if (!changes.compared().empty()) walk.visit(changes.compared().tree(), root);
+  if (!changes.reordered().empty()) walk.visit_lists(changes.reordered().tree(), root);
+  return std::move(walk.out);
 }
 
 Demands demands_of(const FieldSet& leaves, const ChangedFields& changes, const PermissionTree& tree, const ExcludedVerbs& excluded) {
