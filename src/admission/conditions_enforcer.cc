@@ -21,6 +21,28 @@ class SpaceOnDemand : public authz::ObjectOnDemand {
   mutable std::optional<json::Value> space_;
 };
 
+// The objects that conditions are about.
+struct Shown {
+  json::Value object, old_object;
+};
+
+// Whether the request brings an object of another kind than the one it is about: an Eviction, a Binding, a
+// TokenRequest, a Scale.
+bool brings_another_kind(const Review& review) {
+  if (review.operation == Operation::kConnect) return false;
+  if (review.subresource.empty()) return review.resource.group.empty() && review.resource.name == "bindings";
+  const catalog::Subresource* s = review.resource.subresource(review.subresource);
+  return s && !s->kind.empty() && s->kind != review.resource.kind;
+}
+
+json::Value with_metadata_of(json::Value body, const json::Value& parent) {
+  json::Value meta = parent["metadata"];
+  if (meta.is_null()) meta = json::Value::object();
+  meta.erase("managedFields");
+  body.set("metadata", std::move(meta));
+  return body;
+}
+
 // Settles what authorization left open, now that the object is what it is going to be. Nothing conditional is written
 // unless this said yes: without it, a conditional decision never becomes one.
 class ConditionsEnforcer : public Plugin {
@@ -30,11 +52,22 @@ class ConditionsEnforcer : public Plugin {
   bool handles(const Review& review) const override { return review.authorization != nullptr; }
 
   Task<Result<void>> validate(const Review& review) const override {
+    const Authorization& a = *review.authorization;
+    Shown shown = shown_to_conditions(review);
+    Result<void> settled = co_await settle(review, std::move(shown));
+    bool hides_some = !a.stored_object.is_null() || !a.stored_old_object.is_null();
+    if (settled && hides_some) settled = co_await settle(review, {a.stored_object, a.stored_old_object});
+    review.authorization->is_settled = settled.has_value();
+    co_return settled;
+  }
+
+ private:
+  Task<Result<void>> settle(const Review& review, Shown shown) const {
     Authorization& authorization = *review.authorization;
     SpaceOnDemand space(objects_, review);
     authz::ConditionData data{.operation = operation_name(review.operation),
-                              .object = &review.object,
-                              .old_object = review.old_object,
+                              .object = &shown.object,
+                              .old_object = shown.old_object.is_null() ? nullptr : &shown.old_object,
                               .options = &review.options,
                               .namespace_on_demand = &space,
                               .dry_run = review.dry_run,
@@ -65,17 +98,30 @@ class ConditionsEnforcer : public Plugin {
       if (!decision.allowed()) {
         annotate(review, "authorization.k8s.io/decision", "forbid");
         annotate(review, "authorization.k8s.io/reason", decision.reason.text());
+        authorization.is_refused = true;
         co_return fail(refusal(review, verb, decision));
       }
       reason = decision.reason.text();
     }
     annotate(review, "authorization.k8s.io/decision", "allow");
     annotate(review, "authorization.k8s.io/reason", reason);
-    authorization.is_settled = true;
     co_return Result<void>{};
   }
 
- private:
+  // INVARIANT: labels and all other metadata that conditions see are those of the object that the request is
+  // about. What the caller writes into the metadata of another body counts for nothing.
+  Shown shown_to_conditions(const Review& review) const {
+    if (brings_another_kind(review)) {
+      std::string_view resource =
+          review.subresource.empty() ? "pods" : std::string_view(review.resource.name);
+      json::Value parent =
+          objects_.get(review.catalog, review.resource.group, resource, review.namespace_name, review.name);
+      json::Value old = review.old_object ? with_metadata_of(*review.old_object, parent) : parent;
+      return {with_metadata_of(review.object, parent), std::move(old)};
+    }
+    return {review.object, review.old_object ? *review.old_object : json::Value()};
+  }
+
   // Takes the place of what authorization said of itself.
   static void annotate(const Review& review, std::string_view key, std::string_view value) {
     if (review.audit) review.audit->set(key, value);

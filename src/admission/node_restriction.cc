@@ -169,6 +169,7 @@ class NodeRestriction : public Plugin {
  public:
   NodeRestriction(Objects objects, const authz::CurrentChain& authorizer) : objects_(objects), authorizer_(authorizer) {}
   std::string_view name() const override { return "NodeRestriction"; }
+  bool refuses_plainly() const override { return true; }
 
   bool handles(const Review& r) const override { return r.operation != Operation::kConnect && authz::node::node_of(r.user).has_value(); }
 

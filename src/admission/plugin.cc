@@ -47,6 +47,7 @@ Task<Result<void>> Chain::mutate(Review& review) const {
     for (const auto& plugin : plugins_) {
       if (!plugin->handles(review)) continue;
       Result<void> done = co_await plugin->mutate(review);
+      if (!done) review.is_refusal_plain = plugin->refuses_plainly();
       if (!done) co_return done;
     }
     Reinvocation& again = review.reinvocation;
@@ -60,6 +61,7 @@ Task<Result<void>> Chain::validate(const Review& review) const {
   for (const auto& plugin : plugins_) {
     if (!plugin->handles(review)) continue;
     Result<void> done = co_await plugin->validate(review);
+    if (!done) review.is_refusal_plain = plugin->refuses_plainly();
     if (!done) co_return done;
   }
   co_return Result<void>{};

@@ -34,7 +34,12 @@ struct Authorization {
   const authz::Chain* chain = nullptr;  // that made the permits
   std::vector<Open> permits;
   bool is_settled = false;  // they allow what was last reviewed
+  bool is_refused = false;  // they refused it, with a reason that speaks of the policy and not of the object
   const schema::ChangedFields* changed = nullptr;  // by what the caller sent; null where nobody looked
+  // The objects as they are stored, where the version of the request does not show all of them. Conditions
+  // have to allow these too: a field that the version lacks would otherwise be out of their sight. Both null
+  // where nothing is hidden.
+  json::Value stored_object = {}, stored_old_object = {};
   // What is left to try when the conditions end without an opinion: permissions on the fields that change. Nothing when
   // the caller has no such permissions at all. May be empty.
   std::function<Task<std::optional<Result<void>>>()> otherwise;
@@ -108,6 +113,7 @@ struct Review {
   // What is written together with the object, in the same transaction. Each key is in relies_on too.
   mutable std::vector<store::Put> also_writes = {};
   std::string_view now = {};  // RFC 3339; the time the request counts as
+  mutable bool is_refusal_plain = false;  // what refused it never quotes objects
 
   // Adds to the audit event of the request, refused or not.
   void annotate(std::string_view key, std::string_view value, bool needs_request_level = false) const {
@@ -122,6 +128,9 @@ class Plugin {
   virtual ~Plugin() = default;
   virtual std::string_view name() const = 0;
   virtual bool handles(const Review& review) const = 0;
+  // Whether its refusals can be shown to callers who may not read the object: they say nothing of what it
+  // holds.
+  virtual bool refuses_plainly() const { return false; }
   virtual Task<Result<void>> mutate(Review& review) const;
   virtual Task<Result<void>> validate(const Review& review) const;
 };

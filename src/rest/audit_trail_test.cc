@@ -131,7 +131,7 @@ TEST(AuditTrail, WhatWasAllowedAtFirstAndRefusedInTheEndWasForbidden) {
   auto apply = [&](std::string name) {
     return jane.send_and_wait("PATCH", cat(kConfigMaps, "/", name, "?fieldManager=jane"), object(name, "app"), "application/apply-patch+yaml").status;
   };
-  a.scripted->allowed = {"granular", "granular:label(mine)"};
+  a.scripted->allowed = {"get", "granular", "granular:label(mine)"};
   EXPECT_EQ(put("x", "mine"), 200);
   EXPECT_EQ(put("x", "app"), 403);  // for a field
   a.scripted->conditional = "update";

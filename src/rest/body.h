@@ -39,6 +39,8 @@ Result<json::Document> read_document(Call& call, const schema::Schema* type);
 
 // The parsed body of a patch.
 Result<json::Value> read_patch(Call& call, PatchType type);
+// The fields that it names.
+schema::NamedFields named_by(PatchType type, const json::Value& patch, const schema::Schema& schema);
 
 constexpr std::size_t kMaxBody = 3u << 20;
 Error body_too_large();

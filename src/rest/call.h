@@ -14,6 +14,7 @@
 #include "rest/allocator.h"
 #include "rest/metrics.h"
 #include "rest/negotiation.h"
+#include "schema/named_fields.h"
 #include "store/store.h"
 
 namespace cardea::authn {
@@ -48,6 +49,14 @@ struct Services {
   const authn::ServiceAccountTokens* service_account_tokens = nullptr;  // null: none are issued
 };
 
+// What a request says about its fields, and whether its caller may read the object (rest/blind_caller.h).
+struct Sight {
+  std::optional<bool> reads = {};  // whether the caller may get the object; nullopt: not asked yet
+  bool has_read = false;          // the server has read the object: what it says from here on may speak of it
+  bool is_refusal_plain = false;  // the refusal says nothing of what the object holds
+  schema::NamedFields named = {};  // of an update, patch or apply
+};
+
 // One request on its way, after authentication and authorization: what it asks, who asks, and the proof
 // that they may. Lives until the answer is given.
 struct Call {
@@ -75,6 +84,7 @@ struct Call {
   bool is_granular = false;  // what is permitted is the verb `granular`: the fields that are changed decide
   bool fields_settled = false;
   std::shared_ptr<FieldAccess> fields = {};  // null until somebody looks at the fields
+  Sight sight = {};
 
   // The user as objects and reviews show one; made when first asked for.
   const json::Value& user_info() const;

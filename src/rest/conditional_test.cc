@@ -22,13 +22,21 @@ class Scripted : public authz::Authorizer {
   Task<Decision> evaluate(std::shared_ptr<const authz::Conditions> conditions, const authz::ConditionData& data) const override {
     ++evaluations;
     seen_operation = data.operation;
+    seen_object = data.object ? *data.object : json::Value();
+    seen_old = data.old_object ? *data.old_object : json::Value();
+    seen_changes.clear();
+    if (data.changed)
+      data.changed->leaves().for_each(
+          [this](const schema::FieldPath& path) { seen_changes += schema::field_text(path) + " "; });
+    if (refuses_size && seen_old["spec"].has("size")) co_return Decision::no_opinion();
     if (answers_conditionally) co_return Decision::conditional(conditions);
     co_return outcome;
   }
   Decision outcome;
-  bool may_deny = false, answers_conditionally = false;
+  bool may_deny = false, answers_conditionally = false, refuses_size = false;
   mutable int evaluations = 0;
-  mutable std::string seen_operation;
+  mutable std::string seen_operation, seen_changes;
+  mutable json::Value seen_object, seen_old;
 };
 
 class Conditional : public ::testing::Test {
@@ -120,6 +128,75 @@ TEST_F(Conditional, AnUpdateThatCreatesIsSettledAsACreate) {
   EXPECT_EQ(send(requests()[6]).status, 201);
   EXPECT_EQ(scripted_->seen_operation, "CREATE");
   EXPECT_EQ(scripted_->evaluations, 2);
+}
+
+TEST_F(Conditional, ABodyOfAnotherKindDoesNotStandInForTheObject) {
+  make(
+      R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","labels":{"team":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}})",
+      "/api/v1/namespaces/default/pods");
+  make(
+      R"({"apiVersion":"v1","kind":"ReplicationController","metadata":{"name":"r","labels":{"team":"b"}},"spec":{"replicas":1,"selector":{"a":"b"},"template":{"metadata":{"labels":{"a":"b"}},
+          "spec":{"containers":[{"name":"c","image":"i"}]}}}})",
+      "/api/v1/namespaces/default/replicationcontrollers");
+  const std::string space = "/api/v1/namespaces/default", forged = R"("labels":{"team":"mine"})";
+  scripted_->outcome = Decision::no_opinion();
+  for (
+      const Request& r :
+      {Request{"POST", space + "/pods/p/eviction",
+               cat(R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"p",)", forged, "}}")},
+       Request{"POST", space + "/pods/p/binding",
+               cat(R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"p",)", forged,
+                   R"(},"target":{"name":"n"}})")},
+       Request{"POST", space + "/bindings",
+               cat(R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"p",)", forged,
+                   R"(},"target":{"name":"n"}})")},
+       Request{
+           "PUT", space + "/replicationcontrollers/r/scale",
+           cat(R"({"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"r","namespace":"default",)",
+               forged, R"(},"spec":{"replicas":2}})")}}) {
+    scripted_->seen_object = scripted_->seen_old = {};
+    EXPECT_EQ(send(r).status, 403) << r.path;
+    EXPECT_EQ(scripted_->seen_object["metadata"]["labels"]["team"].as_string(), "b") << r.path;
+    EXPECT_EQ(scripted_->seen_old["metadata"]["labels"]["team"].as_string(), "b") << r.path;
+  }
+  EXPECT_EQ(scripted_->seen_object["spec"]["replicas"].as_int(), 2);
+  EXPECT_EQ(scripted_->seen_old["spec"]["replicas"].as_int(), 1);
+}
+
+TEST_F(Conditional, SeeTheStoredObjectWhereTheVersionOfTheRequestDoesNotShowAll) {
+  make(
+      R"({"metadata":{"name":"things.example.com"},"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"things","kind":"Thing"},"versions":[
+      {"name":"v1","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object"}}}}},
+      {"name":"v2","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"size":{"type":"integer"}}}}}}}]}})",
+      "/apis/apiextensions.k8s.io/v1/customresourcedefinitions");
+  const std::string things = "/apis/example.com/v2/namespaces/default/things",
+                    older = "/apis/example.com/v1/namespaces/default/things";
+  ASSERT_TRUE(TestServer::eventually(
+      [&] { return server_.send("GET", things).status == 200 && server_.send("GET", older).status == 200; }));
+  make(R"({"apiVersion":"example.com/v2","kind":"Thing","metadata":{"name":"t"},"spec":{"size":7}})", things);
+  scripted_->outcome = Decision::allow();
+  auto label = [&](const std::string& path) {
+    return send({"PATCH", path + "/t?dryRun=All", R"({"metadata":{"labels":{"a":"b"}}})",
+                 "application/merge-patch+json"})
+        .status;
+  };
+  EXPECT_EQ(label(things), 200);
+  EXPECT_EQ(std::exchange(scripted_->evaluations, 0), 1);
+  EXPECT_EQ(scripted_->seen_changes, "metadata.labels.a ");
+  EXPECT_EQ(label(older), 200);
+  EXPECT_EQ(std::exchange(scripted_->evaluations, 0), 2)
+      << "in the version of the request, and as it is stored";
+  EXPECT_EQ(scripted_->seen_old["spec"]["size"].as_int(), 7);
+  EXPECT_FALSE(scripted_->seen_object["spec"].has("size"))
+      << "writing through v1 takes it away, and conditions see that";
+  EXPECT_EQ(scripted_->seen_changes, "metadata.labels.a spec.size ");
+  EXPECT_EQ(send({"DELETE", older + "/t?dryRun=All", ""}).status, 200);
+  EXPECT_EQ(scripted_->evaluations, 2);
+  EXPECT_EQ(scripted_->seen_old["spec"]["size"].as_int(), 7);
+  scripted_->refuses_size = true;
+  EXPECT_EQ(label(older), 403);
+  EXPECT_EQ(send({"DELETE", older + "/t", ""}).status, 403);
+  EXPECT_EQ(server_.send("GET", things + "/t").body["spec"]["size"].as_int(), 7);
 }
 
 TEST_F(Conditional, StreamsAreFolded) {

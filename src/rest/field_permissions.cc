@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "catalog/scale.h"
+#include "rest/blind_caller.h"
+#include "rest/form.h"
 #include "rest/write.h"
 
 namespace cardea::rest {
@@ -119,10 +122,17 @@ void annotate(Call& call, const std::optional<FieldRefusal>& refusal) {
   if (refusal) call.audit_annotations.set(cat(kAnnotation, "denied-field"), refusal->field);
 }
 
+Result<void> judged(Call& call, const FieldJudge& judge, Marker marker) {
+  call.services.field_permissions->count(!judge.refusal(), call.fields->answers.in_order().size());
+  if (marker == Marker::kGranular || !call.fields->answers.in_order().empty())
+    annotate(call, judge.refusal());
+  if (judge.refusal()) return fail(refusal_error(call, *judge.refusal()));
+  return {};
+}
+
 Task<Result<void>> settle(Call& call, const schema::ChangedFields& changes, const schema::PermissionTree& tree, Marker marker,
                           const schema::ExcludedVerbs& excluded) {
-  const FieldPermissions& permissions = *call.services.field_permissions;
-  permissions.count_comparison();
+  call.services.field_permissions->count_comparison();
   const schema::Demands demands = schema::demands_of(changes, tree, excluded);
   access_of(call).answers.forget_objects();
   FieldJudge judge(demands, marker, access_of(call).answers);
@@ -135,15 +145,30 @@ Task<Result<void>> settle(Call& call, const schema::ChangedFields& changes, cons
     if (!is_there) allowed = co_await ask_waiting(call, *verb, std::move(verdict), old, changes.after(), by_objects);
     judge.answer(allowed, by_objects ? Holds::kForTheseObjects : Holds::kForTheRequest);
   }
-  permissions.count(!judge.refusal(), call.fields->answers.in_order().size());
-  if (marker == Marker::kGranular || !call.fields->answers.in_order().empty()) annotate(call, judge.refusal());
-  if (judge.refusal()) co_return fail(refusal_error(call, *judge.refusal()));
-  co_return Result<void>();
+  co_return judged(call, judge, marker);
+}
+
+// The same without objects.
+Task<Result<void>> settle_named(Call& call, schema::Demands demands, Marker marker) {
+  FieldJudge judge(demands, marker, access_of(call).answers);
+  while (const std::string* verb = judge.next()) {
+    auto verdict = call.chain->decide(attributes_of(call, *verb), asking_fields(call));
+    if (!verdict) {
+      authz::Chain::Verdict waited =
+          co_await call.chain->authorize(attributes_of(call, *verb), asking_fields(call));
+      verdict = std::move(waited);
+      bool back = co_await back_on_loop(call);
+      (void)back;
+    }
+    bool by_objects = verdict->decision.kind == authz::Decision::Kind::kConditional;
+    judge.answer(by_objects || verdict->decision.allowed(),
+                 by_objects ? Holds::kForTheseObjects : Holds::kForTheRequest);
+  }
+  co_return judged(call, judge, marker);
 }
 
 // Writing a Scale is writing one field of it, whatever field of the object that is.
-Task<Result<void>> settle_scale(Call& call, const schema::ChangedFields& changes) {
-  if (changes.leaves().empty()) co_return Result<void>();
+Task<Result<void>> settle_scale(Call& call) {
   static const Value kBefore = Value::object({{"spec", Value::object({{"replicas", 0}})}});
   static const Value kAfter = Value::object({{"spec", Value::object({{"replicas", 1}})}});
   const schema::Schema& scale = *call.subresource->schema;
@@ -154,19 +179,30 @@ Task<Result<void>> settle_scale(Call& call, const schema::ChangedFields& changes
   co_return covered;
 }
 
+// What a change takes in one version.
+Task<Result<void>> settle_version(Call& call, const schema::ChangedFields& changes,
+                                  const catalog::Resource& version, Marker marker) {
+  const FieldPermissions& permissions = *call.services.field_permissions;
+  if (marker == Marker::kRegular && !permissions.excludes(version)) co_return Result<void>();
+  auto uncovered = permissions.uncovered();
+  Result<void> covered = co_await settle(call, changes, *version.permissions, marker, uncovered->verbs);
+  co_return covered;
+}
+
 // All that the caller's own change takes. Of a scale the object's fields count for what is excluded, the scale's for what is
 // covered.
-Task<Result<void>> settle_change(Call& call, const schema::ChangedFields& changes) {
-  const FieldPermissions& permissions = *call.services.field_permissions;
+Task<Result<void>> settle_change(Call& call) {
+  const FieldAccess& access = *call.fields;
   bool is_scale = call.info.subresource == "scale";
-  if (call.is_granular && is_scale) {
-    Result<void> scaled = co_await settle_scale(call, changes);
+  if (call.is_granular && is_scale && (is_known_blind(call) || !access.changed->leaves().empty())) {
+    Result<void> scaled = co_await settle_scale(call);
     if (!scaled) co_return scaled;
   }
   Marker marker = call.is_granular && !is_scale ? Marker::kGranular : Marker::kRegular;
-  auto uncovered = permissions.uncovered();
-  Result<void> covered;
-  if (marker == Marker::kGranular || permissions.excludes(*call.resource)) covered = co_await settle(call, changes, *call.resource->permissions, marker, uncovered->verbs);
+  Result<void> covered = co_await settle_version(call, *access.changed, *call.resource, marker);
+  if (covered && access.stored)
+    covered =
+        co_await settle_version(call, *access.stored, *other_storage(*call.catalog, *call.resource), marker);
   call.fields_settled = covered.has_value();
   co_return covered;
 }
@@ -202,7 +238,7 @@ Task<std::optional<Result<void>>> granular_instead(Call& call) {
   (void)back;
   if (!verdict.decision.allowed() || !call.fields || !call.fields->changed) co_return std::nullopt;
   call.is_granular = true;
-  Result<void> covered = co_await settle_change(call, *call.fields->changed);
+  Result<void> covered = co_await settle_change(call);
   co_return std::optional<Result<void>>(std::move(covered));
 }
 
@@ -265,30 +301,79 @@ bool watches_admission(const Call& call) {
 
 Value SentObject::get() const { return as_sent(decoded, written); }
 
-Task<Result<void>> authorize_change(Call& call, const Value* old, Value requested) {
+namespace {
+
+// A create is judged by what was sent, not by what the server makes of it; its name is always part of that.
+Value sent_create(const Call& call) {
+  const FieldAccess& known = *call.fields;
+  Value out = known.sent.is_there() ? known.sent.get() : known.requested;
+  Value& meta = out.member("metadata");
+  if (meta.is_null()) meta = Value::object();
+  if (!meta.has("generateName") && meta["name"].as_string().empty()) meta.set("name", call.info.name);
+  return out;
+}
+
+}  // namespace
+
+Task<Result<void>> authorize_change(Call& call, const Value* old, Value requested, Value stored) {
   FieldAccess& access = access_of(call);
   const schema::Schema& schema = compared_schema(*call.resource);
+  const catalog::Resource* storage = other_storage(*call.catalog, *call.resource);
+  const schema::IgnoredFields ignored = ignored_fields(call, !old);
+  access.stored.reset();
   if (old) {
-    access.changed.emplace(*old, std::move(requested), schema, ignored_fields(call, false));
+    if (storage)
+      access.stored.emplace(std::move(stored), converted(requested, *call.resource, *storage),
+                            compared_schema(*storage), ignored);
+    access.changed.emplace(*old, std::move(requested), schema, ignored);
+    if (is_known_blind(call) && call.info.subresource != "scale")
+      access.changed->count(call.sight.named.fields);
   } else {
-    // A create is judged by what was sent, not by what the server makes of it; its name is always part of that.
     access.requested = std::move(requested);
-    auto sent = [&call] {
-      const FieldAccess& known = *call.fields;
-      Value out = known.sent.is_there() ? known.sent.get() : known.requested;
-      Value& meta = out.member("metadata");
-      if (meta.is_null()) meta = Value::object();
-      if (!meta.has("generateName") && meta["name"].as_string().empty()) meta.set("name", call.info.name);
-      return out;
-    };
-    access.changed.emplace(Value(), std::move(sent), schema, ignored_fields(call, true));
+    if (storage)
+      access.stored.emplace(
+          Value(), [&call, storage] { return converted(sent_create(call), *call.resource, *storage); },
+          compared_schema(*storage), ignored);
+    access.changed.emplace(Value(), [&call] { return sent_create(call); }, schema, ignored);
   }
-  call.authorization.changed = &*access.changed;
+  // Versions of a custom resource name their fields alike: rules that list fields see those that only one
+  // version has.
+  call.authorization.changed = access.stored && call.resource->is_custom ? &*access.stored : &*access.changed;
   const FieldPermissions* permissions = call.services.field_permissions;
   if (!permissions) co_return Result<void>();
   if (call.has_conditions()) call.authorization.otherwise = [&call] { return granular_instead(call); };
-  if (!call.is_granular && !permissions->excludes(*call.resource)) co_return Result<void>();
-  Result<void> covered = co_await settle_change(call, *access.changed);
+  if (!call.is_granular && !permissions->excludes_stored(*call.catalog, *call.resource))
+    co_return Result<void>();
+  Result<void> covered = co_await settle_change(call);
+  co_return covered;
+}
+
+namespace {
+
+// The field of the object that a scale writes.
+schema::NamedFields named_by_scale(const Call& call) {
+  Value scale = Value::object({{"spec", Value::object({{"replicas", 1}})}});
+  auto written = catalog::with_scale(Value::object(), scale, *call.resource);
+  if (written) written->erase("metadata");
+  return schema::named_by_apply(written ? *written : Value::object(), *call.resource->schema);
+}
+
+}  // namespace
+
+Task<Result<void>> authorize_named(Call& call) {
+  if (!call.services.field_permissions) co_return Result<void>();
+  const bool is_scale = call.info.subresource == "scale";
+  if (is_scale) {
+    Result<void> scaled = co_await settle_scale(call);
+    if (!scaled) co_return scaled;
+  }
+  auto uncovered = call.services.field_permissions->uncovered();
+  const schema::NamedFields named = is_scale ? named_by_scale(call) : call.sight.named;
+  schema::ChangedFields sent(Value(), named.sent, compared_schema(*call.resource), {});
+  const schema::FieldSet leaves = schema::without_ignored(named.fields, ignored_fields(call, false));
+  schema::Demands demands = schema::demands_of(leaves, sent, *call.resource->permissions, uncovered->verbs);
+  Result<void> covered =
+      co_await settle_named(call, std::move(demands), is_scale ? Marker::kRegular : Marker::kGranular);
   co_return covered;
 }
 
@@ -312,25 +397,9 @@ Task<Result<void>> authorize_storage(Call& call, const catalog::Resource& storag
   co_return covered;
 }
 
-Error without_quotes(const Call& call, Error error) {
-  if (error.reason != Reason::kInvalid && error.reason != Reason::kBadRequest && error.reason != Reason::kInternalError) return error;
-  ErrorDetails details{.name = call.info.name, .group = call.resource->group, .kind = call.resource->kind};
-  if (error.details)
-    for (const Cause& c : error.details->causes) details.causes.push_back({c.reason, "", c.field});
-  error.message = cat(call.resource->kind, " ", quoted(call.info.name), " cannot be changed like this; who may not get it is not told more");
-  return std::move(error).with(std::move(details));
-}
-
 void note_refusal(Call& call, std::string_view reason) {
   call.audit_annotations.set("authorization.k8s.io/decision", "forbid");
   call.audit_annotations.set("authorization.k8s.io/reason", reason);
-}
-
-Task<bool> hides_object(Call& call) {
-  authz::Chain::Verdict verdict = co_await call.chain->authorize(attributes_of(call, "get"));
-  bool back = co_await back_on_loop(call);
-  (void)back;
-  co_return !verdict.decision.allowed();
 }
 
 }  // namespace cardea::rest

@@ -51,7 +51,9 @@ struct SentObject {
 // What is known about the fields of one request. Lives in its Call.
 struct FieldAccess {
   authz::fields::Answers answers;                // kept while a write is tried again
-  std::optional<schema::ChangedFields> changed;    // by what the caller sent
+  std::optional<schema::ChangedFields> changed;  // by what the caller sent, in the version of the request
+  std::optional<schema::ChangedFields>
+      stored;  // the same in the stored version; nothing where that is the same one
   SentObject sent;                               // of a create
   json::Value requested;                         // what the caller wants to create, as the server understands it
 };
@@ -66,9 +68,13 @@ SentObject* sent_object(Call& call);
 // Whether what admission changes is looked at too.
 bool watches_admission(const Call& call);
 
-// Before admission: `requested` is what the caller wants instead of `old` (null: a new object), both in the version of
-// call.resource. What it changes stays in the call, for conditions. The error is the 403 that names the field.
-Task<Result<void>> authorize_change(Call& call, const json::Value* old, json::Value requested);
+// Before admission: `requested` is what the caller wants instead of `old` (null: a new object), both in the
+// version of call.resource. Where another version is stored (`other_storage`), the change is judged there
+// too: writing through a version that lacks a field takes the field away. `stored` is the object as it is
+// stored; null for a new one. What it changes stays in the call, for conditions. The error is the 403 that
+// names the field.
+Task<Result<void>> authorize_change(Call& call, const json::Value* old, json::Value requested,
+                                    json::Value stored);
 // After it: what admission changed beyond that must not be excluded from what the caller may.
 Task<Result<void>> authorize_mutation(Call& call, json::Value requested, json::Value admitted);
 // As it is stored (null: a new object) and will be, where that is another version: fields that the version of the
@@ -80,8 +86,9 @@ const catalog::Resource* other_storage(const catalog::Catalog& catalog, const ca
 // The audit event of a request whose verb was allowed says after all that it was forbidden, and why.
 void note_refusal(Call& call, std::string_view reason);
 
-// Who may change parts of an object but not read it is shown its metadata only, and no error that quotes it.
-Task<bool> hides_object(Call& call);
-Error without_quotes(const Call& call, Error error);
+// The fields that the request of a caller without the verb names: each has to be covered whether or not it
+// changes. Asked before the object is read, so the answer depends on the request alone. A permission under
+// conditions counts as held here; `authorize_change` settles it.
+Task<Result<void>> authorize_named(Call& call);
 
 }  // namespace cardea::rest

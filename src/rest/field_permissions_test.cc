@@ -199,6 +199,64 @@ TEST_F(FieldsOfRequests, AScaleIsJudgedAlikeWhenConditionsHadNoOpinion) {
   }
 }
 
+TEST_F(FieldsOfRequests, AreJudgedInTheStoredVersionToo) {
+  EXPECT_EQ(server_
+                .send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+                      R"({"metadata":{"name":"things.example.com"},"spec":{
+      "group":"example.com","scope":"Namespaced","names":{"plural":"things","kind":"Thing"},"versions":[
+      {"name":"v1","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object"}}}}},
+      {"name":"v2","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{
+        "spec":{"type":"object","x-kubernetes-permission-verb":"specification","properties":{"size":{"type":"integer"}}}}}}}]}})")
+                .status,
+            201);
+  const std::string things = "/apis/example.com/v2/namespaces/default/things",
+                    older = "/apis/example.com/v1/namespaces/default/things/t";
+  ASSERT_TRUE(TestServer::eventually(
+      [&] { return server_.send("GET", things).status == 200 && server_.send("GET", older).status == 404; }));
+  EXPECT_EQ(
+      server_
+          .send("POST", things,
+                R"({"apiVersion":"example.com/v2","kind":"Thing","metadata":{"name":"t"},"spec":{"size":1}})")
+          .status,
+      201);
+  auto label = [&](std::string value) {
+    return jane_.send_and_wait("PATCH", older,
+                               *json::parse(cat(R"({"metadata":{"labels":{"a":")", value, R"("}}})")),
+                               "application/merge-patch+json");
+  };
+  scripted_->allowed = {"granular", "granular:labels"};
+  Loopback::Reply refused = label("1");
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(refused.body["message"].as_string(),
+              HasSubstr("field spec.size: not covered by granular:specification"));
+  EXPECT_EQ(server_.send("GET", things + "/t").body["spec"]["size"].as_int(), 1);
+  scripted_->conditional = "patch";  // which ends without an opinion
+  EXPECT_EQ(label("1").status, 403);
+  scripted_->conditional.clear();
+  scripted_->allowed.push_back("granular:specification");
+  EXPECT_EQ(label("1").status, 200);
+  EXPECT_FALSE(server_.send("GET", things + "/t").body["spec"].has("size"));
+}
+
+TEST_F(FieldsOfRequests, AnotherOrderIsAChangeOfTheList) {
+  const std::string pods = "/api/v1/namespaces/default/podtemplates";
+  auto with_order = [](std::string_view first, std::string_view second, std::string_view image = "i") {
+    return cat(
+        R"({"apiVersion":"v1","kind":"PodTemplate","metadata":{"name":"t"},"template":{"spec":{"initContainers":[{"name":")",
+        first, R"(","image":"i"},{"name":")", second,
+        R"(","image":"i"}],"containers":[{"name":"c","image":")", image, R"("}]}}})");
+  };
+  EXPECT_EQ(server_.send("POST", pods, with_order("a", "b")).status, 201);
+  scripted_->allowed = {"granular", "granular:labels", "granular:computeResources"};
+  Loopback::Reply refused =
+      jane_.send_and_wait("PUT", pods + "/t", *json::parse(with_order("b", "a")), "application/json");
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(refused.body["message"].as_string(), HasSubstr("field template.spec.initContainers:"));
+  EXPECT_EQ(
+      jane_.send_and_wait("PUT", pods + "/t", *json::parse(with_order("a", "b")), "application/json").status,
+      200);
+}
+
 // A scalar of an object's part, to see whether a write of it survives.
 const schema::Property* probe_of(const schema::Schema& part) {
   for (const schema::Property& p : part.properties)

@@ -5,6 +5,7 @@
 #include "catalog/kinds/names.h"
 #include "impersonation/headers.h"
 #include "rest/audit_trail.h"
+#include "rest/blind_caller.h"
 #include "rest/catalog_holder.h"
 #include "rest/field_permissions.h"
 #include "rest/policy/guard.h"
@@ -378,14 +379,9 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
     for (const auto& entry : call.audit_annotations.entries)
       if (entry.key == "authorization.cardea.dev/conditions-error")
         refusal_log_(cat("conditions of ", request.method, " ", quoted(request.path), " by ", quoted(call.user.name), ": ", quoted(entry.value)));
-  if (call.is_granular && call.resource) {
-    bool hides = co_await hides_object(call);
-    if (hides && answer) call.view.shape = View::Shape::kPartialObject;
-    if (hides && !answer) answer = fail(without_quotes(call, answer.error()));
-  } else if (is_conditional && !answer && !call.authorization.is_settled && call.resource && call.info.verb != "create") {
-    // Nobody has said yet that the caller may touch this object.
-    bool hides = co_await hides_object(call);
-    if (hides) answer = fail(without_quotes(call, answer.error()));
+  if (tells_of_object(call, answer)) {
+    bool blind = co_await is_blind(call);
+    if (blind) answer = seen_blindly(call, std::move(answer));
   }
   if (answer && answer->is_streaming) {
     services_.metrics.count_stream(verb, 200);

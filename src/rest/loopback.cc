@@ -19,6 +19,8 @@ class LoopbackExchange : public http::Exchange {
   void respond(http::Response response) override {
     Reply reply{response.status, {}};
     if (auto body = json::parse(response.body.text())) reply.body = std::move(*body);
+    for (const auto& [name, value] : response.headers)
+      if (name == "Warning") reply.warnings.emplace_back(value);
     done_(std::move(reply));
   }
   // Streams are for clients; the server's own parts watch the store.

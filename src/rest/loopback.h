@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "authz/user.h"
 #include "base/task.h"
@@ -19,6 +20,7 @@ class Loopback {
   struct Reply {
     int status = 0;
     json::Value body;  // null when it is not JSON
+    std::vector<std::string> warnings = {};
     bool ok() const { return status >= 200 && status < 300; }
   };
 

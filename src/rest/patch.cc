@@ -5,6 +5,7 @@
 #include "json/print.h"
 #include "json/yaml.h"
 #include "rest/audit_trail.h"
+#include "rest/blind_caller.h"
 #include "rest/body.h"
 #include "rest/checks.h"
 #include "rest/field_permissions.h"
@@ -39,6 +40,20 @@ Result<Value> read_patch(Call& call, PatchType type) {
   return value;
 }
 
+schema::NamedFields named_by(PatchType type, const Value& patch, const schema::Schema& schema) {
+  switch (type) {
+    case PatchType::kJson:
+      return schema::named_by_json_patch(patch, schema);
+    case PatchType::kMerge:
+      return schema::named_by_merge_patch(patch, schema);
+    case PatchType::kStrategicMerge:
+      return schema::named_by_strategic_merge_patch(patch, schema);
+    case PatchType::kApply:
+      break;
+  }
+  return schema::named_by_apply(patch, schema);
+}
+
 Result<Value> apply_to(Call& call, const Value* live, const Value& config, const WriteOptions& options) {
   const catalog::Resource& r = *call.resource;
   schema::FieldSet reset = reset_fields(call);
@@ -51,7 +66,8 @@ Result<Value> apply_to(Call& call, const Value* live, const Value& config, const
                                .subresource = call.info.subresource,
                                .now = call.info.subresource == "scale" ? std::string_view() : call.started,
                                .reset_fields = &reset,
-                               .schema_of = version_schemas(call)});
+                               .schema_of = version_schemas(call),
+                               .owners_decide = is_known_blind(call)});
   if (!merged) return merged;
   merged->member("metadata").set("name", call.info.name);
   auto object = check_object(Expected::object_of(call), *merged, options.field_validation, call.warnings, live ? nullptr : sent_object(call));
@@ -119,6 +135,7 @@ Task<Result<Answer>> patch(Call& call) {
   if (!options) co_return fail(options.error());
   auto body = read_patch(call, *type);
   if (!body) co_return fail(body.error());
+  if (may_be_blind(call)) call.sight.named = named_by(*type, *body, *call.resource->schema);
 
   if (*type == PatchType::kApply) {
     Result<Answer> applied = co_await apply_config(call, std::move(*body), *options);

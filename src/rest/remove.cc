@@ -6,6 +6,7 @@
 #include "base/time_parse.h"
 #include "json/print.h"
 #include "rest/audit_trail.h"
+#include "rest/blind_caller.h"
 #include "rest/body.h"
 #include "rest/form.h"
 #include "rest/options.h"
@@ -146,6 +147,7 @@ Task<Result<Value>> remove_one(Call& call, const std::string& key, const DeleteO
     store::RecordPtr record = call.services.store.get(key);
     std::string name = key.substr(key.rfind('/') + 1);
     if (!record) co_return fail(not_found(r, name));
+    call.sight.has_read = true;
     Value old = converted(parse_stored(*record), storage, r);
     if (auto ok = check_preconditions(r, options, old); !ok) co_return fail(ok.error());
     Result<void> guarded = co_await ask_guards(call, old);
@@ -154,8 +156,10 @@ Task<Result<Value>> remove_one(Call& call, const std::string& key, const DeleteO
     review.old_object = &old;
     // Of a collection nobody named the objects; refusals do not name them either.
     review.name = as_item ? std::string_view() : name;
+    if (review.authorization) show_what_is_hidden(call, *record, Value());
     Result<void> admitted;
     if (!options.is_admitted) admitted = co_await admit(call, review);
+    call.sight.is_refusal_plain = review.is_refusal_plain;
     if (!admitted) co_return fail(admitted.error());
 
     std::optional<Value> held = held_back(call, options, old);
@@ -170,6 +174,11 @@ Task<Result<Value>> remove_one(Call& call, const std::string& key, const DeleteO
       meta.set("deletionGracePeriodSeconds", 0);
       if (!old["metadata"].has("deletionTimestamp") && meta.has("generation"))
         meta.set("generation", meta["generation"].as_int() + 1);
+    }
+    if (answer["kind"].as_string() != "Status") {
+      // Asked while the object is there: an authorizer may look at what it belongs to.
+      bool known = co_await is_blind(call);
+      (void)known;
     }
     if (options.dry_run || unchanged) co_return answer;
     store::Txn txn{{{key, record->mod_revision}}, {}};
@@ -208,6 +217,15 @@ Task<Result<Answer>> remove_with(Call& call, DeleteOptions options) {
 Task<Result<Answer>> remove_collection(Call& call) {
   auto options = read_delete_options(call);
   if (!options) co_return fail(options.error());
+  // Whether something is refused would tell a caller who may not list whether a selector found something.
+  bool may_refuse = call.permit.is_conditional() || options->uid || options->resource_version;
+  if (may_refuse && call.info.selectors) {
+    bool blind = co_await is_blind(call);
+    if (blind)
+      co_return fail(authz::forbidden(authz::Attributes{call.user, call.info},
+                                      "selecting objects by labels or fields under a condition reads them, "
+                                      "which takes the verb \"list\""));
+  }
   const Resource& r = *call.resource;
   View wanted = std::exchange(call.view, View{.pretty = true});  // the objects themselves, not their bytes
   Result<Answer> listed = co_await list(call);

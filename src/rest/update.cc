@@ -1,5 +1,6 @@
 #include "base/strings.h"
 #include "json/field_error.h"
+#include "rest/blind_caller.h"
 #include "rest/body.h"
 #include "rest/checks.h"
 #include "rest/field_permissions.h"
@@ -45,6 +46,7 @@ Task<Result<Answer>> update(Call& call) {
   if (auto ok = check_name(call, *object); !ok) co_return fail(ok.error());
   if (auto ok = check_namespace(call, *object); !ok) co_return fail(ok.error());
 
+  if (may_be_blind(call)) call.sight.named = schema::named_by_update(*object, *call.resource->schema);
   Change change;
   change.options = *options;
   change.checks_uid = true;

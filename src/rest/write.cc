@@ -4,11 +4,13 @@
 #include "base/random.h"
 #include "base/strings.h"
 #include "catalog/kinds/object_meta.h"
+#include "rest/blind_caller.h"
 #include "rest/field_permissions.h"
 #include "rest/form.h"
 #include "rest/status.h"
 #include "rest/stored_object.h"
 #include "rest/write_guard.h"
+#include "schema/compare.h"
 #include "schema/managed_fields.h"
 
 namespace cardea::rest {
@@ -217,6 +219,18 @@ Value tracked(Call& call, const Value* old, Value object, const WriteOptions& op
                                .schema_of = version_schemas(call)});
 }
 
+void show_what_is_hidden(Call& call, const store::Record& record, const Value& object) {
+  const Resource& r = *call.resource;
+  call.authorization.stored_old_object = call.authorization.stored_object = Value();
+  // Versions of built-in kinds show all of an object, in other words.
+  const Resource* storage = call.has_conditions() && r.is_custom ? other_storage(*call.catalog, r) : nullptr;
+  if (!storage) return;
+  Value stored = parse_stored(record);
+  if (schema::same_content(converted(converted(stored, *storage, r), r, *storage), stored)) return;
+  call.authorization.stored_old_object = std::move(stored);
+  call.authorization.stored_object = object.is_null() ? Value() : converted(object, r, *storage);
+}
+
 catalog::StrategyContext strategy_context(const Call& call, std::string_view subresource) {
   return {.group = call.resource->group,
           .version = call.resource->version,
@@ -319,7 +333,7 @@ Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& op
   const Resource& r = *call.resource;
   bool watches = watches_fields(call);
   if (watches) {
-    Result<void> covered = co_await authorize_change(call, nullptr, object);
+    Result<void> covered = co_await authorize_change(call, nullptr, object, Value());
     if (!covered) co_return fail(covered.error());
   }
   const Resource* stored = watches ? other_storage(*call.catalog, r) : nullptr;
@@ -408,6 +422,10 @@ Task<Result<Written>> write_change(Call& call, Change change) {
   std::string key = object_key(r, call.info.namespace_name, call.info.name);
   catalog::StrategyContext context = strategy_context(call, call.info.subresource);
   const bool was_granular = call.is_granular;
+  if (may_be_blind(call)) {
+    Result<void> judged = co_await judge_blindly(call);
+    if (!judged) co_return fail(judged.error());
+  }
   for (int tries = 1;; ++tries) {
     store::RecordPtr record = call.services.store.get(key);
     if (!record) {
@@ -439,6 +457,7 @@ Task<Result<Written>> write_change(Call& call, Change change) {
     call.create_permit.reset();
     call.is_granular = was_granular;
     call.fields_settled = false;
+    call.sight.has_read = true;
     Value old = converted(parse_stored(*record), storage, r);
     Result<Value> changed = change.apply(old);
     if (!changed) co_return fail(changed.error());
@@ -447,7 +466,8 @@ Task<Result<Written>> write_change(Call& call, Change change) {
 
     bool watches = watches_fields(call);
     if (watches) {
-      Result<void> covered = co_await authorize_change(call, &old, *changed);
+      Value stored = other_storage(*call.catalog, r) ? parse_stored(*record) : Value();
+      Result<void> covered = co_await authorize_change(call, &old, *changed, std::move(stored));
       if (!covered) co_return fail(covered.error());
     }
     admission::Review review = review_of(call, admission::Operation::kUpdate, change.options.dry_run, change.options.document);
@@ -519,6 +539,7 @@ Task<Result<Written>> write_change(Call& call, Change change) {
       valid = co_await call.services.admission.validate(review);
       review.object = std::move(whole);
     } else if (!change.is_admitted) {
+      if (review.authorization) show_what_is_hidden(call, *record, review.object);
       valid = co_await call.services.admission.validate(review);
     }
     for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
@@ -530,7 +551,8 @@ Task<Result<Written>> write_change(Call& call, Change change) {
     if (change.options.dry_run) co_return Written{std::move(fresh), false};
     bool gone = is_gone_after(review.object);
     std::string bytes = bytes_for_store(call, review.object);
-    if (!gone && bytes == record->value()) co_return Written{std::move(fresh), false};
+    if (!gone && bytes == record->value() && !is_known_blind(call))
+      co_return Written{std::move(fresh), false};
     store::Txn txn{{{key, record->mod_revision}}, {}};
     if (gone) txn.ops.push_back(store::Delete{key});
     else txn.ops.push_back(store::Put{key, std::move(bytes)});

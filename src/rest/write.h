@@ -47,6 +47,10 @@ Result<json::Value> apply_to(Call& call, const json::Value* live, const json::Va
 // verb `granular`.
 json::Value tracked(Call& call, const json::Value* old, json::Value object, const WriteOptions& options);
 
+// Lets the conditions of this call see the stored object, and what `object` makes of it, where the version of
+// the request does not show all of it.
+void show_what_is_hidden(Call& call, const store::Record& record, const json::Value& object);
+
 // The strategy's view of this call.
 catalog::StrategyContext strategy_context(const Call& call, std::string_view subresource = "");
 

@@ -292,6 +292,10 @@ def collections(w):
     for name in ("a", "b"):
         w.admin("POST", path, config_map(name, labels={"junk": "yes"}))
     w.admin("POST", path, config_map("keep", labels={"junk": "no"}))
+    # What a selector finds is nothing for somebody who may not list.
+    for selector in ("labelSelector=junk%3Dno", "labelSelector=junk%3Dyes", "fieldSelector=metadata.name%3Da"):
+        w.refused("deleter", "DELETE", f"{path}?{selector}", saying='takes the verb "list"')
+    w.policy("look", "Allow", "deleter", ("list",), resources=("configmaps",), namespace="many")
     w.refused("deleter", "DELETE", path + "?labelSelector=junk%3Dno")
     w.allowed("deleter", "DELETE", path + "?labelSelector=junk%3Dyes")
     names = [c["metadata"]["name"] for c in w.admin("GET", path)[2]["items"]]
@@ -444,7 +448,7 @@ def denies(w):
 
 def nobody_grants_what_they_lack(w):
     """Whoever may write policies still cannot give more than they hold, nor deny without the right to."""
-    w.policy("granter-writes", "Allow", "granter", ("create", "update", "get", "patch", "delete", "deletecollection"), ("access.cardea.dev",), ("clusteraccesspolicies",), "true")
+    w.policy("granter-writes", "Allow", "granter", ("create", "update", "get", "list", "patch", "delete", "deletecollection"), ("access.cardea.dev",), ("clusteraccesspolicies",), "true")
 
     def mine(name, effect, rules=None):
         spec = {"effect": effect, "subjects": [{"kind": "User", "name": "friend"}], "expression": "true"}

@@ -266,7 +266,7 @@ def nothing_is_written_after_a_fault(w, tree, listed):
                 ("PATCH", f"{CM}/victim?fieldManager=t&force=true", config_map("victim", {"a": "2"}), "application/apply-patch+yaml"),
                 ("PATCH", f"{CM}/fresh?fieldManager=t", config_map("fresh"), "application/apply-patch+yaml"),
                 ("PUT", "/apis/coordination.k8s.io/v1/namespaces/default/leases/victim", lease, None),
-                ("DELETE", f"{CM}/victim", None, None), ("DELETE", f"{CM}?labelSelector=victim%3Dyes", None, None),
+                ("DELETE", f"{CM}/victim", None, None), ("DELETE", CM, None, None),
                 ("PATCH", f"{pods}/victim/status", {"status": {"phase": "Failed"}}, merge),
                 ("POST", f"{pods}/victim/eviction", {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "victim"}}, None),
                 ("POST", f"{pods}/victim/binding", {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "victim"}, "target": {"kind": "Node", "name": "n"}}, None),

@@ -209,6 +209,10 @@ def suggesting(world, folder):
     # With it the bot does the same again, and nothing else.
     world.revoke("broad")
     world.grant("small", rules)
+    # The role is about writes. A patch that replaces a list is judged item by item only for somebody who may read it.
+    status, answer = world.bot("PATCH", *done[2], MERGE)
+    expect(status == 403 and "not covered by granular:metadata, granular:finalizers" in answer["message"], f"{status} {answer}")
+    world.grant("reads", [{"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get"]}])
     work(False)
     for path, patch in ((f"{DEPLOYMENTS}/d", {"spec": {"paused": True}}), (f"{DEPLOYMENTS}/d", {"metadata": {"labels": {"app": "z"}}}),
                         (f"{widgets}/w", {"free": "x"})):

@@ -48,6 +48,22 @@ void keep_from_old(const Call& call, const Resource& r, Value& object, const Val
   prepare_for_update(object, old, r, context);
 }
 
+// Whether the sender of the review may read the object that the content would replace. The outcome of a
+// condition can tell what the object holds.
+Task<bool> may_compare(Call& call, const ReviewQuestion& q) {
+  if (q.verb != "update" && q.verb != "patch") co_return true;
+  authz::Attributes attributes = q.attributes(call.user);
+  attributes.verb = "get";
+  attributes.subresource = {};
+  std::string name =
+      q.resource_name.empty() ? std::string(q.content["metadata"]["name"].as_string()) : q.resource_name;
+  attributes.name = name;
+  authz::Chain::Verdict verdict = co_await call.services.authorizer.authorize(attributes);
+  bool back = co_await continue_on(call.exchange->loop());
+  (void)back;
+  co_return verdict.decision.allowed();
+}
+
 Result<Matter> matter_of(Call& call, const ReviewQuestion& q) {
   const Resource& r = *q.resource.resource;
   Matter m;
@@ -103,6 +119,13 @@ Task<Settled> settle_question(Call& call, std::shared_ptr<const authz::Chain> ch
   std::vector<std::string> open;
   add_descriptions(decision, open);
   if (question.content.is_null()) co_return Settled{unsettled(decision, ""), join(open, "; ")};
+  bool may = co_await may_compare(call, question);
+  if (!may)
+    co_return Settled{
+        unsettled(
+            decision,
+            "the content of a change is compared with the stored object, which takes the verb \"get\" on it"),
+        join(open, "; ")};
   Result<Matter> matter = matter_of(call, question);
   if (!matter) co_return Settled{unsettled(decision, matter.error().message), join(open, "; ")};
   const Resource& r = *question.resource.resource;
