@@ -16,6 +16,14 @@ std::string folder() {
   return std::filesystem::is_directory(beside) ? beside.lexically_normal().string() : "";
 }
 
+std::string own_folder() { return CARDEA_SOURCE_DIR "/tests/conformance/data"; }
+
+std::string path_of(const std::string& name) {
+  for (const std::string& root : {own_folder(), folder()})
+    if (!root.empty() && std::filesystem::exists(root + "/" + name)) return root + "/" + name;
+  return "";
+}
+
 json::Value read(const std::string& path) {
   std::ifstream file(path);
   std::stringstream text;

@@ -6,8 +6,9 @@ namespace cardea::conformance {
 namespace {
 
 void expect_no_difference(Counts (*run)(const std::string&), const std::string& file) {
-  if (folder().empty()) GTEST_SKIP() << "no conformance folder beside the repository and no $CARDEA_CONFORMANCE";
-  Counts counts = run(folder() + "/" + file);
+  const std::string path = path_of(file);
+  if (path.empty()) GTEST_SKIP() << file << " is not beside the repository and $CARDEA_CONFORMANCE names no folder with it";
+  Counts counts = run(path);
   EXPECT_GT(counts.passed, 0);
   EXPECT_EQ(counts.failed, 0);
 }

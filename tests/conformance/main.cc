@@ -1,4 +1,5 @@
-// conformance DIR: every data-driven conformance test there is, on the files that DIR holds.
+// conformance [DIR]: every data-driven conformance test there is, on the files that DIR holds; without DIR, on those of
+// this repository and of the folder of public cases beside it.
 //
 // Differences are printed as they are found; the last line is `N passed, M failed, K skipped`. Files that no test
 // reads yet count as one skipped check each. Recorded conversations are replayed by tests/e2e/replay.py against a
@@ -8,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -99,13 +101,18 @@ Counts run_part(const fs::path& path) {
   return counts;
 }
 
-int run_folder(const std::string& folder) {
-  std::vector<fs::path> paths;
-  for (const auto& entry : fs::directory_iterator(folder))
-    if (entry.is_directory() || entry.path().extension() == ".json" || entry.path().extension() == ".jsonl") paths.push_back(entry.path());
-  std::ranges::sort(paths);
+bool holds_cases(const fs::directory_entry& entry) {
+  return entry.is_directory() || entry.path().extension() == ".json" || entry.path().extension() == ".jsonl";
+}
+
+// What two folders both have is taken from the first.
+int run_folders(const std::vector<std::string>& folders) {
+  std::map<std::string, fs::path> paths;
+  for (const std::string& folder : folders)
+    for (const auto& entry : fs::directory_iterator(folder))
+      if (holds_cases(entry)) paths.try_emplace(entry.path().filename().string(), entry.path());
   Counts counts;
-  for (const fs::path& path : paths) counts += run_part(path);
+  for (const auto& [name, path] : paths) counts += run_part(path);
   std::printf("%d passed, %d failed, %d skipped\n", counts.passed, counts.failed, counts.skipped);
   return counts.failed == 0 ? 0 : 1;
 }
@@ -114,9 +121,13 @@ int run_folder(const std::string& folder) {
 }  // namespace cardea::conformance
 
 int main(int argc, char** argv) {
-  if (argc != 2 || !std::filesystem::is_directory(argv[1])) {
-    std::fprintf(stderr, "usage: conformance DIR, a folder of conformance cases\n");
+  using namespace cardea::conformance;
+  if (argc > 2 || (argc == 2 && !std::filesystem::is_directory(argv[1]))) {
+    std::fprintf(stderr, "usage: conformance [DIR], a folder of conformance cases\n");
     return 2;
   }
-  return cardea::conformance::run_folder(argv[1]);
+  if (argc == 2) return run_folders({argv[1]});
+  if (!folder().empty()) return run_folders({own_folder(), folder()});
+  std::printf("no folder of public cases beside the repository: only its own are run\n");
+  return run_folders({own_folder()});
 }

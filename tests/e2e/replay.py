@@ -1,6 +1,6 @@
 """Replays the recorded conversations with a real kube-apiserver against a fresh server.
 
-    replay.py [FOLDER]     FOLDER holds the scenarios; default: http/ of the conformance folder, which also lends its
+    replay.py [FOLDER]     FOLDER holds the scenarios; default: tests/conformance/data/http, which also lends its
                            replay.py and users.csv to a FOLDER that has none
 
 Every difference fails, except in the steps that `waiting.json` names: those wait for a later issue, or are known
@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from server import Cardea, skip
+from server import Cardea
 
 HERE = Path(__file__).resolve().parent
 # A difference begins with the scenario's file and the step's number.
@@ -22,14 +22,12 @@ DIFFERENCE = re.compile(r"^(?P<name>[\w.-]+)\.json\[(?P<step>\d+)\] ")
 SUMMARY = re.compile(r"^(\d+) passed, (\d+) failed$")
 
 
-def conformance_folder():
-    given = os.environ.get("CARDEA_CONFORMANCE")
-    return Path(given) if given else HERE.parents[2] / "shared" / "conformance"
+OWN = HERE.parent / "conformance" / "data" / "http"
 
 
 def beside(folder, name):
-    """A file of the folder, or the one that comes with the public scenarios."""
-    return folder / name if (folder / name).exists() else conformance_folder() / "http" / name
+    """A file of the folder, or the one that comes with the scenarios of this repository."""
+    return folder / name if (folder / name).exists() else OWN / name
 
 
 def flags(folder):
@@ -94,9 +92,7 @@ def replay_steadily(server, folder, files, patience):
 
 
 def main():
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else conformance_folder() / "http"
-    if not folder.is_dir() or not beside(folder, "replay.py").exists():
-        skip(f"no recorded conversations with their replay.py in {folder} (CARDEA_CONFORMANCE names another folder)")
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else OWN
     waiting = Waiting(HERE / "waiting.json")
     scenarios = {path: json.loads(path.read_text()) for path in sorted(folder.rglob("*.json"))}
     late = [path for path, scenario in scenarios.items() if waiting.entry(path.stem, scenario["topic"], -1, "")]

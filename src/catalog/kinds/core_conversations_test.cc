@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/strings.h"
+#include "catalog/conformance_test.h"
 #include "catalog/kinds/service_allocator.h"
 #include "catalog/strategy.h"
 #include "catalog/validate.h"
@@ -373,13 +374,8 @@ class Walk {
 };
 
 TEST(CoreConversations, TheHooksOfCoreKindsAnswerAsTheRecordedServerDid) {
-  const char* set = std::getenv("CARDEA_CONFORMANCE");
-  std::filesystem::path root =
-      set ? std::filesystem::path(set)
-          : std::filesystem::path(__FILE__).parent_path() / "../../../../shared/conformance";
-  if (!std::filesystem::exists(root / "http")) GTEST_SKIP() << "no recorded conversations at " << root;
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(root / "http")) {
+  for (const auto& entry : std::filesystem::directory_iterator(recordings())) {
     std::string name = entry.path().filename().string();
     if (entry.path().extension() == ".json" &&
         std::ranges::find(kTopics, name.substr(0, name.find("--"))) != std::end(kTopics))

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/strings.h"
+#include "catalog/conformance_test.h"
 #include "catalog/strategy.h"
 #include "catalog/validate.h"
 #include "json/parse.h"
@@ -327,17 +328,13 @@ std::vector<std::filesystem::path> json_files(const std::filesystem::path& folde
 }
 
 TEST(RecordedConversations, TheHooksOfBuiltinKindsAnswerAsTheRecordedServerDid) {
-  const char* given = std::getenv("CARDEA_CONFORMANCE");
-  std::filesystem::path here = std::filesystem::path(__FILE__).parent_path();
-  std::filesystem::path root = given ? given : here / "../../../../shared/conformance";
-  if (!std::filesystem::exists(root / "http")) GTEST_SKIP() << "no recorded conversations at " << root;
   // What these are about happens above the hooks.
   auto is_about_hooks = [](const std::string& name) {
     return !name.starts_with("admission") && !name.starts_with("noderestriction") &&
            !name.starts_with("apply--") && !name.starts_with("crd--") && !name.starts_with("watch--");
   };
   Walk walk;
-  for (const auto& file : json_files(root / "http"))
+  for (const auto& file : json_files(recordings()))
     if (is_about_hooks(file.filename().string())) walk.file(file);
   std::cout << walk.checked << " steps checked, " << walk.differed << " differ\n";
   EXPECT_EQ(walk.differed, 0);
