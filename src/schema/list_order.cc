@@ -46,9 +46,11 @@ Value in_list(const Value& before, const Value& after, const Schema& schema, boo
     if (!item_element(schema, item, element)) continue;
     auto at = places.find(element);
     if (at == places.end()) continue;
-    moved |= at->second < last;
-    last = at->second;
-    const Value& was = before[at->second];
+    const std::size_t place = at->second;
+    places.erase(at);  // of items that cannot be told apart the first one counts
+    moved |= place < last;
+    last = place;
+    const Value& was = before[place];
     if (was.same(item)) continue;
     if (Value node = reordered(was, item, item_schema(schema), true); !node.is_null()) found.push_back({element, std::move(node)});
   }

@@ -181,6 +181,10 @@ class World {
   std::map<const Schema*, Tag> tags_;
 };
 
+std::string naive_element(const Schema& list, const Value& item) {
+  return list.list_type == Schema::ListType::kSet ? cat("v:\"", item.as_string(), "\"") : cat("k:{\"name\":\"", item["name"].as_string(), "\"}");
+}
+
 using Flat = std::map<FieldPath, std::string>;
 
 void flatten(const Value& v, const Schema& s, FieldPath& path, Flat& out) {
@@ -200,7 +204,7 @@ void flatten(const Value& v, const Schema& s, FieldPath& path, Flat& out) {
   }
   std::map<std::string, std::vector<Value>> groups;
   for (const Value& item : v.items())
-    groups[s.list_type == Schema::ListType::kSet ? cat("v:\"", item.as_string(), "\"") : cat("k:{\"name\":\"", item["name"].as_string(), "\"}")].push_back(item);
+    groups[naive_element(s, item)].push_back(item);
   for (const auto& [element, items] : groups) {
     path.push_back(element);
     if (items.size() > 1) out[path] = json::print(Value::array(items));
@@ -228,6 +232,48 @@ std::set<FieldPath> naive_leaves(const Value& before, const Value& after, const 
     if (!left.contains(path)) all.insert(path);
   for (const FieldPath& path : all)
     if (std::ranges::none_of(all, [&](const FieldPath& other) { return is_above(path, other); })) out.insert(path);
+  return out;
+}
+
+// Every list whose items, each looked at once, are not in the order in which they were.
+void naive_reordered(const Value& before, const Value& after, const Schema& s, FieldPath& path, std::set<FieldPath>& out) {
+  if (s.type == Schema::Type::kObject && before.is_object() && after.is_object()) {
+    for (const Member& m : after.members()) {
+      const Value* was = before.find(m.key());
+      if (!was) continue;
+      const auto* p = s.property(m.key());
+      path.push_back(cat("f:", m.key()));
+      naive_reordered(*was, m.value, p ? *p->schema : *s.additional, path, out);
+      path.pop_back();
+    }
+  }
+  if (s.type != Schema::Type::kArray || s.list_type == Schema::ListType::kAtomic || !before.is_array() || !after.is_array()) return;
+  auto firsts = [&](const Value& list, const Value& other) {
+    std::vector<std::pair<std::string, const Value*>> found;
+    for (const Value& item : list.items()) {
+      std::string element = naive_element(s, item);
+      bool is_known = std::ranges::any_of(found, [&](const auto& f) { return f.first == element; });
+      bool stays = std::ranges::any_of(other.items(), [&](const Value& o) { return naive_element(s, o) == element; });
+      if (!is_known && stays) found.push_back({element, &item});
+    }
+    return found;
+  };
+  auto was = firsts(before, after), is = firsts(after, before);
+  for (std::size_t i = 0; i < was.size(); ++i)
+    if (was[i].first != is[i].first) out.insert(path);
+  for (const auto& [element, item] : is)
+    for (const auto& [same, old] : was)
+      if (same == element) {
+        path.push_back(element);
+        naive_reordered(*old, *item, *s.items, path, out);
+        path.pop_back();
+      }
+}
+
+std::set<FieldPath> naive_reordered(const Value& before, const Value& after, const Schema& s) {
+  std::set<FieldPath> out;
+  FieldPath path;
+  naive_reordered(before, after, s, path, out);
   return out;
 }
 
@@ -319,12 +365,13 @@ bool judge_chain(const NaiveChain& chain, bool is_granular, const Grants& grants
 
 NaiveJudgement naive_judgement(const World& world, const Value& before, const Value& after, bool is_granular, const Grants& grants) {
   NaiveJudgement out;
-  for (const FieldPath& leaf : naive_leaves(before, after, world.root()))
-    for (const NaiveChain& chain : naive_chains(world, leaf, before, after))
-      if (!judge_chain(chain, is_granular, grants, out)) {
-        out.allowed = false;
-        return out;
-      }
+  for (const auto& leaves : {naive_leaves(before, after, world.root()), naive_reordered(before, after, world.root())})
+    for (const FieldPath& leaf : leaves)
+      for (const NaiveChain& chain : naive_chains(world, leaf, before, after))
+        if (!judge_chain(chain, is_granular, grants, out)) {
+          out.allowed = false;
+          return out;
+        }
   return out;
 }
 
@@ -369,7 +416,9 @@ TEST(FieldPermissionsAgreement, TheChangedFieldsTheVerbsAskedAndTheAnswerAreThos
       schema::ChangedFields changes(before, after, world.root(), {});
       std::set<FieldPath> found;
       changes.leaves().for_each([&](const FieldPath& path) { found.insert(path); });
-      ASSERT_EQ(found, naive_leaves(before, after, world.root())) << json::print(before) << " -> " << json::print(after);
+      std::set<FieldPath> expected = naive_leaves(before, after, world.root());
+      expected.merge(naive_reordered(before, after, world.root()));
+      ASSERT_EQ(found, expected) << json::print(before) << " -> " << json::print(after);
       Grants grants = random_grants(world);
       for (bool is_granular : {false, true}) {
         Judgement ours = judgement(world, changes, is_granular, grants);
