@@ -25,6 +25,7 @@ OwnedAttributes::OwnedAttributes(const Attributes& from) : user_(from.user), att
   text_.reserve(from.verb.size() + from.api_group.size() + from.api_version.size() + from.namespace_name.size() +
                 from.resource.size() + from.subresource.size() + from.name.size() + from.path.size());
   attributes_.is_resource_request = from.is_resource_request;
+  attributes_.above_namespaces = from.above_namespaces;
   attributes_.takes_conditions = from.takes_conditions;
   attributes_.verb = keep(from.verb);
   attributes_.api_group = keep(from.api_group);

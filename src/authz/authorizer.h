@@ -82,6 +82,11 @@ class Authorizer {
   // that changes.
   virtual std::shared_ptr<const Authorizer> frozen() const { return nullptr; }
 
+  // Whether the documents that this authorizer reads deny anything to anybody now, for those who would ask
+  // more than a request needs. One that decides elsewhere, such as a webhook, says no: it is asked about
+  // requests as they are.
+  virtual bool may_deny() const { return false; }
+
   // What came nearest to allowing this request, nearest first. Asked after a refusal.
   virtual std::vector<Hint> hints(const Attributes& attributes) const;
 };
@@ -127,6 +132,9 @@ class Chain {
   // The second phase of a conditional decision of this chain: entries in order, each settled by the authorizer of
   // its name, within what its conditions leave open. What `data` borrows must live until the answer is there.
   Task<Decision> evaluate(Decision conditional, ConditionData data) const;
+
+  // Whether any of them may: without one, nobody needs to be asked what a request comes to.
+  bool may_deny() const;
 
   Rules rules_for(const User& user, std::string_view namespace_name) const;
   AllowedSubjects allowed(const Attributes& attributes) const;

@@ -201,6 +201,10 @@ Task<Decision> Chain::evaluate(Decision conditional, ConditionData data) const {
   co_return without_opinion(passed);
 }
 
+bool Chain::may_deny() const {
+  return std::ranges::any_of(authorizers_, [](const auto& a) { return a->may_deny(); });
+}
+
 Rules Chain::rules_for(const User& user, std::string_view namespace_name) const {
   Rules rules;
   for (const auto& authorizer : authorizers_) authorizer->add_rules(user, namespace_name, rules);
@@ -234,6 +238,7 @@ class NestedAuthorizer : public Authorizer {
     Decision decision = co_await chain_->evaluate(Decision::conditional(std::move(conditions)), data);
     co_return decision;
   }
+  bool may_deny() const override { return chain_->may_deny(); }
   void add_rules(const User& user, std::string_view namespace_name, Rules& rules) const override {
     for (const auto& authorizer : chain_->authorizers()) authorizer->add_rules(user, namespace_name, rules);
   }

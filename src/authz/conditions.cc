@@ -183,4 +183,11 @@ Decision without_opinion(const Conditions::Chain& chain) {
   return Decision::no_opinion(each_once(reasons, "\n"), aggregated(errors));
 }
 
+std::string_view ConditionData::object_name() const {
+  if (!name.empty()) return name;
+  for (const json::Value* o : {object, old_object})
+    if (o && !o->is_null()) return (*o)["metadata"]["name"].as_string();
+  return {};
+}
+
 }  // namespace cardea::authz

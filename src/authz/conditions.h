@@ -32,6 +32,9 @@ struct Condition {
   std::string text;         // may be empty: the id alone may be enough for its author
   std::string description;  // for people
   std::shared_ptr<const Compiled> compiled;
+  // Whether it is about the object that the request is a way to, not about what the request brings: a denial
+  // of `delete pods` reads the pod of an Eviction. Judged by ConditionData::parent.
+  bool on_parent = false;
 
   std::string shown_text() const { return compiled && text.empty() ? compiled->text() : text; }
 };
@@ -90,6 +93,9 @@ inline constexpr std::size_t kLongestDescription = 1024;  // bytes
 // How the text of a condition in CEL is typed; other spellings are read as the same.
 inline constexpr std::string_view kCelType = "k8s.io/authorization-cel";
 bool is_cel_type(std::string_view type);
+// The same for what is judged on the parent. Nobody but its author can: who gets such a condition from
+// elsewhere fails closed.
+inline constexpr std::string_view kParentType = "access.cardea.dev/cel-on-parent";
 
 std::string_view effect_name(Condition::Effect effect);  // "Allow"
 
@@ -149,7 +155,12 @@ struct ConditionData {
   const Attributes* impersonated = nullptr;  // of an impersonation check: the request to be, its user the one asked for
   const schema::ChangedFields* changed = nullptr;  // the fields that the caller changes, by what was sent; null where nobody knows
   const Chain* authorizer = nullptr;  // answers secondary checks; set by the chain that evaluates
+  // The change of the object that the request is a way to, where this is one: of the pod for an Eviction, a
+  // Binding or `pods/status`. Null: nobody knows it, and what depends on it fails closed.
+  const ConditionData* parent = nullptr;
 
+  // What it is called: as the request says, or as its object does.
+  std::string_view object_name() const;
   const json::Value* space() const { return namespace_on_demand ? namespace_on_demand->get() : namespace_object; }
 };
 

@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <tuple>
 
 #include "authz/conditions.h"
 
@@ -20,6 +22,32 @@ class ConditionEvaluator {
   virtual ~ConditionEvaluator() = default;
   // `error` says what went wrong when the answer is kError.
   virtual Truth truth(const Condition& condition, std::string& error) = 0;
+};
+
+// Judges conditions that are about the parent by its data, and the others by the request's own. `Runs` is
+// made of data and of `rest`; that of the parent when it is first needed. Belongs to one evaluation; borrows
+// the data.
+template <typename Runs, typename... Rest>
+class WithParent : public ConditionEvaluator {
+ public:
+  explicit WithParent(const ConditionData& data, Rest... rest)
+      : data_(data), rest_(rest...), own_(data, rest...) {}
+
+  Truth truth(const Condition& condition, std::string& error) override {
+    if (!condition.on_parent) return own_.truth(condition, error);
+    if (!data_.parent) {
+      error = "what this request does to the object is not known";
+      return Truth::kError;
+    }
+    if (!parent_) std::apply([&](Rest... rest) { parent_.emplace(*data_.parent, rest...); }, rest_);
+    return parent_->truth(condition, error);
+  }
+
+ private:
+  const ConditionData& data_;
+  std::tuple<Rest...> rest_;
+  Runs own_;
+  std::optional<Runs> parent_;
 };
 
 // What a set of conditions decides: Deny conditions first, then NoOpinion, then Allow; in each the first true one

@@ -3,60 +3,151 @@
 #include <algorithm>
 
 #include "authz/access/residuals.h"
+#include "authz/effects.h"
 #include "base/strings.h"
 #include "cel/ast.h"
 
 namespace cardea::authz::access {
 namespace {
 
-using Effect = Condition::Effect;
-
 Explanation because(const Policy& policy) { return {policy.shared_from_this(), 0}; }
 
-// Puts a policy that selects the request where it belongs.
-void consider(const Policy& policy, const Variables& variables, const cel::Unknowns& unknowns, Budget& budget, Matches& out) {
-  Effect effect = policy.effect();
-  auto unconditional = [&] {
-    const Policy*& first = effect == Effect::kDeny ? out.denies : effect == Effect::kAllow ? out.allows : out.abstains;
-    if (!first || policy.name() < first->name()) first = &policy;
-  };
-  auto broken = [&](std::string_view why) {
-    // Failing closed is the effect itself, unless that is to allow.
-    if (effect == Effect::kAllow) return;
-    unconditional();
-    if (effect == Effect::kDeny && out.denies == &policy) out.denial = cat(policy.shown_name(), " denies what it selects: ", why);
-  };
-  if (!policy.problem().empty()) {
-    if (effect == Effect::kDeny) broken("its expression does not compile");
-    return;
+// A question to policies: the request itself, or, to denials, one of the things that it comes to.
+struct Question {
+  Question(const Attributes& asked, const Attributes& of_request, const IndirectEffect* indirect)
+      : attributes(asked),
+        request(of_request),
+        effect(indirect),
+        // Who says a word for a stream means the request as it is.
+        value(effect && effect->is_word ? request : attributes),
+        unknowns(is_impersonation_check(request) ? language().impersonation_unknowns : language().unknowns) {
+    variables[Language::kRequest] = value.get();
+    variables[Language::kImpersonatedRequest] = cel::Value::null();
   }
-  if (!policy.program()) return unconditional();
-  if (!policy.needs_object()) {
-    if (budget.is_used_up()) return broken(kTooDear);
-    cel::Value v = budget.run(*policy.program(), variables);
+
+  const Attributes& attributes;
+  const Attributes& request;
+  const IndirectEffect* effect;  // null: the request itself
+  RequestValue value;
+  Variables variables;
+  const cel::Unknowns& unknowns;
+
+  // Tells the conditions of one policy apart.
+  std::string more() const {
+    return effect
+               ? cat("_as_", attributes.verb, attributes.api_group == request.api_group ? "" : "_elsewhere")
+               : "";
+  }
+};
+
+// Puts a policy that selects the request where it belongs.
+class Considering {
+ public:
+  Considering(const Policy& policy, const Question& question, Budget& budget, Matches& out)
+      : policy_(policy), question_(question), budget_(budget), out_(out), effect_(policy.effect()) {}
+
+  void run() {
+    if (!policy_.problem().empty()) {
+      if (effect_ == Condition::Effect::kDeny) broken("its expression does not compile");
+      return;
+    }
+    const Attributes& a = question_.attributes;
+    if (effect_ == Condition::Effect::kDeny && a.is_resource_request && a.name.empty()) {
+      names_ = policy_.denied_names(a);
+      if (names_ || policy_.reads_name()) return unnamed();
+    }
+    if (!policy_.program()) return unconditional();
+    if (!policy_.needs_object()) {
+      if (budget_.is_used_up()) return broken(kTooDear);
+      return settle(budget_.run(*policy_.program(), question_.variables));
+    }
+    if (const std::shared_ptr<const Residue>& fixed = policy_.fixed_residue()) return leave(fixed);
+    if (auto rest = reduced(question_.unknowns)) leave(std::move(rest));
+  }
+
+ private:
+  void unconditional() {
+    const Policy*& first = effect_ == Condition::Effect::kDeny    ? out_.denies
+                           : effect_ == Condition::Effect::kAllow ? out_.allows
+                                                                  : out_.abstains;
+    if (first && first->name() <= policy_.name()) return;
+    first = &policy_;
+    if (effect_ == Condition::Effect::kDeny) out_.denial.clear();
+  }
+  void deny_because(std::string_view why) {
+    unconditional();
+    if (effect_ == Condition::Effect::kDeny && out_.denies == &policy_) out_.denial = why;
+  }
+  void broken(std::string_view why) {
+    // Failing closed is the effect itself, unless that is to allow.
+    if (effect_ != Condition::Effect::kAllow)
+      deny_because(cat(policy_.shown_name(), " denies what it selects: ", why));
+  }
+  void settle(const cel::Value& v) {
     if (v.is_true()) unconditional();
     else if (!v.is_false()) broken(error_text(v));
-    return;
   }
-  auto leave = [&](std::shared_ptr<const Residue> residue) {
-    if (!matters(effect, residue->residual())) return;
-    auto& list = effect == Effect::kDeny ? out.deny_if : effect == Effect::kAllow ? out.allow_if : out.abstain_if;
-    list.push_back(policy.condition_on(std::move(residue)));
-  };
-  if (const std::shared_ptr<const Residue>& fixed = policy.fixed_residue()) return leave(fixed);
-  if (budget.is_used_up()) return broken(kTooDear);
-  cel::Residual rest = budget.reduce(policy.program(), variables, unknowns);
-  if (rest.is_value()) {
-    if (rest.value().is_true()) unconditional();
-    else if (!rest.value().is_false()) broken(error_text(rest.value()));
-    return;
+
+  // Null: it came to a value, which is settled.
+  std::shared_ptr<const Residue> reduced(const cel::Unknowns& unknowns) {
+    if (budget_.is_used_up()) {
+      broken(kTooDear);
+      return nullptr;
+    }
+    cel::Residual rest = budget_.reduce(policy_.program(), question_.variables, unknowns);
+    if (!rest.is_value()) return std::make_shared<const Residue>(std::move(rest));
+    if (rest.value().is_true() && names_)
+      unnamed(nullptr);
+    else
+      settle(rest.value());
+    return nullptr;
   }
-  leave(std::make_shared<const Residue>(std::move(rest)));
-}
+  void leave(std::shared_ptr<const Residue> rest) {
+    if (matters(effect_, rest->residual())) leave_condition(std::move(rest));
+  }
+  void leave_condition(std::shared_ptr<const Condition::Compiled> rest) {
+    Condition condition = policy_.condition_on(std::move(rest), question_.more());
+    if (question_.effect && question_.effect->on_parent) {
+      condition.on_parent = true;
+      condition.type = kParentType;
+    }
+    auto& list = effect_ == Condition::Effect::kDeny    ? out_.deny_if
+                 : effect_ == Condition::Effect::kAllow ? out_.allow_if
+                                                        : out_.abstain_if;
+    bool is_there = std::ranges::any_of(list, [&](const Condition& c) { return c.id == condition.id; });
+    if (is_there) condition.id += cat("_", list.size());
+    list.push_back(std::move(condition));
+  }
+
+  // A denial that depends on a name, and a request that has none, or not yet.
+  void unnamed() {
+    if (!policy_.program()) return unnamed(nullptr);
+    // Nothing of what the expression can deny is asked for.
+    const auto& could = policy_.reach().names;
+    if (could && !could->empty() && std::ranges::all_of(*could, [&](const std::string& n) {
+          return selectors_exclude(question_.request, n);
+        }))
+      return;
+    std::shared_ptr<const Residue> rest = reduced(language().unnamed_unknowns);
+    if (rest && matters(effect_, rest->residual())) unnamed(std::move(rest));
+  }
+  void unnamed(std::shared_ptr<const Residue> rest) {
+    if (reaches_all(question_.request)) return deny_because(cat(because(policy_).text(), ": ", kAskByName));
+    if (!names_) return leave_condition(std::move(rest));
+    leave_condition(std::make_shared<const NamedResidue>(std::move(*names_), std::move(rest)));
+  }
+
+  const Policy& policy_;
+  const Question& question_;
+  Budget& budget_;
+  Matches& out_;
+  Condition::Effect effect_;
+  std::optional<std::vector<std::string>> names_;  // of a denial by rules that name objects
+};
 
 // One run of what is open. On the stack, for it is too much to be kept where a coroutine keeps what it needs later.
 [[gnu::noinline]] Decision settled_once(const Decision& open, const ConditionData& data, SecondaryChecks& checks, ConditionMeter* meter) {
-  ResidualRuns runs(data, checks, meter);
+  WithParent<ResidualRuns, SecondaryChecks&, ConditionMeter*> runs(data, checks, meter);
   return partially_evaluated(open, runs);
 }
 
@@ -103,6 +194,7 @@ class FrozenAccess : public Authorizer {
     return evaluated(std::move(conditions), data, meter_);
   }
   void add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const override { add_allowed_by(*index_, attributes, allowed); }
+  bool may_deny() const override { return index_->denials() > 0; }
 
  private:
   std::shared_ptr<const Index> index_;
@@ -123,44 +215,98 @@ Decision combined(Matches m) {
   if (may_allow) append(set.conditions, std::move(m.abstain_if));
   if (m.allows && set.conditions.empty()) return Decision::allow(because(*m.allows));
   if (m.allows)
-    set.conditions.push_back({.effect = Effect::kAllow, .id = m.allows->condition_id(), .type = std::string(kCelType), .text = "true", .description = m.allows->description()});
+    set.conditions.push_back({.effect = Condition::Effect::kAllow,
+                              .id = m.allows->condition_id(),
+                              .type = std::string(kCelType),
+                              .text = "true",
+                              .description = m.allows->description()});
   else
     append(set.conditions, std::move(m.allow_if));
   return conditional_on(std::move(set), Author::kOwnChecked);
 }
 
+namespace {
+
+// Whether a denial is of names that the request, which has none, may reach.
+bool is_about_names(const Policy& policy, const Attributes& a) {
+  return policy.effect() == Condition::Effect::kDeny && a.is_resource_request && a.name.empty() &&
+         policy.denied_names(a).has_value();
+}
+
+// The denials that concern something which the request comes to.
+struct Indirect {
+  Indirect(const Index& index, const Attributes& attributes)
+      : effects(index.denials() == 0 ? IndirectEffects() : effects_of(attributes)) {
+    found.resize(effects.size());
+    for (std::size_t i = 0; i < effects.size(); ++i) {
+      index.find_denials(effects[i].attributes, effects[i].is_word, found[i]);
+      is_empty &= found[i].empty();
+    }
+  }
+
+  IndirectEffects effects;
+  boost::container::static_vector<Index::Found, kMostEffects> found;
+  bool is_empty = true;
+};
+
+// What all policies make of a request.
+class Deciding {
+ public:
+  explicit Deciding(const Attributes& request) : request_(request) {}
+
+  void ask(const Index::Found& policies, const Question& question, bool denials) {
+    for (const Policy* policy : policies) {
+      bool is_local = !policy->namespace_name().empty();
+      if ((policy->effect() == Condition::Effect::kDeny) != denials ||
+          (is_local && request_.above_namespaces))
+        continue;
+      has_local_ |= is_local;
+      Considering(*policy, question, is_local ? local_budget_ : cluster_budget_, is_local ? local_ : cluster_)
+          .run();
+    }
+  }
+
+  Decision outcome() {
+    auto by_id = [](const Condition& a, const Condition& b) { return a.id < b.id; };
+    for (Matches* m : {&cluster_, &local_})
+      for (auto* list : {&m->deny_if, &m->abstain_if, &m->allow_if}) std::ranges::sort(*list, by_id);
+    Decision first = combined(std::move(cluster_));
+    bool is_open = first.kind == Decision::Kind::kNoOpinion || first.kind == Decision::Kind::kConditional;
+    if (!has_local_ || !is_open) return first;
+    Decision second = combined(std::move(local_));
+    if (first.kind == Decision::Kind::kNoOpinion && first.error.empty()) return second;
+    return fold_named({{"cluster", std::move(first)}, {"namespace", std::move(second)}});
+  }
+
+ private:
+  const Attributes& request_;
+  Matches cluster_, local_;
+  bool has_local_ = false;
+  Budget cluster_budget_{kMostTogether}, local_budget_{kMostTogether};
+};
+
+}  // namespace
+
 Decision decide(const Index& index, const Attributes& attributes) {
   Index::Found found;
   index.find(attributes, found);
-  if (found.empty()) return Decision::no_opinion();
-  if (found.size() == 1)
-    if (const std::shared_ptr<const Conditions>& alone = found[0]->fixed_conditions()) return Decision::conditional(alone);
-  RequestValue request(attributes);
-  Variables variables;
-  variables[Language::kRequest] = request.get();
-  variables[Language::kImpersonatedRequest] = cel::Value::null();
-  const cel::Unknowns& unknowns = is_impersonation_check(attributes) ? language().impersonation_unknowns : language().unknowns;
-  Matches cluster, local;
-  bool has_local = false;
+  Indirect indirect(index, attributes);
+  if (found.empty() && indirect.is_empty) return Decision::no_opinion();
+  if (found.size() == 1 && indirect.is_empty && !attributes.above_namespaces)
+    if (const std::shared_ptr<const Conditions>& alone = found[0]->fixed_conditions();
+        alone && !is_about_names(*found[0], attributes))
+      return Decision::conditional(alone);
+  Deciding deciding(attributes);
   // What fails for being too dear denies: so denials, which not everybody may write, come before all others, and the
   // namespace has a budget of its own.
-  Budget cluster_budget(kMostTogether), local_budget(kMostTogether);
-  for (bool denies : {true, false})
-    for (const Policy* policy : found) {
-      if ((policy->effect() == Effect::kDeny) != denies) continue;
-      bool is_local = !policy->namespace_name().empty();
-      has_local |= is_local;
-      consider(*policy, variables, unknowns, is_local ? local_budget : cluster_budget, is_local ? local : cluster);
-    }
-  auto by_id = [](const Condition& a, const Condition& b) { return a.id < b.id; };
-  for (Matches* m : {&cluster, &local})
-    for (auto* list : {&m->deny_if, &m->abstain_if, &m->allow_if}) std::ranges::sort(*list, by_id);
-  Decision first = combined(std::move(cluster));
-  bool is_open = first.kind == Decision::Kind::kNoOpinion || first.kind == Decision::Kind::kConditional;
-  if (!has_local || !is_open) return first;
-  Decision second = combined(std::move(local));
-  if (first.kind == Decision::Kind::kNoOpinion && first.error.empty()) return second;
-  return fold_named({{"cluster", std::move(first)}, {"namespace", std::move(second)}});
+  Question own(attributes, attributes, nullptr);
+  deciding.ask(found, own, true);
+  for (std::size_t i = 0; i < indirect.found.size(); ++i)
+    if (!indirect.found[i].empty())
+      deciding.ask(indirect.found[i],
+                   Question(indirect.effects[i].attributes, attributes, &indirect.effects[i]), true);
+  deciding.ask(found, own, false);
+  return deciding.outcome();
 }
 
 AccessAuthorizer::AccessAuthorizer(const PolicyFeed& feed, MetricRegistry* metrics)
@@ -192,10 +338,12 @@ void add_allowed_by(const Index& index, const Attributes& attributes, AllowedSub
   if (index.size() == 0) return;
   static const std::vector<std::string> kEverybody = {cat("g:", kAuthenticatedGroup), cat("g:", kUnauthenticatedGroup)};
   index.for_each_selecting(attributes, [&](const Policy& policy) {
-    bool allows = policy.effect() == Effect::kAllow;
+    bool allows = policy.effect() == Condition::Effect::kAllow;
     if (allows && !policy.problem().empty()) return;  // one that cannot be compiled allows nothing
     if (!allows || policy.program()) {
-      std::string_view may = allows ? "may allow" : policy.effect() == Effect::kDeny ? "may deny" : "may leave open";
+      std::string_view may = allows                                        ? "may allow"
+                             : policy.effect() == Condition::Effect::kDeny ? "may deny"
+                                                                           : "may leave open";
       allowed.incomplete = true;
       allowed.remarks.push_back(cat(policy.shown_name(), " ", may, " this, depending on who asks, or for which object"));
     }
@@ -223,13 +371,18 @@ void AccessAuthorizer::add_rules(const User& user, std::string_view namespace_na
   std::shared_ptr<const Index> index = feed_.index();
   if (index->size() == 0) return;
   index->for_each_about(user, namespace_name, [&](const Policy& policy) {
-    bool is_plain = policy.effect() == Effect::kAllow && !policy.program() && policy.problem().empty();
-    bool takes_away = policy.effect() != Effect::kAllow;
+    bool is_plain =
+        policy.effect() == Condition::Effect::kAllow && !policy.program() && policy.problem().empty();
+    bool takes_away = policy.effect() != Condition::Effect::kAllow;
     if (!is_plain) rules.incomplete = true;
     if (!is_plain && !takes_away) return;
     for (const rbac::PolicyRule& r : policy.granted()) {
-      if (r.non_resource_urls.empty()) (takes_away ? rules.denied_resources : rules.resource_rules).push_back({r.verbs, r.api_groups, r.resources, r.resource_names});
-      else (takes_away ? rules.denied_paths : rules.non_resource_rules).push_back({r.verbs, r.non_resource_urls});
+      if (r.non_resource_urls.empty())
+        (takes_away ? rules.denied_resources : rules.resource_rules)
+            .push_back({r.verbs, r.api_groups, r.resources, r.resource_names});
+      else
+        (takes_away ? rules.denied_paths : rules.non_resource_rules)
+            .push_back({r.verbs, r.non_resource_urls});
     }
   });
 }

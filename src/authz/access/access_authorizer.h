@@ -24,6 +24,7 @@ class AccessAuthorizer : public Authorizer {
   // and those that do not allow make the list incomplete.
   void add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const override;
   std::shared_ptr<const Authorizer> frozen() const override;
+  bool may_deny() const override { return feed_.index()->denials() > 0; }
 
  private:
   const PolicyFeed& feed_;

@@ -39,11 +39,17 @@ Language make_language() {
   const cel::Variable* impersonated = shared->find_variable(kImpersonated);
   CARDEA_CHECK(impersonated->slot == Language::kImpersonatedRequest);
   cel::Unknowns unknowns = cel::Unknowns::variables(*shared, names);
+  std::vector<cel::UnknownPattern> unnamed;
+  for (const std::string& name : names) unnamed.push_back({name, {}});
+  unnamed.push_back({"request", {{.key = cel::Value::of_text("name")}}});
+  cel::Unknowns without_name(*shared, unnamed);
   names.emplace_back(kImpersonated);
   cel::Unknowns more = cel::Unknowns::variables(*shared, names);
-  return {std::move(shared), std::move(unknowns), std::move(more), bits | cel::slot_bit(impersonated->slot)};
+  return {std::move(shared), std::move(unknowns), std::move(more), std::move(without_name),
+          bits | cel::slot_bit(impersonated->slot)};
 }
 
+const Value kNameKey[] = {Value::of_text("name")};
 const Value kUserKeys[] = {Value::of_text("username"), Value::of_text("uid"), Value::of_text("groups"), Value::of_text("extra")};
 const Value kKeys[] = {Value::of_text("userInfo"), Value::of_text("verb"), Value::of_text("apiGroup"), Value::of_text("apiVersion"), Value::of_text("resource"),
                        Value::of_text("subresource"), Value::of_text("namespace"), Value::of_text("name"), Value::of_text("path")};
@@ -91,6 +97,11 @@ RequestValue::RequestValue(const Attributes& a) {
              Value::of_text(a.path)};
   node_ = {.keys = kKeys, .values = values_.data()};
   request_ = Value::of_map(&node_, std::size(kKeys));
+}
+
+NameValue::NameValue(std::string_view name)
+    : name_(Value::of_text(name)), node_{.keys = kNameKey, .values = &name_} {
+  request_ = Value::of_map(&node_, 1);
 }
 
 void bind(Variables& v, const ConditionData& data) {

@@ -24,6 +24,8 @@ struct Language {
   std::shared_ptr<const cel::Environment> environment;
   cel::Unknowns unknowns;                // of a question that is no impersonation check
   cel::Unknowns impersonation_unknowns;  // of one that is
+  cel::Unknowns
+      unnamed_unknowns;  // of one without a name, to a denial: `request.name` is known with the object
   std::uint64_t unknown_bits = 0;        // of both, as Node::reads counts slots
 };
 // Whether the question is one that the impersonation filter asks, or is spelled like one.
@@ -56,6 +58,18 @@ class RequestValue {
   std::array<cel::Value, 4> user_values_;
   std::array<cel::Value, 9> values_;
   cel::Value request_;
+};
+
+// `request` where nothing is left open but its name.
+class NameValue {
+ public:
+  explicit NameValue(std::string_view name);
+  NameValue(const NameValue&) = delete;
+  const cel::Value& get() const { return request_; }
+
+ private:
+  cel::Value name_, request_;
+  cel::MapNode node_;
 };
 
 // A document as CEL reads it; null where there is none. Borrows.

@@ -12,15 +12,31 @@ constexpr std::uint64_t kAnySubject = 0x2545f4914f6cdd1d;
 // A policy that lists more combinations than this is found by fewer parts.
 constexpr std::size_t kMostKeys = 256;
 
-// "u:NAME" or "g:NAME", put together by nobody who only looks.
-std::uint64_t subject_key(char kind, std::string_view name) { return rbac::hash_name(name, static_cast<std::uint64_t>(kind)); }
-
 std::uint64_t mixed(std::uint64_t key, std::uint64_t part, std::uint64_t place) { return rbac::folded_product(key ^ (part + place), 0x9e3779b97f4a7c15); }
 
 const std::vector<std::string> kAny = {""};
 const std::vector<std::string>& values(const std::optional<std::vector<std::string>>& part, bool counts) { return part && counts ? *part : kAny; }
 
 }  // namespace
+
+std::uint64_t Index::hash(std::string_view part) {
+  return rbac::hash_name(part);
+}
+std::uint64_t Index::any_subject() {
+  return kAnySubject;
+}
+std::uint64_t Index::subject_key(char kind, std::string_view name) {
+  return rbac::hash_name(name, static_cast<std::uint64_t>(kind));
+}
+
+std::uint64_t Index::key_of(std::uint64_t subject, std::uint8_t form, std::uint64_t resource,
+                            std::uint64_t space, std::uint64_t name) {
+  std::uint64_t key = mixed(subject, form, 1);
+  if (form & kResource) key = mixed(key, resource, 2);
+  if (form & kNamespace) key = mixed(key, space, 3);
+  if (form & kName) key = mixed(key, name, 4);
+  return key;
+}
 
 const Index::Bucket* Index::Map::find(std::uint64_t key) const {
   const Page* page = pages_[key >> 58].get();
@@ -79,7 +95,11 @@ void Index::for_each_selecting(const Attributes& attributes, const std::function
 }
 
 void Index::change(const PolicyPtr& policy, bool is_there) {
-  const Policy::Reach& reach = policy->reach();
+  Policy::Reach reach = policy->reach();
+  const bool denies = policy->effect() == Policy::Effect::kDeny;
+  // A request without a name reaches what is denied by name.
+  if (denies && reach.names && std::ranges::find(*reach.names, "") == reach.names->end())
+    reach.names->emplace_back();
   std::uint8_t form = (reach.resources ? kResource : 0) | (reach.namespaces ? kNamespace : 0) | (reach.names ? kName : 0);
   auto size = [](const std::optional<std::vector<std::string>>& part) { return part ? part->size() : 1; };
   std::size_t keys = size(reach.subjects) * size(reach.resources) * size(reach.namespaces) * size(reach.names);
@@ -97,10 +117,7 @@ void Index::change(const PolicyPtr& policy, bool is_there) {
     for (const std::string& resource : values(reach.resources, form & kResource))
       for (const std::string& space : values(reach.namespaces, form & kNamespace))
         for (const std::string& name : values(reach.names, form & kName)) {
-          std::uint64_t key = mixed(subject, form, 1);
-          if (form & kResource) key = mixed(key, rbac::hash_name(resource), 2);
-          if (form & kNamespace) key = mixed(key, rbac::hash_name(space), 3);
-          if (form & kName) key = mixed(key, rbac::hash_name(name), 4);
+          std::uint64_t key = key_of(subject, form, hash(resource), hash(space), hash(name));
           Bucket& bucket = map_.edit(key);
           if (is_there) bucket.policies.push_back(policy);
           else std::erase(bucket.policies, policy);
@@ -114,28 +131,7 @@ void Index::change(const PolicyPtr& policy, bool is_there) {
   else
     for (const std::string& s : *reach.subjects) put(subject_key(s[0], std::string_view(s).substr(2)));
   size_ += is_there ? 1 : -1;
-}
-
-void Index::find(const Attributes& a, Found& out) const {
-  std::uint64_t resource = rbac::hash_name(a.resource), space = rbac::hash_name(a.namespace_name), name = rbac::hash_name(a.name);
-  auto look = [&](std::uint64_t subject) {
-    const Bucket* forms = map_.find(subject);
-    if (!forms) return;
-    for (std::uint8_t form = 0; form < kForms; ++form) {
-      if (forms->forms[form] == 0) continue;
-      std::uint64_t key = mixed(subject, form, 1);
-      if (form & kResource) key = mixed(key, resource, 2);
-      if (form & kNamespace) key = mixed(key, space, 3);
-      if (form & kName) key = mixed(key, name, 4);
-      const Bucket* bucket = map_.find(key);
-      if (!bucket) continue;
-      for (const PolicyPtr& p : bucket->policies)
-        if (p->selects(a) && std::ranges::find(out, p.get()) == out.end()) out.push_back(p.get());
-    }
-  };
-  look(kAnySubject);
-  look(subject_key('u', a.user.name));
-  for (const std::string& g : a.user.groups) look(subject_key('g', g));
+  if (denies) denials_ += is_there ? 1 : -1;
 }
 
 }  // namespace cardea::authz::access

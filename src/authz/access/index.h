@@ -1,10 +1,10 @@
 #pragma once
+#include <algorithm>
 #include <array>
+#include <boost/container/small_vector.hpp>
 #include <functional>
 #include <memory>
 #include <vector>
-
-#include <boost/container/small_vector.hpp>
 
 #include "authz/access/policy.h"
 
@@ -26,7 +26,15 @@ class Index {
 
   using Found = boost::container::small_vector<const Policy*, 16>;
   // The policies that select the request, each once.
-  void find(const Attributes& attributes, Found& out) const;
+  void find(const Attributes& attributes, Found& out) const {
+    look(attributes, out, [](const Policy&) { return true; });
+  }
+  // Those of them that deny. With `by_word` those whose rules say the very verb.
+  void find_denials(const Attributes& attributes, bool by_word, Found& out) const {
+    look(attributes, out, [&](const Policy& p) {
+      return p.effect() == Policy::Effect::kDeny && (!by_word || p.says_verb(attributes));
+    });
+  }
 
   // Those that concern a user in a namespace or in the cluster, whatever the request; walks over all.
   void for_each_about(const User& user, std::string_view namespace_name, const std::function<void(const Policy&)>& visit) const;
@@ -35,8 +43,12 @@ class Index {
   void for_each_selecting(const Attributes& attributes, const std::function<void(const Policy&)>& visit) const;
 
   std::size_t size() const { return size_; }
+  std::size_t denials() const { return denials_; }
 
  private:
+  template <typename Wanted>
+  void look(const Attributes& attributes, Found& out, Wanted wanted) const;
+
   // Which parts of a key are values; the others are "any". The subject is a value or any in a key of its own.
   enum Part : std::uint8_t { kResource = 1, kNamespace = 2, kName = 4 };
   static constexpr std::size_t kForms = 8;
@@ -66,12 +78,39 @@ class Index {
     std::array<std::shared_ptr<Page>, kWidth> pages_;
   };
 
+  static std::uint64_t hash(std::string_view part);
+  static std::uint64_t any_subject();
+  // "u:NAME" or "g:NAME", put together by nobody who only looks.
+  static std::uint64_t subject_key(char kind, std::string_view name);
+  static std::uint64_t key_of(std::uint64_t subject, std::uint8_t form, std::uint64_t resource,
+                              std::uint64_t space, std::uint64_t name);
+
   void change(const PolicyPtr& policy, bool is_there);
   // Each once, in the order of namespaces and names.
   void for_each(const std::function<bool(const Policy&)>& wanted, const std::function<void(const Policy&)>& visit) const;
 
   Map map_;
-  std::size_t size_ = 0;
+  std::size_t size_ = 0, denials_ = 0;
 };
+
+template <typename Wanted>
+void Index::look(const Attributes& a, Found& out, Wanted wanted) const {
+  std::uint64_t resource = hash(a.resource), space = hash(a.namespace_name), name = hash(a.name);
+  auto look_for = [&](std::uint64_t subject) {
+    const Bucket* forms = map_.find(subject);
+    if (!forms) return;
+    for (std::uint8_t form = 0; form < kForms; ++form) {
+      if (forms->forms[form] == 0) continue;
+      const Bucket* bucket = map_.find(key_of(subject, form, resource, space, name));
+      if (!bucket) continue;
+      for (const PolicyPtr& p : bucket->policies)
+        if (wanted(*p) && p->selects(a) && std::ranges::find(out, p.get()) == out.end())
+          out.push_back(p.get());
+    }
+  };
+  look_for(any_subject());
+  look_for(subject_key('u', a.user.name));
+  for (const std::string& g : a.user.groups) look_for(subject_key('g', g));
+}
 
 }  // namespace cardea::authz::access

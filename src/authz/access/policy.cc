@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "authz/access/residuals.h"
+#include "authz/effects.h"
 #include "authz/rbac/hash.h"
 #include "base/names.h"
 #include "base/strings.h"
@@ -32,12 +33,24 @@ std::string hex(std::uint64_t n) {
   return out;
 }
 
-std::string condition_id_of(std::string_view namespace_name, std::string_view name) {
+std::string condition_id_of(std::string_view namespace_name, std::string_view name,
+                            std::string_view more = "") {
   std::string_view domain = namespace_name.empty() ? "clusteraccesspolicy.access.cardea.dev/" : "accesspolicy.access.cardea.dev/";
-  std::string id = cat(domain, name);
+  std::string id = cat(domain, name, more);
   // A name may be longer than the name of a label; its hash keeps two such apart.
   if (label_key_problems(id).empty()) return id;
-  return cat(domain, "policy-", hex(rbac::hash_name(name)));
+  return cat(domain, "policy-", hex(rbac::hash_name(name)), more);
+}
+
+// Whether a rule would select a request if that had one of its names.
+bool lacks_name_only(const rbac::PolicyRule& rule, const Attributes& a) {
+  rbac::Mismatch m = rbac::mismatch(rule, a);
+  return m.name && !m.verb && !m.api_group && !m.resource && !m.url && !m.kind;
+}
+
+bool reaches_a_name(const rbac::PolicyRule& rule, const Attributes& a) {
+  return std::ranges::any_of(rule.resource_names,
+                             [&](const std::string& name) { return !selectors_exclude(a, name); });
 }
 
 }  // namespace
@@ -88,6 +101,9 @@ void Policy::compile(const Value& spec) {
   }
   program_ = std::move(*compiled);
   needs_object_ = (program_->root().reads & language().unknown_bits) != 0 || program_->root().has_effects;
+  reads_name_ = std::ranges::any_of(cel::attributes_of(program_->root()), [](const std::string& a) {
+    return a == "request" || a.starts_with("request.name") || a.starts_with("request[");
+  });
   is_fixed_ = needs_object_ && (program_->root().reads & ~language().unknowns.bits()) == 0;
 }
 
@@ -111,8 +127,14 @@ const std::shared_ptr<const Conditions>& Policy::fixed_conditions() const {
   return conditions_;
 }
 
-Condition Policy::condition_on(std::shared_ptr<const Residue> residue) const {
-  return {.effect = effect_, .id = condition_id_, .type = std::string(kCelType), .text = "", .description = description_, .compiled = std::move(residue)};
+Condition Policy::condition_on(std::shared_ptr<const Condition::Compiled> rest, std::string_view more) const {
+  std::string id = more.empty() ? condition_id_ : condition_id_of(namespace_name_, name_, more);
+  return {.effect = effect_,
+          .id = std::move(id),
+          .type = std::string(kCelType),
+          .text = "",
+          .description = description_,
+          .compiled = std::move(rest)};
 }
 
 std::optional<std::vector<std::string>> Policy::implied(std::string_view attribute) const {
@@ -218,7 +240,27 @@ bool Policy::selects(const Attributes& a) const { return concerns(a.user) && sel
 
 bool Policy::selects_for_some(const Attributes& a) const {
   if (!namespace_name_.empty() && (!a.is_resource_request || a.namespace_name != namespace_name_)) return false;
-  return any_rule_ || std::ranges::any_of(rules_, [&](const rbac::PolicyRule& r) { return rbac::rule_allows(r, a); });
+  const bool reaches_names = effect_ == Effect::kDeny && a.is_resource_request && a.name.empty();
+  return any_rule_ || std::ranges::any_of(rules_, [&](const rbac::PolicyRule& r) {
+           return rbac::rule_allows(r, a) || (reaches_names && lacks_name_only(r, a) && reaches_a_name(r, a));
+         });
+}
+
+bool Policy::says_verb(const Attributes& a) const {
+  return std::ranges::any_of(rules_, [&](const rbac::PolicyRule& r) {
+    return std::ranges::find(r.verbs, a.verb) != r.verbs.end() &&
+           (rbac::rule_allows(r, a) || (a.name.empty() && lacks_name_only(r, a)));
+  });
+}
+
+std::optional<std::vector<std::string>> Policy::denied_names(const Attributes& a) const {
+  if (any_rule_) return std::nullopt;
+  std::vector<std::string> out;
+  for (const rbac::PolicyRule& r : rules_) {
+    if (rbac::rule_allows(r, a)) return std::nullopt;
+    if (lacks_name_only(r, a) && reaches_a_name(r, a)) unite(out, r.resource_names);
+  }
+  return out;
 }
 
 std::string Policy::shown_name() const {

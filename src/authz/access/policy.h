@@ -44,7 +44,8 @@ class Policy : public Explanation::Source, public std::enable_shared_from_this<P
   // What the policy answers where no other selects the request, and what is left is fixed. Null where that is not a
   // condition.
   const std::shared_ptr<const Conditions>& fixed_conditions() const;
-  Condition condition_on(std::shared_ptr<const Residue> residue) const;
+  // `more` tells several conditions of one policy apart.
+  Condition condition_on(std::shared_ptr<const Condition::Compiled> rest, std::string_view more = "") const;
 
   const std::string& condition_id() const { return condition_id_; }  // clusteraccesspolicy.access.cardea.dev/NAME: a label key
   std::string shown_name() const;    // ClusterAccessPolicy "NAME"; AccessPolicy "NAMESPACE/NAME"
@@ -54,10 +55,18 @@ class Policy : public Explanation::Source, public std::enable_shared_from_this<P
 
   // Whether it concerns the user at all.
   bool concerns(const User& user) const;
-  // Whether namespace, subjects and rules select the request.
+  // Whether namespace, subjects and rules select the request. A denial of names selects what has no name too,
+  // unless the selectors of the request exclude them.
   bool selects(const Attributes& attributes) const;
   // The same, whoever asks.
   bool selects_for_some(const Attributes& attributes) const;
+  // Whether a rule says the verb itself; `*` is not enough.
+  bool says_verb(const Attributes& attributes) const;
+  // Of a denial that selects a request without a name: the names that its rules deny; nullopt: whatever the
+  // name is.
+  std::optional<std::vector<std::string>> denied_names(const Attributes& attributes) const;
+  // Whether the expression reads what the object is called.
+  bool reads_name() const { return reads_name_; }
 
   // Everything that must hold for the policy to matter, as far as that is known: one of these values each. nullopt:
   // any. For finding policies and for telling what one grants.
@@ -89,7 +98,7 @@ class Policy : public Explanation::Source, public std::enable_shared_from_this<P
   std::vector<rbac::PolicyRule> rules_;
   bool any_rule_ = true;
   std::shared_ptr<const cel::Program> program_;
-  bool needs_object_ = false, is_fixed_ = false;
+  bool needs_object_ = false, is_fixed_ = false, reads_name_ = false;
   mutable std::once_flag residue_made_;
   mutable std::shared_ptr<const Residue> residue_;
   mutable std::shared_ptr<const Conditions> conditions_;

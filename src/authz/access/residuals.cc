@@ -1,6 +1,7 @@
 #include "authz/access/residuals.h"
 
 #include "base/strings.h"
+#include "json/print.h"
 
 namespace cardea::authz::access {
 namespace {
@@ -46,8 +47,17 @@ std::string error_text(const cel::Value& v) {
   return v.is_error() ? std::string(v.error->message) : cat("gives ", cel::type_name(v), ", not a bool");
 }
 
-ResidualRuns::ResidualRuns(const ConditionData& data, SecondaryChecks& checks, ConditionMeter* meter) : data_(data), meter_(meter) {
+std::string NamedResidue::text() const {
+  json::Value list = json::Value::array();
+  for (const std::string& n : names_) list.push_back(n);
+  std::string names = cat("request.name in ", json::print(list));
+  return rest_ ? cat(names, " && (", rest_->text(), ")") : names;
+}
+
+ResidualRuns::ResidualRuns(const ConditionData& data, SecondaryChecks& checks, ConditionMeter* meter)
+    : data_(data), meter_(meter), name_(data.object_name()) {
   bind(variables_, data);
+  variables_[Language::kRequest] = name_.get();
   asks_ = {.asks = &checks};
   resource_.asks = &checks;
   resource_.query = {.group = data.group, .resource = data.resource, .subresource = data.subresource, .space = data.namespace_name, .name = data.name};
@@ -63,9 +73,10 @@ Truth ResidualRuns::truth(const Condition& c, std::string& error) {
 }
 
 Truth ResidualRuns::evaluate(const Condition& c, std::string& error) {
-  if (const Residue* rest = dynamic_cast<const Residue*>(c.compiled.get())) {
-    prepare(rest->residual().program());
-    return verdict(budget_.run(rest->residual(), variables_), error);
+  if (const Residue* rest = dynamic_cast<const Residue*>(c.compiled.get())) return run(*rest, error);
+  if (const NamedResidue* named = dynamic_cast<const NamedResidue*>(c.compiled.get())) {
+    if (!named->names(data_.object_name())) return Truth::kFalse;
+    return named->rest() ? run(*named->rest(), error) : Truth::kTrue;
   }
   if (!is_cel_type(c.type)) {
     error = cat("conditions of type ", quoted(c.type), " are not known here");
@@ -80,6 +91,11 @@ Truth ResidualRuns::evaluate(const Condition& c, std::string& error) {
   }
   prepare(**program);
   return verdict(budget_.run(**program, variables_), error);
+}
+
+Truth ResidualRuns::run(const Residue& rest, std::string& error) {
+  prepare(rest.residual().program());
+  return verdict(budget_.run(rest.residual(), variables_), error);
 }
 
 void ResidualRuns::prepare(const cel::Program& program) {

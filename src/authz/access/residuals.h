@@ -46,6 +46,21 @@ class Residue : public Condition::Compiled {
   cel::Residual residual_;
 };
 
+// What is left of a denial of names, once the rest of the request is known: one of the names, and perhaps an
+// expression.
+class NamedResidue : public Condition::Compiled {
+ public:
+  NamedResidue(std::vector<std::string> names, std::shared_ptr<const Residue> rest)
+      : names_(std::move(names)), rest_(std::move(rest)) {}
+  std::string text() const override;
+  bool names(std::string_view name) const { return std::ranges::find(names_, name) != names_.end(); }
+  const std::shared_ptr<const Residue>& rest() const { return rest_; }  // null: the name is enough
+
+ private:
+  std::vector<std::string> names_;
+  std::shared_ptr<const Residue> rest_;
+};
+
 // Whether a policy of that effect can still matter.
 inline bool matters(Condition::Effect effect, const cel::Residual& rest) { return rest.can_be_true() || (effect != Condition::Effect::kAllow && rest.can_fail()); }
 
@@ -57,6 +72,7 @@ class ResidualRuns : public ConditionEvaluator {
 
  private:
   Truth evaluate(const Condition& condition, std::string& error);
+  Truth run(const Residue& rest, std::string& error);
   // Sees to it that what `program` may read is there.
   void prepare(const cel::Program& program);
 
@@ -67,6 +83,7 @@ class ResidualRuns : public ConditionEvaluator {
   bool has_space_ = false;
   cel::AuthorizerHandle asks_, resource_;
   std::optional<RequestValue> impersonated_;
+  NameValue name_;
 };
 
 }  // namespace cardea::authz::access

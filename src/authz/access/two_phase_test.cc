@@ -97,17 +97,20 @@ struct World {
 
 // What the policies of one level say to a request of which everything is known. Written from the page on access policies,
 // not from the code.
-Kind at_once(const std::vector<PolicyPtr>& policies, const Attributes& a, const Variables& variables, bool of_namespace) {
+Kind at_once(const std::vector<PolicyPtr>& policies, const Attributes& asked, const Attributes& known,
+             const Variables& variables, const Variables& with_name, bool of_namespace) {
   bool denies = false, abstains = false, allows = false;
   for (const PolicyPtr& p : policies) {
-    if (p->namespace_name().empty() == of_namespace || !p->selects(a)) continue;
+    // To a denial a request has the name that its object brings.
+    bool is_denial = p->effect() == Effect::kDeny;
+    if (p->namespace_name().empty() == of_namespace || !p->selects(is_denial ? known : asked)) continue;
     bool holds = true, fails = false;
     if (!p->problem().empty()) {
       fails = p->effect() == Effect::kDeny;
       holds = false;
     } else if (p->program()) {
       cel::Evaluation evaluation;
-      cel::Value v = evaluation.run(*p->program(), variables);
+      cel::Value v = evaluation.run(*p->program(), is_denial ? with_name : variables);
       holds = v.is_true();
       fails = !v.is_true() && !v.is_false();
     }
@@ -159,8 +162,14 @@ TEST(Access, TwoPhasesGiveWhatOneGivesWithRandomPolicies) {
     variables[Language::kRequest] = request.get();
     access::bind(variables, world.data());  // not std::bind, which fits a temporary better
     variables[Language::kNamespaceObject] = json_or_null(world.data().space());
-    Kind want = at_once(chosen, a, variables, false);
-    if (want == Kind::kNoOpinion) want = at_once(chosen, a, variables, true);
+    Attributes known = a;
+    const ConditionData data = world.data();
+    if (known.name.empty()) known.name = data.object_name();
+    RequestValue named(known);
+    Variables with_name = variables;
+    with_name[Language::kRequest] = named.get();
+    Kind want = at_once(chosen, a, known, variables, with_name, false);
+    if (want == Kind::kNoOpinion) want = at_once(chosen, a, known, variables, with_name, true);
 
     Decision d = decide(index, a);
     conditional += d.kind == Kind::kConditional;

@@ -48,6 +48,7 @@ struct Ask {
   bool is_resource = true;
   std::string verb, group, resource, subresource, space, name, path;
   std::string selected_node;
+  bool reaches_all = false;
   Attributes attributes() const {
     Attributes a(user);
     a.is_resource_request = is_resource;
@@ -115,7 +116,8 @@ struct Naive {
       }
       case Kind::kSameMinion: {
         if (ask.resource != "pods" || !ask.group.empty()) return closed;
-        if ((ask.verb == "list" || ask.verb == "watch") && ask.name.empty()) return ask.selected_node.empty() ? closed : ask.selected_node == ask.user.name;
+        if ((ask.verb == "list" || ask.verb == "watch" || ask.verb == "get") && ask.name.empty())
+          return ask.selected_node.empty() ? closed : ask.selected_node == ask.user.name;
         if (is_write(ask) && is_create && ask.subresource.empty()) return facts.node_after == ask.user.name;
         if (is_write(ask) && !is_create) return facts.node_before == ask.user.name;
         return ask.name.empty() ? closed : facts.node_before == ask.user.name;
@@ -141,7 +143,7 @@ struct Naive {
     if (!is_named && !(rule.deny && is_nameless)) return false;
     if (has_verb && has_kind) {
       if (is_named) return restriction(rule, ask, facts);
-      if (ask.verb != "create") return restriction(rule, ask, facts);
+      if (ask.reaches_all) return restriction(rule, ask, facts);
       return is_write(ask) ? in(rule.resource_names, facts.name_after) : true;
     }
     // Taking the label off on the way to what it forbids.
@@ -150,6 +152,51 @@ struct Naive {
     bool strips = (ask.verb == "update" || ask.verb == "patch") && facts.is_labelled_before && !facts.is_labelled_after;
     if (guards && m(kinds, {full, ask.resource}, {full, ask.resource}) && (ask.verb == "update" || ask.verb == "patch")) return is_write(ask) ? strips : true;
     return false;
+  }
+
+  // What a request comes to, step by step.
+  static std::vector<Ask> comes_to(const Ask& ask) {
+    std::vector<Ask> out;
+    auto add = [&](const Ask& from, std::string verb, std::string subresource) {
+      Ask next = from;
+      next.verb = std::move(verb);
+      next.subresource = std::move(subresource);
+      out.push_back(next);
+      return next;
+    };
+    auto step = [&](const Ask& from, auto& self) -> void {
+      auto goes_to = [&](std::string verb, std::string subresource) {
+        Ask next = add(from, std::move(verb), std::move(subresource));
+        self(next, self);
+      };
+      const std::string &verb = from.verb, &part = from.subresource;
+      if (verb == "patch") goes_to("update", part);
+      if (verb == "deletecollection") goes_to("delete", part);
+      if (verb == "list" || verb == "watch") goes_to("get", part);
+      if (verb == "watch") goes_to("list", part);
+      if (part == "status" && (verb == "update" || verb == "get")) goes_to(verb, "");
+      bool is_pod = from.resource == "pods" && from.group.empty();
+      if (is_pod && part == "exec" && verb == "get") goes_to("create", part);
+      // Words for streams, which lead nowhere else.
+      if (is_pod && part == "exec" && (verb == "get" || verb == "create")) add(from, "exec", "");
+      if (part == "proxy") add(from, "proxy", "");
+    };
+    if (ask.is_resource) step(ask, step);
+    return out;
+  }
+  static bool leaves_out(const Rule& rule, const Ask& ask) {
+    Texts kinds;
+    ResourceGroups::built_in().expand(rule.resource_kinds, kinds);
+    Texts reached{ask.resource, ask.resource + "/" + ask.subresource}, verbs = verbs_of(ask);
+    auto takes = [](const Texts& list, const Texts& away) {
+      return in(list, "-*") ||
+             std::ranges::any_of(away, [&](const std::string& w) { return in(list, "-" + w); });
+    };
+    return takes(rule.verbs, verbs) || takes(kinds, reached);
+  }
+  static bool denies_indirectly(const Rule& rule, const Ask& ask, const Facts& facts) {
+    return !leaves_out(rule, ask) &&
+           std::ranges::any_of(comes_to(ask), [&](const Ask& other) { return applies(rule, other, facts); });
   }
 
   Decision::Kind decide(const Ask& ask, const Facts& facts) const {
@@ -167,7 +214,8 @@ struct Naive {
           continue;
         }
         for (const Rule& r : role->second)
-          if (applies(r, ask, facts)) (r.deny ? denies : allows) = true;
+          if (applies(r, ask, facts) || (r.deny && denies_indirectly(r, ask, facts)))
+            (r.deny ? denies : allows) = true;
       }
       if (denies || is_broken) return Decision::Kind::kDeny;
       if (allows) return Decision::Kind::kAllow;
@@ -272,6 +320,8 @@ Ask random_ask(Dice& dice) {
   ask.space = dice.of({"", "master", "a", "b", "empty"});
   bool has_name = ask.verb != "list" && ask.verb != "watch" && ask.verb != "deletecollection" && !(ask.verb == "create" && ask.subresource.empty());
   if (has_name || dice.one_in(10)) ask.name = dice.of({"n0", "n1", "n2"});
+  ask.reaches_all =
+      ask.name.empty() && (ask.verb == "list" || ask.verb == "watch" || ask.verb == "deletecollection");
   return ask;
 }
 
@@ -350,6 +400,8 @@ TEST(PolicyAgreement, TwoPhasesDecideAsOneThatKnowsEverything) {
     for (long i = 0; i < per_world; ++i) {
       Ask ask = random_ask(dice);
       if (ask.is_resource && dice.one_in(2)) ask.verb = dice.of({"create", "update", "patch", "delete"});
+      ask.reaches_all =
+          ask.name.empty() && (ask.verb == "list" || ask.verb == "watch" || ask.verb == "deletecollection");
       bool is_create = ask.verb == "create", is_delete = ask.verb == "delete" || ask.verb == "deletecollection";
       Facts facts;
       facts.name_after = dice.of({"n0", "n1", "n2"});
@@ -378,6 +430,8 @@ TEST(PolicyAgreement, TwoPhasesDecideAsOneThatKnowsEverything) {
         facts.changes_labels |= facts.is_labelled_before != facts.is_labelled_after;
         schema::ChangedFields changed(old, now, any, {.server = schema::IgnoredFields::of_server(is_create), .reset = {}});
         ConditionData data{.operation = is_create ? "CREATE" : is_delete ? "DELETE" : "UPDATE", .object = &now, .old_object = &old, .user = &ask.user, .changed = &changed};
+        const ConditionData parent = data;
+        data.parent = &parent;
         d = run(authorizer.evaluate(d.conditions, data));
       }
       Decision::Kind expected = Naive{w}.decide(ask, facts);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "authz/policy/denial.h"
 #include "base/strings.h"
 
 namespace cardea::authz::policy {
@@ -42,6 +43,8 @@ enum class Held3 { kDenied, kAllowed, kOpen };
 struct Asked {
   const RequestWords& words;
   const RequestWords& named;  // the same where the request has its name, or can have none
+  const KindNames* kinds;
+  mutable std::optional<DenialWords> denials = std::nullopt;  // of `named`, made for the first denial
 };
 
 Held3 at_level(const Held& roles, const Asked& asked, const Restriction& restriction, std::size_t& work) {
@@ -50,8 +53,12 @@ Held3 at_level(const Held& roles, const Asked& asked, const Restriction& restric
     work += role->rules().size();
     for (std::size_t i = 0; i < role->rules().size(); ++i) {
       const Rule& rule = role->rules()[i];
-      if (role->matches(i, rule.deny ? asked.named : asked.words) == Match::kNo) continue;
-      if (rule.deny) return Held3::kDenied;
+      if (rule.deny) {
+        if (!asked.denials) asked.denials.emplace(asked.named, asked.kinds);
+        if (asked.denials->concern(*role, i)) return Held3::kDenied;
+        continue;
+      }
+      if (role->matches(i, asked.words) == Match::kNo) continue;
       allows |= rule.restriction.kind == Restriction::Kind::kNone || rule.restriction == restriction;
     }
   }
@@ -197,15 +204,25 @@ std::optional<Permission> first_missing(const Index& index, const User& author, 
   auto is_taken_back = [&](const RequestWords& words) {
     if (!wanted.has_deny()) return false;
     work += wanted.rules().size();
-    for (std::size_t i = 0; i < wanted.rules().size(); ++i)
-      if (wanted.rules()[i].deny && wanted.rules()[i].restriction.kind == Restriction::Kind::kNone && wanted.matches(i, words) == Match::kYes) return true;
-    return false;
+    const DenialWords denials(words, kinds);
+    bool is_sure = false;
+    for (std::size_t i = 0; i < wanted.rules().size() && !is_sure; ++i)
+      if (wanted.rules()[i].deny && wanted.rules()[i].restriction.kind == Restriction::Kind::kNone)
+        denials.for_each(wanted, i, [&](Match match, const IndirectEffect*, const RequestWords& read) {
+          // Without a name every object is meant, unless one is to come.
+          is_sure = match == Match::kYes || match == Match::kReached ||
+                    (match == Match::kByName && !equals_ignoring_case(read.attributes.verb, "create"));
+          return !is_sure;
+        });
+    return is_sure;
   };
   auto missing = [&](std::size_t i, const Attributes& a) -> std::optional<Permission> {
     RequestWords words(a, kinds);
     ++work;
     if (wanted.matches(i, words) == Match::kNo) return std::nullopt;
-    auto is_covered = [&](const RequestWords& named) { return is_taken_back(named) || is_held({words, named}, rules[i].restriction); };
+    auto is_covered = [&](const RequestWords& named) {
+      return is_taken_back(named) || is_held({words, named, kinds}, rules[i].restriction);
+    };
     bool brings_its_name = a.is_resource_request && a.name.empty() && equals_ignoring_case(a.verb, "create");
     if (!brings_its_name) return is_covered(words) ? std::nullopt : std::optional(permission_of(a, rules[i].restriction));
     for (const std::string& name : alphabet.names) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "authz/policy/denial.h"
 #include "base/strings.h"
 
 namespace cardea::authz::policy {
@@ -39,6 +40,7 @@ struct Found {
 struct Level {
   Found deny, allow;
   bool deny_is_restricted = false;  // it holds only because nobody can tell
+  bool deny_is_by_name = false;     // it names objects that the request would reach among others
   std::string error;
   std::vector<std::pair<const CompiledRole*, std::size_t>> seen;  // with conditions
   std::vector<Condition> deny_if, allow_if;
@@ -90,28 +92,57 @@ class Asking {
   void look(const Grant& g, const CompiledRole& role, Level& out) const {
     if (out.allow.grant && !role.has_deny()) return;
     for (std::size_t i = 0; i < role.rules().size(); ++i) {
-      const Rule& rule = role.rules()[i];
-      if (rule.deny ? out.deny.grant != nullptr : out.allow.grant != nullptr) continue;
-      Match match = role.matches(i, words_);
-      if (match == Match::kNo) continue;
-      Found& found = rule.deny ? out.deny : out.allow;
-      if (match == Match::kYes && rule.restriction.kind == Restriction::Kind::kNone) {
-        found = {&g, i};
-        continue;
-      }
-      Restricted restricted(role, i, match, attributes_, surroundings_);
+      if (role.rules()[i].deny)
+        look_at_denial(g, role, i, out);
+      else
+        look_at_leave(g, role, i, out);
+    }
+  }
+
+  void look_at_leave(const Grant& g, const CompiledRole& role, std::size_t i, Level& out) const {
+    if (out.allow.grant) return;
+    Match match = role.matches(i, words_);
+    if (match == Match::kNo) return;
+    if (role.rules()[i].restriction.kind == Restriction::Kind::kNone) {
+      out.allow = {&g, i};
+      return;
+    }
+    Restricted restricted(role, i, match, attributes_, surroundings_);
+    std::optional<bool> now = restricted.now();
+    // Who cannot wait for the object gets nothing that it might allow.
+    if (!now && !attributes_.takes_conditions) return;
+    if (now && *now) out.allow = {&g, i};
+    if (!now && !out.met(role, i)) out.allow_if.push_back(restricted.later());
+  }
+
+  void look_at_denial(const Grant& g, const CompiledRole& role, std::size_t i, Level& out) const {
+    if (out.deny.grant) return;
+    if (!denials_) denials_.emplace(words_, surroundings_.kinds);
+    const Restriction::Kind kind = role.rules()[i].restriction.kind;
+    std::size_t before = out.deny_if.size();
+    Match own = Match::kNo;
+    bool is_met = false;
+    denials_->for_each(role, i, [&](Match match, const IndirectEffect* effect, const RequestWords& words) {
+      // A restriction that does not ask what is done is the same for another word for it.
+      if (effect && !effect->on_parent && match == own && kind != Restriction::Kind::kCel) return true;
+      if (!effect) own = match;
+      Restricted restricted(role, i, match, words.attributes, surroundings_, effect);
       std::optional<bool> now = restricted.now();
       if (!now && !attributes_.takes_conditions) {
-        // Who cannot wait for the object is denied what it might deny, and gets nothing that it might allow.
-        now = rule.deny;
-        out.deny_is_restricted |= rule.deny;
+        // Who cannot wait for the object is denied what it might deny.
+        now = true;
+        out.deny_is_restricted = true;
       }
-      if (now) {
-        if (*now) found = {&g, i};
-        continue;
+      if (now && *now) {
+        out.deny = {&g, i};
+        out.deny_is_by_name = match == Match::kReached;
+        return false;
       }
-      if (!out.met(role, i)) (rule.deny ? out.deny_if : out.allow_if).push_back(restricted.later());
-    }
+      if (now) return true;
+      if (out.deny_if.size() == before) is_met = out.met(role, i);
+      if (!is_met) out.deny_if.push_back(restricted.later(out.deny_if.size() - before));
+      return true;
+    });
   }
 
   const Index& index_;
@@ -119,12 +150,15 @@ class Asking {
   const Surroundings& surroundings_;
   RequestWords words_;
   Identities who_;
+  mutable std::optional<DenialWords> denials_;  // made for the first denial
 };
 
 Explanation because(const std::shared_ptr<const Index>& index, const Found& found) { return {index, Index::key(*found.grant, found.rule)}; }
 
 Decision combined(const std::shared_ptr<const Index>& index, Level level) {
   if (level.deny.grant) {
+    if (level.deny_is_by_name)
+      return Decision::deny(cat(because(index, level.deny).text(), ": ", kAskByName));
     if (!level.deny_is_restricted) return Decision::deny(because(index, level.deny));
     return Decision::deny(cat(because(index, level.deny).text(), ", whose restriction depends on the object"));
   }
@@ -159,7 +193,8 @@ Decision joined(Decision master, Decision local) {
 }
 
 const Index::Scope* local_scope(const Index& index, const Attributes& a) {
-  bool is_local = a.is_resource_request && !a.namespace_name.empty() && a.namespace_name != index.master();
+  bool is_local = a.is_resource_request && !a.above_namespaces && !a.namespace_name.empty() &&
+                  a.namespace_name != index.master();
   return is_local ? index.scope(a.namespace_name) : nullptr;
 }
 

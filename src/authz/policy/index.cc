@@ -80,12 +80,15 @@ void Index::forget_empty(std::string_view namespace_name) {
 }
 
 void Index::put_role(std::string_view namespace_name, std::string_view name, const Value* element) {
+  auto may_deny = [](const CompiledRole& r) { return r.has_deny() || !r.problem().empty(); };
+  if (const CompiledRole* was = find_role(namespace_name, name); was && may_deny(*was)) --denying_roles_;
   roles_.erase(CompiledRole::hash(namespace_name, name), [&](const CompiledRole* r) { return r->name() == name && r->namespace_name() == namespace_name; });
   if (!element) return;
   json::FieldErrors errors;
   Role role = read_role(*element, {namespace_name, master_}, cat("roles[", name, "]"), errors);
   const CompiledRole* compiled = new CompiledRole(namespace_name, name, std::move(role.rules), first_of(errors), *groups_);
   roles_.insert(compiled);
+  if (may_deny(*compiled)) ++denying_roles_;
   RoleTraits::release(compiled);
 }
 
@@ -142,7 +145,9 @@ void Index::change_bindings(std::string_view namespace_name, std::string_view na
   if (!after.is_null() && (!after.is_object() || (!elements.is_null() && !elements.is_object()))) problem = "is no PolicyBinding";
   if (problem.empty()) own.problems_.erase(std::string(name));
   else own.problems_.insert_or_assign(std::string(name), std::move(problem));
+  if (!own.problem_.empty()) --unread_scopes_;
   own.problem_.clear();
+  if (!own.problems_.empty()) ++unread_scopes_;
   if (!own.problems_.empty())
     own.problem_ = cat("policybinding ", quoted(cat(namespace_name, "/", own.problems_.begin()->first)), " cannot be read: ", own.problems_.begin()->second);
   forget_empty(namespace_name);

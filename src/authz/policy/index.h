@@ -80,6 +80,8 @@ class Index : public Explanation::Source {
   const CompiledRole* find_role(std::string_view namespace_name, std::string_view name) const;
   // Whether any binding, in whichever namespace, is of this role and for this user. Looks at every namespace that binds.
   bool binds(const RoleRef& role, const User& user) const;
+  // Whether any role denies, or anything cannot be read and so might.
+  bool may_deny() const { return denying_roles_ > 0 || unread_scopes_ > 0; }
   // Whether some namespace but the master has a denial for this user, or what cannot be read. Looks at every namespace that binds.
   bool may_deny_somewhere(const User& user) const;
 
@@ -118,6 +120,7 @@ class Index : public Explanation::Source {
   std::shared_ptr<const ResourceGroups> groups_;
   rbac::Trie<ScopeTraits> scopes_;
   rbac::Trie<RoleTraits> roles_;
+  std::size_t denying_roles_ = 0, unread_scopes_ = 0;
 };
 
 }  // namespace cardea::authz::policy

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "authz/access/policy.h"
+#include "authz/effects.h"
 #include "authz/rbac/hash.h"
 #include "authz/rbac/rule.h"
 #include "base/names.h"
@@ -268,8 +269,10 @@ class Migrating {
     const Rule& rule = role.rules[i];
     std::string which = cat(where, ", rule ", i), extra;
     if (!restriction(rule, which, extra)) return;
-    if (rule.deny && !rule.resource_names.empty())
-      out_.changes.push_back(cat(which, ": a create without a name in its path is no longer refused by the name of its object"));
+    if (rule.deny && !(is_plain(rule.verbs) && is_plain(kinds)))
+      out_.changes.push_back(cat(which,
+                                 ": what its negations leave out is denied all the same where it comes to "
+                                 "something that the rule denies"));
     std::string expression = match_expression(rule, kinds, names_);
     if (!is_master) expression = cat("request.resource != \"\" && ", expression);
     if (!extra.empty()) expression += cat(" && ", extra);
@@ -293,29 +296,60 @@ class Migrating {
 
 }  // namespace
 
+namespace {
+
+// What a denial of `exec` of `pods` means: a request for `pods/exec`.
+Texts streams_expressions(const Texts& verbs, const Texts& kinds, const KindNames* names) {
+  Texts out;
+  for (const EffectRow& row : effect_rows()) {
+    if (row.kind != EffectRow::Kind::kWord || !(has(verbs, "*") || has(verbs, row.to_verb))) continue;
+    for (const std::string& kind : positive(kinds)) {
+      if (kind == "*" || kind.find('/') != std::string::npos) continue;
+      Texts parts{kind_expression(kind, true, names),
+                  cat("request.subresource == ", text_of(row.subresource))};
+      if (row.resource != "*")
+        parts.push_back(cat("request.resource == ", text_of(row.resource),
+                            " && request.apiGroup == ", text_of(row.api_group)));
+      Texts said;
+      for (std::string_view v : split(row.verbs, ' ')) said.emplace_back(v);
+      if (row.verbs != "*") parts.push_back(cat("request.verb in ", json::print(list_of(said))));
+      out.push_back(cat("(", all_of(parts), ")"));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string match_expression(const Rule& rule, const Texts& kinds, const KindNames* names) {
-  auto add_verbs = [&](Texts& parts, bool for_paths) {
-    if (!has(rule.verbs, "*")) parts.push_back(verbs_expression(positive(rule.verbs), for_paths));
+  auto add_verbs = [&](Texts& parts) {
+    if (!has(rule.verbs, "*")) parts.push_back(verbs_expression(positive(rule.verbs), false));
+  };
+  auto add_no_verbs = [&](Texts& parts, bool for_paths) {
     Texts no = negated(rule.verbs);
     if (no.empty()) return;
     parts.push_back(has(no, "*") ? "false" : cat("!(", verbs_expression(no, for_paths), ")"));
     // Who may not write may not write field by field either.
     bool takes_a_write = has(no, "create") || has(no, "update") || has(no, "patch");
-    if (takes_a_write) parts.push_back(R"(request.verb != "granular" && !request.verb.startsWith("granular:"))");
+    if (takes_a_write)
+      parts.push_back(R"(request.verb != "granular" && !request.verb.startsWith("granular:"))");
   };
   Texts ways;
   if (!rule.resource_kinds.empty()) {
-    Texts parts{R"(request.resource != "")"};
-    add_verbs(parts, false);
-    if (!has(kinds, "*")) parts.push_back(kinds_expression(positive(kinds), false, names));
+    Texts parts{R"(request.resource != "")"}, meant;
+    add_verbs(meant);
+    if (!has(kinds, "*")) meant.push_back(kinds_expression(positive(kinds), false, names));
+    if (Texts streams = rule.deny ? streams_expressions(rule.verbs, kinds, names) : Texts();
+        !streams.empty()) {
+      streams.insert(streams.begin(), cat("(", all_of(meant), ")"));
+      meant = {either(streams)};
+    }
+    for (std::string& m : meant) parts.push_back(std::move(m));
+    add_no_verbs(parts, false);
     if (Texts no = negated(kinds); !no.empty()) parts.push_back(has(no, "*") ? "false" : cat("!(", kinds_expression(no, true, names), ")"));
     if (!rule.api_groups.empty() && !has(rule.api_groups, "*")) parts.push_back(cat("request.apiGroup in ", json::print(list_of(rule.api_groups))));
-    if (!rule.resource_names.empty()) {
-      std::string named = cat("request.name in ", json::print(list_of(rule.resource_names)));
-      // A request without a name reaches what has one.
-      if (rule.deny) named = cat("(", named, R"( || (request.name == "" && request.verb != "create")))");
-      parts.push_back(named);
-    }
+    if (!rule.resource_names.empty())
+      parts.push_back(cat("request.name in ", json::print(list_of(rule.resource_names))));
     ways.push_back(cat("(", all_of(parts), ")"));
   }
   Texts urls;
@@ -325,7 +359,8 @@ std::string match_expression(const Rule& rule, const Texts& kinds, const KindNam
   }
   if (!urls.empty()) {
     Texts parts{R"(request.resource == "")"};
-    add_verbs(parts, true);
+    if (!has(rule.verbs, "*")) parts.push_back(verbs_expression(positive(rule.verbs), true));
+    add_no_verbs(parts, true);
     parts.push_back(either(urls));
     ways.push_back(cat("(", all_of(parts), ")"));
   }

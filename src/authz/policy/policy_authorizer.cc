@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "authz/policy/denial.h"
 #include "base/strings.h"
 
 namespace cardea::authz::policy {
@@ -13,7 +14,7 @@ Task<Decision> evaluated(std::shared_ptr<const Conditions> conditions, const Con
   Decision open = Decision::conditional(conditions);
   Stopwatch watch;
   for (;;) {
-    RestrictionRuns runs(data, checks, surroundings);
+    WithParent<RestrictionRuns, SecondaryChecks&, const Surroundings&> runs(data, checks, surroundings);
     Decision outcome = partially_evaluated(open, runs);
     if (!checks.is_waiting()) {
       if (meter) meter->took(true, watch.elapsed());
@@ -42,6 +43,7 @@ class FrozenPolicy : public Authorizer {
     return evaluated(std::move(conditions), data, surroundings_, nullptr);
   }
   void add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const override { add_allowed_by(*index_, attributes, surroundings_, allowed); }
+  bool may_deny() const override { return index_->may_deny(); }
 
  private:
   std::shared_ptr<const Index> index_;
@@ -66,6 +68,7 @@ LevelSubjects subjects_at(const Index& index, const Index::Scope& scope, const A
   out.is_broken = !scope.problem().empty();
   if (out.is_broken) return out;
   RequestWords words(a, surroundings.kinds);
+  DenialWords denials(words, surroundings.kinds);
   for (const Grant* g : scope.all()) {
     const CompiledRole* role = index.role(*g);
     if (!role || !role->problem().empty()) {
@@ -76,13 +79,23 @@ LevelSubjects subjects_at(const Index& index, const Index::Scope& scope, const A
     bool is_listed = false;
     for (std::size_t i = 0; i < role->rules().size(); ++i) {
       const Rule& rule = role->rules()[i];
-      Match match = role->matches(i, words);
-      if (match == Match::kNo || (!rule.deny && is_listed)) continue;
       // A restriction may hold for some objects, or for this one: whoever it names is named, and that is told.
-      bool is_open = match != Match::kYes || (rule.restriction.kind != Restriction::Kind::kNone && !role->is_broken(i));
-      out.is_restricted |= is_open;
-      if (rule.deny && !is_open) out.denied.emplace(g->is_group, g->subject);
-      if (rule.deny) continue;
+      auto is_open = [&](Match match) {
+        return (match != Match::kYes && match != Match::kReached) ||
+               (rule.restriction.kind != Restriction::Kind::kNone && !role->is_broken(i));
+      };
+      if (rule.deny) {
+        denials.for_each(*role, i, [&](Match match, const IndirectEffect*, const RequestWords&) {
+          bool open = is_open(match);
+          out.is_restricted |= open;
+          if (!open) out.denied.emplace(g->is_group, g->subject);
+          return open;
+        });
+        continue;
+      }
+      Match match = role->matches(i, words);
+      if (match == Match::kNo || is_listed) continue;
+      out.is_restricted |= is_open(match);
       out.allowed.push_back({g, role, i});
       is_listed = true;
     }

@@ -25,6 +25,7 @@ class PolicyAuthorizer : public Authorizer {
   // Who is bound to a rule that allows, without those whom a rule denies by the same name. Remarks tell what is not exact.
   void add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const override;
   std::shared_ptr<const Authorizer> frozen() const override;
+  bool may_deny() const override { return feed_.index()->may_deny(); }
 
   // Both reasons of a decision.
   Answer explain(const Attributes& attributes) const;

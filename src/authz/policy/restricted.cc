@@ -94,7 +94,7 @@ class Named : public Native {
  public:
   explicit Named(std::vector<std::string> names) : names_(std::move(names)) {}
   Truth truth(const ConditionData& data) const override {
-    std::string_view name = data.name.empty() ? or_null(data.object)["metadata"]["name"].as_string() : data.name;
+    std::string_view name = data.object_name();
     return as_truth(std::ranges::find(names_, name) != names_.end());
   }
   std::string text() const override {
@@ -199,8 +199,8 @@ std::string_view Surroundings::node_of(const User& user) const {
   return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name;
 }
 
-std::string condition_id(const CompiledRole& role, std::size_t rule) {
-  std::string name = cat(role.namespace_name(), ".", role.name(), ".", rule);
+std::string condition_id(const CompiledRole& role, std::size_t rule, std::string_view more) {
+  std::string name = cat(role.namespace_name(), ".", role.name(), ".", rule, more);
   std::string id = cat("policy.openshift.io/", name);
   if (label_key_problems(id).empty()) return id;
   return cat("policy.openshift.io/rule-", hex(rbac::hash_name(name)));
@@ -211,7 +211,7 @@ std::optional<bool> Restricted::same_minion() const {
   if (!equals_ignoring_case(a.resource, "pods") || !a.api_group.empty()) return closed();
   std::string_view node = surroundings_.node_of(a.user);
   if (node.empty()) return closed();
-  if (verb_is(a, {"list", "watch"}) && a.name.empty()) {
+  if (verb_is(a, {"list", "watch", "get"}) && a.name.empty()) {
     std::optional<std::string> asked = a.selectors ? a.selectors->fields.exact("spec.nodeName") : std::nullopt;
     if (!asked) return closed();
     return *asked == node;
@@ -225,7 +225,8 @@ std::optional<bool> Restricted::same_minion() const {
 std::optional<bool> Restricted::now() const {
   const Rule& rule = role_.rules()[rule_];
   bool can_wait = may_be_conditional(attributes_);
-  if (match_ != Match::kYes) return can_wait ? std::nullopt : std::optional(closed());
+  if (match_ == Match::kByName || match_ == Match::kStripping)
+    return can_wait ? std::nullopt : std::optional(closed());
   if (role_.is_broken(rule_)) return closed();
   switch (rule.restriction.kind) {
     case Kind::kNone: return true;
@@ -267,18 +268,26 @@ std::shared_ptr<const Condition::Compiled> Restricted::compiled() const {
   return nullptr;
 }
 
-Condition Restricted::later() const {
+Condition Restricted::later(std::size_t before) const {
   const Rule& rule = role_.rules()[rule_];
+  std::string more = effect_ ? cat("_as_", attributes_.verb) : "";
+  if (before > 0) more += cat("_", before);
+  bool on_parent = effect_ && effect_->on_parent;
   bool is_fields = match_ == Match::kYes && rule.restriction.kind == Kind::kFieldsMutatable;
   // A create whose name is to come: which of the names, says its object; any other restriction is left out, so that more is denied.
   std::shared_ptr<const Condition::Compiled> compiled =
       match_ == Match::kByName ? std::make_shared<const Named>(rule.resource_names) : this->compiled();
   return {.effect = rule.deny ? Condition::Effect::kDeny : Condition::Effect::kAllow,
-          .id = condition_id(role_, rule_),
-          .type = std::string(is_fields ? kFieldsType : kCelType),
+          .id = condition_id(role_, rule_, more),
+          .type = std::string(on_parent   ? kParentType
+                              : is_fields ? kFieldsType
+                                          : kCelType),
           .text = "",
-          .description = cat("rule ", rule_, " of role ", role_.namespace_name(), "/", role_.name()),
-          .compiled = std::move(compiled)};
+          .description =
+              cat("rule ", rule_, " of role ", role_.namespace_name(), "/", role_.name(),
+                  effect_ ? cat(", for this comes to ", attributes_.verb, " ", attributes_.resource) : ""),
+          .compiled = std::move(compiled),
+          .on_parent = on_parent};
 }
 
 Truth RestrictionRuns::only_changes(const std::vector<FieldPattern>& fields, bool is_deny, std::string& error) {

@@ -5,6 +5,7 @@
 
 #include "authz/access/residuals.h"
 #include "authz/conditions.h"
+#include "authz/effects.h"
 #include "authz/evaluation.h"
 #include "authz/node/graph.h"
 #include "authz/policy/kind_table.h"
@@ -29,13 +30,20 @@ inline constexpr std::string_view kFieldsType = "policy.openshift.io/fields-muta
 // A rule with a restriction that concerns a request: whether the restriction holds, as far as that is known.
 class Restricted {
  public:
-  Restricted(const CompiledRole& role, std::size_t rule, Match match, const Attributes& attributes, const Surroundings& surroundings)
-      : role_(role), rule_(rule), match_(match), attributes_(attributes), surroundings_(surroundings) {}
+  // `effect`: of a denial that concerns what the request comes to, whose attributes are given; else null.
+  Restricted(const CompiledRole& role, std::size_t rule, Match match, const Attributes& attributes,
+             const Surroundings& surroundings, const IndirectEffect* effect = nullptr)
+      : role_(role),
+        rule_(rule),
+        match_(match),
+        attributes_(attributes),
+        surroundings_(surroundings),
+        effect_(effect) {}
 
   // nullopt: the object decides. What cannot be known holds for a deny, and does not for an allow.
   std::optional<bool> now() const;
-  // The condition that is left, once `now` left it open.
-  Condition later() const;
+  // The condition that is left, once `now` left it open. So many of the same rule were there before.
+  Condition later(std::size_t before = 0) const;
 
  private:
   bool closed() const { return role_.rules()[rule_].deny; }
@@ -47,11 +55,13 @@ class Restricted {
   Match match_;
   const Attributes& attributes_;
   const Surroundings& surroundings_;
+  const IndirectEffect* effect_;
   mutable std::optional<cel::Residual> residual_;
 };
 
-// `policy.openshift.io/hammer.editor.0`; a hash where that is no label key.
-std::string condition_id(const CompiledRole& role, std::size_t rule);
+// `policy.openshift.io/hammer.editor.0`; a hash where that is no label key. `more` tells several of one rule
+// apart.
+std::string condition_id(const CompiledRole& role, std::size_t rule, std::string_view more = "");
 
 // Settles conditions that this room made, by what they were compiled to or by their text.
 class RestrictionRuns : public ConditionEvaluator {

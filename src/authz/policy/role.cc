@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "authz/effects.h"
 #include "authz/rbac/hash.h"
 #include "authz/rbac/rule.h"
 #include "base/strings.h"
@@ -107,30 +108,45 @@ void CompiledRole::compile(std::size_t index, const ResourceGroups& groups) {
   h.restriction_broken |= !problem.empty();
 }
 
-bool CompiledRole::has_verb(const Head& h, const RequestWords& request) const {
-  if (h.no_verb || (h.verbs_no & request.verb_bits) != 0) return false;
+bool CompiledRole::names_verb(std::uint32_t from, std::uint32_t to, const RequestWords& request) const {
+  if (request.verb == 0) return false;
+  for (std::uint32_t i = from; i < to; ++i)
+    if (words_[i] == request.verb && equals_ignoring_case(texts_[i], request.attributes.verb)) return true;
+  return false;
+}
+
+bool CompiledRole::leaves_out_verb(const Head& h, const RequestWords& request) const {
+  if (h.no_verb || (h.verbs_no & request.verb_bits) != 0) return true;
   // `*` without `update` is no leave to update field by field.
-  if ((h.verbs_no & kWrites) != 0 && request.verb != 0 && is_for_fields(request.attributes.verb)) return false;
-  auto names = [&](std::uint32_t from, std::uint32_t to) {
-    if (request.verb == 0) return false;
-    for (std::uint32_t i = from; i < to; ++i)
-      if (words_[i] == request.verb && equals_ignoring_case(texts_[i], request.attributes.verb)) return true;
-    return false;
-  };
-  if (names(h.verbs_end, h.negated_verbs_end)) return false;
-  return h.any_verb || (h.verbs_yes & request.verb_bits) != 0 || names(h.begin, h.verbs_end);
+  if ((h.verbs_no & kWrites) != 0 && request.verb != 0 && is_for_fields(request.attributes.verb)) return true;
+  return names_verb(h.verbs_end, h.negated_verbs_end, request);
+}
+
+bool CompiledRole::has_verb(const Head& h, const RequestWords& request) const {
+  if (leaves_out_verb(h, request)) return false;
+  return h.any_verb || (h.verbs_yes & request.verb_bits) != 0 || names_verb(h.begin, h.verbs_end, request);
+}
+
+bool CompiledRole::leaves_out_kind(const Head& h, const RequestWords& request) const {
+  if (h.no_kind) return true;
+  for (std::uint32_t i = h.kinds_end; i < h.negated_kinds_end; ++i)
+    if (request.is_under(words_[i], texts_[i])) return true;
+  return false;
 }
 
 bool CompiledRole::has_kind(const Head& h, const RequestWords& request, bool of_whole) const {
   if (!h.has_kinds) return false;
   if (h.kinds_broken && h.deny) return true;  // whatever it leaves out may not have been meant to be left out
-  if (h.no_kind) return false;
-  for (std::uint32_t i = h.kinds_end; i < h.negated_kinds_end; ++i)
-    if (request.is_under(words_[i], texts_[i])) return false;
+  if (leaves_out_kind(h, request)) return false;
   if (h.any_kind) return true;
   for (std::uint32_t i = h.negated_verbs_end; i < h.kinds_end; ++i)
     if (of_whole ? request.is_under(words_[i], texts_[i]) : request.is_named(words_[i], texts_[i])) return true;
   return false;
+}
+
+bool CompiledRole::leaves_out(std::size_t rule, const RequestWords& request) const {
+  const Head& h = heads_[rule];
+  return leaves_out_verb(h, request) || (!h.kinds_broken && leaves_out_kind(h, request));
 }
 
 bool CompiledRole::has_group(const Head& h, const RequestWords& request) const {
@@ -142,6 +158,11 @@ bool CompiledRole::has_group(const Head& h, const RequestWords& request) const {
 
 bool CompiledRole::has_url(std::size_t rule, const Attributes& attributes) const {
   return std::ranges::any_of(rules_[rule].non_resource_urls, [&](const std::string& url) { return rbac::url_matches(url, attributes.path); });
+}
+
+bool CompiledRole::is_excluded(std::size_t rule, const Attributes& attributes) const {
+  return std::ranges::all_of(rules_[rule].resource_names,
+                             [&](const std::string& name) { return selectors_exclude(attributes, name); });
 }
 
 Match CompiledRole::matches(std::size_t rule, const RequestWords& request) const {
@@ -157,7 +178,8 @@ Match CompiledRole::matches(std::size_t rule, const RequestWords& request) const
   if (!has_group(h, request)) return Match::kNo;
   if (has_verb(h, request) && has_kind(h, request, false)) {
     if (is_named) return Match::kYes;
-    return equals_ignoring_case(a.verb, "create") ? Match::kByName : Match::kYes;
+    if (!reaches_all(a)) return Match::kByName;
+    return is_excluded(rule, a) ? Match::kNo : Match::kReached;
   }
   if (h.guards_labels && is_change(a.verb) && has_kind(h, request, true)) return Match::kStripping;
   return Match::kNo;

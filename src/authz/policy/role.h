@@ -16,8 +16,10 @@ namespace cardea::authz::policy {
 enum class Match : std::uint8_t {
   kNo,
   kYes,
-  kByName,     // a deny of names, and a create whose object will bring the name
-  kStripping,  // a deny of labelled objects, and a change of such an object, which might take the label away first
+  kReached,    // a deny of names, and a request for all objects of a collection
+  kByName,     // a deny of names, and a request that has no name yet: its object will bring one
+  kStripping,  // a deny of labelled objects, and a change of such an object, which might take the label away
+               // first
 };
 
 // A role as decisions read it: immutable, shared between the states of the index.
@@ -42,6 +44,9 @@ class CompiledRole : public rbac::Counted {
 
   // Whether verbs, kinds, groups, names or paths of the rule fit. What its restriction says is not asked.
   Match matches(std::size_t rule, const RequestWords& request) const;
+  // Whether a negation of the rule takes the request away: its author means something else, whatever the
+  // request comes to.
+  bool leaves_out(std::size_t rule, const RequestWords& request) const;
 
   // What a restriction in CEL was compiled to; null for others, and where it does not compile.
   const std::shared_ptr<const cel::Program>& program_of(std::size_t rule) const { return programs_[rule]; }
@@ -61,6 +66,10 @@ class CompiledRole : public rbac::Counted {
   void compile(std::size_t rule, const ResourceGroups& groups);
   std::uint32_t add_words(const std::vector<std::string>& texts, bool negated);
   bool has_verb(const Head& h, const RequestWords& request) const;
+  bool leaves_out_verb(const Head& h, const RequestWords& request) const;
+  bool leaves_out_kind(const Head& h, const RequestWords& request) const;
+  bool names_verb(std::uint32_t from, std::uint32_t to, const RequestWords& request) const;
+  bool is_excluded(std::size_t rule, const Attributes& attributes) const;
   bool has_kind(const Head& h, const RequestWords& request, bool of_whole) const;
   bool has_group(const Head& h, const RequestWords& request) const;
   bool has_url(std::size_t rule, const Attributes& attributes) const;

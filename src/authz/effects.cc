@@ -1,0 +1,126 @@
+#include "authz/effects.h"
+
+#include <algorithm>
+
+namespace cardea::authz {
+namespace {
+
+using Kind = EffectRow::Kind;
+
+constexpr std::string_view kPolicyGroup = "authorization.openshift.io";
+
+// Connections to what runs in an object, which are no part of it.
+constexpr std::string_view kStreams = "exec attach portforward proxy log";
+
+constexpr EffectRow kRows[] = {
+    // Verbs.
+    {"patch", "*", "*", "/", "update", "", "", ""},
+    {"deletecollection", "*", "*", "/", "delete", "", "", ""},
+    {"list watch", "*", "*", "/", "get", "", "", ""},
+    {"watch", "*", "*", "/", "list", "", "", ""},
+    // Parts of an object: status, scale, resize, ephemeralcontainers, approval, finalize, and what may come.
+    {"update patch", "*", "*", "*", "update", "", "", "-", true},
+    {"get", "*", "*", "*", "get", "", "", "-", true},
+    // Writes of an object that are spelled as objects of their own.
+    {"create", "", "pods", "eviction", "delete", "", "", "-", true},
+    {"create", "", "pods", "binding", "update", "", "", "-", true},
+    {"create", "", "bindings", "", "update", "", "pods", "-", true},
+    {"create", "", "bindings", "", "create", "", "pods", "binding"},
+    {"create", "", "pods", "binding", "create", "", "bindings", "-"},
+    // Streams: a WebSocket begins with a GET. Who says `exec` of `pods` means `pods/exec`.
+    {"get", "", "pods", "exec attach portforward", "create", "", "", ""},
+    {"get create", "", "pods", "exec", "exec", "", "", "-", false, Kind::kWord},
+    {"get create", "", "pods", "attach", "attach", "", "", "-", false, Kind::kWord},
+    {"get create", "", "pods", "portforward", "portforward", "", "", "-", false, Kind::kWord},
+    {"get", "", "pods", "log", "log", "", "", "-", false, Kind::kWord},
+    {"*", "*", "*", "proxy", "proxy", "", "", "-", false, Kind::kWord},
+    // One object under two names.
+    {"*", "", "events", "/", "", "events.k8s.io", "", ""},
+    {"*", "events.k8s.io", "events", "/", "", "core", "", ""},
+    // Containers show what is in them.
+    {"get list watch", kPolicyGroup, "policies", "/", "get", "", "roles", "-"},
+    {"get list watch", kPolicyGroup, "policybindings", "/", "get", "", "rolebindings", "-"},
+};
+
+bool has_word(std::string_view words, std::string_view word) {
+  while (!words.empty()) {
+    std::size_t end = std::min(words.find(' '), words.size());
+    if (words.substr(0, end) == word) return true;
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
+  return false;
+}
+
+bool is_of(const EffectRow& row, const Attributes& a) {
+  if (row.subresource == "*"    ? a.subresource.empty() || has_word(kStreams, a.subresource)
+      : row.subresource == "/"  ? false
+      : row.subresource.empty() ? !a.subresource.empty()
+                                : !has_word(row.subresource, a.subresource))
+    return false;
+  if (row.verbs != "*" && !has_word(row.verbs, a.verb)) return false;
+  return (row.resource == "*" || row.resource == a.resource) &&
+         (row.api_group == "*" || row.api_group == a.api_group);
+}
+
+IndirectEffect through(const EffectRow& row, const Attributes& a, bool on_parent) {
+  IndirectEffect out{a, on_parent || row.on_parent, row.kind == Kind::kWord};
+  if (!row.to_verb.empty()) out.attributes.verb = row.to_verb;
+  if (!row.to_group.empty())
+    out.attributes.api_group = row.to_group == "core" ? std::string_view() : row.to_group;
+  if (!row.to_resource.empty()) out.attributes.resource = row.to_resource;
+  if (!row.to_subresource.empty())
+    out.attributes.subresource = row.to_subresource == "-" ? std::string_view() : row.to_subresource;
+  return out;
+}
+
+bool same_question(const Attributes& a, const Attributes& b) {
+  return a.verb == b.verb && a.subresource == b.subresource && a.resource == b.resource &&
+         a.api_group == b.api_group;
+}
+
+// Reading or writing one object by its own name: there is no shorter way to say it.
+bool is_plain(const Attributes& a) {
+  constexpr std::string_view kPlain = "get create update delete",
+                             kOther = "bindings events policies policybindings";
+  return a.subresource.empty() && has_word(kPlain, a.verb) && !has_word(kOther, a.resource);
+}
+
+}  // namespace
+
+std::span<const EffectRow> effect_rows() {
+  return kRows;
+}
+
+IndirectEffects effects_of(const Attributes& a) {
+  IndirectEffects out;
+  if (!a.is_resource_request || is_plain(a)) return out;
+  auto add = [&](const Attributes& from, bool on_parent) {
+    for (const EffectRow& row : kRows) {
+      if (!is_of(row, from)) continue;
+      IndirectEffect effect = through(row, from, on_parent);
+      bool is_known =
+          same_question(effect.attributes, a) || std::ranges::any_of(out, [&](const IndirectEffect& e) {
+            return same_question(e.attributes, effect.attributes);
+          });
+      if (!is_known) out.push_back(effect);
+    }
+  };
+  add(a, false);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (!out[i].is_word) add(out[i].attributes, out[i].on_parent);
+  return out;
+}
+
+bool selectors_exclude(const Attributes& a, std::string_view name) {
+  if (!a.selectors) return false;
+  return std::ranges::any_of(a.selectors->fields.terms(), [&](const json::FieldSelector::Term& t) {
+    return t.field == "metadata.name" && t.equal != (t.value == name);
+  });
+}
+
+bool reaches_all(const Attributes& a) {
+  return a.is_resource_request && a.name.empty() &&
+         (a.verb == "list" || a.verb == "watch" || a.verb == "deletecollection");
+}
+
+}  // namespace cardea::authz
