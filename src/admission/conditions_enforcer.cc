@@ -54,15 +54,16 @@ class ConditionsEnforcer : public Plugin {
   Task<Result<void>> validate(const Review& review) const override {
     const Authorization& a = *review.authorization;
     Shown shown = shown_to_conditions(review);
-    Result<void> settled = co_await settle(review, std::move(shown));
+    Result<void> settled = co_await settle(review, std::move(shown), false);
     bool hides_some = !a.stored_object.is_null() || !a.stored_old_object.is_null();
-    if (settled && hides_some) settled = co_await settle(review, {a.stored_object, a.stored_old_object});
+    if (settled && hides_some) settled = co_await settle(review, {a.stored_object, a.stored_old_object}, true);
     review.authorization->is_settled = settled.has_value();
     co_return settled;
   }
 
  private:
-  Task<Result<void>> settle(const Review& review, Shown shown) const {
+  // `are_stored`: the objects are shown whole, as they rest in the store.
+  Task<Result<void>> settle(const Review& review, Shown shown, bool are_stored) const {
     Authorization& authorization = *review.authorization;
     SpaceOnDemand space(objects_, review);
     authz::ConditionData data{.operation = operation_name(review.operation),
@@ -80,6 +81,8 @@ class ConditionsEnforcer : public Plugin {
                               .name = review.name,
                               .user = &review.user,
                               .changed = authorization.changed};
+    authz::ConditionData parent = data;
+    if (tell_of_parent(review, are_stored, parent)) data.parent = &parent;
     std::string reason;
     for (const auto& [verb, permit] : authorization.permits) {
       if (!permit->is_conditional()) continue;
@@ -120,6 +123,27 @@ class ConditionsEnforcer : public Plugin {
       return {with_metadata_of(review.object, parent), std::move(old)};
     }
     return {review.object, review.old_object ? *review.old_object : json::Value()};
+  }
+
+  // What the request does to the object that it is a way to. False: nobody knows. What is sent never stands
+  // in for the object, unless it is the whole object.
+  static bool tell_of_parent(const Review& review, bool are_stored, authz::ConditionData& out) {
+    const Authorization::Whole& whole = review.authorization->whole;
+    out.subresource = "";
+    if (are_stored) return true;
+    if (whole.resource) {
+      out.operation = operation_name(whole.operation);
+      out.object = whole.object;
+      out.old_object = whole.old_object;
+      out.group = whole.resource->group;
+      out.version = whole.resource->version;
+      out.kind = whole.resource->kind;
+      out.resource = whole.resource->name;
+      out.name = whole.name;
+      return true;
+    }
+    const catalog::Subresource* part = review.resource.subresource(review.subresource);
+    return part && review.old_object && (part->kind.empty() || part->kind == review.resource.kind);
   }
 
   // Takes the place of what authorization said of itself.

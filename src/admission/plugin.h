@@ -27,6 +27,15 @@ std::string_view operation_name(Operation operation);  // "CREATE"
 // What authorization left open about a request: decisions with conditions, each with the verb it was asked for. All of
 // them must allow.
 struct Authorization {
+  // What the request does to the object itself, where what is reviewed is not that object: a Scale, a
+  // Binding, an Eviction. Borrows; without a resource nobody knows it.
+  struct Whole {
+    Operation operation = Operation::kUpdate;
+    const catalog::Resource* resource = nullptr;
+    const json::Value* object = nullptr;
+    const json::Value* old_object = nullptr;
+    std::string_view name = {};
+  };
   struct Open {
     std::string_view verb;
     const authz::Permit* permit;
@@ -40,6 +49,7 @@ struct Authorization {
   // have to allow these too: a field that the version lacks would otherwise be out of their sight. Both null
   // where nothing is hidden.
   json::Value stored_object = {}, stored_old_object = {};
+  Whole whole = {};
   // What is left to try when the conditions end without an opinion: permissions on the fields that change. Nothing when
   // the caller has no such permissions at all. May be empty.
   std::function<Task<std::optional<Result<void>>>()> otherwise;

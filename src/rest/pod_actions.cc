@@ -59,6 +59,30 @@ Result<Value> bound(const Value& pod, const Value& binding, std::string_view nam
   return out;
 }
 
+// What a binding makes of its pod, for conditions about the pod. Null objects: nobody asks, or there is no
+// such pod to bind.
+struct Judged {
+  const catalog::Resource* pods;
+  Value old = {}, now = {};
+
+  // Of the pod that was looked at; empty: none was.
+  std::string version() const { return std::string(old["metadata"]["resourceVersion"].as_string()); }
+};
+
+Judged judge_binding(const Call& call, const Value& binding) {
+  Judged out{.pods = call.catalog->find("", "v1", "pods")};
+  if (!call.has_conditions()) return out;
+  store::RecordPtr record =
+      call.services.store.get(object_key(*out.pods, call.info.namespace_name, call.info.name));
+  if (!record) return out;
+  Value pod = parse_stored(*record);
+  Result<Value> now = bound(pod, binding, call.info.name, call.started);
+  if (!now) return out;
+  out.old = std::move(pod);
+  out.now = std::move(*now);
+  return out;
+}
+
 // The budgets that cover a pod.
 std::vector<store::RecordPtr> budgets_of(Call& call, const Value& pod) {
   std::vector<store::RecordPtr> found;
@@ -132,10 +156,18 @@ Task<Result<Answer>> bind_pod(Call& call) {
   // Admission sees the request as it was made: of pods/binding, or of the older bindings.
   admission::Review review = review_of(call, admission::Operation::kCreate, options->dry_run, options->document);
   review.object = *binding;
-  Result<void> admitted = co_await admit(call, review);
+  Result<void> mutated = co_await call.services.admission.mutate(review);
+  if (!mutated) co_return fail(mutated.error());
+  const Judged judged = judge_binding(call, review.object);
+  if (!judged.old.is_null())
+    call.authorization.whole = {
+        .resource = judged.pods, .object = &judged.now, .old_object = &judged.old, .name = call.info.name};
+  Result<void> admitted = co_await call.services.admission.validate(review);
+  call.authorization.whole = {};
+  for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
   if (!admitted) co_return fail(admitted.error());
   call.is_settled_for_good = true;
-  call.resource = call.catalog->find("", "v1", "pods");
+  call.resource = judged.pods;
   // Whichever it was, one permission on the pod's fields is enough for both.
   call.info.resource = "pods";
   call.info.subresource = "binding";
@@ -146,7 +178,10 @@ Task<Result<Answer>> bind_pod(Call& call) {
   change.is_trusted = true;
   change.is_admitted = true;
   change.is_unconditional = true;
-  change.apply = [&call, binding = review.object](const Value& pod) {
+  change.apply = [&call, binding = review.object,
+                  seen = judged.version()](const Value& pod) -> Result<Value> {
+    if (!seen.empty() && seen != pod["metadata"]["resourceVersion"].as_string())
+      return fail(modified_conflict(*call.resource, call.info.name));
     return bound(pod, binding, call.info.name, call.started);
   };
   Result<Written> written = co_await write_change(call, std::move(change));
@@ -181,13 +216,21 @@ Task<Result<Answer>> evict_pod(Call& call) {
     co_return fail(bad_request("name in URL does not match name in Eviction object"));
   auto pod = read_current(call);
   if (!pod) co_return fail(pod.error());
+  call.authorization.whole = {.operation = admission::Operation::kDelete,
+                              .resource = call.resource,
+                              .old_object = &*pod,
+                              .name = call.info.name};
   Result<void> admitted = co_await call.services.admission.validate(review);
+  call.authorization.whole = {};
   for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
   if (!admitted) co_return fail(admitted.error());
   auto deletion = delete_options(review.object["deleteOptions"].is_null() ? Value::object() : review.object["deleteOptions"], call.info.query);
   if (!deletion) co_return fail(deletion.error());
   deletion->dry_run = deletion->dry_run || options->dry_run;
   deletion->is_admitted = true;
+  // What was judged is what goes.
+  if (call.has_conditions() && !deletion->resource_version)
+    deletion->resource_version = (*pod)["metadata"]["resourceVersion"].as_string();
   call.is_settled_for_good = true;
 
   if (!needs_no_budget(*pod)) {

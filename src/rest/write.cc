@@ -536,7 +536,10 @@ Task<Result<Written>> write_change(Call& call, Change change) {
       Result<Value> is = change.shows(review.object);
       if (!is) co_return fail(is.error());
       Value whole = std::exchange(review.object, std::move(*is));
+      call.authorization.whole = {
+          .resource = &r, .object = &whole, .old_object = &old, .name = call.info.name};
       valid = co_await call.services.admission.validate(review);
+      call.authorization.whole = {};
       review.object = std::move(whole);
     } else if (!change.is_admitted) {
       if (review.authorization) show_what_is_hidden(call, *record, review.object);
