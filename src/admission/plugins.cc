@@ -21,7 +21,8 @@ std::unique_ptr<Plugin> or_null(Result<std::unique_ptr<Plugin>> made) { return m
 
 // In Kubernetes' order, which decides who sees whose changes.
 constexpr Row kRows[] = {
-    {"AuthorizationConditionsEnforcer", true, conditions_enforcer},  // ours: before anybody else who validates
+    {"AuthorizationConditionsEnforcer", true,
+     conditions_enforcer},  // ours: before anybody else who validates
     {"AlwaysAdmit", false, nullptr},
     {"NamespaceAutoProvision", false, nullptr},
     {"NamespaceLifecycle", true, namespace_lifecycle},
@@ -43,12 +44,16 @@ constexpr Row kRows[] = {
     {"ExtendedResourceToleration", false, nullptr},
     {"DefaultStorageClass", true, default_storage_class},
     {"StorageObjectInUseProtection", true, [](Objects) { return storage_object_in_use_protection(); }},
-    {"OwnerReferencesPermissionEnforcement", false, nullptr},
+    {"OwnerReferencesPermissionEnforcement", true, nullptr,
+     [](Objects, const authz::CurrentChain& a) { return owner_references(a); }},
     {"PersistentVolumeClaimResize", true, persistent_volume_claim_resize},
     {"RuntimeClass", true, runtime_class},
-    {"CertificateApproval", true, nullptr, [](Objects, const authz::CurrentChain& a) { return certificate_approval(a); }},
-    {"CertificateSigning", true, nullptr, [](Objects, const authz::CurrentChain& a) { return certificate_signing(a); }},
-    {"ClusterTrustBundleAttest", true, nullptr, [](Objects, const authz::CurrentChain& a) { return cluster_trust_bundle_attest(a); }},
+    {"CertificateApproval", true, nullptr,
+     [](Objects, const authz::CurrentChain& a) { return certificate_approval(a); }},
+    {"CertificateSigning", true, nullptr,
+     [](Objects, const authz::CurrentChain& a) { return certificate_signing(a); }},
+    {"ClusterTrustBundleAttest", true, nullptr,
+     [](Objects, const authz::CurrentChain& a) { return cluster_trust_bundle_attest(a); }},
     {"CertificateSubjectRestriction", true, [](Objects) { return certificate_subject_restriction(); }},
     {"DefaultIngressClass", true, default_ingress_class},
     {"PodGroupWorkloadExists", false, nullptr},

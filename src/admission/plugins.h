@@ -32,6 +32,7 @@ std::unique_ptr<Plugin> certificate_signing(const authz::CurrentChain& authorize
 std::unique_ptr<Plugin> certificate_subject_restriction();
 std::unique_ptr<Plugin> cluster_trust_bundle_attest(const authz::CurrentChain& authorizer);
 std::unique_ptr<Plugin> resource_quota(Objects objects);
+std::unique_ptr<Plugin> owner_references(const authz::CurrentChain& authorizer);
 
 // Those that follow policies in the store. `outside` may be null: nobody counts what is evaluated.
 Result<std::unique_ptr<Plugin>> validating_admission_policy(Objects objects, const authz::CurrentChain& authorizer, const Outside* outside = nullptr);
