@@ -14,9 +14,13 @@ namespace cardea::authz {
 
 struct ResourceRule {
   std::vector<std::string> verbs, api_groups, resources, resource_names;
+  bool to_everybody = false;  // of a denial: whoever asks
+  bool leaves_out_excluded =
+      false;  // of what is allowed: `*` does not mean permissions on fields that are excluded
 };
 struct NonResourceRule {
   std::vector<std::string> verbs, urls;
+  bool to_everybody = false;
 };
 
 // What a user may do in a namespace, as SelfSubjectRulesReview tells it. `incomplete`: there may be more, or less.

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
+
 namespace cardea::authz {
 namespace {
 
 using Kind = EffectRow::Kind;
 
-constexpr std::string_view kPolicyGroup = "authorization.openshift.io";
+constexpr std::string_view kPolicyGroup = "authorization.openshift.io", kReviewGroup = "authorization.k8s.io",
+                           kOwnGroup = "access.cardea.dev";
 
 // Connections to what runs in an object, which are no part of it.
 constexpr std::string_view kStreams = "exec attach portforward proxy log";
@@ -37,6 +40,15 @@ constexpr EffectRow kRows[] = {
     // One object under two names.
     {"*", "", "events", "/", "", "events.k8s.io", "", ""},
     {"*", "events.k8s.io", "events", "/", "", "core", "", ""},
+    // One question in several forms. What somebody asks about themselves is another.
+    {"create", "*", "localsubjectaccessreviews", "", "create", "", "subjectaccessreviews", ""},
+    {"create", "*", "localresourceaccessreviews", "", "create", "", "resourceaccessreviews", ""},
+    {"create", kOwnGroup, "batchsubjectaccessreviews", "", "create", kReviewGroup, "subjectaccessreviews",
+     ""},
+    {"create", kPolicyGroup, "subjectaccessreviews", "", "create", kReviewGroup, "", ""},
+    {"create", kReviewGroup, "subjectaccessreviews", "", "create", kPolicyGroup, "", ""},
+    {"create", kPolicyGroup, "resourceaccessreviews", "", "create", kOwnGroup, "", ""},
+    {"create", kOwnGroup, "resourceaccessreviews", "", "create", kPolicyGroup, "", ""},
     // Containers show what is in them.
     {"get list watch", kPolicyGroup, "policies", "/", "get", "", "roles", "-"},
     {"get list watch", kPolicyGroup, "policybindings", "/", "get", "", "rolebindings", "-"},
@@ -82,7 +94,8 @@ bool same_question(const Attributes& a, const Attributes& b) {
 bool is_plain(const Attributes& a) {
   constexpr std::string_view kPlain = "get create update delete",
                              kOther = "bindings events policies policybindings";
-  return a.subresource.empty() && has_word(kPlain, a.verb) && !has_word(kOther, a.resource);
+  return a.subresource.empty() && has_word(kPlain, a.verb) && !has_word(kOther, a.resource) &&
+         !a.resource.ends_with("accessreviews");
 }
 
 }  // namespace
@@ -109,6 +122,11 @@ IndirectEffects effects_of(const Attributes& a) {
   for (std::size_t i = 0; i < out.size(); ++i)
     if (!out[i].is_word) add(out[i].attributes, out[i].on_parent);
   return out;
+}
+
+std::string as_text(const IndirectEffect& effect) {
+  const Attributes& a = effect.attributes;
+  return cat("this comes to ", a.verb, " ", a.resource, a.subresource.empty() ? "" : "/", a.subresource);
 }
 
 bool selectors_exclude(const Attributes& a, std::string_view name) {

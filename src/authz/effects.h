@@ -1,6 +1,7 @@
 #pragma once
 #include <boost/container/static_vector.hpp>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "authz/attributes.h"
@@ -46,6 +47,9 @@ using IndirectEffects = boost::container::static_vector<IndirectEffect, kMostEff
 // All of them, what an effect comes to in its turn included; the request itself is not among them. Allocates
 // nothing. Most requests have none, and are told so at once.
 IndirectEffects effects_of(const Attributes& attributes);
+
+// `this comes to delete pods`, for the reason of a denial.
+std::string as_text(const IndirectEffect& effect);
 
 // Whether what a request without a name reaches excludes this name: its field selector says so.
 bool selectors_exclude(const Attributes& attributes, std::string_view name);

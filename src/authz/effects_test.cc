@@ -215,6 +215,15 @@ TEST(Effects, WhatComesToSomethingElseInTurnIsFollowed) {
             "events/status., update events/status.events.k8s.io");
 }
 
+TEST(Effects, TheReasonSaysWhatTheRequestComesTo) {
+  Denial denial{"delete", "", "pods"};
+  for (const auto& [who, denier] : deniers(&denial)) {
+    Ask ask{.verb = "create", .group = "", .resource = "pods", .subresource = "eviction"};
+    std::string reason = denier->decide(ask).reason.text();
+    EXPECT_TRUE(reason.ends_with(": this comes to delete pods")) << who << ": " << reason;
+  }
+}
+
 TEST(Effects, PlainRequestsHaveNone) {
   for (std::string verb : {"get", "create", "update", "delete", "impersonate", "granular", "use"})
     EXPECT_TRUE(effects_of(Ask{.verb = verb, .group = "", .resource = "pods"}.attributes()).empty()) << verb;

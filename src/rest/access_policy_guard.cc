@@ -1,6 +1,8 @@
 #include "rest/access_policy_guard.h"
 
 #include "authz/access/policy.h"
+#include "authz/denied_grants.h"
+#include "authz/policy/words.h"
 #include "authz/rbac/covers.h"
 #include "base/strings.h"
 #include "rest/waiver.h"
@@ -30,30 +32,15 @@ authz::Attributes on_policy(const Call& call, std::string_view verb, std::string
 
 std::vector<authz::rbac::PolicyRule> held_by(const authz::Rules& rules) {
   std::vector<authz::rbac::PolicyRule> out;
-  for (const authz::ResourceRule& r : rules.resource_rules) out.push_back({r.verbs, r.api_groups, r.resources, r.resource_names, {}});
+  for (const authz::ResourceRule& r : rules.resource_rules) {
+    auto& held =
+        out.emplace_back(authz::rbac::PolicyRule{r.verbs, r.api_groups, r.resources, r.resource_names, {}});
+    // A star that leaves something out does not hold one that does not.
+    if (!r.leaves_out_excluded || std::erase(held.verbs, "*") == 0) continue;
+    for (std::string_view verb : authz::policy::well_known_verbs()) held.verbs.emplace_back(verb);
+  }
   for (const authz::NonResourceRule& r : rules.non_resource_rules) out.push_back({r.verbs, {}, {}, {}, r.urls});
   return out;
-}
-
-bool share(const std::vector<std::string>& a, const std::vector<std::string>& b) {
-  auto has = [](const std::vector<std::string>& list, std::string_view word) { return std::ranges::find(list, word) != list.end(); };
-  return has(a, "*") || has(b, "*") || std::ranges::any_of(a, [&](const std::string& word) { return has(b, word); });
-}
-
-// Subresources are taken for what they belong to, and `*` before a slash for everything.
-std::vector<std::string> without_subresources(std::vector<std::string> resources) {
-  for (std::string& r : resources) r = r.substr(0, r.find('/'));
-  return resources;
-}
-
-// Whether any of `granted` may be denied to whoever has these rules.
-bool may_be_denied(const authz::Rules& rules, const authz::rbac::PolicyRule& granted) {
-  if (!granted.non_resource_urls.empty()) return !rules.denied_paths.empty();
-  return std::ranges::any_of(rules.denied_resources, [&](const authz::ResourceRule& denied) {
-    bool names = granted.resource_names.empty() || denied.resource_names.empty() || share(granted.resource_names, denied.resource_names);
-    return names && share(granted.verbs, denied.verbs) && share(granted.api_groups, denied.api_groups) &&
-           share(without_subresources(granted.resources), without_subresources(denied.resources));
-  });
 }
 
 bool takes_away(Effect effect) { return effect != Effect::kAllow; }
@@ -91,8 +78,8 @@ Task<Result<void>> AccessPolicyGuard::check(Call& call, WriteAttempt attempt) co
   std::vector<authz::rbac::PolicyRule> granted = policy.granted();
   std::vector<authz::rbac::PolicyRule> missing = authz::rbac::missing_rules(held_by(rules), granted);
   if (!missing.empty()) co_return fail(refused(r, attempt.name, authz::rbac::escalation_text(call.user, std::move(missing), "")));
-  if (std::ranges::any_of(granted, [&](const authz::rbac::PolicyRule& rule) { return may_be_denied(rules, rule); }))
-    co_return fail(refused(r, attempt.name, cat("user ", quoted(call.user.name), " is attempting to grant what a policy may deny to them: that takes the verb \"escalate\"")));
+  if (authz::may_be_denied(rules, granted))
+    co_return fail(refused(r, attempt.name, authz::denied_grant_text(call.user, "escalate")));
   co_return Result<void>();
 }
 

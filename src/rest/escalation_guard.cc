@@ -1,5 +1,6 @@
 #include "rest/escalation_guard.h"
 
+#include "authz/denied_grants.h"
 #include "authz/rbac/escalation.h"
 #include "base/strings.h"
 #include "rest/status.h"
@@ -37,7 +38,15 @@ Task<Result<void>> EscalationGuard::check(Call& call, WriteAttempt attempt) cons
   }
   std::shared_ptr<const authz::rbac::Policy> policy = index_.policy();
   std::optional<authz::rbac::EscalationRefusal> refusal = authz::rbac::check_escalation(*policy, grant);
-  if (!refusal) co_return Result<void>();
+  if (!refusal) {
+    // Kubernetes' check ends here; what a document denies to the caller they do not give away either.
+    if (!call.chain->may_deny()) co_return Result<void>();
+    authz::Rules rules = call.chain->rules_for(call.user, call.info.namespace_name);
+    if (!authz::may_be_denied(rules, authz::rbac::granted_by(*policy, grant))) co_return Result<void>();
+    bool is_binding = r.name == "rolebindings" || r.name == "clusterrolebindings";
+    co_return fail(
+        refused(r, attempt.name, authz::denied_grant_text(call.user, is_binding ? "bind" : "escalate")));
+  }
   using Kind = authz::rbac::EscalationRefusal::Kind;
   if (refusal->kind == Kind::kMissingRole) co_return fail(not_found(r, refusal->text));
   if (refusal->kind == Kind::kBadRequest) co_return fail(bad_request(refusal->text));

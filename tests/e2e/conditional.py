@@ -446,6 +446,37 @@ def denies(w):
     w.admin("DELETE", f"{POLICIES}/no-restricted")
 
 
+def nor_through_rbac(w):
+    """What a policy denies to the granter they do not give by a Role or RoleBinding either."""
+    rbac = "/apis/rbac.authorization.k8s.io/v1"
+
+    def role(name, verbs, resources):
+        return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": name}, "rules": [{"verbs": verbs, "apiGroups": [""], "resources": resources}]}
+
+    def binding(name, kind="Role"):
+        return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": name}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name},
+                "subjects": [{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "friend"}]}
+    everything = ["get", "update", "delete", "deletecollection"]
+    holds = {**role("granter-rbac", everything, ["configmaps", "endpoints"]), "kind": "ClusterRole"}
+    holds["rules"].append({"verbs": ["create"], "apiGroups": ["rbac.authorization.k8s.io"], "resources": ["roles", "rolebindings"]})
+    for path, body in ((f"{rbac}/clusterroles", holds),
+                       (f"{rbac}/clusterrolebindings", {**binding("granter-rbac", "ClusterRole"), "kind": "ClusterRoleBinding", "subjects": [{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "granter"}]}),
+                       (f"{rbac}/namespaces/default/roles", role("deleter", ["delete"], ["configmaps"]))):
+        status, _, said = w.admin("POST", path, body)
+        expect(status == 201, f"{said}")
+    roles, bindings = f"{rbac}/namespaces/default/roles", f"{rbac}/namespaces/default/rolebindings"
+    for verbs in (["delete"], ["deletecollection"], ["*"]):
+        w.refused("granter", "POST", roles, role("given", verbs, ["configmaps"]), saying="may deny" if verbs != ["*"] else "not currently held")
+    w.refused("granter", "POST", bindings, binding("deleter"), saying="may deny")
+    w.allowed("granter", "POST", roles, role("given-endpoints", ["delete"], ["endpoints"]))
+    w.allowed("granter", "POST", bindings, binding("given-endpoints"))
+    # A denial on a condition is one.
+    w.policy("granter-denied-if", "Deny", "granter", ("update",), ("",), ("endpoints",), "object.metadata.name == 'x'")
+    w.refused("granter", "POST", roles, role("given-updates", ["update"], ["endpoints"]), saying="may deny")
+    w.admin("DELETE", f"{POLICIES}/granter-denied-if")
+    w.allowed("granter", "POST", roles, role("given-updates", ["update"], ["endpoints"]))
+
+
 def nobody_grants_what_they_lack(w):
     """Whoever may write policies still cannot give more than they hold, nor deny without the right to."""
     w.policy("granter-writes", "Allow", "granter", ("create", "update", "get", "list", "patch", "delete", "deletecollection"), ("access.cardea.dev",), ("clusteraccesspolicies",), "true")
@@ -478,6 +509,7 @@ def nobody_grants_what_they_lack(w):
     w.policy("granter-holds-more", "Allow", "granter", ("get", "delete"), ("",), ("configmaps", "endpoints"))
     w.refused("granter", "POST", POLICIES, mine("denied", "Allow", [{"verbs": ["delete"], "apiGroups": [""], "resources": ["configmaps"]}]), saying="may deny")
     w.allowed("granter", "POST", POLICIES, mine("undenied", "Allow", [{"verbs": ["delete"], "apiGroups": [""], "resources": ["endpoints"]}]))
+    nor_through_rbac(w)
     # To lift a denial is to deny, in whichever way, and so is to outrank others' grants.
     w.refused("granter", "POST", POLICIES, mine("no-opinion", "NoOpinion"), saying='the verb "deny"')
     denial = f"{POLICIES}/granter-denied"

@@ -56,7 +56,7 @@ class Considering {
       names_ = policy_.denied_names(a);
       if (names_ || policy_.reads_name()) return unnamed();
     }
-    if (!policy_.program()) return unconditional();
+    if (!policy_.program()) return hold();
     if (!policy_.needs_object()) {
       if (budget_.is_used_up()) return broken(kTooDear);
       return settle(budget_.run(*policy_.program(), question_.variables));
@@ -83,8 +83,14 @@ class Considering {
     if (effect_ != Condition::Effect::kAllow)
       deny_because(cat(policy_.shown_name(), " denies what it selects: ", why));
   }
+  // It holds, whatever the object is.
+  void hold() {
+    if (!question_.effect) return unconditional();
+    deny_because(cat(because(policy_).text(), ": ", as_text(*question_.effect)));
+  }
   void settle(const cel::Value& v) {
-    if (v.is_true()) unconditional();
+    if (v.is_true())
+      hold();
     else if (!v.is_false()) broken(error_text(v));
   }
 
@@ -379,10 +385,10 @@ void AccessAuthorizer::add_rules(const User& user, std::string_view namespace_na
     for (const rbac::PolicyRule& r : policy.granted()) {
       if (r.non_resource_urls.empty())
         (takes_away ? rules.denied_resources : rules.resource_rules)
-            .push_back({r.verbs, r.api_groups, r.resources, r.resource_names});
+            .push_back({r.verbs, r.api_groups, r.resources, r.resource_names, policy.is_for_everybody()});
       else
         (takes_away ? rules.denied_paths : rules.non_resource_rules)
-            .push_back({r.verbs, r.non_resource_urls});
+            .push_back({r.verbs, r.non_resource_urls, policy.is_for_everybody()});
     }
   });
 }

@@ -101,9 +101,12 @@ void Policy::compile(const Value& spec) {
   }
   program_ = std::move(*compiled);
   needs_object_ = (program_->root().reads & language().unknown_bits) != 0 || program_->root().has_effects;
-  reads_name_ = std::ranges::any_of(cel::attributes_of(program_->root()), [](const std::string& a) {
-    return a == "request" || a.starts_with("request.name") || a.starts_with("request[");
-  });
+  for (const std::string& a : cel::attributes_of(program_->root())) {
+    bool is_whole = a == "request" || a.starts_with("request[");
+    reads_name_ |= is_whole || a.starts_with("request.name");
+    reads_user_ |= is_whole || a.starts_with("request.userInfo") || a.starts_with("authorizer") ||
+                   a.starts_with("impersonatedRequest");
+  }
   is_fixed_ = needs_object_ && (program_->root().reads & ~language().unknowns.bits()) == 0;
 }
 

@@ -67,6 +67,8 @@ class Policy : public Explanation::Source, public std::enable_shared_from_this<P
   std::optional<std::vector<std::string>> denied_names(const Attributes& attributes) const;
   // Whether the expression reads what the object is called.
   bool reads_name() const { return reads_name_; }
+  // Whether it is the same whoever asks.
+  bool is_for_everybody() const { return any_subject_ && !reads_user_; }
 
   // Everything that must hold for the policy to matter, as far as that is known: one of these values each. nullopt:
   // any. For finding policies and for telling what one grants.
@@ -98,7 +100,7 @@ class Policy : public Explanation::Source, public std::enable_shared_from_this<P
   std::vector<rbac::PolicyRule> rules_;
   bool any_rule_ = true;
   std::shared_ptr<const cel::Program> program_;
-  bool needs_object_ = false, is_fixed_ = false, reads_name_ = false;
+  bool needs_object_ = false, is_fixed_ = false, reads_name_ = false, reads_user_ = false;
   mutable std::once_flag residue_made_;
   mutable std::shared_ptr<const Residue> residue_;
   mutable std::shared_ptr<const Conditions> conditions_;

@@ -89,6 +89,10 @@ struct Alphabet {
     for (std::string_view v : {kOther, std::string_view("granular"), kOtherGranular}) verbs.emplace(v);
     for (std::string_view base : {std::string_view("pods"), std::string_view("subjectaccessreviews"), kOther, std::string_view("\x01" "accessreviews")}) kinds.emplace(base);
     kinds.emplace("pods/exec");
+    // Who may not ask a review may not ask its other forms.
+    for (std::string_view form : {"localresourceaccessreviews", "localsubjectaccessreviews",
+                                  "batchsubjectaccessreviews", "subjectrulesreviews"})
+      kinds.emplace(form);
     // Subresources that are not named follow their resource, and proxies have a verb of their own.
     std::set<std::string> bases;
     for (const std::string& k : kinds) bases.insert(k.substr(0, k.find('/')));
@@ -268,6 +272,44 @@ std::optional<Permission> first_missing(const Index& index, const User& author, 
     }
   }
   return std::nullopt;
+}
+
+std::vector<rbac::PolicyRule> granted_by(const std::vector<Rule>& rules, const KindNames* known,
+                                         const ResourceGroups& groups) {
+  std::vector<rbac::PolicyRule> out;
+  for (const Rule& rule : rules) {
+    if (rule.deny) continue;
+    rbac::PolicyRule given{.verbs = {},
+                           .api_groups = rule.api_groups,
+                           .resources = {},
+                           .resource_names = rule.resource_names,
+                           .non_resource_urls = {}};
+    if (given.api_groups.empty()) given.api_groups = {"*"};
+    Texts kinds;
+    if (!groups.expand(rule.resource_kinds, kinds)) continue;  // it allows nothing
+    for (const std::string& v : rule.verbs) {
+      bool is_wide = v == "*" || v == "exec" || v == "proxy" || v == "permission-request";
+      if (!v.starts_with('-')) given.verbs.push_back(is_wide ? "*" : v);
+      if (v == "update") given.verbs.emplace_back("patch");
+      if (v == "delete") given.verbs.emplace_back("deletecollection");
+    }
+    for (const std::string& k : kinds) {
+      if (k.starts_with('-')) continue;
+      given.resources.push_back(k);
+      auto slash = k.find('/');
+      if (known)
+        for (const auto& [group, resource] : known->resources_of(k.substr(0, slash)))
+          given.resources.push_back(slash == std::string::npos ? resource : resource + k.substr(slash));
+    }
+    if (!given.resources.empty()) out.push_back(given);
+    if (!rule.non_resource_urls.empty())
+      out.push_back({.verbs = given.verbs,
+                     .api_groups = {},
+                     .resources = {},
+                     .resource_names = {},
+                     .non_resource_urls = rule.non_resource_urls});
+  }
+  return out;
 }
 
 std::vector<Rule> lifted(const std::vector<Rule>& before, const std::vector<Rule>& after, const ResourceGroups& groups) {

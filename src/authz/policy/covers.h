@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "authz/policy/index.h"
+#include "authz/rbac/rule.h"
 
 namespace cardea::authz::policy {
 
@@ -31,6 +32,10 @@ struct Permission {
 // A role of absurdly many permissions is refused as a whole.
 std::optional<Permission> first_missing(const Index& index, const User& author, std::string_view namespace_name, const std::vector<Rule>& rules,
                                         const KindNames* kinds, const ResourceGroups& groups = ResourceGroups::built_in());
+
+// What the rules that allow give, as RBAC would say it: rather too much than too little.
+std::vector<rbac::PolicyRule> granted_by(const std::vector<Rule>& rules, const KindNames* kinds,
+                                         const ResourceGroups& groups = ResourceGroups::built_in());
 
 // Whether the denials of two sets of rules differ: to write, change or remove one needs the verb `deny` on roles.
 bool changes_denials(const std::vector<Rule>& before, const std::vector<Rule>& after);

@@ -41,6 +41,7 @@ struct Level {
   Found deny, allow;
   bool deny_is_restricted = false;  // it holds only because nobody can tell
   bool deny_is_by_name = false;     // it names objects that the request would reach among others
+  std::string deny_as;              // what the request comes to, where that is what is denied; for a person
   std::string error;
   std::vector<std::pair<const CompiledRole*, std::size_t>> seen;  // with conditions
   std::vector<Condition> deny_if, allow_if;
@@ -136,6 +137,7 @@ class Asking {
       if (now && *now) {
         out.deny = {&g, i};
         out.deny_is_by_name = match == Match::kReached;
+        if (effect) out.deny_as = as_text(*effect);
         return false;
       }
       if (now) return true;
@@ -159,6 +161,8 @@ Decision combined(const std::shared_ptr<const Index>& index, Level level) {
   if (level.deny.grant) {
     if (level.deny_is_by_name)
       return Decision::deny(cat(because(index, level.deny).text(), ": ", kAskByName));
+    if (!level.deny_as.empty())
+      return Decision::deny(cat(because(index, level.deny).text(), ": ", level.deny_as));
     if (!level.deny_is_restricted) return Decision::deny(because(index, level.deny));
     return Decision::deny(cat(because(index, level.deny).text(), ", whose restriction depends on the object"));
   }

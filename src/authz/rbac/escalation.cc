@@ -96,6 +96,14 @@ std::optional<EscalationRefusal> check_escalation(const Policy& policy, const Gr
   return std::nullopt;
 }
 
+std::vector<PolicyRule> granted_by(const Policy& policy, const Grant& g) {
+  if (!is_binding(g)) return read_rules(g.object["rules"]);
+  const Value& ref = g.object["roleRef"];
+  const Role* role = policy.find_role(
+      ref["kind"].as_string() == "Role" ? g.namespace_name : std::string_view(), ref["name"].as_string());
+  return role ? role->rules() : std::vector<PolicyRule>();
+}
+
 bool only_changes_ownership(const Value& object, const Value& old) {
   Value a = object, b = old;
   for (Value* v : {&a, &b})

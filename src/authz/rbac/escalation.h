@@ -38,6 +38,9 @@ struct EscalationRefusal {
   std::string text;
 };
 std::optional<EscalationRefusal> check_escalation(const Policy& policy, const Grant& grant);
+// What the write gives: the rules of the role, or of the one that a binding refers to. Empty where there is
+// no such role.
+std::vector<PolicyRule> granted_by(const Policy& policy, const Grant& grant);
 
 // Whether an update changes nothing but what the garbage collector may change. Absent and empty are the same.
 bool only_changes_ownership(const json::Value& object, const json::Value& old);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "authz/denied_grants.h"
 #include "authz/policy/covers.h"
 #include "authz/policy/documents.h"
 #include "base/strings.h"
@@ -140,7 +141,21 @@ Task<Result<void>> check_escalation(Call& call, WriteAttempt attempt, const docu
   const documents::KindNames* kinds = authorizer->surroundings().kinds;
   if (auto error = frees_themselves(call, attempt.name, gift.freed, *index, kinds)) co_return fail(std::move(*error));
   auto missing = documents::first_missing(*index, call.user, call.info.namespace_name, gift.rules, kinds, index->groups());
-  if (!missing) co_return Result<void>();
+  if (!missing) {
+    // Namespace policy has been asked, exactly; what other documents deny to the caller counts too.
+    std::vector<std::shared_ptr<const authz::Authorizer>> others;
+    for (const auto& a : call.chain->authorizers())
+      if (a->type() != authorizer->type()) others.push_back(a);
+    const authz::Chain rest(std::move(others));
+    if (!rest.may_deny()) co_return Result<void>();
+    std::string_view space = call.info.namespace_name == index->master()
+                                 ? std::string_view()
+                                 : std::string_view(call.info.namespace_name);
+    if (!authz::may_be_denied(rest.rules_for(call.user, space),
+                              documents::granted_by(gift.rules, kinds, index->groups())))
+      co_return Result<void>();
+    co_return fail(refused(r, attempt.name, authz::denied_grant_text(call.user, gift.waiver)));
+  }
   co_return fail(refused(r, attempt.name, cat("user ", quoted(call.user.name), " is attempting to grant what they do not hold: ", missing->text())));
 }
 
