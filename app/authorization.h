@@ -24,6 +24,9 @@ class Authorization {
   const authz::rbac::PolicyIndex& policy() const { return *policy_; }
   const authz::policy::PolicyAuthorizer& namespace_policy() const { return *namespace_policy_; }
   const authz::node::Graph& nodes() const { return nodes_; }
+  // What is excluded from whole objects is not allowed by the `*` of a namespace policy. Before the first
+  // request; the feed outlives this.
+  void follow(const authz::fields::UncoveredFeed& uncovered) { kinds_.follow(uncovered); }
 
  private:
   Authorization(Random& random, const Snapshot<catalog::Catalog>& catalog) : nodes_(random), kinds_(catalog) {}

@@ -29,6 +29,12 @@ bool is_plain(const std::vector<std::string>& words) {
   return std::ranges::none_of(words, [](const std::string& w) { return w.starts_with('-'); });
 }
 
+bool is_everything(const Rule& rule) {
+  const std::vector<std::string> all{"*"};
+  return rule.verbs == all && rule.resource_kinds == all &&
+         (rule.api_groups.empty() || rule.api_groups == all) && rule.resource_names.empty();
+}
+
 // One policy that stays as it is.
 class FrozenPolicy : public Authorizer {
  public:
@@ -164,7 +170,12 @@ void PolicyAuthorizer::add_rules(const User& user, std::string_view namespace_na
     }
     std::vector<std::string> groups = rule.api_groups.empty() ? std::vector<std::string>{"*"} : rule.api_groups;
     std::vector<std::string> kinds = resources_of(role.kinds_of(i));
-    if (!kinds.empty()) rules.resource_rules.push_back({rule.verbs, groups, kinds, rule.resource_names});
+    if (!kinds.empty())
+      rules.resource_rules.push_back({.verbs = rule.verbs,
+                                      .api_groups = groups,
+                                      .resources = kinds,
+                                      .resource_names = rule.resource_names,
+                                      .leaves_out_excluded = !is_everything(rule)});
     if (is_master && !rule.non_resource_urls.empty()) rules.non_resource_rules.push_back({rule.verbs, rule.non_resource_urls});
   };
   // Whoever asks about the whole cluster is told what any namespace denies.

@@ -91,6 +91,9 @@ void CompiledRole::compile(std::size_t index, const ResourceGroups& groups) {
   }
   h.names_end = static_cast<std::uint32_t>(words_.size());
 
+  h.is_everything = h.any_verb && h.any_kind && h.any_group && h.any_name && rule.verbs.size() == 1 &&
+                    kinds_[index].size() == 1 && rule.restriction.kind == Kind::kNone;
+
   const Restriction& r = rule.restriction;
   std::string problem;
   h.restriction_broken = r.kind == Kind::kUnknown;
@@ -124,13 +127,15 @@ bool CompiledRole::leaves_out_verb(const Head& h, const RequestWords& request) c
 
 bool CompiledRole::has_verb(const Head& h, const RequestWords& request) const {
   if (leaves_out_verb(h, request)) return false;
-  return h.any_verb || (h.verbs_yes & request.verb_bits) != 0 || names_verb(h.begin, h.verbs_end, request);
+  if ((h.verbs_yes & request.verb_bits) != 0 || names_verb(h.begin, h.verbs_end, request)) return true;
+  // What is excluded from all that encloses it is no part of `*` either, unless that is everything there is.
+  return h.any_verb && (h.deny || h.is_everything || request.verb == 0 || !request.is_excluded());
 }
 
 bool CompiledRole::leaves_out_kind(const Head& h, const RequestWords& request) const {
   if (h.no_kind) return true;
   for (std::uint32_t i = h.kinds_end; i < h.negated_kinds_end; ++i)
-    if (request.is_under(words_[i], texts_[i])) return true;
+    if (request.is_under(words_[i], texts_[i]) || request.is_form_of(texts_[i])) return true;
   return false;
 }
 

@@ -60,6 +60,7 @@ class CompiledRole : public rbac::Counted {
     std::uint32_t begin = 0;
     bool deny = false, kinds_broken = false, restriction_broken = false;
     bool any_verb = false, no_verb = false, any_kind = false, no_kind = false, any_group = false, any_name = false, has_kinds = false;
+    bool is_everything = false;  // all verbs on all objects, with nothing taken away
     bool guards_labels = false;  // a deny by labels
     bool is_broken() const { return kinds_broken || restriction_broken; }
   };

@@ -29,6 +29,14 @@ bool ends_with_reviews(std::string_view resource) {
   return resource.size() >= kEnd.size() && equals_ignoring_case(resource.substr(resource.size() - kEnd.size()), kEnd);
 }
 
+// Reviews that tell a part of what another one tells. What somebody asks about themselves is no part of it.
+constexpr struct {
+  std::string_view form, whole;
+} kReviewForms[] = {{"localresourceaccessreviews", "resourceaccessreviews"},
+                    {"localsubjectaccessreviews", "subjectaccessreviews"},
+                    {"batchsubjectaccessreviews", "subjectaccessreviews"},
+                    {"subjectrulesreviews", "subjectaccessreviews"}};
+
 }  // namespace
 
 int verb_number(std::string_view verb) {
@@ -58,7 +66,8 @@ std::uint64_t verb_bits_of(const Attributes& a) {
   return bits;
 }
 
-RequestWords::RequestWords(const Attributes& a, const KindNames* kinds) : attributes(a), verb_bits(verb_bits_of(a)) {
+RequestWords::RequestWords(const Attributes& a, const KindNames* kinds)
+    : attributes(a), verb_bits(verb_bits_of(a)), kinds_(kinds) {
   verb = verb_number(a.verb) < 0 ? word_hash(a.verb) : 0;
   plain = full = kind_plain = kind_full = group = name = 0;
   if (!a.is_resource_request) return;
@@ -81,6 +90,25 @@ bool RequestWords::spells(std::string_view word, std::string_view resource, bool
 bool RequestWords::is_named(std::uint64_t hash, std::string_view word) const {
   if (hash == full && spells(word, attributes.resource, true)) return true;
   return hash == kind_full && !kind.empty() && spells(word, kind, true);
+}
+
+bool RequestWords::is_excluded() const {
+  if (!kinds_ || !attributes.is_resource_request || !attributes.verb.starts_with("granular:")) return false;
+  if (!is_excluded_)
+    is_excluded_ = kinds_->is_excluded(attributes.api_group, attributes.resource, attributes.verb);
+  return *is_excluded_;
+}
+
+bool RequestWords::is_form_of(std::string_view word) const {
+  if (!attributes.resource.ends_with("reviews")) return false;
+  for (const auto& row : kReviewForms) {
+    if (row.form != attributes.resource) continue;
+    // By the resource or by its kind.
+    if (equals_ignoring_case(word, row.whole) ||
+        equals_ignoring_case(word, row.whole.substr(0, row.whole.size() - 1)))
+      return true;
+  }
+  return false;
 }
 
 bool RequestWords::is_under(std::uint64_t hash, std::string_view word) const {

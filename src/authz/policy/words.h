@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -30,6 +31,11 @@ class KindNames {
   virtual std::string_view kind_of(std::string_view group, std::string_view resource) const = 0;
   // Group and resource of everything of a kind, given in lower case.
   virtual std::vector<std::pair<std::string, std::string>> resources_of(std::string_view kind) const = 0;
+  // Whether a permission on single fields (`granular:label(x)`) is excluded from all that encloses it.
+  virtual bool is_excluded(std::string_view /*group*/, std::string_view /*resource*/,
+                           std::string_view /*verb*/) const {
+    return false;
+  }
 };
 
 // A request as rules see it. Borrows the attributes.
@@ -48,8 +54,15 @@ struct RequestWords {
   bool is_named(std::uint64_t hash, std::string_view word) const;
   // The same, or what `word` is a part of: `pods` is meant by `pods/log`.
   bool is_under(std::uint64_t hash, std::string_view word) const;
+  // Whether the request asks for a review that is a form of the one called `word`: who may not ask who can do
+  // something anywhere may not ask it about one namespace.
+  bool is_form_of(std::string_view word) const;
+  // Whether the verb is a permission on single fields that nothing implies.
+  bool is_excluded() const;
 
  private:
+  const KindNames* kinds_;
+  mutable std::optional<bool> is_excluded_;  // looked up when somebody wants to know
   bool spells(std::string_view word, std::string_view resource, bool with_subresource) const;
 };
 

@@ -43,9 +43,10 @@ struct DefaultRole {
   Value rules;
 };
 
-// Viewers see everything but who may do what; editors change what they see; admins change all but the containers, under
-// the escalation check; cluster-admins everything. The last rule of admins gives the permissions on single fields, which `*` without
-// a write does not: an admin holds what an editor does.
+// Viewers see everything but who may do what; editors change what they see; admins change all but the
+// containers, under the escalation check; cluster-admins everything. The last rule of admins gives the
+// permissions on single fields, which `*` without a write does not: an admin holds what an editor does.
+// Neither holds by its `*` what is excluded from whole objects.
 std::vector<DefaultRole> default_roles() {
   Value all = texts({"*"});
   Value reads = texts({"watch", "list", "get"}), writes = texts({"create", "update", "delete"});
