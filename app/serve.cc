@@ -6,24 +6,25 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "admission/plugins.h"
 #include "app/audit.h"
 #include "app/authentication.h"
 #include "app/authorization.h"
 #include "app/data_directory.h"
 #include "app/log.h"
 #include "app/options.h"
-#include "admission/plugins.h"
 #include "base/strings.h"
 #include "http/server.h"
 #include "net/signals.h"
 #include "rest/access_policy_guard.h"
 #include "rest/bootstrap.h"
 #include "rest/catalog_holder.h"
+#include "rest/content_guard.h"
 #include "rest/controllers/controllers.h"
 #include "rest/default_roles.h"
 #include "rest/definition_server.h"
-#include "rest/escalation_guard.h"
 #include "rest/dra_policy.h"
+#include "rest/escalation_guard.h"
 #include "rest/field_permissions.h"
 #include "rest/gateway.h"
 #include "rest/policy/dialect.h"
@@ -104,10 +105,12 @@ int serve(int argc, char** argv) {
   if (!authentication) return refuse(authentication.error());
   o.anonymous_auth = authentication->jwt.anonymous != nullptr;  // the file of --authentication-config has the last word
   rest::CatalogHolder catalog(catalog::Catalog::builtin(features_of(o)));
-  auto authorization = Authorization::make(**store, catalog, o, {calls.at(0), dialer, files, clock, random, metrics.registry()}, say);
-  if (!authorization) return refuse(authorization.error());
   auto uncovered = authz::fields::UncoveredFeed::load(**store);
   if (!uncovered) return refuse(uncovered.error());
+  auto authorization = Authorization::make(
+      **store, catalog, o, {calls.at(0), dialer, files, clock, random, metrics.registry()}, say);
+  if (!authorization) return refuse(authorization.error());
+  if (o.gates.on("FineGrainedAuthorization")) (*authorization)->follow(**uncovered);
   rest::FieldPermissions field_permissions(**uncovered, metrics.registry());
   if (!o.gates.on("FineGrainedAuthorization") && !(*uncovered)->current()->verbs.empty())
     warn("there are UncoveredPermissionSets, and nobody follows them: the feature gate FineGrainedAuthorization is off");
@@ -126,24 +129,26 @@ int serve(int argc, char** argv) {
   if (!network) return misuse(network.error());
   rest::EscalationGuard escalation((*authorization)->policy());
   rest::AccessPolicyGuard access_policies;
+  rest::ContentGuard contents;
   rest::policy::PolicyGuard policies(o.policy_master_namespace, &(*authorization)->namespace_policy());
   rest::policy::PolicyDialect dialect(o.policy_master_namespace);
   rest::UncoveredSetGuard uncovered_sets;
-  rest::Services services{.store = objects,
-                          .catalog = catalog,
-                          .admission = admission,
-                          .authorizer = (*authorization)->chain(),
-                          .clock = clock,
-                          .random = random,
-                          .metrics = metrics,
-                          .allocators = {network->get()},
-                          .guards = {&escalation, &access_policies, &policies, &uncovered_sets},
-                          .dialect = &dialect,
-                          .allow_privileged = o.allow_privileged,
-                          .conditional_authorization = o.gates.on("ConditionalAuthorization"),
-                          .field_permissions = o.gates.on("FineGrainedAuthorization") ? &field_permissions : nullptr,
-                          .authenticators = authentication->chain.get(),
-                          .service_account_tokens = authentication->service_account_tokens.get()};
+  rest::Services services{
+      .store = objects,
+      .catalog = catalog,
+      .admission = admission,
+      .authorizer = (*authorization)->chain(),
+      .clock = clock,
+      .random = random,
+      .metrics = metrics,
+      .allocators = {network->get()},
+      .guards = {&escalation, &access_policies, &policies, &uncovered_sets, &contents},
+      .dialect = &dialect,
+      .allow_privileged = o.allow_privileged,
+      .conditional_authorization = o.gates.on("ConditionalAuthorization"),
+      .field_permissions = o.gates.on("FineGrainedAuthorization") ? &field_permissions : nullptr,
+      .authenticators = authentication->chain.get(),
+      .service_account_tokens = authentication->service_account_tokens.get()};
   net::Loops loops(2);
   rest::WatchHubs watches(**store, loops);
   rest::SelfDescription description(catalog, {.server_address = cat(o.bind_address, ":", o.secure_port)});

@@ -8,6 +8,7 @@
 #include "json/parse.h"
 #include "rest/bootstrap.h"
 #include "rest/catalog_holder.h"
+#include "rest/content_guard.h"
 #include "rest/definition_server.h"
 #include "rest/field_permissions.h"
 #include "rest/gateway.h"
@@ -91,6 +92,7 @@ class TestServer {
   std::unique_ptr<store::Store> store_ = store::make_memory_store(clock_);
   policy::PolicyStore objects_{*store_, clock_, random_, "master"};
   policy::PolicyGuard policies_{"master", nullptr};
+  ContentGuard contents_;
   policy::PolicyDialect dialect_{"master"};
   CatalogHolder catalog_{catalog::Catalog::builtin({"FineGrainedAuthorization"})};
   admission::Chain admission_;
@@ -107,7 +109,7 @@ class TestServer {
                      .random = random_,
                      .metrics = metrics_,
                      .allocators = {network_.get()},
-                     .guards = {&policies_},
+                     .guards = {&policies_, &contents_},
                      .dialect = &dialect_,
                      .field_permissions = &field_permissions_};
   net::Loops request_loops_{1};

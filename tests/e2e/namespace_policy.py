@@ -292,6 +292,96 @@ def a_label_cannot_be_stripped_first(w):
     w.allowed("Hubert", "DELETE", f"{Built.path}/ice")
 
 
+def a_denial_covers_every_way(w):
+    """What is denied is denied by eviction, by parts of an object, by its owner, by its namespace, and by the words for streams."""
+    pods, space = "/api/v1/namespaces/hammer/pods", "/api/v1/namespaces/hammer"
+
+    def bind(name, rules):
+        w.allowed("Hubert", "POST", API + "hammer/roles", {"kind": "role", "name": name, "rules": rules})
+        w.allowed("Hubert", "POST", API + "hammer/rolebindings", {
+            "kind": "roleBinding", "name": name, "roleRef": {"namespace": "hammer", "name": name}, "userNames": ["Edgar"]})
+
+    def unbind(name):
+        w.allowed("Hubert", "DELETE", API + "hammer/rolebindings/" + name)
+        w.allowed("Hubert", "DELETE", API + "hammer/roles/" + name)
+
+    def pod(name):
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+
+    # The deployments of `fatFingeredEditor`: Edgar may delete those that are not protected.
+    w.allowed("Edgar", "DELETE", space + "?dryRun=All")
+    w.allowed("Hubert", "POST", Built.path, Built.make("kept", {"protected": "yes"}))
+    w.refused("Edgar", "DELETE", space + "?dryRun=All", saying=["deleting the namespace would delete it", "deployments", "fatFingeredEditor"])
+    w.allowed("Clark", "DELETE", space + "?dryRun=All")
+    gone = {"metadata": {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "gone", "uid": "0"}]}}
+    w.refused("Edgar", "PATCH", f"{Built.path}/kept", gone, MERGE, saying="cannot set an ownerRef on a resource you can't delete")
+    w.allowed("Hubert", "DELETE", f"{Built.path}/kept")
+
+    w.allowed("Edgar", "POST", pods, pod("stays"))
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "stays"}}
+    bind("no-delete", [{"deny": True, "verbs": ["delete"], "resourceKinds": ["Pod"]}])
+    w.refused("Edgar", "POST", f"{pods}/stays/eviction", eviction, saying="no-delete")
+    w.refused("Edgar", "DELETE", pods, saying="no-delete")
+    w.refused("Edgar", "DELETE", space + "?dryRun=All", saying="no-delete")
+    said = w.may("Edgar", "create", "pods/eviction", name="stays")
+    expect(said["allowed"] is False and "no-delete" in said["denyReason"], f"{said}")
+    expect("Edgar" not in w.who_can("create", "pods/eviction")["userNames"], "who-can agrees")
+    unbind("no-delete")
+
+    bind("no-update", [{"deny": True, "verbs": ["update"], "resourceKinds": ["Pod"]}])
+    for part, patch in (("", {"metadata": {"labels": {"a": "b"}}}), ("/status", {"status": {"phase": "Failed"}}), ("/resize", {"spec": {}}), ("/ephemeralcontainers", {"spec": {}})):
+        w.refused("Edgar", "PATCH", f"{pods}/stays{part}", patch, MERGE, saying="no-update")
+    binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "stays"}, "target": {"kind": "Node", "name": "n"}}
+    w.refused("Edgar", "POST", f"{pods}/stays/binding", binding, saying="no-update")
+    w.refused("Edgar", "POST", f"{space}/bindings", binding, saying="no-update")
+    unbind("no-update")
+
+    bind("no-exec", [{"deny": True, "verbs": ["exec"], "resourceKinds": ["Pod"]}])
+    for method in ("GET", "POST"):
+        w.refused("Edgar", method, f"{pods}/stays/exec?command=sh", saying="no-exec")
+        expect(w.as_user("Edgar", method, f"{pods}/stays/attach")[0] != 403, "attaching is something else")
+    unbind("no-exec")
+
+    w.allowed("Edgar", "POST", Built.path, Built.make("many"))
+    bind("no-scaling", [{"deny": True, "verbs": ["update"], "resourceKinds": ["deployments"], "attributeRestrictions": {"fieldsMutatable": ["spec.replicas"]}}])
+    w.refused("Edgar", "PATCH", f"{Built.path}/many/scale", {"spec": {"replicas": 5}}, MERGE, saying="no-scaling")
+    w.refused("Edgar", "PATCH", f"{Built.path}/many", {"spec": {"replicas": 5}}, MERGE, saying="no-scaling")
+    w.allowed("Edgar", "PATCH", f"{Built.path}/many", {"metadata": {"labels": {"a": "b"}}}, MERGE)
+    unbind("no-scaling")
+    w.allowed("Edgar", "PATCH", f"{Built.path}/many/scale", {"spec": {"replicas": 5}}, MERGE)
+
+    bind("not-stays", [{"deny": True, "verbs": ["get", "delete"], "resourceKinds": ["pods"], "resourceNames": ["stays"]}])
+    w.refused("Edgar", "GET", pods, saying="fieldSelector=metadata.name!=NAME")
+    w.allowed("Edgar", "GET", pods + "?fieldSelector=metadata.name!%3Dstays")
+    w.refused("Edgar", "DELETE", pods)
+    w.refused("Edgar", "DELETE", space + "?dryRun=All", saying="not-stays")
+    unbind("not-stays")
+    w.allowed("Edgar", "DELETE", f"{pods}/stays")
+    w.allowed("Edgar", "DELETE", f"{Built.path}/many")
+
+
+def editors_hold_no_excluded_field(w):
+    """A field that is excluded from whole objects is given by name; the star of `edit` and `admin` is not enough."""
+    sets = "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets"
+    status, _, said = w.admin("POST", sets, {"metadata": {"name": "guarded"}, "spec": {"uncoveredPermissions": ["granular:label(guarded.example.com)"]}})
+    expect(status == 201, f"{said}")
+    label = {"metadata": {"labels": {"guarded.example.com/x": "y"}}}
+    w.allowed("Edgar", "POST", Built.path, Built.make("guarded"))
+    for user in ("Edgar", "Hubert"):
+        w.refused(user, "PATCH", f"{Built.path}/guarded", label, MERGE, saying="granular:label(guarded.example.com)")
+        w.allowed(user, "PATCH", f"{Built.path}/guarded", {"metadata": {"labels": {"plain": user}}}, MERGE)
+        expect(not w.may(user, "granular:label(guarded.example.com)", "deployments")["allowed"], user)
+    w.refused("Hubert", "POST", API + "hammer/roles", {"kind": "role", "name": "guards", "rules": [
+        {"verbs": ["granular:label(guarded.example.com)"], "resourceKinds": ["deployments"]}]}, saying="do not hold")
+    w.allowed("Clark", "PATCH", f"{Built.path}/guarded", label, MERGE)
+    w.admin("DELETE", f"{sets}/guarded")
+    w.allowed("Hubert", "DELETE", f"{Built.path}/guarded")
+    # Nor do they ask in another form what they may not ask.
+    local = {"kind": "LocalResourceAccessReview", "apiVersion": "authorization.openshift.io/v1", "verb": "get", "resource": "pods"}
+    w.refused("Edgar", "POST", f"{FLAT}/namespaces/hammer/localresourceaccessreviews", local)
+    w.allowed("Hubert", "POST", f"{FLAT}/namespaces/hammer/localresourceaccessreviews", local)
+
+
 def kubelets_touch_their_own_pods(w):
     kubelet, pods = "system:node:node-1", "/api/v1/namespaces/hammer/pods"
     w.allowed("Clark", "POST", API + "master/roles", {"kind": "role", "name": "kubelet", "namespace": "master", "rules": [
@@ -513,7 +603,7 @@ def a_project_goes_with_everything_in_it(w):
 
 
 CHAPTERS = [the_master_namespace, a_project_is_delegated, own_roles_need_their_containers, nobody_gives_away_what_they_lack, denials_are_lifted_by_others_who_may_deny,
-            bots_change_labels_and_nothing_else, protected_things_stay, a_label_cannot_be_stripped_first, kubelets_touch_their_own_pods,
+            bots_change_labels_and_nothing_else, protected_things_stay, a_label_cannot_be_stripped_first, a_denial_covers_every_way, editors_hold_no_excluded_field, kubelets_touch_their_own_pods,
             who_can, reviews_by_every_path, bad_documents, many_writers_lose_nothing, damaged_containers_fail_closed, as_the_page_says, a_project_goes_with_everything_in_it]
 
 
