@@ -81,6 +81,8 @@ class ConditionsEnforcer : public Plugin {
                               .name = review.name,
                               .user = &review.user,
                               .changed = authorization.changed};
+    std::vector<std::string> errors;  // of all permits, those that decided nothing included
+    data.outdone = &errors;
     authz::ConditionData parent = data;
     if (tell_of_parent(review, are_stored, parent)) data.parent = &parent;
     std::string reason;
@@ -92,7 +94,9 @@ class ConditionsEnforcer : public Plugin {
         bool back = co_await await_callback<bool>([loop = review.loop](auto done) { loop->post([done]() mutable { done(true); }); });
         (void)back;
       }
-      if (!decision.error.empty()) annotate(review, "authorization.cardea.dev/conditions-error", decision.error);
+      if (!decision.error.empty()) errors.push_back(decision.error);
+      if (!errors.empty())
+        annotate(review, "authorization.cardea.dev/conditions-error", authz::aggregated(errors));
       if (decision.kind == authz::Decision::Kind::kNoOpinion && decision.error.empty() && authorization.otherwise) {
         std::optional<Result<void>> covered = co_await authorization.otherwise();
         if (covered && !*covered) co_return std::move(*covered);

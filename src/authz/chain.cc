@@ -149,6 +149,12 @@ Decision within(const Authorizer& author, const Decision& open, Decision settled
   return failed(open, std::move(error));
 }
 
+void tell_outdone(const Conditions::Chain& passed, const ConditionData& data) {
+  if (!data.outdone) return;
+  for (const NamedDecision& n : passed)
+    if (!n.decision.error.empty()) data.outdone->push_back(n.decision.error);
+}
+
 }  // namespace
 
 Task<Decision> Chain::ask_the_rest(const Conditions::Deferred& rest, const ConditionData& data) const {
@@ -167,7 +173,10 @@ Task<Decision> Chain::ask_the_rest(const Conditions::Deferred& rest, const Condi
       answer = within(authorizer, *answer, std::move(settled));
       count(i, *answer);
     }
-    if (answer->kind != Decision::Kind::kNoOpinion) co_return std::move(*answer);
+    if (answer->kind != Decision::Kind::kNoOpinion) {
+      tell_outdone(answers, data);
+      co_return std::move(*answer);
+    }
     answers.push_back({std::string(authorizer.name()), std::move(*answer)});
   }
   co_return without_opinion(answers);
@@ -193,7 +202,10 @@ Task<Decision> Chain::evaluate(Decision conditional, ConditionData data) const {
         count(static_cast<std::size_t>(author - authorizers_.begin()), decision);
       }
     }
-    if (decision.kind != Decision::Kind::kNoOpinion) co_return decision;
+    if (decision.kind != Decision::Kind::kNoOpinion) {
+      tell_outdone(passed, data);
+      co_return decision;
+    }
     if (decision.reason.empty() && decision.error.empty()) continue;
     if (std::string reason = decision.reason.text(); !reason.empty()) decision.reason = cat(entry.authorizer, ": ", reason);
     passed.push_back({entry.authorizer, std::move(decision)});

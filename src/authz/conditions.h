@@ -158,6 +158,8 @@ struct ConditionData {
   // The change of the object that the request is a way to, where this is one: of the pod for an Eviction, a
   // Binding or `pods/status`. Null: nobody knows it, and what depends on it fails closed.
   const ConditionData* parent = nullptr;
+  std::vector<std::string>* outdone =
+      nullptr;  // takes the errors of authorizers that had no opinion before another decided
 
   // What it is called: as the request says, or as its object does.
   std::string_view object_name() const;

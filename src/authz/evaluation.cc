@@ -69,6 +69,25 @@ Decision residual(const Conditions::Set& set, std::vector<Condition> open, Effec
   return conditional_on(std::move(left));
 }
 
+// What an error in the weightiest condition of `open` means; Allow when an error cannot take anything away.
+Decision::Kind meaning_of_error(const Decision& open) {
+  if (open.kind != Decision::Kind::kConditional) return Decision::Kind::kAllow;
+  Decision::Kind out = Decision::Kind::kAllow;
+  if (const Conditions::Set* set = open.conditions->set())
+    for (const Condition& c : set->conditions) {
+      if (c.effect == Effect::kDeny && set->failure_mode == Conditions::FailureMode::kDeny)
+        return Decision::Kind::kDeny;
+      if (c.effect != Effect::kAllow) out = Decision::Kind::kNoOpinion;
+    }
+  if (const Conditions::Chain* chain = open.conditions->chain())
+    for (const NamedDecision& n : *chain) {
+      Decision::Kind one = meaning_of_error(n.decision);
+      if (one == Decision::Kind::kDeny) return one;
+      if (one == Decision::Kind::kNoOpinion) out = one;
+    }
+  return out;
+}
+
 }  // namespace
 
 Decision evaluated(const Conditions::Set& set, ConditionEvaluator& first, ConditionEvaluator* second) {
@@ -106,6 +125,13 @@ Decision partially_evaluated(const Decision& decision, ConditionEvaluator& evalu
     if (is_end) break;
   }
   return fold(std::move(out));
+}
+
+Decision despite_error(const Decision& open, Decision said) {
+  Decision::Kind meaning = meaning_of_error(open);
+  if (said.kind == Decision::Kind::kDeny || meaning == Decision::Kind::kAllow || meaning == said.kind)
+    return said;
+  return {meaning, "conditions could not be evaluated", std::move(said.error), nullptr};
 }
 
 }  // namespace cardea::authz

@@ -64,4 +64,14 @@ Decision evaluated(const Conditions::Set& set, ConditionEvaluator& first, Condit
 // conditional is not evaluated.
 Decision partially_evaluated(const Decision& decision, ConditionEvaluator& evaluator);
 
+// What `said`, an author's answer about `open` that came with an error, amounts to. The author does not say
+// which condition failed, so it is taken for the one that weighs most:
+//
+//   there is a Deny condition          the failure mode of its set: Deny if any set says so, else NoOpinion
+//   there is a NoOpinion condition     NoOpinion
+//   there are Allow conditions only    what the author said
+//
+// A Deny stays one. The error stays with the answer.
+Decision despite_error(const Decision& open, Decision said);
+
 }  // namespace cardea::authz

@@ -18,6 +18,7 @@ from server import Cardea, binary, eventually, expect, free_port, tell
 
 FIVE = ["Allow", "Deny", "NoOpinion", "ConditionsMap", "Union"]
 CEL = "k8s.io/authorization-cel"
+ERROR = "cannot decode object"  # says a webhook that cannot evaluate its own condition
 LISTED = "lists"  # a webhook of each dialect; users whose names begin with this are for the second
 FAULTS = ["silence", "vanish", "status-500", "status-404", "nonsense", "array", "empty", "no-response", "other-uid", "unknown-type", "conditional", "contradiction", "too-large"]
 # What goes wrong with the first answer, before there are conditions to settle.
@@ -120,17 +121,19 @@ class Hook:
             allow = [condition("labelled", "label", description="with the label")]
             if user == "opaque" or user.startswith("fault-deny-"):
                 deny = [condition("no-bad", "bad", description="nothing bad")]
+        elif user.startswith("erring"):  # `erring-lenient` declares what an error means
+            return self.worded([condition("broken", "opaque")], [], "NoOpinion" if user.endswith("lenient") else "Deny")
         elif user == "snapshot":
             allow = [condition(f"policy-{self.policy}", f"object.data.policy == '{self.policy}'", CEL)]
         else:
             return {"allowed": False}
         return self.worded(deny, allow)
 
-    def worded(self, deny, allow):
+    def worded(self, deny, allow, mode="NoOpinion"):
         if self.dialect == "tree":
             return {"allowed": False, "conditionalDecision": {"type": "ConditionsMap", "conditionsMap": {"denyConditions": deny, "noOpinionConditions": [], "allowConditions": allow}}}
         both = [c | {"effect": "Deny"} for c in deny] + [c | {"effect": "Allow"} for c in allow]
-        return {"allowed": False, "conditionsChain": [{"authorizerName": "inner", "failureMode": "NoOpinion", "conditions": both}]}
+        return {"allowed": False, "conditionsChain": [{"authorizerName": "inner", "failureMode": mode, "conditions": both}]}
 
     def forged(self, how):
         many = [condition(f"c{i}", "true", CEL) for i in range(129)]
@@ -155,13 +158,15 @@ class Hook:
         if user == "opaque":
             bad = meta.get("name", "").startswith("bad")
             outcome = "Deny" if bad else "Allow" if meta.get("labels", {}).get("ok") == "yes" else "NoOpinion"
+        if user.startswith("erring"):
+            outcome = "Allow" if user.endswith("allow") else "NoOpinion"
         if self.dialect == "list":
             answer = {"allowed": outcome == "Allow", "denied": outcome == "Deny", "reason": f"the author says {outcome}"}
             if "contradiction" in user:
                 answer |= {"allowed": True, "denied": True}
             if "unknown-type" in user or "other-uid" in user or "conditional" in user:
                 answer = {"allowed": "true"}
-            return answer
+            return answer | ({"evaluationError": ERROR} if user.startswith("erring") else {})
         member = outcome[0].lower() + outcome[1:]
         answer = {"uid": about["uid"], "decision": {"type": outcome, member: {"reason": f"the author says {outcome}"}}}
         if "other-uid" in user:
@@ -172,6 +177,8 @@ class Hook:
             answer["decision"] = {"type": "ConditionsMap", "conditionsMap": {"allowConditions": [condition("a")]}}
         if "contradiction" in user:
             answer["decision"]["deny"] = {}
+        if user.startswith("erring"):
+            answer["decision"][member]["evaluationError"] = ERROR
         return answer
 
 
@@ -301,6 +308,27 @@ def nothing_is_written_after_a_fault(w, tree, listed):
         w.allowed(name, "PUT", f"{CM}/victim", config_map("victim", {"a": name}, {"ok": "yes", "victim": "yes"}))
 
 
+def the_failure_mode_decides_an_error(w, tree, listed):
+    """A Deny condition that its author cannot evaluate, before roles that allow everything."""
+    users = [*both("erring"), *both("erring-allow"), f"{LISTED}-erring-lenient"]
+    w.admin("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "erring"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user} for user in users]})
+    for user in users[:4]:
+        w.refused(user, "POST", CM, config_map(user), saying="conditions could not be evaluated")
+        expect(w.admin("GET", f"{CM}/{user}")[0] == 404, f"the object of {user} was written")
+    w.allowed(users[4], "POST", CM, config_map(users[4]))  # its author declared failureMode: NoOpinion
+
+    def noted(user):
+        with open(w.audit_log, encoding="utf-8") as log:
+            events = [json.loads(line) for line in log]
+        return any(ERROR in e.get("annotations", {}).get("authorization.cardea.dev/conditions-error", "") for e in events
+                   if e["user"]["username"] == user and e["verb"] == "create")
+    for user in users:
+        eventually(f"an audit event that names the error of {user}", lambda: noted(user))
+
+
 def forged_conditions(w, tree, listed):
     for how in FORGERIES:
         for user in both("forged-" + how):
@@ -399,7 +427,7 @@ def story():
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", f"{folder}/hook.key", "-out", f"{folder}/hook.crt",
                     "-subj", "/CN=hook", "-days", "3", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
     tree, listed = Hook(folder, "tree"), Hook(folder, "list")
-    users = [u for name in ["opaque", "cel", "cel-down", "snapshot", "asker", *(k + f for f in FAULTS for k in ("fault-", "fault-deny-")), *("forged-" + f for f in FORGERIES)] for u in both(name)]
+    users = [u for name in ["opaque", "cel", "cel-down", "snapshot", "asker", "erring", "erring-allow", "erring-lenient", *(k + f for f in FAULTS for k in ("fault-", "fault-deny-")), *("forged-" + f for f in FORGERIES)] for u in both(name)]
     with open(f"{folder}/tokens", "w") as f:
         f.writelines(f"token-{u},{u},{u}-uid\n" for u in users)
     config = f"{folder}/authorization.yaml"
@@ -409,15 +437,19 @@ def story():
             f.write(HEAD + text)
         os.rename(config + ".new", config)
     write(webhook("trees", tree, TREE) + webhook("lists", listed, LIST) + BUILT_IN)
-    chapters = [settled_by_their_author, cel_is_settled_here, one_snapshot, forged_conditions, nothing_is_written_after_a_fault, shown_to_who_asks, numbers]
+    chapters = [settled_by_their_author, cel_is_settled_here, one_snapshot, the_failure_mode_decides_an_error, forged_conditions, nothing_is_written_after_a_fault, shown_to_who_asks, numbers]
     page = documented("yaml", 1)
     expect(TREE.strip() in page and LIST.strip() in page, "the page on conditions configures webhooks in another way")
     wanted = sys.argv[1:]
     try:
         if not wanted:
             broken_configurations(folder, tree)
-        with Cardea(f"--token-auth-file={folder}/tokens", "--authorization-config", config) as server:
+        with open(f"{folder}/audit.yaml", "w") as f:
+            f.write("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n")
+        audit_log = f"{folder}/audit.log"
+        with Cardea(f"--token-auth-file={folder}/tokens", "--authorization-config", config, f"--audit-policy-file={folder}/audit.yaml", f"--audit-log-path={audit_log}") as server:
             w = World(server)
+            w.audit_log = audit_log
             for chapter in chapters:
                 if wanted and chapter.__name__ not in wanted:
                     continue

@@ -273,13 +273,33 @@ TEST_F(WebhookConditionsTest, WhateverGoesWrongBetweenThePhasesFailsClosed) {
                         {Dialect::kTree, kTreeDeny, Decision::Kind::kDeny},
                         {Dialect::kList, kListAllow, Decision::Kind::kNoOpinion},
                         {Dialect::kList, kListDeny, Decision::Kind::kDeny}};
-  const char* const answers[] = {"", "nonsense", "[]", "{}", R"({"response":null})", R"({"response":"yes"})", R"({"response":{}})",
-                                 R"({"response":{"uid":"other","decision":{"type":"Allow","allow":{}}}})",
-                                 R"({"response":{"uid":"$UID"}})", R"({"response":{"uid":"$UID","decision":{"type":"Maybe"}}})",
-                                 R"({"response":{"uid":"$UID","decision":{"type":"Allow","allow":{},"deny":{}}}})",
-                                 R"({"response":{"uid":"$UID","decision":{"type":"ConditionsMap","conditionsMap":{"allowConditions":[{"id":"a"}]}}}})",
-                                 R"({"response":{"allowed":"true"}})", R"({"response":{"allowed":true,"denied":true}})",
-                                 R"({"status":{"allowed":true}})", R"({"allowed":true})"};
+  const char* const answers[] = {
+      "",
+      "nonsense",
+      "[]",
+      "{}",
+      R"({"response":null})",
+      R"({"response":"yes"})",
+      R"({"response":{}})",
+      R"({"response":{"uid":"other","decision":{"type":"Allow","allow":{}}}})",
+      R"({"response":{"uid":"$UID"}})",
+      R"({"response":{"uid":"$UID","decision":{"type":"Maybe"}}})",
+      R"({"response":{"uid":"$UID","decision":{"type":"Allow","allow":{},"deny":{}}}})",
+      R"({"response":{"uid":"$UID","decision":{"type":"ConditionsMap","conditionsMap":{"allowConditions":[{"id":"a"}]}}}})",
+      R"({"response":{"allowed":"true"}})",
+      R"({"response":{"allowed":true,"denied":true}})",
+      R"({"response":{"uid":"$UID","decision":{"type":"Allow"}}})",
+      R"({"response":{"uid":"$UID","decision":{"type":"Allow","allow":"yes"}}})",
+      R"({"response":{"uid":"$UID","decision":{"type":"Allow","allow":{"evaluationError":["x"]}}}})",
+      R"({"response":{"uid":"$UID","decision":{"type":"Allow","allow":{}},"denied":true}})",
+      R"({"response":{"uid":"$UID","allowed":false,"decision":{"type":"Allow","allow":{}}}})",
+      R"({"response":{"uid":"$UID","allowed":true,"decision":{"type":"Deny","deny":{}}}})",
+      R"({"response":{"uid":"$UID","allowed":true,"denied":"true"}})",
+      R"({"response":{"uid":"$UID","allowed":true,"evaluationError":{"a":"b"}}})",
+      R"({"kind":"SubjectAccessReview","response":{"uid":"$UID","allowed":true,"decision":{"type":"Allow","allow":{}}}})",
+      R"({"apiVersion":"v1","response":{"uid":"$UID","allowed":true,"decision":{"type":"Allow","allow":{}}}})",
+      R"({"status":{"allowed":true}})",
+      R"({"allowed":true})"};
   for (const Kind& kind : kinds) {
     author_.status = kind.status;
     auto a = make(kind.dialect);
@@ -307,6 +327,79 @@ TEST_F(WebhookConditionsTest, WhateverGoesWrongBetweenThePhasesFailsClosed) {
     author_.is_silent = false;
     author_.held.reset();
   }
+}
+
+// An author that could not evaluate a condition does not say which. The failure mode decides, whatever else
+// is said.
+TEST_F(WebhookConditionsTest, TheFailureModeDecidesAnEvaluationError) {
+  using Kind = Decision::Kind;
+  auto listed = [](std::string_view mode, std::string_view effects) {
+    std::string conditions;
+    for (std::string_view effect : split(effects, ','))
+      conditions += cat(conditions.empty() ? "" : ",", R"({"id":"example.com/)", effect, R"(","effect":")",
+                        effect, R"(","type":"example.com/t"})");
+    return cat(R"({"allowed":false,"conditionsChain":[{"authorizerName":"inner",)", mode, R"("conditions":[)",
+               conditions, "]}]}");
+  };
+  constexpr std::string_view kDeny = R"("failureMode":"Deny",)", kNoOpinion = R"("failureMode":"NoOpinion",)";
+  struct Case {
+    Dialect dialect;
+    std::string status;
+    Kind on_no_opinion, on_allow;
+  };
+  const Case cases[] = {
+      {Dialect::kList, listed(kDeny, "Deny"), Kind::kDeny, Kind::kDeny},
+      {Dialect::kList, listed("", "Deny"), Kind::kDeny, Kind::kDeny},
+      {Dialect::kList, listed(kDeny, "Deny,Allow"), Kind::kDeny, Kind::kDeny},
+      {Dialect::kList, listed(kNoOpinion, "Deny,Allow"), Kind::kNoOpinion, Kind::kNoOpinion},
+      {Dialect::kList, listed(kDeny, "NoOpinion,Allow"), Kind::kNoOpinion, Kind::kNoOpinion},
+      {Dialect::kList, listed(kDeny, "Allow"), Kind::kNoOpinion, Kind::kAllow},
+      {Dialect::kTree, std::string(kTreeDeny), Kind::kDeny, Kind::kDeny},
+      {Dialect::kTree, std::string(kTreeAllow), Kind::kNoOpinion, Kind::kAllow}};
+  for (const Case& c : cases) {
+    author_.status = c.status;
+    auto a = make(c.dialect);
+    Decision open = ask(*a);
+    ASSERT_EQ(open.kind, Kind::kConditional) << c.status;
+    for (auto [word, member, expected] :
+         {std::tuple("NoOpinion", "noOpinion", c.on_no_opinion), std::tuple("Allow", "allow", c.on_allow)}) {
+      bool allowed = std::string_view(word) == "Allow";
+      author_.response = c.dialect == Dialect::kTree
+                             ? cat(R"({"response":{"uid":"$UID","decision":{"type":")", word, R"(",")",
+                                   member, R"(":{"evaluationError":"cannot decode object"}}}})")
+                             : cat(R"({"response":{"allowed":)", allowed ? "true" : "false",
+                                   R"(,"evaluationError":"cannot decode object"}})");
+      Decision d = settle(*a, open);
+      EXPECT_EQ(d.kind, expected) << word << " of " << c.status;
+      EXPECT_EQ(d.error, "webhook `hook`: cannot decode object") << word << " of " << c.status;
+    }
+  }
+}
+
+TEST_F(WebhookConditionsTest, AnEvaluationErrorOfADenyConditionIsNotOutdoneByWhoAllowsNext) {
+  author_.status =
+      R"({"allowed":false,"conditionsChain":[{"authorizerName":"inner","failureMode":"Deny","conditions":[{"id":"example.com/d","effect":"Deny","type":"example.com/t"}]}]})";
+  author_.response = R"({"response":{"allowed":false,"evaluationError":"cannot decode object"}})";
+  auto hook = make(Dialect::kList);
+  Chain chain({hook, always_allow()});
+  Attributes q = question();
+  Chain::Verdict verdict = wait(chain.authorize(q, Asking::kConditionsAware));
+  ASSERT_TRUE(verdict.permit && verdict.permit->is_conditional());
+  std::vector<std::string> outdone;
+  ConditionData d = data();
+  d.outdone = &outdone;
+  Decision settled = wait(chain.evaluate(verdict.decision, d));
+  EXPECT_EQ(settled.kind, Decision::Kind::kDeny);
+  EXPECT_EQ(settled.error, "webhook `hook`: cannot decode object");
+
+  // An author that declared otherwise is passed over, and its error is told.
+  author_.status =
+      R"({"allowed":false,"conditionsChain":[{"authorizerName":"inner","failureMode":"NoOpinion","conditions":[{"id":"example.com/d","effect":"Deny","type":"example.com/t"}]}]})";
+  Chain second({make(Dialect::kList), always_allow()});
+  verdict = wait(second.authorize(q, Asking::kConditionsAware));
+  settled = wait(second.evaluate(verdict.decision, d));
+  EXPECT_TRUE(settled.allowed());
+  EXPECT_EQ(outdone, std::vector<std::string>{"webhook `hook`: cannot decode object"});
 }
 
 TEST_F(WebhookConditionsTest, OneAuthorInManyEntriesIsAFlatChain) {

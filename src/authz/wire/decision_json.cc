@@ -236,7 +236,8 @@ std::optional<Decision> unconditional_from_tree(const Value& tree) {
   std::string_view member = member_of(type);
   if (member != "allow" && member != "deny" && member != "noOpinion") return std::nullopt;
   for (std::string_view other : {"allow", "deny", "noOpinion", "conditionsMap", "union"})
-    if (other != member && !tree[other].is_null()) return std::nullopt;
+    if ((other != member && !tree[other].is_null()) || (other == member && !tree[other].is_object()))
+      return std::nullopt;
   Decision out;
   out.kind = member == "allow" ? Decision::Kind::kAllow : member == "deny" ? Decision::Kind::kDeny : Decision::Kind::kNoOpinion;
   out.reason = std::string(tree[member]["reason"].as_string());

@@ -1,6 +1,7 @@
 #include "authz/wire/webhook_conditions.h"
 
 #include "authz/cel_conditions.h"
+#include "authz/evaluation.h"
 #include "base/strings.h"
 
 namespace cardea::authz::wire {
@@ -8,6 +9,9 @@ namespace cardea::authz::wire {
 using json::Value;
 
 namespace {
+
+constexpr std::string_view kConditionsKind = "AuthorizationConditionsReview",
+                           kConditionsVersion = "authorization.k8s.io/v1alpha1";
 
 // Whether anything in a tree could deny; what is not understood could.
 bool could_deny(const Value& tree, int depth = 0) {
@@ -47,6 +51,57 @@ Result<Decision> read_tree(const Value& tree) {
   Result<Decision> out = from_tree(tree, "status.conditionalDecision", errors, Author::kThirdParty);
   if (!out) return malformed(out.error().message);
   return out;
+}
+
+// A field of another type would read as empty: as no denial, or as no error.
+std::string problem_of_types(const Value& said, std::string_view at) {
+  for (std::string_view key : {"allowed", "denied"})
+    if (const Value& v = said[key]; !v.is_null() && !v.is_bool()) return cat(at, ".", key, " is no boolean");
+  for (std::string_view key : {"uid", "reason", "evaluationError"})
+    if (const Value& v = said[key]; !v.is_null() && !v.is_string()) return cat(at, ".", key, " is no text");
+  return "";
+}
+
+// What is wrong with the form of an answered review of conditions; empty when nothing is.
+std::string problem_of_review(const Value& answer) {
+  if (const Value& kind = answer["kind"]; !kind.is_null() && kind.as_string() != kConditionsKind)
+    return cat("with the kind ", quoted(kind.as_string()));
+  if (const Value& version = answer["apiVersion"];
+      !version.is_null() && version.as_string() != kConditionsVersion)
+    return cat("with the apiVersion ", quoted(version.as_string()));
+  const Value& response = answer["response"];
+  if (!response.is_object()) return "without a response";
+  std::string problem = problem_of_types(response, "response");
+  const Value& tree = response["decision"];
+  for (std::string_view member : {"allow", "deny", "noOpinion"})
+    if (problem.empty()) problem = problem_of_types(tree[member], cat("response.decision.", member));
+  return problem.empty() ? "" : cat("malformed: ", problem);
+}
+
+// What `allowed` and `denied` say, where they are there, does not contradict `kind`.
+bool agrees(const Value& response, Decision::Kind kind) {
+  const Value &allowed = response["allowed"], &denied = response["denied"];
+  return (allowed.is_null() || allowed.as_bool() == (kind == Decision::Kind::kAllow)) &&
+         (denied.is_null() || denied.as_bool() == (kind == Decision::Kind::kDeny));
+}
+
+// The one answer of a response, in the words of `dialect`.
+Result<Decision> answer_in(const Value& response, std::string_view uid, Dialect dialect) {
+  auto wrong = [](std::string how) {
+    return fail(internal_error(cat("the review of conditions came back ", how)));
+  };
+  const Value& tree = response["decision"];
+  std::optional<Decision> said = unconditional_from_tree(tree);
+  if ((dialect == Dialect::kTree || !tree.is_null()) && !said)
+    return wrong(cat("with a decision of type ", quoted(tree["type"].as_string())));
+  if (said && !agrees(response, said->kind)) return wrong("with two answers that contradict each other");
+  if (dialect == Dialect::kTree) {
+    if (response["uid"].as_string() != uid) return wrong("with another uid");
+    return std::move(*said);
+  }
+  if (!response["allowed"].is_bool()) return wrong("without an answer");
+  if (response["allowed"].as_bool() && response["denied"].as_bool()) return wrong("both allowed and denied");
+  return decision_in_status(response, Dialect::kNone);
 }
 
 }  // namespace
@@ -95,28 +150,21 @@ Value conditions_review(const Decision& open, const ConditionData& data, std::st
     request.set("conditionSets", as_list(open, false));
   }
   if (data.impersonated) request.set("impersonatedRequest", impersonated_request(data));
-  return Value::object({{"apiVersion", "authorization.k8s.io/v1alpha1"}, {"kind", "AuthorizationConditionsReview"}, {"request", std::move(request)}});
+  return Value::object(
+      {{"apiVersion", kConditionsVersion}, {"kind", kConditionsKind}, {"request", std::move(request)}});
 }
 
 Decision settled_by(const Value& answer, const Decision& open, std::string_view uid, Dialect dialect) {
   if (open.kind != Decision::Kind::kConditional) return failed(open, "there is nothing to evaluate in an unconditional decision");
-  const Value& response = answer["response"];
-  if (!response.is_object()) return failed(open, "the review of conditions came back without a response");
-  Decision out;
-  if (dialect == Dialect::kTree) {
-    if (response["uid"].as_string() != uid) return failed(open, "the review of conditions came back with another uid");
-    std::optional<Decision> said = unconditional_from_tree(response["decision"]);
-    if (!said) return failed(open, cat("the review of conditions came back with a decision of type ", quoted(response["decision"]["type"].as_string())));
-    out = std::move(*said);
-  } else {
-    if (!response["allowed"].is_bool()) return failed(open, "the review of conditions came back without an answer");
-    if (response["allowed"].as_bool() && response["denied"].as_bool()) return failed(open, "the review of conditions came back both allowed and denied");
-    Result<Decision> said = decision_in_status(response, Dialect::kNone);
-    if (!said) return failed(open, said.error().message);
-    out = std::move(*said);
-  }
-  if (!allows(possible_outcomes(open), out.kind)) return failed(open, "the review of conditions came back with what the conditions exclude");
-  return out;
+  if (std::string problem = problem_of_review(answer); !problem.empty())
+    return failed(open, cat("the review of conditions came back ", problem));
+  Result<Decision> said = answer_in(answer["response"], uid, dialect);
+  if (!said) return failed(open, said.error().message);
+  Decision out = said->error.empty() ? std::move(*said) : despite_error(open, std::move(*said));
+  if (allows(possible_outcomes(open), out.kind)) return out;
+  return failed(open, out.error.empty()
+                          ? "the review of conditions came back with what the conditions exclude"
+                          : out.error);
 }
 
 }  // namespace cardea::authz::wire

@@ -23,8 +23,9 @@ Result<Decision> decision_in_status(const json::Value& status, Dialect asked);
 // The review of conditions that asks the author of `open` whether they hold. `uid` tells answers apart.
 json::Value conditions_review(const Decision& open, const ConditionData& data, std::string_view uid, Dialect dialect);
 
-// What the answer to it decides: within what `open` leaves possible, otherwise failed closed, with an error. No answer
-// means no silence: a review without a response fails closed too.
+// What the answer to it decides: within what `open` leaves possible, otherwise failed closed, with an error.
+// A review without a response, with another uid, of another kind, or with more than one answer fails closed.
+// An `evaluationError` is decided by the failure mode of the conditions (`despite_error`).
 Decision settled_by(const json::Value& answer, const Decision& open, std::string_view uid, Dialect dialect);
 
 }  // namespace cardea::authz::wire
