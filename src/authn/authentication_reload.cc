@@ -24,20 +24,30 @@ AuthenticationReload::~AuthenticationReload() {
 
 void AuthenticationReload::look() {
   std::lock_guard lock(looking_);
+  while (look_once() == Outcome::kOvertaken) {
+  }
+}
+
+AuthenticationReload::Outcome AuthenticationReload::look_once() {
   auto text = net::read_whole_file(options_.file);
   std::string why;
   Outcome outcome = Outcome::kNotYet;
   if (text) outcome = consider(*text, why);
   else why = text.error().message;
+  if (outcome == Outcome::kTaken || outcome == Outcome::kRefused) considered_ = *text;
+  tell(outcome, text.value_or(""), why);
+  return outcome;
+}
+
+void AuthenticationReload::tell(Outcome outcome, const std::string& text, const std::string& why) const {
   if (outcome == Outcome::kUnchanged) return;
-  if (outcome != Outcome::kNotYet) considered_ = *text;
   {
     std::lock_guard stop(stop_mutex_);
     if (stopping_ && outcome == Outcome::kNotYet) return;  // given up, not failed
   }
   const bool taken = outcome == Outcome::kTaken;
   metrics_.reloaded(taken, parts_.clock.now());
-  if (taken) metrics_.config_in_use(*text);
+  if (taken) metrics_.config_in_use(text);
   if (parts_.log)
     parts_.log(taken ? cat("reloaded authentication configuration from ", cardea::quoted(options_.file))
                      : cat("failed to reload authentication configuration from file ", cardea::quoted(options_.file), ": ", why));
@@ -60,10 +70,11 @@ AuthenticationReload::Outcome AuthenticationReload::consider(const std::string& 
     why = issuers.error().message;
     return Outcome::kRefused;
   }
-  if (!wait_until_healthy(**issuers)) {
-    why = (*issuers)->health();
-    (*issuers)->stop();
-    return Outcome::kNotYet;
+  if (Waited waited = wait_until_healthy(**issuers, before.get(), text); waited != Waited::kHealthy) {
+    why = waited == Waited::kOvertaken ? "the file changed while its issuers were waited for"
+                                       : (*issuers)->health(before.get());
+    (*issuers)->stop(before.get());
+    return waited == Waited::kOvertaken ? Outcome::kOvertaken : Outcome::kNotYet;
   }
   std::map<std::string, bool> urls;
   for (const auto& issuer : (*issuers)->issuers()) urls[issuer->config().issuer.url] = true;
@@ -72,14 +83,26 @@ AuthenticationReload::Outcome AuthenticationReload::consider(const std::string& 
   return Outcome::kTaken;
 }
 
-bool AuthenticationReload::wait_until_healthy(const IssuerSet& issuers) {
-  const auto deadline = std::chrono::steady_clock::now() + options_.patience;
+AuthenticationReload::Waited AuthenticationReload::wait_until_healthy(const IssuerSet& issuers,
+                                                                      const IssuerSet* before,
+                                                                      const std::string& text) {
+  using Steady = std::chrono::steady_clock;
+  const auto deadline = Steady::now() + options_.patience;
+  auto next_read = Steady::now() + options_.reread;
+  std::string last = text;
   std::unique_lock lock(stop_mutex_);
-  while (!issuers.health().empty()) {
-    if (stopping_ || std::chrono::steady_clock::now() >= deadline) return false;
+  while (!issuers.health(before).empty()) {
+    if (stopping_ || Steady::now() >= deadline) return Waited::kInVain;
     stop_.wait_for(lock, 20ms);
+    if (Steady::now() < next_read) continue;
+    next_read = Steady::now() + options_.reread;
+    // Content that was there twice is no half of something that is being written.
+    if (auto found = net::read_whole_file(options_.file); found && *found != text) {
+      if (*found == last) return Waited::kOvertaken;
+      last = std::move(*found);
+    }
   }
-  return !stopping_;
+  return stopping_ ? Waited::kInVain : Waited::kHealthy;
 }
 
 }  // namespace cardea::authn

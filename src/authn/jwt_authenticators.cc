@@ -18,13 +18,17 @@ std::uint64_t next_generation() {
 
 Outcome not_mine() { return std::optional<Identity>(); }
 
-// The keys the same issuer, found the same way, had before; null when there are none.
-std::shared_ptr<const KeySet> keys_before(const IssuerSet* before, const IssuerConfig& config) {
+// Where the keys of the same issuer, found the same way, came from before; null when it is new or is to be
+// found elsewhere.
+std::shared_ptr<KeySource> keys_before(const IssuerSet* before, const IssuerConfig& config) {
   const JwtIssuer* issuer = before ? before->find(config.url) : nullptr;
   if (!issuer) return nullptr;
   const IssuerConfig& old = issuer->config().issuer;
-  if (old.discovery_url != config.discovery_url || old.certificate_authority != config.certificate_authority) return nullptr;
-  return issuer->keys()->keys();
+  if (old.url != config.url || old.discovery_url != config.discovery_url ||
+      old.certificate_authority != config.certificate_authority ||
+      old.egress_selector_type != config.egress_selector_type)
+    return nullptr;
+  return issuer->keys();
 }
 
 }  // namespace
@@ -41,14 +45,21 @@ const JwtIssuer* IssuerSet::find(std::string_view issuer) const {
   return found == by_url_.end() ? nullptr : found->second;
 }
 
-void IssuerSet::stop() const {
-  for (const auto& issuer : issuers_) issuer->stop();
+bool IssuerSet::shares_keys(const JwtIssuer& issuer) const {
+  const JwtIssuer* own = find(issuer.config().issuer.url);
+  return own && own->keys() == issuer.keys();
 }
 
-std::string IssuerSet::health() const {
+void IssuerSet::stop(const IssuerSet* other) const {
+  for (const auto& issuer : issuers_) issuer->stop(other && other->shares_keys(*issuer));
+}
+
+std::string IssuerSet::health(const IssuerSet* before) const {
   std::vector<std::string> problems;
-  for (const auto& issuer : issuers_)
+  for (const auto& issuer : issuers_) {
+    if (before && before->shares_keys(*issuer)) continue;
     if (std::string problem = issuer->keys()->health(); !problem.empty()) problems.push_back(std::move(problem));
+  }
   return problems.size() > 1 ? cat("[", join(problems, ", "), "]") : problems.empty() ? "" : problems[0];
 }
 
@@ -62,14 +73,25 @@ Result<std::shared_ptr<const IssuerSet>> build_issuers(const AuthenticationConfi
     const JwtConfig& jwt = config.jwt[i];
     std::string cas;
     if (!jwt.issuer.certificate_authority.empty()) cas = certificates_of(jwt.issuer.certificate_authority).value_or("");
-    auto fetcher = make_fetcher(parts.loop, parts.dialer, cas);
+    auto fetcher = parts.make_fetcher ? parts.make_fetcher(cas) : make_fetcher(parts.loop, parts.dialer, cas);
     if (!fetcher) return fail(std::move(fetcher.error()));
     auto metrics = parts.metrics.issuer(jwt.issuer.url);
-    DiscoveryOptions discovery{.issuer = jwt.issuer.url, .discovery_url = jwt.issuer.discovery_url, .retry = parts.retry, .refetch = parts.refetch,
-                               .metrics = metrics, .log = parts.log, .first_keys = keys_before(before, jwt.issuer)};
+    std::shared_ptr<KeySource> keys = keys_before(before, jwt.issuer);
+    if (!keys)
+      keys = discovered_keys(parts.loop, *fetcher, parts.clock,
+                             {.issuer = jwt.issuer.url,
+                              .discovery_url = jwt.issuer.discovery_url,
+                              .retry = parts.retry,
+                              .refetch = parts.refetch,
+                              .metrics = metrics,
+                              .log = parts.log});
     issuers.push_back(std::make_shared<const JwtIssuer>(JwtIssuer::Parts{
-        .config = jwt, .rules = std::move(rules[i]), .algorithms = parts.algorithms, .keys = discovered_keys(parts.loop, *fetcher, parts.clock, std::move(discovery)),
-        .distributed = std::make_shared<DistributedClaims>(parts.loop, *fetcher, parts.clock), .metrics = metrics}));
+        .config = jwt,
+        .rules = std::move(rules[i]),
+        .algorithms = parts.algorithms,
+        .keys = std::move(keys),
+        .distributed = std::make_shared<DistributedClaims>(parts.loop, *fetcher, parts.clock),
+        .metrics = metrics}));
   }
   return std::make_shared<const IssuerSet>(std::move(issuers));
 }
@@ -92,9 +114,9 @@ JwtAuthenticators::~JwtAuthenticators() {
 }
 
 void JwtAuthenticators::swap(std::shared_ptr<const IssuerSet> issuers) {
-  const std::shared_ptr<const IssuerSet> last = issuers_.get();
+  const std::shared_ptr<const IssuerSet> last = issuers_.get(), next = issuers;
   issuers_.set(std::move(issuers));
-  if (last) last->stop();
+  if (last) last->stop(next.get());
 }
 
 // Such tokens are for this server: whoever asks on behalf of other audiences alone is not answered.

@@ -26,13 +26,17 @@ class IssuerSet {
   explicit IssuerSet(std::vector<std::shared_ptr<const JwtIssuer>> issuers);
 
   const JwtIssuer* find(std::string_view issuer) const;
-  // Why it is not healthy; "" when every issuer has been discovered.
-  std::string health() const;
+  // Why it is not healthy; "" when every issuer has been discovered. Issuers whose keys come from where
+  // `before` has them too do not count: they are no worse off than they were.
+  std::string health(const IssuerSet* before = nullptr) const;
   const std::vector<std::shared_ptr<const JwtIssuer>>& issuers() const { return issuers_; }
-  void stop() const;  // asks no issuer any more
+  // Asks no issuer any more, except for the keys that `other` needs too.
+  void stop(const IssuerSet* other = nullptr) const;
   std::uint64_t generation() const { return generation_; }  // never the same twice in a process
 
  private:
+  bool shares_keys(const JwtIssuer& issuer) const;  // that of another set
+
   std::vector<std::shared_ptr<const JwtIssuer>> issuers_;
   std::unordered_map<std::string, const JwtIssuer*, StringHash, std::equal_to<>> by_url_;
   const std::uint64_t generation_;
@@ -49,10 +53,14 @@ struct IssuerParts {
   AlgorithmSet algorithms = AlgorithmSet::all();
   std::chrono::milliseconds retry{10'000};    // between attempts to discover an issuer
   std::chrono::milliseconds refetch{10'000};  // between fetches of one issuer's keys
+  using MakeFetcher = std::function<Result<std::shared_ptr<Fetcher>>(const std::string& server_cas)>;
+  MakeFetcher make_fetcher = {};  // empty: over the network
 };
 
-// Validates and builds. Discovery of every issuer begins in the background. Issuers that `before` has too keep their last good
-// keys. An error: the configuration is not valid, or asks for what is not there (an egress selector).
+// Validates and builds. An issuer that `before` finds in the same way (URL, discovery URL, certificate
+// authority) shares its source of keys: it is not discovered again, and need not be reachable. Discovery of
+// the others begins in the background. An error: the configuration is not valid, or asks for what is not
+// there (an egress selector).
 Result<std::shared_ptr<const IssuerSet>> build_issuers(const AuthenticationConfig& config, const IssuerParts& parts, const IssuerSet* before = nullptr);
 
 // Authenticates bearer tokens that configured issuers signed.

@@ -33,9 +33,10 @@ class JwtIssuer {
   void count(bool accepted, std::chrono::nanoseconds took) const {
     if (parts_.metrics) parts_.metrics->token_checked(accepted, took);
   }
-  // Nothing is fetched any more; what is stopped may outlive the loop.
-  void stop() const {
-    parts_.keys->stop();
+  // Nothing is fetched any more, except for the keys when somebody else needs them; what is stopped may
+  // outlive the loop.
+  void stop(bool keeps_keys = false) const {
+    if (!keeps_keys) parts_.keys->stop();
     if (parts_.distributed) parts_.distributed->stop();
   }
   const JwtConfig& config() const { return parts_.config; }

@@ -37,7 +37,7 @@ std::string well_known(std::string_view issuer) {
 class Discovery : public std::enable_shared_from_this<Discovery> {
  public:
   Discovery(net::Loop& loop, std::shared_ptr<Fetcher> fetcher, const Clock& clock, DiscoveryOptions options)
-      : loop_(loop), fetcher_(std::move(fetcher)), clock_(clock), options_(std::move(options)), keys_(options_.first_keys) {
+      : loop_(loop), fetcher_(std::move(fetcher)), clock_(clock), options_(std::move(options)) {
     problem_ = cat("oidc: authenticator for issuer ", cardea::quoted(options_.issuer), " is not initialized");
   }
 

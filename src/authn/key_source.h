@@ -44,8 +44,7 @@ struct DiscoveryOptions {
   std::chrono::milliseconds retry{10'000};     // between attempts to discover
   std::chrono::milliseconds refetch{10'000};   // at most one fetch of the keys in this time
   std::shared_ptr<IssuerMetrics> metrics;      // may be null
-  std::function<void(const std::string&)> log; // may be empty
-  std::shared_ptr<const KeySet> first_keys;    // those of a predecessor; may be null
+  std::function<void(const std::string&)> log;  // may be empty
 };
 
 // Keys found by OpenID Connect Discovery.

@@ -4,59 +4,19 @@
 
 #include <algorithm>
 #include <future>
-#include <mutex>
 
-#include "base/strings.h"
-#include "json/print.h"
+#include "authn/fake_issuers.h"
 
 namespace cardea::authn {
 namespace {
 
 using namespace std::chrono_literals;
 
-// An issuer without a network: answers on the loop, in the order it was asked.
-class FakeIssuer : public Fetcher {
- public:
-  explicit FakeIssuer(net::Loop& loop) : loop_(loop) {}
-  void get(std::string url, std::string, Done done) override {
-    std::lock_guard lock(mutex_);
-    ++asked_[url];
-    Result<http::Answer> answer = fail(internal_error("connection refused"));
-    if (auto found = documents_.find(url); found != documents_.end() && !down_) answer = http::Answer{.status = 200, .headers = {}, .body = found->second};
-    loop_.post([done = std::move(done), answer = std::move(answer)]() mutable { done(std::move(answer)); });
-  }
-  void serve(const std::string& url, std::string body) {
-    std::lock_guard lock(mutex_);
-    documents_[url] = std::move(body);
-  }
-  void set_down(bool down) {
-    std::lock_guard lock(mutex_);
-    down_ = down;
-  }
-  int asked(const std::string& url) {
-    std::lock_guard lock(mutex_);
-    return asked_[url];
-  }
-
- private:
-  net::Loop& loop_;
-  std::mutex mutex_;
-  bool down_ = false;
-  std::map<std::string, std::string> documents_;
-  std::map<std::string, int> asked_;
-};
-
 template <typename T>
 T wait(Task<T> task) {
   std::promise<T> answer;
   spawn(std::move(task), [&](T value) { answer.set_value(std::move(value)); });
   return answer.get_future().get();
-}
-
-std::string key_set(std::initializer_list<const SigningKey*> keys) {
-  json::Value list = json::Value::array();
-  for (const SigningKey* key : keys) list.push_back(jwk_from_key(*key, ""));
-  return json::print(json::Value::object({{"keys", list}}));
 }
 
 class KeySourceTest : public ::testing::Test {
@@ -66,10 +26,16 @@ class KeySourceTest : public ::testing::Test {
 
   KeySourceTest() {
     issuer_->serve(kDiscovery, R"({"issuer":"https://issuer/","jwks_uri":"https://issuer/keys"})");
-    issuer_->serve(kKeys, key_set({&first_}));
+    issuer_->serve(kKeys, FakeIssuers::key_set({&first_}));
   }
   std::shared_ptr<KeySource> source(std::chrono::milliseconds retry = 1h, std::chrono::milliseconds refetch = 1h) {
-    return discovered_keys(loops_.at(0), issuer_, clock_, {.issuer = "https://issuer/", .discovery_url = {}, .retry = retry, .refetch = refetch, .metrics = {}, .log = {}, .first_keys = {}});
+    return discovered_keys(loops_.at(0), issuer_, clock_,
+                           {.issuer = "https://issuer/",
+                            .discovery_url = {},
+                            .retry = retry,
+                            .refetch = refetch,
+                            .metrics = {},
+                            .log = {}});
   }
   static bool has(const std::shared_ptr<KeySource>& source, const SigningKey& key) {
     auto keys = source->keys();
@@ -79,7 +45,7 @@ class KeySourceTest : public ::testing::Test {
   SystemClock clock_;
   SigningKey first_ = *SigningKey::make_ec(), second_ = *SigningKey::make_ec();
   net::Loops loops_{1};
-  std::shared_ptr<FakeIssuer> issuer_ = std::make_shared<FakeIssuer>(loops_.at(0));
+  std::shared_ptr<FakeIssuers> issuer_ = std::make_shared<FakeIssuers>(loops_.at(0));
 };
 
 TEST_F(KeySourceTest, FetchesKeysWhenTheyAreFirstNeededAndNotBefore) {
@@ -98,7 +64,7 @@ TEST_F(KeySourceTest, FetchesAtMostOnceInTheInterval) {
   auto keys = source();
   ASSERT_TRUE(wait(keys->ready()));
   ASSERT_TRUE(wait(keys->refresh()));
-  issuer_->serve(kKeys, key_set({&second_}));
+  issuer_->serve(kKeys, FakeIssuers::key_set({&second_}));
   EXPECT_FALSE(keys->may_refresh());
   for (int i = 0; i < 50; ++i) (void)wait(keys->refresh());
   EXPECT_EQ(issuer_->asked(kKeys), 1);
@@ -109,7 +75,7 @@ TEST_F(KeySourceTest, SeesRotatedKeysAfterTheInterval) {
   auto keys = source(1h, 0ms);
   ASSERT_TRUE(wait(keys->ready()));
   ASSERT_TRUE(wait(keys->refresh()));
-  issuer_->serve(kKeys, key_set({&second_}));
+  issuer_->serve(kKeys, FakeIssuers::key_set({&second_}));
   ASSERT_TRUE(wait(keys->refresh()));
   EXPECT_TRUE(has(keys, second_));
   EXPECT_FALSE(has(keys, first_));

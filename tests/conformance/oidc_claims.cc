@@ -115,7 +115,10 @@ Got run_case(Harness& h, const json::Value& raw) {
   if (c.has("httpClient")) fetcher = std::make_shared<FailingFetcher>();
   std::shared_ptr<authn::KeySource> keys;
   if (c["keySource"].as_string() == "static") keys = authn::fixed_keys(*authn::parse_key_set(key_set_of(c["published"])));
-  else keys = authn::discovered_keys(h.loops.at(0), fetcher, clock, {.issuer = jwt.issuer.url, .discovery_url = jwt.issuer.discovery_url, .metrics = {}, .log = {}, .first_keys = {}});
+  else
+    keys = authn::discovered_keys(
+        h.loops.at(0), fetcher, clock,
+        {.issuer = jwt.issuer.url, .discovery_url = jwt.issuer.discovery_url, .metrics = {}, .log = {}});
   std::promise<Result<void>> ready;
   spawn(keys->ready(), [&](Result<void> outcome) { ready.set_value(std::move(outcome)); });
   if (auto outcome = ready.get_future().get(); !outcome) return {"health", keys->health(), {}};
