@@ -64,7 +64,7 @@ Task<Result<json::Value>> DistributedClaims::resolve(ClaimSource source, TokenEx
   auto algorithm = check_token(*jwt, expected, clock_.now());
   if (!algorithm) co_return refuse(cat("verify distributed claim token: ", algorithm.error().message));
   auto verified = [&] {
-    auto set = keys->keys();
+    auto set = keys->keys(clock_.now());
     return set && set->verifier_of(*jwt, *algorithm);
   };
   bool valid = verified();

@@ -50,6 +50,11 @@ bool IssuerSet::shares_keys(const JwtIssuer& issuer) const {
   return own && own->keys() == issuer.keys();
 }
 
+void IssuerSet::renew_keys(const IssuerSet& before) const {
+  for (const auto& issuer : issuers_)
+    if (before.shares_keys(*issuer)) issuer->keys()->renew();
+}
+
 void IssuerSet::stop(const IssuerSet* other) const {
   for (const auto& issuer : issuers_) issuer->stop(other && other->shares_keys(*issuer));
 }
@@ -115,6 +120,8 @@ JwtAuthenticators::~JwtAuthenticators() {
 
 void JwtAuthenticators::swap(std::shared_ptr<const IssuerSet> issuers) {
   const std::shared_ptr<const IssuerSet> last = issuers_.get(), next = issuers;
+  // Before the new ones count, so that nobody is let in by keys that were withdrawn.
+  if (last && next) next->renew_keys(*last);
   issuers_.set(std::move(issuers));
   if (last) last->stop(next.get());
 }

@@ -30,6 +30,8 @@ class IssuerSet {
   // `before` has them too do not count: they are no worse off than they were.
   std::string health(const IssuerSet* before = nullptr) const;
   const std::vector<std::shared_ptr<const JwtIssuer>>& issuers() const { return issuers_; }
+  // Has the keys fetched again that `before` had already.
+  void renew_keys(const IssuerSet& before) const;
   // Asks no issuer any more, except for the keys that `other` needs too.
   void stop(const IssuerSet* other = nullptr) const;
   std::uint64_t generation() const { return generation_; }  // never the same twice in a process
@@ -79,7 +81,8 @@ class JwtAuthenticators : public Authenticator, public std::enable_shared_from_t
   // Knows what this remembers and nothing else. Asked before those who would have to read a token to know that it is not theirs.
   std::shared_ptr<const Authenticator> remembered() const;
 
-  // From the next request on, on every thread, only `issuers` count.
+  // From the next request on, on every thread, only `issuers` count. Keys that they share with those before
+  // are fetched again.
   void swap(std::shared_ptr<const IssuerSet> issuers);
   void forget_all() { memory_generation_.fetch_add(1); }  // for measurements
   std::shared_ptr<const IssuerSet> issuers() const { return issuers_.get(); }

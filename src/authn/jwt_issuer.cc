@@ -14,7 +14,7 @@ constexpr std::string_view kBadSignature = "oidc: verify token: failed to verify
 Result<const PublicKey*> JwtIssuer::verify(const Jwt& jwt, Time now, std::shared_ptr<const KeySet>& keys) const {
   auto algorithm = check_token(jwt, expectations(), now);
   if (!algorithm) return refuse(cat("oidc: verify token: ", algorithm.error().message));
-  keys = parts_.keys->keys();
+  keys = parts_.keys->keys(now);
   return keys ? keys->verifier_of(jwt, *algorithm) : nullptr;
 }
 
@@ -31,10 +31,12 @@ Result<Identity> JwtIssuer::identify(const Jwt& jwt, const json::Value& claims, 
 }
 
 std::optional<Result<Identity>> JwtIssuer::check(const Jwt& jwt, Time now) const {
-  if (!parts_.keys->keys() && !parts_.keys->health().empty()) return refuse("oidc: authenticator not initialized");
+  if (!parts_.keys->keys(now) && !parts_.keys->health().empty())
+    return refuse("oidc: authenticator not initialized");
   std::shared_ptr<const KeySet> keys;
   auto key = verify(jwt, now, keys);
   if (!key) return fail(std::move(key.error()));
+  if (!parts_.keys->is_current()) return std::nullopt;
   if (!*key) {
     if (parts_.keys->may_refresh()) return std::nullopt;
     return refuse(std::string(kBadSignature));
@@ -44,6 +46,10 @@ std::optional<Result<Identity>> JwtIssuer::check(const Jwt& jwt, Time now) const
 }
 
 Task<Result<Identity>> JwtIssuer::check_waiting(Jwt jwt, Time now) const {
+  if (!parts_.keys->is_current()) {
+    Result<void> renewed = co_await parts_.keys->current();
+    (void)renewed;  // when the issuer does not answer, the keys it had are good for a while
+  }
   std::shared_ptr<const KeySet> keys;
   auto key = verify(jwt, now, keys);
   if (!key) co_return fail(std::move(key.error()));
