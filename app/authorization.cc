@@ -21,17 +21,17 @@ Result<PolicyConfig> read_policy_config(const std::string& file) {
   auto wrong = [&](const std::string& why) { return fail(bad_request(cat("--policy-config `", file, "`: ", why))); };
   auto text = net::read_whole_file(file);
   if (!text) return fail(text.error());
-  auto document = json::parse_yaml(*text, text->size() + 1);
+  auto document = json::parse_strict_configuration(*text, text->size() + 1, json::FlowStyle::kAllowed);
   if (!document) return wrong(document.error().message);
-  if (!document->value.is_object()) return wrong("is no object");
-  for (const json::Member& m : document->value.members())
+  if (!document->is_object()) return wrong("is no object");
+  for (const json::Member& m : document->members())
     if (m.key() != "resourceGroups" && m.key() != "nodeNames") return wrong(cat("unknown field `", m.key(), "`"));
-  if (const json::Value* groups = document->value.find("resourceGroups")) {
+  if (const json::Value* groups = document->find("resourceGroups")) {
     json::FieldErrors errors;
     out.groups = std::make_shared<const authz::policy::ResourceGroups>(authz::policy::ResourceGroups::with(*groups, errors));
     if (!errors.empty()) return wrong(cat("resourceGroups: ", errors[0].message()));
   }
-  const json::Value& names = document->value["nodeNames"];
+  const json::Value& names = (*document)["nodeNames"];
   if (!names.is_null() && !names.is_object()) return wrong("nodeNames is no object");
   for (const json::Member& m : names.members()) {
     if (m.value.as_string().empty()) return wrong(cat("nodeNames: `", m.key(), "` names no node"));

@@ -75,9 +75,9 @@ Result<std::string> KnownResources::add_definition(Value definition) {
 Result<std::string> KnownResources::add_file(const std::string& path) {
   auto text = read_input(path);
   if (!text) return fail(text.error());
-  auto document = json::parse_yaml(*text, kLargestDefinition);
+  auto document = json::parse_strict_configuration(*text, kLargestDefinition, json::FlowStyle::kAllowed);
   if (!document) return fail(bad_request(cat("`", path, "`: ", document.error().message)));
-  auto name = add_definition(std::move(document->value));
+  auto name = add_definition(std::move(*document));
   if (!name) return fail(bad_request(cat("`", path, "`: ", name.error().message)));
   return name;
 }

@@ -80,12 +80,12 @@ bool read(const std::string& name, std::vector<json::Value>& out) {
     text.assign(std::istreambuf_iterator<char>(file), {});
   }
   for (const std::string& part : split_documents(text)) {
-    auto document = json::parse_yaml(part, kMostBytes);
+    auto document = json::parse_strict_configuration(part, kMostBytes, json::FlowStyle::kAllowed);
     if (!document) {
       std::fprintf(stderr, "cardea policy: `%s`: %s\n", name.c_str(), document.error().message.c_str());
       return false;
     }
-    out.push_back(document->value);
+    out.push_back(std::move(*document));
   }
   return true;
 }

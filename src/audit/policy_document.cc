@@ -111,8 +111,8 @@ void check_resources(const std::vector<PolicyDocument::Resources>& list, const s
 
 Result<PolicyDocument> parse_policy(std::string_view text) {
   if (text.size() > kMaxText) return bad(cat("the policy is longer than ", kMaxText, " bytes"));
-  bool is_json = trim(text).starts_with('{');
-  auto document = is_json ? json::parse_document(text) : json::parse_yaml(text, kMaxText);
+  bool is_json = json::is_json_configuration(text);
+  auto document = json::parse_configuration(text, kMaxText);
   if (!document) return bad(cat("failed decoding: ", document.error().message));
   if (!document->value.is_object()) return bad("failed decoding: the policy is no object");
   if (auto ok = check_kind(document->value); !ok) return fail(ok.error());

@@ -121,6 +121,15 @@ TEST(Policy, IsReadStrictly) {
   EXPECT_THAT(refusal("kind: Policy\nrules: []\n"), HasSubstr("'apiVersion' is missing"));
   EXPECT_THAT(refusal("apiVersion: audit.k8s.io/v1beta1\nkind: Policy\n"), HasSubstr("no kind \"Policy\" is registered for version \"audit.k8s.io/v1beta1\""));
   EXPECT_EQ(refusal(cat(kHead, "rules: []\n")), "loaded illegal policy with 0 rules");
+  EXPECT_THAT(refusal(cat(kHead, "rules: [{level: Metadata}]\n---\nrules: [{level: None}]\n")),
+              HasSubstr("more than one document"));
+  EXPECT_THAT(refusal(cat(kHead, "rules: [{level: Metadata},]\n")), HasSubstr("a comma before the end"));
+  EXPECT_THAT(refusal(cat(kHead, "rules:\n- &a {level: Metadata}\n- <<: *a\n  users: [x]\n")),
+              HasSubstr("merge keys"));
+  EXPECT_THAT(
+      refusal(
+          R"({"apiVersion":"audit.k8s.io/v1","kind":"Policy","rules":[{"level":"None"}]} omitStages: [])"),
+      HasSubstr("after top-level value"));
   EXPECT_EQ(refusal(R"({"apiVersion":"audit.k8s.io/v1","kind":"Policy","metadata":{"name":"x"},"rules":[{"level":"None"}]})"), "accepted");
 }
 

@@ -134,13 +134,10 @@ JwtConfig jwt_config(const json::Value& v) {
 }
 
 Result<json::Document> read_document(std::string_view text) {
-  const std::string_view content = trim(text);
-  if (content.starts_with("{")) {
-    auto document = json::parse_document(content);
-    // What only begins like JSON may be YAML's flow style.
-    if (document) return document;
-  }
-  return json::parse_yaml(text, kMaxConfigBytes);
+  auto document = json::parse_configuration(text, kMaxConfigBytes);
+  if (!document && json::is_json_configuration(text))
+    return fail(bad_request(cat("couldn't get version/kind; json parse error: ", document.error().message)));
+  return document;
 }
 
 constexpr std::string_view kGroup = "apiserver.config.k8s.io/";

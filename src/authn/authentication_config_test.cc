@@ -42,6 +42,21 @@ TEST(AuthenticationConfig, UnknownAndRepeatedFieldsAreErrors) {
   EXPECT_EQ(load_error(cat(kHead, "jwt: 7\n")), "json: cannot unmarshal number into Go struct field AuthenticationConfiguration.jwt of type []v1.JWTAuthenticator");
 }
 
+TEST(AuthenticationConfig, SaysNoMoreThanItSeems) {
+  constexpr std::string_view kJson =
+      R"({"apiVersion":"apiserver.config.k8s.io/v1","kind":"AuthenticationConfiguration"})";
+  EXPECT_EQ(load_error(kJson), "");
+  EXPECT_EQ(load_error(cat(kJson, "\nanonymous: {enabled: false}\n")),
+            "couldn't get version/kind; json parse error: invalid character 'a' after top-level value");
+  EXPECT_NE(load_error(cat(kJson, kJson)), "");
+  EXPECT_NE(load_error(cat("---\n", kJson, "\nanonymous: {enabled: false}\n")), "");
+  EXPECT_NE(load_error(cat(kHead, "---\n", kHead)), "");
+  EXPECT_NE(load_error(cat(kHead, "---\nanonymous: {enabled: false}\n")), "");
+  EXPECT_NE(load_error(cat(kHead, "<<: {anonymous: {enabled: true}}\n")), "");
+  EXPECT_NE(load_error(cat(kHead, "anonymous: {enabled: true,}\n")), "");
+  EXPECT_NE(load_error(cat(kJson.substr(0, kJson.size() - 1), ",}")), "");
+}
+
 TEST(AuthenticationConfig, IsWrittenAsItWasRead) {
   const std::string text = cat(with_jwt("  claimMappings: {username: {claim: sub, prefix: ''}, groups: {expression: claims.g}, extra: [{key: a.b/c, valueExpression: claims.x}]}\n"
                                         "  claimValidationRules: [{claim: a, requiredValue: b}]\n  userValidationRules: [{expression: 'true', message: m}]\n"),

@@ -80,9 +80,12 @@ struct Failure {
 // is counted, so that a few lines cannot stand for gigabytes.
 class Builder : public YAML::EventHandler {
  public:
-  explicit Builder(std::size_t budget) : budget_(budget) {}
+  enum class Merges : std::uint8_t { kTaken, kRefused };
+  Builder(std::size_t budget, Merges merges) : budget_(budget), merges_(merges) {}
 
   Document take() { return {std::move(result_), std::move(duplicates_), std::move(duplicate_lines_)}; }
+  // Where collections in flow style begin that lie in no other, in characters from the beginning.
+  const std::vector<std::size_t>& flows() const { return flows_; }
 
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
@@ -110,13 +113,14 @@ class Builder : public YAML::EventHandler {
     add(scalar(mark, tag, text), anchor, size);
   }
 
-  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t anchor,
-                       YAML::EmitterStyle::value) override {
-    open(false, anchor);
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value style) override {
+    open(false, anchor, mark, style);
   }
   void OnSequenceEnd() override { close(); }
-  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
-    open(true, anchor);
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value style) override {
+    open(true, anchor, mark, style);
   }
   void OnMapEnd() override { close(); }
 
@@ -135,6 +139,7 @@ class Builder : public YAML::EventHandler {
     std::unordered_set<std::string> seen;
     std::string key;
     bool has_key = false;
+    bool is_flow = false;
     int key_line = 0;
   };
 
@@ -169,6 +174,9 @@ class Builder : public YAML::EventHandler {
 
   void merge(const Value& value) {
     Frame& frame = stack_.back();
+    if (merges_ == Merges::kRefused)
+      throw Failure{
+          cat("yaml: line ", frame.key_line, ": merge keys (<<) are not allowed in a configuration file")};
     frame.has_key = false;
     auto all = value.is_array() ? value.items() : std::span<const Value>(&value, 1);
     for (const Value& map : all) {
@@ -180,10 +188,13 @@ class Builder : public YAML::EventHandler {
     }
   }
 
-  void open(bool is_map, YAML::anchor_t anchor) {
+  void open(bool is_map, YAML::anchor_t anchor, const YAML::Mark& mark, YAML::EmitterStyle::value style) {
+    const bool is_flow = style == YAML::EmitterStyle::Flow;
+    if (is_flow && (stack_.empty() || !stack_.back().is_flow))
+      flows_.push_back(static_cast<std::size_t>(mark.pos));
     if (expects_key()) throw Failure{"yaml: keys must be scalars"};
     if (stack_.size() >= static_cast<std::size_t>(kMaxDepth)) throw Failure{"yaml: exceeded max depth"};
-    stack_.push_back(Frame{.is_map = is_map, .anchor = anchor});
+    stack_.push_back(Frame{.is_map = is_map, .anchor = anchor, .is_flow = is_flow});
   }
 
   void close() {
@@ -238,6 +249,8 @@ class Builder : public YAML::EventHandler {
   }
 
   std::size_t budget_;
+  const Merges merges_;
+  std::vector<std::size_t> flows_;
   std::vector<Frame> stack_;
   std::map<YAML::anchor_t, Anchored> anchors_;
   Value result_;
@@ -263,15 +276,82 @@ std::string_view known_wording(std::string_view message) {
   return message;
 }
 
-}  // namespace
+// Takes a document only if it says nothing.
+class NothingMore : public YAML::EventHandler {
+ public:
+  // The parser stands still before what cannot begin a document, and would for ever.
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (mark.pos <= last_) refuse(mark);
+    last_ = mark.pos;
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { refuse(mark); }
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t, const std::string&) override {
+    refuse(mark);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {
+    refuse(mark);
+  }
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {
+    refuse(mark);
+  }
+  void OnMapEnd() override {}
 
-Result<Document> parse_yaml(std::string_view text, std::size_t max_bytes) {
+ private:
+  [[noreturn]] static void refuse(const YAML::Mark& mark) {
+    throw Failure{cat("yaml: line ", mark.line + 1,
+                      ": the file has more than one document, or something after its end")};
+  }
+
+  int last_ = -1;
+};
+
+// Refuses a comma before the end of the collection in flow style that begins at `at`. The text was parsed
+// before, so that quotes and brackets close.
+void check_commas(std::string_view text, std::size_t at) {
+  int depth = 0;
+  bool is_after_comma = false, is_at_start = true;  // of an entry or a value: where a quote opens a string
+  for (std::size_t i = at; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool is_space = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    if (is_space) continue;
+    if (c == '#' && i > at && std::string_view(" \t\n\r").contains(text[i - 1])) {
+      i = std::min(text.find('\n', i), text.size()) - 1;
+      continue;
+    }
+    if (is_at_start && (c == '"' || c == '\'')) {
+      for (++i; i < text.size() && text[i] != c; ++i)
+        if (c == '"' && text[i] == '\\') ++i;
+      // Two single quotes inside stand for one: the next round opens the rest as if it were another string.
+      is_at_start = c == '\'' && i + 1 < text.size() && text[i + 1] == '\'';
+      is_after_comma = false;
+      continue;
+    }
+    const bool closes = c == ']' || c == '}';
+    if (closes && is_after_comma)
+      throw Failure{
+          "yaml: a comma before the end of a list or mapping is not allowed in a configuration file"};
+    if (c == '[' || c == '{') ++depth;
+    if (closes && --depth == 0) return;
+    is_after_comma = c == ',';
+    is_at_start = c == ',' || c == ':' || c == '?' || c == '[' || c == '{';
+  }
+}
+
+std::string_view without_mark(std::string_view text) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  return text.starts_with(kMark) ? text.substr(kMark.size()) : text;
+}
+
+// What `read` returns or, as an error, what it throws.
+template <typename Read>
+Result<Document> guarded(std::string_view text, Read read) {
   try {
-    std::istringstream stream{std::string(text)};
-    YAML::Parser parser(stream);
-    Builder builder(max_bytes);
-    parser.HandleNextDocument(builder);
-    return builder.take();
+    return read();
   } catch (const YAML::Exception& e) {
     // A tab that indents is what people get wrong most, and the reader notices it late.
     auto lines = split(text, '\n');
@@ -282,6 +362,52 @@ Result<Document> parse_yaml(std::string_view text, std::size_t max_bytes) {
   } catch (const Failure& f) {
     return fail(bad_request(f.message));
   }
+}
+
+}  // namespace
+
+Result<Document> parse_yaml(std::string_view text, std::size_t max_bytes) {
+  return guarded(text, [&] {
+    std::istringstream stream{std::string(text)};
+    YAML::Parser parser(stream);
+    Builder builder(max_bytes, Builder::Merges::kTaken);
+    parser.HandleNextDocument(builder);
+    return builder.take();
+  });
+}
+
+bool is_json_configuration(std::string_view text) {
+  return trim(without_mark(text)).starts_with('{');
+}
+
+Result<Document> parse_configuration(std::string_view text, std::size_t max_bytes, FlowStyle flow) {
+  text = without_mark(text);
+  if (is_json_configuration(text)) {
+    auto document = parse_document(text);
+    if (document || flow == FlowStyle::kRefused) return document;
+  }
+  return guarded(text, [&] {
+    if (!is_valid_utf8(text) || text.contains('\0')) throw Failure{"yaml: the file is no UTF-8 text"};
+    std::istringstream stream{std::string(text)};
+    YAML::Parser parser(stream);
+    Builder builder(max_bytes, Builder::Merges::kRefused);
+    parser.HandleNextDocument(builder);
+    for (std::size_t at : builder.flows()) check_commas(text, at);
+    NothingMore rest;
+    while (parser.HandleNextDocument(rest)) {
+    }
+    return builder.take();
+  });
+}
+
+Result<Value> parse_strict_configuration(std::string_view text, std::size_t max_bytes, FlowStyle flow) {
+  auto document = parse_configuration(text, max_bytes, flow);
+  if (!document) return fail(std::move(document.error()));
+  if (!document->duplicate_lines.empty())
+    return fail(bad_request(cat("yaml: unmarshal errors:\n  ", join(document->duplicate_lines, "\n  "))));
+  if (!document->duplicates.empty())
+    return fail(bad_request(cat("duplicate field ", quoted(document->duplicates[0]))));
+  return std::move(document->value);
 }
 
 bool yaml_reads_as_string(std::string_view plain) {

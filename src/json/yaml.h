@@ -13,6 +13,21 @@ namespace cardea::json {
 // Duplicate keys are reported, the last one stands. Aliases may expand to at most `max_bytes` of text.
 Result<Document> parse_yaml(std::string_view text, std::size_t max_bytes);
 
+// Reads a configuration file: one document, and nothing that says more than it seems to.
+//
+// Text that begins with `{` is JSON and nothing else, as for kube-apiserver's decoder, unless YAML's flow
+// style is allowed too. Everything else is YAML, where further documents (comments, and empty ones, aside),
+// merge keys (`<<`), trailing commas and text that is no UTF-8 are errors. A byte order mark is passed over.
+// Duplicate keys are reported as above; whoever reads a configuration refuses them.
+enum class FlowStyle : bool { kRefused, kAllowed };
+Result<Document> parse_configuration(std::string_view text, std::size_t max_bytes,
+                                     FlowStyle flow = FlowStyle::kRefused);
+bool is_json_configuration(std::string_view text);
+
+// The same, where duplicate keys are errors in the words of Kubernetes' readers.
+Result<Value> parse_strict_configuration(std::string_view text, std::size_t max_bytes,
+                                         FlowStyle flow = FlowStyle::kRefused);
+
 // Whether an unquoted scalar stands for its own text rather than for a number, a boolean or nothing.
 bool yaml_reads_as_string(std::string_view plain);
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/strings.h"
 #include "json/print.h"
 
 namespace cardea::json {
@@ -46,6 +47,94 @@ TEST(Yaml, AFewLinesCannotStandForGigabytes) {
 TEST(Yaml, SaysWhereItIsBroken) {
   EXPECT_EQ(as_json("a: 1\n\tb: 2\n").substr(0, 6), "yaml: ");
   EXPECT_EQ(as_json("? [a]\n: b"), "yaml: keys must be scalars");
+}
+
+// What a configuration file says; "refused: why" when it is not taken.
+std::string configured(std::string_view text, FlowStyle flow = FlowStyle::kRefused) {
+  auto document = parse_configuration(text, 1 << 20, flow);
+  return document ? print(document->value) : cat("refused: ", document.error().message);
+}
+constexpr std::string_view kMore = "the file has more than one document, or something after its end";
+
+TEST(Configuration, IsOneDocument) {
+  EXPECT_EQ(configured("a: 1\nb: [x, z]\n"), R"({"a":1,"b":["x","z"]})");
+  EXPECT_EQ(configured("---\na: 1\n"), R"({"a":1})");
+  EXPECT_EQ(configured("# one\n---\n# two\na: 1\n...\n"), R"({"a":1})");
+  EXPECT_EQ(configured(" {\"a\": 1}\n"), R"({"a":1})");
+  EXPECT_EQ(configured("\xEF\xBB\xBF{\"a\": 1}"), R"({"a":1})");
+  EXPECT_EQ(configured("\xEF\xBB\xBF"
+                       "a: 1"),
+            R"({"a":1})");
+  EXPECT_EQ(configured("a: {b: 1}\r\nc: [1]\r\n"), R"({"a":{"b":1},"c":[1]})");
+}
+
+TEST(Configuration, NothingFollowsTheDocument) {
+  EXPECT_EQ(configured("a: 1\n---\nb: 2\n"), cat("refused: yaml: line 3: ", kMore));
+  EXPECT_EQ(configured("a: 1\n...\nb: 2\n"), cat("refused: yaml: line 3: ", kMore));
+  EXPECT_EQ(configured("a: 1\n---\n---\n---\nb: 2\n"), cat("refused: yaml: line 5: ", kMore));
+  EXPECT_EQ(configured("a: 1\n--- [b]\n"), cat("refused: yaml: line 2: ", kMore));
+  EXPECT_EQ(configured("# a comment before it\n{a: 1}\nanonymous: {enabled: false}\n"),
+            cat("refused: yaml: line 3: ", kMore));
+  EXPECT_EQ(configured("--- {a: 1}\nb\n"), cat("refused: yaml: line 2: ", kMore));
+  for (std::string_view text :
+       {"{\"a\": 1}\nanonymous: {enabled: false}", "{\"a\": 1} {\"a\": 2}", "{\"a\": 1}\n---\n{\"a\": 2}",
+        "{\"a\": 1}]", "{\"a\": 1}\n# a comment", "{\"a\": 1},", "\xEF\xBB\xBF{\"a\": 1} x",
+        "{\"a\": 1}\xEF\xBB\xBF", "{\"a\": 1}...", "a: 1\n---\n\t\"", "a: 1\n--- \"not closed"}) {
+    EXPECT_TRUE(configured(text).starts_with("refused: ")) << text;
+    EXPECT_TRUE(configured(text, FlowStyle::kAllowed).starts_with("refused: ") || text.ends_with("comment") ||
+                text.ends_with("..."))
+        << text;
+  }
+}
+
+TEST(Configuration, DocumentsThatSayNothingMayFollow) {
+  EXPECT_EQ(configured("a: 1\n---\n"), R"({"a":1})");
+  EXPECT_EQ(configured("a: 1\n---\n# the end\n...\n"), R"({"a":1})");
+}
+
+TEST(Configuration, HasNoMerges) {
+  constexpr std::string_view kMerges = "merge keys (<<) are not allowed in a configuration file";
+  EXPECT_EQ(configured("a: &a {x: 1}\nb:\n  <<: *a\n  y: 2\n"), cat("refused: yaml: line 3: ", kMerges));
+  EXPECT_EQ(configured("a: &a {x: 1}\nb:\n  <<: [*a]\n"), cat("refused: yaml: line 3: ", kMerges));
+  EXPECT_EQ(configured("<<: {x: 1}\n"), cat("refused: yaml: line 1: ", kMerges));
+  EXPECT_EQ(configured("a: &a {x: 1}\nb: *a\n"), R"({"a":{"x":1},"b":{"x":1}})");
+}
+
+TEST(Configuration, HasNoTrailingCommas) {
+  for (std::string_view text : {"{\"a\": 1,}", "a: [1,]", "a: [1 , ]", "a: {b: 1,}", "a: {b: [1, 2,\n  ]}",
+                                "a: [1, # the last\n ]", "é: ['it''s', \"\\\"\",]", "a: ['#', # ]\n  x,\n]",
+                                "- [a]\n- [b,]", "a: [it's, 'x',]", "a: {b: 'c,]', d: e,}", "a: [ü, [], ]"})
+    EXPECT_TRUE(configured(text).starts_with("refused: ")) << text;
+  EXPECT_EQ(
+      configured(
+          "a: ['x,]', \"y,}\", it's, u#v, 'don''t,]', 'e'] # ,]\nb: x,]\nc: |\n  [1,]\nd: [[1], {e: f}]\n"),
+      R"({"a":["x,]","y,}","it's","u#v","don't,]","e"],"b":"x,]","c":"[1,]\n","d":[[1],{"e":"f"}]})");
+}
+
+TEST(Configuration, CommasAreLookedForWhereCollectionsBegin) {
+  EXPECT_EQ(configured("a: |\r\n  éééééééééééééééé,]\r\nb: [1]\r\nc: x,}\r\n"),
+            R"({"a":"éééééééééééééééé,]\n","b":[1],"c":"x,}"})");
+  EXPECT_EQ(configured("\xEF\xBB\xBF"
+                       "a: é,]\nb: [1]\n"),
+            R"({"a":"é,]","b":[1]})");
+  EXPECT_TRUE(configured("a: |\r\n  éééééééééééééééé\r\nb: [1]\r\nc: [2,]\r\n").starts_with("refused: "));
+}
+
+TEST(Configuration, IsText) {
+  using namespace std::string_view_literals;
+  EXPECT_TRUE(configured("a: \xff").starts_with("refused: "));
+  EXPECT_TRUE(configured("\xff\xfe"
+                         "a\0:\0 \0"
+                         "1\0"sv)
+                  .starts_with("refused: "));
+  EXPECT_TRUE(configured("a: 1\0\nb: 2"sv).starts_with("refused: "));
+}
+
+TEST(Configuration, RepeatsNothingWhereThatIsAsked) {
+  EXPECT_EQ(parse_strict_configuration("a: 1\na: 2\n", 100).error().message,
+            "yaml: unmarshal errors:\n  line 2: key \"a\" already set in map");
+  EXPECT_EQ(parse_strict_configuration(R"({"a":1,"a":2})", 100).error().message, "duplicate field \"a\"");
+  EXPECT_EQ(print(*parse_strict_configuration("{a: 1}", 100, FlowStyle::kAllowed)), R"({"a":1})");
 }
 
 TEST(Yaml, PrintsWhatItReadsBack) {

@@ -100,10 +100,9 @@ void set_defaults(AuthorizationConfig& config) {
 }
 
 Result<json::Document> read_text(std::string_view text) {
-  std::string_view start = trim(text);
-  if (!start.starts_with('{')) return json::parse_yaml(text, kMaxText);
-  auto document = json::parse_document(text);
-  if (!document) return bad(cat("couldn't get version/kind; json parse error: ", document.error().message));
+  auto document = json::parse_configuration(text, kMaxText);
+  if (!document && json::is_json_configuration(text))
+    return bad(cat("couldn't get version/kind; json parse error: ", document.error().message));
   return document;
 }
 

@@ -106,6 +106,13 @@ TEST(AuthorizationConfig, UnknownAndRepeatedFieldsAreRefused) {
   EXPECT_FALSE(load_authorization_config(file("- {type: RBAC, name: rbac, type: Node}\n")));
   EXPECT_FALSE(load_authorization_config(file("- {type: RBAC, name: 7}\n")));
   EXPECT_FALSE(load_authorization_config(file("rbac")));
+  EXPECT_TRUE(load_authorization_config(file("- {type: RBAC, name: rbac}\n")));
+  for (std::string_view more :
+       {"---\nauthorizers: [{type: AlwaysAllow, name: a}]\n", "...\nx: y\n", "<<: {authorizers: []}\n"})
+    EXPECT_FALSE(load_authorization_config(file(cat("- {type: RBAC, name: rbac}\n", more)))) << more;
+  EXPECT_FALSE(load_authorization_config(file("- {type: RBAC, name: rbac,}\n")));
+  EXPECT_FALSE(load_authorization_config(
+      R"({"apiVersion":"apiserver.config.k8s.io/v1","kind":"AuthorizationConfiguration","authorizers":[{"type":"RBAC","name":"rbac"}]} {})"));
   EXPECT_FALSE(load_authorization_config("[]"));
 }
 

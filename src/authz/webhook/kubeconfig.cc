@@ -79,9 +79,9 @@ Result<void> read_user(const json::Value& user, const std::string& folder, Upstr
 }  // namespace
 
 Result<Upstream> parse_kubeconfig(std::string_view text, const std::string& folder, std::string_view context) {
-  auto document = json::parse_yaml(text, kMaxBytes);
+  auto document = json::parse_strict_configuration(text, kMaxBytes, json::FlowStyle::kAllowed);
   if (!document) return wrong(document.error().message);
-  const json::Value& config = document->value;
+  const json::Value& config = *document;
   if (!config.is_object()) return wrong("not a mapping");
   if (context.empty()) context = config["current-context"].as_string();
   if (context.empty()) return wrong("no `current-context`");

@@ -34,6 +34,20 @@ TEST(Kubeconfig, AnotherContextCanBeAskedFor) {
   EXPECT_THAT(u.error().message, HasSubstr("`nowhere`"));
 }
 
+TEST(Kubeconfig, SaysNoMoreThanItSeems) {
+  const std::string good = config("server: 'https://a'", "token: t");
+  constexpr std::string_view kFlow =
+      "{clusters: [{name: c, cluster: {server: 'https://a'}}], contexts: [{name: x, context: {cluster: c}}], "
+      "current-context: x}\n";
+  EXPECT_TRUE(parse_kubeconfig(good, ""));
+  EXPECT_TRUE(parse_kubeconfig(kFlow, "")) << "flow style is YAML";
+  for (const std::string& text :
+       {cat(good, "---\n", good), cat(kFlow, "current-context: y\n"), cat(good, "current-context: other\n"),
+        cat(good, "<<: {a: b}\n"), config("server: 'https://a', server: 'https://b'", "token: t"),
+        config("server: 'https://a',", "token: t")})
+    EXPECT_FALSE(parse_kubeconfig(text, "")) << text;
+}
+
 TEST(Kubeconfig, WhatCannotBeDoneIsAnError) {
   const std::pair<std::string, std::string> kWrong[] = {
       {config("server: 'https://a'", "exec: {command: x}"), "exec"},
