@@ -167,11 +167,14 @@ std::string show_claim(const Value& claim) {
 // checked here.
 class NodeRestriction : public Plugin {
  public:
-  NodeRestriction(Objects objects, const authz::CurrentChain& authorizer) : objects_(objects), authorizer_(authorizer) {}
+  NodeRestriction(Objects objects, const authz::CurrentChain& authorizer, KeepsKubelets when)
+      : objects_(objects), authorizer_(authorizer), when_(when) {}
   std::string_view name() const override { return "NodeRestriction"; }
   bool refuses_plainly() const override { return true; }
 
-  bool handles(const Review& r) const override { return r.operation != Operation::kConnect && authz::node::node_of(r.user).has_value(); }
+  bool handles(const Review& r) const override {
+    return r.operation != Operation::kConnect && authz::node::node_of(r.user).has_value() && is_on();
+  }
 
   Task<Result<void>> mutate(Review& r) const override {
     std::string_view node = *authz::node::node_of(r.user);
@@ -184,6 +187,12 @@ class NodeRestriction : public Plugin {
   }
 
  private:
+  // The chain may change while the server runs.
+  bool is_on() const {
+    return when_ == KeepsKubelets::kAlways ||
+           std::ranges::any_of(authorizer_.get()->authorizers(),
+                               [](const auto& a) { return a->type() == "Node"; });
+  }
   static bool is(const Review& r, std::string_view group, std::string_view resource) { return r.resource.group == group && r.resource.name == resource; }
 
   Result<void> admit(const Review& r, std::string_view node) const {
@@ -416,12 +425,14 @@ class NodeRestriction : public Plugin {
 
   Objects objects_;
   const authz::CurrentChain& authorizer_;
+  const KeepsKubelets when_;
 };
 
 }  // namespace
 
-std::unique_ptr<Plugin> node_restriction(Objects objects, const authz::CurrentChain& authorizer) {
-  return std::make_unique<NodeRestriction>(objects, authorizer);
+std::unique_ptr<Plugin> node_restriction(Objects objects, const authz::CurrentChain& authorizer,
+                                         KeepsKubelets when) {
+  return std::make_unique<NodeRestriction>(objects, authorizer, when);
 }
 
 }  // namespace cardea::admission

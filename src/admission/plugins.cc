@@ -19,6 +19,8 @@ struct Row {
 // A plugin that could not begin is none.
 std::unique_ptr<Plugin> or_null(Result<std::unique_ptr<Plugin>> made) { return made ? std::move(*made) : nullptr; }
 
+constexpr std::string_view kNodeRestriction = "NodeRestriction";
+
 // In Kubernetes' order, which decides who sees whose changes.
 constexpr Row kRows[] = {
     {"AuthorizationConditionsEnforcer", true,
@@ -30,7 +32,7 @@ constexpr Row kRows[] = {
     {"LimitPodHardAntiAffinityTopology", false, nullptr},
     {"LimitRanger", true, limit_ranger},
     {"ServiceAccount", true, service_account},
-    {"NodeRestriction", false, nullptr, node_restriction},
+    {kNodeRestriction, true, nullptr},  // made below
     {"TaintNodesByCondition", true, [](Objects) { return taint_nodes_by_condition(); }},
     {"AlwaysPullImages", false, nullptr},
     {"ImagePolicyWebhook", false, nullptr},
@@ -68,6 +70,10 @@ constexpr Row kRows[] = {
 
 bool has(const std::vector<std::string>& list, std::string_view name) { return std::ranges::find(list, name) != list.end(); }
 
+bool has_node_authorizer(const authz::CurrentChain& chain) {
+  return std::ranges::any_of(chain.get()->authorizers(), [](const auto& a) { return a->type() == "Node"; });
+}
+
 Result<void> check_names(const std::vector<std::string>& names) {
   for (const std::string& n : names)
     if (!n.empty() && std::ranges::find(kRows, std::string_view(n), &Row::name) == std::end(kRows))
@@ -81,10 +87,21 @@ Result<Selected> select_plugins(Objects objects, const authz::CurrentChain& auth
                                 const std::vector<std::string>& disable, const Outside* outside) {
   if (auto ok = check_names(enable); !ok) return fail(ok.error());
   if (auto ok = check_names(disable); !ok) return fail(ok.error());
+  if (has(disable, kNodeRestriction) && has_node_authorizer(authorizer))
+    return fail(
+        bad_request("the authorizer `Node`, which is in the chain, needs the admission plugin "
+                    "`NodeRestriction`: without it a kubelet could make itself cluster-admin"));
   Selected selected;
   for (const Row& row : kRows) {
     if (has(enable, row.name) && has(disable, row.name))
       return fail(bad_request(cat("admission plugin `", row.name, "` is both enabled and disabled")));
+    // Left out or not: a reload may bring the authorizer Node.
+    if (row.name == kNodeRestriction) {
+      selected.plugins.push_back(node_restriction(
+          objects, authorizer,
+          has(enable, row.name) ? KeepsKubelets::kAlways : KeepsKubelets::kWithNodeAuthorizer));
+      continue;
+    }
     bool wanted = has(enable, row.name) || (row.on_by_default && !has(disable, row.name));
     if (!wanted) continue;
     const bool follows = row.make_following && (outside || !row.needs_outside);

@@ -23,7 +23,11 @@ std::unique_ptr<Plugin> default_ingress_class(Objects objects);
 std::unique_ptr<Plugin> runtime_class(Objects objects);
 std::unique_ptr<Plugin> storage_object_in_use_protection();
 std::unique_ptr<Plugin> limit_ranger(Objects objects);
-std::unique_ptr<Plugin> node_restriction(Objects objects, const authz::CurrentChain& authorizer);
+// When kubelets are kept to their node: always, or while the authorizer Node, which relies on it, is in the
+// chain.
+enum class KeepsKubelets : bool { kAlways, kWithNodeAuthorizer };
+std::unique_ptr<Plugin> node_restriction(Objects objects, const authz::CurrentChain& authorizer,
+                                         KeepsKubelets when);
 std::unique_ptr<Plugin> pod_security(Objects objects);
 std::unique_ptr<Plugin> pod_topology_labels(Objects objects);
 std::unique_ptr<Plugin> persistent_volume_claim_resize(Objects objects);
@@ -47,9 +51,10 @@ struct Selected {
   std::vector<std::string> warnings;  // known names that this version does not have
 };
 
-// The plugins that are on by default, with the given ones added and left out. An unknown name is an error. Those
-// that ask whether somebody may do something else too ask `authorizer`, which outlives them. Without `outside` nobody
-// asks webhooks.
+// The plugins that are on by default, with the given ones added and left out. An unknown name is an error.
+// NodeRestriction is on whenever the authorizer Node is in the chain, also when that comes later; to leave it
+// out then is an error. Those that ask whether somebody may do something else too ask `authorizer`, which
+// outlives them. Without `outside` nobody asks webhooks.
 Result<Selected> select_plugins(Objects objects, const authz::CurrentChain& authorizer, const std::vector<std::string>& enable,
                                 const std::vector<std::string>& disable, const Outside* outside = nullptr);
 
