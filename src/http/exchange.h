@@ -58,8 +58,9 @@ class Handler {
   virtual ~Handler() = default;
   virtual void handle(std::shared_ptr<Exchange> exchange) = 0;
   // Asked once the head of a request is there and its body is still to come. False: it is handled at once, without the
-  // body (`Request::body_withheld`), and the connection ends with the answer.
-  virtual bool wants_body(Request&) const { return true; }
+  // body (`Request::body_withheld`), and the connection ends with the answer. What the handler learns here it may leave in
+  // `Request::kept`.
+  virtual bool wants_body(const std::shared_ptr<Exchange>&) const { return true; }
 };
 
 }  // namespace cardea::http

@@ -212,7 +212,7 @@ void Http1Session::on_head(std::string_view rest) {
   }
   building_->request().peer = connection_->peer();
   bool is_here = parser_.content_length() && rest.size() >= length;
-  if (!is_here && !worker_.handler().wants_body(building_->request())) {
+  if (!is_here && !worker_.handler().wants_body(building_)) {
     building_->request().body_withheld = true;
     close_after_ = true;
     return dispatch();

@@ -92,6 +92,11 @@ class Body {
   std::size_t size_ = 0;
 };
 
+// What a handler keeps of a request from one of its calls to the next.
+struct Kept {
+  virtual ~Kept() = default;
+};
+
 struct Request {
   std::string method;  // "GET"
   std::string target;  // as sent: "/api/v1/pods?watch=1"
@@ -104,6 +109,7 @@ struct Request {
   bool body_too_large = false;
   bool body_withheld = false;   // it was not read: see Handler::wants_body
   std::shared_ptr<const net::Peer> peer;
+  std::shared_ptr<Kept> kept = {};  // what the handler found out before the body came
 };
 
 // Content-Length, Transfer-Encoding, Connection and Date are added by the server.

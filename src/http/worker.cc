@@ -89,6 +89,7 @@ void Worker::give_back(Request request) {
   request.body_too_large = false;
   request.body_withheld = false;
   request.peer.reset();
+  request.kept.reset();
   requests_.push_back(std::move(request));
 }
 

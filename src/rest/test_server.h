@@ -43,6 +43,11 @@ class TestServer {
   store::Store& store_below() { return *store_; }  // where policy containers are all there is
   CatalogHolder& catalog() { return catalog_; }
   Gateway& gateway() { return gateway_; }
+  Services& services() { return services_; }
+  // Another door to the same server, for clients who bring credentials.
+  std::unique_ptr<Gateway> gateway_with(const authn::AuthenticatorChain& authenticators) {
+    return std::make_unique<Gateway>(services_, authenticators, description_, watches_);
+  }
   const Clock& clock() const { return clock_; }
   Metrics& metrics() { return metrics_; }
   net::Loop& loop() { return loops_.at(0); }  // where controllers may work

@@ -1,0 +1,19 @@
+#include "rest/pipeline/asked.h"
+
+#include "rest/negotiation.h"
+
+namespace cardea::rest::pipeline {
+
+Result<Asked> ask(const http::Request& request) {
+  auto info = authz::parse_request_info(request.method, request.path, request.query);
+  if (!info) return fail(info.error());
+  // What an earlier text of the proposal calls the same thing.
+  if (info->api_group == "authorization.k8s.io" && info->resource == "admissionconditionsreviews")
+    info->resource = "authorizationconditionsreviews";
+  auto parameter = info->query.first("pretty");
+  bool is_pretty =
+      wants_pretty(request.headers.get("user-agent"), parameter.value_or(""), parameter.has_value());
+  return Asked{std::move(*info), is_pretty};
+}
+
+}  // namespace cardea::rest::pipeline

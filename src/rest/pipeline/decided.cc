@@ -1,0 +1,52 @@
+#include "rest/pipeline/decided.h"
+
+#include "rest/catalog_holder.h"
+#include "rest/field_permissions.h"
+#include "rest/write.h"
+
+namespace cardea::rest::pipeline {
+namespace {
+
+Task<authz::Chain::Verdict> ask_chain(const authz::Chain& chain, http::Exchange& exchange, authz::Attributes attributes, authz::Asking how) {
+  authz::Chain::Verdict waited = co_await chain.authorize(attributes, how);
+  bool back = co_await continue_on(exchange.loop());
+  (void)back;
+  co_return waited;
+}
+
+// Whether a caller who may not do what they ask may still try to change single fields.
+bool leaves_fields(const Services& services, const authz::RequestInfo& info, const authz::Decision& refusal) {
+  if (!services.field_permissions || refusal.kind != authz::Decision::Kind::kNoOpinion || !refusal.error.empty()) return false;
+  return may_be_granular(*services.catalog.get(), info);
+}
+
+}  // namespace
+
+Task<Decided> decide(const Services& services, http::Exchange& exchange, const authz::RequestInfo& info, const authz::User& user) {
+  Stopwatch watch;
+  Decided out;
+  out.chain = services.authorizer.get();
+  authz::Attributes attributes{user, info};
+  authz::Asking how = asking(services, attributes);
+  std::optional<authz::Chain::Verdict> verdict = out.chain->decide(attributes, how);
+  if (!verdict) {
+    authz::Chain::Verdict waited = co_await ask_chain(*out.chain, exchange, attributes, how);
+    verdict = std::move(waited);
+  }
+  if (!verdict->permit && leaves_fields(services, info, verdict->decision)) {
+    authz::Attributes fields = attributes;
+    fields.verb = schema::kGranularVerb;
+    std::optional<authz::Chain::Verdict> granular = out.chain->decide(fields);
+    if (!granular) {
+      authz::Chain::Verdict waited = co_await ask_chain(*out.chain, exchange, fields, authz::Asking::kFolded);
+      granular = std::move(waited);
+    }
+    out.is_granular = granular->decision.allowed();
+    if (out.is_granular) verdict = std::move(*granular);
+  }
+  out.verdict = std::move(*verdict);
+  out.took = watch.elapsed();
+  co_return out;
+}
+
+}  // namespace cardea::rest::pipeline

@@ -1,0 +1,145 @@
+#include "rest/pipeline/pipeline.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "base/strings.h"
+#include "rest/test_server.h"
+
+namespace cardea::rest::pipeline {
+namespace {
+
+using authz::Decision;
+
+// Recognises the bearer of the token `good` as jane, and counts how often it is asked.
+class Bearer : public authn::Authenticator {
+ public:
+  std::optional<Result<std::optional<authn::Identity>>> authenticate(const authn::Credentials& credentials) const override {
+    ++asked;
+    if (waits) return std::nullopt;
+    return answer(credentials);
+  }
+  Task<Result<std::optional<authn::Identity>>> authenticate_waiting(authn::Credentials credentials) const override {
+    bool later = co_await continue_on(*waits);
+    (void)later;
+    co_return answer(credentials);
+  }
+  static Result<std::optional<authn::Identity>> answer(const authn::Credentials& credentials) {
+    if (credentials.token != "good") return fail(Error::of(Reason::kUnauthorized, "no such token"));
+    return authn::Identity{.user = {.name = "jane"}, .authenticator = "bearer"};
+  }
+  net::Loop* waits = nullptr;
+  mutable int asked = 0;
+};
+
+class OneVerb : public authz::Authorizer {
+ public:
+  std::string_view name() const override { return "one-verb"; }
+  std::optional<Decision> authorize(const authz::Attributes& a) const override {
+    ++asked;
+    return a.user.name == "jane" && a.verb == allowed ? Decision::allow() : Decision::no_opinion();
+  }
+  std::string allowed;
+  mutable int asked = 0;
+};
+
+class FakeExchange : public http::Exchange {
+ public:
+  explicit FakeExchange(net::Loop& loop) : Exchange(loop) {}
+  void respond(http::Response response) override { status.set_value(response.status); }
+  std::shared_ptr<http::Stream> stream(http::Response) override { return nullptr; }
+  void on_close(net::Task) override {}
+  std::promise<int> status;
+};
+
+class Pipeline : public ::testing::Test {
+ protected:
+  std::shared_ptr<FakeExchange> exchange(std::string method, std::string path, std::string token) {
+    auto out = std::make_shared<FakeExchange>(server_.loop());
+    out->request().method = std::move(method);
+    out->request().target = out->request().path = std::move(path);
+    out->request().headers.add("Authorization", "Bearer " + token);
+    out->request().headers.add("Content-Type", "application/json");
+    return out;
+  }
+  // Both calls of the HTTP server: the head, then the whole request, unless it was refused at its head.
+  std::pair<bool, int> serve(Gateway& gateway, const std::shared_ptr<FakeExchange>& e, std::string_view body) {
+    std::promise<bool> wants;
+    server_.loop().post([&] {
+      bool wanted = gateway.wants_body(e);
+      if (wanted) e->request().body = body;
+      else e->request().body_withheld = true;
+      // The policy changes while the body is on its way.
+      if (after_head) after_head();
+      gateway.handle(e);
+      wants.set_value(wanted);
+    });
+    bool wanted = wants.get_future().get();
+    return {wanted, e->status.get_future().get()};
+  }
+
+  std::shared_ptr<OneVerb> role_ = std::make_shared<OneVerb>();
+  std::shared_ptr<Bearer> bearer_ = std::make_shared<Bearer>();
+  TestServer server_{{}, {role_}};
+  authn::AuthenticatorChain authenticators_{{bearer_}};
+  std::function<void()> after_head;
+};
+
+constexpr const char* kSpaces = "/api/v1/namespaces";
+constexpr std::string_view kSpace = R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"n"}})";
+
+TEST_F(Pipeline, TheWayToTheDecisionIsGoneOnceAlsoWhenTheBodyComesLater) {
+  auto gateway = server_.gateway_with(authenticators_);
+  role_->allowed = "create";
+  after_head = [&] { role_->allowed = ""; };
+  EXPECT_EQ(serve(*gateway, exchange("POST", kSpaces, "good"), kSpace), std::pair(true, 201));
+  EXPECT_EQ(bearer_->asked, 1);
+  EXPECT_EQ(role_->asked, 1);
+}
+
+TEST_F(Pipeline, WhatIsRefusedAtItsHeadNeedsNoBody) {
+  auto gateway = server_.gateway_with(authenticators_);
+  EXPECT_EQ(serve(*gateway, exchange("POST", kSpaces, "good"), kSpace), std::pair(false, 403));
+  EXPECT_EQ(serve(*gateway, exchange("POST", kSpaces, "bad"), kSpace), std::pair(false, 401));
+  // Refused it stays, whatever becomes allowed while it is answered: its body is gone.
+  after_head = [&] { role_->allowed = "create"; };
+  EXPECT_EQ(serve(*gateway, exchange("POST", kSpaces, "good"), kSpace), std::pair(false, 403));
+  EXPECT_EQ(server_.send("GET", "/api/v1/namespaces/n").status, 404);
+}
+
+TEST_F(Pipeline, WhoeverHasToBeWaitedForIsAskedOnceToo) {
+  auto gateway = server_.gateway_with(authenticators_);
+  bearer_->waits = &server_.loop();
+  role_->allowed = "create";
+  EXPECT_EQ(serve(*gateway, exchange("POST", kSpaces, "good"), kSpace), std::pair(true, 201));
+  EXPECT_EQ(bearer_->asked, 2) << "at once, and then waiting";
+  EXPECT_EQ(serve(*gateway, exchange("POST", kSpaces, "bad"), kSpace), std::pair(true, 401));
+  EXPECT_EQ(role_->asked, 1);
+}
+
+TEST_F(Pipeline, EndsWhereAStationSaysNo) {
+  auto travelled = [&](std::string method, std::string path, std::string token) {
+    auto e = exchange(std::move(method), std::move(path), std::move(token));
+    auto journey = std::make_shared<Journey>();
+    std::promise<void> done;
+    impersonation::Impersonator impersonator;
+    server_.loop().post([&] { spawn(travel({server_.services(), authenticators_, impersonator, true}, *e, *journey), [&](bool) { done.set_value(); }); });
+    done.get_future().get();
+    return journey;
+  };
+  auto nobody = travelled("GET", kSpaces, "bad");
+  EXPECT_TRUE(nobody->asked && !nobody->recognised && nobody->end && !nobody->end->is_refusal);
+  EXPECT_EQ(nobody->why_unrecognised, "[invalid bearer token, no such token]");
+  auto refused = travelled("GET", kSpaces, "good");
+  EXPECT_TRUE(refused->acting && refused->decided && refused->end && refused->end->is_refusal);
+  EXPECT_EQ(refused->sender().name, "jane");
+  role_->allowed = "list";
+  auto allowed = travelled("GET", kSpaces, "good");
+  EXPECT_TRUE(allowed->decided && allowed->decided->verdict.permit && !allowed->end);
+  auto lost = travelled("GET", "/api/v1/watch", "good");
+  EXPECT_TRUE(!lost->asked && lost->end);
+}
+
+}  // namespace
+}  // namespace cardea::rest::pipeline

@@ -1,0 +1,56 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/metrics.h"
+#include "rest/audit_trail.h"
+#include "rest/pipeline/pipeline.h"
+#include "rest/presentation.h"
+
+namespace cardea::audit {
+class Auditor;
+}
+
+namespace cardea::rest::pipeline {
+
+// Those who want to know about every request. Outlive the requests.
+struct Watchers {
+  std::function<void(const std::string&)> log;          // one line for each; may be empty
+  std::function<void(const std::string&)> refusal_log;  // why credentials were refused, or conditions failed; may be empty
+  const audit::Auditor* auditor = nullptr;              // null: nothing is audited
+};
+
+// Sees one request from its journey to its answer, and tells metrics, log and audit.
+class Witness {
+ public:
+  Witness(const Watchers& watchers, Services& services, std::shared_ptr<http::Exchange> exchange);
+
+  // Looks at how far the request has come. False: it must not go on, since it could not be recorded.
+  Task<bool> saw(const Journey& journey);
+  // What a call left to tell.
+  void saw(const Call& call);
+
+  // Sends the answer, in the form that `frame` says.
+  void respond(Result<Answer> answer, const Journey& journey, const authz::RequestInfo& info, const std::vector<std::string>& warnings = {});
+  // The answer is being sent already.
+  void streams(const Journey& journey);
+
+  Frame frame;
+  bool is_refusal = false;
+  const authz::User* user = nullptr;  // whom the request is served for, once that is known
+  const std::shared_ptr<AuditTrail>& trail() const { return trail_; }
+
+ private:
+  void log(const Journey& journey, int status) const;
+
+  const Watchers& watchers_;
+  Services& services_;
+  std::shared_ptr<http::Exchange> exchange_;
+  Stopwatch watch_;
+  std::string verb_ = "other";
+  std::shared_ptr<AuditTrail> trail_;  // null where nothing is audited
+};
+
+}  // namespace cardea::rest::pipeline
