@@ -67,7 +67,7 @@ struct Extent {
 
 class Patcher {
  public:
-  explicit Patcher(const Value& document) : document_(document) {}
+  Patcher(const Value& document, Missing missing) : document_(document), missing_(missing) {}
 
   bool apply(const Value& operation) {
     std::string_view op = operation["op"].as_string();
@@ -150,7 +150,26 @@ class Patcher {
     return spend(at->size() / kItemsPerUnit) ? at : nullptr;
   }
 
+  // Makes the objects that lead to a place, where nothing is there.
+  bool make_way(const Path& path) {
+    Value* at = &document_;
+    for (std::size_t i = 0; i + 1 < path.size(); ++i) {
+      if (!spend(1 + at->size() / kItemsPerUnit)) return false;
+      if (at->is_array()) {
+        auto index = position(path[i], at->size());
+        if (!index) return false;
+        at = &at->item(*index);
+      } else {
+        at = &at->member(path[i]);
+      }
+      if (at->is_null()) *at = Value::object();
+      if (!at->is_object() && !at->is_array()) return false;
+    }
+    return true;
+  }
+
   bool add(const Path& path, Value value) {
+    if (missing_ == Missing::kIsMade && !make_way(path)) return false;
     Value* into = container(path);
     if (!into) return false;
     if (into->is_object()) {
@@ -165,6 +184,7 @@ class Patcher {
   }
 
   bool replace(const Path& path, const Value& value) {
+    if (missing_ == Missing::kIsMade && !make_way(path)) return false;
     Value* into = container(path);
     if (!into) return false;
     if (into->is_object()) {
@@ -178,6 +198,8 @@ class Patcher {
   }
 
   bool remove(const Path& path) {
+    const bool may_be_gone = missing_ == Missing::kIsMade;
+    if (may_be_gone && !find(path, path.size())) return true;
     Value* from = container(path);
     if (!from) return false;
     if (from->is_object()) return from->erase(path.back());
@@ -216,6 +238,7 @@ class Patcher {
   }
 
   Value document_;
+  Missing missing_;
   std::size_t work_ = 0;
   std::size_t copied_ = 0;
 };
@@ -239,7 +262,7 @@ Value merge(const Value& target, const Value& patch) {
 
 }  // namespace
 
-Result<Value> apply_json_patch(const Value& document, const Value& patch) {
+Result<Value> apply_json_patch(const Value& document, const Value& patch, Missing missing) {
   if (!patch.is_array() && !patch.is_null()) return wrong_shape(patch, "value", "[]handlers.jsonPatchOp");
   if (patch.size() > kMaxPatchOperations)
     return fail(Error::of(Reason::kRequestEntityTooLarge,
@@ -251,7 +274,7 @@ Result<Value> apply_json_patch(const Value& document, const Value& patch) {
       if (const Value* text = operation.find(name); text && !text->is_string() && !text->is_null())
         return wrong_shape(*text, cat("struct field jsonPatchOp.", name), "string");
   }
-  Patcher patcher(document);
+  Patcher patcher(document, missing);
   for (const Value& operation : patch.items())
     if (!patcher.apply(operation)) return fail(does_not_apply());
   return patcher.take();

@@ -20,7 +20,11 @@ constexpr std::size_t kMaxPatchOperations = 10000;
 // A body of the wrong shape is a BadRequest, too many operations RequestEntityTooLarge. An operation that
 // does not apply is the bare 422 that Kubernetes gives, without a word about which one it was. Copies are
 // bounded together, and so are the depth of the outcome and the work done, whatever the operations say.
-Result<Value> apply_json_patch(const Value& document, const Value& patch);
+//
+// `missing` says what an operation means whose place is not there: for a client who may not know, removing is
+// nothing and adding makes the objects on the way.
+enum class Missing : bool { kFails, kIsMade };
+Result<Value> apply_json_patch(const Value& document, const Value& patch, Missing missing = Missing::kFails);
 
 // The names and indexes of a JSON pointer (RFC 6901). What stands before the first slash is ignored, as
 // Kubernetes ignores it.

@@ -5,6 +5,7 @@
 #include "authz/policy/words.h"
 #include "authz/rbac/covers.h"
 #include "base/strings.h"
+#include "rest/blind_caller.h"
 #include "rest/waiver.h"
 
 namespace cardea::rest {
@@ -61,7 +62,8 @@ Task<Result<void>> AccessPolicyGuard::check(Call& call, WriteAttempt attempt) co
   const catalog::Resource& r = *call.resource;
   if (call.user.in_group(authz::kMastersGroup)) co_return Result<void>();
   // An owner that does not exist has the garbage collector delete the policy.
-  bool same_spec = attempt.old && attempt.object["spec"] == (*attempt.old)["spec"];
+  // Whether something changes would tell a caller who may not read it what is there.
+  bool same_spec = !is_known_blind(call) && attempt.old && attempt.object["spec"] == (*attempt.old)["spec"];
   bool same_owners = attempt.old && attempt.object["metadata"]["ownerReferences"] == (*attempt.old)["metadata"]["ownerReferences"];
   if (same_spec && same_owners) co_return Result<void>();
   authz::access::Policy policy(call.info.namespace_name, attempt.name, attempt.object);

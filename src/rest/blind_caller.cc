@@ -12,6 +12,14 @@ using json::Value;
 
 namespace {
 
+// The whole verb includes reading, unless reading is denied. Other permissions do not, unless reading is
+// allowed.
+bool reads_with(const Call& call, const authz::Decision& decision) {
+  const bool is_whole = (call.info.verb == "update" || call.info.verb == "patch") && !call.is_granular &&
+                        !call.permit.is_conditional();
+  return is_whole ? decision.kind != authz::Decision::Kind::kDeny : decision.allowed();
+}
+
 Task<bool> is_allowed(Call& call, authz::Attributes attributes) {
   std::optional<authz::Chain::Verdict> verdict = call.chain->decide(attributes);
   if (!verdict) {
@@ -20,7 +28,7 @@ Task<bool> is_allowed(Call& call, authz::Attributes attributes) {
     bool back = co_await continue_on(call.exchange->loop());
     (void)back;
   }
-  co_return verdict->decision.allowed();
+  co_return reads_with(call, verdict->decision);
 }
 
 // The object itself shows everything. Its status and the like show it too, a scale shows itself.
@@ -36,18 +44,17 @@ Task<bool> may_read(Call& call) {
   co_return reads;
 }
 
-// Reasons that say nothing about an object.
-bool is_about_the_server(Reason reason) {
-  return reason == Reason::kTooManyRequests || reason == Reason::kServiceUnavailable || reason == Reason::kTimeout;
-}
-
 Error without_reason(const Call& call, Error error) {
-  if (error.reason == Reason::kNotFound || is_about_the_server(error.reason)) return error;
   if (call.authorization.is_refused || call.sight.is_refusal_plain) return error;
   const catalog::Resource& r = *call.resource;
+  // That an object of this name is not there; a message of anybody else may quote what it likes.
+  if (error.reason == Reason::kNotFound && error.message == not_found(r, call.info.name).message)
+    return error;
+  const int retry_after = error.details ? error.details->retry_after_seconds : 0;
   error.message = cat(r.qualified_name(), " ", quoted(call.info.name),
                       ": the server cannot do this to the object; it tells the reason only to callers with the verb \"get\"");
-  return std::move(error).with({.name = call.info.name, .group = r.group, .kind = r.kind});
+  return std::move(error).with(
+      {.name = call.info.name, .group = r.group, .kind = r.kind, .retry_after_seconds = retry_after});
 }
 
 // Identity, and what came with the request.
@@ -69,8 +76,13 @@ Value identity_and_sent(const Call& call, const Value& object) {
 bool may_be_blind(const Call& call) {
   const std::string& verb = call.info.verb;
   if (verb == "delete" || verb == "deletecollection") return true;
-  if (verb == "create") return call.info.subresource.empty() ? call.is_granular : call.info.subresource == "eviction";
-  return (verb == "update" || verb == "patch") && (call.is_granular || call.permit.is_conditional());
+  if (verb == "create") {
+    if (call.info.subresource == "eviction") return true;
+    const bool is_part = !call.info.subresource.empty() || call.info.resource == "bindings";
+    return is_part ? call.permit.is_conditional() : call.is_granular;
+  }
+  if (verb != "update" && verb != "patch") return false;
+  return call.is_granular || call.permit.is_conditional() || call.chain->may_deny();
 }
 
 bool is_known_blind(const Call& call) { return call.sight.reads == false && may_be_blind(call); }
@@ -92,6 +104,12 @@ Task<Result<void>> judge_blindly(Call& call) {
     note_refusal(call, kReason);
     co_return fail(authz::forbidden(authz::Attributes{call.user, call.info}, std::string(kReason)));
   }
+  if (call.sight.named.is_json_patch && names_ignored_fields(call)) {
+    constexpr std::string_view kReason =
+        "a JSON patch that names fields which it cannot write reads them, which takes the verb \"get\"";
+    note_refusal(call, kReason);
+    co_return fail(authz::forbidden(authz::Attributes{call.user, call.info}, std::string(kReason)));
+  }
   if (!call.is_granular) co_return Result<void>();
   Result<void> covered = co_await authorize_named(call);
   co_return covered;
@@ -110,7 +128,9 @@ Result<Answer> seen_blindly(Call& call, Result<Answer> answer) {
     return fail(without_reason(call, std::move(answer.error())));
   }
   const Value& document = answer->document;
-  if (document["kind"].as_string() == "Status") return answer;
+  const bool is_part =
+      call.info.verb == "create" && (!call.info.subresource.empty() || call.info.resource == "bindings");
+  if (is_part || document["kind"].as_string() == "Status") return answer;
   Answer out = Answer::of(Value(), answer->status);
   if (call.info.verb == "delete" || call.info.verb == "deletecollection") {
     out.document = success_document(*call.resource, call.info.name, document["metadata"]["uid"].as_string());

@@ -1,15 +1,17 @@
 #pragma once
 #include "base/task.h"
+#include "json/patch.h"
 #include "rest/call.h"
 
 namespace cardea::rest {
 
 // Callers who may write an object that they may not read.
 //
-// A permission on single fields, a permission under conditions and the permission to delete do not include the permission
-// to read. The answer to such a caller tells nothing about the object beyond what the permission itself implies: the same
-// status and the same text whatever the object holds. (A caller who holds the whole verb `update` or `patch` sees the
-// object in the answer, as in Kubernetes, and is not blind.)
+// A permission on single fields, a permission under conditions and the permission to delete do not include
+// the permission to read. The answer to such a caller tells nothing about the object beyond what the
+// permission itself implies: the same status and the same text whatever the object holds. (A caller who holds
+// the whole verb `update` or `patch` sees the object in the answer, as in Kubernetes, and is not blind;
+// unless reading is denied to them.)
 //
 // Three rules make it so:
 //  1. The fields that the request names are judged before the object is read, whether or not they change.
@@ -23,6 +25,11 @@ bool may_be_blind(const Call& call);
 Task<bool> is_blind(Call& call);
 // The same when it was asked already; false before.
 bool is_known_blind(const Call& call);
+
+// What a JSON patch means whose place is not there: whether it is, a blind caller is not told.
+inline json::Missing missing_for(const Call& call) {
+  return is_known_blind(call) ? json::Missing::kIsMade : json::Missing::kFails;
+}
 
 // Before the object of an update or a patch is read: refuses what a blind caller's request reads from it, and the fields
 // that it names without permission. Nothing for others.

@@ -115,7 +115,9 @@ std::vector<Request> guesses(const Secret& s) {
   std::string config = object_text(s, guess);
   std::vector<Request> out = {
       {"PATCH", at, op(R"([{"op":"test","path":"AT","value":GUESS}])"), kJson},
-      {"PATCH", at, op(R"([{"op":"test","path":"AT","value":GUESS},{"op":"add","path":"/metadata/labels","value":{"mine":"1"}}])"), kJson},
+      {"PATCH", at,
+       op(R"([{"op":"test","path":"AT","value":GUESS},{"op":"add","path":"/metadata/labels","value":{"mine":"1"}}])"),
+       kJson},
       {"PATCH", at, op(R"([{"op":"copy","from":"AT","path":"/metadata/labels/app"}])"), kJson},
       {"PATCH", at, op(R"([{"op":"copy","from":"AT","path":"/metadata/annotations"}])"), kJson},
       {"PATCH", at, op(R"([{"op":"move","from":"AT","path":"/metadata/finalizers"}])"), kJson},
@@ -140,7 +142,19 @@ std::vector<Request> guesses(const Secret& s) {
       {"PATCH", at, R"({"metadata":{"labels":{"$patch":"replace"}}})", kStrategic},
       {"PATCH", at, R"({"spec":{"$setElementOrder/containers":[{"name":"c"}]}})", kStrategic},
       {"PATCH", at, R"({"metadata":{"$deleteFromPrimitiveList/finalizers":["a/b"]}})", kStrategic},
+      {"PATCH", at,
+       cat(R"({"$retainKeys":["apiVersion","kind","metadata","data","type","spec"],)", merge.substr(1)),
+       kStrategic},
+      {"PATCH", at, cat(R"({"$patch":"merge",)", merge.substr(1)), kStrategic},
+      {"PATCH", at, cat(R"({"$patch":"replace",)", merge.substr(1)), kStrategic},
+      {"PATCH", at, R"([{"op":"remove","path":"/metadata/managedFields/0/fieldsV1/f:data/f:pin"}])", kJson},
+      {"PATCH", at, R"([{"op":"remove","path":"/metadata/deletionTimestamp"}])", kJson},
+      {"PATCH", at, R"([{"op":"remove","path":"/metadata/labels/1111"}])", kJson},
       {"PATCH", at + "?fieldManager=m", config, kApply},
+      {"PATCH", at + "?fieldManager=test&force=true",
+       cat(R"({"apiVersion":")", s.version, R"(","kind":")", s.kind,
+           R"(","metadata":{"name":"x","labels":{"mine":"1"}}})"),
+       kApply},
       {"PATCH", at + "?fieldManager=m&force=true", config, kApply},
       {"PATCH", at + "?fieldManager=kubectl", config, kApply},
       {"PATCH", at + "?fieldManager=m&dryRun=All&force=true", config, kApply},
@@ -148,7 +162,8 @@ std::vector<Request> guesses(const Secret& s) {
       {"PUT", at + "?dryRun=All", config},
       {"PUT", at, object_text(s, guess, R"(,"uid":"wrong")")},
       {"PUT", at, object_text(s, guess, R"(,"resourceVersion":"1")")},
-      {"PUT", at, cat(R"({"apiVersion":")", s.version, R"(","kind":")", s.kind, R"(","metadata":{"name":"x"}})")},
+      {"PUT", at,
+       cat(R"({"apiVersion":")", s.version, R"(","kind":")", s.kind, R"(","metadata":{"name":"x"}})")},
       {"PATCH", at + "/status", merge, kMerge},
       {"PUT", at + "/status", config},
       {"DELETE", at, ""},
@@ -159,11 +174,13 @@ std::vector<Request> guesses(const Secret& s) {
       {"DELETE", s.collection, ""},
       {"DELETE", s.collection + "?dryRun=All", ""},
       {"DELETE", s.collection + "?dryRun=All&labelSelector=pin%3D1111", ""},
-      {"DELETE", s.collection, R"({"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"wrong"}})"},
+      {"DELETE", s.collection,
+       R"({"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"wrong"}})"},
       {"POST", s.collection, config},
   };
   if (s.kind == "Deployment") {
     out.push_back({"PATCH", at + "/scale", R"({"spec":{"replicas":1111}})", kMerge});
+    out.push_back({"PATCH", at + "/scale", R"([{"op":"remove","path":"/spec/replicas"}])", kJson});
     out.push_back({"PATCH", at + "/scale", R"([{"op":"test","path":"/spec/replicas","value":1111}])", kJson});
     out.push_back({"PUT", at + "/scale", R"({"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"x","namespace":"default"},"spec":{"replicas":1111}})"});
     out.push_back({"PATCH", at + "/scale?fieldManager=m", R"({"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"x"},"spec":{"replicas":1111}})", kApply});
@@ -223,6 +240,91 @@ TEST(BlindCallers, LearnNothingFromAnyAnswer) {
   // The comparison would mean little if nothing, or everything, were refused.
   EXPECT_GT(answers, 200);
   EXPECT_GT(refusals, 1000);
+}
+
+// Refuses everything that is not the test's own, quoting the object, with the reason it is told.
+class Quoting : public admission::Plugin {
+ public:
+  explicit Quoting(const Reason& reason) : reason_(reason) {}
+  std::string_view name() const override { return "Quoting"; }
+  bool handles(const admission::Review& review) const override { return review.user.name == "jane"; }
+  Task<Result<void>> validate(const admission::Review& review) const override {
+    const Value& object = review.old_object ? *review.old_object : review.object;
+    review.warnings.push_back(json::print(object));
+    co_return fail(
+        Error::of(reason_, json::print(object))
+            .with({.name = json::print(object), .causes = {{"Quoted", json::print(object), "data"}}}));
+  }
+
+ private:
+  const Reason& reason_;
+};
+
+std::vector<std::unique_ptr<admission::Plugin>> only(std::unique_ptr<admission::Plugin> plugin) {
+  std::vector<std::unique_ptr<admission::Plugin>> out;
+  out.push_back(std::move(plugin));
+  return out;
+}
+
+TEST(BlindCallers, ReadNoRefusalThatQuotesTheObjectWhateverItsReason) {
+  Reason reason = Reason::kUnknown;
+  auto role = std::make_shared<Role>();
+  TestServer server(only(std::make_unique<Quoting>(reason)), {role}, true);
+  Loopback jane{server.gateway(), server.loop(), {.name = "jane"}, "jane"};
+  server.send("POST", "/api/v1/namespaces",
+              R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}})");
+  const std::string path = "/api/v1/namespaces/default/configmaps";
+  ASSERT_EQ(
+      server
+          .send(
+              "POST", path,
+              R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"},"data":{"pin":"hidden-4711"}})")
+          .status,
+      201);
+  role->allowed = {"granular", "granular:labels", "delete", "deletecollection"};
+  for (Reason r : {Reason::kForbidden, Reason::kNotFound, Reason::kConflict, Reason::kInvalid,
+                   Reason::kBadRequest, Reason::kTooManyRequests, Reason::kInternalError,
+                   Reason::kServiceUnavailable, Reason::kTimeout, Reason::kGone, Reason::kUnknown}) {
+    reason = r;
+    for (const char* method : {"PATCH", "DELETE"}) {
+      Value body = std::string_view(method) == "PATCH" ? *json::parse(R"({"metadata":{"labels":{"a":"b"}}})")
+                                                       : Value();
+      Loopback::Reply reply = jane.send_and_wait(method, path + "/x", body, kMerge);
+      EXPECT_GE(reply.status, 400);
+      EXPECT_EQ(shown(reply).find("hidden"), std::string::npos) << method << " " << shown(reply);
+    }
+    EXPECT_EQ(shown(jane.send_and_wait("DELETE", path)).find("hidden"), std::string::npos);
+  }
+  role->allowed = {"patch", "get"};
+  EXPECT_NE(shown(jane.send_and_wait("PATCH", path + "/x", *json::parse("{}"), kMerge)).find("hidden"),
+            std::string::npos)
+      << "who may read it is told";
+}
+
+TEST(BlindCallers, AreThoseTooToWhomReadingIsDenied) {
+  class DeniesGet : public authz::Authorizer {
+   public:
+    std::string_view name() const override { return "denies-get"; }
+    std::optional<Decision> authorize(const authz::Attributes& a) const override {
+      return a.verb == "get" ? Decision::deny("no reading") : Decision::allow();
+    }
+    bool may_deny() const override { return true; }
+  };
+  TestServer server({}, {std::make_shared<DeniesGet>()});
+  Loopback jane{server.gateway(), server.loop(), {.name = "jane"}, "jane"};
+  server.send("POST", "/api/v1/namespaces",
+              R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}})");
+  const std::string path = "/api/v1/namespaces/default/configmaps";
+  ASSERT_EQ(
+      server
+          .send(
+              "POST", path,
+              R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"},"data":{"pin":"hidden-4711"}})")
+          .status,
+      201);
+  Loopback::Reply reply = jane.send_and_wait("PATCH", path + "/x", *json::parse("{}"), kMerge);
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(shown(reply).find("hidden"), std::string::npos) << shown(reply);
 }
 
 }  // namespace

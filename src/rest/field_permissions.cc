@@ -303,6 +303,18 @@ Value SentObject::get() const { return as_sent(decoded, written); }
 
 namespace {
 
+// The field of the object that a scale writes.
+schema::NamedFields named_by_scale(const Call& call) {
+  Value scale = Value::object({{"spec", Value::object({{"replicas", 1}})}});
+  auto written = catalog::with_scale(Value::object(), scale, *call.resource);
+  if (written) written->erase("metadata");
+  return schema::named_by_apply(written ? *written : Value::object(), *call.resource->schema);
+}
+
+}  // namespace
+
+namespace {
+
 // A create is judged by what was sent, not by what the server makes of it; its name is always part of that.
 Value sent_create(const Call& call) {
   const FieldAccess& known = *call.fields;
@@ -348,17 +360,11 @@ Task<Result<void>> authorize_change(Call& call, const Value* old, Value requeste
   co_return covered;
 }
 
-namespace {
-
-// The field of the object that a scale writes.
-schema::NamedFields named_by_scale(const Call& call) {
-  Value scale = Value::object({{"spec", Value::object({{"replicas", 1}})}});
-  auto written = catalog::with_scale(Value::object(), scale, *call.resource);
-  if (written) written->erase("metadata");
-  return schema::named_by_apply(written ? *written : Value::object(), *call.resource->schema);
+bool names_ignored_fields(const Call& call) {
+  if (call.info.subresource == "scale") return false;
+  const schema::FieldSet& named = call.sight.named.fields;
+  return schema::without_ignored(named, ignored_fields(call, false)) != named;
 }
-
-}  // namespace
 
 Task<Result<void>> authorize_named(Call& call) {
   if (!call.services.field_permissions) co_return Result<void>();

@@ -90,5 +90,7 @@ void note_refusal(Call& call, std::string_view reason);
 // changes. Asked before the object is read, so the answer depends on the request alone. A permission under
 // conditions counts as held here; `authorize_change` settles it.
 Task<Result<void>> authorize_named(Call& call);
+// Whether the request names fields that it cannot write: the server's own, or what its endpoint puts back.
+bool names_ignored_fields(const Call& call);
 
 }  // namespace cardea::rest

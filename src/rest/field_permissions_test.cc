@@ -238,6 +238,61 @@ TEST_F(FieldsOfRequests, AreJudgedInTheStoredVersionToo) {
   EXPECT_FALSE(server_.send("GET", things + "/t").body["spec"].has("size"));
 }
 
+TEST_F(FieldsOfRequests, WhatAVersionDoesNotShowOutlivesSubresourcesAndDeletions) {
+  auto version = [](std::string_view name, bool is_stored, std::string_view spec, std::string_view status) {
+    return cat(
+        R"({"name":")", name, R"(","served":true,"storage":)", is_stored ? "true" : "false",
+        R"(,"subresources":{"status":{},"scale":{"specReplicasPath":".spec.count","statusReplicasPath":".status.count"}},"schema":{"openAPIV3Schema":{"type":"object","properties":{
+                  "spec":{"type":"object","properties":{"count":{"type":"integer"})",
+        spec, R"(}},"status":{"type":"object","properties":{"note":{"type":"string"})", status, "}}}}}}");
+  };
+  EXPECT_EQ(
+      server_
+          .send(
+              "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+              cat(R"({"metadata":{"name":"things.example.com"},"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"things","kind":"Thing"},"versions":[)",
+                  version("v1", true, R"(,"size":{"type":"integer"})", R"(,"hid":{"type":"string"})"), ",",
+                  version("v2", false, "", ""), "]}}"))
+          .status,
+      201);
+  const std::string things = "/apis/example.com/v1/namespaces/default/things",
+                    other = "/apis/example.com/v2/namespaces/default/things/t";
+  ASSERT_TRUE(TestServer::eventually(
+      [&] { return server_.send("GET", things).status == 200 && server_.send("GET", other).status == 404; }));
+  ASSERT_EQ(
+      server_
+          .send(
+              "POST", things,
+              R"({"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"t","finalizers":["a.b/c"]},"spec":{"size":7,"count":1}})")
+          .status,
+      201);
+  ASSERT_EQ(server_
+                .send("PATCH", things + "/t/status", R"({"status":{"hid":"x","note":"a"}})",
+                      "application/merge-patch+json")
+                .status,
+            200);
+  auto whole = [&] {
+    Value now = server_.send("GET", things + "/t").body;
+    return cat(json::print(now["spec"]), " ", json::print(now["status"]));
+  };
+  constexpr const char* kMergePatch = "application/merge-patch+json";
+  EXPECT_EQ(server_.send("PATCH", other + "/scale", R"({"spec":{"replicas":2}})", kMergePatch).status, 200);
+  EXPECT_EQ(whole(), R"({"count":2,"size":7} {"hid":"x","note":"a"})");
+  EXPECT_EQ(server_.send("PATCH", other + "/status", R"({"status":{"note":"b"}})", kMergePatch).status, 200);
+  EXPECT_EQ(whole(), R"({"count":2,"size":7} {"hid":"x","note":"b"})");
+  scripted_->allowed = {"granular", "granular:replicaCount"};
+  EXPECT_EQ(
+      jane_.send_and_wait("PATCH", other + "/scale", *json::parse(R"({"spec":{"replicas":3}})"), kMergePatch)
+          .status,
+      200);
+  EXPECT_EQ(whole(), R"({"count":3,"size":7} {"hid":"x","note":"b"})");
+  EXPECT_EQ(server_.send("DELETE", other).status, 200);
+  EXPECT_EQ(whole(), R"({"count":3,"size":7} {"hid":"x","note":"b"})") << "held by its finalizer";
+  EXPECT_EQ(server_.send("PATCH", other, R"({"metadata":{"labels":{"a":"b"}}})", kMergePatch).status, 200);
+  EXPECT_EQ(whole(), R"({"count":3} {"hid":"x","note":"b"})")
+      << "a write of the object itself, by who may, takes away what its version lacks";
+}
+
 TEST_F(FieldsOfRequests, AnotherOrderIsAChangeOfTheList) {
   const std::string pods = "/api/v1/namespaces/default/podtemplates";
   auto with_order = [](std::string_view first, std::string_view second, std::string_view image = "i") {

@@ -78,9 +78,11 @@ Result<Value> apply_to(Call& call, const Value* live, const Value& config, const
 
 namespace {
 
-Result<Value> patched(PatchType type, const catalog::Resource& r, const Value& current, const Value& patch) {
+Result<Value> patched(const Call& call, PatchType type, const Value& current, const Value& patch) {
+  const catalog::Resource& r = *call.resource;
   switch (type) {
-    case PatchType::kJson: return json::apply_json_patch(current, patch);
+    case PatchType::kJson:
+      return json::apply_json_patch(current, patch, missing_for(call));
     case PatchType::kMerge: return json::apply_merge_patch(current, patch);
     case PatchType::kStrategicMerge: {
       auto merged = schema::apply_strategic_merge_patch(current, patch, *r.schema);
@@ -144,9 +146,9 @@ Task<Result<Answer>> patch(Call& call) {
   Change change;
   change.options = *options;
   change.is_unconditional = true;
-  change.apply = [&call, type = *type, body = *body, validation = options->field_validation](
-                     const Value& current) -> Result<Value> {
-    auto raw = patched(type, *call.resource, current, body);
+  change.apply = [&call, type = *type, body = *body,
+                  validation = options->field_validation](const Value& current) -> Result<Value> {
+    auto raw = patched(call, type, current, body);
     if (!raw) return fail(raw.error());
     if (!(*raw)["metadata"].is_object())
       return fail(bad_request(cat("the name of the object (", call.info.name, " based on URL) was undeterminable: name must be provided")));

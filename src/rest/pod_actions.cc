@@ -216,6 +216,7 @@ Task<Result<Answer>> evict_pod(Call& call) {
     co_return fail(bad_request("name in URL does not match name in Eviction object"));
   auto pod = read_current(call);
   if (!pod) co_return fail(pod.error());
+  call.sight.has_read = true;
   call.authorization.whole = {.operation = admission::Operation::kDelete,
                               .resource = call.resource,
                               .old_object = &*pod,

@@ -64,7 +64,8 @@ Task<Result<Answer>> put_scale(Call& call) {
 
 Result<Value> patched_scale(Call& call, PatchType type, const Value& view, const Value& patch) {
   switch (type) {
-    case PatchType::kJson: return json::apply_json_patch(view, patch);
+    case PatchType::kJson:
+      return json::apply_json_patch(view, patch, missing_for(call));
     case PatchType::kStrategicMerge:
       return schema::apply_strategic_merge_patch(view, patch, *call.subresource->schema);
     default: return json::apply_merge_patch(view, patch);

@@ -112,6 +112,7 @@ Result<void> prepare(Call& call, Value& request) {
     return fail(invalid(call.info.name, json::invalid("metadata.name", name, "must match the service account name if specified")));
   auto account = read_core(call, "serviceaccounts", call.info.name);
   if (!account) return fail(account.error());
+  call.sight.has_read = true;
   if (auto ok = describe_account(call, *account, request); !ok) return ok;
   Value& spec = request.member("spec");
   if (spec["audiences"].empty())

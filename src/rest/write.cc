@@ -72,8 +72,26 @@ Value round_trip(Call& call, Value object) {
   return converted(converted(object, *call.resource, storage), storage, *call.resource);
 }
 
-std::string bytes_for_store(Call& call, const Value& object) {
-  return stored_bytes(converted(object, *call.resource, *call.catalog->storage_of(*call.resource)));
+// `next` with what `stored` has and `shown`, the same object in another version, does not; wherever the
+// request left things as they were.
+Value with_hidden(const Value& stored, const Value& shown, const Value& next) {
+  if (schema::same_content(shown, next)) return stored;
+  if (!stored.is_object() || !shown.is_object() || !next.is_object()) return next;
+  Value out = next;
+  for (const json::Member& m : stored.members()) {
+    const Value* seen = shown.find(m.key());
+    if (!seen)
+      out.set(m.key(), m.value);
+    else if (const Value* now = next.find(m.key()))
+      out.set(m.key(), with_hidden(m.value, *seen, *now));
+  }
+  return out;
+}
+
+std::string bytes_for_store(Call& call, const Value& stored, const Value& object) {
+  if (stored.is_null())
+    return stored_bytes(converted(object, *call.resource, *call.catalog->storage_of(*call.resource)));
+  return stored_bytes(stored_form(call, stored, object));
 }
 
 // Owners that mutation left unreadable are as they were before.
@@ -219,6 +237,18 @@ Value tracked(Call& call, const Value* old, Value object, const WriteOptions& op
                                .schema_of = version_schemas(call)});
 }
 
+Value stored_form(const Call& call, const Value& stored, const Value& object) {
+  const Resource& r = *call.resource;
+  const Resource& storage = *call.catalog->storage_of(r);
+  Value out = converted(object, r, storage);
+  if (!r.is_custom || &storage == &r) return out;
+  const Value shown = converted(converted(stored, storage, r), r, storage);
+  if (!call.info.subresource.empty()) return with_hidden(stored, shown, out);
+  if (r.subresource("status") && schema::same_content(shown["status"], out["status"]))
+    put_or_erase(out, "status", stored.find("status"));
+  return out;
+}
+
 void show_what_is_hidden(Call& call, const store::Record& record, const Value& object) {
   const Resource& r = *call.resource;
   call.authorization.stored_old_object = call.authorization.stored_object = Value();
@@ -228,7 +258,8 @@ void show_what_is_hidden(Call& call, const store::Record& record, const Value& o
   Value stored = parse_stored(record);
   if (schema::same_content(converted(converted(stored, *storage, r), r, *storage), stored)) return;
   call.authorization.stored_old_object = std::move(stored);
-  call.authorization.stored_object = object.is_null() ? Value() : converted(object, r, *storage);
+  call.authorization.stored_object =
+      object.is_null() ? Value() : stored_form(call, call.authorization.stored_old_object, object);
 }
 
 catalog::StrategyContext strategy_context(const Call& call, std::string_view subresource) {
@@ -393,7 +424,7 @@ Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& op
     store::RecordPtr present = call.services.store.get(key);
     if (!present && options.dry_run) co_return Written{std::move(review.object), true};
     if (!present) {
-      store::Txn txn{{{key, 0}}, {store::Put{key, bytes_for_store(call, review.object)}}};
+      store::Txn txn{{{key, 0}}, {store::Put{key, bytes_for_store(call, Value(), review.object)}}};
       bool relies = add_reliance(txn, review);
       Result<store::Commit> done = co_await commit(call, std::move(txn));
       if (!done) co_return fail(done.error());
@@ -410,7 +441,9 @@ Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& op
     }
     if (generated && tries < kNameTries) continue;
     Error exists = already_exists(r, name);
-    if (present && parse_stored(*present)["metadata"].has("deletionTimestamp"))
+    // What becomes of an object is nothing for callers whose permission does not include reading it.
+    const bool may_tell = !call.is_granular && !call.has_conditions();
+    if (may_tell && present && parse_stored(*present)["metadata"].has("deletionTimestamp"))
       exists.message = cat("object is being deleted: ", exists.message);
     co_return fail(std::move(exists));
   }
@@ -519,7 +552,9 @@ Task<Result<Written>> write_change(Call& call, Change change) {
     if (!reserved) co_return fail(reserved.error());
     if (!change.is_trusted) prepare_for_update(review.object, old, r, context);
     if (const Resource* stored = watches ? other_storage(*call.catalog, r) : nullptr) {
-      Result<void> covered = co_await authorize_storage(call, *stored, parse_stored(*record), converted(review.object, r, storage));
+      Value was = parse_stored(*record);
+      Value becomes = stored_form(call, was, review.object);
+      Result<void> covered = co_await authorize_storage(call, *stored, std::move(was), std::move(becomes));
       if (!covered) co_return fail(covered.error());
     }
     bool counts = (r.strategy->has_generation || r.is_custom) && context.subresource != "status" && !change.is_trusted;
@@ -553,7 +588,7 @@ Task<Result<Written>> write_change(Call& call, Change change) {
     Value fresh = with_revision(review.object, record->mod_revision);
     if (change.options.dry_run) co_return Written{std::move(fresh), false};
     bool gone = is_gone_after(review.object);
-    std::string bytes = bytes_for_store(call, review.object);
+    std::string bytes = bytes_for_store(call, parse_stored(*record), review.object);
     if (!gone && bytes == record->value() && !is_known_blind(call))
       co_return Written{std::move(fresh), false};
     store::Txn txn{{{key, record->mod_revision}}, {}};

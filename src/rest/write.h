@@ -47,6 +47,12 @@ Result<json::Value> apply_to(Call& call, const json::Value* live, const json::Va
 // verb `granular`.
 json::Value tracked(Call& call, const json::Value* old, json::Value object, const WriteOptions& options);
 
+// `object` as it will be stored over `stored`. Versions of a custom resource may lack each other's fields,
+// and writing through one that lacks a field takes the field away, as in Kubernetes. What the request cannot
+// write stays as it is stored: everything that a subresource does not change, and the status where that is a
+// subresource.
+json::Value stored_form(const Call& call, const json::Value& stored, const json::Value& object);
+
 // Lets the conditions of this call see the stored object, and what `object` makes of it, where the version of
 // the request does not show all of it.
 void show_what_is_hidden(Call& call, const store::Record& record, const json::Value& object);

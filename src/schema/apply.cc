@@ -145,7 +145,9 @@ Result<Value> apply(const Value* live, const Value& config, const Schema& schema
     managed.owners.push_back(self);
   }
 
-  Value after = prune(merge(before, config, schema), managed, last, self.fields, schema);
+  Value after = merge(before, config, schema);
+  // What this manager applied before is not something that the request names.
+  if (!request.owners_decide) after = prune(after, managed, last, self.fields, schema);
   Comparison changes = compare(before, after, schema).without(reset);
   FieldSet taken = changes.modified.union_with(changes.added);
   std::vector<Conflict> conflicts;
@@ -171,7 +173,7 @@ Result<Value> apply(const Value* live, const Value& config, const Schema& schema
   bool changed = !live || !same_content(before, after);
   if (!changed) after = before;
   if (FieldOwner* known = managed.find(self); known && changed) known->time = request.now;
-  if (request.manager == "kubectl") renew_last_applied(after, config);
+  if (request.manager == "kubectl" && !request.owners_decide) renew_last_applied(after, config);
   set_managed_fields(after, managed);
   return after;
 }

@@ -18,8 +18,8 @@ struct ApplyRequest {
   std::string_view now;  // RFC 3339, seconds, UTC
   const FieldSet* reset_fields = nullptr;  // as in UpdateRequest
   VersionSchemas schema_of = {};           // as in UpdateRequest
-  // Whether a field of another owner is a conflict also where its value would stay: then conflicts tell
-  // nothing about values.
+  // For a client who may not read the object. A field of another owner is a conflict also where its value
+  // would stay, and nothing changes but what the config names: then the outcome tells nothing about values.
   bool owners_decide = false;
 };
 

@@ -65,12 +65,20 @@ Value tree_of(std::span<const FieldPath> paths, std::size_t depth) {
 // What a client can write in `metadata`. The rest is the server's, or never changes.
 constexpr std::string_view kMetadata[] = {"annotations", "finalizers", "labels", "ownerReferences"};
 
-FieldSet set_of(std::vector<FieldPath> paths) {
+std::vector<FieldPath> all_fields(const Schema& schema) {
+  std::vector<FieldPath> out;
+  for (const Property& p : schema.properties) out.push_back({field_element(p.name)});
+  return out;
+}
+
+// An empty path names the whole object.
+FieldSet set_of(std::vector<FieldPath> paths, const Schema& schema) {
+  if (std::erase(paths, FieldPath()) > 0) std::ranges::copy(all_fields(schema), std::back_inserter(paths));
   const FieldPath metadata{field_element("metadata")};
   if (std::erase(paths, metadata) > 0)
     for (std::string_view name : kMetadata) paths.push_back({metadata[0], field_element(name)});
   std::ranges::sort(paths);
-  return paths.empty() || paths.front().empty() ? FieldSet() : FieldSet::from_tree(tree_of(paths, 0));
+  return paths.empty() ? FieldSet() : FieldSet::from_tree(tree_of(paths, 0));
 }
 
 // Walks a document that stands beside the object and collects the paths it names.
@@ -117,7 +125,7 @@ class Walk {
     if (list.empty() || is_atomic_list(schema)) return name_this();
     std::string element;
     for (const Value& item : list.items()) {
-      if (item.is_object() && item.size() == 1 && item.has("$patch")) {
+      if (item["$patch"].as_string() == "replace") {
         name_this();  // the whole list is replaced
         continue;
       }
@@ -145,8 +153,9 @@ class Walk {
 
 NamedFields walked(const Value& document, const Schema& schema, Walk::Lists lists) {
   Walk walk(lists);
-  walk.visit(document, schema);
-  return {set_of(std::move(walk.out)), plain(document), false};
+  const bool names_nothing = document.is_object() && document.empty();
+  if (!names_nothing) walk.visit(document, schema);
+  return {set_of(std::move(walk.out), schema), plain(document), false};
 }
 
 // Where one operation of a JSON patch writes.
@@ -180,19 +189,13 @@ void name_target(const Value& operation, const Schema& root, std::vector<FieldPa
   *place = plain(operation["value"]);
 }
 
-std::vector<FieldPath> all_fields(const Schema& schema) {
-  std::vector<FieldPath> out;
-  for (const Property& p : schema.properties) out.push_back({field_element(p.name)});
-  return out;
-}
-
 }  // namespace
 
 NamedFields named_by_update(const Value& object, const Schema& schema) {
   std::vector<FieldPath> paths = all_fields(schema);
   for (const Member& m : object.members())
     if (!schema.property(m.key())) paths.push_back({field_element(m.key())});
-  return {set_of(std::move(paths)), plain(object), false};
+  return {set_of(std::move(paths), schema), plain(object), false};
 }
 
 NamedFields named_by_json_patch(const Value& patch, const Schema& schema) {
@@ -202,10 +205,12 @@ NamedFields named_by_json_patch(const Value& patch, const Schema& schema) {
     std::string_view op = operation["op"].as_string();
     // Every other operation reads; one that nobody knows is refused when the patch is applied.
     if (op != "add" && op != "replace" && op != "remove") out.reads_object = true;
-    else if (operation["path"].as_string().empty()) std::ranges::copy(all_fields(schema), std::back_inserter(paths));
+    else if (operation["path"].as_string().empty())
+      paths.push_back({});
     else name_target(operation, schema, paths, out.sent);
   }
-  out.fields = set_of(std::move(paths));
+  out.fields = set_of(std::move(paths), schema);
+  out.is_json_patch = true;
   return out;
 }
 

@@ -14,6 +14,7 @@ struct NamedFields {
   FieldSet fields;
   json::Value sent;           // the values that came with the request, in their places, as far as these are known
   bool reads_object = false;  // the request copies, moves or compares parts of the object
+  bool is_json_patch = false;
 };
 
 // An update replaces the whole object: it names every field of the root and of `metadata`.

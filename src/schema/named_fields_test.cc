@@ -54,7 +54,7 @@ class Fields : public ::testing::Test {
     spec.type = Schema::Type::kObject;
     spec.properties = {{"args", &args}, {"conditions", &conditions}, {"items", &items}, {"size", &text}};
     root_->type = Schema::Type::kObject;
-    root_->properties = {{"metadata", &meta}, {"spec", &spec}};
+    root_->properties = {{"metadata", &meta}, {"spec", &spec}, {"status", &spec}};
   }
 
   static std::vector<std::string> texts(const FieldSet& fields) {
@@ -78,6 +78,7 @@ TEST_F(Fields, OfAMergePatchAreItsLeavesAndWholeLists) {
   EXPECT_THAT(merge(R"({"metadata":{"labels":{}}})"), ElementsAre("metadata.labels"));
   EXPECT_THAT(merge(R"({"metadata":null})"), ElementsAre("metadata.annotations", "metadata.finalizers", "metadata.labels", "metadata.ownerReferences"));
   EXPECT_THAT(merge(R"({"unknown":{"a":1}})"), ElementsAre("unknown.a"));
+  EXPECT_THAT(merge("{}"), IsEmpty());
 }
 
 TEST_F(Fields, OfAStrategicMergePatchAreItemsByTheirKeys) {
@@ -91,6 +92,11 @@ TEST_F(Fields, OfAStrategicMergePatchAreItemsByTheirKeys) {
   EXPECT_THAT(strategic(R"({"metadata":{"labels":{"$patch":"replace","a":"1"}}})"), ElementsAre("metadata.labels"));
   EXPECT_THAT(strategic(R"({"spec":{"$retainKeys":["size"],"size":"1"}})"), ElementsAre("spec"));
   EXPECT_THAT(strategic(R"({"spec":{"args":["x"]}})"), ElementsAre("spec.args"));
+  EXPECT_THAT(strategic(R"({"$retainKeys":["spec"],"spec":{"size":"1"}})"),
+              ElementsAre("metadata.annotations", "metadata.finalizers", "metadata.labels",
+                          "metadata.ownerReferences", "spec", "status"));
+  EXPECT_THAT(strategic(R"({"spec":{"items":[{"name":"a","$patch":"replace"}]}})"),
+              ElementsAre("spec.items"));
 }
 
 TEST_F(Fields, OfAJsonPatchEndWhereAPlaceInAListBegins) {
@@ -100,7 +106,9 @@ TEST_F(Fields, OfAJsonPatchEndWhereAPlaceInAListBegins) {
   EXPECT_THAT(operations(R"([{"op":"add","path":"/metadata/finalizers/-","value":"a/b"}])"), ElementsAre("metadata.finalizers[\"a/b\"]"));
   EXPECT_THAT(operations(R"([{"op":"remove","path":"/metadata/finalizers/0"}])"), ElementsAre("metadata.finalizers"));
   EXPECT_THAT(operations(R"([{"op":"add","path":"/spec/args/0","value":"x"}])"), ElementsAre("spec.args"));
-  EXPECT_THAT(operations(R"([{"op":"replace","path":"","value":{}}])"), ElementsAre("metadata.annotations", "metadata.finalizers", "metadata.labels", "metadata.ownerReferences", "spec"));
+  EXPECT_THAT(operations(R"([{"op":"replace","path":"","value":{}}])"),
+              ElementsAre("metadata.annotations", "metadata.finalizers", "metadata.labels",
+                          "metadata.ownerReferences", "spec", "status"));
   EXPECT_THAT(operations(R"([{"op":"add","path":"/metadata/labels","value":{"a":"1"}}])"), ElementsAre("metadata.labels"));
   EXPECT_FALSE(named_by_json_patch(parsed(R"([{"op":"add","path":"/spec/size","value":"1"}])"), *root_).reads_object);
   for (auto op : {"test", "copy", "move", "unheard-of"})
@@ -116,7 +124,8 @@ TEST_F(Fields, ThatWereSentStandInTheirPlaces) {
 
 TEST_F(Fields, OfAnUpdateAreAll) {
   EXPECT_THAT(texts(named_by_update(parsed(R"({"spec":{"size":"1"},"more":1})"), *root_).fields),
-              ElementsAre("metadata.annotations", "metadata.finalizers", "metadata.labels", "metadata.ownerReferences", "more", "spec"));
+              ElementsAre("metadata.annotations", "metadata.finalizers", "metadata.labels",
+                          "metadata.ownerReferences", "more", "spec", "status"));
 }
 
 TEST_F(Fields, AreReorderedWhereItemsThatStayChangePlaces) {
@@ -124,7 +133,16 @@ TEST_F(Fields, AreReorderedWhereItemsThatStayChangePlaces) {
   EXPECT_THAT(reordered(kBefore, R"({"spec":{"items":[{"name":"b"},{"name":"a"},{"name":"c"}]}})"), ElementsAre("spec.items"));
   EXPECT_THAT(reordered(kBefore, R"({"spec":{"items":[{"name":"c"},{"name":"new"},{"name":"a"}]}})"), ElementsAre("spec.items"));
   EXPECT_THAT(reordered(kBefore, R"({"spec":{"items":[{"name":"new"},{"name":"a"},{"name":"c","image":"i"}]}})"), IsEmpty()) << "items that come and go";
-  EXPECT_THAT(reordered(R"({"spec":{"conditions":[{"type":"a"},{"type":"b"}]}})", R"({"spec":{"conditions":[{"type":"b"},{"type":"a"}]}})"), IsEmpty());
+  EXPECT_THAT(reordered(R"({"status":{"conditions":[{"type":"a"},{"type":"b"}]}})",
+                        R"({"status":{"conditions":[{"type":"b"},{"type":"a"}]}})"),
+              IsEmpty());
+  EXPECT_THAT(reordered(R"({"spec":{"conditions":[{"type":"a"},{"type":"b"}]}})",
+                        R"({"spec":{"conditions":[{"type":"b"},{"type":"a"}]}})"),
+              ElementsAre("spec.conditions"));
+  EXPECT_THAT(reordered(R"({"spec":{"items":[{"name":"p"},{"name":"p"},{"name":"b"}]}})",
+                        R"({"spec":{"items":[{"name":"p"},{"name":"b"},{"name":"p"}]}})"),
+              ElementsAre("spec.items"))
+      << "several of one name";
   EXPECT_THAT(reordered(R"({"metadata":{"finalizers":["a","b"]}})", R"({"metadata":{"finalizers":["b","a"]}})"), IsEmpty());
   EXPECT_THAT(reordered(R"({"spec":{"args":["a","b"]}})", R"({"spec":{"args":["b","a"]}})"), IsEmpty()) << "compared as one value";
   EXPECT_THAT(reordered("null", kBefore), IsEmpty());

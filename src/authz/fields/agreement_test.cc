@@ -252,22 +252,24 @@ void naive_reordered(const Value& before, const Value& after, const Schema& s, F
     std::vector<std::pair<std::string, const Value*>> found;
     for (const Value& item : list.items()) {
       std::string element = naive_element(s, item);
-      bool is_known = std::ranges::any_of(found, [&](const auto& f) { return f.first == element; });
-      bool stays = std::ranges::any_of(other.items(), [&](const Value& o) { return naive_element(s, o) == element; });
-      if (!is_known && stays) found.push_back({element, &item});
+      auto known = std::ranges::count_if(found, [&](const auto& f) { return f.first == element; });
+      auto others = std::ranges::count_if(other.items(),
+                                          [&](const Value& o) { return naive_element(s, o) == element; });
+      if (known < others) found.push_back({element, &item});
     }
     return found;
   };
   auto was = firsts(before, after), is = firsts(after, before);
   for (std::size_t i = 0; i < was.size(); ++i)
     if (was[i].first != is[i].first) out.insert(path);
-  for (const auto& [element, item] : is)
-    for (const auto& [same, old] : was)
-      if (same == element) {
-        path.push_back(element);
-        naive_reordered(*old, *item, *s.items, path, out);
-        path.pop_back();
-      }
+  std::map<std::string, std::vector<const Value*>> olds;
+  for (const auto& [element, item] : was) olds[element].push_back(item);
+  std::map<std::string, std::size_t> used;
+  for (const auto& [element, item] : is) {
+    path.push_back(element);
+    naive_reordered(*olds[element][used[element]++], *item, *s.items, path, out);
+    path.pop_back();
+  }
 }
 
 std::set<FieldPath> naive_reordered(const Value& before, const Value& after, const Schema& s) {

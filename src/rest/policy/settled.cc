@@ -55,6 +55,7 @@ Task<bool> may_compare(Call& call, const ReviewQuestion& q) {
   authz::Attributes attributes = q.attributes(call.user);
   attributes.verb = "get";
   attributes.subresource = {};
+  if (!q.resource.resource->namespaced) attributes.namespace_name = {};
   std::string name =
       q.resource_name.empty() ? std::string(q.content["metadata"]["name"].as_string()) : q.resource_name;
   attributes.name = name;
