@@ -27,7 +27,7 @@ std::string braced(std::string_view labels, std::string_view more = "") {
   return cat("{", labels, labels.empty() || more.empty() ? "" : ",", more, "}");
 }
 
-void print_histogram(std::string& out, std::string_view name, std::string_view labels, const Histogram& h) {
+void print_histogram(std::string& out, std::string_view name, std::string_view labels, const Buckets& h) {
   std::uint64_t below = 0;
   for (std::size_t i = 0; i <= h.bounds().size(); ++i) {
     below += h.in_bucket(i);
@@ -40,16 +40,17 @@ void print_histogram(std::string& out, std::string_view name, std::string_view l
 
 }  // namespace
 
-Histogram::Histogram(std::vector<double> bounds)
-    : bounds_(std::move(bounds)), counts_(std::make_unique<std::atomic<std::uint64_t>[]>(bounds_.size() + 1)) {
-  for (double b : bounds_) limits_.push_back(static_cast<std::uint64_t>(b * 1e9));
+Buckets::Buckets(std::vector<double> bounds, double scale)
+    : bounds_(std::move(bounds)),
+      scale_(scale),
+      counts_(std::make_unique<std::atomic<std::uint64_t>[]>(bounds_.size() + 1)) {
+  for (double b : bounds_) limits_.push_back(static_cast<std::uint64_t>(b * scale));
 }
 
-void Histogram::observe(std::chrono::nanoseconds duration) {
-  auto ns = static_cast<std::uint64_t>(std::max<std::int64_t>(duration.count(), 0));
-  auto bucket = static_cast<std::size_t>(std::ranges::lower_bound(limits_, ns) - limits_.begin());
+void Buckets::add(std::uint64_t value) {
+  auto bucket = static_cast<std::size_t>(std::ranges::lower_bound(limits_, value) - limits_.begin());
   counts_[bucket].fetch_add(1, std::memory_order_relaxed);
-  nanoseconds_.fetch_add(ns, std::memory_order_relaxed);
+  sum_.fetch_add(value, std::memory_order_relaxed);
 }
 
 MetricRegistry::Series& MetricRegistry::find(const Family& family, std::string_view type, const Labels& labels) {
@@ -80,6 +81,14 @@ Histogram& MetricRegistry::histogram(const Family& family, const std::vector<dou
   return *s.histogram;
 }
 
+CountHistogram& MetricRegistry::count_histogram(const Family& family, const std::vector<double>& bounds,
+                                                const Labels& labels) {
+  std::lock_guard lock(mutex_);
+  Series& s = find(family, "histogram", labels);
+  if (!s.count_histogram) s.count_histogram = std::make_unique<CountHistogram>(bounds);
+  return *s.count_histogram;
+}
+
 std::string MetricRegistry::print() const {
   std::lock_guard lock(mutex_);
   std::string out;
@@ -89,6 +98,7 @@ std::string MetricRegistry::print() const {
       if (s.counter) out += cat(name, braced(labels), " ", s.counter->value(), "\n");
       if (s.gauge && s.gauge->is_shown()) out += cat(name, braced(labels), " ", go_float(s.gauge->value()), "\n");
       if (s.histogram) print_histogram(out, name, labels, *s.histogram);
+      if (s.count_histogram) print_histogram(out, name, labels, *s.count_histogram);
     }
   }
   return out;

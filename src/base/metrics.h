@@ -37,21 +37,39 @@ class Gauge {
   std::atomic<bool> is_shown_{false};
 };
 
-// Durations, counted by upper bounds in seconds. A reader may see an observation in the count before the sum.
-class Histogram {
+// Observations, counted by upper bounds. A reader may see an observation in the count before the sum.
+class Buckets {
  public:
-  explicit Histogram(std::vector<double> bounds);
-  void observe(std::chrono::nanoseconds duration);
-
   const std::vector<double>& bounds() const { return bounds_; }
   std::uint64_t in_bucket(std::size_t index) const { return counts_[index].load(std::memory_order_relaxed); }  // its own, not those below
-  double sum() const { return static_cast<double>(nanoseconds_.load(std::memory_order_relaxed)) / 1e9; }
+  double sum() const { return static_cast<double>(sum_.load(std::memory_order_relaxed)) / scale_; }
+
+ protected:
+  // What is added is an integer, `scale` times what bounds and sum are told in.
+  Buckets(std::vector<double> bounds, double scale);
+  ~Buckets() = default;
+  void add(std::uint64_t value);
 
  private:
   std::vector<double> bounds_;
-  std::vector<std::uint64_t> limits_;  // the same in nanoseconds
+  double scale_;
+  std::vector<std::uint64_t> limits_;  // the bounds, times the scale
   std::unique_ptr<std::atomic<std::uint64_t>[]> counts_;  // one more than bounds: beyond the last
-  std::atomic<std::uint64_t> nanoseconds_{0};
+  std::atomic<std::uint64_t> sum_{0};
+};
+
+// Durations; the bounds are seconds.
+class Histogram : public Buckets {
+ public:
+  explicit Histogram(std::vector<double> bounds) : Buckets(std::move(bounds), 1e9) {}
+  void observe(std::chrono::nanoseconds duration) { add(duration.count() > 0 ? static_cast<std::uint64_t>(duration.count()) : 0); }
+};
+
+// Plain numbers, such as how many of something one request took.
+class CountHistogram : public Buckets {
+ public:
+  explicit CountHistogram(std::vector<double> bounds) : Buckets(std::move(bounds), 1) {}
+  void observe(std::uint64_t count) { add(count); }
 };
 
 // Measures from its making on.
@@ -77,6 +95,7 @@ class MetricRegistry {
   Gauge& gauge(const Family& family, const Labels& labels = {});
   // `bounds` count for the first of a family.
   Histogram& histogram(const Family& family, const std::vector<double>& bounds, const Labels& labels = {});
+  CountHistogram& count_histogram(const Family& family, const std::vector<double>& bounds, const Labels& labels = {});
 
   // Everything in Prometheus' text format, families in order of their names.
   std::string print() const;
@@ -86,6 +105,7 @@ class MetricRegistry {
     std::unique_ptr<Counter> counter;
     std::unique_ptr<Gauge> gauge;
     std::unique_ptr<Histogram> histogram;
+    std::unique_ptr<CountHistogram> count_histogram;
   };
   struct Content {
     std::string help;

@@ -26,6 +26,17 @@ TEST(Metrics, AHistogramCountsWhatLiesAtOrBelowEachBound) {
             "d_seconds_bucket{x=\"y\",le=\"+Inf\"} 3\nd_seconds_sum{x=\"y\"} 3.25\nd_seconds_count{x=\"y\"} 3\n");
 }
 
+TEST(Metrics, AHistogramOfCountsTakesPlainNumbers) {
+  MetricRegistry r;
+  CountHistogram& h = r.count_histogram({"checks", "Cs."}, {0, 1, 5});
+  for (std::uint64_t count : {0u, 1u, 2u, 5u, 6u}) h.observe(count);
+  h.observe(100'000'000'000);  // as nanoseconds the sum would not hold it
+  EXPECT_EQ(r.print(),
+            "# HELP checks Cs.\n# TYPE checks histogram\n"
+            "checks_bucket{le=\"0\"} 1\nchecks_bucket{le=\"1\"} 2\nchecks_bucket{le=\"5\"} 4\n"
+            "checks_bucket{le=\"+Inf\"} 6\nchecks_sum 1.00000000014e+11\nchecks_count 6\n");
+}
+
 TEST(Metrics, AGaugeThatIsHiddenIsNotPrinted) {
   MetricRegistry r;
   Gauge& g = r.gauge({"g", "G."});

@@ -36,7 +36,7 @@ class FieldPermissions {
  private:
   const authz::fields::UncoveredFeed& uncovered_;
   Counter &comparisons_, &covered_, &refused_;
-  Histogram& checks_;
+  CountHistogram& checks_;
 };
 
 // The object of a create as it came, without defaults: the parts of the decoded one that its writer wrote. Put together
