@@ -44,7 +44,6 @@ constexpr Entry kEntries[] = {
     {"authorization.openshift.io", "Role", policy_document_strategy},
     {"authorization.openshift.io", "RoleBinding", policy_document_strategy},
     {"permissionconfig.k8s.io", "UncoveredPermissionSet", uncovered_permission_set_strategy},
-    {"apiextensions.k8s.io", "CustomResourceDefinition", definition_strategy},
     {"", "ConfigMap", config_map_strategy},
     {"", "Endpoints", endpoints_strategy},
     {"", "Event", core_event_strategy},
@@ -89,6 +88,14 @@ constexpr Entry kEntries[] = {
     {"storage.k8s.io", "VolumeAttachment", volume_attachment_strategy},
     {"storage.k8s.io", "VolumeAttributesClass", volume_attributes_class_strategy},
 };
+
+constexpr bool each_kind_has_one_line() {
+  for (auto a = std::begin(kEntries); a != std::end(kEntries); ++a)
+    for (auto b = a + 1; b != std::end(kEntries); ++b)
+      if (a->group == b->group && a->kind == b->kind) return false;
+  return true;
+}
+static_assert(each_kind_has_one_line(), "the first line of a kind hides a second one");
 
 }  // namespace
 
