@@ -22,6 +22,9 @@ struct StrategyContext {
   std::function<json::Value()> namespace_labels = {};  // of the namespace the request is in; may be empty
   std::string_view now;   // RFC 3339
   bool allow_privileged = false;
+
+  // An approval is a write of the status under another name, with other rights.
+  bool writes_status() const { return subresource == "status" || subresource == "approval"; }
 };
 
 // What is particular to one kind, as data in the catalogue: handlers call the hooks and know no kind by

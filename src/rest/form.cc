@@ -3,6 +3,7 @@
 #include "base/result.h"
 #include "catalog/convert.h"
 #include "catalog/kinds/object_meta.h"
+#include "catalog/validate.h"
 #include "schema/defaults.h"
 #include "schema/managed_fields.h"
 #include "schema/prune.h"
@@ -21,9 +22,6 @@ void take(Value& object, const Value& from, std::string_view key) {
   if (const Value* v = from.find(key)) object.set(key, *v);
   else object.erase(key);
 }
-
-// An approval is a write of the status under another name, with other rights.
-bool is_status(const StrategyContext& context) { return context.subresource == "status" || context.subresource == "approval"; }
 
 const schema::Schema& object_meta(const Catalog& catalog) {
   const schema::Schema* type = catalog.type("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");
@@ -88,7 +86,7 @@ void prepare_for_create(Value& object, const Resource& r, const StrategyContext&
 }
 
 void prepare_for_update(Value& object, const Value& old, const Resource& r, const StrategyContext& context) {
-  if (is_status(context)) {
+  if (context.writes_status()) {
     if (r.strategy->prepare_for_status_update) {
       r.strategy->prepare_for_status_update(object, old, context);
     } else if (r.is_custom) {
@@ -109,37 +107,24 @@ void prepare_for_update(Value& object, const Value& old, const Resource& r, cons
 json::FieldErrors validate_create(const Value& object, const Catalog& catalog, const Resource& r,
                                   const StrategyContext& context,
                                   std::vector<std::string>& warnings) {
+  if (!r.is_custom) return catalog::validate_create(*r.strategy, object, r.namespaced, context);
   json::FieldErrors errors;
-  if (r.is_custom) {
-    validate_custom_meta(object, nullptr, r, errors);
-    for (json::FieldError& e : schema::validate_custom(*r.schema, object_meta(catalog), object, nullptr, false, warnings))
-      errors.push_back(std::move(e));
-    return errors;
-  }
-  if (r.strategy->validate_create) return r.strategy->validate_create(object, context);
-  catalog::validate_kind_meta(object, r.namespaced, catalog::name_check(r.strategy->name_rule), errors);
+  validate_custom_meta(object, nullptr, r, errors);
+  for (json::FieldError& e :
+       schema::validate_custom(*r.schema, object_meta(catalog), object, nullptr, false, warnings))
+    errors.push_back(std::move(e));
   return errors;
 }
 
 json::FieldErrors validate_update(const Value& object, const Value& old, const Catalog& catalog, const Resource& r,
                                   const StrategyContext& context, std::vector<std::string>& warnings) {
+  if (!r.is_custom) return catalog::validate_update(*r.strategy, object, old, r.namespaced, context);
   json::FieldErrors errors;
-  // What holds for every object is checked first, and again by the kind's own rules: clients know both.
-  catalog::Path path("metadata");
-  catalog::validate_object_meta(object["metadata"], r.namespaced, catalog::name_is_path_segment, path, errors);
-  catalog::validate_object_meta_update(object["metadata"], old["metadata"], path, errors);
-  if (r.is_custom) {
-    validate_custom_meta(object, &old, r, errors);
-    for (json::FieldError& e : schema::validate_custom(*r.schema, object_meta(catalog), object, &old, is_status(context), warnings))
-      errors.push_back(std::move(e));
-    return errors;
-  }
-  auto check = is_status(context) ? r.strategy->validate_status_update : r.strategy->validate_update;
-  if (check) {
-    for (json::FieldError& e : check(object, old, context)) errors.push_back(std::move(e));
-  } else {
-    catalog::validate_kind_meta_update(object, old, errors);
-  }
+  catalog::validate_any_update(object, old, r.namespaced, errors);
+  validate_custom_meta(object, &old, r, errors);
+  for (json::FieldError& e : schema::validate_custom(*r.schema, object_meta(catalog), object, &old,
+                                                     context.writes_status(), warnings))
+    errors.push_back(std::move(e));
   return errors;
 }
 

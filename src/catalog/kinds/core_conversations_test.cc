@@ -312,8 +312,7 @@ class Walk {
     }
     auto prepare = status ? strategy.prepare_for_status_update : strategy.prepare_for_update;
     if (prepare) prepare(o.object, old, c);
-    o.causes = lines(
-        (status ? validate_status_update : validate_update)(strategy, o.object, old, t.kind->namespaced, c));
+    o.causes = lines(validate_update(strategy, o.object, old, t.kind->namespaced, c));
     if (strategy.warnings) o.warnings = strategy.warnings(o.object, &old, c);
     if (o.causes.empty() && !t.dry_run) at->second = o.object;
     compare(t, s, o);

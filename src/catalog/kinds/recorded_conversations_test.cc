@@ -250,8 +250,7 @@ class Walk {
     bool main = r.subresource.empty();
     auto prepare = main ? strategy->prepare_for_update : strategy->prepare_for_status_update;
     if (prepare) prepare(object, old, c);
-    auto errors = (main ? validate_update : validate_status_update)(*strategy, object, old,
-                                                                    !r.namespace_name.empty(), c);
+    auto errors = validate_update(*strategy, object, old, !r.namespace_name.empty(), c);
     if (errors.empty() && !r.dry_run) at->second = object;
     compare(r, s, object, errors, strategy, &old);
   }
