@@ -56,12 +56,6 @@ const Strategy& resource_claim_strategy();
 const Strategy& resource_claim_template_strategy();
 const Strategy& resource_slice_strategy();
 const Strategy& device_class_strategy();
-const Strategy& subject_access_review_strategy();
-const Strategy& local_subject_access_review_strategy();
-const Strategy& self_subject_access_review_strategy();
-const Strategy& self_subject_rules_review_strategy();
-const Strategy& token_review_strategy();
-const Strategy& self_subject_review_strategy();
 
 // Objects that a new server has from its first moment.
 std::vector<json::Value> bootstrap_priority_classes();
