@@ -1,7 +1,6 @@
 // pods/binding and pods/eviction: writes of a pod that are spelled as objects of their own.
 #include "base/strings.h"
-#include "catalog/kinds/label_selector.h"
-#include "json/field_error.h"
+#include "catalog/kinds/pod_placement.h"
 #include "rest/audit_trail.h"
 #include "rest/body.h"
 #include "rest/checks.h"
@@ -21,44 +20,6 @@ Value created_status() {
   return Value::object({{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", Value::object()}, {"status", "Success"}, {"code", 201}});
 }
 
-Error binding_conflict(std::string_view name, std::string why) {
-  return Error::of(Reason::kConflict, cat("Operation cannot be fulfilled on pods/binding ", quoted(name), ": ", why))
-      .with({.name = std::string(name), .kind = "pods/binding"});
-}
-
-Result<void> check_binding(const Value& binding) {
-  const Value& target = binding["target"];
-  std::string_view kind = target["kind"].as_string();
-  if (!kind.empty() && kind != "Node")
-    return fail(bad_request(json::not_supported("target.kind", kind, {"Node", "<empty>"}).message()));
-  if (target["name"].as_string().empty()) return fail(bad_request(json::required("target.name").message()));
-  return {};
-}
-
-Result<Value> bound(const Value& pod, const Value& binding, std::string_view name, std::string_view now) {
-  if (pod["metadata"].has("deletionTimestamp"))
-    return fail(binding_conflict(name, cat("pod ", name, " is being deleted, cannot be assigned to a host")));
-  if (std::string_view node = pod["spec"]["nodeName"].as_string(); !node.empty())
-    return fail(binding_conflict(name, cat("pod ", name, " is already assigned to node ", quoted(node))));
-  if (!pod["spec"]["schedulingGates"].empty())
-    return fail(binding_conflict(name, cat("pod ", name, " has non-empty .spec.schedulingGates")));
-  Value out = pod;
-  out.member("spec").set("nodeName", binding["target"]["name"]);
-  for (const json::Member& m : binding["metadata"]["annotations"].members())
-    out.member("metadata").member("annotations").set(m.key(), m.value);
-  for (const json::Member& m : binding["metadata"]["labels"].members())
-    out.member("metadata").member("labels").set(m.key(), m.value);
-  Value scheduled = Value::object(
-      {{"type", "PodScheduled"}, {"status", "True"}, {"lastProbeTime", Value()}, {"lastTransitionTime", now}});
-  Value& conditions = out.member("status").member("conditions");
-  for (std::size_t i = conditions.size(); i-- > 0;)
-    if (conditions[i]["type"].as_string() == "PodScheduled") conditions.erase_item(i);
-  conditions.push_back(std::move(scheduled));
-  if (std::string_view uid = binding["metadata"]["uid"].as_string(); !uid.empty())
-    out.member("metadata").set("uid", uid);  // the write refuses when it is another pod's
-  return out;
-}
-
 // What a binding makes of its pod, for conditions about the pod. Null objects: nobody asks, or there is no
 // such pod to bind.
 struct Judged {
@@ -76,7 +37,7 @@ Judged judge_binding(const Call& call, const Value& binding) {
       call.services.store.get(object_key(*out.pods, call.info.namespace_name, call.info.name));
   if (!record) return out;
   Value pod = parse_stored(*record);
-  Result<Value> now = bound(pod, binding, call.info.name, call.started);
+  Result<Value> now = catalog::bound_pod(pod, binding, call.info.name, call.started);
   if (!now) return out;
   out.old = std::move(pod);
   out.now = std::move(*now);
@@ -89,54 +50,9 @@ std::vector<store::RecordPtr> budgets_of(Call& call, const Value& pod) {
   const catalog::Resource* r = call.catalog->find("policy", "v1", "poddisruptionbudgets");
   auto range = call.services.store.range({.keys = store::keys_with_prefix(collection_prefix(*r, call.info.namespace_name))});
   if (!range) return found;
-  for (store::RecordPtr& record : range->records) {
-    Value budget = parse_stored(*record);
-    const Value& selector = budget["spec"]["selector"];
-    if (selector.is_object() && catalog::selector_matches(selector, pod["metadata"]["labels"])) found.push_back(std::move(record));
-  }
+  for (store::RecordPtr& record : range->records)
+    if (catalog::budget_covers(parse_stored(*record), pod)) found.push_back(std::move(record));
   return found;
-}
-
-bool needs_no_budget(const Value& pod) {
-  std::string_view phase = pod["status"]["phase"].as_string();
-  return phase == "Succeeded" || phase == "Failed" || phase == "Pending" || pod["metadata"].has("deletionTimestamp");
-}
-
-Error too_many(std::string why, int retry_after) {
-  return Error::of(Reason::kTooManyRequests, "Cannot evict pod as it would violate the pod's disruption budget.")
-      .with({.causes = {{"DisruptionBudget", std::move(why), ""}}, .retry_after_seconds = retry_after});
-}
-
-// The budget's status after one more disruption, or why there cannot be one.
-Result<Value> spend(const Value& budget, std::string_view pod_name, std::string_view now) {
-  const Value& status = budget["status"];
-  std::string_view name = budget["metadata"]["name"].as_string();
-  if (status["observedGeneration"].as_int() < budget["metadata"]["generation"].as_int())
-    return fail(too_many(cat("The disruption budget ", name, " is still being processed by the server."), 10));
-  if (status["disruptionsAllowed"].as_int() < 0)
-    return fail(Error::of(Reason::kForbidden, "pdb disruptions allowed is negative"));
-  if (status["disruptedPods"].size() > 2000)
-    return fail(Error::of(Reason::kForbidden, "DisruptedPods map too big - too many evictions not confirmed by PDB controller"));
-  if (status["disruptionsAllowed"].as_int() == 0)
-    return fail(too_many(cat("The disruption budget ", name, " needs ", status["desiredHealthy"].as_int(),
-                             " healthy pods and has ", status["currentHealthy"].as_int(), " currently"), 0));
-  Value out = budget;
-  Value& s = out.member("status");
-  std::int64_t left = s["disruptionsAllowed"].as_int() - 1;
-  s.set("disruptionsAllowed", left);
-  if (left == 0) {
-    Value& conditions = s.member("conditions");
-    for (std::size_t i = conditions.size(); i-- > 0;)
-      if (conditions[i]["type"].as_string() == "DisruptionAllowed") conditions.erase_item(i);
-    conditions.push_back(Value::object({{"type", "DisruptionAllowed"},
-                                        {"status", "False"},
-                                        {"reason", "InsufficientPods"},
-                                        {"message", ""},
-                                        {"observedGeneration", budget["metadata"]["generation"]},
-                                        {"lastTransitionTime", now}}));
-  }
-  s.member("disruptedPods").set(pod_name, now);
-  return out;
 }
 
 }  // namespace
@@ -152,7 +68,7 @@ Task<Result<Answer>> bind_pod(Call& call) {
   if (name != call.info.name)
     co_return fail(bad_request("name in URL does not match name in Binding object"));
   if (auto ok = check_namespace(call, *binding); !ok) co_return fail(ok.error());
-  if (auto ok = check_binding(*binding); !ok) co_return fail(ok.error());
+  if (auto ok = catalog::check_binding(*binding); !ok) co_return fail(ok.error());
   // Admission sees the request as it was made: of pods/binding, or of the older bindings.
   admission::Review review = review_of(call, admission::Operation::kCreate, options->dry_run, options->document);
   review.object = *binding;
@@ -182,7 +98,7 @@ Task<Result<Answer>> bind_pod(Call& call) {
                   seen = judged.version()](const Value& pod) -> Result<Value> {
     if (!seen.empty() && seen != pod["metadata"]["resourceVersion"].as_string())
       return fail(modified_conflict(*call.resource, call.info.name));
-    return bound(pod, binding, call.info.name, call.started);
+    return catalog::bound_pod(pod, binding, call.info.name, call.started);
   };
   Result<Written> written = co_await write_change(call, std::move(change));
   if (!written) co_return fail(written.error());
@@ -234,19 +150,20 @@ Task<Result<Answer>> evict_pod(Call& call) {
     deletion->resource_version = (*pod)["metadata"]["resourceVersion"].as_string();
   call.is_settled_for_good = true;
 
-  if (!needs_no_budget(*pod)) {
+  if (!catalog::leaves_without_budget(*pod)) {
     std::vector<store::RecordPtr> budgets = budgets_of(call, *pod);
     if (budgets.size() > 1)
       co_return fail(internal_error("This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."));
     if (!budgets.empty()) {
-      auto spent = spend(parse_stored(*budgets[0]), call.info.name, call.started);
+      auto spent = catalog::spend_budget(parse_stored(*budgets[0]), call.info.name, call.started);
       if (!spent) co_return fail(spent.error());
       if (!deletion->dry_run) {
         std::string key(budgets[0]->key());
         store::Txn txn{{{key, budgets[0]->mod_revision}}, {store::Put{key, stored_bytes(*spent)}}};
         Result<store::Commit> done = co_await commit(call, std::move(txn));
         if (!done) co_return fail(done.error());
-        if (!done->succeeded) co_return fail(too_many("The disruption budget is changing; try again.", 10));
+        if (!done->succeeded)
+          co_return fail(catalog::eviction_refused("The disruption budget is changing; try again.", 10));
       }
     }
   }

@@ -1,6 +1,5 @@
 #pragma once
-#include <optional>
-#include <span>
+#include <string>
 #include <string_view>
 
 #include "base/error.h"
@@ -9,27 +8,27 @@
 
 namespace cardea::catalog {
 
-// pods/binding and the older bindings: a scheduler says where a pod runs. Pure functions.
+// Where a pod runs and whether it may be made to leave: what pods/binding, the older bindings and
+// pods/eviction make of objects. Pure functions.
 
-// What is wrong with the Binding itself. Kubernetes answers 500 with these words; we answer 422.
-std::optional<Error> check_binding(const json::Value& binding, std::string_view pod_name);
+// What is wrong with a Binding itself.
+Result<void> check_binding(const json::Value& binding);
 
-// The pod as bound, or the conflict that keeps it from being so. The uid and resourceVersion of the Binding's
-// metadata are preconditions for the caller to check.
-Result<json::Value> bind_pod(json::Value pod, const json::Value& binding, std::string_view now);
+// The pod as bound, or the conflict that keeps it from being so. The uid of the Binding becomes the pod's, so
+// that the write refuses when it is another pod's.
+Result<json::Value> bound_pod(const json::Value& pod, const json::Value& binding, std::string_view pod_name,
+                              std::string_view now);
 
-// pods/eviction: whether a budget lets this pod go.
-struct EvictionVerdict {
-  std::optional<Error> refusal;
-  json::Value budget;  // the PodDisruptionBudget to store before the pod is deleted; null for none
-  bool pin_resource_version = false;  // delete only this very version of the pod
-};
+// Whether a pod has ended, has not begun or is going already: no budget counts it.
+bool leaves_without_budget(const json::Value& pod);
 
-// `budgets`: the PodDisruptionBudgets (policy/v1) of the pod's namespace.
-EvictionVerdict judge_eviction(const json::Value& pod, std::span<const json::Value> budgets,
-                               std::string_view now);
+// Whether a PodDisruptionBudget is about this pod.
+bool budget_covers(const json::Value& budget, const json::Value& pod);
 
-// The pod with the condition that tells why it goes, to store before it is deleted.
-json::Value mark_evicted(json::Value pod, std::string_view now);
+// The budget after one more disruption, or why there cannot be one.
+Result<json::Value> spend_budget(const json::Value& budget, std::string_view pod_name, std::string_view now);
+
+// 429, with the reason that a budget gives.
+Error eviction_refused(std::string why, int retry_after_seconds);
 
 }  // namespace cardea::catalog
