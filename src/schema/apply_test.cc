@@ -5,7 +5,6 @@
 #include "json/parse.h"
 #include "json/print.h"
 #include "schema/managed_fields.h"
-#include "schema/scale_ownership.h"
 
 namespace cardea::schema {
 namespace {
@@ -330,20 +329,20 @@ TEST(ManagerName, ComesFromTheOptionOrTheUserAgent) {
   EXPECT_EQ(manager_name("", std::string(200, 'x')).size(), 128u);
 }
 
-TEST(ScaleOwnership, ScalingTakesReplicasFromWhoAppliedThem) {
-  ManagedFields parent;
-  parent.owners.push_back({"a", true, "apps/v1", "", "T1", FieldSet::of({{"f:spec", "f:replicas"}, {"f:spec", "f:x"}})});
-  ManagedFields scale = scale_owners(parent, {"f:spec", "f:replicas"});
-  ASSERT_EQ(scale.owners.size(), 1u);
-  EXPECT_EQ(scale.owners[0].api_version, "autoscaling/v1");
-  ManagedFields taken;
-  taken.owners.push_back({"s", false, "autoscaling/v1", "scale", "T2", FieldSet::of({{"f:spec", "f:replicas"}})});
-  ManagedFields after = owners_after_scale(parent, taken, {"f:spec", "f:replicas"}, "apps/v1");
-  EXPECT_EQ(json::print(after.print()),
-            R"([{"apiVersion":"apps/v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:x":{}}},"manager":"a","operation":"Apply","time":"T1"},)"
-            R"({"apiVersion":"apps/v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:replicas":{}}},"manager":"s","operation":"Update","subresource":"scale"}])");
-  EXPECT_EQ(json::print(owners_after_scale(parent, scale, {"f:spec", "f:replicas"}, "apps/v1").print()),
-            json::print(parent.print()));
+TEST_F(Ownership, ScalingTakesReplicasFromTheApplierThatOwnedThem) {
+  applied("a", R"({"n":1,"set":["s"]})");
+  update("s", changed(R"({"n":2,"set":["s"]})"), "scale", "");
+  EXPECT_EQ(
+      json::print(live_["metadata"]["managedFields"]),
+      R"([{"apiVersion":"e/v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:set":{"v:\"s\"":{}}}},"manager":"a","operation":"Apply","time":"T1"},)"
+      R"({"apiVersion":"e/v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:n":{}}},"manager":"s","operation":"Update","subresource":"scale"}])");
+}
+
+TEST_F(Ownership, ScalingToTheSameNumberTakesNothing) {
+  applied("a", R"({"n":1})");
+  Value before = live_;
+  update("s", changed(R"({"n":1})"), "scale", "");
+  EXPECT_EQ(json::print(live_), json::print(before));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "base/strings.h"
 #include "catalog/catalog.h"
+#include "catalog/scale.h"
 #include "conformance/conformance.h"
 #include "json/parse.h"
 #include "json/patch.h"
@@ -19,7 +20,6 @@
 #include "schema/defaults.h"
 #include "schema/managed_fields.h"
 #include "schema/prune.h"
-#include "schema/scale_ownership.h"
 #include "schema/strategic_merge.h"
 
 namespace cardea::conformance {
@@ -248,24 +248,17 @@ class Player {
     settle(call, call.target.name, ready(call, *result));
   }
 
+  // As the server does it: the patch changes a view of the object, and who owns the object's own field is
+  // tracked.
   void scale(const Call& call, const Value& live, const Value& body) {
-    schema::FieldPath replicas = {"f:spec", "f:replicas"};
-    std::string version = call.resource->api_version();
-    auto parent = schema::ManagedFields::parse_or_nobody(live["metadata"]["managedFields"]);
-    Value before = Value::object({{"apiVersion", "autoscaling/v1"}, {"kind", "Scale"}});
-    before.member("metadata").set("name", call.target.name);
-    before.member("spec").set("replicas", live["spec"]["replicas"]);
-    schema::set_managed_fields(before, schema::scale_owners(parent, replicas));
-    auto after = json::apply_merge_patch(before, body);
-    if (!after) return;
-    const schema::Schema* type = catalog_->type("io.k8s.api.autoscaling.v1.Scale");
-    schema::UpdateRequest request{call.manager, "autoscaling/v1", "scale", kNow, nullptr};
-    Value tracked = schema::track_update(&before, *after, *type, request);
-    Value object = live;
-    object.member("spec").set("replicas", tracked["spec"]["replicas"]);
-    auto owners = schema::ManagedFields::parse_or_nobody(tracked["metadata"]["managedFields"]);
-    schema::set_managed_fields(object, schema::owners_after_scale(parent, owners, replicas, version));
-    objects_[call.target.key(call.target.name)] = object;
+    auto view = json::apply_merge_patch(catalog::scale_to_change(live, *call.resource), body);
+    if (!view) return;
+    auto scaled = catalog::with_scale(live, *view, *call.resource);
+    if (!scaled) return report(call, "success", scaled.error().message);
+    schema::UpdateRequest request = update(call);
+    request.now = {};
+    objects_[call.target.key(call.target.name)] =
+        schema::track_update(&live, std::move(*scaled), *call.resource->schema, request);
   }
 
   void compare_conflict(const Call& call, const Value& expected, const Error& error) {
