@@ -1,18 +1,48 @@
 #include "base/random.h"
 
+#include <sys/random.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
 #include <cstdio>
-#include <random>
 #include <string_view>
+#include <utility>
+
+#include "base/result.h"
 
 namespace cardea {
+namespace {
+
+// Numbers that the kernel gave and nobody has used yet: one system call brings 32 of them.
+class Supply {
+ public:
+  std::uint64_t take() {
+    if (next_ == numbers_.size()) refill();
+    return std::exchange(numbers_[next_++], 0);  // what was given out stays nowhere
+  }
+
+ private:
+  // The kernel gives up to 256 bytes whole or not at all. Without them nothing here may go on: a guess would
+  // be a name or a secret that somebody else can guess too.
+  void refill() {
+    static_assert(sizeof numbers_ <= 256);
+    ssize_t got;
+    do got = getrandom(numbers_.data(), sizeof numbers_, 0);
+    while (got < 0 && errno == EINTR);
+    CARDEA_CHECK(got == static_cast<ssize_t>(sizeof numbers_));
+    next_ = 0;
+  }
+
+  std::array<std::uint64_t, 32> numbers_{};
+  std::size_t next_ = numbers_.size();
+};
+
+}  // namespace
 
 std::uint64_t SystemRandom::next() {
-  thread_local std::mt19937_64 engine = [] {
-    std::random_device device;
-    std::seed_seq seed{device(), device(), device(), device(), device(), device(), device(), device()};
-    return std::mt19937_64(seed);
-  }();
-  return engine();
+  thread_local Supply supply;
+  return supply.take();
 }
 
 std::string make_uid(Random& random) {
