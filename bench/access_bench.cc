@@ -8,7 +8,7 @@
 #include "authz/access/access_authorizer.h"
 #include "base/strings.h"
 #include "json/parse.h"
-#include "store/memory/memory_store.h"
+#include "store/testing/memory_store.h"
 
 namespace cardea {
 namespace {

@@ -18,8 +18,8 @@
 #include "authz/rbac/rbac_authorizer.h"
 #include "base/strings.h"
 #include "json/print.h"
-#include "rest/test_server.h"
-#include "store/memory/memory_store.h"
+#include "rest/testing/test_server.h"
+#include "store/testing/memory_store.h"
 
 namespace {
 

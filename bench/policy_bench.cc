@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/strings.h"
 #include "json/parse.h"
-#include "store/memory/memory_store.h"
+#include "store/testing/memory_store.h"
 
 namespace {
 

@@ -16,7 +16,7 @@
 #include "authz/rbac/rbac_authorizer.h"
 #include "base/clock.h"
 #include "base/strings.h"
-#include "store/memory/memory_store.h"
+#include "store/testing/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace {

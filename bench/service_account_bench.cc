@@ -9,7 +9,7 @@
 #include "authn/jwt.h"
 #include "authn/service_account/tokens.h"
 #include "base/strings.h"
-#include "store/memory/memory_store.h"
+#include "store/testing/memory_store.h"
 
 namespace {
 

@@ -2,7 +2,8 @@
 #
 # CONCURRENT marks rooms whose tests are worth running under the thread sanitizer.
 # One folder under src/ becomes one library. Its `*_test.cc` files become the test program
-# `<name>_test`. A folder without sources becomes nothing.
+# `<name>_test`. Sources below its folder `testing/` become the library `cardea_<name>_testing`, which tests of this
+# room and of the rooms that use it link, and the product never. A folder without sources becomes nothing.
 function(cardea_room name)
   cmake_parse_arguments(ROOM "CONCURRENT" "" "USES;LINK" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/${name})
@@ -10,6 +11,9 @@ function(cardea_room name)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  set(support ${sources})
+  list(FILTER sources EXCLUDE REGEX "^${dir}/testing/")
+  list(FILTER support INCLUDE REGEX "^${dir}/testing/")
 
   set(friends "")
   foreach(room ${ROOM_USES})
@@ -26,6 +30,11 @@ function(cardea_room name)
   endif()
   target_include_directories(cardea_${name} ${scope} ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(cardea_${name} ${scope} ${friends} ${ROOM_LINK} Threads::Threads)
+  if(support)
+    add_library(cardea_${name}_testing STATIC EXCLUDE_FROM_ALL ${support})
+    cardea_use_precompiled(cardea_${name}_testing precompiled)
+    target_link_libraries(cardea_${name}_testing PUBLIC cardea_${name})
+  endif()
   if(EXISTS ${dir}/room.cmake)
     include(${dir}/room.cmake)
   endif()
@@ -33,6 +42,11 @@ function(cardea_room name)
   if(CARDEA_TESTS AND tests)
     add_executable(${name}_test ${tests})
     cardea_use_precompiled(${name}_test precompiled_tests)
+    foreach(room ${name} ${ROOM_USES})
+      if(TARGET cardea_${room}_testing)
+        target_link_libraries(${name}_test PRIVATE cardea_${room}_testing)
+      endif()
+    endforeach()
     target_link_libraries(${name}_test PRIVATE cardea_${name} gtest gmock gtest_main)
     add_test(NAME ${name} COMMAND ${name}_test)
     if(ROOM_CONCURRENT)

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "json/parse.h"
 #include "json/print.h"
-#include "store/memory/memory_store.h"
+#include "store/testing/memory_store.h"
 
 namespace cardea::admission {
 namespace {

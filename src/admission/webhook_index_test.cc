@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "http/client.h"
 #include "json/parse.h"
-#include "store/memory/memory_store.h"
+#include "store/testing/memory_store.h"
 
 namespace cardea::admission {
 namespace {

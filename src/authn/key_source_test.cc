@@ -6,7 +6,7 @@
 #include <future>
 #include <thread>
 
-#include "authn/fake_issuers.h"
+#include "authn/testing/fake_issuers.h"
 
 namespace cardea::authn {
 namespace {

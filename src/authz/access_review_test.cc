@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "base/strings.h"
-#include "catalog/conformance_test.h"
+#include "catalog/testing/recordings.h"
 #include "json/print.h"
 
 namespace cardea::authz {

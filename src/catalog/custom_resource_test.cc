@@ -6,7 +6,7 @@
 
 #include "base/strings.h"
 #include "catalog/builtin_types.h"
-#include "catalog/conformance_test.h"
+#include "catalog/testing/recordings.h"
 #include "json/field_error.h"
 #include "json/print.h"
 #include "schema/defaults.h"

@@ -8,7 +8,7 @@
 #include "cel/bounds.h"
 #include "cel/environments.h"
 #include "cel/print.h"
-#include "cel/random_expressions.h"
+#include "cel/testing/random_expressions.h"
 #include "json/parse.h"
 
 namespace cardea::cel {

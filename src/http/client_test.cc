@@ -16,7 +16,7 @@
 #include "http/server.h"
 #include "http/url.h"
 #include "net/listener.h"
-#include "net/test_certificates.h"
+#include "net/testing/test_certificates.h"
 
 namespace cardea::http {
 namespace {

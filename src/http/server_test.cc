@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "base/strings.h"
-#include "http/test_client.h"
-#include "net/test_certificates.h"
+#include "http/testing/test_client.h"
+#include "net/testing/test_certificates.h"
 
 namespace cardea::http {
 namespace {

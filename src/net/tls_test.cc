@@ -10,7 +10,7 @@
 #include <future>
 
 #include "net/listener.h"
-#include "net/test_certificates.h"
+#include "net/testing/test_certificates.h"
 
 namespace cardea::net {
 namespace {

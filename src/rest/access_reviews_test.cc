@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "json/print.h"
-#include "rest/test_server.h"
+#include "rest/testing/test_server.h"
 
 namespace cardea::rest {
 namespace {

@@ -1,7 +1,7 @@
 // Admission plugins in the way of real requests: what a kubelet may write, and what a LimitRange does.
 #include <gtest/gtest.h>
 
-#include "rest/controllers/test_controllers.h"
+#include "rest/testing/test_controllers.h"
 
 namespace cardea::rest {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/strings.h"
 #include "json/print.h"
-#include "rest/test_server.h"
+#include "rest/testing/test_server.h"
 
 namespace cardea::rest {
 namespace {

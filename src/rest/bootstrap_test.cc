@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "rest/service_network.h"
-#include "rest/test_server.h"
+#include "rest/testing/test_server.h"
 
 namespace cardea::rest {
 namespace {

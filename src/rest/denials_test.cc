@@ -5,7 +5,7 @@
 #include "authz/policy/policy_authorizer.h"
 #include "base/strings.h"
 #include "json/print.h"
-#include "rest/test_server.h"
+#include "rest/testing/test_server.h"
 
 namespace cardea::rest {
 namespace {

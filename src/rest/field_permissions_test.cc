@@ -8,7 +8,7 @@
 #include "base/strings.h"
 #include "json/print.h"
 #include "rest/form.h"
-#include "rest/test_server.h"
+#include "rest/testing/test_server.h"
 #include "schema/managed_fields.h"
 
 namespace cardea::rest {

@@ -3,7 +3,7 @@
 
 #include <thread>
 
-#include "rest/controllers/test_controllers.h"
+#include "rest/testing/test_controllers.h"
 
 namespace cardea::rest {
 namespace {

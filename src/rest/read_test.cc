@@ -2,7 +2,7 @@
 
 #include "base/strings.h"
 #include "rest/options.h"
-#include "rest/test_server.h"
+#include "rest/testing/test_server.h"
 
 namespace cardea::rest {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/strings.h"
 #include "rest/stored_object.h"
-#include "rest/test_server.h"
+#include "rest/testing/test_server.h"
 
 namespace cardea::rest {
 namespace {

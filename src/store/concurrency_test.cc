@@ -4,9 +4,9 @@
 #include <thread>
 
 #include "base/strings.h"
-#include "store/memory/memory_store.h"
+#include "store/testing/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
-#include "store/testing.h"
+#include "store/testing/fixtures.h"
 
 namespace cardea::store {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "store/memory/memory_store.h"
+#include "store/testing/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
-#include "store/testing.h"
+#include "store/testing/fixtures.h"
 
 namespace cardea::store {
 namespace {

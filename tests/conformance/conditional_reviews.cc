@@ -11,7 +11,7 @@
 #include "base/strings.h"
 #include "conformance/conditional.h"
 #include "json/print.h"
-#include "rest/test_server.h"
+#include "rest/testing/test_server.h"
 
 namespace cardea::conformance {
 namespace {

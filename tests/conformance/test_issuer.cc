@@ -5,7 +5,7 @@
 #include "base/strings.h"
 #include "http/server.h"
 #include "json/print.h"
-#include "net/test_certificates.h"
+#include "net/testing/test_certificates.h"
 
 namespace cardea::conformance {
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "authz/rbac/escalation.h"
-#include "authz/rbac/random_worlds.h"
+#include "authz/testing/random_worlds.h"
 #include "authz/rbac/rbac_authorizer.h"
 #include "json/print.h"
 

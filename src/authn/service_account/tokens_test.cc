@@ -8,7 +8,7 @@
 #include "base/time_parse.h"
 #include "json/parse.h"
 #include "json/print.h"
-#include "store/memory/memory_store.h"
+#include "store/testing/memory_store.h"
 
 namespace cardea::authn {
 namespace {

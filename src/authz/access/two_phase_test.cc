@@ -12,7 +12,7 @@
 #include "cel/evaluate.h"
 #include "json/parse.h"
 #include "json/print.h"
-#include "store/memory/memory_store.h"
+#include "store/testing/memory_store.h"
 
 namespace cardea::authz::access {
 namespace {

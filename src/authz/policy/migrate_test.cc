@@ -6,7 +6,7 @@
 
 #include "authz/access/access_authorizer.h"
 #include "authz/policy/decide.h"
-#include "authz/rbac/random_worlds.h"
+#include "authz/testing/random_worlds.h"
 #include "authz/rbac/rbac_authorizer.h"
 #include "base/strings.h"
 #include "json/parse.h"

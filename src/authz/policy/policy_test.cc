@@ -5,7 +5,7 @@
 #include "base/strings.h"
 #include "json/parse.h"
 #include "schema/changed_fields.h"
-#include "store/memory/memory_store.h"
+#include "store/testing/memory_store.h"
 
 namespace cardea::authz {
 long counted_allocations();

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "authz/rbac/random_worlds.h"
+#include "authz/testing/random_worlds.h"
 #include "authz/rbac/rbac_authorizer.h"
 #include "base/strings.h"
 #include "json/print.h"

@@ -11,7 +11,7 @@
 #include "authz/refusal.h"
 #include "base/strings.h"
 #include "json/parse.h"
-#include "store/memory/memory_store.h"
+#include "store/testing/memory_store.h"
 
 namespace {
 thread_local long allocations = 0;

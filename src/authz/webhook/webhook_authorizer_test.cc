@@ -11,7 +11,7 @@
 #include "http/server.h"
 #include "json/parse.h"
 #include "json/print.h"
-#include "net/test_certificates.h"
+#include "net/testing/test_certificates.h"
 
 namespace cardea::authz {
 namespace {

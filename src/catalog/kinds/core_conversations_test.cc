@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "base/strings.h"
-#include "catalog/conformance_test.h"
+#include "catalog/testing/recordings.h"
 #include "catalog/kinds/service_allocator.h"
 #include "catalog/strategy.h"
 #include "catalog/validate.h"

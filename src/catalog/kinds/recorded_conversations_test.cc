@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "base/strings.h"
-#include "catalog/conformance_test.h"
+#include "catalog/testing/recordings.h"
 #include "catalog/strategy.h"
 #include "catalog/validate.h"
 #include "json/parse.h"

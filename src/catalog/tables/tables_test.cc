@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/strings.h"
-#include "catalog/conformance_test.h"
+#include "catalog/testing/recordings.h"
 #include "catalog/tables/cells.h"
 #include "catalog/tables/duration.h"
 #include "json/print.h"

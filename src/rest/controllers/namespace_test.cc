@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "rest/controllers/test_controllers.h"
+#include "rest/testing/test_controllers.h"
 
 namespace cardea::rest {
 namespace {

@@ -5,7 +5,7 @@
 #include <future>
 
 #include "base/strings.h"
-#include "rest/test_server.h"
+#include "rest/testing/test_server.h"
 
 namespace cardea::rest::pipeline {
 namespace {

@@ -8,7 +8,7 @@
 #include "json/print.h"
 #include "rest/policy/elements.h"
 #include "rest/policy/master_namespace.h"
-#include "rest/test_server.h"
+#include "rest/testing/test_server.h"
 
 namespace cardea::rest::policy {
 namespace {

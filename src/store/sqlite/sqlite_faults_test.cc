@@ -6,9 +6,9 @@
 #include <set>
 
 #include "base/strings.h"
-#include "store/sqlite/faulty_disk.h"
+#include "store/testing/faulty_disk.h"
 #include "store/sqlite/sqlite_store.h"
-#include "store/testing.h"
+#include "store/testing/fixtures.h"
 
 namespace cardea::store {
 namespace {

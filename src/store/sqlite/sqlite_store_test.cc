@@ -10,7 +10,7 @@
 #include <random>
 
 #include "base/strings.h"
-#include "store/testing.h"
+#include "store/testing/fixtures.h"
 
 namespace cardea::store {
 namespace {

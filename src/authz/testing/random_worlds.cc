@@ -1,4 +1,4 @@
-#include "authz/rbac/random_worlds.h"
+#include "authz/testing/random_worlds.h"
 
 #include "base/strings.h"
 

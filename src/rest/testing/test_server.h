@@ -18,7 +18,7 @@
 #include "rest/policy/guard.h"
 #include "rest/policy/policy_store.h"
 #include "rest/service_network.h"
-#include "store/memory/memory_store.h"
+#include "store/testing/memory_store.h"
 
 namespace cardea::rest {
 

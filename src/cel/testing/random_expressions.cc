@@ -1,4 +1,4 @@
-#include "cel/random_expressions.h"
+#include "cel/testing/random_expressions.h"
 
 #include <array>
 

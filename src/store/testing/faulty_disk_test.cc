@@ -1,4 +1,4 @@
-#include "store/sqlite/faulty_disk.h"
+#include "store/testing/faulty_disk.h"
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>

@@ -3,7 +3,7 @@
 
 namespace cardea::store {
 
-// A store that forgets everything when it is destroyed. For tests, and for trying things out. `clock`
+// A store that forgets everything when it is destroyed. For tests and benchmarks. `clock`
 // must outlive it.
 std::unique_ptr<Store> make_memory_store(const Clock& clock, HistoryOptions history = {});
 

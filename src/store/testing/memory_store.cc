@@ -1,4 +1,4 @@
-#include "store/memory/memory_store.h"
+#include "store/testing/memory_store.h"
 
 namespace cardea::store {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 #include "base/strings.h"
 #include "rest/controllers/controllers.h"
-#include "rest/test_server.h"
+#include "rest/testing/test_server.h"
 
 // What the tests of controllers share.
 namespace cardea::rest {
