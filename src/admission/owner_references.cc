@@ -73,13 +73,10 @@ class OwnerReferences : public Plugin {
     // Who makes an object may say whose it is, unless somebody denies them to delete it.
     const bool is_new = r.operation == Operation::kCreate;
     if (!is_new || chain->may_deny()) {
-      Decision decision = co_await may_delete(r, chain);
-      bool back = co_await back_on_loop(r);
-      (void)back;
-      bool refused = is_new ? decision.kind == Decision::Kind::kDeny : !decision.allowed();
-      if (refused)
-        co_return fail(
-            forbidden(r, cat("cannot set an ownerRef on a resource you can't delete: ", told(decision))));
+      Result<void> may = co_await check_deletion(r, chain, r.subresource);
+      // Kubernetes asks about the part that is written. It is the whole object that gets deleted.
+      if (may && !is_new && !r.subresource.empty()) may = co_await check_deletion(r, chain, "");
+      if (!may) co_return may;
     }
     Result<void> may_block = co_await check_blocking(r, chain);
     co_return may_block;
@@ -95,15 +92,28 @@ class OwnerReferences : public Plugin {
     co_return true;
   }
 
-  // What the chain says to a deletion of the object, conditions settled on it.
-  static Task<Decision> may_delete(const Review& r, std::shared_ptr<const authz::Chain> chain) {
+  static Task<Result<void>> check_deletion(const Review& r, std::shared_ptr<const authz::Chain> chain,
+                                           std::string_view subresource) {
+    Decision decision = co_await may_delete(r, chain, subresource);
+    bool back = co_await back_on_loop(r);
+    (void)back;
+    bool is_new = r.operation == Operation::kCreate;
+    bool refused = is_new ? decision.kind == Decision::Kind::kDeny : !decision.allowed();
+    if (!refused) co_return Result<void>{};
+    co_return fail(
+        forbidden(r, cat("cannot set an ownerRef on a resource you can't delete: ", told(decision))));
+  }
+
+  // What the chain says to a deletion of the object or of a part of it, conditions settled on it.
+  static Task<Decision> may_delete(const Review& r, std::shared_ptr<const authz::Chain> chain,
+                                   std::string_view subresource) {
     authz::Attributes a(r.user);
     a.is_resource_request = true;
     a.verb = "delete";
     a.api_group = r.resource.group;
     a.api_version = r.resource.version;
     a.resource = r.resource.name;
-    a.subresource = r.subresource;
+    a.subresource = subresource;
     a.namespace_name = r.namespace_name;
     a.name = r.name;
     authz::Chain::Verdict verdict = co_await chain->authorize(a, authz::Asking::kConditionsAwareAtOnce);
@@ -114,7 +124,7 @@ class OwnerReferences : public Plugin {
                               .version = r.resource.version,
                               .kind = r.resource.kind,
                               .resource = r.resource.name,
-                              .subresource = r.subresource,
+                              .subresource = subresource,
                               .namespace_name = r.namespace_name,
                               .name = r.name,
                               .user = &r.user};

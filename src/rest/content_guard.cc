@@ -127,6 +127,7 @@ bool has_objects(const Call& call, const std::string& prefix) {
 Task<bool> holds_at_cluster_scope(Call& call, std::string name) {
   authz::Attributes a{call.user, call.info};
   a.verb = "delete";
+  a.subresource = "";
   a.name = name;
   a.namespace_name = "";
   a.above_namespaces = true;
@@ -134,9 +135,14 @@ Task<bool> holds_at_cluster_scope(Call& call, std::string name) {
   co_return verdict.decision.allowed();
 }
 
-Task<Result<void>> check_namespace(Call& call, std::string name) {
+// When a deletion comes: at once; or some day, when an owner is gone. Until then there may be objects of any
+// resource.
+enum class When { kNow, kSomeDay };
+
+Task<Result<void>> check_namespace(Call& call, std::string name, When when) {
   bool above = co_await holds_at_cluster_scope(call, name);
-  Asking asking(call, "deleting the namespace would delete it");
+  Asking asking(call, when == When::kNow ? "deleting the namespace would delete it"
+                                         : "deleting the namespace after its owner would delete it");
   std::set<std::string_view> seen;  // places, which several versions share
   for (const catalog::Group& group : call.catalog->groups())
     for (const catalog::Version& version : group.versions)
@@ -144,7 +150,7 @@ Task<Result<void>> check_namespace(Call& call, std::string name) {
         if (!r->namespaced || r->storage_prefix.empty() || !r->has_verb("delete") ||
             !seen.insert(r->storage_prefix).second)
           continue;
-        if (!has_objects(call, collection_prefix(*r, name))) continue;
+        if (when == When::kNow && !has_objects(call, collection_prefix(*r, name))) continue;
         Content content{*r, name, above};
         Result<void> passed = co_await asking.ask(content);
         if (!passed) co_return passed;
@@ -197,19 +203,36 @@ Task<Result<void>> check_definition(Call& call, const Value& definition) {
   co_return Result<void>();
 }
 
+Task<Result<void>> check_content(Call& call, const Value& object, std::string name, When when) {
+  Result<void> passed;
+  if (is_namespace(*call.resource))
+    passed = co_await check_namespace(call, std::move(name), when);
+  else
+    passed = co_await check_definition(call, object);
+  co_return passed;
+}
+
 }  // namespace
 
 bool ContentGuard::applies(const Resource& r) const {
   return is_namespace(r) || is_definition(r);
 }
 
+Task<Result<void>> ContentGuard::check(Call& call, WriteAttempt attempt) const {
+  const Value& owners = attempt.object["metadata"]["ownerReferences"];
+  if (owners.empty() || !call.chain->may_deny()) co_return Result<void>();
+  if (attempt.old && (*attempt.old)["metadata"]["ownerReferences"] == owners) co_return Result<void>();
+  // A name that the server made up is known by now.
+  std::string name(attempt.object["metadata"]["name"].as_string());
+  Result<void> passed = co_await check_content(call, attempt.old ? *attempt.old : attempt.object,
+                                               std::move(name), When::kSomeDay);
+  co_return passed;
+}
+
 Task<Result<void>> ContentGuard::check_deletion(Call& call, const Value& old) const {
   if (!call.chain->may_deny()) co_return Result<void>();
-  Result<void> passed;
-  if (is_namespace(*call.resource))
-    passed = co_await check_namespace(call, std::string(old["metadata"]["name"].as_string()));
-  else
-    passed = co_await check_definition(call, old);
+  Result<void> passed =
+      co_await check_content(call, old, std::string(old["metadata"]["name"].as_string()), When::kNow);
   co_return passed;
 }
 
