@@ -10,7 +10,7 @@ namespace {
 using Kind = EffectRow::Kind;
 
 constexpr std::string_view kPolicyGroup = "authorization.openshift.io", kReviewGroup = "authorization.k8s.io",
-                           kOwnGroup = "access.cardea.dev";
+                           kOwnGroup = "access.cardea.dev", kPeopleGroup = "authentication.k8s.io";
 
 // Connections to what runs in an object, which are no part of it.
 constexpr std::string_view kStreams = "exec attach portforward proxy log";
@@ -43,21 +43,35 @@ constexpr EffectRow kRows[] = {
     // One question in several forms. What somebody asks about themselves is another.
     {"create", "*", "localsubjectaccessreviews", "", "create", "", "subjectaccessreviews", ""},
     {"create", "*", "localresourceaccessreviews", "", "create", "", "resourceaccessreviews", ""},
+    {"create", kPolicyGroup, "subjectrulesreviews", "", "create", "", "subjectaccessreviews", ""},
     {"create", kOwnGroup, "batchsubjectaccessreviews", "", "create", kReviewGroup, "subjectaccessreviews",
      ""},
     {"create", kPolicyGroup, "subjectaccessreviews", "", "create", kReviewGroup, "", ""},
     {"create", kReviewGroup, "subjectaccessreviews", "", "create", kPolicyGroup, "", ""},
     {"create", kPolicyGroup, "resourceaccessreviews", "", "create", kOwnGroup, "", ""},
     {"create", kOwnGroup, "resourceaccessreviews", "", "create", kPolicyGroup, "", ""},
+    // Impersonation in a mode is impersonation. The legacy verb is asked of users, groups and service
+    // accounts in
+    // the core group, and a node is a user to it.
+    {"impersonate:*", kPeopleGroup, "*", "/", "impersonate", "", "", ""},
+    {"impersonate:*", kPeopleGroup, "nodes", "/", "impersonate", "core", "users", ""},
+    {"impersonate", kPeopleGroup, "users", "/", "", "core", "", ""},
+    {"impersonate", kPeopleGroup, "groups", "/", "", "core", "", ""},
+    {"impersonate", kPeopleGroup, "serviceaccounts", "/", "", "core", "", ""},
     // Containers show what is in them.
     {"get list watch", kPolicyGroup, "policies", "/", "get", "", "roles", "-"},
     {"get list watch", kPolicyGroup, "policybindings", "/", "get", "", "rolebindings", "-"},
 };
 
+bool is_word(std::string_view pattern, std::string_view word) {
+  if (!pattern.ends_with('*')) return pattern == word;
+  return word.starts_with(pattern.substr(0, pattern.size() - 1));
+}
+
 bool has_word(std::string_view words, std::string_view word) {
   while (!words.empty()) {
     std::size_t end = std::min(words.find(' '), words.size());
-    if (words.substr(0, end) == word) return true;
+    if (is_word(words.substr(0, end), word)) return true;
     words.remove_prefix(std::min(end + 1, words.size()));
   }
   return false;
@@ -69,7 +83,7 @@ bool is_of(const EffectRow& row, const Attributes& a) {
       : row.subresource.empty() ? !a.subresource.empty()
                                 : !has_word(row.subresource, a.subresource))
     return false;
-  if (row.verbs != "*" && !has_word(row.verbs, a.verb)) return false;
+  if (!has_word(row.verbs, a.verb)) return false;
   return (row.resource == "*" || row.resource == a.resource) &&
          (row.api_group == "*" || row.api_group == a.api_group);
 }
@@ -95,7 +109,30 @@ bool is_plain(const Attributes& a) {
   constexpr std::string_view kPlain = "get create update delete",
                              kOther = "bindings events policies policybindings";
   return a.subresource.empty() && has_word(kPlain, a.verb) && !has_word(kOther, a.resource) &&
-         !a.resource.ends_with("accessreviews");
+         !a.resource.ends_with("reviews");
+}
+
+// Whatever the method, the answer tells what is at the path; and a slash at the end is not part of it. Verbs
+// with a colon are no methods: they ask whether somebody else may be impersonated there.
+IndirectEffects effects_of_path(const Attributes& a) {
+  IndirectEffects out;
+  std::string_view path = a.path;
+  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  auto add = [&](std::string_view verb, std::string_view at) {
+    bool is_known =
+        (verb == a.verb && at == a.path) || std::ranges::any_of(out, [&](const IndirectEffect& e) {
+          return e.attributes.verb == verb && e.attributes.path == at;
+        });
+    if (is_known) return;
+    out.push_back({a});
+    out.back().attributes.verb = verb;
+    out.back().attributes.path = at;
+  };
+  add(a.verb, path);
+  if (a.verb.find(':') != a.verb.npos) return out;
+  add("get", a.path);
+  add("get", path);
+  return out;
 }
 
 }  // namespace
@@ -105,8 +142,9 @@ std::span<const EffectRow> effect_rows() {
 }
 
 IndirectEffects effects_of(const Attributes& a) {
+  if (!a.is_resource_request) return effects_of_path(a);
   IndirectEffects out;
-  if (!a.is_resource_request || is_plain(a)) return out;
+  if (is_plain(a)) return out;
   auto add = [&](const Attributes& from, bool on_parent) {
     for (const EffectRow& row : kRows) {
       if (!is_of(row, from)) continue;
@@ -126,6 +164,7 @@ IndirectEffects effects_of(const Attributes& a) {
 
 std::string as_text(const IndirectEffect& effect) {
   const Attributes& a = effect.attributes;
+  if (!a.is_resource_request) return cat("this comes to ", a.verb, " ", a.path);
   return cat("this comes to ", a.verb, " ", a.resource, a.subresource.empty() ? "" : "/", a.subresource);
 }
 

@@ -18,7 +18,7 @@ namespace cardea::authz {
 // One row: who does the left-hand side does the right-hand side too. Empty words on the right mean "as on the
 // left".
 struct EffectRow {
-  std::string_view verbs;        // separated by spaces; `*`: any
+  std::string_view verbs;        // separated by spaces; `*`: any; `x*`: those that begin with `x`
   std::string_view api_group;    // `*`: any
   std::string_view resource;     // `*`: any
   std::string_view subresource;  // empty: the object itself; `/`: either; `*`: any, but none of the streams;
@@ -44,7 +44,8 @@ struct IndirectEffect {
 inline constexpr std::size_t kMostEffects = 12;
 using IndirectEffects = boost::container::static_vector<IndirectEffect, kMostEffects>;
 
-// All of them, what an effect comes to in its turn included; the request itself is not among them. Allocates
+// All of them, what an effect comes to in its turn included; the request itself is not among them. A request
+// for a path comes to `get` of it, whatever its method, with and without slashes at its end. Allocates
 // nothing. Most requests have none, and are told so at once.
 IndirectEffects effects_of(const Attributes& attributes);
 

@@ -153,7 +153,7 @@ std::vector<std::pair<Ask, Denial>> cases_of(const EffectRow& row) {
   std::vector<std::pair<Ask, Denial>> out;
   for (std::string_view verb : split(row.verbs == "*" ? "get" : row.verbs, ' '))
     for (const std::string& part : parts) {
-      Ask ask{.verb = std::string(verb),
+      Ask ask{.verb = verb == "impersonate:*" ? "impersonate:user-info" : std::string(verb),
               .group = row.api_group == "*" ? "apps" : std::string(row.api_group),
               .resource = row.resource == "*" ? "deployments" : std::string(row.resource),
               .subresource = part};
@@ -230,7 +230,85 @@ TEST(Effects, PlainRequestsHaveNone) {
   Ask path{.verb = "patch", .group = "", .resource = "pods"};
   Attributes a = path.attributes();
   a.is_resource_request = false;
-  EXPECT_TRUE(effects_of(a).empty());
+  a.verb = "get";
+  for (std::string_view plain : {"/", "/metrics", "/openapi/v2"}) {
+    a.path = plain;
+    EXPECT_TRUE(effects_of(a).empty()) << plain;
+  }
+}
+
+// A request for a path.
+Decision decide_path(const Value& denied, std::string_view verb, std::string_view path, bool by_policy) {
+  Ask ask{.verb = "", .group = "", .resource = ""};
+  Attributes a = ask.attributes();
+  a.is_resource_request = a.takes_conditions = false;
+  a.namespace_name = a.name = a.api_version = "";
+  a.verb = verb;
+  a.path = path;
+  Value rules = Value::array();
+  Value rule = Value::object({{"verbs", list_of("get")}, {"nonResourceURLs", denied}});
+  if (by_policy) rule.set("deny", true);
+  rules.push_back(rule);
+  if (!by_policy) {
+    access::Index index;
+    index.add(std::make_shared<const access::Policy>(
+        "", "no", Value::object({{"spec", Value::object({{"effect", "Deny"}, {"rules", rules}})}})));
+    return access::decide(index, a);
+  }
+  auto index = std::make_shared<policy::Index>();
+  index->change_policy("master", {},
+                       Value::object({{"roles", Value::object({{"r", Value::object({{"rules", rules}})}})}}));
+  index->change_bindings(
+      "master", "master", {},
+      *json::parse(
+          R"({"roleBindings":{"b":{"roleRef":{"namespace":"master","name":"r"},"userNames":["edgar"]}}})"));
+  return policy::decide(index, a, {});
+}
+
+TEST(Effects, ADenialOfAPathHoldsForEveryMethodAndForSlashesAtItsEnd) {
+  Value denied = *json::parse(R"(["/metrics","/openapi/*"])");
+  for (bool by_policy : {false, true}) {
+    for (std::string_view verb : {"get", "head", "post", "put", "patch", "delete", "options", "trace"})
+      for (std::string_view path : {"/metrics", "/metrics/", "/metrics//", "/openapi/v2", "/openapi/v2/"})
+        EXPECT_EQ(decide_path(denied, verb, path, by_policy).kind, Kind::kDeny) << verb << path << by_policy;
+    EXPECT_EQ(decide_path(denied, "impersonate-on:user-info:get", "/metrics", by_policy).kind,
+              Kind::kNoOpinion)
+        << "what the sender may not read, somebody else may";
+    for (std::string_view path : {"/", "/metrics/slis", "/metricsx", "/openapi", "/version/"})
+      EXPECT_EQ(decide_path(denied, "post", path, by_policy).kind, Kind::kNoOpinion) << path << by_policy;
+  }
+  EXPECT_TRUE(decide_path(denied, "post", "/metrics/", false)
+                  .reason.text()
+                  .ends_with(": this comes to get /metrics"));
+}
+
+TEST(Effects, ADenialOfImpersonationHoldsForItInAMode) {
+  struct Row {
+    std::string mode, resource, part, group, denied;
+  };
+  for (const Row& row : std::vector<Row>{
+           {"user-info", "users", "", "", "users"},
+           {"user-info", "groups", "", "", "groups"},
+           {"user-info", "uids", "", "authentication.k8s.io", "uids"},
+           {"user-info", "userextras", "acme.io/k", "authentication.k8s.io", "userextras/acme.io/k"},
+           {"serviceaccount", "serviceaccounts", "", "", "serviceaccounts"},
+           {"arbitrary-node", "nodes", "", "", "users"},
+           {"associated-node", "nodes", "", "", "users"}}) {
+    Denial denial{"impersonate", row.group, row.denied};
+    Ask ask{.verb = cat("impersonate:", row.mode),
+            .group = "authentication.k8s.io",
+            .resource = row.resource,
+            .subresource = row.part};
+    for (const auto& [who, denier] : deniers(&denial, row.part.empty()))
+      EXPECT_EQ(denier->decide(ask).kind, Kind::kDeny) << who << ": " << ask.text();
+    Denial named = denial;
+    named.name = "other";
+    for (const auto& [who, denier] : deniers(&named, row.part.empty()))
+      EXPECT_EQ(denier->decide(ask).kind, Kind::kAllow) << who << ": " << ask.text();
+    Denial way{ask.verb, ask.group, ask.resource};
+    for (const auto& [who, denier] : deniers(&way))
+      EXPECT_EQ(denier->decide({"impersonate", row.group, row.resource}).kind, Kind::kAllow) << who;
+  }
 }
 
 TEST(Effects, NoRequestHasMoreThanTheyHaveRoomFor) {

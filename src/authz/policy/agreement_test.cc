@@ -181,7 +181,18 @@ struct Naive {
       if (is_pod && part == "exec" && (verb == "get" || verb == "create")) add(from, "exec", "");
       if (part == "proxy") add(from, "proxy", "");
     };
-    if (ask.is_resource) step(ask, step);
+    if (ask.is_resource) {
+      step(ask, step);
+      return out;
+    }
+    std::string path = ask.path;
+    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+    for (const std::string& at : {ask.path, path}) {
+      add(ask, ask.verb, "");
+      out.back().path = at;
+      add(ask, "get", "");
+      out.back().path = at;
+    }
     return out;
   }
   static bool leaves_out(const Rule& rule, const Ask& ask) {
@@ -310,7 +321,7 @@ Ask random_ask(Dice& dice) {
   if (dice.one_in(12)) {
     ask.is_resource = false;
     ask.verb = dice.of({"get", "custom"});
-    ask.path = dice.of({"/a", "/a/x", "/b", "/c"});
+    ask.path = dice.of({"/a", "/a/x", "/b", "/c", "/a/", "/c//"});
     return ask;
   }
   ask.verb = dice.of(kVerbs);
