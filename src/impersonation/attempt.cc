@@ -118,12 +118,19 @@ bool Attempt::has_question() const {
     case Step::kName: return true;
     case Step::kUid: return !asked_.uid.empty();
     case Step::kGroupProbe: return asked_.groups.size() >= kManyParts;
-    case Step::kGroups: return !groups_are_covered_ && at_.index < asked_.groups.size();
+    case Step::kGroups:
+      return (minds_denials_ || !groups_are_covered_) && at_.index < asked_.groups.size();
     case Step::kExtraProbe: return asked_.extra.size() >= kManyParts || values_ >= kManyParts;
-    case Step::kExtras: return !extras_are_covered_ && at_.key != asked_.extra.end();
+    case Step::kExtras:
+      return (minds_denials_ || !extras_are_covered_) && at_.key != asked_.extra.end();
     case Step::kEnd: break;
   }
   return false;
+}
+
+// Whether a probe was allowed for what the step asks about one by one.
+bool Attempt::is_covered(Step step) const {
+  return (step == Step::kGroups && groups_are_covered_) || (step == Step::kExtras && extras_are_covered_);
 }
 
 // Before anybody is asked about groups or extra.
@@ -155,7 +162,7 @@ void Attempt::answer(Decision decision) {
   if (step == Step::kGroupProbe || step == Step::kExtraProbe) {
     // A probe that is refused refuses nothing.
     (step == Step::kGroupProbe ? groups_are_covered_ : extras_are_covered_) = is_allowed;
-  } else if (!is_allowed) {
+  } else if (!is_allowed && (!is_covered(step) || decision.kind == Decision::Kind::kDeny)) {
     return refuse(std::move(decision));
   }
   advance();

@@ -48,6 +48,10 @@ class Attempt {
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
 
+  // Whether somebody may be denied single names. Then a question about all groups, or about all of extra,
+  // does not stand for each of them: they are asked about too, and one that is denied refuses.
+  void mind_denials(bool may_deny) { minds_denials_ = may_deny; }
+
   // What has to be allowed next; null: it is settled. Valid until it is answered.
   const authz::Attributes* question() const { return question_ ? &*question_ : nullptr; }
   // To the question. A conditional answer is no answer: it is kept until it was settled.
@@ -91,6 +95,7 @@ class Attempt {
   void ask_next();
   bool has_question() const;
   bool find_flaw(Step step);
+  bool is_covered(Step step) const;
   void advance();
   void refuse(authz::Decision decision);
   void put(const Place& place);
@@ -107,6 +112,7 @@ class Attempt {
 
   Place at_;
   bool is_allowed_ = false;
+  bool minds_denials_ = false;
   bool groups_are_covered_ = false, extras_are_covered_ = false;  // by a probe
   std::string flaw_;  // why
   std::optional<authz::Attributes> question_;

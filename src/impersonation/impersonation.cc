@@ -60,6 +60,7 @@ bool Impersonator::take(Attempt& attempt, Decision& decision) const {
 }
 
 bool Impersonator::advance(const authz::Chain& chain, Attempt& attempt, authz::Asking asking) const {
+  attempt.mind_denials(chain.may_deny());
   while (const authz::Attributes* question = attempt.question()) {
     std::optional<Decision> decision = chain.answer(*question, asking);
     if (!decision) return false;

@@ -209,6 +209,39 @@ TEST(Impersonation, ProbesForEverythingFromFourPartsOn) {
   EXPECT_EQ(each.asked.size(), 2u + 5u + 5u);
 }
 
+// Denies one name, and has no opinion about anything else.
+class DeniesName : public authz::Authorizer {
+ public:
+  explicit DeniesName(std::string name) : denied_(std::move(name)) {}
+  std::string_view name() const override { return "denies"; }
+  bool may_deny() const override { return true; }
+  std::optional<Decision> authorize(const Attributes& a) const override {
+    return a.name == denied_ ? Decision::deny("not this") : Decision::no_opinion();
+  }
+
+ private:
+  std::string denied_;
+};
+
+TEST(Impersonation, ADeniedNameIsRefusedAmongManyThatAProbeAllows) {
+  const User sender{.name = "bob"};
+  const User many{.name = "a", .groups = {"1", "2", "3", "4"}, .extra = {{"a.io/k", {"5", "6", "7", "8"}}}};
+  // One allows every name; the other allows what is asked by `*` alone, as `resourceNames: ["*"]` does.
+  for (Allows allows : {Allows(everything), Allows([](const Attributes& a) {
+                          return a.name == "*" || (a.resource != "groups" && a.resource != "userextras");
+                        })})
+    for (std::string denied : {"3", "7", "9"})
+      for (bool waits : {false, true}) {
+        auto chain = std::make_shared<authz::Chain>(std::vector<std::shared_ptr<const authz::Authorizer>>{
+            std::make_shared<DeniesName>(denied), std::make_shared<Listed>(allows, waits)});
+        Impersonator impersonator(Attempt::Rules::kConstrained);
+        Attempt attempt(sender, many, listing_pods(), Attempt::Rules::kConstrained);
+        if (!impersonator.advance(*chain, attempt, authz::Asking::kFolded))
+          spawn(impersonator.finish(chain, attempt, authz::Asking::kFolded), [](bool) {});
+        EXPECT_EQ(impersonator.outcome(attempt).has_value(), denied == "9") << denied << waits;
+      }
+}
+
 TEST(Impersonation, OfTenThousandGroupsCostsTheFirstRefusalAlone) {
   User many{.name = "a"};
   for (int i = 0; i < 10'000; ++i) many.groups.push_back(cat("g", i));
