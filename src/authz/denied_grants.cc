@@ -11,8 +11,12 @@ namespace {
 using rbac::PolicyRule;
 using Texts = std::vector<std::string>;
 
+// A rule comes to a few dozen things. One that comes to more is taken for all.
+constexpr std::size_t kMostEffectsOfARule = 1000;
+
+// Namespace policy compares without regard to case, and both sides may come from there.
 bool has(const Texts& list, std::string_view word) {
-  return std::ranges::find(list, word) != list.end();
+  return std::ranges::any_of(list, [&](const std::string& w) { return equals_ignoring_case(w, word); });
 }
 
 bool share(const Texts& a, const Texts& b) {
@@ -26,42 +30,95 @@ Texts without_subresources(Texts resources) {
   return resources;
 }
 
-// The rule, and all that it comes to.
-PolicyRule with_effects(const PolicyRule& rule) {
-  PolicyRule out = rule;
-  auto add = [](Texts& list, std::string_view word) {
-    if (!has(list, word)) list.emplace_back(word);
-  };
-  const User nobody;
-  for (const std::string& resource : rule.resources)
-    for (const std::string& verb : rule.verbs)
-      for (const std::string& group : rule.api_groups) {
-        Attributes a(nobody);
-        a.is_resource_request = true;
-        a.verb = verb;
-        a.api_group = group == "*" ? std::string_view() : std::string_view(group);
-        auto slash = resource.find('/');
-        a.resource = std::string_view(resource).substr(0, slash);
-        if (slash != std::string::npos) a.subresource = std::string_view(resource).substr(slash + 1);
-        for (const IndirectEffect& e : effects_of(a)) {
-          add(out.verbs, e.attributes.verb);
-          add(out.resources, e.attributes.resource);
-          add(out.api_groups, e.attributes.api_group);
-        }
-      }
+// What a list of a rule and a list of a row have in common; `*` stands for everything in either.
+Texts common(const Texts& granted, std::string_view row) {
+  if (row == "*") return granted;
+  Texts out;
+  for (std::string_view word : split(row, ' '))
+    if (has(granted, "*") || has(granted, word)) out.emplace_back(word);
   return out;
+}
+
+// Adds what a resource of a rule, wildcards included, comes to by a row.
+void add_through(const EffectRow& row, std::string_view granted, Texts& out) {
+  const bool is_all = granted == "*";  // without a slash: objects and their subresources
+  const auto slash = granted.find('/');
+  const std::string_view base = granted.substr(0, slash);
+  const std::string_view sub = is_all                            ? std::string_view("*")
+                               : slash == std::string_view::npos ? std::string_view()
+                                                                 : granted.substr(slash + 1);
+  if (row.resource != "*" && base != "*" && !equals_ignoring_case(base, row.resource)) return;
+  if (row.subresource == "*" && sub.empty()) return;
+  if (row.subresource.empty() && !sub.empty() && !is_all) return;
+  const std::string_view to = !row.to_resource.empty() ? row.to_resource
+                              : row.resource == "*"    ? base
+                                                       : row.resource;
+  auto add = [&](std::string_view with_sub) {
+    std::string text = with_sub.empty() ? std::string(to) : cat(to, "/", with_sub);
+    if (out.empty() || out.back() != text) out.push_back(std::move(text));
+  };
+  const bool is_named = row.subresource != "*" && row.subresource != "/" && !row.subresource.empty();
+  const Texts subs = is_named ? common({std::string(sub)}, row.subresource) : Texts{std::string(sub)};
+  for (const std::string& s : subs) {
+    if (row.to_subresource == "-" || (row.to_subresource.empty() && row.subresource.empty()))
+      add("");
+    else if (!row.to_subresource.empty())
+      add(row.to_subresource);
+    else {
+      if (is_all && !is_named) add("");
+      if (!is_all || is_named || to != "*") add(s);
+    }
+  }
+}
+
+// What a granted rule comes to by one row of the table; without verbs: nothing.
+PolicyRule through(const EffectRow& row, const PolicyRule& rule) {
+  PolicyRule out;
+  for (const std::string& r : rule.resources) add_through(row, r, out.resources);
+  out.api_groups = common(rule.api_groups, row.api_group);
+  out.verbs = common(rule.verbs, row.verbs);
+  if (out.resources.empty() || out.api_groups.empty() || out.verbs.empty()) return {};
+  if (!row.to_verb.empty()) out.verbs = {std::string(row.to_verb)};
+  if (!row.to_group.empty()) out.api_groups = {row.to_group == "core" ? "" : std::string(row.to_group)};
+  // Another resource has other names.
+  if (row.to_resource.empty()) out.resource_names = rule.resource_names;
+  return out;
+}
+
+// The rule, and all that it comes to: for each row of the table whose left side the rule covers, its right
+// side, and what that comes to in its turn. Nothing: it comes to too much.
+std::vector<PolicyRule> with_effects(const PolicyRule& rule) {
+  std::vector<PolicyRule> out = {rule};
+  std::vector<bool> is_word = {false};
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (is_word[i]) continue;
+    for (const EffectRow& row : effect_rows()) {
+      PolicyRule effect = through(row, out[i]);
+      if (effect.verbs.empty() || std::ranges::find(out, effect) != out.end()) continue;
+      if (out.size() == kMostEffectsOfARule) return {};
+      out.push_back(std::move(effect));
+      is_word.push_back(row.kind == EffectRow::Kind::kWord);
+    }
+  }
+  return out;
+}
+
+bool is_met(const ResourceRule& denied, const PolicyRule& granted) {
+  bool names = granted.resource_names.empty() || denied.resource_names.empty() ||
+               share(granted.resource_names, denied.resource_names);
+  return names && share(granted.verbs, denied.verbs) && share(granted.api_groups, denied.api_groups) &&
+         share(without_subresources(granted.resources), without_subresources(denied.resources));
 }
 
 bool may_be_denied(const Rules& rules, const PolicyRule& granted) {
   if (!granted.non_resource_urls.empty())
     return std::ranges::any_of(rules.denied_paths, [](const NonResourceRule& r) { return !r.to_everybody; });
-  const PolicyRule all = with_effects(granted);
+  if (std::ranges::all_of(rules.denied_resources, &ResourceRule::to_everybody)) return false;
+  const std::vector<PolicyRule> all = with_effects(granted);
+  if (all.empty()) return true;
   return std::ranges::any_of(rules.denied_resources, [&](const ResourceRule& denied) {
-    if (denied.to_everybody) return false;
-    bool names = granted.resource_names.empty() || denied.resource_names.empty() ||
-                 share(granted.resource_names, denied.resource_names);
-    return names && share(all.verbs, denied.verbs) && share(all.api_groups, denied.api_groups) &&
-           share(without_subresources(all.resources), without_subresources(denied.resources));
+    return !denied.to_everybody &&
+           std::ranges::any_of(all, [&](const PolicyRule& rule) { return is_met(denied, rule); });
   });
 }
 

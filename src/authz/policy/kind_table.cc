@@ -56,7 +56,7 @@ std::string_view CatalogKinds::kind_of(std::string_view group, std::string_view 
 std::vector<std::pair<std::string, std::string>> CatalogKinds::resources_of(std::string_view kind) const {
   std::vector<std::pair<std::string, std::string>> out;
   for (const Table::Entry& e : table().slots)
-    if (!e.resource.empty() && e.kind == kind) out.emplace_back(e.group, e.resource);
+    if (!e.resource.empty() && equals_ignoring_case(e.kind, kind)) out.emplace_back(e.group, e.resource);
   return out;
 }
 

@@ -147,9 +147,12 @@ void PolicyAuthorizer::add_rules(const User& user, std::string_view namespace_na
   auto resources_of = [&](const std::vector<std::string>& kinds) {
     std::vector<std::string> out;
     for (const std::string& k : kinds) {
-      auto known = surroundings_.kinds ? surroundings_.kinds->resources_of(k) : std::vector<std::pair<std::string, std::string>>();
+      const auto slash = std::min(k.find('/'), k.size());
+      auto known = surroundings_.kinds ? surroundings_.kinds->resources_of(k.substr(0, slash))
+                                       : std::vector<std::pair<std::string, std::string>>();
       for (const auto& [group, resource] : known)
-        if (std::ranges::find(out, resource) == out.end()) out.push_back(resource);
+        if (std::string full = resource + k.substr(slash); std::ranges::find(out, full) == out.end())
+          out.push_back(std::move(full));
       if (known.empty()) out.push_back(k);
     }
     return out;

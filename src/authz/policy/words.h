@@ -29,7 +29,7 @@ class KindNames {
   virtual ~KindNames() = default;
   // In lower case; empty: not known. Good until this thread asks again.
   virtual std::string_view kind_of(std::string_view group, std::string_view resource) const = 0;
-  // Group and resource of everything of a kind, given in lower case.
+  // Group and resource of everything of a kind, in whichever case it is spelled.
   virtual std::vector<std::pair<std::string, std::string>> resources_of(std::string_view kind) const = 0;
   // Whether a permission on single fields (`granular:label(x)`) is excluded from all that encloses it.
   virtual bool is_excluded(std::string_view /*group*/, std::string_view /*resource*/,
