@@ -1,8 +1,10 @@
 #include "authz/policy/covers.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
+#include "authz/effects.h"
 #include "authz/policy/denial.h"
 #include "base/strings.h"
 
@@ -68,6 +70,16 @@ Held3 at_level(const Held& roles, const Asked& asked, const Restriction& restric
 // Everything that the rules of both sides mention.
 struct Alphabet {
   std::set<std::string> verbs, kinds, api_groups, names, paths;
+  std::map<std::string, std::set<std::string>, std::less<>> groups_of;  // of a resource: more that count
+
+  // What an API group of this resource may be.
+  std::vector<std::string_view> groups_for(std::string_view resource) const {
+    std::vector<std::string_view> out(api_groups.begin(), api_groups.end());
+    if (auto more = groups_of.find(resource); more != groups_of.end())
+      for (const std::string& g : more->second)
+        if (!api_groups.contains(g)) out.emplace_back(g);
+    return out;
+  }
 
   void add(const CompiledRole& role, const KindNames* known) {
     for (std::size_t i = 0; i < role.rules().size(); ++i) {
@@ -88,11 +100,8 @@ struct Alphabet {
     for (std::string_view v : well_known_verbs()) verbs.emplace(v);
     for (std::string_view v : {kOther, std::string_view("granular"), kOtherGranular}) verbs.emplace(v);
     for (std::string_view base : {std::string_view("pods"), std::string_view("subjectaccessreviews"), kOther, std::string_view("\x01" "accessreviews")}) kinds.emplace(base);
-    kinds.emplace("pods/exec");
-    // Who may not ask a review may not ask its other forms.
-    for (std::string_view form : {"localresourceaccessreviews", "localsubjectaccessreviews",
-                                  "batchsubjectaccessreviews", "subjectrulesreviews"})
-      kinds.emplace(form);
+    kinds.emplace("subjectrulesreviews");
+    add_effects();
     // Subresources that are not named follow their resource, and proxies have a verb of their own.
     std::set<std::string> bases;
     for (const std::string& k : kinds) bases.insert(k.substr(0, k.find('/')));
@@ -108,6 +117,23 @@ struct Alphabet {
   }
 
  private:
+  // A denial reaches every way to what it is about: resources, their parts and their groups that no rule
+  // names.
+  void add_effects() {
+    for (const EffectRow& row : effect_rows()) {
+      const std::string_view to = row.to_resource.empty() ? row.resource : row.to_resource;
+      const std::string_view to_group = row.to_group.empty() ? row.api_group : row.to_group;
+      add_side(row.resource, row.api_group, row.subresource);
+      add_side(to, to_group == "core" ? std::string_view() : to_group, row.to_subresource);
+    }
+  }
+  void add_side(std::string_view resource, std::string_view group, std::string_view subresources) {
+    if (resource == "*") resource = kOther;
+    kinds.emplace(resource);
+    if (group != "*") groups_of[std::string(resource)].emplace(group);
+    for (std::string_view sub : split(subresources, ' '))
+      if (!sub.empty() && sub != "*" && sub != "/" && sub != "-") kinds.insert(cat(resource, "/", sub));
+  }
   static std::string_view plain(std::string_view word) { return word.starts_with('-') ? word.substr(1) : word; }
   static void add_word(std::set<std::string>& to, std::string_view word) {
     if (plain(word) != "*") to.emplace(plain(word));
@@ -258,9 +284,10 @@ std::optional<Permission> first_missing(const Index& index, const User& author, 
       auto slash = kind.find('/');
       a.resource = std::string_view(kind).substr(0, slash);
       a.subresource = slash == std::string::npos ? std::string_view() : std::string_view(kind).substr(slash + 1);
+      const std::vector<std::string_view> groups = alphabet.groups_for(a.resource);
       for (const std::string& verb : verbs) {
         a.verb = verb;
-        for (const std::string& group : alphabet.api_groups) {
+        for (std::string_view group : groups) {
           a.api_group = group;
           for (const std::string& name : alphabet.names) {
             a.name = name;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "authz/effects.h"
 #include "authz/policy/decide.h"
 #include "base/strings.h"
 #include "json/parse.h"
@@ -69,6 +70,58 @@ TEST(PolicyEscalation, WhatIsDeniedIsNotHeld) {
   EXPECT_EQ(missing({all}, {deny}, {all}), "") << "what the master namespace allows no namespace denies";
   EXPECT_EQ(missing({}, {all, deny}, {all, deny}), "") << "the role takes back what it does not hold";
   EXPECT_NE(missing({}, {all, deny}, {all}), "");
+}
+
+TEST(PolicyEscalation, AWayToWhatIsDeniedIsNotHeldWhateverGroupsAreNamed) {
+  Rule all = rule(R"({"verbs":["*"],"resourceKinds":["*"]})"),
+       deny = rule(R"({"deny":true,"verbs":["delete","exec"],"resourceKinds":["pods"]})"),
+       no_events = rule(R"({"deny":true,"verbs":["delete"],"resourceKinds":["events"],"apiGroups":[""]})");
+  for (std::string_view wanted :
+       {R"({"verbs":["create"],"resourceKinds":["pods/eviction"]})",
+        R"({"verbs":["create"],"resourceKinds":["pods/eviction"],"apiGroups":[""]})",
+        R"({"verbs":["create"],"resourceKinds":["pods/eviction"],"apiGroups":["*"]})",
+        R"({"verbs":["create"],"resourceKinds":["pods/exec"]})",
+        R"({"verbs":["get"],"resourceKinds":["pods/exec"]})", R"({"verbs":["create"],"resourceKinds":["*"]})",
+        R"({"verbs":["create"],"resourceKinds":["*"],"apiGroups":[""]})",
+        R"({"verbs":["create"],"resourceKinds":["*","-pods/exec"]})"})
+    EXPECT_NE(missing({}, {all, deny}, {rule(wanted)}), "") << wanted;
+  for (std::string_view wanted : {R"({"verbs":["create"],"resourceKinds":["pods","configmaps"]})",
+                                  R"({"verbs":["create"],"resourceKinds":["*"],"apiGroups":["apps"]})",
+                                  R"({"verbs":["create"],"resourceKinds":["*","-pods"]})",
+                                  R"({"verbs":["*"],"resourceKinds":["configmaps"]})"})
+    EXPECT_EQ(missing({}, {all, deny}, {rule(wanted)}), "") << wanted;
+  EXPECT_NE(missing({}, {all, no_events},
+                    {rule(R"({"verbs":["delete"],"resourceKinds":["*"],"apiGroups":["events.k8s.io"]})")}),
+            "");
+  EXPECT_NE(missing({}, {all, no_events}, {rule(R"({"verbs":["delete"],"resourceKinds":["events"]})")}), "");
+}
+
+// Each row of the table, as a denial of its right side against a grant of its left side.
+TEST(PolicyEscalation, EveryRowOfTheTableOfEffectsIsHeld) {
+  Rule all = rule(R"({"verbs":["*"],"resourceKinds":["*"]})");
+  for (const EffectRow& row : effect_rows()) {
+    const std::string resource(row.resource == "*" ? "widgets" : row.resource);
+    const std::string to(row.to_resource.empty() ? resource : std::string(row.to_resource));
+    Rule deny{.deny = true};
+    if (!row.to_group.empty()) deny.api_groups = {row.to_group == "core" ? "" : std::string(row.to_group)};
+    for (std::string_view verb : split(row.verbs == "*" ? "delete" : row.verbs, ' ')) {
+      deny.verbs = {std::string(row.to_verb.empty() ? verb : row.to_verb)};
+      for (std::string_view sub : split(row.subresource == "*"   ? "status"
+                                        : row.subresource == "/" ? ""
+                                                                 : row.subresource,
+                                        ' ')) {
+        const std::string_view to_sub = row.to_subresource == "-"    ? ""
+                                        : row.to_subresource.empty() ? sub
+                                                                     : row.to_subresource;
+        const std::string full = sub.empty() ? resource : cat(resource, "/", sub);
+        deny.resource_kinds = {to_sub.empty() ? to : cat(to, "/", to_sub)};
+        for (const std::string& kind : {full, std::string("*")}) {
+          Rule wanted{.verbs = {std::string(verb)}, .resource_kinds = {kind}};
+          EXPECT_NE(missing({}, {all, deny}, {wanted}), "") << verb << " " << kind << " is " << deny.verbs[0];
+        }
+      }
+    }
+  }
 }
 
 TEST(PolicyEscalation, ACreateIsDeniedByTheNameThatItsObjectBrings) {
