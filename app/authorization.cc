@@ -15,13 +15,15 @@ struct PolicyConfig {
   std::map<std::string, std::string, std::less<>> node_names;
 };
 
+constexpr std::size_t kMostConfigBytes = 1 << 20;
+
 Result<PolicyConfig> read_policy_config(const std::string& file) {
   PolicyConfig out;
   if (file.empty()) return out;
   auto wrong = [&](const std::string& why) { return fail(bad_request(cat("--policy-config `", file, "`: ", why))); };
   auto text = net::read_whole_file(file);
   if (!text) return fail(text.error());
-  auto document = json::parse_strict_configuration(*text, text->size() + 1, json::FlowStyle::kAllowed);
+  auto document = json::parse_strict_configuration(*text, kMostConfigBytes, json::FlowStyle::kAllowed);
   if (!document) return wrong(document.error().message);
   if (!document->is_object()) return wrong("is no object");
   for (const json::Member& m : document->members())
