@@ -17,11 +17,12 @@ bool holds_everything(const authz::Rules& rules) {
 
 }  // namespace
 
-Task<bool> is_waived(Call& call, authz::Attributes attributes) {
+Task<bool> is_waived(Call& call, authz::Attributes attributes, std::optional<std::string_view> granted_in) {
   std::shared_ptr<const authz::Chain> chain = call.services.authorizer.get();
   authz::Chain::Verdict verdict = co_await chain->authorize(attributes);
   if (!verdict.decision.allowed()) co_return false;
-  if (holds_everything(chain->rules_for(call.user, attributes.namespace_name))) co_return true;
+  const std::string_view where = granted_in.value_or(attributes.namespace_name);
+  if (holds_everything(chain->rules_for(call.user, where))) co_return true;
   std::vector<std::shared_ptr<const authz::Authorizer>> others;
   for (const auto& authorizer : chain->authorizers())
     if (authorizer->type() != "Policy") others.push_back(authorizer);

@@ -13,11 +13,20 @@ import urllib.request
 
 from server import Cardea, expect, tell
 
-NAMES = ["watcher", "labeller", "deleter", "getter", "evictor", "scaler"]
+NAMES = ["watcher", "labeller", "deleter", "getter", "evictor", "scaler", "grantor", "local", "master", "hubert"]
 MERGE, OPS = "application/merge-patch+json", "application/json-patch+json"
 SECRETS = "/api/v1/namespaces/x/secrets"
 PODS = "/api/v1/namespaces/x/pods"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
+ACCESS = "/apis/access.cardea.dev/v1alpha1"
+POLICY = "/apis/authorization.openshift.io/v1beta3/namespaces"
+GRANTING = ["roles", "rolebindings", "clusterroles", "clusterrolebindings"]
+# The example of docs/namespace-policy.md.
+POLICY_CONFIG = """resourceGroups:
+  mine: [widgets, "resourcegroup:quota"]   # rules say resourcegroup:mine; a group must not contain itself
+nodeNames:
+  kubelet-01: node-a
+"""
 
 
 class World:
@@ -46,6 +55,21 @@ class World:
         self.admin("POST", f"{RBAC}/clusterrolebindings", {
             "metadata": {"name": user}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": user},
             "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}]})
+
+    def deny(self, user, rules, namespace=None):
+        where = f"namespaces/{namespace}/accesspolicies" if namespace else "clusteraccesspolicies"
+        self.admin("POST", f"{ACCESS}/{where}", {
+            "metadata": {"name": f"not-for-{user}"},
+            "spec": {"effect": "Deny", "subjects": [{"kind": "User", "name": user}], "rules": rules}})
+
+    def bound(self, namespace, user, rules):
+        """A role of namespace policy, bound to a user."""
+        at = f"{POLICY}/{namespace}"
+        self.admin("POST", f"{at}/policies", {"metadata": {"name": "default"}}, want=(201, 409))
+        self.admin("POST", f"{at}/policybindings", {"metadata": {"name": namespace}, "policyRef": {"namespace": namespace}}, want=(201, 409))
+        self.admin("POST", f"{at}/roles", {"metadata": {"name": user, "namespace": namespace}, "rules": rules})
+        self.admin("POST", f"{at}/rolebindings", {
+            "metadata": {"name": user, "namespace": namespace}, "roleRef": {"namespace": namespace, "name": user}, "userNames": [user]})
 
     def first_events(self, user, path):
         """The status of a watch, and the names of the events that are there at once."""
@@ -120,15 +144,81 @@ def connecting_takes_create(world):
         expect(status == 403 and f'cannot create resource "pods/{sub}"' in answer["message"], f"{sub}: {status} {answer}")
 
 
+def access_policy(name, rules):
+    return {"metadata": {"name": name}, "spec": {"effect": "Allow", "subjects": [{"kind": "User", "name": "getter"}], "rules": rules}}
+
+
+def nobody_grants_a_way_to_what_is_denied_to_them(world):
+    world.allow("grantor", [rule("", ["*"], ["*"]), rule("rbac.authorization.k8s.io", GRANTING, ["create"]),
+                            rule("access.cardea.dev", ["clusteraccesspolicies", "accesspolicies"], ["create"])])
+    world.deny("grantor", [rule("", ["pods"], ["delete", "exec"])])
+    for i, (verb, resource) in enumerate((("create", "pods/eviction"), ("create", "pods/*"), ("create", "*/eviction"), ("create", "*"),
+                                          ("get", "pods/exec"), ("get", "pods/*"), ("deletecollection", "pods"))):
+        rules = [rule("", [resource], [verb])]
+        for path in (f"{RBAC}/clusterroles", f"{RBAC}/namespaces/x/roles"):
+            status, answer = world.send("grantor", "POST", path, {"metadata": {"name": f"g{i}"}, "rules": rules})
+            expect(status == 403, f"{path} {verb} {resource}: {status} {answer}")
+        for path in (f"{ACCESS}/clusteraccesspolicies", f"{ACCESS}/namespaces/x/accesspolicies"):
+            status, answer = world.send("grantor", "POST", path, access_policy(f"g{i}", rules))
+            expect(status == 403, f"{path} {verb} {resource}: {status} {answer}")
+    status, answer = world.send("grantor", "POST", f"{RBAC}/clusterroles", {"metadata": {"name": "fine"}, "rules": [rule("", ["pods", "pods/log"], ["get"])]})
+    expect(status == 201, f"{status} {answer}")
+
+
+def a_denial_of_a_namespace_is_not_granted_by_the_cluster(world):
+    delete = [rule("", ["configmaps"], ["delete"])]
+    world.allow("local", [rule("", ["*"], ["*"]), rule("rbac.authorization.k8s.io", GRANTING, ["create"]),
+                          rule("access.cardea.dev", ["clusteraccesspolicies"], ["create"])])
+    world.deny("local", delete, "x")
+    for path, body in ((f"{RBAC}/clusterroles", {"metadata": {"name": "l"}, "rules": delete}),
+                       (f"{RBAC}/namespaces/x/roles", {"metadata": {"name": "l"}, "rules": delete}),
+                       (f"{ACCESS}/clusteraccesspolicies", access_policy("l", delete))):
+        status, answer = world.send("local", "POST", path, body)
+        expect(status == 403 and "what a policy may deny to them" in answer["message"], f"{path}: {status} {answer}")
+    status, answer = world.send("local", "POST", f"{RBAC}/namespaces/default/roles", {"metadata": {"name": "l"}, "rules": delete})
+    expect(status == 201, f"elsewhere: {status} {answer}")
+    # Master policy gives everything to somebody, and a namespace takes one thing away from them.
+    world.bound("master", "master", [{"verbs": ["*"], "resourceKinds": ["*"]}])
+    world.deny("master", delete, "x")
+    gift = {"metadata": {"name": "gift", "namespace": "master"}, "rules": [{"verbs": ["delete"], "resourceKinds": ["configmaps"]}]}
+    status, answer = world.send("master", "POST", f"{POLICY}/master/roles", gift)
+    expect(status == 403, f"master role: {status} {answer}")
+    world.admin("POST", f"{POLICY}/master/roles", gift)
+    world.admin("POST", f"{POLICY}/x/policybindings", {"metadata": {"name": "master"}, "policyRef": {"namespace": "master"}}, want=(201, 409))
+    for space, wanted in (("x", 403), ("master", 403)):
+        status, answer = world.send("master", "POST", f"{POLICY}/{space}/rolebindings", {
+            "metadata": {"name": "gift", "namespace": space}, "roleRef": {"namespace": "master", "name": "gift"}, "userNames": ["getter"]})
+        expect(status == wanted, f"binding in {space}: {status} {answer}")
+
+
+def a_namespace_role_gives_no_way_to_what_is_denied(world):
+    world.bound("x", "hubert", [{"verbs": ["*"], "resourceKinds": ["*"]},
+                                {"deny": True, "verbs": ["delete", "exec"], "resourceKinds": ["pods"]}])
+    for i, given in enumerate(({"verbs": ["create"], "resourceKinds": ["pods/eviction"]}, {"verbs": ["create"], "resourceKinds": ["*"]},
+                               {"verbs": ["create"], "resourceKinds": ["pods/exec"]}, {"verbs": ["get"], "resourceKinds": ["pods/exec"]},
+                               {"verbs": ["exec"], "resourceKinds": ["pods/exec"]})):
+        for more in ({}, {"apiGroups": [""]}, {"apiGroups": ["*"]}):
+            status, answer = world.send("hubert", "POST", f"{POLICY}/x/roles", {"metadata": {"name": f"h{i}", "namespace": "x"}, "rules": [given | more]})
+            expect(status == 403, f"{given | more}: {status} {answer}")
+    status, answer = world.send("hubert", "POST", f"{POLICY}/x/roles", {
+        "metadata": {"name": "fine", "namespace": "x"}, "rules": [{"verbs": ["create", "get"], "resourceKinds": ["pods", "configmaps"]}]})
+    expect(status == 201, f"{status} {answer}")
+
+
 def story(only=None):
     with tempfile.TemporaryDirectory() as folder:
         tokens = os.path.join(folder, "tokens.csv")
         with open(tokens, "w") as file:
             file.write("".join(f"{name}-token,{name},{i}\n" for i, name in enumerate(NAMES, 1)))
-        with Cardea("--token-auth-file", tokens) as server:
+        config = os.path.join(folder, "policy.yaml")
+        with open(config, "w") as file:
+            file.write(POLICY_CONFIG)
+        with Cardea("--token-auth-file", tokens, "--policy-config", config) as server:
             world = World(server)
             world.admin("POST", "/api/v1/namespaces", {"metadata": {"name": "x"}})
-            for attack in (watch_by_another_name, granular_reads_nothing, a_deletion_tells_nothing, connecting_takes_create):
+            for attack in (watch_by_another_name, granular_reads_nothing, a_deletion_tells_nothing, connecting_takes_create,
+                           nobody_grants_a_way_to_what_is_denied_to_them, a_denial_of_a_namespace_is_not_granted_by_the_cluster,
+                           a_namespace_role_gives_no_way_to_what_is_denied):
                 if only in (None, attack.__name__):
                     attack(world)
 

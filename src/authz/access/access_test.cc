@@ -201,6 +201,23 @@ TEST(Access, ANamespacedPolicyNeitherReachesOutNorOverrulesTheCluster) {
   EXPECT_EQ(settle(d, R"({"x":2})").kind, Kind::kDeny);
 }
 
+TEST(Access, WhoAsksAboutTheWholeClusterIsToldWhatAnyNamespaceTakesAway) {
+  Index index = index_of(
+      {policy("all", R"({"effect":"Allow"})"), policy("here", R"({"effect":"Deny"})", "ns"),
+       policy("there", R"({"effect":"Deny"})", "elsewhere"),
+       policy("open", R"({"effect":"NoOpinion"})", "elsewhere"),
+       policy("more", R"({"effect":"Allow"})", "elsewhere"),
+       policy("other", R"({"effect":"Deny","subjects":[{"kind":"User","name":"bob"}]})", "elsewhere")});
+  auto about = [&](std::string_view space) {
+    std::vector<std::string> out;
+    index.for_each_about(User{.name = "alice", .groups = {"system:authenticated"}}, space,
+                         [&](const Policy& p) { out.push_back(p.name()); });
+    return join(out, " ");
+  };
+  EXPECT_EQ(about("ns"), "all here");
+  EXPECT_EQ(about(""), "all open there here");
+}
+
 TEST(Access, DenyGoesBeforeNoOpinionAndNoOpinionBeforeAllow) {
   PolicyPtr allow = policy("a", R"({"effect":"Allow"})"), idle = policy("n", R"({"effect":"NoOpinion","expression":"object.x == 1"})");
   Decision d = decide(index_of({allow, idle}), Ask{}.attributes());

@@ -87,7 +87,11 @@ void Index::for_each(const std::function<bool(const Policy&)>& wanted, const std
 }
 
 void Index::for_each_about(const User& user, std::string_view namespace_name, const std::function<void(const Policy&)>& visit) const {
-  for_each([&](const Policy& p) { return (p.namespace_name().empty() || p.namespace_name() == namespace_name) && p.concerns(user); }, visit);
+  auto reaches = [&](const Policy& p) {
+    if (p.namespace_name().empty() || p.namespace_name() == namespace_name) return true;
+    return namespace_name.empty() && p.effect() != Policy::Effect::kAllow;
+  };
+  for_each([&](const Policy& p) { return reaches(p) && p.concerns(user); }, visit);
 }
 
 void Index::for_each_selecting(const Attributes& attributes, const std::function<void(const Policy&)>& visit) const {

@@ -36,7 +36,8 @@ class Index {
     });
   }
 
-  // Those that concern a user in a namespace or in the cluster, whatever the request; walks over all.
+  // Those that concern a user in a namespace or in the cluster, whatever the request; walks over all. Without
+  // a namespace the whole cluster is meant: then what a policy of any namespace takes away is among them.
   void for_each_about(const User& user, std::string_view namespace_name, const std::function<void(const Policy&)>& visit) const;
 
   // Those that select a request of somebody; `attributes.user` does not count. Walks over all.

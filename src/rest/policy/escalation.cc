@@ -111,6 +111,12 @@ Gift gift_of_binding(const Call& call, const WriteAttempt& attempt, const docume
 
 std::shared_ptr<const documents::Index> index_of(const documents::PolicyAuthorizer* authorizer) { return authorizer ? authorizer->feed().index() : nullptr; }
 
+// Where a document in the namespace of the request grants: empty, if it is the master's, for everywhere.
+std::string_view granted_in(const Call& call, const documents::Index* index) {
+  return index && call.info.namespace_name == index->master() ? std::string_view()
+                                                              : std::string_view(call.info.namespace_name);
+}
+
 Error may_not_deny(const Call& call, std::string_view name, std::string_view what) {
   return refused(*call.resource, name, cat("user ", quoted(call.user.name), " may not ", what, ": that takes the verb \"deny\" on roles in the namespace ",
                                            quoted(call.info.namespace_name)));
@@ -135,7 +141,8 @@ Task<Result<void>> check_escalation(Call& call, WriteAttempt attempt, const docu
     bool allowed = co_await may(call, on_role(call, "deny", call.info.namespace_name, gift.role));
     if (!allowed) co_return fail(may_not_deny(call, attempt.name, "deny, or lift what is denied"));
   }
-  bool waived = co_await is_waived(call, on_role(call, gift.waiver, gift.role_namespace, gift.role));
+  const std::string_view space = granted_in(call, index.get());
+  bool waived = co_await is_waived(call, on_role(call, gift.waiver, gift.role_namespace, gift.role), space);
   if (waived) co_return Result<void>();
   if (!index) co_return fail(refused(r, attempt.name, "there is no policy to say what the caller holds"));
   const documents::KindNames* kinds = authorizer->surroundings().kinds;
@@ -148,9 +155,6 @@ Task<Result<void>> check_escalation(Call& call, WriteAttempt attempt, const docu
       if (a->type() != authorizer->type()) others.push_back(a);
     const authz::Chain rest(std::move(others));
     if (!rest.may_deny()) co_return Result<void>();
-    std::string_view space = call.info.namespace_name == index->master()
-                                 ? std::string_view()
-                                 : std::string_view(call.info.namespace_name);
     if (!authz::may_be_denied(rest.rules_for(call.user, space),
                               documents::granted_by(gift.rules, kinds, index->groups())))
       co_return Result<void>();
@@ -172,9 +176,10 @@ Task<Result<void>> check_lifting(Call& call, const Value& old, const documents::
   }
   // A role that is bound stays.
   if (is_role || !is_for(old, call.user, call.info.namespace_name)) co_return Result<void>();
-  bool waived = co_await is_waived(call, on_role(call, "bind", ref.namespace_name, ref.name));
-  if (waived) co_return Result<void>();
   std::shared_ptr<const documents::Index> index = index_of(authorizer);
+  bool waived = co_await is_waived(call, on_role(call, "bind", ref.namespace_name, ref.name),
+                                   granted_in(call, index.get()));
+  if (waived) co_return Result<void>();
   if (!index) co_return fail(refused(*call.resource, name, "there is no policy to say what the caller holds"));
   if (auto error = frees_themselves(call, name, documents::lifted(rules, {}, index->groups()), *index, authorizer->surroundings().kinds)) co_return fail(std::move(*error));
   co_return Result<void>();
