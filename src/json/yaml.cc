@@ -80,8 +80,9 @@ struct Failure {
 // is counted, so that a few lines cannot stand for gigabytes.
 class Builder : public YAML::EventHandler {
  public:
-  enum class Merges : std::uint8_t { kTaken, kRefused };
-  Builder(std::size_t budget, Merges merges) : budget_(budget), merges_(merges) {}
+  // What files of configuration may not have: merge keys and tags.
+  enum class Surprises : std::uint8_t { kTaken, kRefused };
+  Builder(std::size_t budget, Surprises surprises) : budget_(budget), surprises_(surprises) {}
 
   Document take() { return {std::move(result_), std::move(duplicates_), std::move(duplicate_lines_)}; }
   // Where collections in flow style begin that lie in no other, in characters from the beginning.
@@ -102,6 +103,7 @@ class Builder : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& text) override {
     if (!is_valid_utf8(text)) throw Failure{"yaml: invalid UTF-8"};
+    check_tag(mark, tag);
     std::size_t size = text.size() + 2;
     if (expects_key()) {
       stack_.back().key = key_text(tag, text);
@@ -113,13 +115,15 @@ class Builder : public YAML::EventHandler {
     add(scalar(mark, tag, text), anchor, size);
   }
 
-  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value style) override {
+    check_tag(mark, tag);
     open(false, anchor, mark, style);
   }
   void OnSequenceEnd() override { close(); }
-  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value style) override {
+    check_tag(mark, tag);
     open(true, anchor, mark, style);
   }
   void OnMapEnd() override { close(); }
@@ -142,6 +146,12 @@ class Builder : public YAML::EventHandler {
     bool is_flow = false;
     int key_line = 0;
   };
+
+  // The reader says `?` where nothing is written, and `!` of what is quoted.
+  void check_tag(const YAML::Mark& mark, const std::string& tag) const {
+    if (surprises_ == Surprises::kTaken || tag.empty() || tag == "?" || tag == "!") return;
+    throw Failure{cat("yaml: line ", mark.line + 1, ": tags (!) are not allowed in a configuration file")};
+  }
 
   bool expects_key() const { return !stack_.empty() && stack_.back().is_map && !stack_.back().has_key; }
   bool is_merge_key() const { return stack_.back().is_map && stack_.back().has_key && stack_.back().key == "<<"; }
@@ -174,7 +184,7 @@ class Builder : public YAML::EventHandler {
 
   void merge(const Value& value) {
     Frame& frame = stack_.back();
-    if (merges_ == Merges::kRefused)
+    if (surprises_ == Surprises::kRefused)
       throw Failure{
           cat("yaml: line ", frame.key_line, ": merge keys (<<) are not allowed in a configuration file")};
     frame.has_key = false;
@@ -249,7 +259,7 @@ class Builder : public YAML::EventHandler {
   }
 
   std::size_t budget_;
-  const Merges merges_;
+  const Surprises surprises_;
   std::vector<std::size_t> flows_;
   std::vector<Frame> stack_;
   std::map<YAML::anchor_t, Anchored> anchors_;
@@ -342,6 +352,38 @@ void check_commas(std::string_view text, std::size_t at) {
   }
 }
 
+// Refuses characters that end a line for one reader of YAML and not for another, so that what looks like a
+// comment is a field: a CR alone, NEL, LS, PS, and control characters.
+void check_characters(std::string_view text) {
+  int line = 1;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const std::string_view rest = text.substr(i);
+    if (c == '\n') ++line;
+    const bool is_low = static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r';
+    const bool is_high = c == '\x7f' || (c == '\xC2' && static_cast<unsigned char>(text[i + 1]) < 0xA0);
+    const bool is_break = (c == '\r' && !rest.starts_with("\r\n")) || rest.starts_with("\xE2\x80\xA8") ||
+                          rest.starts_with("\xE2\x80\xA8") || rest.starts_with("\xE2\x80\xA9");
+    if (is_low || is_high || is_break)
+      throw Failure{cat("yaml: line ", line, ": control characters are not allowed")};
+  }
+}
+
+// Refuses a line that ends the document (`...`) with more after it than comments and empty lines. The text
+// was parsed before; in a block or a quoted text such a line cannot stand.
+void check_end(std::string_view text) {
+  bool has_ended = false;
+  int number = 0;
+  for (std::string_view line : split(text, '\n')) {
+    ++number;
+    std::string_view said = trim(line);
+    if (has_ended && !said.empty() && !said.starts_with('#'))
+      throw Failure{
+          cat("yaml: line ", number, ": the file has more than one document, or something after its end")};
+    has_ended |= line.starts_with("...") && (said.size() == 3 || line[3] == ' ' || line[3] == '\t');
+  }
+}
+
 std::string_view without_mark(std::string_view text) {
   constexpr std::string_view kMark = "\xEF\xBB\xBF";
   return text.starts_with(kMark) ? text.substr(kMark.size()) : text;
@@ -370,7 +412,7 @@ Result<Document> parse_yaml(std::string_view text, std::size_t max_bytes) {
   return guarded(text, [&] {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
-    Builder builder(max_bytes, Builder::Merges::kTaken);
+    Builder builder(max_bytes, Builder::Surprises::kTaken);
     parser.HandleNextDocument(builder);
     return builder.take();
   });
@@ -388,11 +430,13 @@ Result<Document> parse_configuration(std::string_view text, std::size_t max_byte
   }
   return guarded(text, [&] {
     if (!is_valid_utf8(text) || text.contains('\0')) throw Failure{"yaml: the file is no UTF-8 text"};
+    check_characters(text);
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
-    Builder builder(max_bytes, Builder::Merges::kRefused);
+    Builder builder(max_bytes, Builder::Surprises::kRefused);
     parser.HandleNextDocument(builder);
     for (std::size_t at : builder.flows()) check_commas(text, at);
+    check_end(text);
     NothingMore rest;
     while (parser.HandleNextDocument(rest)) {
     }

@@ -17,8 +17,9 @@ Result<Document> parse_yaml(std::string_view text, std::size_t max_bytes);
 //
 // Text that begins with `{` is JSON and nothing else, as for kube-apiserver's decoder, unless YAML's flow
 // style is allowed too. Everything else is YAML, where further documents (comments, and empty ones, aside),
-// merge keys (`<<`), trailing commas and text that is no UTF-8 are errors. A byte order mark is passed over.
-// Duplicate keys are reported as above; whoever reads a configuration refuses them.
+// merge keys (`<<`), tags (`!!int`), trailing commas, control characters, ends of lines but LF and CRLF, and
+// text that is no UTF-8 are errors. So is anything but comments after `...`. A byte order mark is passed
+// over. Duplicate keys are reported as above; whoever reads a configuration refuses them.
 enum class FlowStyle : bool { kRefused, kAllowed };
 Result<Document> parse_configuration(std::string_view text, std::size_t max_bytes,
                                      FlowStyle flow = FlowStyle::kRefused);

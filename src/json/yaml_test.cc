@@ -130,6 +130,37 @@ TEST(Configuration, IsText) {
   EXPECT_TRUE(configured("a: 1\0\nb: 2"sv).starts_with("refused: "));
 }
 
+TEST(Configuration, HasNoLineThatOnlyOneReaderSees) {
+  for (std::string_view end :
+       {"\r", "\u0085", "\u2028", "\u2029", "\x0b", "\x0c", "\x1b", "\x7f", "\u0084"}) {
+    EXPECT_EQ(configured(cat("a: 1\n# note", end, "anonymous: {enabled: false}\n")),
+              "refused: yaml: line 2: control characters are not allowed");
+    EXPECT_TRUE(configured(cat("a: 1 # note", end, "b: 2"), FlowStyle::kAllowed).starts_with("refused: "));
+    EXPECT_TRUE(configured(cat("# note", end, "{\"a\": 1}")).starts_with("refused: "));
+  }
+  EXPECT_EQ(configured("a: 1\r\n# note\r\nb:\t\"\\u2028\"\r\n"), "{\"a\":1,\"b\":\"\u2028\"}");
+}
+
+TEST(Configuration, HasNoTags) {
+  for (std::string_view value :
+       {"!!int false", "!foo x", "!!str 1", "!!str null", "!!str ~", "!!str", "!!map {a: 1}", "!x [1]",
+        "!<tag:yaml.org,2002:str> 1", "&a !!bool x", "!!binary YQ=="})
+    EXPECT_EQ(configured(cat("a: ", value, "\n")),
+              "refused: yaml: line 1: tags (!) are not allowed in a configuration file")
+        << value;
+  EXPECT_TRUE(configured("!!str a: 1\n").starts_with("refused: "));
+  EXPECT_TRUE(configured("%TAG ! tag:x,2000:\n---\na: !y 1\n").starts_with("refused: "));
+  EXPECT_EQ(configured("a: \"!!int 1\"\nb: x!y\nc: '!'\n"), R"({"a":"!!int 1","b":"x!y","c":"!"})");
+}
+
+TEST(Configuration, OnlyCommentsFollowItsEnd) {
+  EXPECT_EQ(configured("a: 1\n... # the end\n\n# really\n"), R"({"a":1})");
+  EXPECT_EQ(configured("a: ...\nb: |\n  ...\n  x\n...x: 1\n"), R"({"...x":1,"a":"...","b":"...\nx\n"})");
+  for (std::string_view more :
+       {"%FOO anonymous enabled true", "%YAML 1.2\n---", "---", "x", "...", "\"", "- "})
+    EXPECT_TRUE(configured(cat("a: 1\n...\n", more, "\n")).starts_with("refused: ")) << more;
+}
+
 TEST(Configuration, RepeatsNothingWhereThatIsAsked) {
   EXPECT_EQ(parse_strict_configuration("a: 1\na: 2\n", 100).error().message,
             "yaml: unmarshal errors:\n  line 2: key \"a\" already set in map");
