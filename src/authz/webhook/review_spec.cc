@@ -105,11 +105,12 @@ Value review_asking(const Value& spec, std::string_view version) {
                         {"status", Value::object({{"allowed", false}})}});
 }
 
-Result<Decision> decision_in(const Value& review, wire::Dialect asked) {
+Result<Decision> decision_in(const Value& review, std::string_view asked_version, wire::Dialect asked) {
   auto garbage = [](std::string what) { return fail(internal_error(cat("the webhook's answer is no SubjectAccessReview: ", what))); };
   if (const Value& kind = review["kind"]; !kind.is_null() && kind.as_string() != "SubjectAccessReview")
     return garbage(cat("its kind is ", quoted(kind.as_string())));
-  if (const Value& version = review["apiVersion"]; !version.is_null() && !version.as_string().starts_with("authorization.k8s.io/"))
+  if (const Value& version = review["apiVersion"];
+      !version.is_null() && version.as_string() != cat("authorization.k8s.io/", asked_version))
     return garbage(cat("its apiVersion is ", quoted(version.as_string())));
   const Value& status = review["status"];
   if (!status.is_null() && !status.is_object()) return garbage("its status is no object");

@@ -18,8 +18,10 @@ json::Value matched_spec(const json::Value& spec);
 // The whole review; v1beta1 calls the groups `group`.
 json::Value review_asking(const json::Value& spec, std::string_view version);
 
-// What an answer decides. An answer that is no review, or whose status is not of the right types, is an error; one that
-// both allows and denies denies, and says so. `asked` is how the review asked for conditions.
-Result<Decision> decision_in(const json::Value& review, wire::Dialect asked = wire::Dialect::kNone);
+// What an answer decides. An answer that is no review of the version that was asked, or whose status is not
+// of the right types, is an error; one that both allows and denies denies, and says so. `asked` is how the
+// review asked for conditions.
+Result<Decision> decision_in(const json::Value& review, std::string_view asked_version,
+                             wire::Dialect asked = wire::Dialect::kNone);
 
 }  // namespace cardea::authz

@@ -113,7 +113,8 @@ Task<Decision> WebhookAuthorizer::authorize_waiting(Attributes attributes) const
   if (auto answer = known(attributes, spec, key)) co_return std::move(*answer);
   if (!options_.conditions.empty()) metrics_->conditions_took(watch.elapsed());
   Result<json::Value> review = co_await client_->post(review_asking(spec, options_.review_version));
-  Result<Decision> decision = review ? decision_in(*review, dialect_for(attributes)) : Result<Decision>(fail(review.error()));
+  Result<Decision> decision = review ? decision_in(*review, options_.review_version, dialect_for(attributes))
+                                     : Result<Decision>(fail(review.error()));
   if (!decision) {
     bool in_time = decision.error().reason != Reason::kTimeout;
     if (!options_.denies_on_failure) metrics_->failed_open(in_time ? TryOutcome::kError : TryOutcome::kTimeout);

@@ -160,8 +160,15 @@ TEST_F(WebhookAuthorizerTest, AllowedAndDeniedAtOnceIsDenied) {
 }
 
 TEST_F(WebhookAuthorizerTest, AnErrorIsNeverAnAllow) {
-  for (std::string garbage : {"", "no JSON", "[]", "{\"status\":{\"allowed\":\"true\"}}", "{\"status\":[]}", "{\"kind\":\"Pod\",\"status\":{\"allowed\":true}}",
-                              "{\"apiVersion\":\"v1\",\"status\":{\"allowed\":true}}", "{\"status\":{\"allowed\":true,\"reason\":7}}", "{\"status\":{\"allowed\":true}"}) {
+  for (
+      std::string garbage :
+      {"", "no JSON", "[]", "{\"status\":{\"allowed\":\"true\"}}", "{\"status\":[]}",
+       "{\"kind\":\"Pod\",\"status\":{\"allowed\":true}}",
+       "{\"apiVersion\":\"v1\",\"status\":{\"allowed\":true}}",
+       "{\"status\":{\"allowed\":true,\"reason\":7}}", "{\"status\":{\"allowed\":true}",
+       R"({"apiVersion":"authorization.k8s.io/v1beta1","kind":"SubjectAccessReview","status":{"allowed":true}})",
+       R"({"status":{"denied":true,"denied":false,"allowed":true}})",
+       R"({"status":{"denied":true},"status":{"allowed":true}})"}) {
     webhook_.answer = garbage;
     Decision d = ask(*make());
     EXPECT_EQ(d.kind, Decision::Kind::kNoOpinion) << garbage;

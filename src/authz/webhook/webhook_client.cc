@@ -88,10 +88,13 @@ Result<json::Value> document_in(const Result<http::Answer>& answer) {
   if (answer->status < 200 || answer->status > 299)
     return fail(Error::of(answer->status == 504 ? Reason::kTimeout : Reason::kInternalError,
                           cat("the webhook answered with status ", answer->status, said_in(*answer))));
-  auto document = json::parse(answer->body);
+  auto document = json::parse_document(answer->body);
   if (!document) return fail(internal_error(cat("the webhook's answer is no JSON: ", document.error().message)));
-  if (!document->is_object()) return fail(internal_error("the webhook's answer is no JSON object"));
-  return document;
+  if (!document->value.is_object()) return fail(internal_error("the webhook's answer is no JSON object"));
+  // One of the two says something that would be passed over.
+  if (!document->duplicates.empty())
+    return fail(internal_error(cat("the webhook's answer says ", quoted(document->duplicates[0]), " twice")));
+  return std::move(document->value);
 }
 
 TryOutcome outcome_of(const Result<json::Value>& found) {

@@ -32,7 +32,9 @@ class Hook : public http::Handler {
       Value uid = asked["request"]["admissionRequest"]["uid"];
       std::string text = response;
       if (auto at = text.find("$UID"); at != std::string::npos) text.replace(at, 4, uid.as_string());
-      body = is_second ? text : cat(R"({"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","status":)", status, "}");
+      body = is_second ? text
+                       : cat(R"({"apiVersion":")", asked["apiVersion"].as_string(),
+                             R"(","kind":"SubjectAccessReview","status":)", status, "}");
     }
     if (is_second && is_silent) {
       held = std::move(exchange);
@@ -77,9 +79,12 @@ class WebhookConditionsTest : public ::testing::Test {
   std::shared_ptr<const WebhookClient> client(std::uint16_t port, std::chrono::milliseconds timeout) {
     return WebhookClient::make(loops_.at(0), dialer_, {.server = cat("http://127.0.0.1:", port, "/")}, {.timeout = timeout, .first_wait = 1ms, .max_answer = 1 << 20}).value();
   }
-  std::shared_ptr<WebhookAuthorizer> make(Dialect dialect, std::string version = "v1", std::chrono::milliseconds timeout = 10s, std::uint16_t second_port = 0) {
+  std::shared_ptr<WebhookAuthorizer> make(Dialect dialect, std::string version = "v1",
+                                          std::chrono::milliseconds timeout = 10s,
+                                          std::uint16_t second_port = 0, bool is_strict = false) {
     WebhookAuthorizerOptions options{.name = "hook", .review_version = std::move(version), .unauthorized_ttl = 30s};
     options.dialect = dialect;
+    options.denies_on_failure = is_strict;
     options.conditions_client = client(second_port ? second_port : port_, timeout);
     return std::make_shared<WebhookAuthorizer>(std::move(options), client(port_, 10s), clock_, std::make_shared<WebhookMetrics>(registry_, "hook"));
   }
@@ -260,6 +265,31 @@ TEST_F(WebhookConditionsTest, ConditionsNobodyAskedForAreNeverAnAllow) {
   author_.status = kTreeDeny;
   EXPECT_EQ(ask(*make(Dialect::kNone)).kind, Decision::Kind::kDeny);
   EXPECT_EQ(ask(*make(Dialect::kTree, "v1beta1")).kind, Decision::Kind::kDeny);
+}
+
+TEST_F(WebhookConditionsTest, WhatNobodyAskedForAndNobodyCanReadFailsByThePolicyOfTheWebhook) {
+  for (
+      std::string_view status : {
+          R"({"conditionsChain":[{"authorizerName":"a","denied":"true"}]})",
+          R"({"conditionsChain":[{"authorizerName":"a","conditions":{"effect":"Deny"}}]})",
+          R"({"conditionsChain":["deny"]})",
+          R"({"conditionsChain":[]})",
+          R"({"conditionalDecision":{"type":"Union","union":[]}})",
+          R"({"conditionalDecision":{"type":"Union","union":["deny"]}})",
+          R"({"conditionalDecision":{"type":"NoOpinion","deny":{}}})",
+          R"({"conditionalDecision":{"type":"NoOpinion","noOpinion":{}}})",
+          R"({"conditionalDecision":{"type":"ConditionsMap","conditionsMap":"x"}})",
+          R"({"conditionalDecision":{"type":"ConditionsMap"}})",
+          R"({"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{"denyConditions":[]}},"conditionsChain":["deny"]})",
+          R"({"denied":true,"denied":false})",
+          R"({"denied":true},"status":{})",
+          R"({"conditionalDecision":{"type":"Deny","type":"NoOpinion","noOpinion":{}}})",
+      }) {
+    author_.status = status;
+    Decision d = ask(*make(Dialect::kNone, "v1", 10s, 0, true));
+    EXPECT_EQ(d.kind, Decision::Kind::kDeny) << status;
+    EXPECT_NE(d.error, "") << status;
+  }
 }
 
 // What an author can say, or not say, when it is asked whether its conditions hold.

@@ -53,6 +53,27 @@ Result<Decision> read_tree(const Value& tree) {
   return out;
 }
 
+Result<Decision> read_list(const Value& list) {
+  json::FieldErrors errors;
+  Result<Decision> out = from_list(list, "status.conditionsChain", errors, Author::kThirdParty);
+  if (!out) return malformed(out.error().message);
+  return out;
+}
+
+// Conditions that nobody asked for deny if any of them could, and allow nothing. What cannot be read is an
+// error.
+Result<Decision> unasked(const Value& tree, const Value& list) {
+  const bool denies = (!tree.is_null() && could_deny(tree)) || (!list.is_null() && list_could_deny(list));
+  if (!denies && !tree.is_null())
+    if (Result<Decision> read = read_tree(tree); !read) return read;
+  if (!denies && !list.is_null())
+    if (Result<Decision> read = read_list(list); !read) return read;
+  std::string_view where = !tree.is_null() ? "conditionalDecision" : "conditionsChain";
+  return with_error(
+      denies ? Decision::deny({}) : Decision::no_opinion(),
+      cat("status.", where, ": Forbidden: the webhook answered with conditions that nobody asked for"));
+}
+
 // A field of another type would read as empty: as no denial, or as no error.
 std::string problem_of_types(const Value& said, std::string_view at) {
   for (std::string_view key : {"allowed", "denied"})
@@ -125,16 +146,8 @@ Result<Decision> decision_in_status(const Value& status, Dialect asked) {
   }
   if (allowed || denied) return malformed("it is conditional, and allows or denies");
   bool is_asked = (asked == Dialect::kTree && list.is_null()) || (asked == Dialect::kList && tree.is_null());
-  if (!is_asked) {
-    bool denies = !tree.is_null() ? could_deny(tree) : list_could_deny(list);
-    std::string_view where = !tree.is_null() ? "conditionalDecision" : "conditionsChain";
-    return with_error(denies ? Decision::deny({}) : Decision::no_opinion(), cat("status.", where, ": Forbidden: the webhook answered with conditions that nobody asked for"));
-  }
-  if (asked == Dialect::kTree) return read_tree(tree);
-  json::FieldErrors errors;
-  Result<Decision> out = from_list(list, "status.conditionsChain", errors, Author::kThirdParty);
-  if (!out) return malformed(out.error().message);
-  return out;
+  if (!is_asked) return unasked(tree, list);
+  return asked == Dialect::kTree ? read_tree(tree) : read_list(list);
 }
 
 Value conditions_review(const Decision& open, const ConditionData& data, std::string_view uid, Dialect dialect) {
