@@ -45,11 +45,11 @@ Judged judge_binding(const Call& call, const Value& binding) {
 }
 
 // The budgets that cover a pod.
-std::vector<store::RecordPtr> budgets_of(Call& call, const Value& pod) {
+Result<std::vector<store::RecordPtr>> budgets_of(Call& call, const Value& pod) {
   std::vector<store::RecordPtr> found;
   const catalog::Resource* r = call.catalog->find("policy", "v1", "poddisruptionbudgets");
   auto range = call.services.store.range({.keys = store::keys_with_prefix(collection_prefix(*r, call.info.namespace_name))});
-  if (!range) return found;
+  if (!range) return fail(range.error());  // budgets that cannot be read allow no eviction
   for (store::RecordPtr& record : range->records)
     if (catalog::budget_covers(parse_stored(*record), pod)) found.push_back(std::move(record));
   return found;
@@ -151,7 +151,9 @@ Task<Result<Answer>> evict_pod(Call& call) {
   call.is_settled_for_good = true;
 
   if (!catalog::leaves_without_budget(*pod)) {
-    std::vector<store::RecordPtr> budgets = budgets_of(call, *pod);
+    Result<std::vector<store::RecordPtr>> found = budgets_of(call, *pod);
+    if (!found) co_return fail(found.error());
+    const std::vector<store::RecordPtr>& budgets = *found;
     if (budgets.size() > 1)
       co_return fail(internal_error("This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."));
     if (!budgets.empty()) {
