@@ -1,0 +1,66 @@
+"""The first screen of README.md, command by command: what it shows is what kubectl and cardea say.
+
+In a block of `console` a line with `$ ` is run, and the lines below it are what it has to say; nothing below means that only its
+success counts. `cat FILE` writes the file instead of reading it.
+"""
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+from server import Cardea, binary, expect, skip, tell
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+VOLUME = """apiVersion: v1
+kind: PersistentVolume
+metadata: {name: fast}
+spec:
+  storageClassName: prod
+  capacity: {storage: 1Gi}
+  accessModes: [ReadWriteOnce]
+  hostPath: {path: /data}
+"""
+
+
+def commands():
+    with open(os.path.join(HERE, "..", "..", "README.md"), encoding="utf-8") as page:
+        blocks = re.findall(r"```console\n(.*?)```", page.read(), re.S)
+    for block in blocks:
+        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            line, _, said = part.partition("\n")
+            yield line, said.strip()
+
+
+def story():
+    kubectl = os.environ.get("CARDEA_KUBECTL") or shutil.which("kubectl")
+    if not kubectl:
+        skip("no kubectl: neither $CARDEA_KUBECTL nor one on the PATH")
+    with Cardea() as server, tempfile.TemporaryDirectory() as folder:
+        tools = os.path.join(folder, "bin")
+        os.mkdir(tools)
+        os.symlink(kubectl, os.path.join(tools, "kubectl"))
+        os.symlink(binary(), os.path.join(tools, "cardea"))
+        environment = {**os.environ, "KUBECONFIG": server.kubeconfig, "PATH": tools + os.pathsep + os.environ["PATH"]}
+
+        def run(line):
+            done = subprocess.run(line, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+            return done.returncode, (done.stdout + done.stderr).strip()
+        with open(os.path.join(folder, "prod-volume.yaml"), "w") as file:
+            file.write(VOLUME)
+        code, said = run("kubectl create deployment web --image=nginx")
+        expect(code == 0, said)
+        ran = 0
+        for line, wanted in commands():
+            if line.startswith("cat "):
+                with open(os.path.join(folder, line[4:]), "w") as file:
+                    file.write(wanted + "\n")
+                continue
+            code, said = run(line)
+            expect(wanted in said if wanted else code == 0, f"$ {line}\n{said}\ninstead of\n{wanted}")
+            ran += 1
+        expect(ran >= 7, f"only {ran} commands were found")
+
+
+if __name__ == "__main__":
+    tell("readme", story)
