@@ -188,7 +188,7 @@ int cel_command(int argc, char** argv) {
     const std::string problem = read_options(argc, argv, options);
     return problem.empty() ? eval(options) : misuse(problem);
   }
-  if (verb != "conform") return misuse(verb.empty() ? "what shall it do?" : "unknown command `" + verb + "`");
+  if (verb != "conform") return misuse(verb.empty() ? "a command is missing: `eval` or `conform`" : "unknown command `" + verb + "`");
   conformance::Counts counts;
   conformance::ErrorTexts texts;
   std::vector<std::string> paths;

@@ -8,10 +8,10 @@
 
 namespace cardea::rest {
 
-// Whether the caller may do what lets one pass an escalation check (`escalate`, `bind`, `deny`). That a rule
-// of a namespace policy says `*` is no such leave, unless its holder may do everything there anyway: such
-// rules are written to mean "all of today's verbs on ordinary objects", and take kinds away one by one. A
-// condition on the object has nobody to settle it here, and counts as no.
+// Whether the caller holds the verb that exempts from an escalation check (`escalate`, `bind`, `deny`). The verb
+// `*` of a namespace policy's rule does not include it, unless the caller may do everything there anyway: such
+// rules mean "all of today's verbs on ordinary objects", and take kinds away one by one. A condition on the
+// object cannot be settled here, and counts as no.
 //
 // "There" is where the grant is for: `granted_in`, an empty one being the whole cluster. Without it, the
 // namespace of the attributes.

@@ -14,7 +14,7 @@ inline constexpr cel::Limits kLimits{.cost = 1'000'000};
 // Nobody waits longer because somebody wrote many policies: all of the cluster share one such limit when a request is
 // judged, all of its namespace another, and their conditions both.
 inline constexpr std::uint64_t kMostTogether = 1'000'000;
-inline constexpr std::string_view kTooDear = "the access policies that select this cost too much together";
+inline constexpr std::string_view kTooDear = "the access policies that match this request exceed their common cost limit";
 
 // What several expressions may cost together, each within kLimits. What passes it fails, as does what
 // comes after. Of one thread.

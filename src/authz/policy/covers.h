@@ -40,9 +40,9 @@ std::vector<rbac::PolicyRule> granted_by(const std::vector<Rule>& rules, const K
 // Whether the denials of two sets of rules differ: to write, change or remove one needs the verb `deny` on roles.
 bool changes_denials(const std::vector<Rule>& before, const std::vector<Rule>& after);
 
-// What the denials of `before` deny that are not in `after`, as rules that allow it: what taking them away gives to whom they
-// concern. Restrictions do not count: whoever may do a thing to some objects only does not hold it. A denial of resource groups that are not known
-// denies all kinds.
+// What the denials of `before` deny that are not in `after`, as rules that allow it: what removing these denials gives to the
+// users they name. Restrictions do not count: a permission for some objects is not the permission for all. A denial of
+// unknown resource groups denies all kinds.
 std::vector<Rule> lifted(const std::vector<Rule>& before, const std::vector<Rule>& after, const ResourceGroups& groups = ResourceGroups::built_in());
 
 }  // namespace cardea::authz::policy

@@ -5,8 +5,8 @@
 namespace cardea::rest::policy {
 
 // Nobody gives away by namespace policy what it does not give them, and nobody denies without the verb `deny` on roles. Decided
-// from the policies themselves, exactly (authz/policy/covers.h). Past it come system:masters, and whom another authorizer
-// than policy lets `escalate` roles or `bind` them: that a policy rule says `*` is no such leave.
+// from the policies themselves, exactly (authz/policy/covers.h). Exempt are system:masters, and users whom another authorizer
+// than policy allows to `escalate` or `bind` roles. The verb `*` in a policy rule does not include these two.
 //
 // `attempt` is a Role or a RoleBinding that is valid, of a binding that its role exists. With a null authorizer only
 // system:masters pass.
