@@ -164,7 +164,7 @@ Task<Result<Value>> remove_one(Call& call, const std::string& key, const DeleteO
 
     // What stays is worked out on the object as it is stored: the version of the request may not show all of
     // it.
-    std::optional<Value> held = held_back(call, options, parse_stored(*record));
+    std::optional<Value> held = held_back(call, options, &storage == &r ? old : parse_stored(*record));
     Value shown = held ? converted(*held, storage, r) : old;
     bool unchanged = held && shown == old;
     Value answer = held || r.strategy->returns_deleted_object || as_item

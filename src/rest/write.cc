@@ -88,10 +88,12 @@ Value with_hidden(const Value& stored, const Value& shown, const Value& next) {
   return out;
 }
 
-std::string bytes_for_store(Call& call, const Value& stored, const Value& object) {
-  if (stored.is_null())
-    return stored_bytes(converted(object, *call.resource, *call.catalog->storage_of(*call.resource)));
-  return stored_bytes(stored_form(call, stored, object));
+// `record` is what it replaces; null: nothing. Read again only where another version is stored.
+std::string bytes_for_store(Call& call, const store::Record* record, const Value& object) {
+  const Resource& storage = *call.catalog->storage_of(*call.resource);
+  const bool is_narrowed = record && call.resource->is_custom && &storage != call.resource;
+  if (is_narrowed) return stored_bytes(stored_form(call, parse_stored(*record), object));
+  return stored_bytes(converted(object, *call.resource, storage));
 }
 
 // Owners that mutation left unreadable are as they were before.
@@ -424,7 +426,7 @@ Task<Result<Written>> write_new(Call& call, Value object, const WriteOptions& op
     store::RecordPtr present = call.services.store.get(key);
     if (!present && options.dry_run) co_return Written{std::move(review.object), true};
     if (!present) {
-      store::Txn txn{{{key, 0}}, {store::Put{key, bytes_for_store(call, Value(), review.object)}}};
+      store::Txn txn{{{key, 0}}, {store::Put{key, bytes_for_store(call, nullptr, review.object)}}};
       bool relies = add_reliance(txn, review);
       Result<store::Commit> done = co_await commit(call, std::move(txn));
       if (!done) co_return fail(done.error());
@@ -588,7 +590,7 @@ Task<Result<Written>> write_change(Call& call, Change change) {
     Value fresh = with_revision(review.object, record->mod_revision);
     if (change.options.dry_run) co_return Written{std::move(fresh), false};
     bool gone = is_gone_after(review.object);
-    std::string bytes = bytes_for_store(call, parse_stored(*record), review.object);
+    std::string bytes = bytes_for_store(call, record.get(), review.object);
     if (!gone && bytes == record->value() && !is_known_blind(call))
       co_return Written{std::move(fresh), false};
     store::Txn txn{{{key, record->mod_revision}}, {}};

@@ -284,10 +284,10 @@ std::optional<Permission> first_missing(const Index& index, const User& author, 
       auto slash = kind.find('/');
       a.resource = std::string_view(kind).substr(0, slash);
       a.subresource = slash == std::string::npos ? std::string_view() : std::string_view(kind).substr(slash + 1);
-      const std::vector<std::string_view> groups = alphabet.groups_for(a.resource);
+      const std::vector<std::string_view> api_groups = alphabet.groups_for(a.resource);
       for (const std::string& verb : verbs) {
         a.verb = verb;
-        for (std::string_view group : groups) {
+        for (std::string_view group : api_groups) {
           a.api_group = group;
           for (const std::string& name : alphabet.names) {
             a.name = name;
