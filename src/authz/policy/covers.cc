@@ -128,6 +128,8 @@ struct Alphabet {
     }
   }
   void add_side(std::string_view resource, std::string_view group, std::string_view subresources) {
+    // A row about every resource of one group.
+    if (resource == "*" && group != "*") api_groups.emplace(group);
     if (resource == "*") resource = kOther;
     kinds.emplace(resource);
     if (group != "*") groups_of[std::string(resource)].emplace(group);
