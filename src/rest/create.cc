@@ -26,7 +26,10 @@ Task<Result<Answer>> create(Call& call) {
   if (!object) co_return fail(object.error());
   if (auto ok = check_namespace(call, *object); !ok) co_return fail(ok.error());
   options->brings_revision = !(*object)["metadata"]["resourceVersion"].as_string().empty();
-  if (may_be_blind(call)) call.sight.named = schema::named_by_update(*object, *call.resource->schema);
+  if (may_be_blind(call)) {
+    bool blind = co_await is_blind(call);
+    if (blind) call.sight.named = schema::named_by_update(*object, *call.resource->schema);
+  }
   Result<Written> written = co_await write_new(call, std::move(*object), *options);
   if (!written) co_return fail(written.error());
   co_return Answer::of(std::move(written->object), 201);

@@ -137,7 +137,10 @@ Task<Result<Answer>> patch(Call& call) {
   if (!options) co_return fail(options.error());
   auto body = read_patch(call, *type);
   if (!body) co_return fail(body.error());
-  if (may_be_blind(call)) call.sight.named = named_by(*type, *body, *call.resource->schema);
+  if (may_be_blind(call)) {
+    bool blind = co_await is_blind(call);
+    if (blind) call.sight.named = named_by(*type, *body, *call.resource->schema);
+  }
 
   if (*type == PatchType::kApply) {
     Result<Answer> applied = co_await apply_config(call, std::move(*body), *options);

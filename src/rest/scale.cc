@@ -54,7 +54,10 @@ Task<Result<Answer>> put_scale(Call& call) {
   if (!scale) co_return fail(scale.error());
   if (auto ok = check_name(call, *scale); !ok) co_return fail(ok.error());
   if (auto ok = check_namespace(call, *scale); !ok) co_return fail(ok.error());
-  if (may_be_blind(call)) call.sight.named = schema::named_by_update(*scale, *call.subresource->schema);
+  if (may_be_blind(call)) {
+    bool blind = co_await is_blind(call);
+    if (blind) call.sight.named = schema::named_by_update(*scale, *call.subresource->schema);
+  }
   Change change;
   change.options = *options;
   change.apply = [&call, scale = *scale](const Value& current) { return scaled(call, current, scale); };
@@ -117,7 +120,10 @@ Task<Result<Answer>> patch_scale(Call& call) {
   if (!options) co_return fail(options.error());
   auto patch = read_patch(call, *type);
   if (!patch) co_return fail(patch.error());
-  if (may_be_blind(call)) call.sight.named = named_by(*type, *patch, *call.subresource->schema);
+  if (may_be_blind(call)) {
+    bool blind = co_await is_blind(call);
+    if (blind) call.sight.named = named_by(*type, *patch, *call.subresource->schema);
+  }
   if (*type == PatchType::kApply) {
     Result<Answer> applied = co_await apply_scale(call, std::move(*patch), *options);
     co_return applied;

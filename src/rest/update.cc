@@ -46,7 +46,10 @@ Task<Result<Answer>> update(Call& call) {
   if (auto ok = check_name(call, *object); !ok) co_return fail(ok.error());
   if (auto ok = check_namespace(call, *object); !ok) co_return fail(ok.error());
 
-  if (may_be_blind(call)) call.sight.named = schema::named_by_update(*object, *call.resource->schema);
+  if (may_be_blind(call)) {
+    bool blind = co_await is_blind(call);
+    if (blind) call.sight.named = schema::named_by_update(*object, *call.resource->schema);
+  }
   Change change;
   change.options = *options;
   change.checks_uid = true;
