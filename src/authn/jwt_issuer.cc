@@ -33,10 +33,11 @@ Result<Identity> JwtIssuer::identify(const Jwt& jwt, const json::Value& claims, 
 std::optional<Result<Identity>> JwtIssuer::check(const Jwt& jwt, Time now) const {
   if (!parts_.keys->keys(now) && !parts_.keys->health().empty())
     return refuse("oidc: authenticator not initialized");
+  // Before the keys are read: those that were read before a renewal ended are not made current by its end.
+  if (!parts_.keys->is_current()) return std::nullopt;
   std::shared_ptr<const KeySet> keys;
   auto key = verify(jwt, now, keys);
   if (!key) return fail(std::move(key.error()));
-  if (!parts_.keys->is_current()) return std::nullopt;
   if (!*key) {
     if (parts_.keys->may_refresh()) return std::nullopt;
     return refuse(std::string(kBadSignature));
