@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "authn/testing/fake_issuers.h"
+#include "authn/testing/shared_clock.h"
 
 namespace cardea::authn {
 namespace {
@@ -80,7 +81,7 @@ class AuthenticationReloadTest : public ::testing::Test {
   }
 
   SigningKey key_ = *SigningKey::make_ec();
-  FakeClock clock_{Time(std::chrono::seconds(kNow))};
+  SharedClock clock_{Time(std::chrono::seconds(kNow))};
   net::Loops loops_{1};
   net::Dialer dialer_;
   AuthenticationMetrics metrics_{"test"};

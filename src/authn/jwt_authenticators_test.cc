@@ -1,4 +1,5 @@
 #include "authn/jwt_authenticators.h"
+#include "authn/testing/shared_clock.h"
 
 #include <gtest/gtest.h>
 
@@ -48,7 +49,7 @@ class JwtAuthenticatorsTest : public ::testing::Test {
   }
 
   SigningKey key_ = *SigningKey::make_ec();
-  FakeClock clock_{Time(std::chrono::seconds(kNow))};
+  SharedClock clock_{Time(std::chrono::seconds(kNow))};
 };
 
 TEST_F(JwtAuthenticatorsTest, KnowsATokenOfItsIssuer) {

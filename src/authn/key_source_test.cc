@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "authn/testing/fake_issuers.h"
+#include "authn/testing/shared_clock.h"
 
 namespace cardea::authn {
 namespace {
@@ -52,7 +53,7 @@ class KeySourceTest : public ::testing::Test {
     }
   }
 
-  FakeClock clock_{Time(std::chrono::seconds(1'800'000'000))};
+  SharedClock clock_{Time(std::chrono::seconds(1'800'000'000))};
   SigningKey first_ = *SigningKey::make_ec(), second_ = *SigningKey::make_ec();
   net::Loops loops_{1};
   std::shared_ptr<FakeIssuers> issuer_ = std::make_shared<FakeIssuers>(loops_.at(0));
