@@ -1,4 +1,5 @@
 #include "authn/webhook_authenticator.h"
+#include "authn/testing/shared_clock.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -59,7 +60,7 @@ class TokenWebhook : public ::testing::Test {
   net::Loops loops_{1};
   net::Dialer dialer_;
   http::Server server_{loops_, webhook_};
-  FakeClock clock_{std::chrono::system_clock::from_time_t(1'800'000'000)};
+  SharedClock clock_{std::chrono::system_clock::from_time_t(1'800'000'000)};
   std::shared_ptr<authz::WebhookClient> client_;
 };
 

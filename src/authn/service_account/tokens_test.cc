@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "authn/jwt.h"
+#include "authn/testing/shared_clock.h"
 #include "base/strings.h"
 #include "base/time_parse.h"
 #include "json/parse.h"
@@ -61,7 +62,7 @@ class ServiceAccountTokensTest : public ::testing::Test {
   static Value claims_of(std::string_view token) { return parse_jwt(token)->claims; }
 
   static constexpr auto kSa = "system:serviceaccount:ns:sa";
-  FakeClock clock_{std::chrono::system_clock::from_time_t(1'800'000'000)};
+  SharedClock clock_{std::chrono::system_clock::from_time_t(1'800'000'000)};
   SystemRandom random_;
   std::unique_ptr<store::Store> store_ = store::make_memory_store(clock_);
   std::shared_ptr<const ServiceAccountTokens> tokens_ = std::make_shared<ServiceAccountTokens>(
