@@ -355,6 +355,8 @@ void check_commas(std::string_view text, std::size_t at) {
 // Refuses characters that end a line for one reader of YAML and not for another, so that what looks like a
 // comment is a field: a CR alone, NEL, LS, PS, and control characters.
 void check_characters(std::string_view text) {
+  // One at the very beginning has been taken off; readers of YAML differ about any other.
+  if (text.contains("\xEF\xBB\xBF")) throw Failure{"yaml: a byte order mark inside the file"};
   int line = 1;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];

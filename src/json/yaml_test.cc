@@ -202,5 +202,11 @@ time: "2026-01-01T00:00:00Z"
   EXPECT_EQ(as_json(print_yaml(*v)), print(*v));
 }
 
+TEST(Configuration, HasAByteOrderMarkAtItsBeginningOrNowhere) {
+  EXPECT_TRUE(parse_configuration("\xEF\xBB\xBF" "a: 1\n", 1 << 16));
+  EXPECT_FALSE(parse_configuration("\xEF\xBB\xBF\xEF\xBB\xBF" "a: 1\n", 1 << 16));
+  EXPECT_FALSE(parse_configuration("a: 1\n\xEF\xBB\xBF" "b: 2\n", 1 << 16));
+}
+
 }  // namespace
 }  // namespace cardea::json
