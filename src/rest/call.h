@@ -11,9 +11,9 @@
 #include "base/random.h"
 #include "catalog/catalog.h"
 #include "http/exchange.h"
-#include "rest/allocator.h"
+#include "rest/write/allocator.h"
 #include "rest/metrics.h"
-#include "rest/negotiation.h"
+#include "rest/present/negotiation.h"
 #include "schema/named_fields.h"
 #include "store/store.h"
 
@@ -26,7 +26,7 @@ namespace cardea::rest {
 class AuditTrail;
 class CatalogHolder;
 class Dialect;
-class FieldPermissions;  // rest/field_permissions.h
+class FieldPermissions;  // rest/write/field_permissions.h
 class WriteGuard;
 struct FieldAccess;
 
@@ -49,7 +49,7 @@ struct Services {
   const authn::ServiceAccountTokens* service_account_tokens = nullptr;  // null: none are issued
 };
 
-// What a request says about its fields, and whether its caller may read the object (rest/blind_caller.h).
+// What a request says about its fields, and whether its caller may read the object (rest/write/blind_caller.h).
 struct Sight {
   std::optional<bool> reads = {};  // whether the caller may get the object; nullopt: not asked yet
   bool has_read = false;          // the server has read the object: what it says from here on may speak of it

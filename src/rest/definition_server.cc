@@ -7,7 +7,7 @@
 #include "base/strings.h"
 #include "catalog/definition.h"
 #include "catalog/definitions.h"
-#include "rest/stored_object.h"
+#include "rest/write/stored_object.h"
 
 namespace cardea::rest {
 

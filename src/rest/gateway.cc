@@ -2,14 +2,14 @@
 
 #include "base/strings.h"
 #include "catalog/kinds/names.h"
-#include "rest/blind_caller.h"
+#include "rest/write/blind_caller.h"
 #include "rest/catalog_holder.h"
-#include "rest/field_permissions.h"
+#include "rest/write/field_permissions.h"
 #include "rest/policy/guard.h"
-#include "rest/status.h"
-#include "rest/subresources.h"
-#include "rest/verbs.h"
-#include "rest/write.h"
+#include "rest/present/status.h"
+#include "rest/verbs/subresources.h"
+#include "rest/verbs/verbs.h"
+#include "rest/write/write.h"
 
 namespace cardea::rest {
 namespace {

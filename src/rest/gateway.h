@@ -8,8 +8,8 @@
 #include "rest/call.h"
 #include "rest/pipeline/pipeline.h"
 #include "rest/pipeline/witness.h"
-#include "rest/self_description.h"
-#include "rest/watch_hub.h"
+#include "rest/present/self_description.h"
+#include "rest/watch/watch_hub.h"
 
 namespace cardea::rest {
 

@@ -5,7 +5,7 @@
 #include "authz/authorizer.h"
 #include "conformance/conformance.h"
 #include "json/print.h"
-#include "rest/status.h"
+#include "rest/present/status.h"
 
 namespace cardea::conformance {
 namespace {

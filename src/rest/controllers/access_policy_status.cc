@@ -4,7 +4,7 @@
 #include "authz/access/type_check.h"
 #include "base/strings.h"
 #include "rest/controllers/controllers.h"
-#include "rest/stored_object.h"
+#include "rest/write/stored_object.h"
 
 namespace cardea::rest {
 namespace {

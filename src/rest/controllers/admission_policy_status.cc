@@ -3,7 +3,7 @@
 #include "admission/policy_type_check.h"
 #include "base/strings.h"
 #include "rest/controllers/controllers.h"
-#include "rest/stored_object.h"
+#include "rest/write/stored_object.h"
 
 namespace cardea::rest {
 namespace {

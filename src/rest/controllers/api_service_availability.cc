@@ -2,7 +2,7 @@
 #include "catalog/definition.h"
 #include "catalog/kinds/strategies.h"
 #include "rest/controllers/controllers.h"
-#include "rest/stored_object.h"
+#include "rest/write/stored_object.h"
 
 namespace cardea::rest {
 namespace {

@@ -7,7 +7,7 @@
 #include "rest/controllers/controllers.h"
 #include "rest/controllers/owner_index.h"
 #include "rest/controllers/stored_resources.h"
-#include "rest/stored_object.h"
+#include "rest/write/stored_object.h"
 
 namespace cardea::rest {
 namespace {

@@ -4,7 +4,7 @@
 #include "base/strings.h"
 #include "rest/controllers/controllers.h"
 #include "rest/controllers/stored_resources.h"
-#include "rest/stored_object.h"
+#include "rest/write/stored_object.h"
 
 namespace cardea::rest {
 namespace {

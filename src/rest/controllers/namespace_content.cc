@@ -1,7 +1,7 @@
 #include "rest/controllers/namespace_content.h"
 
 #include "base/strings.h"
-#include "rest/stored_object.h"
+#include "rest/write/stored_object.h"
 
 namespace cardea::rest {
 namespace {

@@ -3,7 +3,7 @@
 #include "base/strings.h"
 #include "rest/controllers/controllers.h"
 #include "rest/controllers/namespace_content.h"
-#include "rest/stored_object.h"
+#include "rest/write/stored_object.h"
 
 namespace cardea::rest {
 namespace {

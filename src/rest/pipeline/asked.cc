@@ -1,6 +1,6 @@
 #include "rest/pipeline/asked.h"
 
-#include "rest/negotiation.h"
+#include "rest/present/negotiation.h"
 
 namespace cardea::rest::pipeline {
 

@@ -1,8 +1,8 @@
 #include "rest/pipeline/decided.h"
 
 #include "rest/catalog_holder.h"
-#include "rest/field_permissions.h"
-#include "rest/write.h"
+#include "rest/write/field_permissions.h"
+#include "rest/write/write.h"
 
 namespace cardea::rest::pipeline {
 namespace {

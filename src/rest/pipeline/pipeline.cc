@@ -2,7 +2,7 @@
 
 #include "authz/refusal.h"
 #include "base/strings.h"
-#include "rest/self_description.h"
+#include "rest/present/self_description.h"
 
 namespace cardea::rest::pipeline {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/metrics.h"
 #include "rest/audit_trail.h"
 #include "rest/pipeline/pipeline.h"
-#include "rest/presentation.h"
+#include "rest/present/presentation.h"
 
 namespace cardea::audit {
 class Auditor;

@@ -1,7 +1,7 @@
 #include "rest/policy/dry_deletion.h"
 
 #include "authz/policy/documents.h"
-#include "rest/stored_object.h"
+#include "rest/write/stored_object.h"
 
 namespace cardea::rest::policy {
 namespace {

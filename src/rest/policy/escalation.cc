@@ -8,7 +8,7 @@
 #include "base/strings.h"
 #include "json/parse.h"
 #include "rest/policy/elements.h"
-#include "rest/waiver.h"
+#include "rest/guards/escalation_exemption.h"
 
 namespace cardea::rest::policy {
 

@@ -1,6 +1,6 @@
 #pragma once
 #include "authz/policy/policy_authorizer.h"
-#include "rest/write_guard.h"
+#include "rest/guards/write_guard.h"
 
 namespace cardea::rest::policy {
 

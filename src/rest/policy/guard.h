@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "rest/write_guard.h"
+#include "rest/guards/write_guard.h"
 
 namespace cardea::authz::policy {
 class PolicyAuthorizer;

@@ -8,10 +8,10 @@
 #include "authz/policy/policy_authorizer.h"
 #include "authz/refusal.h"
 #include "base/strings.h"
-#include "rest/body.h"
-#include "rest/checks.h"
+#include "rest/verbs/body.h"
+#include "rest/verbs/request_match.h"
 #include "rest/policy/settled.h"
-#include "rest/write.h"
+#include "rest/write/write.h"
 
 namespace cardea::rest::policy {
 

@@ -2,10 +2,10 @@
 
 #include "authz/eligibility.h"
 #include "base/strings.h"
-#include "rest/body.h"
-#include "rest/form.h"
-#include "rest/stored_object.h"
-#include "rest/write.h"
+#include "rest/verbs/body.h"
+#include "rest/write/object_rules.h"
+#include "rest/write/stored_object.h"
+#include "rest/write/write.h"
 
 namespace cardea::rest::policy {
 

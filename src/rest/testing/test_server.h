@@ -6,18 +6,18 @@
 
 #include "admission/plugins.h"
 #include "json/parse.h"
-#include "rest/bootstrap.h"
+#include "rest/boot/bootstrap.h"
 #include "rest/catalog_holder.h"
-#include "rest/content_guard.h"
+#include "rest/guards/content_guard.h"
 #include "rest/definition_server.h"
-#include "rest/field_permissions.h"
+#include "rest/write/field_permissions.h"
 #include "rest/gateway.h"
 #include "rest/loopback.h"
-#include "rest/policy/dialect.h"
+#include "rest/policy/canonicalizer.h"
 #include "rest/policy/dry_deletion.h"
 #include "rest/policy/guard.h"
 #include "rest/policy/policy_store.h"
-#include "rest/service_network.h"
+#include "rest/write/service_network.h"
 #include "store/testing/memory_store.h"
 
 namespace cardea::rest {

@@ -1,0 +1,60 @@
+#include "rest/guards/escalation_guard.h"
+
+#include "authz/denied_grants.h"
+#include "authz/rbac/escalation.h"
+#include "base/strings.h"
+#include "rest/write/blind_caller.h"
+#include "rest/present/status.h"
+#include "rest/guards/escalation_exemption.h"
+
+namespace cardea::rest {
+namespace {
+
+Error refused(const catalog::Resource& r, std::string_view name, std::string_view why) {
+  std::string about = name.empty() ? r.qualified_name() : cat(r.qualified_name(), " \"", name, "\"");
+  return Error::of(Reason::kForbidden, cat(about, " is forbidden: ", why))
+      .with({.name = std::string(name), .group = std::string(r.group), .kind = std::string(r.name)});
+}
+
+}  // namespace
+
+bool EscalationGuard::applies(const catalog::Resource& r) const {
+  return r.group == authz::rbac::kGroup &&
+         (r.name == "roles" || r.name == "clusterroles" || r.name == "rolebindings" || r.name == "clusterrolebindings");
+}
+
+Task<Result<void>> EscalationGuard::check(Call& call, WriteAttempt attempt) const {
+  const catalog::Resource& r = *call.resource;
+  if (call.user.in_group(authz::kMastersGroup)) co_return Result<void>();
+  // Whether something changes would tell a caller who may not read it what is there.
+  if (!is_known_blind(call) && attempt.old && attempt.keeps_identity &&
+      authz::rbac::only_changes_ownership(attempt.object, *attempt.old))
+    co_return Result<void>();
+  authz::rbac::Grant grant{.user = call.user,
+                           .resource = r.name,
+                           .namespace_name = call.info.namespace_name,
+                           .request_name = call.info.name,
+                           .object = attempt.object,
+                           .old = attempt.old};
+  if (std::optional<authz::Attributes> asked = authz::rbac::waiver(grant)) {
+    bool waived = co_await is_waived(call, *asked);
+    if (waived) co_return Result<void>();
+  }
+  std::shared_ptr<const authz::rbac::Policy> policy = index_.policy();
+  std::optional<authz::rbac::EscalationRefusal> refusal = authz::rbac::check_escalation(*policy, grant);
+  if (!refusal) {
+    // Kubernetes' check ends here; what a document denies to the caller they do not give away either.
+    if (!call.chain->may_deny()) co_return Result<void>();
+    authz::Rules rules = call.chain->rules_for(call.user, call.info.namespace_name);
+    if (!authz::may_be_denied(rules, authz::rbac::granted_by(*policy, grant))) co_return Result<void>();
+    bool is_binding = r.name == "rolebindings" || r.name == "clusterrolebindings";
+    co_return fail(
+        refused(r, attempt.name, authz::denied_grant_text(call.user, is_binding ? "bind" : "escalate")));
+  }
+  using Kind = authz::rbac::EscalationRefusal::Kind;
+  if (refusal->kind == Kind::kMissingRole) co_return fail(not_found(r, refusal->text));
+  if (refusal->kind == Kind::kBadRequest) co_return fail(bad_request(refusal->text));
+  co_return fail(refused(r, attempt.name, refusal->text));
+}
+
+}  // namespace cardea::rest

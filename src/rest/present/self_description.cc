@@ -1,0 +1,221 @@
+#include "rest/present/self_description.h"
+
+#include <algorithm>
+
+#include "base/strings.h"
+#include "catalog/discovery.h"
+#include "json/print.h"
+#include "rest/catalog_holder.h"
+#include "rest/present/status.h"
+
+namespace cardea::rest {
+
+using json::Value;
+
+namespace {
+
+Value version_document() {
+  return Value::object({{"major", "1"},
+                        {"minor", "36"},
+                        {"emulationMajor", "1"},
+                        {"emulationMinor", "36"},
+                        {"minCompatibilityMajor", "1"},
+                        {"minCompatibilityMinor", "35"},
+                        {"gitVersion", "v1.36.3+cardea"},
+                        {"gitCommit", ""},
+                        {"gitTreeState", ""},
+                        {"buildDate", "1970-01-01T00:00:00Z"},
+                        {"goVersion", "none"},
+                        {"compiler", "clang"},
+                        {"platform", "linux/amd64"}});
+}
+
+std::vector<std::string> group_paths(const catalog::Catalog& catalog) {
+  std::vector<std::string> out;
+  for (const catalog::Group& group : catalog.groups()) {
+    if (group.name.empty()) continue;
+    out.push_back(cat("/apis/", group.name));
+    for (const catalog::Version& version : group.versions) out.push_back(cat("/apis/", group.name, "/", version.name));
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+Answer plain_document(Value document) {
+  Answer a = Answer::of(std::move(document));
+  a.transforms = false;
+  return a;
+}
+
+}  // namespace
+
+Answer text_answer(int status, std::string text) {
+  Answer a;
+  a.status = status;
+  a.is_raw = true;
+  a.body = http::Body(std::move(text));
+  a.content_type = "text/plain; charset=utf-8";
+  a.headers.emplace_back("X-Content-Type-Options", "nosniff");
+  return a;
+}
+
+std::optional<Result<Answer>> SelfDescription::health(http::Request&, const authz::RequestInfo& info) {
+  std::string_view path = info.path;
+  std::string_view name;
+  for (std::string_view root : {"/livez", "/readyz", "/healthz"})
+    if (path == root || path.starts_with(cat(root, "/"))) name = root;
+  if (name.empty()) return std::nullopt;
+  bool live_only = name == "/livez";
+  bool ready = ready_.load();
+  std::string_view check = path.substr(name.size());
+  if (check.starts_with('/')) check.remove_prefix(1);
+  if (check.ends_with('/')) check.remove_suffix(1);
+  struct Row {
+    std::string_view name;
+    bool ok;
+  };
+  std::vector<Row> rows = {{"ping", true}};
+  if (!live_only) rows.push_back({"store", ready});
+  if (!check.empty()) {
+    for (const Row& r : rows)
+      if (r.name == check) return r.ok ? text_answer(200, "ok") : text_answer(500, "not ready\n");
+    return text_answer(404, "404 page not found\n");
+  }
+  bool ok = live_only || ready;
+  if (ok && !info.query.has("verbose")) return text_answer(200, "ok");
+  std::string out;
+  for (const Row& r : rows) out += cat(r.ok ? "[+]" : "[-]", r.name, r.ok ? " ok\n" : " failed: not ready\n");
+  out += cat(name.substr(1), ok ? " check passed\n" : " check failed\n");
+  return text_answer(ok ? 200 : 500, std::move(out));
+}
+
+namespace {
+
+// A large document that the client may have already.
+Answer published(const catalog::PublishedDocument& document, std::shared_ptr<const void> owner, http::Request& request,
+                 std::string_view content_type) {
+  Answer a;
+  a.is_raw = true;
+  a.content_type = content_type;
+  a.headers.emplace_back("ETag", document.etag);
+  a.headers.emplace_back("Vary", "Accept");
+  if (document.matches(request.headers.get("if-none-match"))) a.status = 304;
+  else a.body = http::Body(http::Piece{std::move(owner), document.body});
+  return a;
+}
+
+constexpr std::string_view kOpenApiProtobuf = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+
+bool wants_openapi_protobuf(std::string_view accept) {
+  return accept.find("application/com.github.proto-openapi.spec.v2@v1.0+protobuf") != std::string_view::npos ||
+         accept.find(kOpenApiProtobuf) != std::string_view::npos;
+}
+
+}  // namespace
+
+std::optional<Result<Answer>> SelfDescription::openapi(http::Request& request, const authz::RequestInfo& info) {
+  constexpr std::string_view kV3 = "/openapi/v3";
+  auto catalog = catalog_.get();
+  if (info.path == "/openapi/v2") {
+    bool protobuf = wants_openapi_protobuf(request.headers.get("accept"));
+    auto document = protobuf ? publication_.openapi_v2_protobuf(*catalog) : publication_.openapi_v2(*catalog);
+    return published(*document, document, request, protobuf ? kOpenApiProtobuf : "application/json");
+  }
+  if (info.path == kV3) {
+    auto document = publication_.openapi_v3_index(*catalog);
+    return published(*document, document, request, "text/plain; charset=utf-8");
+  }
+  if (!info.path.starts_with(cat(kV3, "/"))) return std::nullopt;
+  auto document = publication_.openapi_v3(*catalog, std::string_view(info.path).substr(kV3.size() + 1));
+  if (!document) return std::nullopt;
+  return published(*document, document, request, "application/json");
+}
+
+void SelfDescription::add_document(std::string path, std::string content_type, std::string body) {
+  documents_.push_back({std::move(path), std::move(content_type), std::move(body)});
+}
+
+std::optional<Result<Answer>> SelfDescription::document(http::Request& request, const authz::RequestInfo& info) {
+  std::string_view path = info.path;
+  if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  auto found = std::ranges::find(documents_, path, &Document::path);
+  if (found == documents_.end()) return std::nullopt;
+  if (request.method != "GET") return fail(method_not_allowed());
+  bool fits = request.headers.get("accept").empty();
+  for (std::string_view accepted : split(request.headers.get("accept"), ',')) {
+    std::string type = media_type(accepted);
+    fits |= type == "*/*" || type == "application/*" || type == found->content_type;
+  }
+  if (!fits)
+    return fail(Error::of(Reason::kNotAcceptable, cat("406: Not Acceptable\n\nAvailable representations: ", found->content_type)).with({}));
+  Answer a;
+  a.is_raw = true;
+  a.content_type = found->content_type;
+  a.body = http::Body(http::Piece::literal(found->body));  // lives as long as we do
+  a.headers.emplace_back("Cache-Control", "public, max-age=3600");
+  return a;
+}
+
+std::optional<Result<Answer>> SelfDescription::discovery(http::Request& request, const authz::RequestInfo& info) {
+  auto catalog = catalog_.get();
+  std::string_view path = info.path;
+  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  std::string_view accept = request.headers.get("accept");
+  if (path == "/api" || path == "/apis") {
+    switch (catalog::discovery_form(accept)) {
+      case catalog::DiscoveryForm::kAggregated: {
+        auto document = publication_.aggregated_discovery(*catalog, path == "/api");
+        return published(*document, document, request, catalog::kAggregatedDiscoveryType);
+      }
+      case catalog::DiscoveryForm::kPlain:
+        return plain_document(path == "/api" ? catalog::api_versions(options_.server_address) : catalog::group_list(*catalog));
+      case catalog::DiscoveryForm::kNotAcceptable: break;
+    }
+    return fail(Error::of(Reason::kNotAcceptable,
+                          "only the following media types are accepted: application/json, application/yaml, "
+                          "application/vnd.kubernetes.protobuf"));
+  }
+  auto parts = split(path.substr(1), '/');
+  std::optional<Value> document;
+  if (parts.size() == 2 && parts[0] == "api") document = catalog::resource_list(*catalog, "", parts[1]);
+  if (parts.size() == 2 && parts[0] == "apis") document = catalog::group(*catalog, parts[1]);
+  if (parts.size() == 3 && parts[0] == "apis") document = catalog::resource_list(*catalog, parts[1], parts[2]);
+  if (!document) return std::nullopt;
+  // The aggregated form exists for everything at once only.
+  auto view = negotiate(accept, {});
+  if (!view) return fail(view.error());
+  return plain_document(std::move(*document));
+}
+
+std::optional<Result<Answer>> SelfDescription::answer(http::Request& request, const authz::RequestInfo& info) {
+  if (auto a = health(request, info)) return a;
+  if (auto a = document(request, info)) return a;
+  bool reads = request.method == "GET" || request.method == "HEAD";
+  if (info.path == "/version" || info.path == "/version/") {
+    if (!reads) return fail(method_not_allowed());
+    return plain_document(version_document());
+  }
+  if (info.path == "/metrics") {
+    Answer a = text_answer(200, metrics_ ? metrics_() : "");
+    a.content_type = "text/plain; version=0.0.4; charset=utf-8";
+    return a;
+  }
+  if (info.path == "/") {
+    Value paths = Value::array();
+    for (const Document& d : documents_)
+      if (d.path < "/api") paths.push_back(d.path);
+    for (auto p : {"/api", "/api/v1", "/apis"}) paths.push_back(p);
+    for (const std::string& path : group_paths(*catalog_.get())) paths.push_back(path);
+    for (auto p : {"/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3"}) paths.push_back(p);
+    for (const Document& d : documents_)
+      if (d.path > "/api") paths.push_back(d.path);
+    for (auto p : {"/readyz", "/version"}) paths.push_back(p);
+    return plain_document(Value::object({{"paths", paths}}));
+  }
+  auto found = openapi(request, info);
+  if (!found) found = discovery(request, info);
+  if (found && !reads) return fail(method_not_allowed());
+  return found;
+}
+
+}  // namespace cardea::rest

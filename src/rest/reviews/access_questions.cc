@@ -1,0 +1,257 @@
+// access.cardea.dev: many access reviews in one, and the reverse question, who may do something.
+#include <map>
+#include <unordered_map>
+
+#include "authz/access_review.h"
+#include "base/strings.h"
+#include "json/print.h"
+#include "rest/verbs/body.h"
+#include "rest/reviews/batch_fast_path.h"
+#include "rest/verbs/subresources.h"
+#include "rest/write/write.h"
+
+namespace cardea::rest {
+
+using json::Value;
+
+namespace {
+
+constexpr std::size_t kMostItems = 1000;
+constexpr std::size_t kMostErrors = 16;  // told at once
+constexpr std::size_t kMostWaiting = 32;  // items that ask elsewhere at the same time
+
+// From the body to where it may be answered: decoded, admitted, valid. Owners of fields are not recorded: nothing is kept,
+// and they would cost more than the answer.
+Task<Result<Value>> admit(Call& call, json::FieldErrors (*check)(const Value& spec)) {
+  auto options = write_options(call.info.query, "CreateOptions");
+  if (!options) co_return fail(options.error());
+  auto object = read_object(call, Expected::object_of(call), options->field_validation);
+  if (!object) co_return fail(object.error());
+  admission::Review review = review_of(call, admission::Operation::kCreate, options->dry_run, options->document);
+  review.object = std::move(*object);
+  Result<void> admitted = co_await call.services.admission.mutate(review);
+  if (admitted) {
+    json::FieldErrors errors = check(review.object["spec"]);
+    if (!errors.empty()) admitted = fail(json::invalid_object(call.resource->group, call.resource->kind, "", errors));
+  }
+  if (admitted) {
+    Result<void> valid = co_await call.services.admission.validate(review);
+    admitted = std::move(valid);
+  }
+  for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
+  if (!admitted) co_return fail(admitted.error());
+  co_return std::move(review.object);
+}
+
+bool names_somebody(const Value& who) { return !who["user"].as_string().empty() || !who["groups"].empty(); }
+
+json::FieldErrors check_batch(const Value& spec) {
+  const Value& items = spec["items"];
+  if (items.empty()) return {json::required("spec.items", "at least one item must be specified")};
+  if (items.size() > kMostItems) return {json::too_many("spec.items", static_cast<int>(items.size()), static_cast<int>(kMostItems))};
+  json::FieldErrors out;
+  bool somebody = names_somebody(spec);
+  for (std::size_t i = 0; i < items.size() && out.size() < kMostErrors; ++i) {
+    const Value& item = items[i];
+    const Value* resource = item.find("resourceAttributes");
+    bool is_plain = resource && resource->is_object() && !item.has("nonResourceAttributes") && !resource->has("fieldSelector") && !resource->has("labelSelector");
+    if (is_plain && (somebody || names_somebody(item))) continue;
+    std::string at = cat("spec.items[", i, "]");
+    for (json::FieldError& e : authz::validate_question(item, at)) out.push_back(std::move(e));
+    for (json::FieldError& e : authz::validate_selectors(item, at)) out.push_back(std::move(e));
+    if (!somebody && !names_somebody(item))
+      out.push_back(json::invalid(at + ".user", "", "at least one of user or group must be specified, here or in spec"));
+  }
+  return out;
+}
+
+json::FieldErrors check_who_can(const Value& spec) {
+  json::FieldErrors out = authz::validate_question(spec, "spec");
+  for (json::FieldError& e : authz::validate_selectors(spec, "spec")) out.push_back(std::move(e));
+  return out;
+}
+
+// The items of a batch on their way: what can be answered from memory is, the others wait side by side.
+class Batch {
+ public:
+  Batch(std::shared_ptr<const authz::Chain> chain, const Value& spec)
+      : chain_(std::move(chain)), items_(spec["items"]), asker_(authz::reviewed_user(spec)), statuses_(items_.size()) {}
+
+  // Answers what needs no waiting; the number of items that do.
+  std::size_t decide() {
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      authz::Question question(items_[i]);
+      std::optional<authz::User> own = own_user(i);
+      auto verdict = chain_->decide(question.attributes(own ? *own : asker_));
+      if (verdict) statuses_[i] = authz::review_status(verdict->decision, question.remarks());
+      else waiting_.push_back(i);
+    }
+    return waiting_.size();
+  }
+
+  // Asks about the others, some at a time; `done` is called when all have been answered.
+  void ask_the_others(std::function<void()> done) {
+    done_ = std::move(done);
+    // Answers may come at once, and whoever waits for the last one destroys this: it is kept open by one until all
+    // that may be asked at a time have been.
+    left_ = waiting_.size() + 1;
+    for (std::size_t i = 0; i < kMostWaiting; ++i) next();
+    answered();
+  }
+
+  Value statuses() && { return Value::array(std::move(statuses_)); }
+
+ private:
+  std::optional<authz::User> own_user(std::size_t i) const {
+    if (!names_somebody(items_[i])) return std::nullopt;
+    return authz::reviewed_user(items_[i]);
+  }
+
+  Task<Value> answer(std::size_t i) const {
+    authz::Question question(items_[i]);
+    std::optional<authz::User> own = own_user(i);
+    authz::Chain::Verdict verdict = co_await chain_->authorize(question.attributes(own ? *own : asker_));
+    co_return authz::review_status(verdict.decision, question.remarks());
+  }
+
+  void next() {
+    if (begun_ == waiting_.size()) return;
+    std::size_t i = waiting_[begun_++];
+    spawn(answer(i), [this, i](Value status) {
+      statuses_[i] = std::move(status);
+      next();
+      answered();
+    });
+  }
+
+  void answered() {
+    if (--left_ > 0) return;
+    auto done = std::move(done_);
+    done();
+  }
+
+  std::shared_ptr<const authz::Chain> chain_;
+  const Value items_;
+  const authz::User asker_;
+  std::vector<Value> statuses_;
+  std::vector<std::size_t> waiting_;
+  std::size_t begun_ = 0, left_ = 0;
+  std::function<void()> done_;
+};
+
+// The answer to a plain batch that nobody else has a say in, as bytes; nullopt when it has to be asked in the ordinary way.
+std::optional<std::string> plain_answer(Call& call, const authz::Chain& chain) {
+  auto options = write_options(call.info.query, "CreateOptions");
+  auto format = body_format(call.request().headers.get("content-type"));
+  if (!options || !format || *format != BodyFormat::kJson || !call.view.is_plain_json() || call.request().body_too_large) return std::nullopt;
+  if (call.services.admission.handles(review_of(call, admission::Operation::kCreate, options->dry_run, options->document))) return std::nullopt;
+  auto batch = PlainBatch::read(call.request().body, kMostItems);
+  if (!batch) return std::nullopt;
+  std::string out = cat("{\"kind\":\"", call.resource->kind, "\",\"apiVersion\":\"", call.resource->api_version(),
+                        "\",\"metadata\":{},\"spec\":{},\"status\":{\"items\":[");
+  std::unordered_map<std::uint64_t, std::string> reasons;  // of one source: many items are allowed by the same binding
+  const authz::Explanation::Source* source = nullptr;
+  for (std::size_t i = 0; i < batch->size(); ++i) {
+    auto verdict = chain.decide(batch->attributes(i));
+    if (!verdict) return std::nullopt;
+    const authz::Decision& d = verdict->decision;
+    if (i) out += ',';
+    out += d.allowed() ? "{\"allowed\":true" : "{\"allowed\":false";
+    if (d.kind == authz::Decision::Kind::kDeny) out += ",\"denied\":true";
+    if (!d.error.empty()) {
+      out += ",\"evaluationError\":";
+      json::print_string_to(out, d.error);
+    }
+    if (!d.reason.empty()) {
+      if (d.reason.source() != source) reasons.clear();
+      source = d.reason.source();
+      std::string own;
+      std::string& text = source ? reasons[d.reason.key()] : own;
+      if (text.empty()) {
+        text = ",\"reason\":";
+        json::print_string_to(text, d.reason.text());
+      }
+      out += text;
+    }
+    out += '}';
+  }
+  return out + "]}}\n";
+}
+
+Value reference(std::string_view kind, std::string_view namespace_name, std::string_view name) {
+  Value out = Value::object({{"kind", kind}, {"name", name}});
+  if (!namespace_name.empty()) out.set("namespace", namespace_name);
+  return out;
+}
+
+Value shown_grant(const authz::AllowedSubject& s) {
+  Value out = Value::object({{"binding", reference(s.binding_kind, s.binding_namespace, s.binding)}});
+  if (!s.role.empty()) out.set("role", reference(s.role_kind, s.role_kind == "Role" ? s.binding_namespace : "", s.role));
+  Value rule = s.rule;
+  if (const Value* expression = s.rule.find("expression")) {
+    out.set("conditions", Value::array({*expression}));
+    rule.erase("expression");
+  }
+  if (!rule.empty()) out.set("rule", std::move(rule));
+  return out;
+}
+
+// One entry for each subject, with everything that allows it, in the order in which they are asked.
+Value shown_subjects(const authz::AllowedSubjects& allowed) {
+  std::map<std::tuple<std::string_view, std::string_view, std::string_view>, std::size_t> places;
+  std::vector<Value> entries;
+  for (const authz::AllowedSubject& s : allowed.subjects) {
+    auto [at, is_new] = places.emplace(std::tuple(std::string_view(s.kind), std::string_view(s.namespace_name), std::string_view(s.name)), entries.size());
+    if (is_new) {
+      Value& entry = entries.emplace_back(reference(s.kind, s.namespace_name, s.name));
+      // Who is in a group is known to those who authenticate, not here. Whom no binding names is one of system:nodes.
+      if (s.kind == "Group" || s.binding.empty()) entry.set("dependsOn", "group membership");
+    }
+    Value& entry = entries[at->second];
+    if (s.binding.empty()) continue;
+    entry.member("via").push_back(shown_grant(s));
+    if (s.kind != "Group") entry.erase("dependsOn");
+  }
+  return Value::array(std::move(entries));
+}
+
+}  // namespace
+
+Task<Result<Answer>> review_batch(Call& call) {
+  std::shared_ptr<const authz::Chain> chain = call.services.authorizer.get()->frozen();
+  if (auto bytes = plain_answer(call, *chain)) {
+    Answer answer;
+    answer.status = 201;
+    answer.is_raw = true;
+    answer.body = http::Body(std::move(*bytes));
+    co_return answer;
+  }
+  Result<Value> review = co_await admit(call, check_batch);
+  if (!review) co_return fail(review.error());
+  Batch batch(chain, (*review)["spec"]);
+  if (batch.decide() > 0) {
+    bool done = co_await await_callback<bool>([&batch](auto all_done) { batch.ask_the_others([all_done]() mutable { all_done(true); }); });
+    (void)done;
+  }
+  // The answer does not repeat the questions, which are in the same order.
+  co_return Answer::of(Value::object({{"kind", call.resource->kind},
+                                      {"apiVersion", call.resource->api_version()},
+                                      {"metadata", Value::object()},
+                                      {"spec", Value::object()},
+                                      {"status", Value::object({{"items", std::move(batch).statuses()}})}}),
+                       201);
+}
+
+Task<Result<Answer>> review_who_can(Call& call) {
+  Result<Value> review = co_await admit(call, check_who_can);
+  if (!review) co_return fail(review.error());
+  authz::Question question((*review)["spec"]);
+  authz::User nobody;
+  authz::AllowedSubjects allowed = call.services.authorizer.get()->frozen()->allowed(question.attributes(nobody));
+  Value status = Value::object({{"subjects", shown_subjects(allowed)}, {"incomplete", allowed.incomplete}});
+  if (std::string why = authz::evaluation_error(authz::aggregated(allowed.remarks), question.remarks()); !why.empty()) status.set("evaluationError", why);
+  review->set("status", std::move(status));
+  co_return Answer::of(std::move(*review), 201);
+}
+
+}  // namespace cardea::rest

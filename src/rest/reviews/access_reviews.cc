@@ -1,0 +1,207 @@
+// Access reviews: may somebody do something? Answered by the chain that authorizes requests, and not kept.
+#include <string>
+#include <unordered_map>
+
+#include "authz/access_review.h"
+#include "authz/wire/decision_json.h"
+#include "rest/verbs/body.h"
+#include "rest/verbs/request_match.h"
+#include "rest/verbs/subresources.h"
+#include "rest/write/write.h"
+
+namespace cardea::rest {
+
+using authz::ReviewKind;
+using json::Value;
+
+namespace {
+
+// Which members there are, in one text: what decides who owns which fields of a new review, whose lists are all taken
+// as a whole.
+void add_shape(std::string& out, const Value& value) {
+  if (!value.is_object()) return;
+  out += '{';
+  for (const json::Member& m : value.members()) {
+    out += std::to_string(m.key().size());  // keys of `extra` are the client's: none must look like two
+    out += ':';
+    out += m.key();
+    add_shape(out, m.value);
+  }
+  out += '}';
+}
+
+// The review with its owner recorded. Reviews come by the thousand and look alike, and finding out who owns what costs
+// more than the answer: each thread remembers the outcome for shapes it has seen.
+Value owned(Call& call, Value object, const WriteOptions& options) {
+  constexpr std::size_t kMostShapes = 256, kLongestShape = 512;
+  thread_local std::unordered_map<std::string, Value> seen;
+  thread_local std::string shape;
+  if (!object["metadata"].empty()) return tracked(call, nullptr, std::move(object), options);
+  shape = call.resource->name;
+  add_shape(shape, object);
+  auto found = seen.find(shape);
+  if (found == seen.end()) {
+    Value complete = tracked(call, nullptr, std::move(object), options);
+    const Value& owners = complete["metadata"]["managedFields"];
+    if (seen.size() >= kMostShapes) seen.clear();
+    if (shape.size() <= kLongestShape && owners.size() == 1) seen.emplace(shape, owners[0]["fieldsV1"]);
+    return complete;
+  }
+  object.member("metadata").set("managedFields", Value::array({Value::object({{"apiVersion", call.resource->api_version()},
+                                                                              {"fieldsType", "FieldsV1"},
+                                                                              {"fieldsV1", found->second},
+                                                                              {"manager", field_manager(call, options)},
+                                                                              {"operation", "Update"},
+                                                                              {"time", call.started}})}));
+  return object;
+}
+
+// Takes a review from the body to where it may be answered: decoded, owned, admitted. `check` is validation.
+struct Admitted {
+  Value object;
+  WriteOptions options;
+};
+
+Task<Result<Admitted>> admit(Call& call, Result<void> (*check)(const Call&, const Value&)) {
+  auto options = write_options(call.info.query, "CreateOptions");
+  if (!options) co_return fail(options.error());
+  auto object = read_object(call, Expected::object_of(call), options->field_validation);
+  if (!object) co_return fail(object.error());
+  if (auto ok = check_namespace(call, *object); !ok) co_return fail(ok.error());
+  if (!call.resource->namespaced) object->member("metadata").erase("namespace");
+  admission::Review review = review_of(call, admission::Operation::kCreate, options->dry_run, options->document);
+  review.object = owned(call, std::move(*object), *options);
+  Result<void> admitted = co_await call.services.admission.mutate(review);
+  Result<void> valid = admitted ? check(call, review.object) : admitted;
+  if (valid) {
+    Result<void> passed = co_await call.services.admission.validate(review);
+    valid = std::move(passed);
+  }
+  for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
+  if (!valid) co_return fail(valid.error());
+  co_return Admitted{std::move(review.object), std::move(*options)};
+}
+
+template <ReviewKind kKind>
+Result<void> check_review(const Call& call, const Value& review) {
+  json::FieldErrors errors = authz::validate_review(kKind, review);
+  // Kubernetes loses the kind on the way to this error.
+  if (!errors.empty()) return fail(json::invalid_object(call.resource->group, "", "", errors));
+  return {};
+}
+
+Result<void> check_rules_review(const Call&, const Value& review) {
+  if (review["spec"]["namespace"].as_string().empty()) return fail(bad_request("no namespace on request"));
+  return {};
+}
+
+Task<authz::Decision> decided(Call& call, authz::Attributes attributes, authz::Asking asking = authz::Asking::kFolded) {
+  if (auto at_once = call.services.authorizer.decide(attributes, asking)) co_return std::move(at_once->decision);
+  authz::Chain::Verdict waited = co_await call.services.authorizer.authorize(attributes, asking);
+  co_return std::move(waited.decision);
+}
+
+// Conditions are about objects of one kind.
+bool is_concrete(const authz::Attributes& a) {
+  auto named = [](std::string_view part) { return !part.empty() && part != "*"; };
+  return a.is_resource_request && a.api_group != "*" && named(a.api_version) && named(a.resource);
+}
+
+// Without the feature, as if its fields did not exist.
+void forget_wish(Value& review) {
+  Value& spec = review.member("spec");
+  spec.erase("authorizationOptions");
+  spec.erase("conditionalAuthorization");
+}
+
+Value status_of(const authz::Decision& decision, const authz::wire::Wish& wish, std::string_view remarks) {
+  if (decision.kind != authz::Decision::Kind::kConditional) return authz::review_status(decision, remarks);
+  Value status = Value::object({{"allowed", false}});
+  if (wish.dialect == authz::wire::Dialect::kTree) status.set("conditionalDecision", authz::wire::as_tree(decision));
+  else status.set("conditionsChain", authz::wire::as_list(decision, wish.with_descriptions));
+  return status;
+}
+
+Task<Result<Answer>> answer_review(Call& call, Value review, authz::User user) {
+  authz::Question question(review["spec"]);
+  json::FieldErrors errors;
+  authz::wire::Wish wish;
+  if (call.services.conditional_authorization) wish = authz::wire::read_wish(review["spec"], errors);
+  else forget_wish(review);
+  if (!errors.empty()) co_return fail(json::invalid_object(call.resource->group, "", "", errors));
+  authz::Attributes attributes = question.attributes(user);
+  bool takes_conditions = wish.dialect != authz::wire::Dialect::kNone && is_concrete(attributes);
+  authz::Decision decision = co_await decided(call, attributes, takes_conditions ? authz::Asking::kConditionsAwareAtOnce : authz::Asking::kFolded);
+  review.set("status", status_of(decision, wish, question.remarks()));
+  co_return Answer::of(std::move(review), 201);
+}
+
+Value list_of(const std::vector<std::string>& texts) {
+  Value out = Value::array();
+  for (const std::string& t : texts) out.push_back(t);
+  return out;
+}
+
+void set_unless_empty(Value& object, std::string_view key, const std::vector<std::string>& texts) {
+  if (!texts.empty()) object.set(key, list_of(texts));
+}
+
+Value rules_status(const authz::Rules& rules) {
+  Value resources = Value::array(), paths = Value::array();
+  for (const authz::ResourceRule& r : rules.resource_rules) {
+    Value rule = Value::object({{"verbs", list_of(r.verbs)}});
+    set_unless_empty(rule, "apiGroups", r.api_groups);
+    set_unless_empty(rule, "resources", r.resources);
+    set_unless_empty(rule, "resourceNames", r.resource_names);
+    resources.push_back(std::move(rule));
+  }
+  for (const authz::NonResourceRule& r : rules.non_resource_rules) {
+    Value rule = Value::object({{"verbs", list_of(r.verbs)}});
+    set_unless_empty(rule, "nonResourceURLs", r.urls);
+    paths.push_back(std::move(rule));
+  }
+  Value status = Value::object({{"resourceRules", resources}, {"nonResourceRules", paths}, {"incomplete", rules.incomplete}});
+  if (std::string error = authz::aggregated(rules.errors); !error.empty()) status.set("evaluationError", error);
+  return status;
+}
+
+}  // namespace
+
+Task<Result<Answer>> review_access(Call& call) {
+  Result<Admitted> admitted = co_await admit(call, check_review<ReviewKind::kSubject>);
+  if (!admitted) co_return fail(admitted.error());
+  authz::User user = authz::reviewed_user(admitted->object["spec"]);
+  Result<Answer> answer = co_await answer_review(call, std::move(admitted->object), std::move(user));
+  co_return answer;
+}
+
+Task<Result<Answer>> review_local_access(Call& call) {
+  Result<Admitted> admitted = co_await admit(call, check_review<ReviewKind::kLocalSubject>);
+  if (!admitted) co_return fail(admitted.error());
+  authz::User user = authz::reviewed_user(admitted->object["spec"]);
+  Result<Answer> answer = co_await answer_review(call, std::move(admitted->object), std::move(user));
+  co_return answer;
+}
+
+Task<Result<Answer>> review_own_access(Call& call) {
+  Result<Admitted> admitted = co_await admit(call, check_review<ReviewKind::kSelfSubject>);
+  if (!admitted) co_return fail(admitted.error());
+  Result<Answer> answer = co_await answer_review(call, std::move(admitted->object), call.user);
+  co_return answer;
+}
+
+Task<Result<Answer>> review_own_rules(Call& call) {
+  Result<Admitted> admitted = co_await admit(call, check_rules_review);
+  if (!admitted) co_return fail(admitted.error());
+  const Value& review = admitted->object;
+  authz::Rules rules = call.services.authorizer.rules_for(call.user, review["spec"]["namespace"].as_string());
+  // Kubernetes answers with a new object that repeats nothing of the question.
+  co_return Answer::of(Value::object({{"kind", review["kind"]},
+                                      {"apiVersion", review["apiVersion"]},
+                                      {"metadata", Value::object()},
+                                      {"spec", Value::object()},
+                                      {"status", rules_status(rules)}}),
+                       201);
+}
+
+}  // namespace cardea::rest

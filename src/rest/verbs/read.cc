@@ -1,0 +1,233 @@
+// get and list: answers from memory, where possible the stored bytes themselves.
+#include <algorithm>
+
+#include "base/strings.h"
+#include "json/print.h"
+#include "rest/verbs/request_match.h"
+#include "rest/verbs/continue_token.h"
+#include "rest/write/object_rules.h"
+#include "rest/verbs/options.h"
+#include "rest/verbs/selection.h"
+#include "rest/present/status.h"
+#include "rest/write/stored_object.h"
+#include "rest/verbs/verbs.h"
+
+namespace cardea::rest {
+
+using catalog::Resource;
+using json::Value;
+
+namespace {
+
+// The revision a read must reflect at least, checked against what there is.
+Result<void> check_not_in_the_future(const store::Store& store, store::Revision wanted) {
+  store::Revision current = store.current_revision();
+  if (wanted <= current) return {};
+  return fail(Error::of(Reason::kTimeout, cat("Timeout: Too large resource version: ", wanted, ", current: ", current))
+                  .with({.causes = {{"ResourceVersionTooLarge", "Too large resource version", ""}},
+                         .retry_after_seconds = 1}));
+}
+
+bool is_stored_as_asked(const Call& call) {
+  return call.resource->storage_version == call.resource->version &&
+         call.resource->storage_group == call.resource->group && !call.resource->is_custom;
+}
+
+// The state that a page belongs to is gone. The client may go on from the same key in today's state.
+Answer expired_page(const ContinueToken& token) {
+  Error error = Error::of(Reason::kExpired,
+                          "The provided continue parameter is too old to display a consistent list result. You can start "
+                          "a new list without the continue parameter, or use the continue token in this response to "
+                          "retrieve the remainder of the results. Continuing with the provided token results in an "
+                          "inconsistent list - objects that were created, modified, or deleted between the time the "
+                          "first chunk was returned and now may show up in the list.");
+  Value status = status_document(error);
+  status.member("metadata").set("continue", encode({-1, token.start}));
+  Answer answer = Answer::of(std::move(status), status_code(error));
+  answer.transforms = false;
+  return answer;
+}
+
+Error expired_revision() {
+  return Error::of(Reason::kExpired, "The resourceVersion for the provided list is too old.");
+}
+
+// What a page of a list asks of the store.
+struct Page {
+  store::RangeQuery query;
+  std::string prefix;
+  std::optional<ContinueToken> token;
+};
+
+Result<Page> plan(Call& call, const ListOptions& o) {
+  Page page;
+  page.prefix = collection_prefix(*call.resource, call.info.namespace_name);
+  page.query.keys = store::keys_with_prefix(page.prefix);
+  if (o.limit > 0) page.query.limit = static_cast<std::size_t>(o.limit);
+  if (!o.continue_token.empty()) {
+    if (!o.resource_version.empty() && o.resource_version != "0")
+      return fail(bad_request("specifying resource version is not allowed when using continue"));
+    auto token = decode_continue(o.continue_token);
+    if (!token) return fail(token.error());
+    page.query.keys.start = page.prefix + token->start;
+    page.query.at = std::max<store::Revision>(token->revision, 0);
+    page.token = std::move(*token);
+    return page;
+  }
+  auto revision = parse_revision(o.resource_version);
+  if (!revision)
+    return fail(bad_request(cat("invalid resource version: resourceVersion: Invalid value: ",
+                                quoted(o.resource_version), ": ", revision.error().message)));
+  if (auto ok = check_not_in_the_future(call.services.store, *revision); !ok) return fail(ok.error());
+  if (o.resource_version == "0") page.query.limit = 0;  // any state will do, so all of it comes at once
+  bool exact = o.match == ListOptions::Match::kExact ||
+               (o.match == ListOptions::Match::kUnset && page.query.limit && *revision > 0);
+  if (exact) page.query.at = *revision;
+  return page;
+}
+
+// Reads on until `limit` matching objects are found, so that a page of a selected list is full.
+struct Selected {
+  std::vector<store::RecordPtr> records;
+  std::vector<Value> objects;  // parsed and converted; empty when nothing needed it
+  store::Revision revision = 0;
+  bool more = false;
+  std::int64_t remaining = 0;
+  std::string next;
+};
+
+Result<Selected> select(Call& call, const Page& page, const Selection& selection, bool need_objects) {
+  Selected out;
+  const Resource* storage = call.catalog->storage_of(*call.resource);
+  store::RangeQuery query = page.query;
+  std::size_t limit = query.limit;
+  for (;;) {
+    auto range = call.services.store.range(query);
+    if (!range) {
+      if (range.error().reason == Reason::kExpired) return fail(expired_revision());
+      return fail(range.error());
+    }
+    out.revision = range->revision;
+    query.at = range->revision;
+    std::string last_key(range->records.empty() ? std::string_view() : range->records.back()->key());
+    for (std::size_t i = 0; i < range->records.size(); ++i) {
+      store::RecordPtr& record = range->records[i];
+      if (selection.selects_all() && !need_objects) {
+        out.records.push_back(std::move(record));
+        continue;
+      }
+      Value object = converted(parse_stored(*record), *storage, *call.resource);
+      if (!selection.matches(object)) continue;
+      out.objects.push_back(std::move(object));
+      out.records.push_back(std::move(record));
+      if (limit && out.records.size() == limit) {
+        bool last = i + 1 == range->records.size();
+        out.more = !last || range->more;
+        out.remaining = range->remaining;
+        return out;
+      }
+    }
+    out.more = range->more;
+    out.remaining = range->remaining;
+    if (!range->more || (limit && out.records.size() >= limit)) return out;
+    query.keys.start = last_key + '\0';
+  }
+}
+
+Value list_metadata(const Selected& s, const Page& page, const Selection& selection, bool is_unstructured) {
+  Value metadata = Value::object({{"resourceVersion", std::to_string(s.revision)}});
+  if (!s.more) {
+    if (is_unstructured) metadata.set("continue", "");  // such a list always says so
+    return metadata;
+  }
+  std::string_view last = s.records.back()->key();
+  std::string start(last.substr(page.prefix.size()));
+  metadata.set("continue", encode({s.revision, start + '\0'}));
+  if (selection.selects_all()) metadata.set("remainingItemCount", s.remaining);
+  return metadata;
+}
+
+// The whole list as bytes, items copied from the store as they lie there.
+http::Body list_bytes(const Call& call, const Selected& s, const Value& metadata) {
+  std::string out;
+  std::size_t size = 200;
+  for (const auto& r : s.records) size += r->value().size() + 48;
+  out.reserve(size);
+  out += "{\"kind\":";
+  json::print_string_to(out, call.resource->list_kind);
+  out += ",\"apiVersion\":";
+  json::print_string_to(out, call.resource->api_version());
+  out += ",\"metadata\":";
+  json::print_to(out, metadata);
+  out += ",\"items\":[";
+  for (std::size_t i = 0; i < s.records.size(); ++i) {
+    if (i) out += ',';
+    append_stored(out, *s.records[i], !call.resource->is_custom);
+  }
+  out += "]}\n";
+  return http::Body(std::move(out));
+}
+
+}  // namespace
+
+Result<Value> read_current(const Call& call) {
+  const Resource& r = *call.resource;
+  store::RecordPtr record = call.services.store.get(object_key(r, call.info.namespace_name, call.info.name));
+  if (!record) return fail(not_found(r, call.info.name));
+  return converted(parse_stored(*record), *call.catalog->storage_of(r), r);
+}
+
+Task<Result<Answer>> get(Call& call) {
+  const Resource& r = *call.resource;
+  if (auto version = call.info.query.first("resourceVersion"); version && !version->empty()) {
+    auto revision = parse_revision(*version);
+    if (!revision)
+      co_return fail(bad_request(cat("resourceVersion: Invalid value: ", quoted(*version), ": ", revision.error().message)));
+    if (auto ok = check_not_in_the_future(call.services.store, *revision); !ok) co_return fail(ok.error());
+  }
+  store::RecordPtr record = call.services.store.get(object_key(r, call.info.namespace_name, call.info.name));
+  if (!record) co_return fail(not_found(r, call.info.name));
+  if (call.view.is_plain_json() && is_stored_as_asked(call)) {
+    Answer answer;
+    answer.is_raw = true;
+    answer.body = stored_body(std::move(record));
+    co_return answer;
+  }
+  co_return Answer::of(converted(parse_stored(*record), *call.catalog->storage_of(r), r));
+}
+
+Task<Result<Answer>> list(Call& call) {
+  auto options = list_options(call.info);
+  if (!options) co_return fail(options.error());
+  auto selection = Selection::make(*call.resource, *options);
+  if (!selection) co_return fail(selection.error());
+  auto page = plan(call, *options);
+  if (!page) co_return fail(page.error());
+  bool as_bytes = call.view.is_plain_json() && is_stored_as_asked(call);
+  auto selected = select(call, *page, *selection, !as_bytes);
+  if (!selected && selected.error().reason == Reason::kExpired && page->token) co_return expired_page(*page->token);
+  if (!selected) co_return fail(selected.error());
+  Value metadata = list_metadata(*selected, *page, *selection, call.resource->is_custom && call.view.shape == View::Shape::kObject);
+  Answer answer;
+  answer.is_list = true;
+  if (as_bytes) {
+    answer.is_raw = true;
+    answer.body = list_bytes(call, *selected, metadata);
+    co_return answer;
+  }
+  Value items = Value::array();
+  for (Value& object : selected->objects) {
+    if (!call.resource->is_custom && call.view.shape == View::Shape::kObject) {
+      object.erase("kind");
+      object.erase("apiVersion");
+    }
+    items.push_back(std::move(object));
+  }
+  answer.document = Value::object({{"kind", call.resource->list_kind},
+                                   {"apiVersion", call.resource->api_version()},
+                                   {"metadata", metadata},
+                                   {"items", std::move(items)}});
+  co_return answer;
+}
+
+}  // namespace cardea::rest

@@ -1,0 +1,66 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "catalog/catalog.h"
+#include "base/clock.h"
+#include "rest/present/negotiation.h"
+#include "rest/verbs/selection.h"
+#include "store/store.h"
+
+namespace cardea::rest {
+
+// One client's way of looking at a collection: which objects, and in which form.
+struct WatchView {
+  std::shared_ptr<const catalog::Catalog> catalog;
+  const catalog::Resource* resource = nullptr;
+  const catalog::Resource* storage = nullptr;
+  Selection selection;
+  View view;
+  const Clock* clock = nullptr;
+  std::string include_object;  // of tables
+  bool table_headers = true;   // columns are named in the first event alone
+
+  // Two watchers with the same form read the same bytes.
+  bool same_form(const WatchView& other) const {
+    return resource == other.resource && view.shape == other.view.shape &&
+           view.table_version == other.view.table_version && include_object == other.include_object &&
+           table_headers == other.table_headers;
+  }
+};
+
+// A change of the store on its way to many watchers: parsed and encoded at most once per form.
+class WatchEvent {
+ public:
+  explicit WatchEvent(store::EventPtr event) : event_(std::move(event)) {}
+
+  store::Revision revision() const { return event_->revision; }
+  std::string_view key() const { return event_->record->key(); }
+  // The bytes for this view; null when the change does not concern it.
+  std::shared_ptr<const std::string> bytes_for(const WatchView& view);
+
+ private:
+  struct Encoded {
+    WatchView form;
+    std::string_view type;
+    std::shared_ptr<const std::string> bytes;
+  };
+  const json::Value& current(const WatchView& view);
+  const json::Value& previous(const WatchView& view);
+  std::string_view type_for(const WatchView& view);
+
+  store::EventPtr event_;
+  const catalog::Resource* parsed_for_ = nullptr;
+  std::optional<json::Value> current_, previous_;
+  std::vector<Encoded> encoded_;
+};
+
+// `{"type":"ADDED","object":{...}}` and a newline, in the form of the view.
+std::string encode_event(std::string_view type, const json::Value& object, const WatchView& view);
+std::string added_event(const store::Record& record, const WatchView& view);
+std::string bookmark_event(store::Revision revision, bool ends_initial_events, const WatchView& view);
+std::string error_event(const Error& error);
+
+}  // namespace cardea::rest

@@ -1,0 +1,144 @@
+#include "rest/write/blind_caller.h"
+
+#include <algorithm>
+
+#include "base/strings.h"
+#include "rest/write/field_permissions.h"
+#include "rest/present/status.h"
+
+namespace cardea::rest {
+
+using json::Value;
+
+namespace {
+
+// The whole verb includes reading, unless reading is denied. Other permissions do not, unless reading is
+// allowed.
+bool reads_with(const Call& call, const authz::Decision& decision) {
+  const bool is_whole = (call.info.verb == "update" || call.info.verb == "patch") && !call.is_granular &&
+                        !call.permit.is_conditional();
+  return is_whole ? decision.kind != authz::Decision::Kind::kDeny : decision.allowed();
+}
+
+Task<bool> is_allowed(Call& call, authz::Attributes attributes) {
+  std::optional<authz::Chain::Verdict> verdict = call.chain->decide(attributes);
+  if (!verdict) {
+    authz::Chain::Verdict waited = co_await call.chain->authorize(attributes);
+    verdict = std::move(waited);
+    bool back = co_await continue_on(call.exchange->loop());
+    (void)back;
+  }
+  co_return reads_with(call, verdict->decision);
+}
+
+// The object itself shows everything. Its status and the like show it too, a scale shows itself.
+Task<bool> may_read(Call& call) {
+  authz::Attributes attributes{call.user, call.info};
+  attributes.verb = call.info.verb == "deletecollection" ? "list" : "get";
+  attributes.selectors = nullptr;
+  attributes.subresource = {};
+  bool reads = co_await is_allowed(call, attributes);
+  if (reads || !call.subresource || std::ranges::find(call.subresource->verbs, "get") == call.subresource->verbs.end()) co_return reads;
+  attributes.subresource = call.info.subresource;
+  reads = co_await is_allowed(call, attributes);
+  co_return reads;
+}
+
+Error without_reason(const Call& call, Error error) {
+  if (call.authorization.is_refused || call.sight.is_refusal_plain) return error;
+  const catalog::Resource& r = *call.resource;
+  // That an object of this name is not there; a message of anybody else may quote what it likes.
+  if (error.reason == Reason::kNotFound && error.message == not_found(r, call.info.name).message)
+    return error;
+  const int retry_after = error.details ? error.details->retry_after_seconds : 0;
+  error.message = cat(r.qualified_name(), " ", quoted(call.info.name),
+                      ": the server cannot do this to the object; it tells the reason only to callers with the verb \"get\"");
+  return std::move(error).with(
+      {.name = call.info.name, .group = r.group, .kind = r.kind, .retry_after_seconds = retry_after});
+}
+
+// Identity, and what came with the request.
+Value identity_and_sent(const Call& call, const Value& object) {
+  const Value& sent = call.sight.named.sent;
+  Value meta = Value::object();
+  for (auto key : {"name", "namespace", "uid", "resourceVersion"})
+    if (const Value* v = object["metadata"].find(key)) meta.set(key, *v);
+  for (auto key : {"labels", "annotations", "finalizers", "ownerReferences"})
+    if (const Value* v = sent["metadata"].find(key)) meta.set(key, *v);
+  Value out = Value::object({{"kind", object["kind"]}, {"apiVersion", object["apiVersion"]}, {"metadata", std::move(meta)}});
+  for (const json::Member& m : sent.members())
+    if (!out.has(m.key())) out.set(m.key(), m.value);
+  return out;
+}
+
+}  // namespace
+
+bool may_be_blind(const Call& call) {
+  const std::string& verb = call.info.verb;
+  if (verb == "delete" || verb == "deletecollection") return true;
+  if (verb == "create") {
+    if (call.info.subresource == "eviction") return true;
+    const bool is_part = !call.info.subresource.empty() || call.info.resource == "bindings";
+    return is_part ? call.permit.is_conditional() : call.is_granular;
+  }
+  if (verb != "update" && verb != "patch") return false;
+  return call.is_granular || call.permit.is_conditional() || call.chain->may_deny();
+}
+
+bool is_known_blind(const Call& call) { return call.sight.reads == false && may_be_blind(call); }
+
+Task<bool> is_blind(Call& call) {
+  if (!may_be_blind(call)) co_return false;
+  if (!call.sight.reads) {
+    bool reads = co_await may_read(call);
+    call.sight.reads = reads;
+  }
+  co_return !*call.sight.reads;
+}
+
+Task<Result<void>> judge_blindly(Call& call) {
+  bool blind = co_await is_blind(call);
+  if (!blind) co_return Result<void>();
+  if (call.sight.named.reads_object) {
+    constexpr std::string_view kReason = "the operations `test`, `copy` and `move` of a JSON patch read the object, which takes the verb \"get\"";
+    note_refusal(call, kReason);
+    co_return fail(authz::forbidden(authz::Attributes{call.user, call.info}, std::string(kReason)));
+  }
+  if (call.sight.named.is_json_patch && names_ignored_fields(call)) {
+    constexpr std::string_view kReason =
+        "a JSON patch that names fields which it cannot write reads them, which takes the verb \"get\"";
+    note_refusal(call, kReason);
+    co_return fail(authz::forbidden(authz::Attributes{call.user, call.info}, std::string(kReason)));
+  }
+  if (!call.is_granular) co_return Result<void>();
+  Result<void> covered = co_await authorize_named(call);
+  co_return covered;
+}
+
+bool tells_of_object(const Call& call, const Result<Answer>& answer) {
+  if (!call.resource || !may_be_blind(call)) return false;
+  if (call.sight.has_read && (!answer || !call.warnings.empty())) return true;
+  return answer && answer->document["kind"].as_string() != "Status";
+}
+
+Result<Answer> seen_blindly(Call& call, Result<Answer> answer) {
+  if (call.sight.has_read) call.warnings.clear();
+  if (!answer) {
+    if (!call.sight.has_read) return answer;
+    return fail(without_reason(call, std::move(answer.error())));
+  }
+  const Value& document = answer->document;
+  const bool is_part =
+      call.info.verb == "create" && (!call.info.subresource.empty() || call.info.resource == "bindings");
+  if (is_part || document["kind"].as_string() == "Status") return answer;
+  Answer out = Answer::of(Value(), answer->status);
+  if (call.info.verb == "delete" || call.info.verb == "deletecollection") {
+    out.document = success_document(*call.resource, call.info.name, document["metadata"]["uid"].as_string());
+    out.transforms = false;
+  } else {
+    out.document = identity_and_sent(call, document);
+  }
+  return out;
+}
+
+}  // namespace cardea::rest

@@ -1,0 +1,411 @@
+#include "rest/write/field_permissions.h"
+
+#include <algorithm>
+
+#include "base/strings.h"
+#include "catalog/scale.h"
+#include "rest/write/blind_caller.h"
+#include "rest/write/object_rules.h"
+#include "rest/write/write.h"
+
+namespace cardea::rest {
+
+using authz::fields::FieldJudge;
+using authz::fields::FieldRefusal;
+using Holds = authz::fields::Answers::Holds;
+using authz::fields::Marker;
+using json::Member;
+using json::Value;
+
+namespace {
+
+constexpr std::string_view kAnnotation = "granular.authorization.k8s.io/";
+
+authz::ConditionData data_of(const Call& call, const Value* old, const Value& object) {
+  return {.operation = old ? "UPDATE" : "CREATE",
+          .object = &object,
+          .old_object = old,
+          .group = call.resource->group,
+          .version = call.resource->version,
+          .kind = call.resource->kind,
+          .resource = call.resource->name,
+          .subresource = call.info.subresource,
+          .namespace_name = call.info.namespace_name,
+          .name = call.info.name,
+          .user = &call.user};
+}
+
+const schema::Schema& compared_schema(const catalog::Resource& r) { return r.permissions->compared() ? *r.permissions->compared() : *r.schema; }
+
+authz::Attributes attributes_of(const Call& call, std::string_view verb) {
+  authz::Attributes a{call.user, call.info};
+  a.verb = verb;
+  return a;
+}
+
+authz::Asking asking_fields(const Call& call) {
+  return call.services.conditional_authorization ? authz::Asking::kConditionsAwareAtOnce : authz::Asking::kFolded;
+}
+
+Task<bool> back_on_loop(Call& call) {
+  net::Loop& loop = call.exchange->loop();
+  if (!loop.in_loop()) {
+    bool back = co_await continue_on(loop);
+    (void)back;
+  }
+  co_return true;
+}
+
+// The part of an answer that has to wait: an authorizer elsewhere, or conditions.
+Task<bool> ask_waiting(Call& call, std::string verb, std::optional<authz::Chain::Verdict> known, const Value* old, const Value& object, bool& by_objects) {
+  if (!known) {
+    authz::Chain::Verdict waited = co_await call.chain->authorize(attributes_of(call, verb), asking_fields(call));
+    known = std::move(waited);
+  }
+  bool allowed = known->decision.allowed();
+  by_objects = known->decision.kind == authz::Decision::Kind::kConditional;
+  if (by_objects) {
+    authz::Decision settled = co_await call.chain->evaluate(known->decision, data_of(call, old, object));
+    allowed = settled.allowed();  // an error is never an allow
+  }
+  bool back = co_await back_on_loop(call);
+  (void)back;
+  co_return allowed;
+}
+
+Error refusal_error(Call& call, const FieldRefusal& r) {
+  using Why = FieldRefusal::Why;
+  std::string reason = cat("field ", r.field, ": "), grant;
+  std::string_view verb = r.verb;
+  switch (r.why) {
+    case Why::kNotCovered:
+      if (r.chain.empty()) {
+        verb = call.info.verb;
+        reason += "no field permission covers it";
+        grant = cat("only the verb ", quoted(call.info.verb), " covers this field");
+      } else {
+        reason += cat("not covered by ", join(r.chain, ", "));
+        grant = cat("the verbs ", quoted(schema::kGranularVerb), " and ", quoted(r.verb), " are enough for this field");
+      }
+      break;
+    case Why::kExcluded:
+      reason += cat("needs ", r.verb, " itself, which no other permission implies");
+      grant = cat("the verb ", quoted(r.verb), " is needed besides ", quoted(call.info.verb));
+      break;
+    case Why::kUnnamed:
+      verb = call.info.verb;
+      reason += cat("is guarded by ", r.verb, ", and no verb can be made of its parameter");
+      grant = "no verb covers this field";
+      break;
+    case Why::kTooMany:
+      reason += cat("too many field permissions required: more than ", authz::fields::kMostVerbs);
+      grant = "change fewer fields at once, or grant a permission that covers more of them";
+      break;
+  }
+  note_refusal(call, reason);
+  Error error = authz::forbidden(attributes_of(call, verb), reason);
+  ErrorDetails details = error.details ? *error.details : ErrorDetails();
+  details.causes.push_back({"FieldPermissionRequired", std::move(grant), r.field});
+  return std::move(error).with(std::move(details));
+}
+
+FieldAccess& access_of(Call& call) {
+  if (!call.fields) call.fields = std::make_shared<FieldAccess>();
+  return *call.fields;
+}
+
+void annotate(Call& call, const std::optional<FieldRefusal>& refusal) {
+  std::string checks;
+  for (const auto& [verb, allowed] : call.fields->answers.in_order()) checks += cat(checks.empty() ? "" : ",", verb, allowed ? "+" : "-");
+  call.audit_annotations.set(cat(kAnnotation, "marker"), call.is_granular ? "granular" : "regular");
+  if (!checks.empty()) call.audit_annotations.set(cat(kAnnotation, "checks"), checks);
+  if (refusal) call.audit_annotations.set(cat(kAnnotation, "denied-field"), refusal->field);
+}
+
+Result<void> judged(Call& call, const FieldJudge& judge, Marker marker) {
+  call.services.field_permissions->count(!judge.refusal(), call.fields->answers.in_order().size());
+  if (marker == Marker::kGranular || !call.fields->answers.in_order().empty())
+    annotate(call, judge.refusal());
+  if (judge.refusal()) return fail(refusal_error(call, *judge.refusal()));
+  return {};
+}
+
+Task<Result<void>> settle(Call& call, const schema::ChangedFields& changes, const schema::PermissionTree& tree, Marker marker,
+                          const schema::ExcludedVerbs& excluded) {
+  call.services.field_permissions->count_comparison();
+  const schema::Demands demands = schema::demands_of(changes, tree, excluded);
+  access_of(call).answers.forget_objects();
+  FieldJudge judge(demands, marker, access_of(call).answers);
+  const Value* old = changes.before().is_null() ? nullptr : &changes.before();
+  while (const std::string* verb = judge.next()) {
+    auto verdict = call.chain->decide(attributes_of(call, *verb), asking_fields(call));
+    bool is_there = verdict && verdict->decision.kind != authz::Decision::Kind::kConditional;
+    bool allowed = is_there && verdict->decision.allowed();
+    bool by_objects = false;
+    if (!is_there) allowed = co_await ask_waiting(call, *verb, std::move(verdict), old, changes.after(), by_objects);
+    judge.answer(allowed, by_objects ? Holds::kForTheseObjects : Holds::kForTheRequest);
+  }
+  co_return judged(call, judge, marker);
+}
+
+// The same without objects.
+Task<Result<void>> settle_named(Call& call, schema::Demands demands, Marker marker) {
+  FieldJudge judge(demands, marker, access_of(call).answers);
+  while (const std::string* verb = judge.next()) {
+    auto verdict = call.chain->decide(attributes_of(call, *verb), asking_fields(call));
+    if (!verdict) {
+      authz::Chain::Verdict waited =
+          co_await call.chain->authorize(attributes_of(call, *verb), asking_fields(call));
+      verdict = std::move(waited);
+      bool back = co_await back_on_loop(call);
+      (void)back;
+    }
+    bool by_objects = verdict->decision.kind == authz::Decision::Kind::kConditional;
+    judge.answer(by_objects || verdict->decision.allowed(),
+                 by_objects ? Holds::kForTheseObjects : Holds::kForTheRequest);
+  }
+  co_return judged(call, judge, marker);
+}
+
+// Writing a Scale is writing one field of it, whatever field of the object that is.
+Task<Result<void>> settle_scale(Call& call) {
+  static const Value kBefore = Value::object({{"spec", Value::object({{"replicas", 0}})}});
+  static const Value kAfter = Value::object({{"spec", Value::object({{"replicas", 1}})}});
+  const schema::Schema& scale = *call.subresource->schema;
+  static const std::shared_ptr<const schema::PermissionTree> tree = schema::PermissionTree::of_builtin(scale, "autoscaling", "Scale");
+  schema::ChangedFields view(kBefore, kAfter, scale, {});
+  const schema::ExcludedVerbs none;
+  Result<void> covered = co_await settle(call, view, *tree, Marker::kGranular, none);
+  co_return covered;
+}
+
+// What a change takes in one version.
+Task<Result<void>> settle_version(Call& call, const schema::ChangedFields& changes,
+                                  const catalog::Resource& version, Marker marker) {
+  const FieldPermissions& permissions = *call.services.field_permissions;
+  if (marker == Marker::kRegular && !permissions.excludes(version)) co_return Result<void>();
+  auto uncovered = permissions.uncovered();
+  Result<void> covered = co_await settle(call, changes, *version.permissions, marker, uncovered->verbs);
+  co_return covered;
+}
+
+// All that the caller's own change takes. Of a scale the object's fields count for what is excluded, the scale's for what is
+// covered.
+Task<Result<void>> settle_change(Call& call) {
+  const FieldAccess& access = *call.fields;
+  bool is_scale = call.info.subresource == "scale";
+  if (call.is_granular && is_scale && (is_known_blind(call) || !access.changed->leaves().empty())) {
+    Result<void> scaled = co_await settle_scale(call);
+    if (!scaled) co_return scaled;
+  }
+  Marker marker = call.is_granular && !is_scale ? Marker::kGranular : Marker::kRegular;
+  Result<void> covered = co_await settle_version(call, *access.changed, *call.resource, marker);
+  if (covered && access.stored)
+    covered =
+        co_await settle_version(call, *access.stored, *other_storage(*call.catalog, *call.resource), marker);
+  call.fields_settled = covered.has_value();
+  co_return covered;
+}
+
+schema::IgnoredFields ignored_fields(const Call& call, bool is_create) {
+  schema::IgnoredFields out{schema::IgnoredFields::of_server(is_create), {}};
+  if (!is_create) out.reset = kept_fields(call);
+  // A node brings its status along when it is made.
+  else if (call.resource->subresource("status") && !(call.resource->group.empty() && call.resource->kind == "Node")) out.reset.insert({"f:status"});
+  return out;
+}
+
+// The parts of a decoded object that its writer wrote.
+Value as_sent(const Value& decoded, const Value& written) {
+  if (decoded.is_object() && written.is_object()) {
+    std::vector<Member> kept;
+    for (const Member& m : decoded.members())
+      if (const Value* there = written.find(m.key())) kept.push_back({m.name, as_sent(m.value, *there)});
+    return Value::object(std::move(kept));
+  }
+  if (decoded.is_array() && written.is_array() && decoded.size() == written.size()) {
+    std::vector<Value> items;
+    for (std::size_t i = 0; i < decoded.size(); ++i) items.push_back(as_sent(decoded[i], written[i]));
+    return Value::array(std::move(items));
+  }
+  return decoded;
+}
+
+// Asked for by the enforcer of conditions that had no opinion in the end.
+Task<std::optional<Result<void>>> granular_instead(Call& call) {
+  authz::Chain::Verdict verdict = co_await call.chain->authorize(attributes_of(call, schema::kGranularVerb));
+  bool back = co_await back_on_loop(call);
+  (void)back;
+  if (!verdict.decision.allowed() || !call.fields || !call.fields->changed) co_return std::nullopt;
+  call.is_granular = true;
+  Result<void> covered = co_await settle_change(call);
+  co_return std::optional<Result<void>>(std::move(covered));
+}
+
+}  // namespace
+
+FieldPermissions::FieldPermissions(const authz::fields::UncoveredFeed& uncovered, MetricRegistry& metrics)
+    : uncovered_(uncovered),
+      comparisons_(metrics.counter({"cardea_field_comparisons_total", "How often the changed fields of a request were worked out."})),
+      covered_(metrics.counter({"cardea_field_permission_results_total", "Requests judged by the fields they change, by result."}, {{"result", "covered"}})),
+      refused_(metrics.counter({"cardea_field_permission_results_total", "Requests judged by the fields they change, by result."}, {{"result", "refused"}})),
+      checks_(metrics.count_histogram({"cardea_field_permission_checks", "Verbs asked for one request judged by the fields it changes."},
+                                      {0, 1, 2, 3, 5, 7, 10, 20, 50, 100})) {}
+
+bool FieldPermissions::excludes(const catalog::Resource& resource) const {
+  if (resource.permissions->has_excluded()) return true;
+  const auto& now = uncovered_.current();
+  return !now->verbs.empty() && now->verbs.concern(*resource.permissions);
+}
+
+bool FieldPermissions::excludes_stored(const catalog::Catalog& catalog, const catalog::Resource& resource) const {
+  if (excludes(resource)) return true;
+  const catalog::Resource* stored = other_storage(catalog, resource);
+  return stored && excludes(*stored);
+}
+
+const catalog::Resource* other_storage(const catalog::Catalog& catalog, const catalog::Resource& r) {
+  if (r.unserved_storage) return r.unserved_storage;
+  if (r.version == r.storage_version && r.group == r.storage_group) return nullptr;
+  const catalog::Resource* stored = catalog.storage_of(r);
+  return stored == &r ? nullptr : stored;
+}
+
+void FieldPermissions::count(bool covered, std::size_t checks) const {
+  (covered ? covered_ : refused_).add();
+  checks_.observe(checks);
+}
+
+bool may_be_granular(const catalog::Catalog& catalog, const authz::RequestInfo& info) {
+  if (!info.is_resource_request) return false;
+  const catalog::Resource* r = catalog.find(info.api_group, info.api_version, info.resource);
+  if (!r || r->storage_prefix.empty()) return false;
+  if (info.verb == "create") return info.subresource.empty() && info.name.empty();
+  if ((info.verb != "update" && info.verb != "patch") || info.name.empty()) return false;
+  if (info.subresource.empty()) return true;
+  const catalog::Subresource* s = r->subresource(info.subresource);
+  return s && (s->kind.empty() || s->kind == r->kind || s->name == "scale");
+}
+
+bool watches_fields(const Call& call) {
+  const FieldPermissions* permissions = call.services.field_permissions;
+  return call.has_conditions() || (permissions && (call.is_granular || permissions->excludes_stored(*call.catalog, *call.resource)));
+}
+
+SentObject* sent_object(Call& call) { return watches_fields(call) ? &access_of(call).sent : nullptr; }
+
+bool watches_admission(const Call& call) {
+  const FieldPermissions* permissions = call.services.field_permissions;
+  return permissions && permissions->excludes(*call.resource);
+}
+
+Value SentObject::get() const { return as_sent(decoded, written); }
+
+namespace {
+
+// The field of the object that a scale writes.
+schema::NamedFields named_by_scale(const Call& call) {
+  Value scale = Value::object({{"spec", Value::object({{"replicas", 1}})}});
+  auto written = catalog::with_scale(Value::object(), scale, *call.resource);
+  if (written) written->erase("metadata");
+  return schema::named_by_apply(written ? *written : Value::object(), *call.resource->schema);
+}
+
+}  // namespace
+
+namespace {
+
+// A create is judged by what was sent, not by what the server makes of it; its name is always part of that.
+Value sent_create(const Call& call) {
+  const FieldAccess& known = *call.fields;
+  Value out = known.sent.is_there() ? known.sent.get() : known.requested;
+  Value& meta = out.member("metadata");
+  if (meta.is_null()) meta = Value::object();
+  if (!meta.has("generateName") && meta["name"].as_string().empty()) meta.set("name", call.info.name);
+  return out;
+}
+
+}  // namespace
+
+Task<Result<void>> authorize_change(Call& call, const Value* old, Value requested, Value stored) {
+  FieldAccess& access = access_of(call);
+  const schema::Schema& schema = compared_schema(*call.resource);
+  const catalog::Resource* storage = other_storage(*call.catalog, *call.resource);
+  const schema::IgnoredFields ignored = ignored_fields(call, !old);
+  access.stored.reset();
+  if (old) {
+    if (storage)
+      access.stored.emplace(std::move(stored), converted(requested, *call.resource, *storage),
+                            compared_schema(*storage), ignored);
+    access.changed.emplace(*old, std::move(requested), schema, ignored);
+    if (is_known_blind(call) && call.info.subresource != "scale")
+      access.changed->count(call.sight.named.fields);
+  } else {
+    access.requested = std::move(requested);
+    if (storage)
+      access.stored.emplace(
+          Value(), [&call, storage] { return converted(sent_create(call), *call.resource, *storage); },
+          compared_schema(*storage), ignored);
+    access.changed.emplace(Value(), [&call] { return sent_create(call); }, schema, ignored);
+  }
+  // Versions of a custom resource name their fields alike: rules that list fields see those that only one
+  // version has.
+  call.authorization.changed = access.stored && call.resource->is_custom ? &*access.stored : &*access.changed;
+  const FieldPermissions* permissions = call.services.field_permissions;
+  if (!permissions) co_return Result<void>();
+  if (call.has_conditions()) call.authorization.otherwise = [&call] { return granular_instead(call); };
+  if (!call.is_granular && !permissions->excludes_stored(*call.catalog, *call.resource))
+    co_return Result<void>();
+  Result<void> covered = co_await settle_change(call);
+  co_return covered;
+}
+
+bool names_ignored_fields(const Call& call) {
+  if (call.info.subresource == "scale") return false;
+  const schema::FieldSet& named = call.sight.named.fields;
+  return schema::without_ignored(named, ignored_fields(call, false)) != named;
+}
+
+Task<Result<void>> authorize_named(Call& call) {
+  if (!call.services.field_permissions) co_return Result<void>();
+  const bool is_scale = call.info.subresource == "scale";
+  if (is_scale) {
+    Result<void> scaled = co_await settle_scale(call);
+    if (!scaled) co_return scaled;
+  }
+  auto uncovered = call.services.field_permissions->uncovered();
+  const schema::NamedFields named = is_scale ? named_by_scale(call) : call.sight.named;
+  schema::ChangedFields sent(Value(), named.sent, compared_schema(*call.resource), {});
+  const schema::FieldSet leaves = schema::without_ignored(named.fields, ignored_fields(call, false));
+  schema::Demands demands = schema::demands_of(leaves, sent, *call.resource->permissions, uncovered->verbs);
+  Result<void> covered =
+      co_await settle_named(call, std::move(demands), is_scale ? Marker::kRegular : Marker::kGranular);
+  co_return covered;
+}
+
+Task<Result<void>> authorize_mutation(Call& call, Value requested, Value admitted) {
+  const catalog::Resource& r = *call.resource;
+  const FieldPermissions* permissions = call.services.field_permissions;
+  if (!permissions || requested.same(admitted) || !permissions->excludes(r)) co_return Result<void>();
+  auto uncovered = permissions->uncovered();
+  schema::ChangedFields changes(std::move(requested), std::move(admitted), compared_schema(r), {schema::IgnoredFields::of_server(false), {}});
+  Result<void> covered = co_await settle(call, changes, *r.permissions, Marker::kRegular, uncovered->guarded_from_admission);
+  co_return covered;
+}
+
+Task<Result<void>> authorize_storage(Call& call, const catalog::Resource& storage, Value old, Value stored) {
+  const FieldPermissions* permissions = call.services.field_permissions;
+  if (!permissions || !permissions->excludes(storage)) co_return Result<void>();
+  auto uncovered = permissions->uncovered();
+  bool is_create = old.is_null();
+  schema::ChangedFields changes(std::move(old), std::move(stored), compared_schema(storage), {schema::IgnoredFields::of_server(is_create), {}});
+  Result<void> covered = co_await settle(call, changes, *storage.permissions, Marker::kRegular, uncovered->verbs);
+  co_return covered;
+}
+
+void note_refusal(Call& call, std::string_view reason) {
+  call.audit_annotations.set("authorization.k8s.io/decision", "forbid");
+  call.audit_annotations.set("authorization.k8s.io/reason", reason);
+}
+
+}  // namespace cardea::rest

@@ -1,0 +1,78 @@
+#include "rest/write/stored_object.h"
+
+#include "base/result.h"
+#include "base/strings.h"
+#include "json/parse.h"
+#include "json/print.h"
+
+namespace cardea::rest {
+namespace {
+
+constexpr std::string_view kMetadata = "\"metadata\":{";
+
+// Where the first member of metadata begins. kind and apiVersion hold no unescaped quotes, so the first
+// match is the object's own.
+std::size_t after_metadata(std::string_view value) {
+  auto at = value.find(kMetadata);
+  CARDEA_CHECK(at != std::string_view::npos);
+  return at + kMetadata.size();
+}
+
+std::string revision_member(store::Revision revision, std::string_view value, std::size_t at) {
+  return cat("\"resourceVersion\":\"", revision, value[at] == '}' ? "\"" : "\",");
+}
+
+}  // namespace
+
+std::string collection_prefix(const catalog::Resource& resource, std::string_view namespace_name) {
+  if (!resource.namespaced || namespace_name.empty()) return resource.storage_prefix;
+  return cat(resource.storage_prefix, namespace_name, "/");
+}
+
+std::string object_key(const catalog::Resource& resource, std::string_view namespace_name, std::string_view name) {
+  return cat(collection_prefix(resource, namespace_name), name);
+}
+
+std::string stored_bytes(const json::Value& object) {
+  json::Value copy = object;
+  copy.member("metadata").erase("resourceVersion");
+  return json::print_object(copy);
+}
+
+json::Value parse_stored(const store::Record& record) { return parse_stored(record, record.mod_revision); }
+
+json::Value parse_stored(const store::Record& record, store::Revision revision) {
+  auto value = json::parse(record.value());
+  CARDEA_CHECK(value.has_value());
+  value->member("metadata").set("resourceVersion", std::to_string(revision));
+  return std::move(*value);
+}
+
+void append_stored(std::string& out, const store::Record& record, bool is_item) {
+  append_stored(out, record, is_item, record.mod_revision);
+}
+
+void append_stored(std::string& out, const store::Record& record, bool is_item, store::Revision revision) {
+  std::string_view value = record.value();
+  std::size_t at = after_metadata(value);
+  if (is_item) {
+    out += '{';
+    out += kMetadata;
+  } else {
+    out += value.substr(0, at);
+  }
+  out += revision_member(revision, value, at);
+  out += value.substr(at);
+}
+
+http::Body stored_body(store::RecordPtr record) {
+  std::string_view value = record->value();
+  std::size_t at = after_metadata(value);
+  http::Body body(http::Piece{record, value.substr(0, at)});
+  body.add(http::Piece::of(revision_member(record->mod_revision, value, at)));
+  body.add(http::Piece{record, value.substr(at)});
+  body.add(http::Piece::literal("\n"));
+  return body;
+}
+
+}  // namespace cardea::rest
