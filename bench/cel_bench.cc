@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cel/environments.h"
-#include "cel/partial.h"
+#include "cel/partial/partial.h"
 #include "json/parse.h"
 
 // Counts what the heap is asked for; the counter `allocations` is per evaluation.

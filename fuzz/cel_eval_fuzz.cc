@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "cel/environments.h"
-#include "cel/evaluate.h"
+#include "cel/eval/evaluate.h"
 #include "json/parse.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "cel/environments.h"
-#include "cel/partial.h"
+#include "cel/partial/partial.h"
 #include "json/parse.h"
 
 using namespace cardea;

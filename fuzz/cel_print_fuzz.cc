@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "cel/environments.h"
-#include "cel/print.h"
+#include "cel/syntax/print.h"
 #include "cel/program.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -8,7 +8,7 @@
 #include "admission/plugin.h"
 #include "authz/secondary_checks.h"
 #include "admission/policy_index.h"
-#include "cel/evaluate.h"
+#include "cel/eval/evaluate.h"
 
 namespace cardea::admission {
 

@@ -3,7 +3,7 @@
 #include "authn/authenticator.h"
 #include "base/strings.h"
 #include "cel/environments.h"
-#include "cel/evaluate.h"
+#include "cel/eval/evaluate.h"
 
 namespace cardea::authn {
 namespace {

@@ -6,7 +6,7 @@
 #include "base/names.h"
 #include "base/strings.h"
 #include "cel/environments.h"
-#include "cel/parser.h"
+#include "cel/syntax/parser.h"
 
 namespace cardea::authn {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "base/result.h"
 #include "cel/environments.h"
-#include "cel/evaluate.h"
+#include "cel/eval/evaluate.h"
 
 namespace cardea::authz {
 namespace {

@@ -2,7 +2,7 @@
 #include <string>
 #include <string_view>
 
-#include "cel/value.h"
+#include "cel/eval/value.h"
 
 namespace cardea::cel {
 

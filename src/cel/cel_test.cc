@@ -4,10 +4,10 @@
 
 #include "base/strings.h"
 #include "cel/environments.h"
-#include "cel/evaluate.h"
-#include "cel/parser.h"
-#include "cel/partial.h"
-#include "cel/print.h"
+#include "cel/eval/evaluate.h"
+#include "cel/syntax/parser.h"
+#include "cel/partial/partial.h"
+#include "cel/syntax/print.h"
 #include "json/parse.h"
 
 namespace cardea::cel {

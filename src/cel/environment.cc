@@ -1,6 +1,6 @@
 #include "cel/environment.h"
 
-#include "cel/cost.h"
+#include "cel/cost/cost.h"
 
 namespace cardea::cel {
 namespace {

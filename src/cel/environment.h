@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/strings.h"
-#include "cel/function.h"
-#include "cel/parser.h"
-#include "cel/types.h"
+#include "cel/check/function.h"
+#include "cel/syntax/parser.h"
+#include "cel/check/types.h"
 
 namespace cardea::cel {
 

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "cel/environment.h"
-#include "cel/node.h"
+#include "cel/eval/node.h"
 
 namespace cardea::cel {
 

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "base/strings.h"
-#include "cel/evaluate.h"
-#include "cel/schema_types.h"
+#include "cel/eval/evaluate.h"
+#include "cel/check/schema_types.h"
 #include "json/print.h"
 #include "schema/correlation.h"
 #include "schema/rule_compiler.h"

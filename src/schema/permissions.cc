@@ -4,7 +4,7 @@
 
 #include "base/strings.h"
 #include "cel/environments.h"
-#include "cel/evaluate.h"
+#include "cel/eval/evaluate.h"
 #include "schema/shape.h"
 
 namespace cardea::schema {

@@ -2,8 +2,8 @@
 
 #include "base/strings.h"
 #include "cel/environments.h"
-#include "cel/estimate.h"
-#include "cel/schema_types.h"
+#include "cel/cost/estimate.h"
+#include "cel/check/schema_types.h"
 #include "schema/check_schema.h"
 
 namespace cardea::schema {

@@ -5,9 +5,9 @@
 
 #include "base/strings.h"
 #include "cel/environments.h"
-#include "cel/evaluate.h"
-#include "cel/partial.h"
-#include "cel/print.h"
+#include "cel/eval/evaluate.h"
+#include "cel/partial/partial.h"
+#include "cel/syntax/print.h"
 #include "conformance/cel.h"
 #include "conformance/cel_values.h"
 

@@ -3,8 +3,8 @@
 
 #include "base/strings.h"
 #include "cel/environments.h"
-#include "cel/partial.h"
-#include "cel/print.h"
+#include "cel/partial/partial.h"
+#include "cel/syntax/print.h"
 #include "conformance/cel.h"
 #include "conformance/cel_values.h"
 

@@ -4,10 +4,10 @@
 #include <cstdlib>
 
 #include "base/strings.h"
-#include "cel/lexer.h"
+#include "cel/syntax/lexer.h"
 #include "cel/lib/network.h"
-#include "cel/print.h"
-#include "cel/time.h"
+#include "cel/syntax/print.h"
+#include "cel/eval/time.h"
 
 namespace cardea::conformance {
 namespace {

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "cel/environment.h"
-#include "cel/value.h"
+#include "cel/eval/value.h"
 #include "json/value.h"
 
 namespace cardea::conformance {

@@ -5,7 +5,7 @@
 #include "authz/access/residuals.h"
 #include "authz/effects.h"
 #include "base/strings.h"
-#include "cel/ast.h"
+#include "cel/syntax/ast.h"
 
 namespace cardea::authz::access {
 namespace {

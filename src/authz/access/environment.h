@@ -7,7 +7,7 @@
 #include "authz/conditions.h"
 #include "cel/authorizer.h"
 #include "cel/environment.h"
-#include "cel/partial.h"
+#include "cel/partial/partial.h"
 
 namespace cardea::authz::access {
 

@@ -7,7 +7,7 @@
 #include "authz/rbac/hash.h"
 #include "base/names.h"
 #include "base/strings.h"
-#include "cel/bounds.h"
+#include "cel/partial/bounds.h"
 
 namespace cardea::authz::access {
 namespace {

@@ -6,7 +6,7 @@
 #include "authz/condition_meter.h"
 #include "authz/evaluation.h"
 #include "authz/secondary_checks.h"
-#include "cel/partial.h"
+#include "cel/partial/partial.h"
 
 namespace cardea::authz::access {
 

@@ -9,7 +9,7 @@
 #include "authz/access/environment.h"
 #include "authz/wire/decision_json.h"
 #include "base/strings.h"
-#include "cel/evaluate.h"
+#include "cel/eval/evaluate.h"
 #include "json/parse.h"
 #include "json/print.h"
 #include "store/testing/memory_store.h"

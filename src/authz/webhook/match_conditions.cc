@@ -5,7 +5,7 @@
 #include "authz/authorizer.h"
 #include "base/strings.h"
 #include "cel/environments.h"
-#include "cel/evaluate.h"
+#include "cel/eval/evaluate.h"
 
 namespace cardea::authz {
 namespace {

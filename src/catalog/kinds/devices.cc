@@ -4,7 +4,7 @@
 #include <set>
 
 #include "cel/environments.h"
-#include "cel/estimate.h"
+#include "cel/cost/estimate.h"
 #include "cel/policy.h"
 
 namespace cardea::catalog {

@@ -2,7 +2,7 @@
 
 #include "base/names.h"
 #include "base/strings.h"
-#include "cel/frame.h"
+#include "cel/eval/frame.h"
 #include "cel/lib/libraries.h"
 
 namespace cardea::cel {

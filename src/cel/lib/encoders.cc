@@ -1,5 +1,5 @@
 #include "base/strings.h"
-#include "cel/frame.h"
+#include "cel/eval/frame.h"
 #include "cel/lib/libraries.h"
 
 namespace cardea::cel {

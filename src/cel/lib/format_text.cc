@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/strings.h"
-#include "cel/print.h"
-#include "cel/time.h"
+#include "cel/syntax/print.h"
+#include "cel/eval/time.h"
 
 namespace cardea::cel {
 namespace {

@@ -3,8 +3,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cel/frame.h"
-#include "cel/types.h"
+#include "cel/eval/frame.h"
+#include "cel/check/types.h"
 
 namespace cardea::cel {
 

@@ -4,11 +4,11 @@
 
 #include "base/names.h"
 #include "base/strings.h"
-#include "cel/frame.h"
+#include "cel/eval/frame.h"
 #include "cel/lib/libraries.h"
 #include "cel/lib/url.h"
-#include "cel/opaque.h"
-#include "cel/time.h"
+#include "cel/eval/opaque.h"
+#include "cel/eval/time.h"
 
 namespace cardea::cel {
 namespace {

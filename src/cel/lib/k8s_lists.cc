@@ -1,7 +1,7 @@
 #include "base/strings.h"
-#include "cel/frame.h"
+#include "cel/eval/frame.h"
 #include "cel/lib/libraries.h"
-#include "cel/regex.h"
+#include "cel/eval/regex.h"
 
 namespace cardea::cel {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 #include <span>
 
-#include "cel/function.h"
+#include "cel/check/function.h"
 
 // The tables of functions, one per library. environment.h chooses among them.
 namespace cardea::cel {

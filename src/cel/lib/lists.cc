@@ -1,8 +1,8 @@
 #include "base/strings.h"
-#include "cel/cost.h"
-#include "cel/frame.h"
+#include "cel/cost/cost.h"
+#include "cel/eval/frame.h"
 #include "cel/lib/libraries.h"
-#include "cel/sorting.h"
+#include "cel/eval/sorting.h"
 
 namespace cardea::cel {
 namespace {

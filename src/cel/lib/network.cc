@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/strings.h"
-#include "cel/frame.h"
+#include "cel/eval/frame.h"
 #include "cel/lib/libraries.h"
 
 namespace cardea::cel {

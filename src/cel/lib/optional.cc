@@ -1,6 +1,6 @@
-#include "cel/frame.h"
+#include "cel/eval/frame.h"
 #include "cel/lib/libraries.h"
-#include "cel/operators.h"
+#include "cel/syntax/operators.h"
 
 namespace cardea::cel {
 namespace {

@@ -4,9 +4,9 @@
 #include <charconv>
 #include <cmath>
 
-#include "cel/frame.h"
+#include "cel/eval/frame.h"
 #include "cel/lib/libraries.h"
-#include "cel/opaque.h"
+#include "cel/eval/opaque.h"
 
 namespace cardea::cel {
 

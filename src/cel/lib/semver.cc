@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "base/strings.h"
-#include "cel/frame.h"
+#include "cel/eval/frame.h"
 #include "cel/lib/libraries.h"
-#include "cel/opaque.h"
+#include "cel/eval/opaque.h"
 
 namespace cardea::cel {
 namespace {

@@ -1,5 +1,5 @@
-#include "cel/cost.h"
-#include "cel/frame.h"
+#include "cel/cost/cost.h"
+#include "cel/eval/frame.h"
 #include "cel/lib/libraries.h"
 
 namespace cardea::cel {

@@ -3,14 +3,14 @@
 #include <limits>
 
 #include "base/strings.h"
-#include "cel/cost.h"
-#include "cel/frame.h"
+#include "cel/cost/cost.h"
+#include "cel/eval/frame.h"
 #include "cel/lib/libraries.h"
-#include "cel/operators.h"
-#include "cel/opaque.h"
-#include "cel/print.h"
-#include "cel/regex.h"
-#include "cel/time.h"
+#include "cel/syntax/operators.h"
+#include "cel/eval/opaque.h"
+#include "cel/syntax/print.h"
+#include "cel/eval/regex.h"
+#include "cel/eval/time.h"
 
 namespace cardea::cel {
 namespace {

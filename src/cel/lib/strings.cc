@@ -1,11 +1,11 @@
 #include <algorithm>
 
 #include "base/strings.h"
-#include "cel/cost.h"
-#include "cel/frame.h"
+#include "cel/cost/cost.h"
+#include "cel/eval/frame.h"
 #include "cel/lib/format_text.h"
 #include "cel/lib/libraries.h"
-#include "cel/unicode.h"
+#include "cel/syntax/unicode.h"
 
 namespace cardea::cel {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "cel/opaque.h"
+#include "cel/eval/opaque.h"
 
 namespace cardea::cel {
 

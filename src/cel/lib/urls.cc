@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "base/strings.h"
-#include "cel/frame.h"
+#include "cel/eval/frame.h"
 #include "cel/lib/libraries.h"
 #include "cel/lib/url.h"
 

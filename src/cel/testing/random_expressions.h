@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <string>
 
-#include "cel/value.h"
+#include "cel/eval/value.h"
 
 namespace cardea::cel {
 
