@@ -6,8 +6,8 @@
 #include "app/scale_demands.h"
 #include "base/strings.h"
 #include "json/parse.h"
-#include "schema/managed_fields.h"
-#include "schema/shape.h"
+#include "schema/ownership/managed_fields.h"
+#include "schema/ownership/shape.h"
 
 namespace cardea::app {
 

@@ -7,8 +7,8 @@
 
 #include "base/result.h"
 #include "catalog/catalog.h"
-#include "schema/field_set.h"
-#include "schema/required_permissions.h"
+#include "schema/ownership/field_set.h"
+#include "schema/permissions/required_permissions.h"
 
 namespace cardea::app {
 

@@ -8,7 +8,7 @@
 #include "app/kube_client.h"
 #include "base/strings.h"
 #include "json/yaml.h"
-#include "schema/check_permissions.h"
+#include "schema/permissions/check_permissions.h"
 
 namespace cardea::app {
 

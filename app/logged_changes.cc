@@ -5,8 +5,8 @@
 #include "app/scale_demands.h"
 #include "base/strings.h"
 #include "catalog/scale.h"
-#include "schema/managed_fields.h"
-#include "schema/shape.h"
+#include "schema/ownership/managed_fields.h"
+#include "schema/ownership/shape.h"
 
 namespace cardea::app {
 

@@ -7,7 +7,7 @@
 
 #include "catalog/catalog.h"
 #include "json/value.h"
-#include "schema/required_permissions.h"
+#include "schema/permissions/required_permissions.h"
 
 namespace cardea::app {
 

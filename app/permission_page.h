@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "catalog/catalog.h"
-#include "schema/permissions.h"
+#include "schema/permissions/permissions.h"
 
 namespace cardea::app {
 

@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "catalog/catalog.h"
-#include "schema/required_permissions.h"
+#include "schema/permissions/required_permissions.h"
 
 namespace cardea::app {
 

@@ -7,9 +7,9 @@
 #include "catalog/catalog.h"
 #include "json/parse.h"
 #include "json/print.h"
-#include "schema/apply.h"
-#include "schema/compare.h"
-#include "schema/managed_fields.h"
+#include "schema/ownership/apply.h"
+#include "schema/ownership/compare.h"
+#include "schema/ownership/managed_fields.h"
 
 namespace {
 

@@ -11,12 +11,12 @@
 #include "catalog/definition.h"
 #include "json/parse.h"
 #include "json/print.h"
-#include "schema/check_schema.h"
-#include "schema/decode.h"
-#include "schema/defaults.h"
-#include "schema/prune.h"
-#include "schema/structural.h"
-#include "schema/validate.h"
+#include "schema/custom/check_schema.h"
+#include "schema/wire/decode.h"
+#include "schema/custom/defaults.h"
+#include "schema/custom/prune.h"
+#include "schema/custom/structural.h"
+#include "schema/custom/validate.h"
 
 using namespace cardea;
 

@@ -10,8 +10,8 @@
 
 #include "base/strings.h"
 #include "json/parse.h"
-#include "schema/required_permissions.h"
-#include "schema/structural.h"
+#include "schema/permissions/required_permissions.h"
+#include "schema/custom/structural.h"
 
 namespace {
 

@@ -10,9 +10,9 @@
 #include "json/parse.h"
 #include "json/patch.h"
 #include "json/print.h"
-#include "schema/apply.h"
-#include "schema/managed_fields.h"
-#include "schema/strategic_merge.h"
+#include "schema/ownership/apply.h"
+#include "schema/ownership/managed_fields.h"
+#include "schema/ownership/strategic_merge.h"
 
 namespace {
 

@@ -5,8 +5,8 @@
 
 #include "catalog/catalog.h"
 #include "json/print.h"
-#include "schema/decode.h"
-#include "schema/protobuf.h"
+#include "schema/wire/decode.h"
+#include "schema/wire/protobuf.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const auto catalog = cardea::catalog::Catalog::builtin();

@@ -7,7 +7,7 @@
 #include "admission/plugins.h"
 #include "base/strings.h"
 #include "json/patch.h"
-#include "schema/merge.h"
+#include "schema/ownership/merge.h"
 
 namespace cardea::admission {
 namespace {

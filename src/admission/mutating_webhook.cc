@@ -8,7 +8,7 @@
 #include "catalog/convert.h"
 #include "json/patch.h"
 #include "json/print.h"
-#include "schema/decode.h"
+#include "schema/wire/decode.h"
 
 namespace cardea::admission {
 namespace {

@@ -2,8 +2,8 @@
 
 #include "base/strings.h"
 #include "json/parse.h"
-#include "schema/decode.h"
-#include "schema/defaults.h"
+#include "schema/wire/decode.h"
+#include "schema/custom/defaults.h"
 
 namespace cardea::admission {
 

@@ -2,7 +2,7 @@
 
 #include "base/strings.h"
 #include "catalog/convert.h"
-#include "schema/decode.h"
+#include "schema/wire/decode.h"
 
 namespace cardea::admission {
 namespace {

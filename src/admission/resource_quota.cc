@@ -2,7 +2,7 @@
 #include "admission/quota_usage.h"
 #include "base/strings.h"
 #include "json/print.h"
-#include "schema/managed_fields.h"
+#include "schema/ownership/managed_fields.h"
 
 namespace cardea::admission {
 namespace {

@@ -5,8 +5,8 @@
 #include "base/strings.h"
 #include "json/parse.h"
 #include "json/yaml.h"
-#include "schema/decode.h"
-#include "schema/file_shape.h"
+#include "schema/wire/decode.h"
+#include "schema/wire/file_shape.h"
 
 namespace cardea::audit {
 

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "catalog/strategy.h"
 #include "json/value.h"
-#include "schema/permissions.h"
+#include "schema/permissions/permissions.h"
 #include "schema/schema.h"
 
 namespace cardea::catalog {

@@ -9,10 +9,10 @@
 #include "catalog/testing/recordings.h"
 #include "json/field_error.h"
 #include "json/print.h"
-#include "schema/defaults.h"
-#include "schema/prune.h"
-#include "schema/structural.h"
-#include "schema/validate.h"
+#include "schema/custom/defaults.h"
+#include "schema/custom/prune.h"
+#include "schema/custom/structural.h"
+#include "schema/custom/validate.h"
 
 namespace cardea::catalog {
 namespace {

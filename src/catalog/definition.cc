@@ -7,7 +7,7 @@
 #include "catalog/definition_spec.h"
 #include "catalog/kinds/approval.h"
 #include "catalog/kinds/object_meta.h"
-#include "schema/formats.h"
+#include "schema/custom/formats.h"
 
 namespace cardea::catalog {
 namespace {

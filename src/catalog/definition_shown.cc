@@ -1,7 +1,7 @@
 #include "base/strings.h"
 #include "catalog/definition_spec.h"
 #include "json/print.h"
-#include "schema/shown_schema.h"
+#include "schema/custom/shown_schema.h"
 
 namespace cardea::catalog {
 

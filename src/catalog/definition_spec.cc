@@ -4,7 +4,7 @@
 
 #include "base/strings.h"
 #include "catalog/kinds/names.h"
-#include "schema/check_schema.h"
+#include "schema/custom/check_schema.h"
 
 namespace cardea::catalog {
 

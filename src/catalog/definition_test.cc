@@ -7,7 +7,7 @@
 #include "catalog/builtin_types.h"
 #include "catalog/testing/recordings.h"
 #include "json/print.h"
-#include "schema/decode.h"
+#include "schema/wire/decode.h"
 
 namespace cardea::catalog {
 namespace {

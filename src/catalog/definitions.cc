@@ -3,7 +3,7 @@
 #include "base/strings.h"
 #include "catalog/builtin_types.h"
 #include "json/print.h"
-#include "schema/structural.h"
+#include "schema/custom/structural.h"
 
 namespace cardea::catalog {
 

@@ -14,7 +14,7 @@
 #include "rest/write/allocator.h"
 #include "rest/metrics.h"
 #include "rest/present/negotiation.h"
-#include "schema/named_fields.h"
+#include "schema/permissions/named_fields.h"
 #include "store/store.h"
 
 namespace cardea::authn {

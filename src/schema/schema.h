@@ -12,8 +12,8 @@
 namespace cardea::schema {
 
 struct Schema;
-struct ValueRules;  // schema/rules.h
-class ObjectRules;  // schema/object_rules.h
+struct ValueRules;  // schema/custom/rules.h
+class ObjectRules;  // schema/custom/object_rules.h
 
 // How Kubernetes' own type holds a field. It decides what absence and emptiness print as: a struct held by
 // value is `{}` when absent, a scalar that is not omitted when empty prints its zero, a list prints null.

@@ -15,12 +15,12 @@
 #include "json/parse.h"
 #include "json/patch.h"
 #include "json/print.h"
-#include "schema/apply.h"
-#include "schema/decode.h"
-#include "schema/defaults.h"
-#include "schema/managed_fields.h"
-#include "schema/prune.h"
-#include "schema/strategic_merge.h"
+#include "schema/ownership/apply.h"
+#include "schema/wire/decode.h"
+#include "schema/custom/defaults.h"
+#include "schema/ownership/managed_fields.h"
+#include "schema/custom/prune.h"
+#include "schema/ownership/strategic_merge.h"
 
 namespace cardea::conformance {
 namespace {

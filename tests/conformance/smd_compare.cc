@@ -3,7 +3,7 @@
 #include "conformance/conformance.h"
 #include "conformance/smd_types.h"
 #include "json/print.h"
-#include "schema/compare.h"
+#include "schema/ownership/compare.h"
 
 namespace cardea::conformance {
 namespace {

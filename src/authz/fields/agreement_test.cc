@@ -11,7 +11,7 @@
 #include "authz/fields/field_judge.h"
 #include "base/strings.h"
 #include "json/print.h"
-#include "schema/required_permissions.h"
+#include "schema/permissions/required_permissions.h"
 
 namespace cardea::authz::fields {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/strings.h"
-#include "schema/required_permissions.h"
+#include "schema/permissions/required_permissions.h"
 
 namespace cardea::authz::fields {
 

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "base/snapshot.h"
 #include "json/value.h"
-#include "schema/required_permissions.h"
+#include "schema/permissions/required_permissions.h"
 #include "store/store.h"
 
 namespace cardea::authz::fields {

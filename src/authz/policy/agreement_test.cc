@@ -8,7 +8,7 @@
 #include "authz/policy/policy_authorizer.h"
 #include "base/strings.h"
 #include "json/parse.h"
-#include "schema/changed_fields.h"
+#include "schema/permissions/changed_fields.h"
 #include "store/testing/memory_store.h"
 
 namespace cardea::authz::policy {

@@ -8,7 +8,7 @@
 #include "base/strings.h"
 #include "json/parse.h"
 #include "json/print.h"
-#include "schema/changed_fields.h"
+#include "schema/permissions/changed_fields.h"
 
 namespace cardea::authz::policy {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "authz/policy/documents.h"
 #include "cel/program.h"
-#include "schema/field_set.h"
+#include "schema/ownership/field_set.h"
 
 namespace cardea::authz::policy {
 

@@ -1,7 +1,7 @@
 #include "catalog/kinds/approval.h"
 
 #include "base/strings.h"
-#include "schema/formats.h"
+#include "schema/custom/formats.h"
 
 namespace cardea::catalog {
 

@@ -2,7 +2,7 @@
 #include "catalog/kinds/check.h"
 #include "catalog/kinds/object_meta.h"
 #include "catalog/kinds/strategies.h"
-#include "schema/permissions.h"
+#include "schema/permissions/permissions.h"
 
 namespace cardea::catalog {
 namespace {

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/strings.h"
-#include "schema/permissions.h"
+#include "schema/permissions/permissions.h"
 
 namespace cardea::catalog::openapi {
 

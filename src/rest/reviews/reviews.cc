@@ -4,7 +4,7 @@
 #include "rest/verbs/subresources.h"
 #include "rest/verbs/verbs.h"
 #include "rest/write/write.h"
-#include "schema/managed_fields.h"
+#include "schema/ownership/managed_fields.h"
 
 namespace cardea::rest {
 

@@ -8,7 +8,7 @@
 #include "rest/write/canonicalizer.h"
 #include "rest/write/field_permissions.h"
 #include "rest/write/object_rules.h"
-#include "schema/protobuf.h"
+#include "schema/wire/protobuf.h"
 
 namespace cardea::rest {
 

@@ -12,8 +12,8 @@
 #include "rest/present/status.h"
 #include "rest/verbs/verbs.h"
 #include "rest/write/write.h"
-#include "schema/apply.h"
-#include "schema/strategic_merge.h"
+#include "schema/ownership/apply.h"
+#include "schema/ownership/strategic_merge.h"
 
 namespace cardea::rest {
 

@@ -11,8 +11,8 @@
 #include "rest/verbs/subresources.h"
 #include "rest/verbs/verbs.h"
 #include "rest/write/write.h"
-#include "schema/decode.h"
-#include "schema/strategic_merge.h"
+#include "schema/wire/decode.h"
+#include "schema/ownership/strategic_merge.h"
 
 namespace cardea::rest {
 

@@ -10,7 +10,7 @@
 #include "rest/write/stored_object.h"
 #include "rest/verbs/subresources.h"
 #include "rest/write/write.h"
-#include "schema/managed_fields.h"
+#include "schema/ownership/managed_fields.h"
 
 namespace cardea::rest {
 

@@ -6,7 +6,7 @@
 #include "rest/present/presentation.h"
 #include "rest/present/status.h"
 #include "rest/write/stored_object.h"
-#include "schema/decode.h"
+#include "schema/wire/decode.h"
 
 namespace cardea::rest {
 

@@ -8,7 +8,7 @@
 #include "authz/fields/uncovered.h"
 #include "base/metrics.h"
 #include "rest/call.h"
-#include "schema/changed_fields.h"
+#include "schema/permissions/changed_fields.h"
 
 namespace cardea::rest {
 

@@ -9,7 +9,7 @@
 #include "json/print.h"
 #include "rest/write/object_rules.h"
 #include "rest/testing/test_server.h"
-#include "schema/managed_fields.h"
+#include "schema/ownership/managed_fields.h"
 
 namespace cardea::rest {
 namespace {

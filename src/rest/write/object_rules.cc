@@ -4,10 +4,10 @@
 #include "catalog/convert.h"
 #include "catalog/kinds/object_meta.h"
 #include "catalog/validate.h"
-#include "schema/defaults.h"
-#include "schema/managed_fields.h"
-#include "schema/prune.h"
-#include "schema/validate.h"
+#include "schema/custom/defaults.h"
+#include "schema/ownership/managed_fields.h"
+#include "schema/custom/prune.h"
+#include "schema/custom/validate.h"
 
 namespace cardea::rest {
 

@@ -7,7 +7,7 @@
 #include "catalog/catalog.h"
 #include "json/field_error.h"
 #include "json/parse.h"
-#include "schema/decode.h"
+#include "schema/wire/decode.h"
 
 namespace cardea::rest {
 

@@ -10,8 +10,8 @@
 #include "rest/present/status.h"
 #include "rest/write/stored_object.h"
 #include "rest/guards/write_guard.h"
-#include "schema/compare.h"
-#include "schema/managed_fields.h"
+#include "schema/ownership/compare.h"
+#include "schema/ownership/managed_fields.h"
 
 namespace cardea::rest {
 

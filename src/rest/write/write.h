@@ -5,8 +5,8 @@
 #include "base/task.h"
 #include "rest/call.h"
 #include "rest/verbs/options.h"
-#include "schema/field_set.h"
-#include "schema/managed_fields.h"
+#include "schema/ownership/field_set.h"
+#include "schema/ownership/managed_fields.h"
 
 namespace cardea::rest {
 
