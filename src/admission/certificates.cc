@@ -3,7 +3,7 @@
 
 #include "admission/plugins.h"
 #include "base/strings.h"
-#include "catalog/kinds/pem.h"
+#include "catalog/kinds/certificates/pem.h"
 
 namespace cardea::admission {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/strings.h"
 #include "catalog/kinds/go_diff.h"
 #include "catalog/kinds/go_value.h"
-#include "catalog/kinds/pem.h"
+#include "catalog/kinds/certificates/pem.h"
 #include "json/print.h"
 
 namespace cardea::admission {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "catalog/definition.h"
-#include "catalog/kinds/core_strategies.h"
+#include "catalog/kinds/core/core_strategies.h"
 #include "catalog/kinds/strategies.h"
 #include "catalog/strategy.h"
 

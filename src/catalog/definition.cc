@@ -5,7 +5,7 @@
 
 #include "base/strings.h"
 #include "catalog/definition_spec.h"
-#include "catalog/kinds/approval.h"
+#include "catalog/kinds/apiextensions/approval.h"
 #include "catalog/kinds/object_meta.h"
 #include "schema/custom/formats.h"
 

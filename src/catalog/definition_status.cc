@@ -3,7 +3,7 @@
 
 #include "base/strings.h"
 #include "catalog/definition.h"
-#include "catalog/kinds/approval.h"
+#include "catalog/kinds/apiextensions/approval.h"
 
 namespace cardea::catalog {
 

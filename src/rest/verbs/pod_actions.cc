@@ -1,6 +1,6 @@
 // pods/binding and pods/eviction: writes of a pod that are spelled as objects of their own.
 #include "base/strings.h"
-#include "catalog/kinds/pod_placement.h"
+#include "catalog/kinds/core/pod_placement.h"
 #include "rest/audit_trail.h"
 #include "rest/verbs/body.h"
 #include "rest/verbs/request_match.h"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/random.h"
-#include "catalog/kinds/service_allocator.h"
+#include "catalog/kinds/core/service_allocator.h"
 #include "rest/write/allocator.h"
 #include "store/store.h"
 

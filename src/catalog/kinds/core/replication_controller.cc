@@ -1,0 +1,130 @@
+#include "catalog/kinds/check.h"
+#include "catalog/kinds/checks.h"
+#include "catalog/kinds/core/core_strategies.h"
+#include "catalog/kinds/core/pod_defaults.h"
+#include "catalog/kinds/core/pod_validation.h"
+
+namespace cardea::catalog {
+namespace {
+
+void defaults(Value& object, const StrategyContext&) {
+  Value& spec = object_member(object, "spec");
+  if (spec["replicas"].is_null()) spec.set("replicas", 1);
+  if (!spec["template"].is_object()) return;
+  default_pod_template(spec.member("template"));
+  const Value labels = spec["template"]["metadata"]["labels"];
+  if (!labels.is_object()) return;
+  if (spec["selector"].empty()) spec.set("selector", labels);
+  if (object["metadata"]["labels"].empty()) object_member(object, "metadata").set("labels", labels);
+}
+
+bool picks(const Value& selector, const Value& labels) {
+  return std::ranges::all_of(selector.members(), [&](const json::Member& m) {
+    const Value* found = labels.find(m.key());
+    return found && *found == m.value;
+  });
+}
+
+void validate_template(const Value& spec, const StrategyContext& context, FieldErrors& out) {
+  Path path = "spec.template";
+  const Value& pod_template = spec["template"];
+  if (pod_template.is_null()) return out.push_back(json::required(path));
+  const Value& labels = pod_template["metadata"]["labels"];
+  if (!picks(spec["selector"], labels))
+    out.push_back(
+        json::invalid(path / "metadata" / "labels", labels, "`selector` does not match template `labels`"));
+  validate_pod_template(pod_template, path, context, out);
+  require_one_of(text(pod_template["spec"], "restartPolicy"), {"Always"}, path / "spec" / "restartPolicy",
+                 out);
+  if (present(pod_template["spec"], "activeDeadlineSeconds"))
+    out.push_back(json::forbidden(path / "spec" / "activeDeadlineSeconds",
+                                  "activeDeadlineSeconds in ReplicationController is not Supported"));
+}
+
+void validate_spec(const Value& spec, const StrategyContext& context, FieldErrors& out) {
+  validate_nonnegative(spec["minReadySeconds"], "spec.minReadySeconds", out);
+  if (spec["selector"].empty()) out.push_back(json::required("spec.selector"));
+  if (spec["replicas"].is_null())
+    out.push_back(json::required("spec.replicas"));
+  else
+    validate_nonnegative(spec["replicas"], "spec.replicas", out);
+  validate_template(spec, context, out);
+}
+
+// A generated name is judged as the name it became, the prefix is not.
+Complaints whole_name(std::string_view name, bool prefix) {
+  return prefix ? Complaints{} : name_is_dns_subdomain(name, false);
+}
+
+FieldErrors validate(const Value& object, const StrategyContext& context) {
+  FieldErrors out;
+  validate_kind_meta(object, true, whole_name, out);
+  validate_spec(object["spec"], context, out);
+  return out;
+}
+
+FieldErrors validate_update(const Value& object, const Value& old, const StrategyContext& context) {
+  FieldErrors out;
+  validate_kind_meta_update(object, old, out);
+  validate_spec(object["spec"], context, out);
+  return out;
+}
+
+FieldErrors validate_status(const Value& object, const Value& old, const StrategyContext&) {
+  FieldErrors out;
+  validate_kind_meta_update(object, old, out);
+  const Value& status = object["status"];
+  for (const char* key :
+       {"replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration"})
+    validate_nonnegative(status[key], Path("status") / key, out);
+  for (const char* key : {"fullyLabeledReplicas", "readyReplicas", "availableReplicas"})
+    if (status[key].as_int() > status["replicas"].as_int())
+      out.push_back(json::invalid(Path("status") / key, status[key].as_int(),
+                                  "cannot be greater than status.replicas"));
+  if (status["availableReplicas"].as_int() > status["readyReplicas"].as_int())
+    out.push_back(json::invalid("status.availableReplicas", status["availableReplicas"].as_int(),
+                                "cannot be greater than readyReplicas"));
+  return out;
+}
+
+std::vector<std::string> warnings(const Value& object, const Value* old, const StrategyContext&) {
+  std::vector<std::string> out;
+  if (!old) {
+    if (auto complaints = dns1123_label(text(object["metadata"], "name")); !complaints.empty())
+      out.push_back(
+          cat("metadata.name: this is used in Pod names and hostnames, which can result in surprising "
+              "behavior; a DNS label is recommended: [",
+              join(complaints, " "), "]"));
+  } else if (semantically_equal(object["spec"], (*old)["spec"])) {
+    return out;
+  }
+  warn_about_pod_template(object["spec"]["template"], "spec.template", out);
+  return out;
+}
+
+std::string field(const Value& object, std::string_view name) {
+  return name == "status.replicas" ? cat(object["status"]["replicas"].as_int()) : "";
+}
+
+}  // namespace
+
+const Strategy& replication_controller_strategy() {
+  static const Strategy strategy{
+      .defaults = defaults,
+      .prepare_for_create = drop_status,
+      .prepare_for_update = keep_status,
+      .validate_create = validate,
+      .validate_update = validate_update,
+      .warnings = warnings,
+      .prepare_for_status_update = keep_spec,
+      .validate_status_update = validate_status,
+      .selectable_fields = {"status.replicas"},
+      .selectable_field = field,
+      .unknown_field = "field label not supported: {}",
+      .has_generation = true,
+      .default_propagation = "Orphan",
+  };
+  return strategy;
+}
+
+}  // namespace cardea::catalog
