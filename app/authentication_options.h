@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "authn/oidc_flags.h"
+#include "authn/jwt/oidc_flags.h"
 #include "authn/request_header.h"
 
 namespace cardea::app {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "app/authentication_options.h"
-#include "authn/authentication_reload.h"
-#include "authn/jwt_authenticators.h"
+#include "authn/jwt/authentication_reload.h"
+#include "authn/jwt/jwt_authenticators.h"
 
 namespace cardea::app {
 

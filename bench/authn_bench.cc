@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "authn/jwt_authenticators.h"
+#include "authn/jwt/jwt_authenticators.h"
 #include "base/strings.h"
 #include "json/parse.h"
 #include "json/print.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "authn/jwt.h"
+#include "authn/jwt/jwt.h"
 #include "authn/service_account/tokens.h"
 #include "base/strings.h"
 #include "store/testing/memory_store.h"

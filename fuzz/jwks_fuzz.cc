@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "authn/authentication_validation.h"
-#include "authn/jwks.h"
+#include "authn/jwt/authentication_validation.h"
+#include "authn/jwt/jwks.h"
 
 using namespace cardea;
 

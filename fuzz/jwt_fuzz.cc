@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "authn/jwks.h"
-#include "authn/jwt.h"
-#include "authn/token_checks.h"
+#include "authn/jwt/jwks.h"
+#include "authn/jwt/jwt.h"
+#include "authn/jwt/token_checks.h"
 #include "base/strings.h"
 
 using namespace cardea;

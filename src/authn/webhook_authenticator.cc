@@ -9,7 +9,7 @@
 #include <map>
 #include <mutex>
 
-#include "authn/jwt.h"
+#include "authn/jwt/jwt.h"
 #include "base/strings.h"
 
 namespace cardea::authn {

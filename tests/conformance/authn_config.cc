@@ -6,12 +6,12 @@
 #include <future>
 #include <thread>
 
-#include "authn/authentication_config.h"
-#include "authn/authentication_reload.h"
-#include "authn/authentication_validation.h"
-#include "authn/jwks.h"
-#include "authn/jwt_authenticators.h"
-#include "authn/oidc_flags.h"
+#include "authn/jwt/authentication_config.h"
+#include "authn/jwt/authentication_reload.h"
+#include "authn/jwt/authentication_validation.h"
+#include "authn/jwt/jwks.h"
+#include "authn/jwt/jwt_authenticators.h"
+#include "authn/jwt/oidc_flags.h"
 #include "base/strings.h"
 #include "conformance/conformance.h"
 #include "conformance/test_issuer.h"

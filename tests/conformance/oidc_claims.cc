@@ -3,10 +3,10 @@
 #include <future>
 #include <thread>
 
-#include "authn/authentication_config.h"
-#include "authn/authentication_validation.h"
-#include "authn/jwks.h"
-#include "authn/jwt_issuer.h"
+#include "authn/jwt/authentication_config.h"
+#include "authn/jwt/authentication_validation.h"
+#include "authn/jwt/jwks.h"
+#include "authn/jwt/jwt_issuer.h"
 #include "base/clock.h"
 #include "base/strings.h"
 #include "conformance/conformance.h"

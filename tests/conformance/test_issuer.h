@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "authn/signature.h"
+#include "authn/jwt/signature.h"
 #include "json/value.h"
 
 namespace cardea::conformance {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <array>
 
-#include "authn/jwt.h"
+#include "authn/jwt/jwt.h"
 #include "authn/service_account/tokens.h"
-#include "authn/token_memory.h"
+#include "authn/jwt/token_memory.h"
 #include "base/strings.h"
 #include "base/time_parse.h"
 #include "catalog/catalog.h"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "authn/authenticator.h"
-#include "authn/jwks.h"
-#include "authn/signature.h"
+#include "authn/jwt/jwks.h"
+#include "authn/jwt/signature.h"
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/result.h"

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "authn/jwt.h"
+#include "authn/jwt/jwt.h"
 #include "authn/testing/shared_clock.h"
 #include "base/strings.h"
 #include "base/time_parse.h"

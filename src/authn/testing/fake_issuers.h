@@ -4,8 +4,8 @@
 #include <set>
 #include <string>
 
-#include "authn/fetch.h"
-#include "authn/jwks.h"
+#include "authn/jwt/fetch.h"
+#include "authn/jwt/jwks.h"
 #include "base/strings.h"
 #include "json/print.h"
 #include "net/loop.h"

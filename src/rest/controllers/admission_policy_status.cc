@@ -1,6 +1,6 @@
 // validatingadmissionpolicy-status-controller: tells in the status of each ValidatingAdmissionPolicy which of its
 // expressions do not fit the types that its rules name.
-#include "admission/policy_type_check.h"
+#include "admission/policy/policy_type_check.h"
 #include "base/strings.h"
 #include "rest/controllers/controllers.h"
 #include "rest/write/stored_object.h"

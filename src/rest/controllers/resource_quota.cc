@@ -2,7 +2,7 @@
 // deleted or ended, and makes the first count of a new quota.
 #include <map>
 
-#include "admission/quota_usage.h"
+#include "admission/plugins/quota_usage.h"
 #include "base/strings.h"
 #include "rest/controllers/controllers.h"
 #include "rest/controllers/stored_resources.h"

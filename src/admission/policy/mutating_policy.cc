@@ -1,0 +1,188 @@
+#include "admission/json_patch_error.h"
+#include "admission/patched_object.h"
+#include "admission/policy/policy_invocations.h"
+#include "admission/policy/policy_match.h"
+#include "admission/policy/policy_counter.h"
+#include "admission/policy/policy_run.h"
+#include "admission/plugins.h"
+#include "base/strings.h"
+#include "json/patch.h"
+#include "schema/ownership/merge.h"
+
+namespace cardea::admission {
+namespace {
+
+using json::Value;
+
+struct Refusal {
+  std::string message;
+  bool is_misconfiguration = false;
+};
+
+class Mutation {
+ public:
+  Mutation(Review& review, const Objects& objects, authz::SecondaryChecks& authorizer) : review_(review), objects_(objects), authorizer_(authorizer) {}
+
+  void collect(const BoundPolicy& bound) {
+    for_each_invocation(
+        bound, review_, objects_, [&](const PolicyBinding* binding, const Error& error) { misconfigured(*bound.policy, binding, error); },
+        [&](PolicyInvocation i) { invocations_.push_back(std::move(i)); });
+  }
+
+  std::size_t size() const { return invocations_.size(); }
+
+  Result<void> run() {
+    Reinvocation& again = review_.reinvocation;
+    const Value before = review_.object;
+    again.policies.begin(again, before);
+    for (const PolicyInvocation& i : invocations_) {
+      const std::string who = cat(i.policy->name, "/", i.binding->name, "/", i.param["metadata"]["namespace"].as_string(), "/", i.param["metadata"]["name"].as_string());
+      if (!again.policies.calls(again, who)) continue;
+      if (auto ok = invoke(i); !ok) return ok;
+      if (authorizer_.is_waiting()) return {};
+      if (i.policy->spec["reinvocationPolicy"].as_string() == "IfNeeded") again.policies.called(who);
+    }
+    if (review_.object != before) {
+      again.policies.changed();
+      again.is_wanted = true;
+    }
+    again.policies.end(review_.object);
+    if (refusals_.empty()) return {};
+    Error error = forbidden(review_, "");
+    error.message = refusals_[0].message;
+    error.code = http_status(Reason::kForbidden);
+    error.reason = refusals_[0].is_misconfiguration ? Reason::kForbidden : Reason::kInvalid;
+    ErrorDetails details = *error.details;
+    for (const Refusal& r : refusals_) details.causes.push_back({"", r.message, ""});
+    return fail(std::move(error).with(std::move(details)));
+  }
+
+ private:
+  void refuse(const Policy& policy, const PolicyBinding* binding, const std::string& why, bool misconfiguration) {
+    if (!policy.fails_closed()) return;
+    const std::string with = binding ? cat(" with binding '", binding->name, "'") : std::string();
+    refusals_.push_back({cat("policy '", policy.name, "'", with, " denied request: ", why), misconfiguration});
+  }
+  void misconfigured(const Policy& policy, const PolicyBinding* binding, const Error& error) {
+    refuse(policy, binding, cat("failed to configure ", binding ? "binding" : "policy", ": ", error.message), true);
+  }
+
+  Result<void> invoke(const PolicyInvocation& i) {
+    const auto input = std::make_unique<PolicyInput>(PolicyInput::of(review_, *i.as, objects_));
+    const Value* param = i.param.is_null() ? nullptr : &i.param;
+    {
+      PolicyRun run(*i.policy, *input, review_, param, authorizer_);
+      const Result<bool> matches = run.matches();
+      if (!matches) {
+        refuse(*i.policy, i.binding, matches.error().message, false);
+        return {};
+      }
+      if (!*matches) return {};
+    }
+    for (const PolicyExpressions::Mutation& m : i.policy->expressions().mutations) {
+      if (!review_.object.is_object()) continue;
+      // Each mutation sees the object as the one before left it; variables are computed anew.
+      input->object = PolicyInput::of(review_, *i.as, objects_).object;
+      PolicyRun run(*i.policy, *input, review_, param, authorizer_);
+      std::int64_t budget = PolicyRun::kBudget;
+      const PolicyRun::Outcome outcome = run.evaluate(m.expression, budget);
+      if (authorizer_.is_waiting()) return {};
+      if (!outcome.error.empty()) {
+        refuse(*i.policy, i.binding, outcome.error, false);
+        continue;
+      }
+      Value made;
+      if (!cel::to_json(outcome.value, made)) {
+        refuse(*i.policy, i.binding, "the outcome has no form in JSON", false);
+        continue;
+      }
+      Result<Value> patched = m.is_json_patch ? patch(made) : apply(made);
+      if (!patched) {
+        refuse(*i.policy, i.binding, patched.error().message, false);
+        continue;
+      }
+      if (*patched == review_.object) continue;
+      Result<Value> done = completed(*patched, review_, review_.resource);
+      if (!done) return fail(internal_failure(done.error().message));
+      review_.object = std::move(*done);
+    }
+    return {};
+  }
+
+  Result<Value> patch(const Value& operations) const {
+    Value object = review_.object;
+    for (const Value& op : operations.items()) {
+      auto next = json::apply_json_patch(object, Value::array({op}));
+      if (next) {
+        object = std::move(*next);
+        continue;
+      }
+      // A test that fails leaves the object as it was.
+      if (op["op"].as_string() == "test") return review_.object;
+      return fail(bad_request(cat("JSON Patch: ", json_patch_error(object, op))));
+    }
+    return object;
+  }
+
+  Result<Value> apply(Value config) const {
+    if (!config.is_object()) config = Value::object();
+    config.set("apiVersion", review_.object["apiVersion"]);
+    config.set("kind", review_.object["kind"]);
+    if (const auto errors = schema::type_errors(config, *review_.resource.schema); !errors.empty())
+      return fail(bad_request(cat("failed to convert patch object to typed object: ", join(errors, "\n"))));
+    return schema::merge(review_.object, config, *review_.resource.schema);
+  }
+
+  Review& review_;
+  const Objects& objects_;
+  authz::SecondaryChecks& authorizer_;
+  std::vector<PolicyInvocation> invocations_;
+  std::vector<Refusal> refusals_;
+};
+
+class MutatingAdmissionPolicy : public Plugin {
+ public:
+  MutatingAdmissionPolicy(Objects objects, const authz::CurrentChain& chain, std::unique_ptr<PolicyIndex> index, Counter* evaluations)
+      : objects_(objects), chain_(chain), index_(std::move(index)), evaluations_(evaluations) {}
+  std::string_view name() const override { return "MutatingAdmissionPolicy"; }
+
+  bool handles(const Review& r) const override {
+    return r.operation != Operation::kDelete && !index_->get()->about(r.resource.name).empty() && !is_admission_configuration(r);
+  }
+
+  Task<Result<void>> mutate(Review& review) const override {
+    const std::shared_ptr<const PolicySet> policies = index_->get();
+    const std::shared_ptr<const authz::Chain> chain = chain_.get();
+    authz::SecondaryChecks authorizer(chain.get(), &review.user);
+    const Value before = review.object;
+    const Reinvocation reinvocation = review.reinvocation;
+    while (true) {
+      Mutation mutation(review, objects_, authorizer);
+      for (const BoundPolicy* bound : policies->about(review.resource.name)) mutation.collect(*bound);
+      if (evaluations_) evaluations_->add(mutation.size());
+      Result<void> done = mutation.run();
+      if (!authorizer.is_waiting()) co_return done;
+      // Begin again with the answer.
+      review.object = before;
+      review.reinvocation = reinvocation;
+      const bool settled = co_await authorizer.wait();
+      if (!settled) co_return fail(internal_error("an authorizer did not answer"));
+    }
+  }
+
+ private:
+  Objects objects_;
+  const authz::CurrentChain& chain_;
+  std::unique_ptr<PolicyIndex> index_;
+  Counter* evaluations_;  // null: nobody counts
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Plugin>> mutating_admission_policy(Objects objects, const authz::CurrentChain& authorizer, const Outside* outside) {
+  auto index = PolicyIndex::start(objects.store(), true);
+  if (!index) return fail(index.error());
+  return std::make_unique<MutatingAdmissionPolicy>(objects, authorizer, std::move(*index), evaluation_counter(outside, "mutating"));
+}
+
+}  // namespace cardea::admission

@@ -1,0 +1,132 @@
+#include "admission/json_patch_error.h"
+#include "admission/patched_object.h"
+#include "admission/plugins.h"
+#include "admission/policy/policy_match.h"
+#include "admission/webhook/webhook_caller.h"
+#include "admission/webhook/webhook_invocation.h"
+#include "base/strings.h"
+#include "catalog/convert.h"
+#include "json/patch.h"
+#include "json/print.h"
+#include "schema/wire/decode.h"
+
+namespace cardea::admission {
+namespace {
+
+using json::Value;
+
+// All of a patch, or why one of its operations does not apply.
+Result<Value> patched(const Value& object, const Value& operations) {
+  if (auto whole = json::apply_json_patch(object, operations); whole || whole.error().reason == Reason::kRequestEntityTooLarge) return whole;
+  Value so_far = object;
+  for (const Value& op : operations.items()) {
+    auto next = json::apply_json_patch(so_far, Value::array({op}));
+    if (!next) return fail(internal_error(json_patch_error(so_far, op)));
+    so_far = std::move(*next);
+  }
+  return fail(internal_error("the patch does not apply"));
+}
+
+// Of a patched object that claims to be of another kind.
+std::optional<Error> kind_change(const Value& before, const Value& after, const catalog::Resource& as) {
+  if (after.is_object() && before["kind"] == after["kind"] && before["apiVersion"] == after["apiVersion"]) return std::nullopt;
+  const std::string_view api = after["apiVersion"].as_string();
+  Error error = Error::of(Reason::kUnknown, cat("converting (", api.substr(api.find('/') + 1), ".", after["kind"].as_string(), ") to (",
+                                                as.group.empty() ? "core" : std::string(split(as.group, '.')[0]), ".", as.kind, "): unknown conversion"));
+  error.code = 500;
+  return error;
+}
+
+class MutatingAdmissionWebhook : public Plugin {
+ public:
+  MutatingAdmissionWebhook(Objects objects, const authz::CurrentChain& chain, Outside outside, std::unique_ptr<WebhookIndex> index)
+      : objects_(objects), chain_(chain), caller_(objects, outside), counts_(outside.metrics, true), index_(std::move(index)) {}
+  std::string_view name() const override { return "MutatingAdmissionWebhook"; }
+
+  bool handles(const Review& r) const override { return !index_->get()->about(r.resource.name).empty() && !is_admission_configuration(r); }
+
+  Task<Result<void>> mutate(Review& review) const override {
+    const std::shared_ptr<const WebhookSet> set = index_->get();
+    WebhookInvocations invocations(review, objects_, chain_.get());
+    Reinvocation& again = review.reinvocation;
+    again.webhooks.begin(again, review.object);
+    for (const WebhookSet::Entry& entry : set->about(review.resource.name)) {
+      const Webhook& hook = *entry.hook;
+      Result<const catalog::Resource*> as = co_await invocations.concerns(entry.hook);
+      if (!as) co_return fail(as.error());
+      if (*as == nullptr || !again.webhooks.calls(again, hook.id)) continue;
+      if (auto refused = dry_run_refusal(hook, review)) co_return fail(std::move(*refused));
+      std::vector<WebhookCaller::Question> question{{entry.hook, &invocations.input(**as)}};
+      std::vector<Result<WebhookAnswer>> answers = co_await caller_.ask(question, review.catalog, true, review.loop);
+      bool is_changed = false;
+      Result<void> taken = take(review, entry, **as, invocations.input(**as).object, answers[0], is_changed);
+      annotate(review, entry, "mutation", Value::object({{"configuration", hook.configuration}, {"webhook", hook.name}, {"mutated", is_changed}}));
+      if (!taken) co_return taken;
+      if (is_changed) {
+        invocations.object_changed();
+        again.webhooks.changed();
+        again.is_wanted = true;
+      }
+      if (hook.is_reinvocable) again.webhooks.called(hook.id);
+    }
+    again.webhooks.end(review.object);
+    co_return Result<void>{};
+  }
+
+ private:
+  static std::string place(const Review& review, const WebhookSet::Entry& entry) { return cat("round_", review.reinvocation.is_second ? 1 : 0, "_index_", entry.ordinal); }
+  static void annotate(const Review& review, const WebhookSet::Entry& entry, std::string_view what, const Value& value, bool needs_request_level = false) {
+    review.annotate(cat(what, ".webhook.admission.k8s.io/", place(review, entry)), json::print(value), needs_request_level);
+  }
+
+  Result<void> take(Review& review, const WebhookSet::Entry& entry, const catalog::Resource& as, const Value& object, const Result<WebhookAnswer>& answer,
+                    bool& is_changed) const {
+    const Webhook& hook = *entry.hook;
+    if (!answer) {
+      counts_.asked(hook, review.operation, hook.fails_open ? WebhookCounts::Outcome::kFailedOpen : WebhookCounts::Outcome::kFailed, 500);
+      if (!hook.fails_open) return fail(calling_failure(hook, answer.error()));
+      review.annotate(cat("failed-open.mutating.webhook.admission.k8s.io/", place(review, entry)), hook.name);
+      return {};
+    }
+    for (const auto& [key, value] : answer->annotations) review.annotate(cat(hook.name, "/", key), value);
+    for (const std::string& w : answer->warnings) review.warnings.push_back(w);
+    if (!answer->is_allowed) {
+      const Error refused = webhook_refusal(hook, answer->status, review);
+      counts_.asked(hook, review.operation, WebhookCounts::Outcome::kDenied, refused.code);
+      return fail(refused);
+    }
+    counts_.asked(hook, review.operation, WebhookCounts::Outcome::kAllowed, 200);
+    if (answer->operations.is_null()) return {};
+    // From here on a mistake is the webhook's, and its failure policy has no say.
+    if (!object.is_object())
+      return fail(internal_failure(cat("admission webhook ", quoted(hook.name), " attempted to modify the object, which is not supported for this operation")));
+    const Result<Value> raw = patched(object, answer->operations);
+    if (!raw) return fail(internal_failure(raw.error().message));
+    if (auto other = kind_change(object, *raw, as)) return fail(std::move(*other));
+    Result<Value> done = completed(*raw, review, as);
+    if (!done) return fail(internal_failure(done.error().message));
+    annotate(review, entry, "patch",
+             Value::object({{"configuration", hook.configuration}, {"webhook", hook.name}, {"patch", answer->operations}, {"patchType", "JSONPatch"}}), true);
+    is_changed = *done != object;
+    if (!is_changed) return {};
+    const bool is_own = object["kind"].as_string() == as.kind && object["apiVersion"].as_string() == as.api_version();
+    review.object = &as == &review.resource || !is_own ? std::move(*done) : schema::normalize(*review.resource.schema, catalog::convert(*done, as, review.resource));
+    return {};
+  }
+
+  Objects objects_;
+  const authz::CurrentChain& chain_;
+  WebhookCaller caller_;
+  WebhookCounts counts_;
+  std::unique_ptr<WebhookIndex> index_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Plugin>> mutating_admission_webhook(Objects objects, const authz::CurrentChain& authorizer, const Outside* outside) {
+  auto index = WebhookIndex::start(objects.store(), true);
+  if (!index) return fail(index.error());
+  return std::make_unique<MutatingAdmissionWebhook>(objects, authorizer, *outside, std::move(*index));
+}
+
+}  // namespace cardea::admission

@@ -1,0 +1,204 @@
+#include "authn/jwt/jwt_authenticators.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "authn/jwt/token_memory.h"
+
+namespace cardea::authn {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto kRemembered = 10s;
+
+std::uint64_t next_generation() {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+Outcome not_mine() { return std::optional<Identity>(); }
+
+// Where the keys of the same issuer, found the same way, came from before; null when it is new or is to be
+// found elsewhere.
+std::shared_ptr<KeySource> keys_before(const IssuerSet* before, const IssuerConfig& config) {
+  const JwtIssuer* issuer = before ? before->find(config.url) : nullptr;
+  if (!issuer) return nullptr;
+  const IssuerConfig& old = issuer->config().issuer;
+  if (old.url != config.url || old.discovery_url != config.discovery_url ||
+      old.certificate_authority != config.certificate_authority ||
+      old.egress_selector_type != config.egress_selector_type)
+    return nullptr;
+  return issuer->keys();
+}
+
+}  // namespace
+
+IssuerSet::IssuerSet(std::vector<std::shared_ptr<const JwtIssuer>> issuers) : issuers_(std::move(issuers)), generation_(next_generation()) {
+  for (const auto& issuer : issuers_) {
+    by_url_[issuer->config().issuer.url] = issuer.get();
+    if (issuer->config().issuer.url == "https://accounts.google.com") by_url_["accounts.google.com"] = issuer.get();
+  }
+}
+
+const JwtIssuer* IssuerSet::find(std::string_view issuer) const {
+  auto found = by_url_.find(issuer);
+  return found == by_url_.end() ? nullptr : found->second;
+}
+
+bool IssuerSet::shares_keys(const JwtIssuer& issuer) const {
+  const JwtIssuer* own = find(issuer.config().issuer.url);
+  return own && own->keys() == issuer.keys();
+}
+
+void IssuerSet::renew_keys(const IssuerSet& before) const {
+  for (const auto& issuer : issuers_)
+    if (before.shares_keys(*issuer)) issuer->keys()->renew();
+}
+
+void IssuerSet::stop(const IssuerSet* other) const {
+  for (const auto& issuer : issuers_) issuer->stop(other && other->shares_keys(*issuer));
+}
+
+std::string IssuerSet::health(const IssuerSet* before) const {
+  std::vector<std::string> problems;
+  for (const auto& issuer : issuers_) {
+    if (before && before->shares_keys(*issuer)) continue;
+    if (std::string problem = issuer->keys()->health(); !problem.empty()) problems.push_back(std::move(problem));
+  }
+  return problems.size() > 1 ? cat("[", join(problems, ", "), "]") : problems.empty() ? "" : problems[0];
+}
+
+Result<std::shared_ptr<const IssuerSet>> build_issuers(const AuthenticationConfig& config, const IssuerParts& parts, const IssuerSet* before) {
+  std::vector<ClaimRules> rules;
+  if (auto errors = validate(config, parts.context, &rules); !errors.empty()) return fail(bad_request(cat("invalid authentication configuration: ", message_of(errors))));
+  for (const JwtConfig& jwt : config.jwt)
+    if (auto egress = check_egress(jwt); !egress) return fail(std::move(egress.error()));
+  std::vector<std::shared_ptr<const JwtIssuer>> issuers;
+  for (std::size_t i = 0; i < config.jwt.size(); ++i) {
+    const JwtConfig& jwt = config.jwt[i];
+    std::string cas;
+    if (!jwt.issuer.certificate_authority.empty()) cas = certificates_of(jwt.issuer.certificate_authority).value_or("");
+    auto fetcher = parts.make_fetcher ? parts.make_fetcher(cas) : make_fetcher(parts.loop, parts.dialer, cas);
+    if (!fetcher) return fail(std::move(fetcher.error()));
+    auto metrics = parts.metrics.issuer(jwt.issuer.url);
+    std::shared_ptr<KeySource> keys = keys_before(before, jwt.issuer);
+    if (!keys)
+      keys = discovered_keys(parts.loop, *fetcher, parts.clock,
+                             {.issuer = jwt.issuer.url,
+                              .discovery_url = jwt.issuer.discovery_url,
+                              .retry = parts.retry,
+                              .refetch = parts.refetch,
+                              .metrics = metrics,
+                              .log = parts.log});
+    issuers.push_back(std::make_shared<const JwtIssuer>(JwtIssuer::Parts{
+        .config = jwt,
+        .rules = std::move(rules[i]),
+        .algorithms = parts.algorithms,
+        .keys = std::move(keys),
+        .distributed = std::make_shared<DistributedClaims>(parts.loop, *fetcher, parts.clock),
+        .metrics = metrics}));
+  }
+  return std::make_shared<const IssuerSet>(std::move(issuers));
+}
+
+struct Remembered {
+  std::uint64_t generation;  // of the issuers
+  std::uint64_t memory;
+  Time until;
+  Identity identity;
+};
+class JwtAuthenticators::Memory : public TokenMemory<Remembered> {};
+
+JwtAuthenticators::JwtAuthenticators(std::shared_ptr<const IssuerSet> issuers, std::vector<std::string> audiences, const Clock& clock, AuthenticationMetrics* metrics)
+    : issuers_(std::move(issuers)), audiences_(std::move(audiences)), clock_(clock), metrics_(metrics), memory_(std::make_unique<Memory>()) {}
+
+// Threads may hold the last set they saw for long: it is stopped here, not when the last of them lets go.
+JwtAuthenticators::~JwtAuthenticators() {
+  if (const auto last = issuers_.get()) last->stop();
+  issuers_.set(nullptr);
+}
+
+void JwtAuthenticators::swap(std::shared_ptr<const IssuerSet> issuers) {
+  const std::shared_ptr<const IssuerSet> last = issuers_.get(), next = issuers;
+  // Before the new ones count, so that nobody is let in by keys that were withdrawn.
+  if (last && next) next->renew_keys(*last);
+  issuers_.set(std::move(issuers));
+  if (last) last->stop(next.get());
+}
+
+// Such tokens are for this server: whoever asks on behalf of other audiences alone is not answered.
+bool JwtAuthenticators::serves(const Credentials& credentials) const {
+  return !credentials.audiences || std::ranges::any_of(audiences_, [&](const std::string& own) { return std::ranges::find(*credentials.audiences, own) != credentials.audiences->end(); });
+}
+
+Outcome JwtAuthenticators::finish(Identity identity, const Credentials& credentials) const {
+  if (credentials.audiences)
+    for (const std::string& own : audiences_)
+      if (std::ranges::find(*credentials.audiences, own) != credentials.audiences->end()) identity.audiences.push_back(own);
+  return std::optional(std::move(identity));
+}
+
+std::optional<Outcome> JwtAuthenticators::recall(const Credentials& credentials, const IssuerSet& issuers, Time now) const {
+  const Remembered* known = memory_->find(credentials.token);
+  if (!known) return std::nullopt;
+  if (known->generation != issuers.generation() || known->memory != memory_generation_.load(std::memory_order_relaxed) || now > known->until) {
+    memory_->forget(credentials.token);
+    return std::nullopt;
+  }
+  if (metrics_) metrics_->cache_asked(true);
+  return finish(known->identity, credentials);
+}
+
+class JwtAuthenticators::Remembering : public Authenticator {
+ public:
+  explicit Remembering(std::shared_ptr<const JwtAuthenticators> all) : all_(std::move(all)) {}
+  std::optional<Outcome> authenticate(const Credentials& credentials) const override {
+    const std::shared_ptr<const IssuerSet>& issuers = all_->issuers_.get();
+    if (credentials.token.empty() || !issuers || issuers->issuers().empty() || !all_->serves(credentials)) return not_mine();
+    auto known = all_->recall(credentials, *issuers, all_->clock_.now());
+    return known ? std::move(known) : not_mine();
+  }
+
+ private:
+  const std::shared_ptr<const JwtAuthenticators> all_;
+};
+
+std::shared_ptr<const Authenticator> JwtAuthenticators::remembered() const { return std::make_shared<Remembering>(shared_from_this()); }
+
+std::optional<Outcome> JwtAuthenticators::authenticate(const Credentials& credentials) const {
+  const std::shared_ptr<const IssuerSet>& issuers = issuers_.get();
+  if (credentials.token.empty() || credentials.token.size() > kMaxTokenBytes || !issuers || issuers->issuers().empty() || !serves(credentials)) return not_mine();
+  const Time now = clock_.now();
+  if (auto known = recall(credentials, *issuers, now)) return known;
+  const auto started = std::chrono::steady_clock::now();
+  const Result<Jwt>& jwt = parse_jwt_once(credentials.token);
+  if (!jwt) return not_mine();
+  const JwtIssuer* issuer = issuers->find(jwt->issuer());
+  if (!issuer) return not_mine();
+  if (metrics_) metrics_->cache_asked(false);
+  auto identity = issuer->check(*jwt, now);
+  if (!identity) return std::nullopt;
+  issuer->count(identity->has_value(), std::chrono::steady_clock::now() - started);
+  if (!*identity) return fail(std::move(identity->error()));
+  const Remembered* kept = memory_->keep(credentials.token, {issuers->generation(), memory_generation_.load(std::memory_order_relaxed), std::min(now + kRemembered, expiry_of(jwt->claims)), std::move(**identity)});
+  return finish(kept->identity, credentials);
+}
+
+Task<Outcome> JwtAuthenticators::authenticate_waiting(Credentials credentials) const {
+  const auto started = std::chrono::steady_clock::now();
+  const auto jwt = parse_jwt(credentials.token);
+  if (!jwt) co_return not_mine();
+  for (;;) {
+    const std::shared_ptr<const IssuerSet> issuers = issuers_.get();  // held while we wait
+    const JwtIssuer* issuer = issuers ? issuers->find(jwt->issuer()) : nullptr;
+    if (!issuer) co_return not_mine();
+    Result<Identity> identity = co_await issuer->check_waiting(*jwt, clock_.now());
+    // INVARIANT: a configuration that was replaced meanwhile authenticates nobody; the one in force is asked instead.
+    if (issuers_.get() != issuers) continue;
+    issuer->count(identity.has_value(), std::chrono::steady_clock::now() - started);
+    if (!identity) co_return fail(std::move(identity.error()));
+    co_return finish(std::move(*identity), credentials);
+  }
+}
+
+}  // namespace cardea::authn

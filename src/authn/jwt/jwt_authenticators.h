@@ -1,0 +1,106 @@
+#pragma once
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "authn/jwt/authentication_config.h"
+#include "authn/jwt/authentication_validation.h"
+#include "authn/authenticator.h"
+#include "authn/jwt/issuer_metrics.h"
+#include "authn/jwt/jwt_issuer.h"
+#include "base/clock.h"
+#include "base/snapshot.h"
+#include "base/strings.h"
+#include "net/dialer.h"
+#include "net/loop.h"
+
+namespace cardea::authn {
+
+// The issuers of one configuration, found by the `iss` of a token before anything is verified, so that their number costs nothing.
+class IssuerSet {
+ public:
+  explicit IssuerSet(std::vector<std::shared_ptr<const JwtIssuer>> issuers);
+
+  const JwtIssuer* find(std::string_view issuer) const;
+  // Why it is not healthy; "" when every issuer has been discovered. Issuers whose keys come from where
+  // `before` has them too do not count: they are no worse off than they were.
+  std::string health(const IssuerSet* before = nullptr) const;
+  const std::vector<std::shared_ptr<const JwtIssuer>>& issuers() const { return issuers_; }
+  // Has the keys fetched again that `before` had already.
+  void renew_keys(const IssuerSet& before) const;
+  // Asks no issuer any more, except for the keys that `other` needs too.
+  void stop(const IssuerSet* other = nullptr) const;
+  std::uint64_t generation() const { return generation_; }  // never the same twice in a process
+
+ private:
+  bool shares_keys(const JwtIssuer& issuer) const;  // that of another set
+
+  std::vector<std::shared_ptr<const JwtIssuer>> issuers_;
+  std::unordered_map<std::string, const JwtIssuer*, StringHash, std::equal_to<>> by_url_;
+  const std::uint64_t generation_;
+};
+
+// What issuers are built from. All of it outlives them.
+struct IssuerParts {
+  net::Loop& loop;  // where issuers are called
+  net::Dialer& dialer;
+  const Clock& clock;
+  AuthenticationMetrics& metrics;
+  std::function<void(const std::string&)> log;  // may be empty
+  ValidationContext context;
+  AlgorithmSet algorithms = AlgorithmSet::all();
+  std::chrono::milliseconds retry{10'000};    // between attempts to discover an issuer
+  std::chrono::milliseconds refetch{10'000};  // between fetches of one issuer's keys
+  using MakeFetcher = std::function<Result<std::shared_ptr<Fetcher>>(const std::string& server_cas)>;
+  MakeFetcher make_fetcher = {};  // empty: over the network
+};
+
+// Validates and builds. An issuer that `before` finds in the same way (URL, discovery URL, certificate
+// authority) shares its source of keys: it is not discovered again, and need not be reachable. Discovery of
+// the others begins in the background. An error: the configuration is not valid, or asks for what is not
+// there (an egress selector).
+Result<std::shared_ptr<const IssuerSet>> build_issuers(const AuthenticationConfig& config, const IssuerParts& parts, const IssuerSet* before = nullptr);
+
+// Authenticates bearer tokens that configured issuers signed.
+//
+// Tokens of other issuers, and what is no JWT at all, are declined. A token that was accepted is remembered for ten seconds on its
+// thread, but neither beyond its expiry nor beyond the configuration that accepted it.
+class JwtAuthenticators : public Authenticator, public std::enable_shared_from_this<JwtAuthenticators> {
+ public:
+  // `audiences` are those of this server. `metrics` may be null.
+  JwtAuthenticators(std::shared_ptr<const IssuerSet> issuers, std::vector<std::string> audiences, const Clock& clock, AuthenticationMetrics* metrics);
+  ~JwtAuthenticators() override;
+
+  std::optional<Outcome> authenticate(const Credentials& credentials) const override;
+  Task<Outcome> authenticate_waiting(Credentials credentials) const override;
+
+  // Knows what this remembers and nothing else. Asked before those who would have to read a token to know that it is not theirs.
+  std::shared_ptr<const Authenticator> remembered() const;
+
+  // From the next request on, on every thread, only `issuers` count. Keys that they share with those before
+  // are fetched again.
+  void swap(std::shared_ptr<const IssuerSet> issuers);
+  void forget_all() { memory_generation_.fetch_add(1); }  // for measurements
+  std::shared_ptr<const IssuerSet> issuers() const { return issuers_.get(); }
+
+ private:
+  class Memory;
+  class Remembering;
+  // The answer for a token that is remembered; nullopt when it is not.
+  std::optional<Outcome> recall(const Credentials& credentials, const IssuerSet& issuers, Time now) const;
+  Outcome finish(Identity identity, const Credentials& credentials) const;
+  bool serves(const Credentials& credentials) const;
+
+  Snapshot<IssuerSet> issuers_;
+  const std::vector<std::string> audiences_;
+  const Clock& clock_;
+  AuthenticationMetrics* const metrics_;
+  std::unique_ptr<Memory> memory_;
+  std::atomic<std::uint64_t> memory_generation_{0};  // what is remembered from another one is forgotten
+};
+
+}  // namespace cardea::authn
