@@ -6,7 +6,7 @@
 #include "authz/access/access_authorizer.h"
 #include "authz/current_chain.h"
 #include "authz/node/graph.h"
-#include "authz/policy/policy_authorizer.h"
+#include "authz/namespace_policy/policy_authorizer.h"
 #include "authz/rbac/policy_index.h"
 #include "base/result.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "authz/policy/kind_table.h"
-#include "authz/policy/migrate.h"
+#include "authz/namespace_policy/kind_table.h"
+#include "authz/namespace_policy/migrate.h"
 #include "base/strings.h"
 #include "json/yaml.h"
 

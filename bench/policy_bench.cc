@@ -6,7 +6,7 @@
 #include <random>
 
 #include "allocations.h"
-#include "authz/policy/policy_authorizer.h"
+#include "authz/namespace_policy/policy_authorizer.h"
 #include "base/clock.h"
 #include "base/strings.h"
 #include "json/parse.h"

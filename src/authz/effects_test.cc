@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "authz/access/access_authorizer.h"
-#include "authz/policy/policy_authorizer.h"
+#include "authz/namespace_policy/policy_authorizer.h"
 #include "base/strings.h"
 #include "json/parse.h"
 #include "json/print.h"

@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <map>
 
-#include "authz/policy/decide.h"
+#include "authz/namespace_policy/decide.h"
 #include "base/strings.h"
 #include "conformance/conformance.h"
 #include "json/print.h"

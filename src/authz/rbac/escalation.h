@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "authz/attributes.h"
-#include "authz/rbac/policy.h"
+#include "authz/rbac/role_table.h"
 #include "base/result.h"
 #include "json/value.h"
 

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "authz/authorizer.h"
-#include "authz/rbac/policy.h"
+#include "authz/rbac/role_table.h"
 
 namespace cardea::authz::rbac {
 

@@ -3,7 +3,7 @@
 #include <mutex>
 #include <vector>
 
-#include "authz/rbac/policy.h"
+#include "authz/rbac/role_table.h"
 #include "base/result.h"
 #include "base/snapshot.h"
 #include "store/store.h"

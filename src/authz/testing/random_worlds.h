@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "authz/rbac/policy.h"
+#include "authz/rbac/role_table.h"
 #include "authz/user.h"
 #include "json/value.h"
 

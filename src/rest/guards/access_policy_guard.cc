@@ -2,7 +2,7 @@
 
 #include "authz/access/policy.h"
 #include "authz/denied_grants.h"
-#include "authz/policy/words.h"
+#include "authz/namespace_policy/words.h"
 #include "authz/rbac/covers.h"
 #include "base/strings.h"
 #include "rest/write/blind_caller.h"

@@ -6,7 +6,7 @@
 namespace cardea::rest::policy {
 
 // How the documents of namespace policy may be written: keys in any case, older names of fields, `v1beta3` alone as their
-// version (authz/policy/documents.h says what is understood). What comes back is canonical.
+// version (authz/namespace_policy/documents.h says what is understood). What comes back is canonical.
 class PolicyDialect : public Dialect {
  public:
   explicit PolicyDialect(std::string master) : master_(std::move(master)) {}

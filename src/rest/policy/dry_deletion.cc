@@ -1,6 +1,6 @@
 #include "rest/policy/dry_deletion.h"
 
-#include "authz/policy/documents.h"
+#include "authz/namespace_policy/documents.h"
 #include "rest/write/stored_object.h"
 
 namespace cardea::rest::policy {

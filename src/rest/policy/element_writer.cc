@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "authz/policy/documents.h"
+#include "authz/namespace_policy/documents.h"
 #include "base/strings.h"
 #include "json/field_error.h"
 #include "json/print.h"

@@ -1,6 +1,6 @@
 #include "rest/policy/elements.h"
 
-#include "authz/policy/documents.h"
+#include "authz/namespace_policy/documents.h"
 #include "base/strings.h"
 #include "json/parse.h"
 #include "json/print.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "authz/denied_grants.h"
-#include "authz/policy/covers.h"
-#include "authz/policy/documents.h"
+#include "authz/namespace_policy/covers.h"
+#include "authz/namespace_policy/documents.h"
 #include "base/strings.h"
 #include "json/parse.h"
 #include "rest/policy/elements.h"

@@ -1,11 +1,11 @@
 #pragma once
-#include "authz/policy/policy_authorizer.h"
+#include "authz/namespace_policy/policy_authorizer.h"
 #include "rest/guards/write_guard.h"
 
 namespace cardea::rest::policy {
 
 // Nobody gives away by namespace policy what it does not give them, and nobody denies without the verb `deny` on roles. Decided
-// from the policies themselves, exactly (authz/policy/covers.h). Exempt are system:masters, and users whom another authorizer
+// from the policies themselves, exactly (authz/namespace_policy/covers.h). Exempt are system:masters, and users whom another authorizer
 // than policy allows to `escalate` or `bind` roles. The verb `*` in a policy rule does not include these two.
 //
 // `attempt` is a Role or a RoleBinding that is valid, of a binding that its role exists. With a null authorizer only

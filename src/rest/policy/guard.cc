@@ -1,6 +1,6 @@
 #include "rest/policy/guard.h"
 
-#include "authz/policy/documents.h"
+#include "authz/namespace_policy/documents.h"
 #include "base/strings.h"
 #include "json/field_error.h"
 #include "rest/policy/element_writer.h"

@@ -1,6 +1,6 @@
 #include "rest/policy/master_namespace.h"
 
-#include "authz/policy/documents.h"
+#include "authz/namespace_policy/documents.h"
 #include "base/strings.h"
 
 namespace cardea::rest::policy {

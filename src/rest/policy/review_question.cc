@@ -1,6 +1,6 @@
 #include "rest/policy/review_question.h"
 
-#include "authz/policy/documents.h"
+#include "authz/namespace_policy/documents.h"
 #include "base/strings.h"
 
 namespace cardea::rest::policy {

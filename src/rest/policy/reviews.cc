@@ -4,8 +4,8 @@
 
 #include "authz/access_review.h"
 #include "authz/eligibility.h"
-#include "authz/policy/documents.h"
-#include "authz/policy/policy_authorizer.h"
+#include "authz/namespace_policy/documents.h"
+#include "authz/namespace_policy/policy_authorizer.h"
 #include "authz/refusal.h"
 #include "base/strings.h"
 #include "rest/verbs/body.h"

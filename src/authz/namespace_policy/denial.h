@@ -1,0 +1,37 @@
+#pragma once
+#include "authz/effects.h"
+#include "authz/namespace_policy/role.h"
+
+namespace cardea::authz::policy {
+
+// A request as denials read it: itself, and everything that it comes to (authz/effects.h). Made when the
+// first denial is met, and on the stack. Borrows the words.
+class DenialWords {
+ public:
+  DenialWords(const RequestWords& request, const KindNames* kinds);
+  DenialWords(const DenialWords&) = delete;
+
+  // Calls `visit(match, effect, words)` with each reading of the request that the denial concerns, until it
+  // gives false. The effect is null where the request itself is meant.
+  template <typename Visit>
+  void for_each(const CompiledRole& role, std::size_t rule, Visit visit) const {
+    Match own = role.matches(rule, request_);
+    if (own != Match::kNo && !visit(own, static_cast<const IndirectEffect*>(nullptr), request_)) return;
+    if (effects_.empty() || role.leaves_out(rule, request_)) return;
+    for (std::size_t i = 0; i < effects_.size(); ++i) {
+      Match match = matches(role, rule, i);
+      if (match != Match::kNo && !visit(match, &effects_[i], words_[i])) return;
+    }
+  }
+  // Whether the denial concerns the request in any way.
+  bool concern(const CompiledRole& role, std::size_t rule) const;
+
+ private:
+  Match matches(const CompiledRole& role, std::size_t rule, std::size_t effect) const;
+
+  const RequestWords& request_;
+  IndirectEffects effects_;
+  boost::container::static_vector<RequestWords, kMostEffects> words_;
+};
+
+}  // namespace cardea::authz::policy

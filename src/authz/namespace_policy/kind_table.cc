@@ -1,0 +1,86 @@
+#include "authz/namespace_policy/kind_table.h"
+
+#include <bit>
+
+#include "authz/rbac/hash.h"
+#include "base/strings.h"
+
+namespace cardea::authz::policy {
+namespace {
+
+std::uint64_t hash_of(std::string_view group, std::string_view resource) { return rbac::hash_name(resource, rbac::hash_name(group)); }
+
+}  // namespace
+
+struct CatalogKinds::Table {
+  struct Entry {
+    std::uint64_t hash = 0;
+    std::string group, resource, kind;
+  };
+  std::uint64_t generation = 0;
+  std::vector<Entry> slots;  // open addressing; an empty resource ends a search
+
+  void fill(const catalog::Catalog& catalog) {
+    std::vector<Entry> all;
+    for (const catalog::Group& group : catalog.groups())
+      for (const catalog::Version& version : group.versions)
+        for (const catalog::Resource* r : version.resources) all.push_back({hash_of(r->group, r->name), r->group, r->name, lower(r->kind)});
+    slots.assign(std::bit_ceil(all.size() * 2 + 2), {});
+    for (Entry& e : all) {
+      std::size_t at = place_of(e.hash, e.group, e.resource);
+      if (slots[at].resource.empty()) slots[at] = std::move(e);
+    }
+    generation = catalog.generation();
+  }
+  std::size_t place_of(std::uint64_t hash, std::string_view group, std::string_view resource) const {
+    std::size_t mask = slots.size() - 1, at = hash & mask;
+    while (!slots[at].resource.empty() && !(slots[at].hash == hash && slots[at].resource == resource && slots[at].group == group)) at = (at + 1) & mask;
+    return at;
+  }
+};
+
+const CatalogKinds::Table& CatalogKinds::table() const {
+  thread_local Table seen;
+  const std::shared_ptr<const catalog::Catalog>& now = catalog_.get();
+  if (!now) seen = Table{0, std::vector<Table::Entry>(1)};
+  else if (seen.slots.empty() || seen.generation != now->generation()) seen.fill(*now);
+  return seen;
+}
+
+std::string_view CatalogKinds::kind_of(std::string_view group, std::string_view resource) const {
+  if (resource.empty()) return {};
+  const Table& t = table();
+  return t.slots[t.place_of(hash_of(group, resource), group, resource)].kind;
+}
+
+std::vector<std::pair<std::string, std::string>> CatalogKinds::resources_of(std::string_view kind) const {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const Table::Entry& e : table().slots)
+    if (!e.resource.empty() && equals_ignoring_case(e.kind, kind)) out.emplace_back(e.group, e.resource);
+  return out;
+}
+
+bool CatalogKinds::is_excluded(std::string_view group, std::string_view resource,
+                               std::string_view verb) const {
+  if (!uncovered_) return false;
+  if (uncovered_->current()->verbs.verbs.contains(verb)) return true;
+  const std::shared_ptr<const catalog::Catalog> now = catalog_.get();
+  if (!now) return false;
+  std::string_view name = verb.substr(verb.find(':') + 1);
+  name = name.substr(0, name.find('('));
+  auto excludes = [&](const catalog::Resource& r) {
+    if (r.name != resource || !r.permissions || !r.permissions->has_excluded()) return false;
+    for (const schema::PermissionTree::Listed& listed : r.permissions->list())
+      if (listed.permission->excluded && listed.permission->name == name) return true;
+    return false;
+  };
+  for (const catalog::Group& g : now->groups()) {
+    if (g.name != group) continue;
+    for (const catalog::Version& version : g.versions)
+      for (const catalog::Resource* r : version.resources)
+        if (excludes(*r)) return true;
+  }
+  return false;
+}
+
+}  // namespace cardea::authz::policy

@@ -1,0 +1,80 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "authz/access/residuals.h"
+#include "authz/conditions.h"
+#include "authz/effects.h"
+#include "authz/evaluation.h"
+#include "authz/node/graph.h"
+#include "authz/namespace_policy/kind_table.h"
+#include "authz/namespace_policy/role.h"
+
+namespace cardea::authz::policy {
+
+// What deciding looks at beside the policies. Borrows; null members are not there.
+struct Surroundings {
+  const CatalogKinds* kinds = nullptr;
+  const node::Graph* nodes = nullptr;  // where pods run
+  // The nodes of users that are not named after them.
+  std::map<std::string, std::string, std::less<>> node_names = {};
+
+  // Of a kubelet: what is configured, else its name, without `system:node:`.
+  std::string_view node_of(const User& user) const;
+};
+
+// How conditions on changed fields are typed; their text is the list as JSON.
+inline constexpr std::string_view kFieldsType = "policy.openshift.io/fields-mutatable";
+
+// A rule with a restriction that concerns a request: whether the restriction holds, as far as that is known.
+class Restricted {
+ public:
+  // `effect`: of a denial that concerns what the request comes to, whose attributes are given; else null.
+  Restricted(const CompiledRole& role, std::size_t rule, Match match, const Attributes& attributes,
+             const Surroundings& surroundings, const IndirectEffect* effect = nullptr)
+      : role_(role),
+        rule_(rule),
+        match_(match),
+        attributes_(attributes),
+        surroundings_(surroundings),
+        effect_(effect) {}
+
+  // nullopt: the object decides. What cannot be known holds for a deny, and does not for an allow.
+  std::optional<bool> now() const;
+  // The condition that is left, once `now` left it open. So many of the same rule were there before.
+  Condition later(std::size_t before = 0) const;
+
+ private:
+  bool closed() const { return role_.rules()[rule_].deny; }
+  std::optional<bool> same_minion() const;
+  std::shared_ptr<const Condition::Compiled> compiled() const;
+
+  const CompiledRole& role_;
+  std::size_t rule_;
+  Match match_;
+  const Attributes& attributes_;
+  const Surroundings& surroundings_;
+  const IndirectEffect* effect_;
+  mutable std::optional<cel::Residual> residual_;
+};
+
+// `policy.openshift.io/hammer.editor.0`; a hash where that is no label key. `more` tells several of one rule
+// apart.
+std::string condition_id(const CompiledRole& role, std::size_t rule, std::string_view more = "");
+
+// Settles conditions that this room made, by what they were compiled to or by their text.
+class RestrictionRuns : public ConditionEvaluator {
+ public:
+  RestrictionRuns(const ConditionData& data, SecondaryChecks& checks, const Surroundings& surroundings) : data_(data), surroundings_(surroundings), cel_(data, checks) {}
+  Truth truth(const Condition& condition, std::string& error) override;
+
+ private:
+  Truth only_changes(const std::vector<FieldPattern>& fields, bool is_deny, std::string& error);
+
+  const ConditionData& data_;
+  const Surroundings& surroundings_;
+  access::ResidualRuns cel_;
+};
+
+}  // namespace cardea::authz::policy
