@@ -4,7 +4,7 @@
     generate.py FACTS
 
 FACTS is a folder with discovery.jsonl, schemas.jsonl, tables.jsonl and protobuf.jsonl. How Go's types hold
-each field comes from data/presence.jsonl beside this script. Written there, one JSON value per line:
+each field comes from data/go_field_kinds.jsonl beside this script. Written there, one JSON value per line:
 
 resources.jsonl  one resource in one served version, in discovery order
     group version name singular kind [short] [categories] scope(N|C) verbs [sub: [name group version kind verbs]]
@@ -147,7 +147,7 @@ def message_of(name):
 
 
 def types(facts):
-    presence = {p["type"]: p["fields"] for p in lines(HERE / "presence.jsonl")}
+    presence = {p["type"]: p["fields"] for p in lines(HERE / "go_field_kinds.jsonl")}
     numbers = Numbers(lines(facts / "protobuf.jsonl"))
     for fact in lines(facts / "schemas.jsonl"):
         name, schema = fact["name"], fact["schema"]
