@@ -11,7 +11,7 @@ namespace {
 
 // {"resourceGroups": {"mine": ["pods"]}, "nodeNames": {"kubelet-01": "node-a"}}
 struct PolicyConfig {
-  std::shared_ptr<const authz::policy::ResourceGroups> groups;
+  std::shared_ptr<const authz::namespace_policy::ResourceGroups> groups;
   std::map<std::string, std::string, std::less<>> node_names;
 };
 
@@ -30,7 +30,7 @@ Result<PolicyConfig> read_policy_config(const std::string& file) {
     if (m.key() != "resourceGroups" && m.key() != "nodeNames") return wrong(cat("unknown field `", m.key(), "`"));
   if (const json::Value* groups = document->find("resourceGroups")) {
     json::FieldErrors errors;
-    out.groups = std::make_shared<const authz::policy::ResourceGroups>(authz::policy::ResourceGroups::with(*groups, errors));
+    out.groups = std::make_shared<const authz::namespace_policy::ResourceGroups>(authz::namespace_policy::ResourceGroups::with(*groups, errors));
     if (!errors.empty()) return wrong(cat("resourceGroups: ", errors[0].message()));
   }
   const json::Value& names = (*document)["nodeNames"];
@@ -58,11 +58,11 @@ Result<std::unique_ptr<Authorization>> Authorization::make(store::Store& store, 
   self->access_ = std::move(*access);
   auto policy_config = read_policy_config(options.policy_config_file);
   if (!policy_config) return fail(policy_config.error());
-  auto policies = authz::policy::PolicyFeed::load(store, options.policy_master_namespace, policy_config->groups);
+  auto policies = authz::namespace_policy::PolicyFeed::load(store, options.policy_master_namespace, policy_config->groups);
   if (!policies) return fail(policies.error());
   self->policies_ = std::move(*policies);
-  self->namespace_policy_ = std::make_shared<const authz::policy::PolicyAuthorizer>(
-      *self->policies_, authz::policy::Surroundings{.kinds = &self->kinds_, .nodes = &self->nodes_, .node_names = policy_config->node_names}, &surroundings.metrics);
+  self->namespace_policy_ = std::make_shared<const authz::namespace_policy::PolicyAuthorizer>(
+      *self->policies_, authz::namespace_policy::Surroundings{.kinds = &self->kinds_, .nodes = &self->nodes_, .node_names = policy_config->node_names}, &surroundings.metrics);
   auto chain = AuthorizerChain::make(options,
                                      {{"Node", std::make_shared<authz::node::NodeAuthorizer>(self->nodes_)},
                                       {"Access", std::make_shared<authz::access::AccessAuthorizer>(*self->access_, &surroundings.metrics)},

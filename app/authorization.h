@@ -22,7 +22,7 @@ class Authorization {
 
   const authz::CurrentChain& chain() const { return chain_->current(); }
   const authz::rbac::PolicyIndex& policy() const { return *policy_; }
-  const authz::policy::PolicyAuthorizer& namespace_policy() const { return *namespace_policy_; }
+  const authz::namespace_policy::PolicyAuthorizer& namespace_policy() const { return *namespace_policy_; }
   const authz::node::Graph& nodes() const { return nodes_; }
   // What is excluded from whole objects is not allowed by the `*` of a namespace policy. Before the first
   // request; the feed outlives this.
@@ -35,9 +35,9 @@ class Authorization {
   std::unique_ptr<authz::node::GraphFeed> node_feed_;
   std::unique_ptr<authz::rbac::PolicyIndex> policy_;
   std::unique_ptr<authz::access::PolicyFeed> access_;
-  authz::policy::CatalogKinds kinds_;
-  std::unique_ptr<authz::policy::PolicyFeed> policies_;
-  std::shared_ptr<const authz::policy::PolicyAuthorizer> namespace_policy_;
+  authz::namespace_policy::CatalogKinds kinds_;
+  std::unique_ptr<authz::namespace_policy::PolicyFeed> policies_;
+  std::shared_ptr<const authz::namespace_policy::PolicyAuthorizer> namespace_policy_;
   std::shared_ptr<AuthorizerChain> chain_;
 };
 

@@ -95,9 +95,9 @@ int migrate_documents(const std::vector<std::string>& files, const std::string& 
   for (const std::string& f : files)
     if (!read(f, documents)) return 2;
   Snapshot<catalog::Catalog> catalog(catalog::Catalog::builtin());
-  authz::policy::CatalogKinds kinds(catalog);
+  authz::namespace_policy::CatalogKinds kinds(catalog);
   json::FieldErrors errors;
-  authz::policy::Migration done = authz::policy::migrate(documents, master, &kinds, errors);
+  authz::namespace_policy::Migration done = authz::namespace_policy::migrate(documents, master, &kinds, errors);
   for (const json::FieldError& e : errors) std::fprintf(stderr, "cardea policy: %s\n", e.message().c_str());
   if (!errors.empty()) return 1;
   for (const json::Value& o : done.objects) std::printf("---\n%s", json::print_yaml(o).c_str());
@@ -117,7 +117,7 @@ int policy_command(int argc, char** argv) {
   }
   if (what != "migrate") return misuse(what.empty() ? "what to do is missing" : cat("unknown command `", what, "`"));
   std::vector<std::string> files;
-  std::string master(authz::policy::kDefaultMaster);
+  std::string master(authz::namespace_policy::kDefaultMaster);
   for (int i = 2; i < argc; ++i) {
     const std::string arg = argv[i];
     if (arg == "--help" || arg == "-h") {

@@ -16,7 +16,7 @@ namespace {
 
 using namespace cardea;
 using namespace cardea::authz;
-using namespace cardea::authz::policy;
+using namespace cardea::authz::namespace_policy;
 using json::Value;
 
 constexpr int kBindingsEach = 10;  // in a namespace

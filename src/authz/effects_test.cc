@@ -60,7 +60,7 @@ class Denier {
 // By a rule of the namespace's policy.
 class ByPolicy : public Denier {
  public:
-  explicit ByPolicy(const Denial* denial) : index_(std::make_shared<policy::Index>()) {
+  explicit ByPolicy(const Denial* denial) : index_(std::make_shared<namespace_policy::Index>()) {
     Value rules = Value::array();
     if (denial) {
       Value rule = Value::object({{"deny", true},
@@ -81,10 +81,10 @@ class ByPolicy : public Denier {
         *json::parse(
             R"({"roleBindings":{"b":{"roleRef":{"namespace":"hammer","name":"r"},"userNames":["edgar"]}}})"));
   }
-  Decision decide(const Ask& ask) const override { return policy::decide(index_, ask.attributes(), {}); }
+  Decision decide(const Ask& ask) const override { return namespace_policy::decide(index_, ask.attributes(), {}); }
 
  private:
-  std::shared_ptr<policy::Index> index_;
+  std::shared_ptr<namespace_policy::Index> index_;
 };
 
 // By an access policy that denies, or by one that denies by what its expression says alone.
@@ -255,14 +255,14 @@ Decision decide_path(const Value& denied, std::string_view verb, std::string_vie
         "", "no", Value::object({{"spec", Value::object({{"effect", "Deny"}, {"rules", rules}})}})));
     return access::decide(index, a);
   }
-  auto index = std::make_shared<policy::Index>();
+  auto index = std::make_shared<namespace_policy::Index>();
   index->change_policy("master", {},
                        Value::object({{"roles", Value::object({{"r", Value::object({{"rules", rules}})}})}}));
   index->change_bindings(
       "master", "master", {},
       *json::parse(
           R"({"roleBindings":{"b":{"roleRef":{"namespace":"master","name":"r"},"userNames":["edgar"]}}})"));
-  return policy::decide(index, a, {});
+  return namespace_policy::decide(index, a, {});
 }
 
 TEST(Effects, ADenialOfAPathHoldsForEveryMethodAndForSlashesAtItsEnd) {
@@ -346,7 +346,7 @@ TEST(Effects, ADenialOfAWayIsNoDenialOfTheEffect) {
 }
 
 TEST(Effects, ANegationOfADenialLeavesOutWhatItNames) {
-  auto index = std::make_shared<policy::Index>();
+  auto index = std::make_shared<namespace_policy::Index>();
   index->change_policy("hammer", {}, *json::parse(R"({"roles":{"r":{"rules":[
       {"deny":true,"verbs":["update"],"resourceKinds":["*","-pods/status"]},
       {"deny":true,"verbs":["*","-list"],"resourceKinds":["secrets"]}]}}})"));
@@ -354,7 +354,7 @@ TEST(Effects, ANegationOfADenialLeavesOutWhatItNames) {
       "hammer", "hammer", {},
       *json::parse(
           R"({"roleBindings":{"b":{"roleRef":{"namespace":"hammer","name":"r"},"userNames":["edgar"]}}})"));
-  auto kind = [&](const Ask& ask) { return policy::decide(index, ask.attributes(), {}).kind; };
+  auto kind = [&](const Ask& ask) { return namespace_policy::decide(index, ask.attributes(), {}).kind; };
   EXPECT_EQ(kind({"update", "", "pods", "status"}), Kind::kNoOpinion);
   EXPECT_EQ(kind({"patch", "", "pods", "status"}), Kind::kNoOpinion);
   EXPECT_EQ(kind({"update", "", "pods", "resize"}), Kind::kDeny);

@@ -11,7 +11,7 @@ namespace cardea::conformance {
 namespace {
 
 using authz::Decision;
-using authz::policy::Index;
+using authz::namespace_policy::Index;
 using json::Value;
 
 std::string_view kind_name(Decision::Kind kind) {
@@ -67,7 +67,7 @@ bool check_case(const std::map<std::string, std::shared_ptr<const Index>, std::l
     return false;
   }
   Ask ask = read_ask(row["request"]);
-  authz::policy::Answer answer = decide_with_reasons(world->second, ask.attributes(), {});
+  authz::namespace_policy::Answer answer = decide_with_reasons(world->second, ask.attributes(), {});
   const Value& expect = row["expect"];
   std::string reason = answer.decision.allowed() ? answer.allowed_by : answer.denied_because;
   bool is_error = !answer.decision.error.empty(), expects_error = expect["error"].as_bool() || !expect["errorContains"].as_string().empty();

@@ -11,7 +11,7 @@
 #include "schema/permissions/changed_fields.h"
 #include "store/testing/memory_store.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 namespace {
 
 using json::Value;
@@ -455,4 +455,4 @@ TEST(PolicyAgreement, TwoPhasesDecideAsOneThatKnowsEverything) {
 }
 
 }  // namespace
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

@@ -8,7 +8,7 @@
 #include "authz/namespace_policy/denial.h"
 #include "base/strings.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 namespace {
 
 // What nobody mentions. No name of Kubernetes has such a character.
@@ -356,4 +356,4 @@ std::vector<Rule> lifted(const std::vector<Rule>& before, const std::vector<Rule
 
 bool changes_denials(const std::vector<Rule>& before, const std::vector<Rule>& after) { return !lifted(before, after).empty() || !lifted(after, before).empty(); }
 
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

@@ -8,7 +8,7 @@
 #include "authz/namespace_policy/index.h"
 #include "authz/rbac/rule.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 
 // Nobody may give away what they do not have: whoever writes a role must hold what it gives, in the namespace where it is
 // bound; whoever writes a binding, what its role gives.
@@ -45,4 +45,4 @@ bool changes_denials(const std::vector<Rule>& before, const std::vector<Rule>& a
 // unknown resource groups denies all kinds.
 std::vector<Rule> lifted(const std::vector<Rule>& before, const std::vector<Rule>& after, const ResourceGroups& groups = ResourceGroups::built_in());
 
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

@@ -10,7 +10,7 @@
 #include "base/strings.h"
 #include "json/parse.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 namespace {
 
 using json::Value;
@@ -247,4 +247,4 @@ TEST(PolicyEscalation, NoRoleThatPassesGivesAnythingItsAuthorLacks) {
 }
 
 }  // namespace
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

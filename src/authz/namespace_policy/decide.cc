@@ -6,7 +6,7 @@
 #include "authz/namespace_policy/denial.h"
 #include "base/strings.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 namespace {
 
 using Effect = Condition::Effect;
@@ -239,4 +239,4 @@ Answer decide_with_reasons(const std::shared_ptr<const Index>& index, const Attr
   return out;
 }
 
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

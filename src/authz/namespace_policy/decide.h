@@ -7,7 +7,7 @@
 #include "authz/namespace_policy/index.h"
 #include "authz/namespace_policy/restricted.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 
 // Tests a request in five steps: denials of the master namespace, then what it allows; denials of the request's own
 // namespace, then what that allows; then nobody has an opinion. Requests outside of namespaces stop after two.
@@ -25,4 +25,4 @@ struct Answer {
 };
 Answer decide_with_reasons(const std::shared_ptr<const Index>& index, const Attributes& attributes, const Surroundings& surroundings);
 
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

@@ -1,6 +1,6 @@
 #include "authz/namespace_policy/denial.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 
 DenialWords::DenialWords(const RequestWords& request, const KindNames* kinds)
     : request_(request), effects_(effects_of(request.attributes)) {
@@ -25,4 +25,4 @@ bool DenialWords::concern(const CompiledRole& role, std::size_t rule) const {
   return found;
 }
 
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

@@ -2,7 +2,7 @@
 #include "authz/effects.h"
 #include "authz/namespace_policy/role.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 
 // A request as denials read it: itself, and everything that it comes to (authz/effects.h). Made when the
 // first denial is met, and on the stack. Borrows the words.
@@ -34,4 +34,4 @@ class DenialWords {
   boost::container::static_vector<RequestWords, kMostEffects> words_;
 };
 
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

@@ -4,7 +4,7 @@
 
 #include "base/strings.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 namespace {
 
 using json::FieldErrors;
@@ -331,4 +331,4 @@ Value as_json(const PolicyBindingDocument& binding) {
   return out;
 }
 
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

@@ -15,7 +15,7 @@
 // namespace beside `kind` instead of in `metadata`, `referencesGlobalRole` and `roleName` for `roleRef`. Printing is
 // canonical. What has no meaning (an unknown field, a text where a list belongs) is an error with its path: a
 // misspelled `deny` must not become an allow. Reading goes on after an error; what was read then is only good for showing.
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 
 inline constexpr std::string_view kGroup = "authorization.openshift.io";
 inline constexpr std::string_view kVersion = "v1beta3";
@@ -123,4 +123,4 @@ json::FieldErrors validate(const PolicyBindingDocument& binding, const Place& pl
 // `roleRef: Not found: "hammer/editors"`.
 json::FieldError dangling(const RoleRef& role, const std::string& at);
 
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

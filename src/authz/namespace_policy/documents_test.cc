@@ -7,7 +7,7 @@
 #include "json/parse.h"
 #include "json/print.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 namespace {
 
 json::Value parsed(std::string_view text) { return json::parse(text).value(); }
@@ -151,4 +151,4 @@ TEST(FieldPattern, ReachesWhatIsBelow) {
 }
 
 }  // namespace
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

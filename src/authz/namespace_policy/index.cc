@@ -5,7 +5,7 @@
 #include "authz/rbac/hash.h"
 #include "base/strings.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 namespace {
 
 using json::Value;
@@ -209,4 +209,4 @@ std::string Index::explain(std::uint64_t key) const {
              quoted(cat(grant.role.namespace_name, "/", grant.role.name)), ", bound by ", quoted(grant.binding));
 }
 
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

@@ -11,7 +11,7 @@
 #include "authz/namespace_policy/role.h"
 #include "authz/rbac/trie.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 
 // One subject of one role binding.
 struct Grant : rbac::Counted {
@@ -123,4 +123,4 @@ class Index : public Explanation::Source {
   std::size_t denying_roles_ = 0, unread_scopes_ = 0;
 };
 
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

@@ -5,7 +5,7 @@
 #include "authz/rbac/hash.h"
 #include "base/strings.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 namespace {
 
 std::uint64_t hash_of(std::string_view group, std::string_view resource) { return rbac::hash_name(resource, rbac::hash_name(group)); }
@@ -83,4 +83,4 @@ bool CatalogKinds::is_excluded(std::string_view group, std::string_view resource
   return false;
 }
 
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

@@ -8,7 +8,7 @@
 #include "base/snapshot.h"
 #include "catalog/catalog.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 
 // Kinds as a catalogue has them. Made once for each catalogue and thread: asking costs one lookup, and takes no lock.
 class CatalogKinds : public KindNames {
@@ -29,4 +29,4 @@ class CatalogKinds : public KindNames {
   const fields::UncoveredFeed* uncovered_ = nullptr;  // null: nobody follows what is excluded
 };
 
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

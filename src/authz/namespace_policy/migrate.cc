@@ -12,7 +12,7 @@
 #include "base/strings.h"
 #include "json/print.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 namespace {
 
 using json::Value;
@@ -373,4 +373,4 @@ Migration migrate(const std::vector<Value>& documents, std::string_view master, 
   return migrating.run(errors);
 }
 
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

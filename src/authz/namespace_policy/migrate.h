@@ -6,7 +6,7 @@
 #include "authz/namespace_policy/words.h"
 #include "json/value.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 
 // Policy documents as objects of RBAC where that can say the same, else as access policies, which keep the order of the
 // five steps: those of the cluster before those of a namespace, denials first.
@@ -23,4 +23,4 @@ Migration migrate(const std::vector<json::Value>& documents, std::string_view ma
 // What the match of one rule is in CEL, its restriction left out. For resources, and for paths.
 std::string match_expression(const Rule& rule, const std::vector<std::string>& kinds, const KindNames* names);
 
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

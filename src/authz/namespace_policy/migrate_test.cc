@@ -12,7 +12,7 @@
 #include "json/parse.h"
 #include "json/print.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 namespace {
 
 using json::Value;
@@ -153,4 +153,4 @@ TEST(PolicyMigration, MigratedObjectsDecideAsThePoliciesDid) {
 }
 
 }  // namespace
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

@@ -6,7 +6,7 @@
 #include "authz/namespace_policy/denial.h"
 #include "base/strings.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 namespace {
 
 Task<Decision> evaluated(std::shared_ptr<const Conditions> conditions, const ConditionData& data, const Surroundings& surroundings, ConditionMeter* meter) {
@@ -252,4 +252,4 @@ void PolicyAuthorizer::add_allowed(const Attributes& attributes, AllowedSubjects
   add_allowed_by(*index, attributes, surroundings_, allowed);
 }
 
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

@@ -6,7 +6,7 @@
 #include "authz/namespace_policy/decide.h"
 #include "authz/namespace_policy/policy_feed.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 
 // Decides by the policy documents of the master namespace and of the request's own. What the request and the policies
 // settle is answered at once, without allocating; what restrictions leave to the object comes back as conditions.
@@ -41,4 +41,4 @@ class PolicyAuthorizer : public Authorizer {
 // As the authorizer's own, from an index that stays as it is.
 void add_allowed_by(const Index& index, const Attributes& attributes, const Surroundings& surroundings, AllowedSubjects& allowed);
 
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

@@ -2,7 +2,7 @@
 
 #include "json/parse.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 namespace {
 
 constexpr std::string_view kPrefixes[] = {kPoliciesPrefix, kPolicyBindingsPrefix};
@@ -57,4 +57,4 @@ Result<std::unique_ptr<PolicyFeed>> PolicyFeed::load(store::Store& store, std::s
 
 PolicyFeed::~PolicyFeed() { watches_.clear(); }
 
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

@@ -8,7 +8,7 @@
 #include "base/snapshot.h"
 #include "store/store.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 
 // Keeps the index in step with the store: every write of a container makes the next Index before the write is
 // acknowledged, so that whoever wrote sees the effect with the next request.
@@ -36,4 +36,4 @@ class PolicyFeed {
   std::vector<std::unique_ptr<store::Watch>> watches_;
 };
 
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

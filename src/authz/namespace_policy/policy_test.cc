@@ -11,7 +11,7 @@ namespace cardea::authz {
 long counted_allocations();
 }
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 namespace {
 
 using json::Value;
@@ -384,4 +384,4 @@ TEST_F(NamespacePolicy, ADenialOfANameWaitsForTheNameOfWhatIsCreated) {
 }
 
 }  // namespace
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

@@ -5,7 +5,7 @@
 
 #include "base/strings.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 namespace {
 
 using Map = std::map<std::string, std::vector<std::string>, std::less<>>;
@@ -137,4 +137,4 @@ bool ResourceGroups::expand(const std::vector<std::string>& kinds, std::vector<s
   return is_whole;
 }
 
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

@@ -7,7 +7,7 @@
 #include "json/field_error.h"
 #include "json/value.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 
 inline constexpr std::string_view kGroupWord = "resourcegroup:";
 
@@ -32,4 +32,4 @@ class ResourceGroups {
   Map open_;
 };
 
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

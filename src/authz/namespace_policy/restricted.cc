@@ -10,7 +10,7 @@
 #include "json/print.h"
 #include "schema/permissions/changed_fields.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 namespace {
 
 using json::Value;
@@ -335,4 +335,4 @@ Truth RestrictionRuns::truth(const Condition& c, std::string& error) {
   return only_changes(patterns, is_deny, error);
 }
 
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

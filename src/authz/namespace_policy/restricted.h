@@ -11,7 +11,7 @@
 #include "authz/namespace_policy/kind_table.h"
 #include "authz/namespace_policy/role.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 
 // What deciding looks at beside the policies. Borrows; null members are not there.
 struct Surroundings {
@@ -77,4 +77,4 @@ class RestrictionRuns : public ConditionEvaluator {
   access::ResidualRuns cel_;
 };
 
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

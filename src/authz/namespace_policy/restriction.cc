@@ -7,7 +7,7 @@
 #include "base/names.h"
 #include "base/strings.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 namespace {
 
 using json::FieldErrors;
@@ -160,4 +160,4 @@ FieldErrors validate_restriction(const Rule& rule, const std::vector<std::string
   return errors;
 }
 
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

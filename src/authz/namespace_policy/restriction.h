@@ -7,7 +7,7 @@
 #include "cel/program.h"
 #include "schema/ownership/field_set.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 
 // One entry of `fieldsMutatable`: `labels`, `spec.replicas`, `spec.template.spec.containers[*].image`,
 // `metadata.labels["app.kubernetes.io/name"]`. Reaches everything below.
@@ -40,4 +40,4 @@ std::shared_ptr<const cel::Program> compile_expression(std::string_view text, st
 // What is wrong with a restriction by itself and with the rule it stands in.
 json::FieldErrors validate_restriction(const Rule& rule, const std::vector<std::string>& kinds, const std::string& at);
 
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

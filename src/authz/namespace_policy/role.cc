@@ -7,7 +7,7 @@
 #include "authz/rbac/rule.h"
 #include "base/strings.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 namespace {
 
 using Kind = Restriction::Kind;
@@ -190,4 +190,4 @@ Match CompiledRole::matches(std::size_t rule, const RequestWords& request) const
   return Match::kNo;
 }
 
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

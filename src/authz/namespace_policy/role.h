@@ -10,7 +10,7 @@
 #include "authz/namespace_policy/words.h"
 #include "authz/rbac/trie.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 
 // Whether a rule concerns a request.
 enum class Match : std::uint8_t {
@@ -88,4 +88,4 @@ class CompiledRole : public rbac::Counted {
   std::vector<std::vector<LabelPattern>> labels_;
 };
 
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 namespace {
 
 bool allows(std::vector<std::string> verbs, std::string_view verb) {
@@ -89,4 +89,4 @@ TEST(CompiledRole, AReviewThatIsTakenAwayIsNotAskedInAnotherForm) {
 }
 
 }  // namespace
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

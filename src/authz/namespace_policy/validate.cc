@@ -5,7 +5,7 @@
 #include "base/names.h"
 #include "base/strings.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 namespace {
 
 using json::FieldErrors;
@@ -168,4 +168,4 @@ json::FieldError dangling(const RoleRef& role, const std::string& at) {
   return json::not_found(under(at, "roleRef"), cat(role.namespace_name, "/", role.name));
 }
 
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

@@ -4,7 +4,7 @@
 
 #include "base/strings.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 namespace {
 
 constexpr std::string_view kVerbs[] = {"exec",  "watch",            "list", "get",      "create",      "update",  "delete", "proxy",  "permission-request",
@@ -117,4 +117,4 @@ bool RequestWords::is_under(std::uint64_t hash, std::string_view word) const {
   return hash == kind_plain && !kind.empty() && spells(word, kind, false);
 }
 
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

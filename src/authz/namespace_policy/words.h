@@ -7,7 +7,7 @@
 
 #include "authz/attributes.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 
 // Words of rules are compared without regard to case, by hash first and then by text. Hashes can be continued, so that
 // `pods/log` need not be put together.
@@ -70,4 +70,4 @@ struct RequestWords {
 // anything through a proxy as `proxy`, asking for a review of access as `permission-request`.
 std::uint64_t verb_bits_of(const Attributes& attributes);
 
-}  // namespace cardea::authz::policy
+}  // namespace cardea::authz::namespace_policy

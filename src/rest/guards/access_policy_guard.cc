@@ -38,7 +38,7 @@ std::vector<authz::rbac::PolicyRule> held_by(const authz::Rules& rules) {
         out.emplace_back(authz::rbac::PolicyRule{r.verbs, r.api_groups, r.resources, r.resource_names, {}});
     // A star that leaves something out does not hold one that does not.
     if (!r.leaves_out_excluded || std::erase(held.verbs, "*") == 0) continue;
-    for (std::string_view verb : authz::policy::well_known_verbs()) held.verbs.emplace_back(verb);
+    for (std::string_view verb : authz::namespace_policy::well_known_verbs()) held.verbs.emplace_back(verb);
   }
   for (const authz::NonResourceRule& r : rules.non_resource_rules) out.push_back({r.verbs, {}, {}, {}, r.urls});
   return out;

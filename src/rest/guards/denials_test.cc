@@ -17,7 +17,7 @@ class Documents {
  public:
   Documents() {
     access = authz::access::PolicyFeed::load(*store_).value();
-    policy = authz::policy::PolicyFeed::load(*store_).value();
+    policy = authz::namespace_policy::PolicyFeed::load(*store_).value();
   }
   void put(std::string_view key, std::string_view text) {
     auto done = store::commit_sync(*store_, {{}, {store::Put{cat("/registry/", key), std::string(text)}}});
@@ -34,7 +34,7 @@ class Documents {
 
  public:
   std::unique_ptr<authz::access::PolicyFeed> access;
-  std::unique_ptr<authz::policy::PolicyFeed> policy;
+  std::unique_ptr<authz::namespace_policy::PolicyFeed> policy;
 };
 
 // Keeps what is asked, but for whether the caller may read the object: that decides what they are told.
@@ -118,12 +118,12 @@ class Denials : public ::testing::TestWithParam<By> {
   }
 
   Documents documents_;
-  authz::policy::Surroundings around_;
+  authz::namespace_policy::Surroundings around_;
   std::shared_ptr<Listening> listening_ = std::make_shared<Listening>();
   std::shared_ptr<const authz::Authorizer> access_ =
       std::make_shared<authz::access::AccessAuthorizer>(*documents_.access);
   std::shared_ptr<const authz::Authorizer> policy_ =
-      std::make_shared<authz::policy::PolicyAuthorizer>(*documents_.policy, around_);
+      std::make_shared<authz::namespace_policy::PolicyAuthorizer>(*documents_.policy, around_);
   TestServer server_{{}, {listening_, access_, policy_, authz::always_allow()}, true};
   Loopback edgar_{server_.gateway(), server_.loop(), {.name = "edgar"}, "edgar"};
 };

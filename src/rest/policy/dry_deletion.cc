@@ -12,7 +12,7 @@ class DryDeletion : public admission::Plugin {
   std::string_view name() const override { return "PolicyReferences"; }
 
   bool handles(const admission::Review& r) const override {
-    return r.dry_run && r.operation == admission::Operation::kDelete && r.resource.group == authz::policy::kGroup && r.subresource.empty();
+    return r.dry_run && r.operation == admission::Operation::kDelete && r.resource.group == authz::namespace_policy::kGroup && r.subresource.empty();
   }
 
   Task<Result<void>> validate(const admission::Review& r) const override {

@@ -7,7 +7,7 @@
 
 namespace cardea::rest::policy {
 
-namespace documents = authz::policy;
+namespace documents = authz::namespace_policy;
 using json::Value;
 
 namespace {

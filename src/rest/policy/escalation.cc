@@ -12,7 +12,7 @@
 
 namespace cardea::rest::policy {
 
-namespace documents = authz::policy;
+namespace documents = authz::namespace_policy;
 using documents::Rule;
 using json::Value;
 

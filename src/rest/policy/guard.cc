@@ -9,7 +9,7 @@
 
 namespace cardea::rest::policy {
 
-namespace documents = authz::policy;
+namespace documents = authz::namespace_policy;
 using documents::Place;
 using json::Value;
 

@@ -5,7 +5,7 @@
 
 #include "rest/guards/write_guard.h"
 
-namespace cardea::authz::policy {
+namespace cardea::authz::namespace_policy {
 class PolicyAuthorizer;
 }
 
@@ -17,14 +17,14 @@ namespace cardea::rest::policy {
 class PolicyGuard : public WriteGuard {
  public:
   // The authorizer, which outlives it, knows what the caller holds; null: only system:masters may write roles and bindings.
-  PolicyGuard(std::string master, const authz::policy::PolicyAuthorizer* authorizer) : master_(std::move(master)), authorizer_(authorizer) {}
+  PolicyGuard(std::string master, const authz::namespace_policy::PolicyAuthorizer* authorizer) : master_(std::move(master)), authorizer_(authorizer) {}
   bool applies(const catalog::Resource& resource) const override;
   Task<Result<void>> check(Call& call, WriteAttempt attempt) const override;
   Task<Result<void>> check_deletion(Call& call, const json::Value& old) const override;
 
  private:
   const std::string master_;
-  const authz::policy::PolicyAuthorizer* authorizer_;
+  const authz::namespace_policy::PolicyAuthorizer* authorizer_;
 };
 
 // What is told to whoever wants to write a container as a whole, which no verb of it does; nullopt for anything else.

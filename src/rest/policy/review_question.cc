@@ -26,7 +26,7 @@ const Resource* find_in(const catalog::Group& group, std::string_view text) {
 
 const Resource* find_anywhere(const catalog::Catalog& catalog, std::string_view text) {
   for (const catalog::Group& group : catalog.groups())
-    if (group.name == authz::policy::kGroup)
+    if (group.name == authz::namespace_policy::kGroup)
       if (const Resource* r = find_in(group, text)) return r;
   for (const catalog::Group& group : catalog.groups())
     if (const Resource* r = find_in(group, text)) return r;
