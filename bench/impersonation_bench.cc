@@ -17,7 +17,7 @@ namespace {
 
 using namespace cardea;
 using authz::User;
-using authz::rbac::Policy;
+using authz::rbac::RoleTable;
 using json::Value;
 
 constexpr int kBindings = 10'000;
@@ -25,23 +25,23 @@ constexpr int kRounds = 41, kPerRound = 20'000;
 
 class Fixed : public authz::Authorizer {
  public:
-  explicit Fixed(std::shared_ptr<const Policy> policy) : policy_(std::move(policy)) {}
+  explicit Fixed(std::shared_ptr<const RoleTable> policy) : policy_(std::move(policy)) {}
   std::string_view name() const override { return "rbac"; }
   std::optional<authz::Decision> authorize(const authz::Attributes& a) const override { return authz::rbac::decide(policy_, a); }
 
  private:
-  std::shared_ptr<const Policy> policy_;
+  std::shared_ptr<const RoleTable> policy_;
 };
 
-void bind(Policy& policy, const std::string& role, const std::string& user) {
+void bind(RoleTable& policy, const std::string& role, const std::string& user) {
   constexpr std::string_view kGroup = "rbac.authorization.k8s.io";
   Value subject = Value::object({{"kind", "User"}, {"apiGroup", kGroup}, {"name", user}});
   policy.add_binding("", cat(role, "-", user),
                      Value::object({{"roleRef", Value::object({{"apiGroup", kGroup}, {"kind", "ClusterRole"}, {"name", role}})}, {"subjects", Value::array({subject})}}));
 }
 
-std::shared_ptr<const Policy> make_policy() {
-  auto policy = std::make_shared<Policy>();
+std::shared_ptr<const RoleTable> make_policy() {
+  auto policy = std::make_shared<RoleTable>();
   const std::vector<std::string> authentication{"authentication.k8s.io"};
   policy->set_role("", "viewer", {{{"get", "list"}, {""}, {"pods"}, {}, {}}});
   policy->set_role("", "deputy", {{{"impersonate:user-info"}, authentication, {"users", "groups", "uids", "userextras/*"}, {}, {}},

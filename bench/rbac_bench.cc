@@ -95,7 +95,7 @@ void touch(const Question& q) {
 }
 
 // Each decision on its own, less what the clock costs.
-Times measure(const std::shared_ptr<const Policy>& policy, const std::vector<Question>& questions, bool allowed) {
+Times measure(const std::shared_ptr<const RoleTable>& policy, const std::vector<Question>& questions, bool allowed) {
   std::vector<std::int64_t> times;
   times.reserve(questions.size());
   std::int64_t clock_cost = 1'000;
@@ -116,7 +116,7 @@ Times measure(const std::shared_ptr<const Policy>& policy, const std::vector<Que
 }
 
 // Many decisions in a row: throughput.
-double measure_mean(const std::shared_ptr<const Policy>& policy, const Question& q, int count = 200'000) {
+double measure_mean(const std::shared_ptr<const RoleTable>& policy, const Question& q, int count = 200'000) {
   Attributes a = q.attributes();
   std::int64_t start = now_ns();
   for (int i = 0; i < count; ++i) {
@@ -134,11 +134,11 @@ void say(const std::string& name, double value) {
 void measure_namespaced() {
   for (int n : {10, 10'000, 1'000'000}) {
     double before = resident_mib();
-    auto policy = std::make_shared<Policy>();
+    auto policy = std::make_shared<RoleTable>();
     policy->set_role("", "viewer", viewer());
     for (int i = 0; i < n; ++i) policy->add_binding(cat("ns-", i % kNamespaces), cat("b-", i), binding_object(i));
     double size = resident_mib() - before;
-    std::shared_ptr<const Policy> shared = policy;
+    std::shared_ptr<const RoleTable> shared = policy;
     auto all = questions(n, std::min(n, 200'000), 400'000);
     auto few = questions(n, std::min(n, 100), 400'000);
     measure(shared, few, true);
@@ -159,14 +159,14 @@ void measure_namespaced() {
     if (n < 1'000'000) continue;
     say("memory_mib_1000000", size);
     // The next state, published while the last one is still read.
-    Snapshot<Policy> published(shared);
+    Snapshot<RoleTable> published(shared);
     std::vector<std::int64_t> times;
     for (int i = n; i < n + 1'000; ++i) {
       Value object = binding_object(i);
       Question q = question(i);
       std::int64_t start = now_ns();
       policy->add_binding(cat("ns-", i % kNamespaces), cat("b-", i), object);
-      published.set(std::make_shared<const Policy>(*policy));
+      published.set(std::make_shared<const RoleTable>(*policy));
       bool seen = decide(published.get(), q.attributes()).allowed();
       times.push_back(now_ns() - start);
       if (!seen) std::abort();
@@ -180,7 +180,7 @@ void measure_namespaced() {
 // As `BenchmarkRBACCluster` and `BenchmarkRBACOneNamespace` of the peer do.
 void measure_like_the_peer() {
   for (int n : {10, 100, 10'000, 100'000}) {
-    auto policy = std::make_shared<Policy>();
+    auto policy = std::make_shared<RoleTable>();
     policy->set_role("", "viewer", viewer());
     for (int i = 0; i < n; ++i) policy->add_binding("", cat("b-", i), binding_object(i));
     say(cat("cluster_allow_mean_", n), measure_mean(policy, question(7)));
@@ -189,7 +189,7 @@ void measure_like_the_peer() {
     say(cat("cluster_refuse_mean_", n), measure_mean(policy, stranger));
   }
   for (int n : {100, 4'000}) {
-    auto policy = std::make_shared<Policy>();
+    auto policy = std::make_shared<RoleTable>();
     policy->set_role("", "viewer", viewer());
     for (int i = 0; i < n; ++i) policy->add_binding("team", cat("b-", i), binding_object(i));
     Question stranger{{.name = "nobody", .groups = {"system:authenticated", "team-a", "team-b"}}, "team"};

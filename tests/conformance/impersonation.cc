@@ -306,7 +306,7 @@ class Grants {
     for (const Value& u : users.items()) std::erase_if(list_, [&](const Value& g) { return g["user"].as_string() == u.as_string(); });
   }
   std::shared_ptr<const authz::Chain> chain() const {
-    auto policy = std::make_shared<authz::rbac::Policy>();
+    auto policy = std::make_shared<authz::rbac::RoleTable>();
     for (std::size_t i = 0; i < list_.size(); ++i) {
       std::string name = "r" + std::to_string(i);
       Value rules = Value::array();
@@ -323,12 +323,12 @@ class Grants {
  private:
   class Fixed : public authz::Authorizer {
    public:
-    explicit Fixed(std::shared_ptr<const authz::rbac::Policy> policy) : policy_(std::move(policy)) {}
+    explicit Fixed(std::shared_ptr<const authz::rbac::RoleTable> policy) : policy_(std::move(policy)) {}
     std::string_view name() const override { return "rbac"; }
     std::optional<Decision> authorize(const Attributes& a) const override { return authz::rbac::decide(policy_, a); }
 
    private:
-    std::shared_ptr<const authz::rbac::Policy> policy_;
+    std::shared_ptr<const authz::rbac::RoleTable> policy_;
   };
   std::vector<Value> list_;
 };

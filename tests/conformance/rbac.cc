@@ -50,8 +50,8 @@ Attributes attributes_of(const User& user, const Value& r) {
   return a;
 }
 
-std::shared_ptr<Policy> policy_of(const Value& c) {
-  auto policy = std::make_shared<Policy>();
+std::shared_ptr<RoleTable> policy_of(const Value& c) {
+  auto policy = std::make_shared<RoleTable>();
   for (const char* key : {"roles", "clusterRoles"})
     for (const Value& o : c[key].items())
       policy->set_role(o["metadata"]["namespace"].as_string(), o["metadata"]["name"].as_string(), read_rules(o["rules"]));
@@ -79,7 +79,7 @@ void expect_rules(Run& run, const char* part, const Value& c, const std::vector<
 
 void run_decisions(Run& run, const Value& data) {
   for (const Value& c : data["authorizer"].items()) {
-    std::shared_ptr<const Policy> policy = policy_of(c);
+    std::shared_ptr<const RoleTable> policy = policy_of(c);
     for (const Value& r : c["requests"].items()) {
       User user = user_of(r);
       authz::Decision d = decide(policy, attributes_of(user, r));
@@ -99,7 +99,7 @@ void run_decisions(Run& run, const Value& data) {
 
 void run_subjects(Run& run, const Value& data) {
   for (const Value& c : data["subjectAppliesTo"].items()) {
-    Policy policy;
+    RoleTable policy;
     std::string_view where = c["bindingNamespace"].as_string();
     policy.add_binding(where, "b", Value::object({{"subjects", c["subjects"]}}));
     auto grants = policy.grants_of(user_of(c), where);

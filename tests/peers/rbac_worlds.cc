@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
   int worlds = number(1, 100), requests = number(2, 100), first = number(3, 0);
   for (int seed = first; seed < first + worlds; ++seed) {
     RandomWorld world(static_cast<std::uint64_t>(seed));
-    auto policy = std::make_shared<Policy>();
+    auto policy = std::make_shared<RoleTable>();
     world.fill(*policy);
     Value asked = Value::array(), given = Value::array();
     for (int i = 0; i < requests; ++i) {

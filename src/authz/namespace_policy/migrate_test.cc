@@ -112,7 +112,7 @@ TEST(PolicyMigration, MigratedObjectsDecideAsThePoliciesDid) {
     for (const std::string& c : done.changes)
       ASSERT_NE(c.find("what its negations leave out"), std::string::npos) << c;
     access::Index access;
-    auto rbac = std::make_shared<rbac::Policy>();
+    auto rbac = std::make_shared<rbac::RoleTable>();
     for (const Value& o : done.objects) {
       if (o["kind"].as_string().ends_with("AccessPolicy")) {
         auto policy = std::make_shared<const access::Policy>(o["metadata"]["namespace"].as_string(), o["metadata"]["name"].as_string(), o);

@@ -129,7 +129,7 @@ std::string shown(const RandomRequest& r) {
              r.namespace_name, " ", r.path);
 }
 
-void expect_agreement(const std::shared_ptr<const Policy>& policy, const NaiveEvaluator& naive, const RandomRequest& r, int* allowed = nullptr) {
+void expect_agreement(const std::shared_ptr<const RoleTable>& policy, const NaiveEvaluator& naive, const RandomRequest& r, int* allowed = nullptr) {
   Decision decision = decide(policy, r.attributes());
   if (allowed) *allowed += decision.allowed();
   NaiveEvaluator::Answer expected = naive.decide(r);
@@ -146,10 +146,10 @@ TEST(RbacAgreement, DecidesAMillionRandomRequestsLikeANaiveEvaluator) {
   int allowed = 0;
   for (int seed = 0; seed < worlds; ++seed) {
     RandomWorld world(static_cast<std::uint64_t>(seed));
-    auto policy = std::make_shared<Policy>();
+    auto policy = std::make_shared<RoleTable>();
     world.fill(*policy);
     NaiveEvaluator naive(world.objects());
-    std::shared_ptr<const Policy> shared = policy;
+    std::shared_ptr<const RoleTable> shared = policy;
     for (int i = 0; i < kRequests; ++i) {
       RandomRequest r = world.request();
       ASSERT_NO_FATAL_FAILURE(expect_agreement(shared, naive, r, &allowed)) << "seed " << seed;
@@ -166,8 +166,8 @@ TEST(RbacAgreement, HoldsWhileThePolicyChanges) {
     RandomWorld world(seed), other(seed + 1'000);
     std::mt19937_64 random(seed);
     std::vector<Value> present;
-    Policy next;
-    std::vector<std::pair<std::shared_ptr<const Policy>, std::vector<Value>>> states;
+    RoleTable next;
+    std::vector<std::pair<std::shared_ptr<const RoleTable>, std::vector<Value>>> states;
     for (const auto& source : {world.objects(), other.objects()})
       for (const Value& o : source) {
         auto same = std::ranges::find_if(present, [&](const Value& p) { return p["kind"] == o["kind"] && p["metadata"] == o["metadata"]; });
@@ -182,7 +182,7 @@ TEST(RbacAgreement, HoldsWhileThePolicyChanges) {
           remove_object(next, present[gone]);
           present.erase(present.begin() + static_cast<std::ptrdiff_t>(gone));
         }
-        if (random() % 3 == 0) states.emplace_back(std::make_shared<const Policy>(next), present);
+        if (random() % 3 == 0) states.emplace_back(std::make_shared<const RoleTable>(next), present);
       }
     for (const auto& [policy, objects] : states) {
       NaiveEvaluator naive(objects);

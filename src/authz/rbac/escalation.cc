@@ -21,7 +21,7 @@ struct Holdings {
 };
 
 // Kubernetes reads the store here, and its errors name the resource of the request whatever is missing.
-Holdings holdings_of(const Policy& policy, const User& user, std::string_view namespace_name, std::string_view resource) {
+Holdings holdings_of(const RoleTable& policy, const User& user, std::string_view namespace_name, std::string_view resource) {
   Holdings out;
   for (const Subject* grant : policy.grants_of(user, namespace_name))
     if (const Role* role = policy.role_of(grant->binding()))
@@ -71,7 +71,7 @@ std::optional<Attributes> waiver(const Grant& g) {
   return a;
 }
 
-std::optional<EscalationRefusal> check_escalation(const Policy& policy, const Grant& g) {
+std::optional<EscalationRefusal> check_escalation(const RoleTable& policy, const Grant& g) {
   std::vector<PolicyRule> wanted;
   if (is_binding(g)) {
     const Value& ref = g.object["roleRef"];
@@ -96,7 +96,7 @@ std::optional<EscalationRefusal> check_escalation(const Policy& policy, const Gr
   return std::nullopt;
 }
 
-std::vector<PolicyRule> granted_by(const Policy& policy, const Grant& g) {
+std::vector<PolicyRule> granted_by(const RoleTable& policy, const Grant& g) {
   if (!is_binding(g)) return read_rules(g.object["rules"]);
   const Value& ref = g.object["roleRef"];
   const Role* role = policy.find_role(

@@ -37,10 +37,10 @@ struct EscalationRefusal {
   Kind kind;
   std::string text;
 };
-std::optional<EscalationRefusal> check_escalation(const Policy& policy, const Grant& grant);
+std::optional<EscalationRefusal> check_escalation(const RoleTable& policy, const Grant& grant);
 // What the write gives: the rules of the role, or of the one that a binding refers to. Empty where there is
 // no such role.
-std::vector<PolicyRule> granted_by(const Policy& policy, const Grant& grant);
+std::vector<PolicyRule> granted_by(const RoleTable& policy, const Grant& grant);
 
 // Whether an update changes nothing but what the garbage collector may change. Absent and empty are the same.
 bool only_changes_ownership(const json::Value& object, const json::Value& old);

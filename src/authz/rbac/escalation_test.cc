@@ -25,7 +25,7 @@ class Escalation : public ::testing::Test {
     return refused->kind == EscalationRefusal::Kind::kMissingRole ? "no role " + refused->text : refused->text;
   }
   User alice_{.name = "alice", .groups = {"system:authenticated"}};
-  Policy policy_;
+  RoleTable policy_;
 };
 
 TEST_F(Escalation, LetsOneGiveAwayWhatOneHas) {

@@ -69,7 +69,7 @@ Hint hint_of(const Candidate& c, const Attributes& a) {
 
 }  // namespace
 
-std::vector<Hint> near_misses(const Policy& policy, const Attributes& a) {
+std::vector<Hint> near_misses(const RoleTable& policy, const Attributes& a) {
   std::vector<Candidate> found;
   std::size_t seen = 0;
   for (const Subject* grant : policy.grants_of(a.user, a.namespace_name)) {

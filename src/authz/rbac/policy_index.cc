@@ -37,7 +37,7 @@ Place place_of(std::string_view key) {
 // What cannot be read grants nothing.
 json::Value object_of(const store::Record& record) { return json::parse(record.value()).value_or(json::Value()); }
 
-void add(Policy& policy, const store::Record& record) {
+void add(RoleTable& policy, const store::Record& record) {
   Place at = place_of(record.key());
   if (!at.collection) return;
   json::Value object = object_of(record);
@@ -45,7 +45,7 @@ void add(Policy& policy, const store::Record& record) {
   else policy.set_role(at.namespace_name, at.name, read_rules(object["rules"]));
 }
 
-void remove(Policy& policy, const store::Record& record) {
+void remove(RoleTable& policy, const store::Record& record) {
   Place at = place_of(record.key());
   if (!at.collection) return;
   if (at.collection->is_binding) policy.remove_binding(at.namespace_name, at.name, object_of(record));
@@ -63,7 +63,7 @@ Result<std::unique_ptr<PolicyIndex>> PolicyIndex::load(store::Store& store) {
     for (const store::RecordPtr& record : range->records) add(index->next_, *record);
     read[i] = range->revision;
   }
-  index->policy_.set(std::make_shared<const Policy>(index->next_));
+  index->policy_.set(std::make_shared<const RoleTable>(index->next_));
   for (std::size_t i = 0; i < std::size(kCollections); ++i) {
     auto watch = store.watch(std::string(kCollections[i].prefix), read[i],
                              [self = index.get()](std::span<const store::EventPtr> events) { self->take(events); });
@@ -81,7 +81,7 @@ void PolicyIndex::take(std::span<const store::EventPtr> events) {
     if (e->previous && !e->previous->deleted()) remove(next_, *e->previous);
     if (e->type == store::EventType::kPut) add(next_, *e->record);
   }
-  policy_.set(std::make_shared<const Policy>(next_));
+  policy_.set(std::make_shared<const RoleTable>(next_));
 }
 
 }  // namespace cardea::authz::rbac

@@ -10,7 +10,7 @@
 
 namespace cardea::authz::rbac {
 
-// Keeps the policy in step with the store: every write of a role or binding makes the next Policy before the write
+// Keeps the policy in step with the store: every write of a role or binding makes the next RoleTable before the write
 // is acknowledged, so that whoever wrote sees the effect with the next request.
 //
 // `policy()` may be asked from any thread and takes no lock. The store outlives the index.
@@ -23,15 +23,15 @@ class PolicyIndex {
   PolicyIndex& operator=(const PolicyIndex&) = delete;
 
   // Good until this thread asks again; copy it to keep it.
-  const std::shared_ptr<const Policy>& policy() const { return policy_.get(); }
+  const std::shared_ptr<const RoleTable>& policy() const { return policy_.get(); }
 
  private:
   PolicyIndex() = default;
   void take(std::span<const store::EventPtr> events);
 
   std::mutex mutex_;  // among the sinks; `next_` belongs to whoever holds it
-  Policy next_;
-  Snapshot<Policy> policy_{std::make_shared<const Policy>()};
+  RoleTable next_;
+  Snapshot<RoleTable> policy_{std::make_shared<const RoleTable>()};
   std::vector<std::unique_ptr<store::Watch>> watches_;
 };
 

@@ -7,7 +7,7 @@ namespace cardea::authz::rbac {
 
 namespace {
 
-void add_allowed_by(const Policy& policy, const Attributes& attributes, AllowedSubjects& allowed) {
+void add_allowed_by(const RoleTable& policy, const Attributes& attributes, AllowedSubjects& allowed) {
   policy.for_each_allowed(attributes, [&](const Subject& s, const Role& role, const PolicyRule& rule) {
     // Nobody is of another kind, nor a service account of no namespace.
     bool is_nobody = s.kind() == Subject::Kind::kOther || (s.kind() == Subject::Kind::kServiceAccount && s.namespace_name().empty());
@@ -29,14 +29,14 @@ void add_allowed_by(const Policy& policy, const Attributes& attributes, AllowedS
 // One policy that stays as it is.
 class FrozenRbac : public Authorizer {
  public:
-  explicit FrozenRbac(std::shared_ptr<const Policy> policy) : policy_(std::move(policy)) {}
+  explicit FrozenRbac(std::shared_ptr<const RoleTable> policy) : policy_(std::move(policy)) {}
   std::string_view name() const override { return "rbac"; }
   std::string_view type() const override { return "RBAC"; }
   std::optional<Decision> authorize(const Attributes& attributes) const override { return decide(policy_, attributes); }
   void add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const override { add_allowed_by(*policy_, attributes, allowed); }
 
  private:
-  std::shared_ptr<const Policy> policy_;
+  std::shared_ptr<const RoleTable> policy_;
 };
 
 }  // namespace
@@ -45,7 +45,7 @@ std::string aggregate(const std::vector<std::string>& errors) {
   return errors.size() < 2 ? join(errors, "") : cat("[", join(errors, ", "), "]");
 }
 
-Decision decide(const std::shared_ptr<const Policy>& policy, const Attributes& a) {
+Decision decide(const std::shared_ptr<const RoleTable>& policy, const Attributes& a) {
   bool is_broken = false;
   if (const Subject* grant = policy->find_allowing(a, is_broken))
     return Decision::allow(Explanation(policy, reinterpret_cast<std::uint64_t>(grant)));
@@ -56,7 +56,7 @@ Decision decide(const std::shared_ptr<const Policy>& policy, const Attributes& a
 std::optional<Decision> RbacAuthorizer::authorize(const Attributes& attributes) const { return decide(index_.policy(), attributes); }
 
 void RbacAuthorizer::add_rules(const User& user, std::string_view namespace_name, Rules& rules) const {
-  std::shared_ptr<const Policy> policy = index_.policy();
+  std::shared_ptr<const RoleTable> policy = index_.policy();
   for (const Subject* grant : policy->grants_of(user, namespace_name)) {
     const Role* role = policy->role_of(grant->binding());
     if (!role) continue;
@@ -69,14 +69,14 @@ void RbacAuthorizer::add_rules(const User& user, std::string_view namespace_name
 }
 
 void RbacAuthorizer::add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const {
-  std::shared_ptr<const Policy> policy = index_.policy();
+  std::shared_ptr<const RoleTable> policy = index_.policy();
   add_allowed_by(*policy, attributes, allowed);
 }
 
 std::shared_ptr<const Authorizer> RbacAuthorizer::frozen() const { return std::make_shared<FrozenRbac>(index_.policy()); }
 
 std::vector<Hint> RbacAuthorizer::hints(const Attributes& attributes) const {
-  std::shared_ptr<const Policy> policy = index_.policy();
+  std::shared_ptr<const RoleTable> policy = index_.policy();
   return near_misses(*policy, attributes);
 }
 

@@ -29,7 +29,7 @@ class RbacAuthorizer : public Authorizer {
 };
 
 // The same for one policy that stays as it is.
-Decision decide(const std::shared_ptr<const Policy>& policy, const Attributes& attributes);
+Decision decide(const std::shared_ptr<const RoleTable>& policy, const Attributes& attributes);
 
 // `[a, b]`, or the one there is.
 std::string aggregate(const std::vector<std::string>& errors);

@@ -45,22 +45,22 @@ void collect(const Grants& grants, const Identities& who, Matches add) {
 
 }  // namespace
 
-std::uint64_t Policy::ScopeTraits::hash(Item s) { return hash_name(s->name); }
-std::uint64_t Policy::LocalTraits::hash(Item s) { return hash_in(hash_name(s->binding().namespace_name()), s->hash()); }
+std::uint64_t RoleTable::ScopeTraits::hash(Item s) { return hash_name(s->name); }
+std::uint64_t RoleTable::LocalTraits::hash(Item s) { return hash_in(hash_name(s->binding().namespace_name()), s->hash()); }
 
-bool Policy::comes_before(const Subject& a, const Subject& b) {
+bool RoleTable::comes_before(const Subject& a, const Subject& b) {
   int order = a.binding().name().compare(b.binding().name());
   return order != 0 ? order < 0 : a.index() < b.index();
 }
 
-const Policy::Grants* Policy::grants_in(std::string_view namespace_name) const {
+const RoleTable::Grants* RoleTable::grants_in(std::string_view namespace_name) const {
   if (namespace_name.empty()) return &cluster_;
   for (const Scope* s : namespaces_.find(hash_name(namespace_name)))
     if (s->name == namespace_name) return &s->grants;
   return nullptr;
 }
 
-Policy::Grants& Policy::own_grants(std::string_view namespace_name) {
+RoleTable::Grants& RoleTable::own_grants(std::string_view namespace_name) {
   if (namespace_name.empty()) return cluster_;
   auto is_it = [&](const Scope* s) { return s->name == namespace_name; };
   std::uint64_t hash = hash_name(namespace_name);
@@ -81,13 +81,13 @@ Policy::Grants& Policy::own_grants(std::string_view namespace_name) {
   return (*slot)->grants;
 }
 
-void Policy::forget_empty(std::string_view namespace_name) {
+void RoleTable::forget_empty(std::string_view namespace_name) {
   const Grants* grants = grants_in(namespace_name);
   if (namespace_name.empty() || !grants || grants->size() != 0) return;
   namespaces_.erase(hash_name(namespace_name), [&](const Scope* s) { return s->name == namespace_name; });
 }
 
-void Policy::add_binding(std::string_view namespace_name, std::string_view name, const json::Value& object) {
+void RoleTable::add_binding(std::string_view namespace_name, std::string_view name, const json::Value& object) {
   Binding* binding = Binding::make(namespace_name, name, object);
   if (binding->subject_count() > 0) {
     Grants& grants = own_grants(namespace_name);
@@ -101,7 +101,7 @@ void Policy::add_binding(std::string_view namespace_name, std::string_view name,
   forget_empty(namespace_name);
 }
 
-void Policy::remove_binding(std::string_view namespace_name, std::string_view name, const json::Value& object) {
+void RoleTable::remove_binding(std::string_view namespace_name, std::string_view name, const json::Value& object) {
   if (!grants_in(namespace_name)) return;
   Binding* binding = Binding::make(namespace_name, name, object);
   Grants& grants = own_grants(namespace_name);
@@ -116,25 +116,25 @@ void Policy::remove_binding(std::string_view namespace_name, std::string_view na
   forget_empty(namespace_name);
 }
 
-void Policy::remove_role(std::string_view namespace_name, std::string_view name) {
+void RoleTable::remove_role(std::string_view namespace_name, std::string_view name) {
   roles_.erase(Role::hash(namespace_name, name),
                [&](const Role* r) { return r->name() == name && r->namespace_name() == namespace_name; });
 }
 
-void Policy::set_role(std::string_view namespace_name, std::string_view name, std::vector<PolicyRule> rules) {
+void RoleTable::set_role(std::string_view namespace_name, std::string_view name, std::vector<PolicyRule> rules) {
   remove_role(namespace_name, name);
   const Role* role = new Role(namespace_name, name, std::move(rules));
   roles_.insert(role);
   RoleTraits::release(role);
 }
 
-const Role* Policy::find_role(std::string_view namespace_name, std::string_view name) const {
+const Role* RoleTable::find_role(std::string_view namespace_name, std::string_view name) const {
   for (const Role* r : roles_.find(Role::hash(namespace_name, name)))
     if (r->name() == name && r->namespace_name() == namespace_name) return r;
   return nullptr;
 }
 
-const Role* Policy::role_of(const Binding& b) const {
+const Role* RoleTable::role_of(const Binding& b) const {
   // No namespace of roles is named "": there, a Role is not to be taken for a ClusterRole.
   if (b.role_kind() == Binding::RoleKind::kOther || (b.role_kind() == Binding::RoleKind::kRole && b.is_cluster_binding())) return nullptr;
   for (const Role* r : roles_.find(b.role_hash()))
@@ -142,7 +142,7 @@ const Role* Policy::role_of(const Binding& b) const {
   return nullptr;
 }
 
-const Subject* Policy::find_allowing(const Attributes& a, bool& is_broken) const {
+const Subject* RoleTable::find_allowing(const Attributes& a, bool& is_broken) const {
   RuleQuery query(a);
   Identities who(a.user);
   is_broken = false;
@@ -177,7 +177,7 @@ const Subject* Policy::find_allowing(const Attributes& a, bool& is_broken) const
   return best;
 }
 
-std::vector<const Subject*> Policy::grants_of(const User& user, std::string_view namespace_name) const {
+std::vector<const Subject*> RoleTable::grants_of(const User& user, std::string_view namespace_name) const {
   Identities who(user);
   std::vector<const Subject*> out;
   for (std::string_view where : {std::string_view(), namespace_name}) {
@@ -193,7 +193,7 @@ std::vector<const Subject*> Policy::grants_of(const User& user, std::string_view
   return out;
 }
 
-std::vector<std::string> Policy::errors_for(const User& user, std::string_view namespace_name, std::string_view as) const {
+std::vector<std::string> RoleTable::errors_for(const User& user, std::string_view namespace_name, std::string_view as) const {
   std::vector<std::string> out;
   for (const Subject* s : grants_of(user, namespace_name)) {
     if (role_of(s->binding())) continue;
@@ -203,7 +203,7 @@ std::vector<std::string> Policy::errors_for(const User& user, std::string_view n
   return out;
 }
 
-void Policy::for_each_allowed(const Attributes& a, const Visit& visit) const {
+void RoleTable::for_each_allowed(const Attributes& a, const Visit& visit) const {
   RuleQuery query(a);
   const Grants* local = a.namespace_name.empty() ? nullptr : grants_in(a.namespace_name);
   for (const Grants* grants : {&cluster_, local}) {
@@ -219,12 +219,12 @@ void Policy::for_each_allowed(const Attributes& a, const Visit& visit) const {
   }
 }
 
-std::size_t Policy::bindings_in(std::string_view namespace_name) const {
+std::size_t RoleTable::bindings_in(std::string_view namespace_name) const {
   const Grants* grants = grants_in(namespace_name);
   return grants ? grants->size() : 0;
 }
 
-std::string Policy::explain(std::uint64_t key) const {
+std::string RoleTable::explain(std::uint64_t key) const {
   const Subject& s = *reinterpret_cast<const Subject*>(key);
   const Binding& b = s.binding();
   std::string binding = b.is_cluster_binding() ? cat("ClusterRoleBinding ", quoted(b.name()))

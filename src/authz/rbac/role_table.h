@@ -17,7 +17,7 @@ namespace cardea::authz::rbac {
 //
 // Copying shares everything; a copy that nobody else sees yet may be changed, at the cost of the change. After that
 // it is immutable and may be read from any thread without locks. Explains the decisions made from it.
-class Policy : public Explanation::Source {
+class RoleTable : public Explanation::Source {
  public:
   // Changing, for the one who builds the next state. What is removed must be described as it was added.
   void add_binding(std::string_view namespace_name, std::string_view name, const json::Value& object);

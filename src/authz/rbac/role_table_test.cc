@@ -78,7 +78,7 @@ struct Ask {
 class RbacPolicy : public ::testing::Test {
  protected:
   Decision decide(const Ask& ask) { return rbac::decide(policy_, ask.attributes()); }
-  std::shared_ptr<Policy> policy_ = std::make_shared<Policy>();
+  std::shared_ptr<RoleTable> policy_ = std::make_shared<RoleTable>();
 };
 
 TEST_F(RbacPolicy, AllowsNothingWhenItIsEmpty) {
@@ -162,7 +162,7 @@ TEST_F(RbacPolicy, DecidesWithoutAllocating) {
   for (int i = 0; i < 2'000; ++i) policy_->add_binding(cat("ns-", i % 10), cat("b-", i), binding("ClusterRole", "r", user(cat("user-", i))));
   Ask allowed{{.name = "user-7", .groups = {"system:authenticated", "a", "b"}}, "get", "ns-7", "pods", "log", "p"};
   Ask refused{{.name = "nobody", .groups = {"system:authenticated", "a", "b"}}, "get", "ns-7"};
-  std::shared_ptr<const Policy> policy = policy_;
+  std::shared_ptr<const RoleTable> policy = policy_;
   bool first, second;
   if (!kCountsAllocations) GTEST_SKIP() << "the thread sanitizer has an allocator of its own, so nothing counts here";
   long before = allocations;
@@ -180,9 +180,9 @@ TEST_F(RbacPolicy, DecidesWithoutAllocating) {
 TEST_F(RbacPolicy, KeepsEarlierStatesAsTheyWere) {
   policy_->set_role("", "r", {rule({"get"}, {"pods"})});
   for (int i = 0; i < 5'000; ++i) policy_->add_binding("ns", cat("b-", i), binding("ClusterRole", "r", user(cat("u", i))));
-  auto before = std::make_shared<const Policy>(*policy_);
+  auto before = std::make_shared<const RoleTable>(*policy_);
   for (int i = 0; i < 5'000; i += 2) policy_->remove_binding("ns", cat("b-", i), binding("ClusterRole", "r", user(cat("u", i))));
-  auto after = std::make_shared<const Policy>(*policy_);
+  auto after = std::make_shared<const RoleTable>(*policy_);
   policy_->remove_role("", "r");
   for (int i = 0; i < 5'000; ++i) {
     Ask ask{{.name = cat("u", i)}, "get", "ns"};
@@ -218,7 +218,7 @@ TEST_F(RbacPolicy, ListsWhoeverIsAllowed) {
 }
 
 TEST(RbacNearMiss, NamesWhatTheNearestRuleLacks) {
-  Policy policy;
+  RoleTable policy;
   policy.set_role("ns", "reader", {rule({"get", "list"}, {"pods"}), rule({"delete"}, {"pods"}, {"mine"}), rule({"get"}, {"secrets"})});
   policy.add_binding("ns", "b", binding("Role", "reader", user("jane")));
   auto hints = near_misses(policy, Ask{{.name = "jane"}, "delete", "ns", "pods", "", "other"}.attributes());

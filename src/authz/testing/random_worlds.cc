@@ -118,19 +118,19 @@ RandomRequest RandomWorld::request() {
   return r;
 }
 
-void add_object(Policy& policy, const Value& o) {
+void add_object(RoleTable& policy, const Value& o) {
   std::string_view where = o["metadata"]["namespace"].as_string(), name = o["metadata"]["name"].as_string();
   if (o.has("roleRef")) policy.add_binding(where, name, o);
   else policy.set_role(where, name, read_rules(o["rules"]));
 }
 
-void remove_object(Policy& policy, const Value& o) {
+void remove_object(RoleTable& policy, const Value& o) {
   std::string_view where = o["metadata"]["namespace"].as_string(), name = o["metadata"]["name"].as_string();
   if (o.has("roleRef")) policy.remove_binding(where, name, o);
   else policy.remove_role(where, name);
 }
 
-void RandomWorld::fill(Policy& policy) const {
+void RandomWorld::fill(RoleTable& policy) const {
   for (const Value& o : objects_) add_object(policy, o);
 }
 

@@ -29,7 +29,7 @@ class RandomWorld {
   json::Value rules();
 
   // The same objects in an index.
-  void fill(Policy& policy) const;
+  void fill(RoleTable& policy) const;
 
  private:
   std::size_t below(std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random_); }
@@ -44,7 +44,7 @@ class RandomWorld {
   std::vector<json::Value> objects_;
 };
 
-void add_object(Policy& policy, const json::Value& object);
-void remove_object(Policy& policy, const json::Value& object);
+void add_object(RoleTable& policy, const json::Value& object);
+void remove_object(RoleTable& policy, const json::Value& object);
 
 }  // namespace cardea::authz::rbac

@@ -40,7 +40,7 @@ Task<Result<void>> EscalationGuard::check(Call& call, WriteAttempt attempt) cons
     bool waived = co_await is_waived(call, *asked);
     if (waived) co_return Result<void>();
   }
-  std::shared_ptr<const authz::rbac::Policy> policy = index_.policy();
+  std::shared_ptr<const authz::rbac::RoleTable> policy = index_.policy();
   std::optional<authz::rbac::EscalationRefusal> refusal = authz::rbac::check_escalation(*policy, grant);
   if (!refusal) {
     // Kubernetes' check ends here; what a document denies to the caller they do not give away either.
