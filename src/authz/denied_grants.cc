@@ -129,9 +129,9 @@ bool may_be_denied(const Rules& rules, const std::vector<PolicyRule>& granted) {
   return std::ranges::any_of(granted, [&](const PolicyRule& rule) { return may_be_denied(rules, rule); });
 }
 
-std::string denied_grant_text(const User& user, std::string_view waiver) {
+std::string denied_grant_text(const User& user, std::string_view exemption) {
   return cat("user ", quoted(user.name),
-             " is attempting to grant what a policy may deny to them: that takes the verb ", quoted(waiver));
+             " is attempting to grant what a policy may deny to them: that takes the verb ", quoted(exemption));
 }
 
 }  // namespace cardea::authz

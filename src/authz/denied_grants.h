@@ -16,6 +16,6 @@ namespace cardea::authz {
 bool may_be_denied(const Rules& rules, const std::vector<rbac::PolicyRule>& granted);
 
 // `user "u" is attempting to grant what a policy may deny to them: that takes the verb "escalate"`.
-std::string denied_grant_text(const User& user, std::string_view waiver);
+std::string denied_grant_text(const User& user, std::string_view exemption);
 
 }  // namespace cardea::authz

@@ -154,7 +154,7 @@ void run_escalation(Run& run, const Value& data) {
                              .old = is_update ? &old : nullptr};
     bool is_master = user.in_group(authz::kMastersGroup), allowed = is_master, asked = false;
     if (!allowed) {
-      auto question = waiver(grant);
+      auto question = exemption(grant);
       asked = question.has_value();
       for (const Value& u : c["authorizerAllowsUsers"].items()) allowed |= asked && u.as_string() == user.name;
     }

@@ -49,7 +49,7 @@ Value without_empty(const Value& value) {
 
 }  // namespace
 
-std::optional<Attributes> waiver(const Grant& g) {
+std::optional<Attributes> exemption(const Grant& g) {
   Attributes a(g.user);
   a.is_resource_request = true;
   a.api_version = "*";

@@ -25,7 +25,7 @@ struct Grant {
 };
 
 // The permission that makes the check unnecessary: `escalate` for roles, `bind` for bindings. nullopt: there is none.
-std::optional<Attributes> waiver(const Grant& grant);
+std::optional<Attributes> exemption(const Grant& grant);
 
 // Why the write is refused; nullopt: it is not.
 struct EscalationRefusal {

@@ -47,7 +47,7 @@ std::vector<authz::rbac::PolicyRule> held_by(const authz::Rules& rules) {
 bool takes_away(Effect effect) { return effect != Effect::kAllow; }
 
 Task<Result<void>> check_denying(Call& call, std::string_view name) {
-  bool allowed = co_await is_waived(call, on_policy(call, "deny", name));
+  bool allowed = co_await is_exempt(call, on_policy(call, "deny", name));
   if (allowed) co_return Result<void>();
   co_return fail(refused(*call.resource, name, cat("user ", quoted(call.user.name), " may not write, change or delete policies that take permissions away: that takes the verb \"deny\"")));
 }
@@ -74,7 +74,7 @@ Task<Result<void>> AccessPolicyGuard::check(Call& call, WriteAttempt attempt) co
   }
   if (same_spec) co_return Result<void>();
   if (policy.effect() != Effect::kAllow) co_return Result<void>();
-  bool escalates = co_await is_waived(call, on_policy(call, "escalate", attempt.name));
+  bool escalates = co_await is_exempt(call, on_policy(call, "escalate", attempt.name));
   if (escalates) co_return Result<void>();
   authz::Rules rules = call.services.authorizer.rules_for(call.user, call.info.namespace_name);
   std::vector<authz::rbac::PolicyRule> granted = policy.granted();

@@ -17,7 +17,7 @@ bool holds_everything(const authz::Rules& rules) {
 
 }  // namespace
 
-Task<bool> is_waived(Call& call, authz::Attributes attributes, std::optional<std::string_view> granted_in) {
+Task<bool> is_exempt(Call& call, authz::Attributes attributes, std::optional<std::string_view> granted_in) {
   std::shared_ptr<const authz::Chain> chain = call.services.authorizer.get();
   authz::Chain::Verdict verdict = co_await chain->authorize(attributes);
   if (!verdict.decision.allowed()) co_return false;

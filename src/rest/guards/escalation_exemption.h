@@ -15,7 +15,7 @@ namespace cardea::rest {
 //
 // "There" is where the grant is for: `granted_in`, an empty one being the whole cluster. Without it, the
 // namespace of the attributes.
-Task<bool> is_waived(Call& call, authz::Attributes attributes,
+Task<bool> is_exempt(Call& call, authz::Attributes attributes,
                      std::optional<std::string_view> granted_in = std::nullopt);
 
 // Whether the namespace of the request is going away. Then whoever empties it must be able to finish: what was denied in

@@ -36,9 +36,9 @@ Task<Result<void>> EscalationGuard::check(Call& call, WriteAttempt attempt) cons
                            .request_name = call.info.name,
                            .object = attempt.object,
                            .old = attempt.old};
-  if (std::optional<authz::Attributes> asked = authz::rbac::waiver(grant)) {
-    bool waived = co_await is_waived(call, *asked);
-    if (waived) co_return Result<void>();
+  if (std::optional<authz::Attributes> asked = authz::rbac::exemption(grant)) {
+    bool exempt = co_await is_exempt(call, *asked);
+    if (exempt) co_return Result<void>();
   }
   std::shared_ptr<const authz::rbac::RoleTable> policy = index_.policy();
   std::optional<authz::rbac::EscalationRefusal> refusal = authz::rbac::check_escalation(*policy, grant);

@@ -76,14 +76,14 @@ struct Gift {
   std::vector<Rule> rules;
   std::vector<Rule> freed;  // what the caller would no longer be denied
   std::string role_namespace, role;
-  std::string_view waiver;  // the verb that lets one pass
+  std::string_view exemption;  // the verb that lets one pass
   bool is_new = true;       // false: nothing is given that was not
   bool needs_deny = false;
 };
 
 Gift gift_of_role(const Call& call, const WriteAttempt& attempt, const documents::Index* index) {
   Gift out{.rules = rules_of(attempt.object, call.info.namespace_name), .freed = {}, .role_namespace = call.info.namespace_name,
-           .role = std::string(attempt.name), .waiver = "escalate"};
+           .role = std::string(attempt.name), .exemption = "escalate"};
   std::vector<Rule> before;
   if (attempt.old) before = rules_of(*attempt.old, call.info.namespace_name);
   out.is_new = !attempt.old || out.rules != before;
@@ -94,7 +94,7 @@ Gift gift_of_role(const Call& call, const WriteAttempt& attempt, const documents
 
 Gift gift_of_binding(const Call& call, const WriteAttempt& attempt, const documents::Index* index) {
   documents::RoleRef ref = ref_of(attempt.object);
-  Gift out{.rules = rules_of(call, ref), .freed = {}, .role_namespace = ref.namespace_name, .role = ref.name, .waiver = "bind"};
+  Gift out{.rules = rules_of(call, ref), .freed = {}, .role_namespace = ref.namespace_name, .role = ref.name, .exemption = "bind"};
   bool is_same = attempt.old != nullptr;
   for (auto key : {"roleRef", "userNames", "groupNames"}) is_same = is_same && attempt.object[key] == (*attempt.old)[key];
   out.is_new = !is_same;
@@ -142,8 +142,8 @@ Task<Result<void>> check_escalation(Call& call, WriteAttempt attempt, const docu
     if (!allowed) co_return fail(may_not_deny(call, attempt.name, "deny, or lift what is denied"));
   }
   const std::string_view space = granted_in(call, index.get());
-  bool waived = co_await is_waived(call, on_role(call, gift.waiver, gift.role_namespace, gift.role), space);
-  if (waived) co_return Result<void>();
+  bool exempt = co_await is_exempt(call, on_role(call, gift.exemption, gift.role_namespace, gift.role), space);
+  if (exempt) co_return Result<void>();
   if (!index) co_return fail(refused(r, attempt.name, "there is no policy to say what the caller holds"));
   const documents::KindNames* kinds = authorizer->surroundings().kinds;
   if (auto error = frees_themselves(call, attempt.name, gift.freed, *index, kinds)) co_return fail(std::move(*error));
@@ -158,7 +158,7 @@ Task<Result<void>> check_escalation(Call& call, WriteAttempt attempt, const docu
     if (!authz::may_be_denied(rest.rules_for(call.user, space),
                               documents::granted_by(gift.rules, kinds, index->groups())))
       co_return Result<void>();
-    co_return fail(refused(r, attempt.name, authz::denied_grant_text(call.user, gift.waiver)));
+    co_return fail(refused(r, attempt.name, authz::denied_grant_text(call.user, gift.exemption)));
   }
   co_return fail(refused(r, attempt.name, cat("user ", quoted(call.user.name), " is attempting to grant what they do not hold: ", missing->text())));
 }
@@ -177,9 +177,9 @@ Task<Result<void>> check_lifting(Call& call, const Value& old, const documents::
   // A role that is bound stays.
   if (is_role || !is_for(old, call.user, call.info.namespace_name)) co_return Result<void>();
   std::shared_ptr<const documents::Index> index = index_of(authorizer);
-  bool waived = co_await is_waived(call, on_role(call, "bind", ref.namespace_name, ref.name),
+  bool exempt = co_await is_exempt(call, on_role(call, "bind", ref.namespace_name, ref.name),
                                    granted_in(call, index.get()));
-  if (waived) co_return Result<void>();
+  if (exempt) co_return Result<void>();
   if (!index) co_return fail(refused(*call.resource, name, "there is no policy to say what the caller holds"));
   if (auto error = frees_themselves(call, name, documents::lifted(rules, {}, index->groups()), *index, authorizer->surroundings().kinds)) co_return fail(std::move(*error));
   co_return Result<void>();
