@@ -131,7 +131,7 @@ int serve(int argc, char** argv) {
   rest::AccessPolicyGuard access_policies;
   rest::ContentGuard contents;
   rest::policy::PolicyGuard policies(o.policy_master_namespace, &(*authorization)->namespace_policy());
-  rest::policy::PolicyDialect dialect(o.policy_master_namespace);
+  rest::policy::PolicyCanonicalizer canonicalizer(o.policy_master_namespace);
   rest::UncoveredSetGuard uncovered_sets;
   rest::Services services{
       .store = objects,
@@ -143,7 +143,7 @@ int serve(int argc, char** argv) {
       .metrics = metrics,
       .allocators = {network->get()},
       .guards = {&escalation, &access_policies, &policies, &uncovered_sets, &contents},
-      .dialect = &dialect,
+      .canonicalizer = &canonicalizer,
       .allow_privileged = o.allow_privileged,
       .conditional_authorization = o.gates.on("ConditionalAuthorization"),
       .field_permissions = o.gates.on("FineGrainedAuthorization") ? &field_permissions : nullptr,

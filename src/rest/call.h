@@ -25,7 +25,7 @@ namespace cardea::rest {
 
 class AuditTrail;
 class CatalogHolder;
-class Dialect;
+class Canonicalizer;
 class FieldPermissions;  // rest/write/field_permissions.h
 class WriteGuard;
 struct FieldAccess;
@@ -41,7 +41,7 @@ struct Services {
   Metrics& metrics;
   std::vector<Allocator*> allocators;
   std::vector<const WriteGuard*> guards;
-  const Dialect* dialect = nullptr;  // null: every kind is written as its schema says
+  const Canonicalizer* canonicalizer = nullptr;  // null: every kind is written as its schema says
   bool allow_privileged = false;
   bool conditional_authorization = false;  // whether requests may be allowed under conditions
   const FieldPermissions* field_permissions = nullptr;  // null: the verb of a request decides about all fields

@@ -22,11 +22,11 @@ bool is_of_another(const catalog::Resource& r, const Value& sent) {
 
 }  // namespace
 
-bool PolicyDialect::applies(const catalog::Resource& r) const {
+bool PolicyCanonicalizer::applies(const catalog::Resource& r) const {
   return r.group == documents::kGroup && r.version == documents::kVersion;
 }
 
-Result<Value> PolicyDialect::canonical(const catalog::Resource& r, std::string_view namespace_name, const Value& sent) const {
+Result<Value> PolicyCanonicalizer::canonical(const catalog::Resource& r, std::string_view namespace_name, const Value& sent) const {
   if (is_of_another(r, sent)) return sent;
   json::FieldErrors errors;
   documents::Place place{namespace_name, master_};

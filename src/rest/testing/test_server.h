@@ -98,7 +98,7 @@ class TestServer {
   policy::PolicyStore objects_{*store_, clock_, random_, "master"};
   policy::PolicyGuard policies_{"master", nullptr};
   ContentGuard contents_;
-  policy::PolicyDialect dialect_{"master"};
+  policy::PolicyCanonicalizer canonicalizer_{"master"};
   CatalogHolder catalog_{catalog::Catalog::builtin({"FineGrainedAuthorization"})};
   admission::Chain admission_;
   authz::CurrentChain authorizer_;
@@ -115,7 +115,7 @@ class TestServer {
                      .metrics = metrics_,
                      .allocators = {network_.get()},
                      .guards = {&policies_, &contents_},
-                     .dialect = &dialect_,
+                     .canonicalizer = &canonicalizer_,
                      .field_permissions = &field_permissions_};
   net::Loops request_loops_{1};
   WatchHubs watches_{*store_, request_loops_};

@@ -146,8 +146,8 @@ Result<Value> finish(const Expected& e, const Document& document, std::string_vi
 
 Expected Expected::object_of(const Call& call) {
   const catalog::Resource& r = *call.resource;
-  const Dialect* dialect = call.services.dialect && call.services.dialect->applies(r) ? call.services.dialect : nullptr;
-  return {call.catalog.get(), &r, r.group, r.version, r.kind, r.schema, dialect, call.info.namespace_name};
+  const Canonicalizer* canonicalizer = call.services.canonicalizer && call.services.canonicalizer->applies(r) ? call.services.canonicalizer : nullptr;
+  return {call.catalog.get(), &r, r.group, r.version, r.kind, r.schema, canonicalizer, call.info.namespace_name};
 }
 
 Expected Expected::body_of(const Call& call) {
@@ -204,8 +204,8 @@ Result<Value> read_object(Call& call, const Expected& e, FieldValidation validat
     document = std::move(*parsed);
     text = body;
   }
-  if (e.dialect && document.value.is_object()) {
-    auto canonical = e.dialect->canonical(*e.resource, e.namespace_name, document.value);
+  if (e.canonicalizer && document.value.is_object()) {
+    auto canonical = e.canonicalizer->canonical(*e.resource, e.namespace_name, document.value);
     if (!canonical) return canonical;
     document.value = std::move(*canonical);
     text = {};
@@ -221,8 +221,8 @@ Result<Value> read_object(Call& call, const Expected& e, FieldValidation validat
 
 Result<Value> check_object(const Expected& e, const Value& object, FieldValidation validation,
                            std::vector<std::string>& warnings, SentObject* sent) {
-  if (!e.dialect || !object.is_object()) return finish(e, Document{object, {}}, "", validation, warnings, sent);
-  auto canonical = e.dialect->canonical(*e.resource, e.namespace_name, object);
+  if (!e.canonicalizer || !object.is_object()) return finish(e, Document{object, {}}, "", validation, warnings, sent);
+  auto canonical = e.canonicalizer->canonical(*e.resource, e.namespace_name, object);
   if (!canonical) return canonical;
   return finish(e, Document{std::move(*canonical), {}}, "", validation, warnings, sent);
 }

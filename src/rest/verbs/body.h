@@ -17,7 +17,7 @@ struct Expected {
   const catalog::Resource* resource;  // decides between built-in and custom rules
   std::string group, version, kind;
   const schema::Schema* schema;
-  const Dialect* dialect = nullptr;   // that reads this kind; null: none does
+  const Canonicalizer* canonicalizer = nullptr;   // that reads this kind; null: none does
   std::string_view namespace_name = {};  // of the request
 
   static Expected object_of(const Call& call);
