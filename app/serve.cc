@@ -186,7 +186,7 @@ int serve(int argc, char** argv) {
   if (auto ok = rest::reconcile_default_roles(api); !ok) return refuse(ok.error());
   if (auto ok = rest::policy::ensure_master_namespace(api, o.policy_master_namespace); !ok) return refuse(ok.error());
   if (o.dra_admin_access_policy)
-    if (auto ok = rest::ensure_dra_policy(api); !ok) return refuse(ok.error());
+    if (auto ok = rest::ensure_dra_admin_policy(api); !ok) return refuse(ok.error());
   // History begins when a server is ready for the first time.
   if (is_new)
     if (auto ok = store::compact_sync(**store, (*store)->current_revision()); !ok) return refuse(ok.error());

@@ -44,7 +44,7 @@ class Exchange {
 
   // Calls back on the loop's thread, once, if the connection ends before the answer was finished; at once
   // (but not inside this call) if it already has. Dropped uncalled when the answer was finished. Any thread.
-  virtual void on_close(net::Task callback) = 0;
+  virtual void on_close(net::Callback callback) = 0;
 
  protected:
   explicit Exchange(net::Loop& loop) : loop_(loop) {}

@@ -41,7 +41,7 @@ std::shared_ptr<Stream> Http1Exchange::stream(Response head) {
   return self;
 }
 
-void Http1Exchange::on_close(net::Task callback) {
+void Http1Exchange::on_close(net::Callback callback) {
   {
     std::lock_guard lock(mutex_);
     if (!over_) {
@@ -118,7 +118,7 @@ void Http1Exchange::pump() {
 
 void Http1Exchange::let_go(bool answered) {
   session_ = nullptr;
-  std::vector<net::Task> callbacks;
+  std::vector<net::Callback> callbacks;
   std::vector<Piece> dropped;
   {
     std::lock_guard lock(mutex_);

@@ -22,7 +22,7 @@ class Http1Exchange final : public Exchange,
 
   void respond(Response response) override;
   std::shared_ptr<Stream> stream(Response head) override;
-  void on_close(net::Task callback) override;
+  void on_close(net::Callback callback) override;
 
   bool write(Piece piece) override;
   void finish() override;
@@ -50,7 +50,7 @@ class Http1Exchange final : public Exchange,
 
   mutable std::mutex mutex_;
   std::vector<Piece> queue_;
-  std::vector<net::Task> on_close_;
+  std::vector<net::Callback> on_close_;
   std::size_t queued_ = 0;
   bool scheduled_ = false;
   bool finished_ = false;

@@ -40,7 +40,7 @@ std::shared_ptr<Session> make_http1_session(Worker& worker, std::unique_ptr<net:
 class Worker {
  public:
   Worker(net::Loop& loop, Handler& handler, const ServerOptions& options,
-         std::atomic<std::size_t>& connections, net::Task emptied);
+         std::atomic<std::size_t>& connections, net::Callback emptied);
 
   void adopt(std::unique_ptr<net::Connection> connection);
   void drop(Session& session);  // destroys it when the loop's turn is over
@@ -66,7 +66,7 @@ class Worker {
   Handler& handler_;
   const ServerOptions options_;
   std::atomic<std::size_t>& connections_;
-  net::Task emptied_;
+  net::Callback emptied_;
   std::vector<std::shared_ptr<Session>> sessions_;
   std::unique_ptr<char[]> read_buffer_;
   Output::Memory output_memory_;

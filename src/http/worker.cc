@@ -12,7 +12,7 @@ constexpr std::size_t kKeptHeaders = 16 * 1024;
 }  // namespace
 
 Worker::Worker(net::Loop& loop, Handler& handler, const ServerOptions& options,
-               std::atomic<std::size_t>& connections, net::Task emptied)
+               std::atomic<std::size_t>& connections, net::Callback emptied)
     : loop_(loop),
       handler_(handler),
       options_(options),

@@ -42,7 +42,7 @@ Loop::~Loop() {
     auto running = std::exchange(running_, {});
     auto tasks = std::exchange(own_tasks_, {});
     auto buried = std::exchange(buried_, {});
-    std::vector<Task> posted;
+    std::vector<Callback> posted;
     std::lock_guard lock(mutex_);
     posted.swap(posted_);
   }
@@ -56,7 +56,7 @@ bool Loop::in_loop() const {
 
 Loop* Loop::current() { return current_loop; }
 
-void Loop::post(Task task) {
+void Loop::post(Callback task) {
   if (in_loop()) {
     own_tasks_.push_back(std::move(task));
     return;
@@ -131,7 +131,7 @@ void Loop::run_tasks() {
   }
   const std::size_t end = std::min(running_.size(), next_ + kTasksPerTurn);
   while (next_ < end) {
-    Task task = std::move(running_[next_++]);
+    Callback task = std::move(running_[next_++]);
     task();
   }
 }

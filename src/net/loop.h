@@ -11,7 +11,7 @@
 
 namespace cardea::net {
 
-using Task = std::move_only_function<void()>;
+using Callback = std::move_only_function<void()>;
 using SteadyTime = std::chrono::steady_clock::time_point;
 class Timer;
 
@@ -51,7 +51,7 @@ class Loop {
   // Runs `task` on the loop's thread, never inside this call. Any thread. Tasks posted by one thread run
   // in that order. Posted from the loop itself it costs neither a lock nor a system call. A task that
   // captures one shared_ptr does not allocate. A long queue is worked off in parts, sockets in between.
-  void post(Task task);
+  void post(Callback task);
 
   bool in_loop() const;                    // any thread: is this the thread inside run()?
   static Loop* current();                  // whose thread this is; null when it is no loop's
@@ -86,20 +86,20 @@ class Loop {
   bool woken_ = false;  // posted_ may hold tasks nobody has taken
   SteadyTime now_;
   std::vector<Due> timers_;  // a binary heap; each timer knows its place
-  std::vector<Task> own_tasks_;
-  std::vector<Task> running_;  // taken from the two others
+  std::vector<Callback> own_tasks_;
+  std::vector<Callback> running_;  // taken from the two others
   std::size_t next_ = 0;       // of running_
   std::vector<std::shared_ptr<void>> buried_;
 
   std::mutex mutex_;
-  std::vector<Task> posted_;  // guarded by mutex_
+  std::vector<Callback> posted_;  // guarded by mutex_
 };
 
 // Calls back once, some time later. Loop thread only. Moving a pending timer further away costs
 // nothing, so a timeout may be renewed on every byte.
 class Timer {
  public:
-  Timer(Loop& loop, Task callback) : loop_(loop), callback_(std::move(callback)) {}
+  Timer(Loop& loop, Callback callback) : loop_(loop), callback_(std::move(callback)) {}
   ~Timer() { cancel(); }
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
@@ -113,7 +113,7 @@ class Timer {
   static constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
 
   Loop& loop_;
-  Task callback_;
+  Callback callback_;
   SteadyTime due_;
   std::size_t place_ = kNowhere;  // in the loop's heap; the heap's time may be earlier than due_
   bool pending_ = false;

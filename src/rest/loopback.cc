@@ -28,7 +28,7 @@ class LoopbackExchange : public http::Exchange {
     done_(Reply{500, {}});
     return nullptr;
   }
-  void on_close(net::Task) override {}
+  void on_close(net::Callback) override {}
 
  private:
   std::function<void(Reply)> done_;

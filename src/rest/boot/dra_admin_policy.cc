@@ -28,7 +28,7 @@ Value policy() {
 
 }  // namespace
 
-Result<void> ensure_dra_policy(const Loopback& api) {
+Result<void> ensure_dra_admin_policy(const Loopback& api) {
   constexpr std::string_view kPath = "/apis/access.cardea.dev/v1alpha1/clusteraccesspolicies";
   Value wanted = policy();
   Loopback::Reply reply = api.send_and_wait("POST", std::string(kPath), wanted);

@@ -49,7 +49,7 @@ class FakeExchange : public http::Exchange {
   explicit FakeExchange(net::Loop& loop) : Exchange(loop) {}
   void respond(http::Response response) override { status.set_value(response.status); }
   std::shared_ptr<http::Stream> stream(http::Response) override { return nullptr; }
-  void on_close(net::Task) override {}
+  void on_close(net::Callback) override {}
   std::promise<int> status;
 };
 

@@ -145,7 +145,7 @@ std::optional<std::string> plain_answer(Call& call, const authz::Chain& chain) {
   auto format = body_format(call.request().headers.get("content-type"));
   if (!options || !format || *format != BodyFormat::kJson || !call.view.is_plain_json() || call.request().body_too_large) return std::nullopt;
   if (call.services.admission.handles(review_of(call, admission::Operation::kCreate, options->dry_run, options->document))) return std::nullopt;
-  auto batch = PlainBatch::read(call.request().body, kMostItems);
+  auto batch = FastBatch::read(call.request().body, kMostItems);
   if (!batch) return std::nullopt;
   std::string out = cat("{\"kind\":\"", call.resource->kind, "\",\"apiVersion\":\"", call.resource->api_version(),
                         "\",\"metadata\":{},\"spec\":{},\"status\":{\"items\":[");

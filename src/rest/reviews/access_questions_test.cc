@@ -63,7 +63,7 @@ TEST_F(AccessQuestions, ABatchAnswersInOrder) {
             R"({"allowed":true,"reason":"waited"},{"allowed":true},{"allowed":false,"denied":true,"reason":"waited"},{"allowed":false,"evaluationError":"it broke"}])");
 }
 
-TEST_F(AccessQuestions, APlainBatchIsAnsweredLikeAnyOther) {
+TEST_F(AccessQuestions, AFastBatchIsAnsweredLikeAnyOther) {
   const std::string plain = R"({"user":"u","items":[{"resourceAttributes":{"verb":"get","name":"u"}},{"resourceAttributes":{"verb":"get","name":"x"}},{"resourceAttributes":{"verb":"fail"}}]})";
   const std::string other = R"({"user":"u","extra":{"k":["v"]},"items":[{"resourceAttributes":{"verb":"get","name":"u"}},{"resourceAttributes":{"verb":"get","name":"x"}},{"resourceAttributes":{"verb":"fail"}}]})";
   auto quick = ask(kBatch, plain);

@@ -15,9 +15,9 @@ constexpr std::string_view kPath[] = {"path", "verb"};
 }  // namespace
 
 // Every function says whether what it read was plain; after the first no nothing counts any more.
-class PlainBatch::Reader {
+class FastBatch::Reader {
  public:
-  Reader(std::string_view text, std::size_t most, PlainBatch& out) : at_(text.data()), end_(at_ + text.size()), most_(most), out_(out) {}
+  Reader(std::string_view text, std::size_t most, FastBatch& out) : at_(text.data()), end_(at_ + text.size()), most_(most), out_(out) {}
 
   bool run() {
     bool has_spec = false;
@@ -106,16 +106,16 @@ class PlainBatch::Reader {
   const char* at_;
   const char* end_;
   const std::size_t most_;
-  PlainBatch& out_;
+  FastBatch& out_;
 };
 
-std::optional<PlainBatch> PlainBatch::read(std::string_view text, std::size_t most) {
-  PlainBatch out;
+std::optional<FastBatch> FastBatch::read(std::string_view text, std::size_t most) {
+  FastBatch out;
   if (!Reader(text, most, out).run()) return std::nullopt;
   return out;
 }
 
-authz::Attributes PlainBatch::attributes(std::size_t index) const {
+authz::Attributes FastBatch::attributes(std::size_t index) const {
   const Item& item = items_[index];
   authz::Attributes out(user_);
   out.is_resource_request = item.is_resource;

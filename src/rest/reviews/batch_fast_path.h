@@ -13,9 +13,9 @@ namespace cardea::rest {
 // Plain means: known fields only, each once; texts of ASCII without escapes; one user for all items, without extra; no
 // selectors; between one and `most` items. Whatever is not plain is not wrong, it is read in the ordinary way. What is
 // plain means the same either way.
-class PlainBatch {
+class FastBatch {
  public:
-  static std::optional<PlainBatch> read(std::string_view text, std::size_t most);
+  static std::optional<FastBatch> read(std::string_view text, std::size_t most);
 
   const authz::User& user() const { return user_; }
   std::size_t size() const { return items_.size(); }

@@ -12,7 +12,7 @@ namespace {
 std::string batch(std::string_view spec) {
   return cat(R"({"kind":"BatchSubjectAccessReview","apiVersion":"access.cardea.dev/v1alpha1","metadata":{},"spec":)", spec, "}");
 }
-bool is_plain(std::string_view spec) { return PlainBatch::read(batch(spec), 3).has_value(); }
+bool is_plain(std::string_view spec) { return FastBatch::read(batch(spec), 3).has_value(); }
 
 std::string shown(const authz::Attributes& a) {
   std::string out = cat(a.user.name, "|", a.user.uid, "|", join(a.user.groups, ","), "|", a.is_resource_request ? "r" : "p");
@@ -20,12 +20,12 @@ std::string shown(const authz::Attributes& a) {
   return out;
 }
 
-TEST(PlainBatch, MeansWhatTheOrdinaryReadingMeans) {
+TEST(FastBatch, MeansWhatTheOrdinaryReadingMeans) {
   const std::string text = batch(R"( { "user" : "jane", "uid":"7", "groups":["a","b c"], "items":[
       {"resourceAttributes":{"namespace":"ns","verb":"get","group":"apps","version":"v1","resource":"deployments","subresource":"scale","name":"x"}},
       {"resourceAttributes":{}},
       {"nonResourceAttributes":{"path":"/x?","verb":"get"}} ] } )");
-  auto plain = PlainBatch::read(text, 3);
+  auto plain = FastBatch::read(text, 3);
   ASSERT_TRUE(plain);
   json::Value spec = json::parse(text).value()["spec"];
   authz::User user = authz::reviewed_user(spec);
@@ -36,7 +36,7 @@ TEST(PlainBatch, MeansWhatTheOrdinaryReadingMeans) {
   }
 }
 
-TEST(PlainBatch, WhatIsNotPlainIsLeftToTheOrdinaryReading) {
+TEST(FastBatch, WhatIsNotPlainIsLeftToTheOrdinaryReading) {
   const std::string item = R"({"resourceAttributes":{"verb":"get"}})";
   EXPECT_TRUE(is_plain(cat(R"({"user":"u","items":[)", item, "]}")));
   for (std::string spec : {
@@ -50,7 +50,7 @@ TEST(PlainBatch, WhatIsNotPlainIsLeftToTheOrdinaryReading) {
            std::string(R"({"user":"u","items":[{"resourceAttributes":{"fieldSelector":{}}}]})"), std::string(R"({"user":"u","items":[{"resourceAttributes":{"verb":"a"})"),
            std::string(R"({"user":"u","items":[{"resourceAttributes":{"verb":"a"}}]} x)")})
     EXPECT_FALSE(is_plain(spec)) << spec;
-  EXPECT_FALSE(PlainBatch::read(R"({"kind":"Pod","spec":{"user":"u","items":[{"resourceAttributes":{}}]}})", 3));
+  EXPECT_FALSE(FastBatch::read(R"({"kind":"Pod","spec":{"user":"u","items":[{"resourceAttributes":{}}]}})", 3));
 }
 
 }  // namespace
