@@ -14,7 +14,9 @@ constexpr int kWebhookThreads = 4;  // batches on their way at once
 audit::OutletOptions outlet_options(std::string name, const AuditBackendOptions& o) {
   audit::OutletOptions out;
   out.name = std::move(name);
-  out.mode = o.mode == "batch" ? audit::Mode::kBatch : o.mode == "blocking" ? audit::Mode::kBlocking : audit::Mode::kBlockingStrict;
+  out.mode = o.mode == "batch"      ? audit::Mode::kBatch
+             : o.mode == "blocking" ? audit::Mode::kBlocking
+                                    : audit::Mode::kBlockingStrict;
   out.buffer_size = static_cast<std::size_t>(o.batch_buffer_size);
   out.max_batch = static_cast<std::size_t>(o.batch_max_size);
   out.max_wait = o.batch_max_wait;
@@ -31,13 +33,16 @@ Result<audit::Policy> read_policy(const std::string& file) {
   auto text = read_file(file);
   if (!text) return fail(bad_request(cat("loading audit policy file: ", text.error().message)));
   auto policy = audit::Policy::load(*text);
-  if (!policy) return fail(bad_request(cat("loading audit policy file: ", policy.error().message, ": from file ", file)));
+  if (!policy)
+    return fail(bad_request(
+        cat("loading audit policy file: ", policy.error().message, ": from file ", file)));
   return policy;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<audit::Auditor>> make_auditor(const AuditOptions& o, const authz::WebhookSurroundings& s) {
+Result<std::unique_ptr<audit::Auditor>> make_auditor(const AuditOptions& o,
+                                                     const authz::WebhookSurroundings& s) {
   if (o.policy_file.empty()) return nullptr;
   auto policy = read_policy(o.policy_file);  // a bad one is refused though nobody would use it
   if (!policy) return fail(policy.error());
@@ -53,14 +58,18 @@ Result<std::unique_ptr<audit::Auditor>> make_auditor(const AuditOptions& o, cons
     if (!sink) return fail(sink.error());
     audit::OutletOptions options = outlet_options("log", o.log);
     options.is_legacy = o.log_format == "legacy";
-    outlets.push_back(std::make_unique<audit::Outlet>(std::move(options), std::move(*sink), s.metrics, log_line));
+    outlets.push_back(
+        std::make_unique<audit::Outlet>(std::move(options), std::move(*sink), s.metrics, log_line));
   }
   if (!o.webhook_config_file.empty()) {
-    auto sink = audit::make_webhook_sink({.config_file = o.webhook_config_file, .initial_backoff = o.webhook_initial_backoff}, s.loop, s.dialer, s.random, s.files);
+    auto sink = audit::make_webhook_sink(
+        {.config_file = o.webhook_config_file, .initial_backoff = o.webhook_initial_backoff},
+        s.loop, s.dialer, s.random, s.files);
     if (!sink) return fail(bad_request(cat("initializing audit webhook: ", sink.error().message)));
     audit::OutletOptions options = outlet_options("webhook", o.webhook);
     options.threads = kWebhookThreads;
-    outlets.push_back(std::make_unique<audit::Outlet>(std::move(options), std::move(*sink), s.metrics, log_line));
+    outlets.push_back(
+        std::make_unique<audit::Outlet>(std::move(options), std::move(*sink), s.metrics, log_line));
   }
   return std::make_unique<audit::Auditor>(std::move(*policy), std::move(outlets), s.metrics);
 }

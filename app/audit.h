@@ -7,7 +7,9 @@
 
 namespace cardea::app {
 
-// What the flags say about auditing; null when nothing is audited. What `surroundings` name outlives it.
-Result<std::unique_ptr<audit::Auditor>> make_auditor(const AuditOptions& options, const authz::WebhookSurroundings& surroundings);
+// What the flags say about auditing; null when nothing is audited. What `surroundings` name
+// outlives it.
+Result<std::unique_ptr<audit::Auditor>> make_auditor(
+    const AuditOptions& options, const authz::WebhookSurroundings& surroundings);
 
 }  // namespace cardea::app

@@ -10,7 +10,8 @@ class App;
 
 namespace cardea::app {
 
-// How events get to one place. Each field is the flag of that name, after --audit-log- or --audit-webhook-.
+// How events get to one place. Each field is the flag of that name, after --audit-log- or
+// --audit-webhook-.
 struct AuditBackendOptions {
   std::string mode = "batch";
   std::string version = "audit.k8s.io/v1";
@@ -38,7 +39,9 @@ struct AuditOptions {
   std::chrono::nanoseconds webhook_initial_backoff{0};
   AuditBackendOptions webhook{.batch_max_wait_text = "30s", .batch_throttle_enable = true};
 
-  bool is_on() const { return !policy_file.empty() && (!log_path.empty() || !webhook_config_file.empty()); }
+  bool is_on() const {
+    return !policy_file.empty() && (!log_path.empty() || !webhook_config_file.empty());
+  }
   // What was given in vain; "" when nothing was.
   std::string warning() const;
 };

@@ -13,7 +13,8 @@ namespace {
 
 using AuthenticatorList = std::vector<std::shared_ptr<const authn::Authenticator>>;
 
-Result<void> add_static_tokens(const AuthenticationParts& parts, const std::vector<std::string>& audiences, AuthenticatorList& list) {
+Result<void> add_static_tokens(const AuthenticationParts& parts,
+                               const std::vector<std::string>& audiences, AuthenticatorList& list) {
   const std::string& file = parts.options.token_auth_file;
   if (file.empty()) return {};
   auto text = read_file(file);
@@ -27,24 +28,28 @@ Result<void> add_static_tokens(const AuthenticationParts& parts, const std::vect
 Result<authn::SigningKey> signing_key(const AuthenticationParts& parts) {
   const std::string& given = parts.options.authentication.service_account_signing_key_file;
   auto make = []() -> Result<std::string> {
-    auto key = authn::SigningKey::make_ec();  // an RSA key takes longer to make than everything else of a first start
+    auto key = authn::SigningKey::make_ec();  // an RSA key takes longer to make than everything
+                                              // else of a first start
     if (!key) return fail(key.error());
     return key->pem();
   };
-  auto pem = given.empty() ? keep_secret(parts.data.path + "/service-account.key", make) : read_file(given);
+  auto pem = given.empty() ? keep_secret(parts.data.path + "/service-account.key", make)
+                           : read_file(given);
   if (!pem) return fail(pem.error());
   auto key = authn::SigningKey::parse(*pem);
   if (!key && !given.empty()) return fail(bad_request(cat("`", given, "`: ", key.error().message)));
   return key;
 }
 
-Result<std::shared_ptr<const authn::ServiceAccountTokens>> make_tokens(const AuthenticationParts& parts) {
+Result<std::shared_ptr<const authn::ServiceAccountTokens>> make_tokens(
+    const AuthenticationParts& parts) {
   const AuthenticationOptions& o = parts.options.authentication;
-  authn::ServiceAccountOptions options{.issuers = o.service_account_issuers,
-                                       .audiences = o.api_audiences,
-                                       .jwks_uri = o.service_account_jwks_uri,
-                                       .max_expiration = o.service_account_max_token_expiration.count(),
-                                       .extend_expiration = o.service_account_extend_token_expiration};
+  authn::ServiceAccountOptions options{
+      .issuers = o.service_account_issuers,
+      .audiences = o.api_audiences,
+      .jwks_uri = o.service_account_jwks_uri,
+      .max_expiration = o.service_account_max_token_expiration.count(),
+      .extend_expiration = o.service_account_extend_token_expiration};
   std::string url = own_url(parts.options.bind_address, parts.options.secure_port);
   if (options.issuers.empty()) options.issuers = {url};
   if (options.audiences.empty()) options.audiences = options.issuers;
@@ -59,19 +64,23 @@ Result<std::shared_ptr<const authn::ServiceAccountTokens>> make_tokens(const Aut
     if (!keys) return fail(bad_request(cat("`", file, "`: ", keys.error().message)));
     for (authn::PublicKey& key : *keys) others.push_back(std::move(key));
   }
-  return std::make_shared<const authn::ServiceAccountTokens>(std::move(options), std::move(*signer), std::move(others), parts.clock,
-                                                             parts.random);
+  return std::make_shared<const authn::ServiceAccountTokens>(
+      std::move(options), std::move(*signer), std::move(others), parts.clock, parts.random);
 }
 
-Result<void> add_webhook(const AuthenticationParts& parts, const std::vector<std::string>& audiences, AuthenticatorList& list) {
+Result<void> add_webhook(const AuthenticationParts& parts,
+                         const std::vector<std::string>& audiences, AuthenticatorList& list) {
   const AuthenticationOptions& o = parts.options.authentication;
   if (o.webhook_config_file.empty()) return {};
   auto upstream = authz::read_kubeconfig(o.webhook_config_file);
   if (!upstream) return fail(upstream.error());
-  auto client = authz::WebhookClient::make(parts.loop, parts.dialer, std::move(*upstream), {}, &parts.files);
+  auto client = authz::WebhookClient::make(parts.loop, parts.dialer, std::move(*upstream), {},
+                                           &parts.files);
   if (!client) return fail(client.error());
-  list.push_back(authn::webhook_authenticator(std::move(*client), {.version = o.webhook_version, .ttl = o.webhook_cache_ttl, .audiences = audiences},
-                                              parts.clock));
+  list.push_back(authn::webhook_authenticator(
+      std::move(*client),
+      {.version = o.webhook_version, .ttl = o.webhook_cache_ttl, .audiences = audiences},
+      parts.clock));
   return {};
 }
 
@@ -88,7 +97,9 @@ struct TlsFiles {
 };
 
 Result<net::TlsServerConfig> read_config(const TlsFiles& files, const DataDirectory& data) {
-  net::TlsServerConfig config{.certificates = data.server.certificate, .key = data.server.key, .client_cas = data.authority.certificate};
+  net::TlsServerConfig config{.certificates = data.server.certificate,
+                              .key = data.server.key,
+                              .client_cas = data.authority.certificate};
   auto take = [](const std::string& file, std::string& into, bool adds) -> Result<void> {
     if (file.empty()) return {};
     auto text = read_file(file);
@@ -96,14 +107,17 @@ Result<net::TlsServerConfig> read_config(const TlsFiles& files, const DataDirect
     // Beside our own CA a file of nothing would go unnoticed.
     if (adds)
       if (auto ok = net::check_certificates(*text, cat("`", file, "`")); !ok) return ok;
-    if (adds) into += *text;
-    else into = std::move(*text);
+    if (adds)
+      into += *text;
+    else
+      into = std::move(*text);
     return {};
   };
   if (auto ok = take(files.certificate, config.certificates, false); !ok) return fail(ok.error());
   if (auto ok = take(files.key, config.key, false); !ok) return fail(ok.error());
   if (auto ok = take(files.client_ca, config.client_cas, true); !ok) return fail(ok.error());
-  if (auto ok = take(files.front_proxy_ca, config.front_proxy_cas, false); !ok) return fail(ok.error());
+  if (auto ok = take(files.front_proxy_ca, config.front_proxy_cas, false); !ok)
+    return fail(ok.error());
   return config;
 }
 
@@ -117,31 +131,38 @@ Result<Authentication> make_authentication(const AuthenticationParts& parts) {
   made.service_account_tokens = std::move(*tokens);
   const std::vector<std::string>& audiences = made.service_account_tokens->options().audiences;
   AuthenticatorList list;
-  if (!o.requestheader_client_ca_file.empty()) list.push_back(authn::request_header_authenticator(o.request_header));
+  if (!o.requestheader_client_ca_file.empty())
+    list.push_back(authn::request_header_authenticator(o.request_header));
   list.push_back(authn::certificate_authenticator());
   if (auto ok = add_static_tokens(parts, audiences, list); !ok) return fail(ok.error());
-  auto jwt = make_jwt_authentication(o, {.loop = parts.loop,
-                                         .dialer = parts.dialer,
-                                         .clock = parts.clock,
-                                         .audiences = audiences,
-                                         .account_issuers = made.service_account_tokens->options().issuers,
-                                         .server_id = own_url(parts.options.bind_address, parts.options.secure_port),
-                                         .anonymous_auth = parts.options.anonymous_auth,
-                                         .egress_selectors = parts.options.gates.on("StructuredAuthenticationConfigurationEgressSelector")});
+  auto jwt = make_jwt_authentication(
+      o, {.loop = parts.loop,
+          .dialer = parts.dialer,
+          .clock = parts.clock,
+          .audiences = audiences,
+          .account_issuers = made.service_account_tokens->options().issuers,
+          .server_id = own_url(parts.options.bind_address, parts.options.secure_port),
+          .anonymous_auth = parts.options.anonymous_auth,
+          .egress_selectors = parts.options.gates.on(
+              "StructuredAuthenticationConfigurationEgressSelector")});
   if (!jwt) return fail(jwt.error());
   made.jwt = std::move(*jwt);
   // Issuers are never those of service accounts, so who is asked first changes no answer.
   list.push_back(made.jwt.authenticators->remembered());
-  list.push_back(authn::service_account_authenticator(made.service_account_tokens, parts.store, parts.clock));
+  list.push_back(
+      authn::service_account_authenticator(made.service_account_tokens, parts.store, parts.clock));
   list.push_back(made.jwt.authenticators);
   if (auto ok = add_webhook(parts, audiences, list); !ok) return fail(ok.error());
   if (made.jwt.anonymous) list.push_back(made.jwt.anonymous);
-  auto forget = [headers = o.request_header](http::Headers& of) { authn::strip_request_headers(headers, of); };
+  auto forget = [headers = o.request_header](http::Headers& of) {
+    authn::strip_request_headers(headers, of);
+  };
   made.chain = std::make_unique<authn::AuthenticatorChain>(std::move(list), forget);
   return made;
 }
 
-Result<std::shared_ptr<net::TlsServer>> make_tls(const ServeOptions& options, const DataDirectory& data, net::FileWatch& watch) {
+Result<std::shared_ptr<net::TlsServer>> make_tls(const ServeOptions& options,
+                                                 const DataDirectory& data, net::FileWatch& watch) {
   TlsFiles files{options.tls_cert_file, options.tls_private_key_file, options.client_ca_file,
                  options.authentication.requestheader_client_ca_file};
   auto config = read_config(files, data);
@@ -149,23 +170,30 @@ Result<std::shared_ptr<net::TlsServer>> make_tls(const ServeOptions& options, co
   auto tls = net::TlsServer::make(*config);
   if (!tls || files.given().empty()) return tls;
   std::vector<std::string> known;
-  for (const std::string& file : files.given()) known.push_back(net::read_whole_file(file).value_or(""));
-  watch.watch_texts(files.given(), std::move(known), [weak = std::weak_ptr(*tls), files, data](auto texts) {
-    auto server = weak.lock();
-    if (!server) return;
-    Result<void> done = texts ? Result<void>() : fail(texts.error());
-    // A certificate and its key are two files: between the two writes they do not fit, and nothing changes.
-    if (done) {
-      auto next = read_config(files, data);
-      done = next ? server->reload(*next) : fail(next.error());
-    }
-    if (done) std::fprintf(stderr, "cardea serve: certificates reloaded\n");
-    else std::fprintf(stderr, "cardea serve: warning: certificates not reloaded: %s\n", done.error().message.c_str());
-  });
+  for (const std::string& file : files.given())
+    known.push_back(net::read_whole_file(file).value_or(""));
+  watch.watch_texts(
+      files.given(), std::move(known), [weak = std::weak_ptr(*tls), files, data](auto texts) {
+        auto server = weak.lock();
+        if (!server) return;
+        Result<void> done = texts ? Result<void>() : fail(texts.error());
+        // A certificate and its key are two files: between the two writes they do not fit, and
+        // nothing changes.
+        if (done) {
+          auto next = read_config(files, data);
+          done = next ? server->reload(*next) : fail(next.error());
+        }
+        if (done)
+          std::fprintf(stderr, "cardea serve: certificates reloaded\n");
+        else
+          std::fprintf(stderr, "cardea serve: warning: certificates not reloaded: %s\n",
+                       done.error().message.c_str());
+      });
   return tls;
 }
 
-Result<std::vector<std::pair<std::string, std::string>>> authentication_facts(const ServeOptions& options, const DataDirectory& data) {
+Result<std::vector<std::pair<std::string, std::string>>> authentication_facts(
+    const ServeOptions& options, const DataDirectory& data) {
   const AuthenticationOptions& o = options.authentication;
   auto config = read_config({"", "", options.client_ca_file, o.requestheader_client_ca_file}, data);
   if (!config) return fail(config.error());

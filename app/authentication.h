@@ -37,14 +37,17 @@ struct Authentication {
   std::unique_ptr<authn::AuthenticatorChain> chain;
 };
 
-// The authenticators that the options ask for, in Kubernetes' order: front proxy, client certificate, static token,
-// service account, JWT, webhook, anonymous.
+// The authenticators that the options ask for, in Kubernetes' order: front proxy, client
+// certificate, static token, service account, JWT, webhook, anonymous.
 Result<Authentication> make_authentication(const AuthenticationParts& parts);
 
-// TLS as the options ask for it. Certificates and CAs that were given as files are taken over when these change.
-Result<std::shared_ptr<net::TlsServer>> make_tls(const ServeOptions& options, const DataDirectory& data, net::FileWatch& files);
+// TLS as the options ask for it. Certificates and CAs that were given as files are taken over when
+// these change.
+Result<std::shared_ptr<net::TlsServer>> make_tls(const ServeOptions& options,
+                                                 const DataDirectory& data, net::FileWatch& files);
 
 // What extension servers need to know of how clients are recognised here.
-Result<std::vector<std::pair<std::string, std::string>>> authentication_facts(const ServeOptions& options, const DataDirectory& data);
+Result<std::vector<std::pair<std::string, std::string>>> authentication_facts(
+    const ServeOptions& options, const DataDirectory& data);
 
 }  // namespace cardea::app

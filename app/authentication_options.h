@@ -14,7 +14,7 @@ struct AuthenticationOptions {
   authn::RequestHeaderOptions request_header;
 
   std::vector<std::string> api_audiences;
-  std::vector<std::string> service_account_issuers;    // the first one issues
+  std::vector<std::string> service_account_issuers;  // the first one issues
   std::vector<std::string> service_account_key_files;
   std::string service_account_signing_key_file;
   std::string service_account_jwks_uri;

@@ -29,27 +29,30 @@ authz::AuthorizerTypes types(const ServeOptions& o) {
 authz::AuthorizationConfig config_of_flags(const ServeOptions& o) {
   authz::AuthorizationConfig config;
   for (const std::string& mode : o.authorization_modes) {
-    authz::AuthorizerConfig& one = config.authorizers.emplace_back(mode, mode == "Webhook" ? "default" : lower(mode), std::nullopt);
+    authz::AuthorizerConfig& one = config.authorizers.emplace_back(
+        mode, mode == "Webhook" ? "default" : lower(mode), std::nullopt);
     if (mode != "Webhook") continue;
     const AuthorizationOptions& a = o.authorization;
-    one.webhook = authz::WebhookConfig{.authorized_ttl = a.webhook_authorized_ttl,
-                                       .unauthorized_ttl = a.webhook_unauthorized_ttl,
-                                       .cache_authorized = a.webhook_authorized_ttl.count() != 0,
-                                       .cache_unauthorized = a.webhook_unauthorized_ttl.count() != 0,
-                                       .timeout = std::chrono::seconds(30),
-                                       .review_version = a.webhook_version,
-                                       .match_condition_review_version = {},
-                                       .failure_policy = "NoOpinion",
-                                       .connection_type = "KubeConfigFile",
-                                       .kubeconfig_file = a.webhook_config_file,
-                                       .match_conditions = {},
-                                       .conditions_context = {},
-                                       .conditions_review = {}};
+    one.webhook = authz::WebhookConfig{
+        .authorized_ttl = a.webhook_authorized_ttl,
+        .unauthorized_ttl = a.webhook_unauthorized_ttl,
+        .cache_authorized = a.webhook_authorized_ttl.count() != 0,
+        .cache_unauthorized = a.webhook_unauthorized_ttl.count() != 0,
+        .timeout = std::chrono::seconds(30),
+        .review_version = a.webhook_version,
+        .match_condition_review_version = {},
+        .failure_policy = "NoOpinion",
+        .connection_type = "KubeConfigFile",
+        .kubeconfig_file = a.webhook_config_file,
+        .match_conditions = {},
+        .conditions_context = {},
+        .conditions_review = {}};
   }
   return config;
 }
 
-Result<std::shared_ptr<const authz::Chain>> AuthorizerChain::build(const authz::AuthorizationConfig& config) const {
+Result<std::shared_ptr<const authz::Chain>> AuthorizerChain::build(
+    const authz::AuthorizationConfig& config) const {
   std::vector<std::shared_ptr<const authz::Authorizer>> list{authz::masters_authorizer()};
   for (const authz::AuthorizerConfig& a : config.authorizers) {
     if (a.type == "Webhook") {
@@ -59,7 +62,9 @@ Result<std::shared_ptr<const authz::Chain>> AuthorizerChain::build(const authz::
     } else if (a.type == "AlwaysAllow") {
       // Together they would open the server to everyone who can reach it.
       if (takes_anonymous_)
-        return fail(bad_request("AlwaysAllow needs --anonymous-auth=false, or `anonymous: {enabled: false}` in the file of --authentication-config: it would allow everything to everyone"));
+        return fail(bad_request(
+            "AlwaysAllow needs --anonymous-auth=false, or `anonymous: {enabled: false}` in the "
+            "file of --authentication-config: it would allow everything to everyone"));
       list.push_back(authz::always_allow());
     } else if (a.type == "AlwaysDeny") {
       list.push_back(authz::always_deny());
@@ -73,9 +78,11 @@ Result<std::shared_ptr<const authz::Chain>> AuthorizerChain::build(const authz::
   return std::make_shared<const authz::Chain>(std::move(list), &surroundings_.metrics);
 }
 
-Result<std::shared_ptr<AuthorizerChain>> AuthorizerChain::make(const ServeOptions& o, BuiltIns built_ins,
-                                                               const authz::WebhookSurroundings& surroundings, Log log) {
-  std::shared_ptr<AuthorizerChain> self(new AuthorizerChain(std::move(built_ins), surroundings, std::move(log), o.anonymous_auth));
+Result<std::shared_ptr<AuthorizerChain>> AuthorizerChain::make(
+    const ServeOptions& o, BuiltIns built_ins, const authz::WebhookSurroundings& surroundings,
+    Log log) {
+  std::shared_ptr<AuthorizerChain> self(
+      new AuthorizerChain(std::move(built_ins), surroundings, std::move(log), o.anonymous_auth));
   const std::string& file = o.authorization.config_file;
   Result<authz::AuthorizationConfig> config = config_of_flags(o);
   std::string text;
@@ -90,17 +97,22 @@ Result<std::shared_ptr<AuthorizerChain>> AuthorizerChain::make(const ServeOption
   if (!chain) return fail(chain.error());
   self->current_.set(std::move(*chain));
   if (file.empty()) return self;
-  self->reload_.emplace(authz::ChainReload::Parts{.chain = self->current_,
-                                                  .build = [raw = self.get()](const authz::AuthorizationConfig& c) { return raw->build(c); },
-                                                  .metrics = surroundings.metrics,
-                                                  .clock = surroundings.clock,
-                                                  .log = self->log_,
-                                                  .server_id = host_name(),
-                                                  .types = types(o)},
-                        *config, text);
-  surroundings.files.watch_texts({file}, {text}, [weak = std::weak_ptr(self)](Result<std::vector<std::string>> texts) {
-    if (auto held = weak.lock()) held->reload_->take(texts ? Result<std::string>(texts->front()) : fail(texts.error()));
-  });
+  self->reload_.emplace(
+      authz::ChainReload::Parts{
+          .chain = self->current_,
+          .build =
+              [raw = self.get()](const authz::AuthorizationConfig& c) { return raw->build(c); },
+          .metrics = surroundings.metrics,
+          .clock = surroundings.clock,
+          .log = self->log_,
+          .server_id = host_name(),
+          .types = types(o)},
+      *config, text);
+  surroundings.files.watch_texts(
+      {file}, {text}, [weak = std::weak_ptr(self)](Result<std::vector<std::string>> texts) {
+        if (auto held = weak.lock())
+          held->reload_->take(texts ? Result<std::string>(texts->front()) : fail(texts.error()));
+      });
   return self;
 }
 

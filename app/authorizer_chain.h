@@ -15,23 +15,29 @@ namespace cardea::app {
 // The configuration that --authorization-mode and the flags of its webhook amount to.
 authz::AuthorizationConfig config_of_flags(const ServeOptions& options);
 
-// The chain that decides, as --authorization-config or the flags describe it; the file is taken over when it changes.
-// Everything it is given outlives it.
+// The chain that decides, as --authorization-config or the flags describe it; the file is taken
+// over when it changes. Everything it is given outlives it.
 class AuthorizerChain {
  public:
-  // Authorizers that are there whatever is configured, by type: they keep their policy through every reload.
+  // Authorizers that are there whatever is configured, by type: they keep their policy through
+  // every reload.
   using BuiltIns = std::map<std::string, std::shared_ptr<const authz::Authorizer>, std::less<>>;
   using Log = std::function<void(const std::string& line)>;
 
-  static Result<std::shared_ptr<AuthorizerChain>> make(const ServeOptions& options, BuiltIns built_ins,
-                                                       const authz::WebhookSurroundings& surroundings, Log log);
+  static Result<std::shared_ptr<AuthorizerChain>> make(
+      const ServeOptions& options, BuiltIns built_ins,
+      const authz::WebhookSurroundings& surroundings, Log log);
 
   authz::CurrentChain& current() { return current_; }
   const authz::CurrentChain& current() const { return current_; }
 
  private:
-  AuthorizerChain(BuiltIns built_ins, const authz::WebhookSurroundings& s, Log log, bool takes_anonymous)
-      : built_ins_(std::move(built_ins)), surroundings_(s), log_(std::move(log)), takes_anonymous_(takes_anonymous) {}
+  AuthorizerChain(BuiltIns built_ins, const authz::WebhookSurroundings& s, Log log,
+                  bool takes_anonymous)
+      : built_ins_(std::move(built_ins)),
+        surroundings_(s),
+        log_(std::move(log)),
+        takes_anonymous_(takes_anonymous) {}
   Result<std::shared_ptr<const authz::Chain>> build(const authz::AuthorizationConfig& config) const;
 
   BuiltIns built_ins_;

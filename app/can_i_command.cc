@@ -22,11 +22,14 @@ constexpr char kUsage[] =
     "  cardea can-i create|update|patch RESOURCE [NAME] --field FIELD [flags]\n"
     "  cardea can-i VERB /PATH [flags]\n"
     "\n"
-    "Prints `yes`, `no`, or `yes, if` with each condition; exits with 0, 1 or 3, and with 2 when it cannot ask.\n"
-    "About a field it says which verb covers it or, on no, which verbs would and the smallest rule that is lacking.\n"
+    "Prints `yes`, `no`, or `yes, if` with each condition; exits with 0, 1 or 3, and with 2 when "
+    "it cannot ask.\n"
+    "About a field it says which verb covers it or, on no, which verbs would and the smallest rule "
+    "that is lacking.\n"
     "\n"
     "Flags:\n"
-    "      --field FIELD      ask about one field: `spec.replicas`, `metadata.labels.app`, `metadata.finalizers[example.com/f]`,\n"
+    "      --field FIELD      ask about one field: `spec.replicas`, `metadata.labels.app`, "
+    "`metadata.finalizers[example.com/f]`,\n"
     "                         `status.conditions[Ready]`\n"
     "  -n, --namespace NAME   ask about this namespace (default: the whole cluster)\n"
     "      --as USER          ask in the name of another user\n"
@@ -65,13 +68,20 @@ std::string read_options(int argc, char** argv, Options& out) {
     } else {
       return cat("`", flag, "` needs a value");
     }
-    if (flag == "-n" || flag == "--namespace") out.space = value;
-    else if (flag == "--field") out.field = value;
-    else if (flag == "--as") out.user = value;
-    else if (flag == "--as-group") out.groups.push_back(value);
-    else if (flag == "--kubeconfig") out.kubeconfig = value;
-    else if (flag == "--context") out.context = value;
-    else return cat("unknown flag `", flag, "`");
+    if (flag == "-n" || flag == "--namespace")
+      out.space = value;
+    else if (flag == "--field")
+      out.field = value;
+    else if (flag == "--as")
+      out.user = value;
+    else if (flag == "--as-group")
+      out.groups.push_back(value);
+    else if (flag == "--kubeconfig")
+      out.kubeconfig = value;
+    else if (flag == "--context")
+      out.context = value;
+    else
+      return cat("unknown flag `", flag, "`");
   }
   if (out.help) return "";
   if (out.words.size() < 2 || out.words.size() > 3) return "a verb and a resource are wanted";
@@ -84,11 +94,16 @@ void print_conditions(const Value& set) {
   for (std::string_view effect : {"Deny", "NoOpinion", "Allow"})
     for (const Value& c : set["conditions"].items()) {
       if (c["effect"].as_string() != effect) continue;
-      std::string_view word = effect == "Allow" ? "allowed if" : effect == "Deny" ? "denied if" : "left to others if";
+      std::string_view word = effect == "Allow"  ? "allowed if"
+                              : effect == "Deny" ? "denied if"
+                                                 : "left to others if";
       std::string text(c["condition"].as_string());
-      std::printf("  %s %s\n", std::string(word).c_str(), text.empty() ? cat("`", c["id"].as_string(), "` holds").c_str() : text.c_str());
-      std::printf("    %s: %s", std::string(set["authorizerName"].as_string()).c_str(), std::string(c["id"].as_string()).c_str());
-      if (std::string_view d = c["description"].as_string(); !d.empty()) std::printf(": %s", std::string(d).c_str());
+      std::printf("  %s %s\n", std::string(word).c_str(),
+                  text.empty() ? cat("`", c["id"].as_string(), "` holds").c_str() : text.c_str());
+      std::printf("    %s: %s", std::string(set["authorizerName"].as_string()).c_str(),
+                  std::string(c["id"].as_string()).c_str());
+      if (std::string_view d = c["description"].as_string(); !d.empty())
+        std::printf(": %s", std::string(d).c_str());
       std::printf("\n");
     }
 }
@@ -118,8 +133,10 @@ int show(const Value& status, bool quiet) {
   if (!quiet) {
     std::puts(allowed ? "yes" : perhaps ? "yes, if" : "no");
     if (!allowed) print_terms(chain);
-    if (std::string_view reason = status["reason"].as_string(); !allowed && !reason.empty()) std::printf("  %s\n", std::string(reason).c_str());
-    if (std::string_view error = status["evaluationError"].as_string(); !error.empty()) std::fprintf(stderr, "warning: %s\n", std::string(error).c_str());
+    if (std::string_view reason = status["reason"].as_string(); !allowed && !reason.empty())
+      std::printf("  %s\n", std::string(reason).c_str());
+    if (std::string_view error = status["evaluationError"].as_string(); !error.empty())
+      std::fprintf(stderr, "warning: %s\n", std::string(error).c_str());
   }
   return allowed ? 0 : perhaps ? 3 : 1;
 }
@@ -130,7 +147,10 @@ int cannot_ask(const std::string& why) {
 }
 
 Value attributes_of(const Options& options, const Target& target) {
-  Value out = Value::object({{"verb", options.words[0]}, {"group", target.group}, {"version", target.version}, {"resource", target.resource}});
+  Value out = Value::object({{"verb", options.words[0]},
+                             {"group", target.group},
+                             {"version", target.version},
+                             {"resource", target.resource}});
   if (!target.subresource.empty()) out.set("subresource", target.subresource);
   if (!options.space.empty()) out.set("namespace", options.space);
   if (options.words.size() == 3) out.set("name", options.words[2]);
@@ -139,9 +159,14 @@ Value attributes_of(const Options& options, const Target& target) {
 
 // The status of a review.
 Result<Value> review(KubeClient& server, std::string_view attributes_name, Value attributes) {
-  Value spec = Value::object({{"conditionalAuthorization", Value::object({{"mode", "HumanReadable"}})}, {attributes_name, std::move(attributes)}});
-  Value body = Value::object({{"apiVersion", "authorization.k8s.io/v1"}, {"kind", "SelfSubjectAccessReview"}, {"spec", std::move(spec)}});
-  auto answer = server.call("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", &body);
+  Value spec = Value::object(
+      {{"conditionalAuthorization", Value::object({{"mode", "HumanReadable"}})},
+       {attributes_name, std::move(attributes)}});
+  Value body = Value::object({{"apiVersion", "authorization.k8s.io/v1"},
+                              {"kind", "SelfSubjectAccessReview"},
+                              {"spec", std::move(spec)}});
+  auto answer = server.call("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+                            &body);
   if (!answer) return fail(answer.error());
   return (*answer)["status"];
 }
@@ -152,7 +177,9 @@ schema::ExcludedVerbs uncovered_verbs(KubeClient& server, bool quiet) {
   auto sets = server.call("GET", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets");
   if (!sets) {
     bool is_absent = sets.error().message.find("status 404") != std::string::npos;
-    if (!is_absent && !quiet) std::fprintf(stderr, "warning: cannot see what UncoveredPermissionSets exclude: %s\n", sets.error().message.c_str());
+    if (!is_absent && !quiet)
+      std::fprintf(stderr, "warning: cannot see what UncoveredPermissionSets exclude: %s\n",
+                   sets.error().message.c_str());
     return out;
   }
   for (const Value& set : (*sets)["items"].items())
@@ -160,13 +187,17 @@ schema::ExcludedVerbs uncovered_verbs(KubeClient& server, bool quiet) {
   return out;
 }
 
-void print_field_answer(const FieldQuestion& question, const FieldAnswer& answer, const Target& target, const std::map<std::string, Value>& said) {
-  std::puts(answer.answer == VerbAnswer::kYes ? "yes" : answer.answer == VerbAnswer::kIf ? "yes, if" : "no");
+void print_field_answer(const FieldQuestion& question, const FieldAnswer& answer,
+                        const Target& target, const std::map<std::string, Value>& said) {
+  std::puts(answer.answer == VerbAnswer::kYes  ? "yes"
+            : answer.answer == VerbAnswer::kIf ? "yes, if"
+                                               : "no");
   if (answer.answer >= VerbAnswer::kIf) {
     if (answer.answer == VerbAnswer::kIf)
       for (const std::string& verb : answer.covered_by)
         if (!said.at(verb)["allowed"].as_bool()) print_terms(said.at(verb)["conditionsChain"]);
-    std::printf("  %s is covered by %s\n", question.field.c_str(), join(answer.covered_by, " and ").c_str());
+    std::printf("  %s is covered by %s\n", question.field.c_str(),
+                join(answer.covered_by, " and ").c_str());
     return;
   }
   if (answer.answer == VerbAnswer::kDenied) {
@@ -174,13 +205,20 @@ void print_field_answer(const FieldQuestion& question, const FieldAnswer& answer
     return;
   }
   if (!question.unnamed.empty()) {
-    std::printf("  %s is guarded by %s, and no verb can be made of it\n", question.field.c_str(), question.unnamed.c_str());
+    std::printf("  %s is guarded by %s, and no verb can be made of it\n", question.field.c_str(),
+                question.unnamed.c_str());
     return;
   }
-  if (!question.excluded.empty()) std::printf("  %s needs %s itself, which nothing else implies\n", question.field.c_str(), join(question.excluded, " and ").c_str());
-  else std::printf("  %s would be covered by %s\n", question.field.c_str(), join(answer.would_cover, ", ").c_str());
-  std::string resource = target.subresource.empty() ? target.resource : cat(target.resource, "/", target.subresource);
-  std::printf("  the smallest rule that is lacking: %s\n", rule_text(target.group, {resource}, answer.lacking).c_str());
+  if (!question.excluded.empty())
+    std::printf("  %s needs %s itself, which nothing else implies\n", question.field.c_str(),
+                join(question.excluded, " and ").c_str());
+  else
+    std::printf("  %s would be covered by %s\n", question.field.c_str(),
+                join(answer.would_cover, ", ").c_str());
+  std::string resource = target.subresource.empty() ? target.resource
+                                                    : cat(target.resource, "/", target.subresource);
+  std::printf("  the smallest rule that is lacking: %s\n",
+              rule_text(target.group, {resource}, answer.lacking).c_str());
 }
 
 int can_i_change(KubeClient& server, const Options& options, const Target& target) {
@@ -188,19 +226,21 @@ int can_i_change(KubeClient& server, const Options& options, const Target& targe
   auto resource = known.learn(server, target);
   if (!resource) return cannot_ask(resource.error().message);
   if (!*resource) return cannot_ask(cat("nothing is known about `", target.resource, "`"));
-  auto question = ask_about_field(**resource, target.subresource, options.words[0], options.field, uncovered_verbs(server, options.quiet));
+  auto question = ask_about_field(**resource, target.subresource, options.words[0], options.field,
+                                  uncovered_verbs(server, options.quiet));
   if (!question) return cannot_ask(question.error().message);
   std::map<std::string, Value> said;
-  auto answer = judge_field(*question, options.words[0], [&](const std::string& verb) -> Result<VerbAnswer> {
-    Value attributes = attributes_of(options, target);
-    attributes.set("verb", verb);
-    auto status = review(server, "resourceAttributes", std::move(attributes));
-    if (!status) return fail(status.error());
-    said[verb] = *status;
-    if ((*status)["allowed"].as_bool()) return VerbAnswer::kYes;
-    if (can_allow((*status)["conditionsChain"])) return VerbAnswer::kIf;
-    return (*status)["denied"].as_bool() ? VerbAnswer::kDenied : VerbAnswer::kNo;
-  });
+  auto answer = judge_field(
+      *question, options.words[0], [&](const std::string& verb) -> Result<VerbAnswer> {
+        Value attributes = attributes_of(options, target);
+        attributes.set("verb", verb);
+        auto status = review(server, "resourceAttributes", std::move(attributes));
+        if (!status) return fail(status.error());
+        said[verb] = *status;
+        if ((*status)["allowed"].as_bool()) return VerbAnswer::kYes;
+        if (can_allow((*status)["conditionsChain"])) return VerbAnswer::kIf;
+        return (*status)["denied"].as_bool() ? VerbAnswer::kDenied : VerbAnswer::kNo;
+      });
   if (!answer) return cannot_ask(answer.error().message);
   if (!options.quiet) print_field_answer(*question, *answer, target, said);
   return answer->answer == VerbAnswer::kYes ? 0 : answer->answer == VerbAnswer::kIf ? 3 : 1;
@@ -218,11 +258,13 @@ int can_i_command(int argc, char** argv) {
     std::fputs(kUsage, stdout);
     return 0;
   }
-  auto server = KubeClient::make({options.kubeconfig, options.context, options.user, options.groups});
+  auto server = KubeClient::make(
+      {options.kubeconfig, options.context, options.user, options.groups});
   if (!server) return cannot_ask(server.error().message);
   Result<Value> status;
   if (options.words[1].starts_with('/')) {
-    status = review(**server, "nonResourceAttributes", Value::object({{"verb", options.words[0]}, {"path", options.words[1]}}));
+    status = review(**server, "nonResourceAttributes",
+                    Value::object({{"verb", options.words[0]}, {"path", options.words[1]}}));
   } else {
     auto target = find_target(**server, options.words[1]);
     if (!target) return cannot_ask(target.error().message);

@@ -52,7 +52,8 @@ std::string pem(EVP_PKEY* key) {
 }
 
 void add_name(X509_NAME* name, const char* field, const std::string& value) {
-  X509_NAME_add_entry_by_txt(name, field, MBSTRING_UTF8, reinterpret_cast<const unsigned char*>(value.data()),
+  X509_NAME_add_entry_by_txt(name, field, MBSTRING_UTF8,
+                             reinterpret_cast<const unsigned char*>(value.data()),
                              static_cast<int>(value.size()), -1, 0);
 }
 
@@ -87,15 +88,19 @@ Result<Identity> make_authority(const std::string& common_name) {
   Certificate certificate = blank(key.get());
   add_name(X509_get_subject_name(certificate.get()), "CN", common_name);
   X509_set_issuer_name(certificate.get(), X509_get_subject_name(certificate.get()));
-  bool ok = add_extension(certificate.get(), certificate.get(), NID_basic_constraints, "critical,CA:TRUE") &&
-            add_extension(certificate.get(), certificate.get(), NID_key_usage, "critical,digitalSignature,keyCertSign,cRLSign") &&
+  bool ok = add_extension(certificate.get(), certificate.get(), NID_basic_constraints,
+                          "critical,CA:TRUE") &&
+            add_extension(certificate.get(), certificate.get(), NID_key_usage,
+                          "critical,digitalSignature,keyCertSign,cRLSign") &&
             add_extension(certificate.get(), certificate.get(), NID_subject_key_identifier, "hash");
-  if (!ok || !X509_sign(certificate.get(), key.get(), EVP_sha256())) return openssl_error("making a certificate authority");
+  if (!ok || !X509_sign(certificate.get(), key.get(), EVP_sha256()))
+    return openssl_error("making a certificate authority");
   return Identity{pem(certificate.get()), pem(key.get())};
 }
 
 Result<Identity> issue(const Identity& authority, const CertificateRequest& request) {
-  Bio certificate_bio(BIO_new_mem_buf(authority.certificate.data(), static_cast<int>(authority.certificate.size())));
+  Bio certificate_bio(BIO_new_mem_buf(authority.certificate.data(),
+                                      static_cast<int>(authority.certificate.size())));
   Bio key_bio(BIO_new_mem_buf(authority.key.data(), static_cast<int>(authority.key.size())));
   Certificate issuer(PEM_read_bio_X509(certificate_bio.get(), nullptr, nullptr, nullptr));
   Key issuer_key(PEM_read_bio_PrivateKey(key_bio.get(), nullptr, nullptr, nullptr));
@@ -111,12 +116,17 @@ Result<Identity> issue(const Identity& authority, const CertificateRequest& requ
   std::vector<std::string> names;
   for (const std::string& n : request.dns_names) names.push_back("DNS:" + n);
   for (const std::string& a : request.addresses) names.push_back("IP:" + a);
-  bool ok = add_extension(certificate.get(), issuer.get(), NID_basic_constraints, "critical,CA:FALSE") &&
-            add_extension(certificate.get(), issuer.get(), NID_key_usage, "critical,digitalSignature") &&
-            add_extension(certificate.get(), issuer.get(), NID_ext_key_usage, request.for_server ? "serverAuth" : "clientAuth") &&
+  bool ok = add_extension(certificate.get(), issuer.get(), NID_basic_constraints,
+                          "critical,CA:FALSE") &&
+            add_extension(certificate.get(), issuer.get(), NID_key_usage,
+                          "critical,digitalSignature") &&
+            add_extension(certificate.get(), issuer.get(), NID_ext_key_usage,
+                          request.for_server ? "serverAuth" : "clientAuth") &&
             add_extension(certificate.get(), issuer.get(), NID_authority_key_identifier, "keyid");
-  if (ok && !names.empty()) ok = add_extension(certificate.get(), issuer.get(), NID_subject_alt_name, join(names, ","));
-  if (!ok || !X509_sign(certificate.get(), issuer_key.get(), EVP_sha256())) return openssl_error("issuing a certificate");
+  if (ok && !names.empty())
+    ok = add_extension(certificate.get(), issuer.get(), NID_subject_alt_name, join(names, ","));
+  if (!ok || !X509_sign(certificate.get(), issuer_key.get(), EVP_sha256()))
+    return openssl_error("issuing a certificate");
   return Identity{pem(certificate.get()), pem(key.get())};
 }
 

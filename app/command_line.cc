@@ -4,8 +4,10 @@
 
 namespace cardea::app {
 
-CommandLine CommandLine::read(int argc, char** argv, const std::map<std::string_view, std::function<void(std::string)>>& values,
-                              const std::map<std::string_view, bool*>& switches) {
+CommandLine CommandLine::read(
+    int argc, char** argv,
+    const std::map<std::string_view, std::function<void(std::string)>>& values,
+    const std::map<std::string_view, bool*>& switches) {
   CommandLine out;
   for (int i = 1; i < argc; ++i) {
     std::string_view flag = argv[i];

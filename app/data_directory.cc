@@ -21,7 +21,8 @@ namespace fs = std::filesystem;
 Result<void> write_file(const std::string& path, const std::string& text, mode_t mode) {
   std::string beside = path + ".new";
   int fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
-  bool ok = fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(fd) == 0;
+  bool ok = fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+            ::fsync(fd) == 0;
   if (fd >= 0) ::close(fd);
   if (!ok || ::rename(beside.c_str(), path.c_str()) != 0)
     return fail(internal_error(cat("cannot write `", path, "`: ", std::strerror(errno))));
@@ -43,17 +44,21 @@ Result<Identity> load_or(const std::string& stem, auto make) {
   return made;
 }
 
-std::string kubeconfig(const DataDirectoryRequest& request, const Identity& authority, const Identity& admin) {
+std::string kubeconfig(const DataDirectoryRequest& request, const Identity& authority,
+                       const Identity& admin) {
   return cat("apiVersion: v1\nkind: Config\nclusters:\n- name: cardea\n  cluster:\n    server: ",
-             own_url(request.bind_address, request.port), "\n    certificate-authority-data: ", base64(authority.certificate),
-             "\nusers:\n- name: admin\n  user:\n    client-certificate-data: ", base64(admin.certificate),
-             "\n    client-key-data: ", base64(admin.key),
-             "\ncontexts:\n- name: cardea\n  context:\n    cluster: cardea\n    user: admin\ncurrent-context: cardea\n");
+             own_url(request.bind_address, request.port),
+             "\n    certificate-authority-data: ", base64(authority.certificate),
+             "\nusers:\n- name: admin\n  user:\n    client-certificate-data: ",
+             base64(admin.certificate), "\n    client-key-data: ", base64(admin.key),
+             "\ncontexts:\n- name: cardea\n  context:\n    cluster: cardea\n    user: "
+             "admin\ncurrent-context: cardea\n");
 }
 
 }  // namespace
 
-Result<std::string> keep_secret(const std::string& path, const std::function<Result<std::string>()>& make) {
+Result<std::string> keep_secret(const std::string& path,
+                                const std::function<Result<std::string>()>& make) {
   if (fs::exists(path)) return read_file(path);
   Result<std::string> made = make();
   if (!made) return made;
@@ -79,20 +84,23 @@ Result<std::string> read_file(const std::string& path) {
 Result<DataDirectory> prepare_data_directory(const DataDirectoryRequest& request) {
   std::error_code error;
   fs::create_directories(request.path, error);
-  if (error) return fail(internal_error(cat("cannot make `", request.path, "`: ", error.message())));
+  if (error)
+    return fail(internal_error(cat("cannot make `", request.path, "`: ", error.message())));
   ::chmod(request.path.c_str(), 0700);
   fs::path dir(request.path);
 
-  // Not the server's own name: OpenSSL takes a certificate whose issuer is called as its subject for self-signed.
+  // Not the server's own name: OpenSSL takes a certificate whose issuer is called as its subject
+  // for self-signed.
   auto authority = load_or((dir / "ca").string(), [] { return make_authority("cardea-ca"); });
   if (!authority) return fail(authority.error());
   auto server = load_or((dir / "server").string(), [&] {
     CertificateRequest r{.common_name = "cardea", .for_server = true};
-    r.dns_names = {"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"};
+    r.dns_names = {"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
+                   "kubernetes.default.svc.cluster.local"};
     r.addresses = {"127.0.0.1", "::1"};
     for (const std::string& a : request.service_addresses) r.addresses.push_back(a);
-    if (request.bind_address != "0.0.0.0" && request.bind_address != "::" && request.bind_address != "127.0.0.1" &&
-        request.bind_address != "::1")
+    if (request.bind_address != "0.0.0.0" && request.bind_address != "::" &&
+        request.bind_address != "127.0.0.1" && request.bind_address != "::1")
       r.addresses.push_back(request.bind_address);
     return issue(*authority, r);
   });
@@ -102,7 +110,8 @@ Result<DataDirectory> prepare_data_directory(const DataDirectoryRequest& request
   });
   if (!admin) return fail(admin.error());
   std::string path = (dir / "admin.kubeconfig").string();
-  if (auto ok = write_file(path, kubeconfig(request, *authority, *admin), 0600); !ok) return fail(ok.error());
+  if (auto ok = write_file(path, kubeconfig(request, *authority, *admin), 0600); !ok)
+    return fail(ok.error());
   return DataDirectory{request.path, *authority, *server, path};
 }
 

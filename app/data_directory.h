@@ -9,8 +9,8 @@
 
 namespace cardea::app {
 
-// What a server keeps on disk besides its objects: a CA, its own certificate and the administrator's.
-// Made on first use, kept afterwards.
+// What a server keeps on disk besides its objects: a CA, its own certificate and the
+// administrator's. Made on first use, kept afterwards.
 struct DataDirectory {
   std::string path;
   Identity authority;
@@ -28,7 +28,8 @@ struct DataDirectoryRequest {
 Result<DataDirectory> prepare_data_directory(const DataDirectoryRequest& request);
 
 // The text of a file that only we may read; `make` is asked for it when there is none yet.
-Result<std::string> keep_secret(const std::string& path, const std::function<Result<std::string>()>& make);
+Result<std::string> keep_secret(const std::string& path,
+                                const std::function<Result<std::string>()>& make);
 
 // "https://127.0.0.1:6443": where clients on this machine find the server.
 std::string own_url(const std::string& bind_address, std::uint16_t port);

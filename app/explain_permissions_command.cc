@@ -18,9 +18,12 @@ constexpr char kUsage[] =
     "  cardea explain-permissions --file CRD [RESOURCE]\n"
     "  cardea explain-permissions --all --markdown\n"
     "\n"
-    "Prints every permission on the fields of a resource: the verb, the fields, where its parameter comes from, which other\n"
-    "permissions cover it, and a rule that grants it. Built-in resources need no server; others are asked for at one, or read\n"
-    "from a CustomResourceDefinition. Exits with 0, 1 when there is no such resource, 2 when it cannot tell.\n"
+    "Prints every permission on the fields of a resource: the verb, the fields, where its "
+    "parameter comes from, which other\n"
+    "permissions cover it, and a rule that grants it. Built-in resources need no server; others "
+    "are asked for at one, or read\n"
+    "from a CustomResourceDefinition. Exits with 0, 1 when there is no such resource, 2 when it "
+    "cannot tell.\n"
     "\n"
     "Flags:\n"
     "      --file FILE        a CustomResourceDefinition in YAML or JSON (may be repeated)\n"
@@ -51,18 +54,21 @@ int explain_permissions_command(int argc, char** argv) {
   std::vector<std::string> files;
   ServerChoice choice;
   bool all = false, markdown = false, help = false;
-  CommandLine line = CommandLine::read(argc, argv,
-                                       {{"--file", [&](std::string v) { files.push_back(std::move(v)); }},
-                                        {"--kubeconfig", [&](std::string v) { choice.kubeconfig = std::move(v); }},
-                                        {"--context", [&](std::string v) { choice.context = std::move(v); }}},
-                                       {{"--all", &all}, {"--markdown", &markdown}, {"--help", &help}, {"-h", &help}});
+  CommandLine line = CommandLine::read(
+      argc, argv,
+      {{"--file", [&](std::string v) { files.push_back(std::move(v)); }},
+       {"--kubeconfig", [&](std::string v) { choice.kubeconfig = std::move(v); }},
+       {"--context", [&](std::string v) { choice.context = std::move(v); }}},
+      {{"--all", &all}, {"--markdown", &markdown}, {"--help", &help}, {"-h", &help}});
   if (help) {
     std::fputs(kUsage, stdout);
     return 0;
   }
   if (line.wrong.empty() && markdown && !all) line.wrong = "`--markdown` needs `--all`";
   if (line.wrong.empty() && all && !line.words.empty()) line.wrong = "`--all` takes no resource";
-  if (line.wrong.empty() && !all && (line.words.size() > 1 || (line.words.empty() && files.size() != 1))) line.wrong = "one resource is wanted";
+  if (line.wrong.empty() && !all &&
+      (line.words.size() > 1 || (line.words.empty() && files.size() != 1)))
+    line.wrong = "one resource is wanted";
   if (!line.wrong.empty()) {
     std::fprintf(stderr, "cardea explain-permissions: %s\n%s", line.wrong.c_str(), kUsage);
     return 2;
@@ -75,17 +81,24 @@ int explain_permissions_command(int argc, char** argv) {
     if (word.empty()) word = *name;
   }
   if (all) {
-    if (markdown) std::fputs(permissions_markdown(known.catalog()).c_str(), stdout);
-    else print_all(known.catalog());
+    if (markdown)
+      std::fputs(permissions_markdown(known.catalog()).c_str(), stdout);
+    else
+      print_all(known.catalog());
     return 0;
   }
   const catalog::Resource* r = known.find(word);
-  if (!r && !files.empty()) return cannot(cat("there is no resource `", word, "` in the given definitions, nor is it built in"), 1);
+  if (!r && !files.empty())
+    return cannot(
+        cat("there is no resource `", word, "` in the given definitions, nor is it built in"), 1);
   if (!r) {
     auto server = KubeClient::make(choice);
-    if (!server) return cannot(cat("`", word, "` is not built in, and no server can be asked: ", server.error().message));
+    if (!server)
+      return cannot(cat("`", word,
+                        "` is not built in, and no server can be asked: ", server.error().message));
     auto target = find_target(**server, word);
-    if (!target) return cannot(target.error().message, target.error().reason == Reason::kBadRequest ? 1 : 2);
+    if (!target)
+      return cannot(target.error().message, target.error().reason == Reason::kBadRequest ? 1 : 2);
     auto learned = known.learn(**server, *target);
     if (!learned) return cannot(learned.error().message);
     r = *learned;

@@ -11,8 +11,8 @@ namespace cardea::app {
 // The switches of --feature-gates. A value.
 class FeatureGates {
  public:
-  // From entries like `ConstrainedImpersonation=true`. Unknown names, values that are neither true nor false,
-  // two values for one gate and a locked gate's other value are errors.
+  // From entries like `ConstrainedImpersonation=true`. Unknown names, values that are neither true
+  // nor false, two values for one gate and a locked gate's other value are errors.
   static Result<FeatureGates> parse(const std::vector<std::string>& entries);
 
   bool on(std::string_view name) const;

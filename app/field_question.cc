@@ -19,8 +19,10 @@ namespace {
 
 std::string unquoted(std::string_view text) {
   if (text.size() >= 2 && text.front() == '"')
-    if (auto value = json::parse(text); value && value->is_string()) return std::string(value->as_string());
-  if (text.size() >= 2 && text.front() == '\'' && text.back() == '\'') return std::string(text.substr(1, text.size() - 2));
+    if (auto value = json::parse(text); value && value->is_string())
+      return std::string(value->as_string());
+  if (text.size() >= 2 && text.front() == '\'' && text.back() == '\'')
+    return std::string(text.substr(1, text.size() - 2));
   return std::string(text);
 }
 
@@ -51,23 +53,31 @@ Value scalar_of(const Schema* schema, std::string_view text) {
 
 // What `[...]` names in a list of type set or map.
 Result<std::string> item_of(const Schema& list, std::string_view inside) {
-  if (list.list_type == Schema::ListType::kSet) return schema::value_element(scalar_of(list.items, inside));
+  if (list.list_type == Schema::ListType::kSet)
+    return schema::value_element(scalar_of(list.items, inside));
   Value item = Value::object();
   auto parts = parts_of(inside, ',');
   for (std::string_view part : parts) {
     auto sides = parts_of(part, '=');
-    std::string key = sides.size() == 2 ? std::string(trim(sides[0])) : parts.size() == 1 && sides.size() == 1 ? list.map_keys[0] : "";
+    std::string key = sides.size() == 2                        ? std::string(trim(sides[0]))
+                      : parts.size() == 1 && sides.size() == 1 ? list.map_keys[0]
+                                                               : "";
     if (std::ranges::find(list.map_keys, key) == list.map_keys.end())
-      return fail(bad_request(cat("items of this list are named by ", join(list.map_keys, ", "), ": `[", list.map_keys[0], "=...]`")));
+      return fail(bad_request(cat("items of this list are named by ", join(list.map_keys, ", "),
+                                  ": `[", list.map_keys[0], "=...]`")));
     const schema::Property* property = list.items ? list.items->property(key) : nullptr;
     item.set(key, scalar_of(property ? property->schema : nullptr, trim(sides.back())));
   }
   std::string element;
-  if (!schema::item_element(list, item, element)) return fail(bad_request(cat("`[", inside, "]` names no item of this list")));
+  if (!schema::item_element(list, item, element))
+    return fail(bad_request(cat("`[", inside, "]` names no item of this list")));
   return element;
 }
 
-bool is_scalar(const Schema& s) { return s.type != Schema::Type::kAny && s.type != Schema::Type::kObject && s.type != Schema::Type::kArray; }
+bool is_scalar(const Schema& s) {
+  return s.type != Schema::Type::kAny && s.type != Schema::Type::kObject &&
+         s.type != Schema::Type::kArray;
+}
 
 class FieldReader {
  public:
@@ -79,14 +89,17 @@ class FieldReader {
     if (rest_.empty()) return fail(bad_request("a field is wanted, such as `metadata.labels.app`"));
     while (!rest_.empty()) {
       // Parts of what changes as one value are that value.
-      if (at_->type == Schema::Type::kArray ? schema::is_atomic_list(*at_) : schema::is_atomic_map(*at_)) break;
+      if (at_->type == Schema::Type::kArray ? schema::is_atomic_list(*at_)
+                                            : schema::is_atomic_map(*at_))
+        break;
       Result<void> step = rest_[0] == '[' ? bracket() : name();
       if (!step) return fail(step.error());
       if (rest_.starts_with('.')) {
         rest_.remove_prefix(1);
         if (rest_.empty()) return fail(bad_request(cat("`", whole_, "` ends with a dot")));
       } else if (!rest_.empty() && rest_[0] != '[') {
-        return fail(bad_request(cat("`", whole_, "`: a dot or a bracket is wanted before `", rest_, "`")));
+        return fail(
+            bad_request(cat("`", whole_, "`: a dot or a bracket is wanted before `", rest_, "`")));
       }
     }
     return std::move(path_);
@@ -94,8 +107,13 @@ class FieldReader {
 
  private:
   Result<void> into(std::string_view key) {
-    const Schema* next = at_->type == Schema::Type::kArray || is_scalar(*at_) ? nullptr : schema::member_schema(*at_, key);
-    if (!next) return fail(bad_request(cat("there is no field `", key, "` in ", path_.empty() ? "the object" : cat("`", schema::field_text(path_), "`"))));
+    const Schema* next = at_->type == Schema::Type::kArray || is_scalar(*at_)
+                             ? nullptr
+                             : schema::member_schema(*at_, key);
+    if (!next)
+      return fail(bad_request(
+          cat("there is no field `", key, "` in ",
+              path_.empty() ? "the object" : cat("`", schema::field_text(path_), "`"))));
     path_.push_back(schema::field_element(key));
     at_ = next;
     return {};
@@ -136,11 +154,15 @@ bool is_server_written(const FieldPath& path, bool is_create) {
 
 }  // namespace
 
-Result<FieldPath> parse_field(const Schema& root, std::string_view text) { return FieldReader(root, text).read(); }
+Result<FieldPath> parse_field(const Schema& root, std::string_view text) {
+  return FieldReader(root, text).read();
+}
 
-Result<FieldQuestion> ask_about_field(const catalog::Resource& r, std::string_view subresource, std::string_view verb, std::string_view field,
+Result<FieldQuestion> ask_about_field(const catalog::Resource& r, std::string_view subresource,
+                                      std::string_view verb, std::string_view field,
                                       const schema::ExcludedVerbs& excluded) {
-  if (verb != "create" && verb != "update" && verb != "patch") return fail(bad_request(cat("`", verb, "` changes no fields: create, update and patch do")));
+  if (verb != "create" && verb != "update" && verb != "patch")
+    return fail(bad_request(cat("`", verb, "` changes no fields: create, update and patch do")));
   // Some lists that are one value otherwise are compared item by item for permissions.
   const Schema* shape = r.permissions->compared() ? r.permissions->compared() : r.schema;
   bool is_scale = false;
@@ -150,7 +172,8 @@ Result<FieldQuestion> ask_about_field(const catalog::Resource& r, std::string_vi
     if (!s) return fail(bad_request(cat("`", r.name, "` has no subresource `", subresource, "`")));
     is_scale = s->name == "scale" && s->schema;
     if (verb == "create" || (!is_scale && !s->kind.empty() && s->kind != r.kind))
-      return fail(bad_request(cat("`", r.name, "/", subresource, "` is covered by its verb alone, not field by field")));
+      return fail(bad_request(cat("`", r.name, "/", subresource,
+                                  "` is covered by its verb alone, not field by field")));
     if (is_scale) {
       shape = s->schema;
       tree = schema::PermissionTree::of_builtin(*shape, "autoscaling", "Scale");
@@ -160,17 +183,23 @@ Result<FieldQuestion> ask_about_field(const catalog::Resource& r, std::string_vi
   if (!path) return fail(path.error());
   FieldQuestion out{.field = schema::field_text(*path), .chain = {}, .excluded = {}, .unnamed = {}};
   bool is_create = verb == "create";
-  if (is_server_written(*path, is_create)) return fail(bad_request(cat("`", out.field, "` is never changed by ", verb, "; the server writes it")));
+  if (is_server_written(*path, is_create))
+    return fail(
+        bad_request(cat("`", out.field, "` is never changed by ", verb, "; the server writes it")));
   schema::FieldSet leaves;
   leaves.insert(*path);
-  auto reset = schema::kept_fields(r.group, r.kind, subresource, r.is_custom, r.subresource("status") != nullptr);
+  auto reset = schema::kept_fields(r.group, r.kind, subresource, r.is_custom,
+                                   r.subresource("status") != nullptr);
   if (!is_scale && leaves.recursive_difference(reset).empty()) {
     std::string_view other = subresource.empty() ? "/status" : "";
-    return fail(bad_request(cat("`", out.field, "` is not written through `", r.name, subresource.empty() ? "" : "/", subresource, "` but through `", r.name, other, "`")));
+    return fail(bad_request(cat("`", out.field, "` is not written through `", r.name,
+                                subresource.empty() ? "" : "/", subresource, "` but through `",
+                                r.name, other, "`")));
   }
   schema::ChangedFields nothing(Value(), Value::object(), *shape, {});
   const bool is_replicas = is_scale && *path == FieldPath{"f:spec", "f:replicas"};
-  schema::Demands demands = is_replicas ? scale_demands(r, excluded).demands : schema::demands_of(leaves, nothing, *tree, excluded);
+  schema::Demands demands = is_replicas ? scale_demands(r, excluded).demands
+                                        : schema::demands_of(leaves, nothing, *tree, excluded);
   for (const schema::Demand& demand : demands.fields) {
     out.chain = demands.chain_of(demand);
     for (std::uint32_t index : demand.excluded) out.excluded.push_back(demands.verbs[index]);
@@ -180,14 +209,17 @@ Result<FieldQuestion> ask_about_field(const catalog::Resource& r, std::string_vi
   return out;
 }
 
-Result<FieldAnswer> judge_field(const FieldQuestion& q, const std::string& verb, const std::function<Result<VerbAnswer>(const std::string&)>& ask) {
+Result<FieldAnswer> judge_field(const FieldQuestion& q, const std::string& verb,
+                                const std::function<Result<VerbAnswer>(const std::string&)>& ask) {
   std::map<std::string, VerbAnswer> known;
   Result<void> fine;
   auto answer = [&](const std::string& v) {
     auto [at, added] = known.try_emplace(v, VerbAnswer::kNo);
     if (!added || !fine) return at->second;
-    if (auto said = ask(v)) at->second = *said;
-    else fine = fail(said.error());
+    if (auto said = ask(v))
+      at->second = *said;
+    else
+      fine = fail(said.error());
     return at->second;
   };
   auto holds = [&](const std::string& v) { return answer(v) >= VerbAnswer::kIf; };
@@ -205,31 +237,41 @@ Result<FieldAnswer> judge_field(const FieldQuestion& q, const std::string& verb,
   } else {
     // Conditions of the gate itself are not waited for.
     if (answer(granular) != VerbAnswer::kYes) out.lacking.push_back(granular);
-    bool is_covered = std::ranges::any_of(q.excluded, [&](const std::string& v) { return std::ranges::find(q.chain, v) != q.chain.end(); });
+    bool is_covered = std::ranges::any_of(q.excluded, [&](const std::string& v) {
+      return std::ranges::find(q.chain, v) != q.chain.end();
+    });
     if (!is_covered) {
-      auto best = std::ranges::find_if(q.chain, [&](const std::string& v) { return answer(v) == VerbAnswer::kYes; });
+      auto best = std::ranges::find_if(
+          q.chain, [&](const std::string& v) { return answer(v) == VerbAnswer::kYes; });
       if (best == q.chain.end()) best = std::ranges::find_if(q.chain, holds);
-      if (best != q.chain.end()) out.covered_by.push_back(*best);
-      else if (!q.chain.empty()) out.lacking.push_back(q.chain.back());
-      else out.lacking = {verb};
+      if (best != q.chain.end())
+        out.covered_by.push_back(*best);
+      else if (!q.chain.empty())
+        out.lacking.push_back(q.chain.back());
+      else
+        out.lacking = {verb};
       out.would_cover.push_back(verb);
       out.would_cover.insert(out.would_cover.end(), q.chain.begin(), q.chain.end());
     }
   }
   for (const std::string& v : q.excluded)
-    if (holds(v)) out.covered_by.push_back(v);
-    else out.lacking.push_back(v);
+    if (holds(v))
+      out.covered_by.push_back(v);
+    else
+      out.lacking.push_back(v);
   if (!fine) return fail(fine.error());
   if (!q.unnamed.empty()) {
     out.lacking.clear();
     return out;
   }
   if (!out.lacking.empty()) {
-    bool lacks_excluded = std::ranges::any_of(q.excluded, [&](const std::string& v) { return !holds(v); });
+    bool lacks_excluded = std::ranges::any_of(q.excluded,
+                                              [&](const std::string& v) { return !holds(v); });
     if (lacks_excluded || out.would_cover.empty()) out.would_cover = q.excluded;
     return out;
   }
-  bool sure = std::ranges::all_of(out.covered_by, [&](const std::string& v) { return answer(v) == VerbAnswer::kYes; });
+  bool sure = std::ranges::all_of(
+      out.covered_by, [&](const std::string& v) { return answer(v) == VerbAnswer::kYes; });
   out.answer = sure ? VerbAnswer::kYes : VerbAnswer::kIf;
   return out;
 }

@@ -22,7 +22,8 @@ struct JwtParts {
   bool egress_selectors = true;  // the feature gate
 };
 
-// JWT and anonymous authentication as the configuration has them. With a file, changes of it are taken over.
+// JWT and anonymous authentication as the configuration has them. With a file, changes of it are
+// taken over.
 struct JwtAuthentication {
   std::unique_ptr<authn::AuthenticationMetrics> metrics;
   std::shared_ptr<authn::JwtAuthenticators> authenticators;
@@ -30,10 +31,11 @@ struct JwtAuthentication {
   std::unique_ptr<authn::AuthenticationReload> reload;    // null without a file
 };
 
-Result<JwtAuthentication> make_jwt_authentication(const AuthenticationOptions& options, const JwtParts& parts);
+Result<JwtAuthentication> make_jwt_authentication(const AuthenticationOptions& options,
+                                                  const JwtParts& parts);
 
-// cardea migrate oidc-flags ARGS...: prints the configuration file that means what these flags mean. Other flags of kube-apiserver
-// may stand among them; they are passed over.
+// cardea migrate oidc-flags ARGS...: prints the configuration file that means what these flags
+// mean. Other flags of kube-apiserver may stand among them; they are passed over.
 int migrate_command(int argc, char** argv);
 
 }  // namespace cardea::app

@@ -20,12 +20,17 @@ namespace {
 constexpr std::size_t kLargestDefinition = 16 << 20;
 
 bool is_called(const Resource& r, std::string_view name) {
-  return r.name == name || r.singular == name || lower(r.kind) == name || std::ranges::find(r.short_names, name) != r.short_names.end();
+  return r.name == name || r.singular == name || lower(r.kind) == name ||
+         std::ranges::find(r.short_names, name) != r.short_names.end();
 }
 
 // An own description of one version of a resource, as a definition would give it.
 Value made_definition(const Target& t, Value schema) {
-  Value version = Value::object({{"name", t.version}, {"served", true}, {"storage", true}, {"schema", Value::object({{"openAPIV3Schema", std::move(schema)}})}});
+  Value version = Value::object(
+      {{"name", t.version},
+       {"served", true},
+       {"storage", true},
+       {"schema", Value::object({{"openAPIV3Schema", std::move(schema)}})}});
   Value names = Value::object({{"plural", t.resource}, {"kind", t.kind}});
   return Value::object({{"kind", "CustomResourceDefinition"},
                         {"metadata", Value::object({{"name", cat(t.resource, ".", t.group)}})},
@@ -38,7 +43,9 @@ Value made_definition(const Target& t, Value schema) {
 const Value* published_schema(const Value& document, const Target& t) {
   for (const json::Member& m : document["components"]["schemas"].members())
     for (const Value& kind : m.value["x-kubernetes-group-version-kind"].items())
-      if (kind["group"].as_string() == t.group && kind["version"].as_string() == t.version && kind["kind"].as_string() == t.kind) return &m.value;
+      if (kind["group"].as_string() == t.group && kind["version"].as_string() == t.version &&
+          kind["kind"].as_string() == t.kind)
+        return &m.value;
   return nullptr;
 }
 
@@ -52,21 +59,28 @@ Result<std::string> read_input(const std::string& path) {
   return text;
 }
 
-KnownResources::KnownResources() : catalog_(catalog::Catalog::builtin({"ConditionalAuthorization", "FineGrainedAuthorization"})) {}
+KnownResources::KnownResources()
+    : catalog_(
+          catalog::Catalog::builtin({"ConditionalAuthorization", "FineGrainedAuthorization"})) {}
 
 Result<std::string> KnownResources::add_definition(Value definition) {
-  if (definition["kind"].as_string() != "CustomResourceDefinition") return fail(bad_request("this is no CustomResourceDefinition"));
+  if (definition["kind"].as_string() != "CustomResourceDefinition")
+    return fail(bad_request("this is no CustomResourceDefinition"));
   const Value& spec = definition["spec"];
   std::string group(spec["group"].as_string()), plural(spec["names"]["plural"].as_string());
-  if (group.empty() || plural.empty() || spec["names"]["kind"].as_string().empty()) return fail(bad_request("the definition lacks its group, plural name or kind"));
+  if (group.empty() || plural.empty() || spec["names"]["kind"].as_string().empty())
+    return fail(bad_request("the definition lacks its group, plural name or kind"));
   for (std::size_t i = 0; i < spec["versions"].size(); ++i) {
-    auto wrong = schema::check_permissions(spec["versions"][i]["schema"]["openAPIV3Schema"], cat("spec.versions[", i, "].schema.openAPIV3Schema"));
+    auto wrong = schema::check_permissions(spec["versions"][i]["schema"]["openAPIV3Schema"],
+                                           cat("spec.versions[", i, "].schema.openAPIV3Schema"));
     if (!wrong.empty()) return fail(bad_request(wrong[0].message()));
   }
   std::string name = cat(plural, ".", group);
   definition.member("metadata").set("name", name);
-  definition.member("status").set("conditions", Value::array({Value::object({{"type", "Established"}, {"status", "True"}})}));
-  std::erase_if(definitions_, [&](const Value& other) { return other["metadata"]["name"].as_string() == name; });
+  definition.member("status").set(
+      "conditions", Value::array({Value::object({{"type", "Established"}, {"status", "True"}})}));
+  std::erase_if(definitions_,
+                [&](const Value& other) { return other["metadata"]["name"].as_string() == name; });
   definitions_.push_back(std::move(definition));
   catalog_ = catalog_->with_definitions(definitions_);
   return name;
@@ -75,7 +89,8 @@ Result<std::string> KnownResources::add_definition(Value definition) {
 Result<std::string> KnownResources::add_file(const std::string& path) {
   auto text = read_input(path);
   if (!text) return fail(text.error());
-  auto document = json::parse_strict_configuration(*text, kLargestDefinition, json::FlowStyle::kAllowed);
+  auto document = json::parse_strict_configuration(*text, kLargestDefinition,
+                                                   json::FlowStyle::kAllowed);
   if (!document) return fail(bad_request(cat("`", path, "`: ", document.error().message)));
   auto name = add_definition(std::move(*document));
   if (!name) return fail(bad_request(cat("`", path, "`: ", name.error().message)));
@@ -87,24 +102,29 @@ Result<const Resource*> KnownResources::learn(KubeClient& server, const Target& 
   auto document = server.call("GET", cat("/openapi/v3/apis/", target.group, "/", target.version));
   if (!document) return fail(document.error());
   const Value* published = published_schema(*document, target);
-  if (!published) return fail(bad_request(cat("the server publishes no schema of `", target.resource, ".", target.group, "`")));
+  if (!published)
+    return fail(bad_request(
+        cat("the server publishes no schema of `", target.resource, ".", target.group, "`")));
   Value schema = *published;
   // References to built-in types; what every object has is known.
-  for (std::string_view common : {"apiVersion", "kind", "metadata"}) schema.member("properties").erase(common);
+  for (std::string_view common : {"apiVersion", "kind", "metadata"})
+    schema.member("properties").erase(common);
   Value definition = made_definition(target, std::move(schema));
   Value subresources = Value::object();
   auto list = server.call("GET", cat("/apis/", target.group, "/", target.version));
   if (!list) return fail(list.error());
   for (std::string_view sub : {"status", "scale"})
     for (const Value& r : (*list)["resources"].items())
-      if (r["name"].as_string() == cat(target.resource, "/", sub)) subresources.set(sub, Value::object());
+      if (r["name"].as_string() == cat(target.resource, "/", sub))
+        subresources.set(sub, Value::object());
   definition.member("spec").member("versions").item(0).set("subresources", subresources);
   auto name = add_definition(std::move(definition));
   if (!name) return fail(name.error());
   return find(target.group, target.version, target.resource);
 }
 
-const Resource* KnownResources::find(std::string_view group, std::string_view version, std::string_view resource) const {
+const Resource* KnownResources::find(std::string_view group, std::string_view version,
+                                     std::string_view resource) const {
   return catalog_->find(group, version, resource);
 }
 
@@ -115,7 +135,9 @@ const Resource* KnownResources::find(std::string_view word) const {
   std::string_view rest = dot == word.npos ? "" : word.substr(dot + 1);
   for (const catalog::Group& group : catalog_->groups())
     for (const catalog::Version& version : group.versions) {
-      if (!rest.empty() && rest != group.name && rest != cat(version.name, ".", group.name) && !(group.name.empty() && rest == version.name)) continue;
+      if (!rest.empty() && rest != group.name && rest != cat(version.name, ".", group.name) &&
+          !(group.name.empty() && rest == version.name))
+        continue;
       for (const Resource* r : version.resources)
         if (!r->storage_prefix.empty() && is_called(*r, name)) return r;
     }

@@ -29,7 +29,8 @@ const Value* named(const Value& list, std::string_view name) {
   return nullptr;
 }
 
-Target target_of(const Value& entry, std::string_view group, std::string_view version, std::string_view subresource) {
+Target target_of(const Value& entry, std::string_view group, std::string_view version,
+                 std::string_view subresource) {
   return {.group = std::string(group),
           .version = std::string(version),
           .resource = std::string(entry["name"].as_string()),
@@ -41,20 +42,27 @@ Target target_of(const Value& entry, std::string_view group, std::string_view ve
 }  // namespace
 
 Result<std::unique_ptr<KubeClient>> KubeClient::make(const ServerChoice& choice) {
-  auto upstream = authz::read_kubeconfig(choice.kubeconfig.empty() ? default_kubeconfig() : choice.kubeconfig, choice.context);
+  auto upstream = authz::read_kubeconfig(
+      choice.kubeconfig.empty() ? default_kubeconfig() : choice.kubeconfig, choice.context);
   if (!upstream) return fail(upstream.error());
   auto tls = net::TlsClient::make(upstream->tls);
   if (!tls) return fail(tls.error());
   return std::unique_ptr<KubeClient>(new KubeClient(std::move(*upstream), *tls, choice));
 }
 
-KubeClient::KubeClient(authz::Upstream upstream, std::shared_ptr<const net::TlsClient> tls, const ServerChoice& choice)
-    : upstream_(std::move(upstream)), user_(choice.user), groups_(choice.groups), base_(upstream_.server), client_(loops_.at(0), dialer_, std::move(tls)) {
+KubeClient::KubeClient(authz::Upstream upstream, std::shared_ptr<const net::TlsClient> tls,
+                       const ServerChoice& choice)
+    : upstream_(std::move(upstream)),
+      user_(choice.user),
+      groups_(choice.groups),
+      base_(upstream_.server),
+      client_(loops_.at(0), dialer_, std::move(tls)) {
   while (base_.ends_with('/')) base_.pop_back();
 }
 
 Result<Value> KubeClient::call(std::string method, const std::string& path, const Value* body) {
-  http::Call call{.method = std::move(method), .url = base_ + path, .timeout = std::chrono::seconds(30)};
+  http::Call call{
+      .method = std::move(method), .url = base_ + path, .timeout = std::chrono::seconds(30)};
   if (!upstream_.tls_server_name.empty())
     if (auto url = http::parse_url(upstream_.server); url && url->tls) {
       call.connect_host = url->host;
@@ -65,18 +73,23 @@ Result<Value> KubeClient::call(std::string method, const std::string& path, cons
   call.headers.add("content-type", "application/json");
   call.headers.add("accept", "application/json");
   call.headers.add("user-agent", "cardea-can-i");
-  if (!upstream_.token.empty()) call.headers.add("authorization", "Bearer " + upstream_.token);
-  else if (!upstream_.username.empty()) call.headers.add("authorization", "Basic " + base64(cat(upstream_.username, ":", upstream_.password)));
+  if (!upstream_.token.empty())
+    call.headers.add("authorization", "Bearer " + upstream_.token);
+  else if (!upstream_.username.empty())
+    call.headers.add("authorization",
+                     "Basic " + base64(cat(upstream_.username, ":", upstream_.password)));
   if (!user_.empty()) call.headers.add("impersonate-user", user_);
   for (const std::string& g : groups_) call.headers.add("impersonate-group", g);
   std::promise<Result<http::Answer>> promise;
-  client_.send(std::move(call), [&promise](Result<http::Answer> a) { promise.set_value(std::move(a)); });
+  client_.send(std::move(call),
+               [&promise](Result<http::Answer> a) { promise.set_value(std::move(a)); });
   Result<http::Answer> answer = promise.get_future().get();
   if (!answer) return fail(answer.error());
   auto document = json::parse(answer->body);
   if (answer->status >= 200 && answer->status < 300 && document) return document;
   std::string_view said = document ? (*document)["message"].as_string() : "";
-  return fail(internal_error(cat("the server answered with status ", answer->status, said.empty() ? "" : ": ", said)));
+  return fail(internal_error(
+      cat("the server answered with status ", answer->status, said.empty() ? "" : ": ", said)));
 }
 
 Result<Target> find_target(KubeClient& server, std::string_view word) {
@@ -101,11 +114,14 @@ Result<Target> find_target(KubeClient& server, std::string_view word) {
     for (const Value& v : g["versions"].items()) {
       std::string_view version = v["version"].as_string();
       bool preferred = v["groupVersion"] == g["preferredVersion"]["groupVersion"];
-      bool wanted = !has_group ? preferred : (group == group_name && preferred) || group == cat(version, ".", group_name);
+      bool wanted = !has_group ? preferred
+                               : (group == group_name && preferred) ||
+                                     group == cat(version, ".", group_name);
       if (!wanted) continue;
       auto list = server.call("GET", cat("/apis/", v["groupVersion"].as_string()));
       if (!list) continue;
-      if (const Value* r = named(*list, name)) return target_of(*r, group_name, version, subresource);
+      if (const Value* r = named(*list, name))
+        return target_of(*r, group_name, version, subresource);
     }
   }
   return fail(bad_request(cat("the server has no resource `", word, "`")));

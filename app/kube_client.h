@@ -20,16 +20,19 @@ struct ServerChoice {
   std::vector<std::string> groups;
 };
 
-// Calls one server and waits for its answers. For commands: one thread, one question after the other.
+// Calls one server and waits for its answers. For commands: one thread, one question after the
+// other.
 class KubeClient {
  public:
   static Result<std::unique_ptr<KubeClient>> make(const ServerChoice& choice);
 
   // Anything but a document with a status of 200 to 299 is an error that says what the server said.
-  Result<json::Value> call(std::string method, const std::string& path, const json::Value* body = nullptr);
+  Result<json::Value> call(std::string method, const std::string& path,
+                           const json::Value* body = nullptr);
 
  private:
-  KubeClient(authz::Upstream upstream, std::shared_ptr<const net::TlsClient> tls, const ServerChoice& choice);
+  KubeClient(authz::Upstream upstream, std::shared_ptr<const net::TlsClient> tls,
+             const ServerChoice& choice);
 
   authz::Upstream upstream_;
   std::string user_;
@@ -46,8 +49,8 @@ struct Target {
   bool namespaced = true;
 };
 
-// What `deployments`, `deploy.apps`, `widgets.v1.example.com` or `pods/status` names on a server; the preferred version
-// where none is said. Names are plural, singular or short.
+// What `deployments`, `deploy.apps`, `widgets.v1.example.com` or `pods/status` names on a server;
+// the preferred version where none is said. Names are plural, singular or short.
 Result<Target> find_target(KubeClient& server, std::string_view word);
 
 }  // namespace cardea::app

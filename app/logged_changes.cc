@@ -19,8 +19,11 @@ using schema::Schema;
 namespace {
 
 void add_named(const Value& value, const Schema& schema, FieldPath& path, FieldSet& out) {
-  bool is_map = value.is_object() && schema.type != Schema::Type::kArray && !schema::is_atomic_map(schema);
-  bool has_orders = is_map && std::ranges::any_of(value.members(), [](const json::Member& m) { return m.key() == "$patch" || m.key() == "$retainKeys"; });
+  bool is_map = value.is_object() && schema.type != Schema::Type::kArray &&
+                !schema::is_atomic_map(schema);
+  bool has_orders = is_map && std::ranges::any_of(value.members(), [](const json::Member& m) {
+                      return m.key() == "$patch" || m.key() == "$retainKeys";
+                    });
   if (!is_map || value.empty() || has_orders) {
     if (!path.empty()) out.insert(path);
     return;
@@ -28,7 +31,8 @@ void add_named(const Value& value, const Schema& schema, FieldPath& path, FieldS
   for (const json::Member& m : value.members()) {
     std::string_view key = m.key();
     if (key.starts_with("$setElementOrder/")) continue;
-    if (constexpr std::string_view kDelete = "$deleteFromPrimitiveList/"; key.starts_with(kDelete)) key.remove_prefix(kDelete.size());
+    if (constexpr std::string_view kDelete = "$deleteFromPrimitiveList/"; key.starts_with(kDelete))
+      key.remove_prefix(kDelete.size());
     path.push_back(schema::field_element(key));
     add_named(m.value, schema::member_or_deduced(schema, key), path, out);
     path.pop_back();
@@ -81,16 +85,19 @@ FieldSet only_touched(const FieldSet& leaves, const FieldSet& touched) {
 
 bool was_mutated(const Value& event) {
   return std::ranges::any_of(event["annotations"].members(), [](const json::Member& m) {
-    return m.key().starts_with("mutation.webhook.admission.k8s.io/") && m.value.as_string().find("\"mutated\":true") != std::string_view::npos;
+    return m.key().starts_with("mutation.webhook.admission.k8s.io/") &&
+           m.value.as_string().find("\"mutated\":true") != std::string_view::npos;
   });
 }
 
 schema::IgnoredFields ignored_by(const Resource& r, std::string_view subresource, bool is_create) {
   schema::IgnoredFields out{schema::IgnoredFields::of_server(is_create), {}};
   bool has_status = r.subresource("status") != nullptr;
-  if (!is_create) out.reset = schema::kept_fields(r.group, r.kind, subresource, r.is_custom, has_status);
+  if (!is_create)
+    out.reset = schema::kept_fields(r.group, r.kind, subresource, r.is_custom, has_status);
   // A node brings its status along when it is made.
-  else if (has_status && !(r.group.empty() && r.kind == "Node")) out.reset.insert({"f:status"});
+  else if (has_status && !(r.group.empty() && r.kind == "Node"))
+    out.reset.insert({"f:status"});
   return out;
 }
 
@@ -119,8 +126,10 @@ struct LoggedChanges::Write {
   const Value& request = event["requestObject"];
   const Value& response = event["responseObject"];
   std::string_view verb = event["verb"].as_string();
-  std::string_view group = object["apiGroup"].as_string(), version = object["apiVersion"].as_string();
-  std::string_view resource = object["resource"].as_string(), subresource = object["subresource"].as_string();
+  std::string_view group = object["apiGroup"].as_string(),
+                   version = object["apiVersion"].as_string();
+  std::string_view resource = object["resource"].as_string(),
+                   subresource = object["subresource"].as_string();
   std::string_view space = object["namespace"].as_string();
   const Resource* known = nullptr;
   std::int64_t code = event["responseStatus"]["code"].as_int();
@@ -129,7 +138,9 @@ struct LoggedChanges::Write {
     std::string_view said = object["name"].as_string();
     return said.empty() ? response["metadata"]["name"].as_string() : said;
   }
-  bool is_dry() const { return event["requestURI"].as_string().find("dryRun=") != std::string_view::npos; }
+  bool is_dry() const {
+    return event["requestURI"].as_string().find("dryRun=") != std::string_view::npos;
+  }
   bool is_scale() const { return subresource == "scale"; }
   // Whether the subresource is the object itself, or a part of it.
   bool is_object() const {
@@ -137,14 +148,22 @@ struct LoggedChanges::Write {
     const catalog::Subresource* s = known ? known->subresource(subresource) : nullptr;
     return s && (s->kind.empty() || s->kind == known->kind);
   }
-  bool shows_object() const { return response.is_object() && known && response["kind"].as_string() == (is_scale() ? "Scale" : known->kind); }
-  std::string key_of(std::string_view object_name) const { return cat(group, "/", resource, "/", space, "/", object_name); }
-  std::string scale_key_of(std::string_view object_name) const { return key_of(object_name) + "/scale"; }
+  bool shows_object() const {
+    return response.is_object() && known &&
+           response["kind"].as_string() == (is_scale() ? "Scale" : known->kind);
+  }
+  std::string key_of(std::string_view object_name) const {
+    return cat(group, "/", resource, "/", space, "/", object_name);
+  }
+  std::string scale_key_of(std::string_view object_name) const {
+    return key_of(object_name) + "/scale";
+  }
   std::string key() const { return is_scale() ? scale_key_of(name()) : key_of(name()); }
 };
 
 void LoggedChanges::note(const Write& w, std::string_view text) {
-  notes_.push_back(cat(w.event["auditID"].as_string(), ": ", w.verb, " ", w.resource, w.subresource.empty() ? "" : "/", w.subresource, " ", w.space,
+  notes_.push_back(cat(w.event["auditID"].as_string(), ": ", w.verb, " ", w.resource,
+                       w.subresource.empty() ? "" : "/", w.subresource, " ", w.space,
                        w.space.empty() ? "" : "/", w.name(), ": ", text));
 }
 
@@ -154,17 +173,23 @@ void LoggedChanges::take(const Value& event) {
     return;
   }
   Write w{.event = event};
-  if (event["stage"].as_string() != "ResponseComplete" || w.resource.empty() || w.code < 200 || w.code > 299) return;
+  if (event["stage"].as_string() != "ResponseComplete" || w.resource.empty() || w.code < 200 ||
+      w.code > 299)
+    return;
   w.known = find_(w.group, w.version, w.resource);
   if (w.known && !w.known->namespaced) w.space = "";  // a namespace is said to be in itself
   // Who impersonates is judged as the one they say they are.
   const Value& acting = event.has("impersonatedUser") ? event["impersonatedUser"] : event["user"];
   if (acting["username"].as_string() == user_) {
-    if (w.verb == "create" || w.verb == "update" || w.verb == "patch") judge(w);
-    else ++others_;
+    if (w.verb == "create" || w.verb == "update" || w.verb == "patch")
+      judge(w);
+    else
+      ++others_;
   }
-  if (w.verb == "list") remember_list(w);
-  else remember(w);
+  if (w.verb == "list")
+    remember_list(w);
+  else
+    remember(w);
 }
 
 void LoggedChanges::remember_list(const Write& w) {
@@ -188,8 +213,10 @@ void LoggedChanges::see(const Write& w, std::string_view name, const Value& obje
     return;
   }
   if (w.known->subresource("scale")) {
-    if (auto scale = catalog::scale_of(object, *w.known)) objects_[w.scale_key_of(name)] = std::move(*scale);
-    else objects_.erase(w.scale_key_of(name));
+    if (auto scale = catalog::scale_of(object, *w.known))
+      objects_[w.scale_key_of(name)] = std::move(*scale);
+    else
+      objects_.erase(w.scale_key_of(name));
   }
   objects_[w.key_of(name)] = object;
 }
@@ -207,16 +234,21 @@ void LoggedChanges::remember(const Write& w) {
     std::erase_if(objects_, [&](const auto& entry) { return entry.first.starts_with(prefix); });
     return;
   }
-  if ((w.is_object() || w.is_scale()) && w.shows_object()) see(w, w.name(), w.response);
-  else if (w.verb != "get") forget(w);
+  if ((w.is_object() || w.is_scale()) && w.shows_object())
+    see(w, w.name(), w.response);
+  else if (w.verb != "get")
+    forget(w);
 }
 
 void LoggedChanges::judge_scale(const Write& w, LoggedChange& change) {
   auto before = objects_.find(w.key());
-  if (before == objects_.end()) note(w, "the scale before it is not in the log; taken as changed");
-  else if (before->second["spec"] == w.response["spec"]) return;
+  if (before == objects_.end())
+    note(w, "the scale before it is not in the log; taken as changed");
+  else if (before->second["spec"] == w.response["spec"])
+    return;
   ScaleDemands scale = scale_demands(*w.known, excluded_);
-  if (!scale.knows_object) note(w, "where the object holds its replicas is not known; nothing is taken as excluded there");
+  if (!scale.knows_object)
+    note(w, "where the object holds its replicas is not known; nothing is taken as excluded there");
   change.demands = std::move(scale.demands);
 }
 
@@ -230,7 +262,8 @@ void LoggedChanges::keep(const Write& w, LoggedChange change) {
 
 void LoggedChanges::judge(const Write& w) {
   LoggedChange change{.group = std::string(w.group),
-                      .resource = w.subresource.empty() ? std::string(w.resource) : cat(w.resource, "/", w.subresource),
+                      .resource = w.subresource.empty() ? std::string(w.resource)
+                                                        : cat(w.resource, "/", w.subresource),
                       .namespace_name = !w.known || w.known->namespaced ? std::string(w.space) : "",
                       .verb = std::string(w.verb),
                       .needs_verb = true,
@@ -239,7 +272,9 @@ void LoggedChanges::judge(const Write& w) {
     note(w, cat(why, "; covered by the verb ", w.verb, " alone"));
     keep(w, std::move(change));
   };
-  const catalog::Subresource* sub = w.known && !w.subresource.empty() ? w.known->subresource(w.subresource) : nullptr;
+  const catalog::Subresource* sub = w.known && !w.subresource.empty()
+                                        ? w.known->subresource(w.subresource)
+                                        : nullptr;
   if (!w.known) return whole("nothing is known about the resource");
   if (w.is_scale() && sub && sub->schema && w.verb != "create") {
     change.needs_verb = false;
@@ -247,10 +282,12 @@ void LoggedChanges::judge(const Write& w) {
     changes_.push_back(std::move(change));
     return;
   }
-  if (!w.is_object() || (w.verb == "create" && !w.subresource.empty())) return whole("it has no permissions on fields");
+  if (!w.is_object() || (w.verb == "create" && !w.subresource.empty()))
+    return whole("it has no permissions on fields");
 
   const Resource& r = *w.known;
-  const Schema& shape = r.permissions->compared() ? *r.permissions->compared() : *r.schema;  // as the server compares
+  const Schema& shape = r.permissions->compared() ? *r.permissions->compared()
+                                                  : *r.schema;  // as the server compares
   bool is_create = w.verb == "create" || w.code == 201;
   auto ignored = ignored_by(r, w.subresource, is_create);
   if (is_create) {
@@ -268,36 +305,44 @@ void LoggedChanges::judge(const Write& w) {
       const Value& said = object["metadata"][field];
       return !said.as_string().empty() && said != (*before)["metadata"][field];
     };
-    if (before && (is_other(w.response, "uid") || (*before)["apiVersion"] != w.response["apiVersion"] ||
-                   (w.verb == "update" && is_other(w.request, "resourceVersion"))))
+    if (before &&
+        (is_other(w.response, "uid") || (*before)["apiVersion"] != w.response["apiVersion"] ||
+         (w.verb == "update" && is_other(w.request, "resourceVersion"))))
       before = nullptr;
     if (before && w.shows_object()) {
       schema::ChangedFields changed(*before, w.response, shape, ignored);
       FieldSet leaves = changed.leaves();
       if (was_mutated(w.event)) {
         // What a webhook wrote is not what the user changed.
-        FieldSet sent = w.verb == "patch" ? patched_fields(w.request, shape) : schema::ChangedFields(*before, w.request, shape, ignored).leaves();
+        FieldSet sent = w.verb == "patch"
+                            ? patched_fields(w.request, shape)
+                            : schema::ChangedFields(*before, w.request, shape, ignored).leaves();
         leaves = only_touched(leaves, sent);
         note(w, "admission changed it too; only the fields that were sent count");
       }
       change.demands = schema::demands_of(leaves, changed, *r.permissions, excluded_);
     } else if (w.verb == "patch" && !w.request.is_null()) {
       note(w, "the object before it is not in the log; judged by the fields that the patch names");
-      schema::ChangedFields named(Value(), w.request.is_object() ? w.request : Value::object(), shape, ignored);
+      schema::ChangedFields named(Value(), w.request.is_object() ? w.request : Value::object(),
+                                  shape, ignored);
       FieldSet all = patched_fields(w.request, shape), leaves;
       all.for_each([&](const FieldPath& path) {
         for (std::size_t n = 1; n <= path.size(); ++n) {
           FieldPath prefix(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(n));
-          if (ignored.reset.has(prefix) || (prefix != FieldPath{"f:metadata"} && ignored.server.has(prefix))) return;
+          if (ignored.reset.has(prefix) ||
+              (prefix != FieldPath{"f:metadata"} && ignored.server.has(prefix)))
+            return;
         }
         leaves.insert(path);
       });
       change.demands = schema::demands_of(leaves, named, *r.permissions, excluded_);
     } else {
-      return whole(before ? "what became of it is not in the log" : "the object before it is not in the log");
+      return whole(before ? "what became of it is not in the log"
+                          : "the object before it is not in the log");
     }
   }
-  if (std::ranges::any_of(change.demands.fields, [](const schema::Demand& d) { return !d.unnamed.empty(); })) {
+  if (std::ranges::any_of(change.demands.fields,
+                          [](const schema::Demand& d) { return !d.unnamed.empty(); })) {
     change.demands = {};
     return whole("it changes a field whose permission has no verb");
   }

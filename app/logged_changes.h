@@ -17,16 +17,19 @@ struct LoggedChange {
   std::string namespace_name;   // empty: in the whole cluster
   std::string verb;             // create, update or patch
   bool needs_verb = false;      // it cannot be judged field by field
-  bool is_second = false;       // the same request again: an apply or update that created takes the verb create as well
+  bool is_second = false;  // the same request again: an apply or update that created takes the verb
+                           // create as well
   schema::Demands demands;
 };
 
 // The resource of a version; null when nothing is known about it.
-using ResourceFinder = std::function<const catalog::Resource*(std::string_view group, std::string_view version, std::string_view resource)>;
+using ResourceFinder = std::function<const catalog::Resource*(
+    std::string_view group, std::string_view version, std::string_view resource)>;
 
-// Reads audit events (audit.k8s.io/v1) in the order of the log and finds out what one user changed. What an object was
-// before a write is what an earlier event of anybody showed of it, so the more of them are of level RequestResponse, the
-// more exact it is; where it cannot be known, that is noted. Not shared between threads.
+// Reads audit events (audit.k8s.io/v1) in the order of the log and finds out what one user changed.
+// What an object was before a write is what an earlier event of anybody showed of it, so the more
+// of them are of level RequestResponse, the more exact it is; where it cannot be known, that is
+// noted. Not shared between threads.
 class LoggedChanges {
  public:
   LoggedChanges(std::string user, ResourceFinder find, schema::ExcludedVerbs excluded)
@@ -36,8 +39,12 @@ class LoggedChanges {
   void take(const json::Value& event);
 
   const std::vector<LoggedChange>& changes() const { return changes_; }
-  const std::vector<std::string>& notes() const { return notes_; }  // for people, in the order of the log
-  std::size_t other_requests() const { return others_; }            // of the user, without fields: reads, deletes
+  const std::vector<std::string>& notes() const {
+    return notes_;
+  }  // for people, in the order of the log
+  std::size_t other_requests() const {
+    return others_;
+  }  // of the user, without fields: reads, deletes
 
  private:
   struct Write;
@@ -54,14 +61,16 @@ class LoggedChanges {
   std::string user_;
   ResourceFinder find_;
   schema::ExcludedVerbs excluded_;
-  std::map<std::string, json::Value, std::less<>> objects_;  // as last seen, by group, resource, namespace and name
+  std::map<std::string, json::Value, std::less<>> objects_;  // as last seen, by group, resource,
+                                                             // namespace and name
   std::vector<LoggedChange> changes_;
   std::vector<std::string> notes_;
   std::size_t others_ = 0;
 };
 
-// The fields that a patch names, of whatever type it is: JSON Patch, merge patch or an applied object. Lists are named as
-// a whole, because only the type of a patch says whether it leaves their other items alone.
+// The fields that a patch names, of whatever type it is: JSON Patch, merge patch or an applied
+// object. Lists are named as a whole, because only the type of a patch says whether it leaves their
+// other items alone.
 schema::FieldSet patched_fields(const json::Value& patch, const schema::Schema& schema);
 
 }  // namespace cardea::app

@@ -16,15 +16,20 @@
 namespace cardea::app {
 namespace {
 
-constexpr std::string_view kModes[] = {"AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node", "Access", "Policy"};
-constexpr std::string_view kSwitches[] = {"--allow-privileged", "--anonymous-auth", "--service-account-extend-token-expiration",
+constexpr std::string_view kModes[] = {"AlwaysAllow", "AlwaysDeny", "ABAC",   "Webhook",
+                                       "RBAC",        "Node",       "Access", "Policy"};
+constexpr std::string_view kSwitches[] = {"--allow-privileged", "--anonymous-auth",
+                                          "--service-account-extend-token-expiration",
                                           "--service-account-lookup"};
 
 // Lists as they stand on the command line, commas included.
 struct RawLists {
-  std::vector<std::string> modes{"Node,Access,Policy,RBAC"}, enable, disable, controllers{"*"}, gates;
-  std::vector<std::string> proxy_names, proxy_users, proxy_uids, proxy_groups, proxy_extra, audiences;
-  std::string max_token_expiration = "0s", webhook_ttl = "2m0s", authorized_ttl = "5m0s", unauthorized_ttl = "30s";
+  std::vector<std::string> modes{"Node,Access,Policy,RBAC"}, enable, disable, controllers{"*"},
+      gates;
+  std::vector<std::string> proxy_names, proxy_users, proxy_uids, proxy_groups, proxy_extra,
+      audiences;
+  std::string max_token_expiration = "0s", webhook_ttl = "2m0s", authorized_ttl = "5m0s",
+              unauthorized_ttl = "30s";
   bool lookup = true;
   bool is_mode_given = false;
 };
@@ -37,10 +42,12 @@ std::vector<std::string> flatten(const std::vector<std::string>& raw) {
   return out;
 }
 
-bool contains(const auto& list, std::string_view what) { return std::ranges::find(list, what) != std::end(list); }
+bool contains(const auto& list, std::string_view what) {
+  return std::ranges::find(list, what) != std::end(list);
+}
 
-// Flags as people write them for kube-apiserver: `--flag=` is an empty value and a switch may stand alone, neither
-// of which the parser takes. It takes the arguments in reverse.
+// Flags as people write them for kube-apiserver: `--flag=` is an empty value and a switch may stand
+// alone, neither of which the parser takes. It takes the arguments in reverse.
 std::vector<std::string> arguments(int argc, char** argv) {
   std::vector<std::string> out;
   for (int i = 1; i < argc; ++i) {
@@ -63,100 +70,174 @@ std::vector<std::string> arguments(int argc, char** argv) {
 // Service accounts, front proxies and the token webhook.
 void declare_authentication(CLI::App& app, AuthenticationOptions& o, RawLists& lists) {
   constexpr const char* kGroup = "Authentication";
-  auto list = [&](const char* name, std::vector<std::string>& to, const char* what, const char* help) {
+  auto list = [&](const char* name, std::vector<std::string>& to, const char* what,
+                  const char* help) {
     app.add_option(name, to, help)->allow_extra_args(false)->type_name(what)->group(kGroup);
   };
   auto text = [&](const char* name, std::string& to, const char* what, const char* help) {
     app.add_option(name, to, help)->type_name(what)->group(kGroup)->capture_default_str();
   };
-  list("--api-audiences", lists.audiences, "LIST", "whom tokens for this server are meant for; the issuers when absent");
+  list("--api-audiences", lists.audiences, "LIST",
+       "whom tokens for this server are meant for; the issuers when absent");
   list("--service-account-issuer", o.service_account_issuers, "URL",
-       "who issues service account tokens; several are accepted, the first one is written into new ones (default: this server's URL)");
-  list("--service-account-key-file", o.service_account_key_files, "FILE", "public keys by which service account tokens are verified too (PEM); repeatable");
-  text("--service-account-signing-key-file", o.service_account_signing_key_file, "FILE", "the private key that signs them (PEM); made when absent");
-  text("--service-account-jwks-uri", o.service_account_jwks_uri, "URL", "where others find our keys; /openid/v1/jwks of this server when absent");
-  text("--service-account-max-token-expiration", lists.max_token_expiration, "DURATION", "how long a token may live, at most; 0s for no limit");
-  app.add_option("--service-account-extend-token-expiration", o.service_account_extend_token_expiration,
-                 "whether tokens mounted into pods live a year instead of an hour, for clients that do not read them again")->group(kGroup)->default_str("true");
-  app.add_option("--service-account-lookup", lists.lookup, "whether service accounts are looked up when a token is used; always true")->group(kGroup)->default_str("true");
-  text("--requestheader-client-ca-file", o.requestheader_client_ca_file, "FILE", "who signs the certificates of front proxies (PEM)");
-  list("--requestheader-allowed-names", lists.proxy_names, "LIST", "common names of front proxies; any when absent");
-  list("--requestheader-username-headers", lists.proxy_users, "LIST", "headers in which a front proxy names the user, such as X-Remote-User");
-  list("--requestheader-uid-headers", lists.proxy_uids, "LIST", "headers with the user's uid, such as X-Remote-Uid");
-  list("--requestheader-group-headers", lists.proxy_groups, "LIST", "headers with the user's groups, such as X-Remote-Group");
-  list("--requestheader-extra-headers-prefix", lists.proxy_extra, "LIST", "what headers with more about the user begin with, such as X-Remote-Extra-");
-  text("--authentication-config", o.authentication_config, "FILE", "issuers whose tokens are accepted, and who may be anonymous (AuthenticationConfiguration); taken over when it changes");
+       "who issues service account tokens; several are accepted, the first one is written into new "
+       "ones (default: this server's URL)");
+  list("--service-account-key-file", o.service_account_key_files, "FILE",
+       "public keys by which service account tokens are verified too (PEM); repeatable");
+  text("--service-account-signing-key-file", o.service_account_signing_key_file, "FILE",
+       "the private key that signs them (PEM); made when absent");
+  text("--service-account-jwks-uri", o.service_account_jwks_uri, "URL",
+       "where others find our keys; /openid/v1/jwks of this server when absent");
+  text("--service-account-max-token-expiration", lists.max_token_expiration, "DURATION",
+       "how long a token may live, at most; 0s for no limit");
+  app.add_option("--service-account-extend-token-expiration",
+                 o.service_account_extend_token_expiration,
+                 "whether tokens mounted into pods live a year instead of an hour, for clients "
+                 "that do not read them again")
+      ->group(kGroup)
+      ->default_str("true");
+  app.add_option("--service-account-lookup", lists.lookup,
+                 "whether service accounts are looked up when a token is used; always true")
+      ->group(kGroup)
+      ->default_str("true");
+  text("--requestheader-client-ca-file", o.requestheader_client_ca_file, "FILE",
+       "who signs the certificates of front proxies (PEM)");
+  list("--requestheader-allowed-names", lists.proxy_names, "LIST",
+       "common names of front proxies; any when absent");
+  list("--requestheader-username-headers", lists.proxy_users, "LIST",
+       "headers in which a front proxy names the user, such as X-Remote-User");
+  list("--requestheader-uid-headers", lists.proxy_uids, "LIST",
+       "headers with the user's uid, such as X-Remote-Uid");
+  list("--requestheader-group-headers", lists.proxy_groups, "LIST",
+       "headers with the user's groups, such as X-Remote-Group");
+  list("--requestheader-extra-headers-prefix", lists.proxy_extra, "LIST",
+       "what headers with more about the user begin with, such as X-Remote-Extra-");
+  text("--authentication-config", o.authentication_config, "FILE",
+       "issuers whose tokens are accepted, and who may be anonymous (AuthenticationConfiguration); "
+       "taken over when it changes");
   auto oidc = [&](const char* name, const char* what, const char* help) {
     app.add_option_function<std::vector<std::string>>(
            cat("--", name),
            [&o, name](const std::vector<std::string>& values) {
              for (const std::string& value : values)
-               if (auto added = authn::add_oidc_flag(o.oidc, name, value); !added) throw CLI::ValidationError(added.error().message);
+               if (auto added = authn::add_oidc_flag(o.oidc, name, value); !added)
+                 throw CLI::ValidationError(added.error().message);
            },
            help)
-        ->allow_extra_args(false)->type_name(what)->group(kGroup);
+        ->allow_extra_args(false)
+        ->type_name(what)
+        ->group(kGroup);
   };
-  oidc("oidc-issuer-url", "URL", "one issuer whose tokens are accepted, by flags instead of a file");
+  oidc("oidc-issuer-url", "URL",
+       "one issuer whose tokens are accepted, by flags instead of a file");
   oidc("oidc-client-id", "ID", "whom its tokens must be meant for");
   oidc("oidc-ca-file", "FILE", "who signs its certificate (PEM); the system's roots when absent");
   oidc("oidc-username-claim", "CLAIM", "the claim that names the user (default sub)");
-  oidc("oidc-username-prefix", "PREFIX", "what is put before it; ISSUER# when absent, unless the claim is email; - for nothing");
+  oidc("oidc-username-prefix", "PREFIX",
+       "what is put before it; ISSUER# when absent, unless the claim is email; - for nothing");
   oidc("oidc-groups-claim", "CLAIM", "the claim with the user's groups");
   oidc("oidc-groups-prefix", "PREFIX", "what is put before each");
   oidc("oidc-signing-algs", "LIST", "algorithms its tokens may be signed with (default RS256)");
   oidc("oidc-required-claim", "CLAIM=VALUE", "a claim that must have this value; repeatable");
-  text("--authentication-token-webhook-config-file", o.webhook_config_file, "FILE", "a kubeconfig: whom to ask about tokens that nobody here knows");
-  text("--authentication-token-webhook-version", o.webhook_version, "VERSION", "of the TokenReview it is sent: v1 or v1beta1");
-  text("--authentication-token-webhook-cache-ttl", lists.webhook_ttl, "DURATION", "how long its answers are good");
+  text("--authentication-token-webhook-config-file", o.webhook_config_file, "FILE",
+       "a kubeconfig: whom to ask about tokens that nobody here knows");
+  text("--authentication-token-webhook-version", o.webhook_version, "VERSION",
+       "of the TokenReview it is sent: v1 or v1beta1");
+  text("--authentication-token-webhook-cache-ttl", lists.webhook_ttl, "DURATION",
+       "how long its answers are good");
 }
 
 void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
-  auto list = [&](const char* name, std::vector<std::string>& to, const std::string& help, const char* group) {
+  auto list = [&](const char* name, std::vector<std::string>& to, const std::string& help,
+                  const char* group) {
     app.add_option(name, to, help)->allow_extra_args(false)->type_name("LIST")->group(group);
   };
-  auto text = [&](const char* name, std::string& to, const char* what, const std::string& help, const char* group) {
+  auto text = [&](const char* name, std::string& to, const char* what, const std::string& help,
+                  const char* group) {
     app.add_option(name, to, help)->type_name(what)->group(group)->capture_default_str();
   };
   app.get_formatter()->column_width(44);
   app.set_help_flag("-h,--help", "show this and exit")->group("General");
-  text("--data-dir", o.data_dir, "DIR", "where objects, certificates and admin.kubeconfig are kept", "General");
-  app.add_option("--v", o.verbosity, "how much to log; 0 for warnings alone")->type_name("LEVEL")->group("General")->capture_default_str();
-  list("--feature-gates", lists.gates, "Name=true or Name=false for any of these:\n" + FeatureGates::help(), "General");
+  text("--data-dir", o.data_dir, "DIR", "where objects, certificates and admin.kubeconfig are kept",
+       "General");
+  app.add_option("--v", o.verbosity, "how much to log; 0 for warnings alone")
+      ->type_name("LEVEL")
+      ->group("General")
+      ->capture_default_str();
+  list("--feature-gates", lists.gates,
+       "Name=true or Name=false for any of these:\n" + FeatureGates::help(), "General");
 
   text("--bind-address", o.bind_address, "IP", "the address to listen on", "Serving");
-  app.add_option("--secure-port", o.secure_port, "the port to serve HTTPS on")->type_name("PORT")->group("Serving")->capture_default_str();
-  text("--tls-cert-file", o.tls_cert_file, "FILE", "the server's certificate and its issuers (PEM); made when absent", "Serving");
-  text("--tls-private-key-file", o.tls_private_key_file, "FILE", "the key of --tls-cert-file", "Serving");
-  app.add_option("--insecure-bench-port", o.insecure_bench_port, "serve plain HTTP on loopback too, for benchmarks")->type_name("PORT")->group("Serving");
+  app.add_option("--secure-port", o.secure_port, "the port to serve HTTPS on")
+      ->type_name("PORT")
+      ->group("Serving")
+      ->capture_default_str();
+  text("--tls-cert-file", o.tls_cert_file, "FILE",
+       "the server's certificate and its issuers (PEM); made when absent", "Serving");
+  text("--tls-private-key-file", o.tls_private_key_file, "FILE", "the key of --tls-cert-file",
+       "Serving");
+  app.add_option("--insecure-bench-port", o.insecure_bench_port,
+                 "serve plain HTTP on loopback too, for benchmarks")
+      ->type_name("PORT")
+      ->group("Serving");
 
-  text("--client-ca-file", o.client_ca_file, "FILE", "who else may sign client certificates (PEM), beside the CA of the data directory", "Authentication");
-  text("--token-auth-file", o.token_auth_file, "FILE", "static tokens: lines of token,user,uid,\"group,group\"", "Authentication");
-  app.add_option("--anonymous-auth", o.anonymous_auth, "whether requests without credentials are system:anonymous")->group("Authentication")->default_str("true");
+  text("--client-ca-file", o.client_ca_file, "FILE",
+       "who else may sign client certificates (PEM), beside the CA of the data directory",
+       "Authentication");
+  text("--token-auth-file", o.token_auth_file, "FILE",
+       "static tokens: lines of token,user,uid,\"group,group\"", "Authentication");
+  app.add_option("--anonymous-auth", o.anonymous_auth,
+                 "whether requests without credentials are system:anonymous")
+      ->group("Authentication")
+      ->default_str("true");
   declare_authentication(app, o.authentication, lists);
 
-  list("--authorization-mode", lists.modes, "authorizers in order: AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC, Node, Access, Policy (default Node,Access,Policy,RBAC)", "Authorization and admission");
-  text("--authorization-config", o.authorization.config_file, "FILE", "an AuthorizationConfiguration instead of --authorization-mode; taken over when it changes", "Authorization and admission");
-  text("--authorization-webhook-config-file", o.authorization.webhook_config_file, "FILE", "a kubeconfig: whom the mode Webhook asks", "Authorization and admission");
-  text("--authorization-webhook-version", o.authorization.webhook_version, "VERSION", "of the SubjectAccessReview it is sent: v1 or v1beta1", "Authorization and admission");
-  text("--authorization-webhook-cache-authorized-ttl", lists.authorized_ttl, "DURATION", "how long an allowing answer is good; 0s: not kept", "Authorization and admission");
-  text("--authorization-webhook-cache-unauthorized-ttl", lists.unauthorized_ttl, "DURATION", "how long any other answer is good; 0s: not kept", "Authorization and admission");
-  text("--policy-master-namespace", o.policy_master_namespace, "NAMESPACE", "whose policy roles may be bound from every namespace, and whose bindings apply in all", "Authorization and admission");
-  text("--policy-config", o.policy_config_file, "FILE", "what namespace policy knows beside the built-in: resourceGroups {NAME: [RESOURCE...]} and nodeNames {USER: NODE}", "Authorization and admission");
-  list("--enable-admission-plugins", lists.enable, "plugins to add to the default ones", "Authorization and admission");
-  list("--disable-admission-plugins", lists.disable, "default plugins to leave out", "Authorization and admission");
+  list("--authorization-mode", lists.modes,
+       "authorizers in order: AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC, Node, Access, Policy "
+       "(default Node,Access,Policy,RBAC)",
+       "Authorization and admission");
+  text("--authorization-config", o.authorization.config_file, "FILE",
+       "an AuthorizationConfiguration instead of --authorization-mode; taken over when it changes",
+       "Authorization and admission");
+  text("--authorization-webhook-config-file", o.authorization.webhook_config_file, "FILE",
+       "a kubeconfig: whom the mode Webhook asks", "Authorization and admission");
+  text("--authorization-webhook-version", o.authorization.webhook_version, "VERSION",
+       "of the SubjectAccessReview it is sent: v1 or v1beta1", "Authorization and admission");
+  text("--authorization-webhook-cache-authorized-ttl", lists.authorized_ttl, "DURATION",
+       "how long an allowing answer is good; 0s: not kept", "Authorization and admission");
+  text("--authorization-webhook-cache-unauthorized-ttl", lists.unauthorized_ttl, "DURATION",
+       "how long any other answer is good; 0s: not kept", "Authorization and admission");
+  text("--policy-master-namespace", o.policy_master_namespace, "NAMESPACE",
+       "whose policy roles may be bound from every namespace, and whose bindings apply in all",
+       "Authorization and admission");
+  text("--policy-config", o.policy_config_file, "FILE",
+       "what namespace policy knows beside the built-in: resourceGroups {NAME: [RESOURCE...]} and "
+       "nodeNames {USER: NODE}",
+       "Authorization and admission");
+  list("--enable-admission-plugins", lists.enable, "plugins to add to the default ones",
+       "Authorization and admission");
+  list("--disable-admission-plugins", lists.disable, "default plugins to leave out",
+       "Authorization and admission");
   app.add_flag("--dra-admin-access-policy", o.dra_admin_access_policy,
-               "keep a ClusterAccessPolicy that denies resource claims with adminAccess outside namespaces labelled resource.kubernetes.io/admin-access=true")
+               "keep a ClusterAccessPolicy that denies resource claims with adminAccess outside "
+               "namespaces labelled resource.kubernetes.io/admin-access=true")
       ->group("Authorization and admission");
-  app.add_option("--allow-privileged", o.allow_privileged, "whether privileged containers are admitted")->group("Authorization and admission")->default_str("false");
+  app.add_option("--allow-privileged", o.allow_privileged,
+                 "whether privileged containers are admitted")
+      ->group("Authorization and admission")
+      ->default_str("false");
 
   declare_audit(app, o.audit);
 
   list("--controllers", lists.controllers,
-       "what runs beside the API: * for all (the default), -NAME to leave one out, NAME to add one, empty for none; known are\n  " +
+       "what runs beside the API: * for all (the default), -NAME to leave one out, NAME to add "
+       "one, empty for none; known are\n  " +
            join(rest::known_controllers(), "\n  "),
        "Cluster");
-  text("--service-cluster-ip-range", o.service_cluster_ip_range, "CIDR", "where cluster IPs come from", "Cluster");
-  text("--service-node-port-range", o.service_node_port_range, "FIRST-LAST", "where node ports come from", "Cluster");
+  text("--service-cluster-ip-range", o.service_cluster_ip_range, "CIDR",
+       "where cluster IPs come from", "Cluster");
+  text("--service-node-port-range", o.service_node_port_range, "FIRST-LAST",
+       "where node ports come from", "Cluster");
 }
 
 std::optional<std::string> twice(const std::vector<std::string>& list) {
@@ -167,26 +248,33 @@ std::optional<std::string> twice(const std::vector<std::string>& list) {
 
 bool is_address(const std::string& text) {
   unsigned char bytes[16];
-  return ::inet_pton(AF_INET, text.c_str(), bytes) == 1 || ::inet_pton(AF_INET6, text.c_str(), bytes) == 1;
+  return ::inet_pton(AF_INET, text.c_str(), bytes) == 1 ||
+         ::inet_pton(AF_INET6, text.c_str(), bytes) == 1;
 }
 
 // What makes no sense, alone or together.
 Result<void> check(const ServeOptions& o) {
   auto wrong = [](std::string why) { return fail(bad_request(std::move(why))); };
   if (o.data_dir.empty()) return wrong("--data-dir is empty");
-  if (!is_address(o.bind_address)) return wrong(cat("--bind-address `", o.bind_address, "` is not an IP address"));
+  if (!is_address(o.bind_address))
+    return wrong(cat("--bind-address `", o.bind_address, "` is not an IP address"));
   if (o.secure_port == 0) return wrong("--secure-port must be between 1 and 65535");
-  if (o.insecure_bench_port == o.secure_port) return wrong("--insecure-bench-port and --secure-port are the same");
+  if (o.insecure_bench_port == o.secure_port)
+    return wrong("--insecure-bench-port and --secure-port are the same");
   if (o.tls_cert_file.empty() != o.tls_private_key_file.empty())
     return wrong("--tls-cert-file and --tls-private-key-file go together");
   if (o.authorization_modes.empty()) return wrong("--authorization-mode names no mode");
   for (const std::string& mode : o.authorization_modes)
-    if (!contains(kModes, mode)) return wrong(cat("--authorization-mode: unknown mode `", mode, "`"));
-  if (auto mode = twice(o.authorization_modes)) return wrong(cat("--authorization-mode names `", *mode, "` twice"));
+    if (!contains(kModes, mode))
+      return wrong(cat("--authorization-mode: unknown mode `", mode, "`"));
+  if (auto mode = twice(o.authorization_modes))
+    return wrong(cat("--authorization-mode names `", *mode, "` twice"));
   for (const std::string& plugin : o.enable_admission_plugins)
     if (contains(o.disable_admission_plugins, plugin))
       return wrong(cat("admission plugin `", plugin, "` is both enabled and disabled"));
-  if (!dns_label_problems(o.policy_master_namespace).empty()) return wrong(cat("--policy-master-namespace: `", o.policy_master_namespace, "` cannot be the name of a namespace"));
+  if (!dns_label_problems(o.policy_master_namespace).empty())
+    return wrong(cat("--policy-master-namespace: `", o.policy_master_namespace,
+                     "` cannot be the name of a namespace"));
   if (o.verbosity < 0) return wrong("--v must not be negative");
   return {};
 }
@@ -194,44 +282,56 @@ Result<void> check(const ServeOptions& o) {
 // As a URL must begin; what follows is for those who follow it.
 bool has_scheme(std::string_view text) {
   std::string_view scheme = text.substr(0, text.find(':'));
-  return !scheme.empty() && scheme.size() < text.size() && std::isalpha(static_cast<unsigned char>(scheme[0])) &&
-         std::ranges::all_of(scheme, [](unsigned char c) { return std::isalnum(c) || c == '+' || c == '-' || c == '.'; });
+  return !scheme.empty() && scheme.size() < text.size() &&
+         std::isalpha(static_cast<unsigned char>(scheme[0])) &&
+         std::ranges::all_of(
+             scheme,
+             [](unsigned char c) { return std::isalnum(c) || c == '+' || c == '-' || c == '.'; });
 }
 
 Result<std::chrono::seconds> seconds_in(std::string_view flag, std::string_view text) {
   auto parsed = parse_duration(text);
-  if (!parsed || *parsed < std::chrono::nanoseconds(0)) return fail(bad_request(cat(flag, " `", text, "` is no duration")));
+  if (!parsed || *parsed < std::chrono::nanoseconds(0))
+    return fail(bad_request(cat(flag, " `", text, "` is no duration")));
   return std::chrono::duration_cast<std::chrono::seconds>(*parsed);
 }
 
 Result<void> complete_authentication(AuthenticationOptions& o, const RawLists& lists) {
   auto wrong = [](std::string why) { return fail(bad_request(std::move(why))); };
   o.api_audiences = flatten(lists.audiences);
-  o.request_header = {flatten(lists.proxy_users), flatten(lists.proxy_uids), flatten(lists.proxy_groups), flatten(lists.proxy_extra),
+  o.request_header = {flatten(lists.proxy_users), flatten(lists.proxy_uids),
+                      flatten(lists.proxy_groups), flatten(lists.proxy_extra),
                       flatten(lists.proxy_names)};
-  if (auto fit = authn::check_oidc_flags(o.oidc, !o.authentication_config.empty()); !fit) return fail(fit.error());
+  if (auto fit = authn::check_oidc_flags(o.oidc, !o.authentication_config.empty()); !fit)
+    return fail(fit.error());
   if (auto known = authn::algorithms_of(o.oidc); !known) return fail(known.error());
   if (!o.requestheader_client_ca_file.empty() && o.request_header.username_headers.empty())
     return wrong("--requestheader-client-ca-file needs --requestheader-username-headers");
   auto longest = seconds_in("--service-account-max-token-expiration", lists.max_token_expiration);
   if (!longest) return fail(longest.error());
   if (longest->count() != 0 && (*longest < std::chrono::hours(1) || longest->count() > (1ll << 32)))
-    return wrong("the service-account-max-token-expiration must be between 1 hour and 2^32 seconds");
+    return wrong(
+        "the service-account-max-token-expiration must be between 1 hour and 2^32 seconds");
   o.service_account_max_token_expiration = *longest;
-  if (!lists.lookup) return wrong("--service-account-lookup=false would accept tokens of deleted accounts");
-  if (auto issuer = twice(o.service_account_issuers)) return wrong(cat("--service-account-issuer names `", *issuer, "` twice"));
+  if (!lists.lookup)
+    return wrong("--service-account-lookup=false would accept tokens of deleted accounts");
+  if (auto issuer = twice(o.service_account_issuers))
+    return wrong(cat("--service-account-issuer names `", *issuer, "` twice"));
   for (const std::string& issuer : o.service_account_issuers) {
     if (issuer.empty()) return wrong("--service-account-issuer is empty");
     if (issuer.contains(':') && !has_scheme(issuer))
-      return wrong(cat("--service-account-issuer `", issuer, "` contains a colon, but is not a URL"));
+      return wrong(
+          cat("--service-account-issuer `", issuer, "` contains a colon, but is not a URL"));
   }
   if (const std::string& uri = o.service_account_jwks_uri; !uri.empty())
-    if (auto url = http::parse_url(uri); !url || !url->tls) return wrong(cat("--service-account-jwks-uri `", uri, "` is not an https URL"));
+    if (auto url = http::parse_url(uri); !url || !url->tls)
+      return wrong(cat("--service-account-jwks-uri `", uri, "` is not an https URL"));
   auto ttl = seconds_in("--authentication-token-webhook-cache-ttl", lists.webhook_ttl);
   if (!ttl) return fail(ttl.error());
   o.webhook_cache_ttl = *ttl;
   if (o.webhook_version != "v1" && o.webhook_version != "v1beta1")
-    return wrong(cat("--authentication-token-webhook-version: unknown version `", o.webhook_version, "`"));
+    return wrong(
+        cat("--authentication-token-webhook-version: unknown version `", o.webhook_version, "`"));
   return {};
 }
 
@@ -241,17 +341,25 @@ Result<void> complete_authorization(ServeOptions& o, const RawLists& lists) {
   bool asks = contains(o.authorization_modes, "Webhook");
   if (!a.config_file.empty()) {
     if (lists.is_mode_given || !a.webhook_config_file.empty())
-      return wrong("--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined");
+      return wrong(
+          "--authorization-config can not be specified when --authorization-mode or "
+          "--authorization-webhook-* flags are defined");
     o.authorization_modes.clear();
     return {};
   }
-  if (asks && a.webhook_config_file.empty()) return wrong("authorization-mode Webhook's authorization config file not passed: --authorization-webhook-config-file");
-  if (!asks && !a.webhook_config_file.empty()) return wrong("cannot specify --authorization-webhook-config-file without mode Webhook");
+  if (asks && a.webhook_config_file.empty())
+    return wrong(
+        "authorization-mode Webhook's authorization config file not passed: "
+        "--authorization-webhook-config-file");
+  if (!asks && !a.webhook_config_file.empty())
+    return wrong("cannot specify --authorization-webhook-config-file without mode Webhook");
   if (a.webhook_version != "v1" && a.webhook_version != "v1beta1")
     return wrong(cat("--authorization-webhook-version: unknown version `", a.webhook_version, "`"));
-  auto authorized = seconds_in("--authorization-webhook-cache-authorized-ttl", lists.authorized_ttl);
+  auto authorized = seconds_in("--authorization-webhook-cache-authorized-ttl",
+                               lists.authorized_ttl);
   if (!authorized) return fail(authorized.error());
-  auto unauthorized = seconds_in("--authorization-webhook-cache-unauthorized-ttl", lists.unauthorized_ttl);
+  auto unauthorized = seconds_in("--authorization-webhook-cache-unauthorized-ttl",
+                                 lists.unauthorized_ttl);
   if (!unauthorized) return fail(unauthorized.error());
   a.webhook_authorized_ttl = *authorized;
   a.webhook_unauthorized_ttl = *unauthorized;
@@ -271,17 +379,25 @@ Result<void> complete(ServeOptions& o, const RawLists& lists, bool asked_for_ano
   if (!gates) return fail(bad_request(cat("--feature-gates: ", gates.error().message)));
   o.gates = std::move(*gates);
   o.warnings = o.gates.warnings();
-  if (std::string warning = o.audit.warning(); !warning.empty()) o.warnings.push_back(std::move(warning));
-  if (o.gates.on("ConditionalAuthorization") && contains(o.disable_admission_plugins, "AuthorizationConditionsEnforcer"))
-    return fail(bad_request("the gate ConditionalAuthorization, which is on, needs the admission plugin `AuthorizationConditionsEnforcer`: nobody else would enforce the conditions"));
+  if (std::string warning = o.audit.warning(); !warning.empty())
+    o.warnings.push_back(std::move(warning));
+  if (o.gates.on("ConditionalAuthorization") &&
+      contains(o.disable_admission_plugins, "AuthorizationConditionsEnforcer"))
+    return fail(
+        bad_request("the gate ConditionalAuthorization, which is on, needs the admission plugin "
+                    "`AuthorizationConditionsEnforcer`: nobody else would enforce the conditions"));
   auto controllers = rest::select_controllers(flatten(lists.controllers));
   if (!controllers) return fail(bad_request(cat("--controllers: ", controllers.error().message)));
   o.controllers = std::move(*controllers);
   // Together they would open the server to everyone who can reach it.
   if (o.anonymous_auth && contains(o.authorization_modes, "AlwaysAllow")) {
-    if (asked_for_anonymous) return fail(bad_request("--anonymous-auth=true and --authorization-mode=AlwaysAllow would allow everything to everyone"));
+    if (asked_for_anonymous)
+      return fail(
+          bad_request("--anonymous-auth=true and --authorization-mode=AlwaysAllow would allow "
+                      "everything to everyone"));
     o.anonymous_auth = false;
-    o.warnings.push_back("anonymous requests are refused, because AlwaysAllow would allow them everything");
+    o.warnings.push_back(
+        "anonymous requests are refused, because AlwaysAllow would allow them everything");
   }
   return {};
 }

@@ -11,7 +11,8 @@
 
 namespace cardea::app {
 
-// How the chain of authorizers is described: a file, or --authorization-mode and these flags of its webhook.
+// How the chain of authorizers is described: a file, or --authorization-mode and these flags of its
+// webhook.
 struct AuthorizationOptions {
   std::string config_file;
   std::string webhook_config_file;
@@ -46,8 +47,8 @@ struct ServeOptions {
   std::vector<std::string> warnings;      // what was accepted and has no effect
 };
 
-// The options, or the exit status when there is nothing to run: 0 after help was asked for, 2 after one line about
-// flags that make no sense, alone or together.
+// The options, or the exit status when there is nothing to run: 0 after help was asked for, 2 after
+// one line about flags that make no sense, alone or together.
 std::variant<ServeOptions, int> parse_serve_options(int argc, char** argv);
 
 }  // namespace cardea::app

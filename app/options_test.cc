@@ -42,9 +42,11 @@ TEST(ServeOptions, NoFlagsAreEnough) {
 }
 
 TEST(ServeOptions, TheLineThatConversationsAreReplayedAgainstIsUnderstood) {
-  Outcome o = parse({"--data-dir", "D", "--secure-port", "7000", "--bind-address", "127.0.0.1", "--token-auth-file", "users.csv",
-                     "--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction",
-                     "--disable-admission-plugins=ServiceAccount", "--controllers=", "--service-cluster-ip-range=10.0.0.0/24",
+  Outcome o = parse({"--data-dir", "D", "--secure-port", "7000", "--bind-address", "127.0.0.1",
+                     "--token-auth-file", "users.csv", "--authorization-mode=Node,RBAC",
+                     "--enable-admission-plugins=NodeRestriction",
+                     "--disable-admission-plugins=ServiceAccount",
+                     "--controllers=", "--service-cluster-ip-range=10.0.0.0/24",
                      "--service-node-port-range=30000-32767", "--allow-privileged=false"});
   ASSERT_EQ(o.status(), -1) << o.err;
   EXPECT_EQ(o.options().secure_port, 7000);
@@ -69,20 +71,28 @@ TEST(ServeOptions, SwitchesMayStandAloneOrHaveAValue) {
 TEST(ServeOptions, ListsMayBeGivenInParts) {
   Outcome o = parse({"--enable-admission-plugins=A,B", "--enable-admission-plugins", "C"});
   EXPECT_THAT(o.options().enable_admission_plugins, ElementsAre("A", "B", "C"));
-  EXPECT_THAT(parse({"--controllers=*,-serviceaccount-controller"}).options().controllers, SizeIs(rest::known_controllers().size() - 1));
+  EXPECT_THAT(parse({"--controllers=*,-serviceaccount-controller"}).options().controllers,
+              SizeIs(rest::known_controllers().size() - 1));
 }
 
 TEST(ServeOptions, ConditionsWithoutTheirEnforcerAreRefused) {
-  EXPECT_TRUE(parse({"--feature-gates=ConditionalAuthorization=true"}).options().gates.on("ConditionalAuthorization"));
-  Outcome o = parse({"--feature-gates=ConditionalAuthorization=true", "--disable-admission-plugins=AuthorizationConditionsEnforcer"});
+  EXPECT_TRUE(parse({"--feature-gates=ConditionalAuthorization=true"})
+                  .options()
+                  .gates.on("ConditionalAuthorization"));
+  Outcome o = parse({"--feature-gates=ConditionalAuthorization=true",
+                     "--disable-admission-plugins=AuthorizationConditionsEnforcer"});
   EXPECT_EQ(o.status(), 2);
   EXPECT_THAT(o.err, HasSubstr("AuthorizationConditionsEnforcer"));
   EXPECT_EQ(parse({"--disable-admission-plugins=AuthorizationConditionsEnforcer"}).status(), 2);
-  EXPECT_EQ(parse({"--feature-gates=ConditionalAuthorization=false", "--disable-admission-plugins=AuthorizationConditionsEnforcer"}).status(), -1);
+  EXPECT_EQ(parse({"--feature-gates=ConditionalAuthorization=false",
+                   "--disable-admission-plugins=AuthorizationConditionsEnforcer"})
+                .status(),
+            -1);
 }
 
 TEST(ServeOptions, GatesOpenAndShut) {
-  for (std::string gate : {"ConditionalAuthorization", "ConstrainedImpersonation", "FineGrainedAuthorization"}) {
+  for (std::string gate :
+       {"ConditionalAuthorization", "ConstrainedImpersonation", "FineGrainedAuthorization"}) {
     for (bool wanted : {false, true}) {
       Outcome o = parse({"--feature-gates", gate + (wanted ? "=true" : "=false")});
       ASSERT_EQ(o.status(), -1) << o.err;
@@ -91,7 +101,9 @@ TEST(ServeOptions, GatesOpenAndShut) {
     }
     EXPECT_TRUE(parse({}).options().gates.on(gate));
   }
-  EXPECT_TRUE(parse({"--feature-gates=StructuredAuthenticationConfiguration=true"}).options().gates.on("StructuredAuthenticationConfiguration"));
+  EXPECT_TRUE(parse({"--feature-gates=StructuredAuthenticationConfiguration=true"})
+                  .options()
+                  .gates.on("StructuredAuthenticationConfiguration"));
 }
 
 TEST(ServeOptions, AnonymousRequestsAreRefusedBesideAlwaysAllow) {
@@ -104,10 +116,27 @@ TEST(ServeOptions, AnonymousRequestsAreRefusedBesideAlwaysAllow) {
 TEST(ServeOptions, HelpNamesEveryFlag) {
   Outcome o = parse({"--help"});
   EXPECT_EQ(o.status(), 0);
-  for (const char* flag : {"--data-dir", "--bind-address", "--secure-port", "--tls-cert-file", "--tls-private-key-file", "--client-ca-file",
-                           "--token-auth-file", "--authorization-mode", "--authorization-config", "--authorization-webhook-config-file", "--policy-master-namespace", "--policy-config", "--enable-admission-plugins", "--disable-admission-plugins",
-                           "--controllers", "--feature-gates", "--service-cluster-ip-range", "--service-node-port-range",
-                           "--allow-privileged", "--anonymous-auth", "--v "})
+  for (const char* flag : {"--data-dir",
+                           "--bind-address",
+                           "--secure-port",
+                           "--tls-cert-file",
+                           "--tls-private-key-file",
+                           "--client-ca-file",
+                           "--token-auth-file",
+                           "--authorization-mode",
+                           "--authorization-config",
+                           "--authorization-webhook-config-file",
+                           "--policy-master-namespace",
+                           "--policy-config",
+                           "--enable-admission-plugins",
+                           "--disable-admission-plugins",
+                           "--controllers",
+                           "--feature-gates",
+                           "--service-cluster-ip-range",
+                           "--service-node-port-range",
+                           "--allow-privileged",
+                           "--anonymous-auth",
+                           "--v "})
     EXPECT_THAT(o.out, HasSubstr(flag));
 }
 
@@ -131,8 +160,10 @@ TEST(ServeOptions, WhatMakesNoSenseIsOneLineAndStatusTwo) {
       {"--authorization-mode=AlwaysAllow", "--anonymous-auth=true"},
       {"--authorization-mode=Webhook"},
       {"--authorization-webhook-config-file=w"},
-      {"--authorization-mode=Webhook", "--authorization-webhook-config-file=w", "--authorization-webhook-version=v2"},
-      {"--authorization-mode=Webhook", "--authorization-webhook-config-file=w", "--authorization-webhook-cache-authorized-ttl=soon"},
+      {"--authorization-mode=Webhook", "--authorization-webhook-config-file=w",
+       "--authorization-webhook-version=v2"},
+      {"--authorization-mode=Webhook", "--authorization-webhook-config-file=w",
+       "--authorization-webhook-cache-authorized-ttl=soon"},
       {"--authorization-config=c", "--authorization-mode=RBAC"},
       {"--authorization-config=c", "--authorization-webhook-config-file=w"},
       {"--enable-admission-plugins=Priority", "--disable-admission-plugins=Priority"},
@@ -157,14 +188,18 @@ TEST(ServeOptions, WhatMakesNoSenseIsOneLineAndStatusTwo) {
 }
 
 TEST(ServeOptions, AuthenticationFlagsAreKubernetesOwn) {
-  Outcome o = parse({"--service-account-issuer=https://a", "--service-account-issuer=https://b", "--service-account-key-file=k1",
-                     "--service-account-key-file=k2", "--service-account-signing-key-file=s", "--api-audiences=x,y",
-                     "--service-account-max-token-expiration=24h", "--service-account-extend-token-expiration=false",
-                     "--requestheader-client-ca-file=ca", "--requestheader-allowed-names=front,back",
-                     "--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
-                     "--requestheader-extra-headers-prefix=X-Remote-Extra-", "--requestheader-uid-headers=X-Remote-Uid",
-                     "--authentication-token-webhook-config-file=w", "--authentication-token-webhook-version=v1",
-                     "--authentication-token-webhook-cache-ttl=30s"});
+  Outcome o = parse(
+      {"--service-account-issuer=https://a", "--service-account-issuer=https://b",
+       "--service-account-key-file=k1", "--service-account-key-file=k2",
+       "--service-account-signing-key-file=s", "--api-audiences=x,y",
+       "--service-account-max-token-expiration=24h",
+       "--service-account-extend-token-expiration=false", "--requestheader-client-ca-file=ca",
+       "--requestheader-allowed-names=front,back", "--requestheader-username-headers=X-Remote-User",
+       "--requestheader-group-headers=X-Remote-Group",
+       "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+       "--requestheader-uid-headers=X-Remote-Uid", "--authentication-token-webhook-config-file=w",
+       "--authentication-token-webhook-version=v1",
+       "--authentication-token-webhook-cache-ttl=30s"});
   ASSERT_EQ(o.status(), -1) << o.err;
   const AuthenticationOptions& a = o.options().authentication;
   EXPECT_THAT(a.service_account_issuers, ElementsAre("https://a", "https://b"));
@@ -179,14 +214,19 @@ TEST(ServeOptions, AuthenticationFlagsAreKubernetesOwn) {
 }
 
 TEST(ServeOptions, AuthenticationFlagsThatMakeNoSenseAreRefused) {
-  for (std::string flag : {"--service-account-max-token-expiration=30m", "--service-account-max-token-expiration=soon",
-                           "--service-account-lookup=false", "--service-account-issuer=", "--requestheader-client-ca-file=ca",
-                           "--service-account-issuer=::bad", "--service-account-issuer=1:x", "--service-account-jwks-uri=http://keys.example.com/k",
-                           "--service-account-jwks-uri=:k", "--service-account-jwks-uri=https://",
-                           "--authentication-token-webhook-version=v2", "--authentication-token-webhook-cache-ttl=-1s"})
+  for (std::string flag :
+       {"--service-account-max-token-expiration=30m", "--service-account-max-token-expiration=soon",
+        "--service-account-lookup=false",
+        "--service-account-issuer=", "--requestheader-client-ca-file=ca",
+        "--service-account-issuer=::bad", "--service-account-issuer=1:x",
+        "--service-account-jwks-uri=http://keys.example.com/k", "--service-account-jwks-uri=:k",
+        "--service-account-jwks-uri=https://", "--authentication-token-webhook-version=v2",
+        "--authentication-token-webhook-cache-ttl=-1s"})
     EXPECT_EQ(parse({flag}).status(), 2) << flag;
-  for (std::string flag : {"--service-account-issuer=kubernetes/serviceaccount", "--service-account-issuer=urn:cluster:7",
-                           "--service-account-issuer=https://a.example.com", "--service-account-jwks-uri=https://a.example.com/keys"})
+  for (std::string flag :
+       {"--service-account-issuer=kubernetes/serviceaccount",
+        "--service-account-issuer=urn:cluster:7", "--service-account-issuer=https://a.example.com",
+        "--service-account-jwks-uri=https://a.example.com/keys"})
     EXPECT_EQ(parse({flag}).status(), -1) << flag;
 }
 
@@ -196,15 +236,25 @@ TEST(ServeOptions, AuditFlagsThatMakeNoSenseAreSaidInKubernetesWords) {
     EXPECT_EQ(o.status(), 2);
     return o.err;
   };
-  EXPECT_THAT(said({"--audit-log-mode=loud"}), HasSubstr("invalid audit log mode loud, allowed modes are \"batch,blocking,blocking-strict\""));
-  EXPECT_THAT(said({"--audit-log-format=xml"}), HasSubstr("invalid audit log format xml, allowed formats are \"legacy,json\""));
-  EXPECT_THAT(said({"--audit-log-maxage=-1"}), HasSubstr("--audit-log-maxage -1 can't be a negative number"));
-  EXPECT_THAT(said({"--audit-log-batch-buffer-size=0"}), HasSubstr("invalid audit batch log buffer size 0, must be a positive number"));
-  EXPECT_THAT(said({"--audit-webhook-batch-throttle-qps=0"}), HasSubstr("invalid audit batch webhook throttle QPS 0, must be a positive number"));
+  EXPECT_THAT(
+      said({"--audit-log-mode=loud"}),
+      HasSubstr(
+          "invalid audit log mode loud, allowed modes are \"batch,blocking,blocking-strict\""));
+  EXPECT_THAT(said({"--audit-log-format=xml"}),
+              HasSubstr("invalid audit log format xml, allowed formats are \"legacy,json\""));
+  EXPECT_THAT(said({"--audit-log-maxage=-1"}),
+              HasSubstr("--audit-log-maxage -1 can't be a negative number"));
+  EXPECT_THAT(said({"--audit-log-batch-buffer-size=0"}),
+              HasSubstr("invalid audit batch log buffer size 0, must be a positive number"));
+  EXPECT_THAT(said({"--audit-webhook-batch-throttle-qps=0"}),
+              HasSubstr("invalid audit batch webhook throttle QPS 0, must be a positive number"));
   EXPECT_THAT(said({"--audit-webhook-batch-max-wait=soon"}), HasSubstr("`soon` is no duration"));
-  EXPECT_THAT(said({"--audit-log-truncate-enabled", "--audit-log-truncate-max-event-size=100", "--audit-log-truncate-max-batch-size=10"}),
-              HasSubstr("invalid audit truncate log max batch size 10, must be greater than max event size (100)"));
-  EXPECT_THAT(said({"--audit-log-version=audit.k8s.io/v2"}), HasSubstr("invalid group version, allowed versions are [\"audit.k8s.io/v1\"]"));
+  EXPECT_THAT(said({"--audit-log-truncate-enabled", "--audit-log-truncate-max-event-size=100",
+                    "--audit-log-truncate-max-batch-size=10"}),
+              HasSubstr("invalid audit truncate log max batch size 10, must be greater than max "
+                        "event size (100)"));
+  EXPECT_THAT(said({"--audit-log-version=audit.k8s.io/v2"}),
+              HasSubstr("invalid group version, allowed versions are [\"audit.k8s.io/v1\"]"));
 }
 
 TEST(ServeOptions, AuditingIsBatchedByDefaultAndWantsAPolicyAndAPlace) {
@@ -214,7 +264,8 @@ TEST(ServeOptions, AuditingIsBatchedByDefaultAndWantsAPolicyAndAPlace) {
   EXPECT_EQ(o.options().audit.webhook.mode, "batch");
   EXPECT_TRUE(o.options().audit.is_on());
   EXPECT_THAT(o.options().warnings, IsEmpty());
-  EXPECT_THAT(parse({"--audit-log-path=-"}).options().warnings, ElementsAre("no audit policy file is given: nothing is audited"));
+  EXPECT_THAT(parse({"--audit-log-path=-"}).options().warnings,
+              ElementsAre("no audit policy file is given: nothing is audited"));
   EXPECT_THAT(parse({"--audit-policy-file=p"}).options().warnings, SizeIs(1));
 }
 

@@ -15,10 +15,15 @@ using Listed = schema::PermissionTree::Listed;
 
 namespace {
 
-bool is_written(const Resource& r) { return !r.storage_prefix.empty() && (r.has_verb("create") || r.has_verb("update") || r.has_verb("patch")); }
+bool is_written(const Resource& r) {
+  return !r.storage_prefix.empty() &&
+         (r.has_verb("create") || r.has_verb("update") || r.has_verb("patch"));
+}
 
 bool is_of_metadata(const Listed& listed) {
-  return std::ranges::all_of(listed.fields, [](const auto& g) { return g.field == "metadata" || g.field.starts_with("metadata."); });
+  return std::ranges::all_of(listed.fields, [](const auto& g) {
+    return g.field == "metadata" || g.field.starts_with("metadata.");
+  });
 }
 
 std::vector<std::string> fields_of(const Listed& listed) {
@@ -33,17 +38,21 @@ std::vector<std::string> enclosing_of(const Listed& listed) {
   if (listed.permission->excluded) return out;
   for (const auto& guarded : listed.fields)
     for (const Permission* p : guarded.enclosing)
-      if (std::string verb = schema::verb_pattern(*p); std::ranges::find(out, verb) == out.end()) out.push_back(std::move(verb));
+      if (std::string verb = schema::verb_pattern(*p); std::ranges::find(out, verb) == out.end())
+        out.push_back(std::move(verb));
   return out;
 }
 
 std::string remark(const Listed& listed) {
-  if (listed.permission->excluded) return "excluded: neither the verb of a request nor any other permission implies it";
+  if (listed.permission->excluded)
+    return "excluded: neither the verb of a request nor any other permission implies it";
   if (listed.permission->name == "identity") return "asked for by create alone";
   return "";
 }
 
-std::string code(std::string_view text) { return cat("`", text, "`"); }
+std::string code(std::string_view text) {
+  return cat("`", text, "`");
+}
 
 std::string code_list(const std::vector<std::string>& texts) {
   std::string out;
@@ -54,13 +63,17 @@ std::string code_list(const std::vector<std::string>& texts) {
 std::string table_row(const Listed& listed) {
   std::string parameter = parameter_text(*listed.permission), note = remark(listed);
   if (!note.empty()) parameter += cat(parameter.empty() ? "" : "; ", note);
-  return cat("| ", code(schema::verb_pattern(*listed.permission)), " | ", code_list(fields_of(listed)), " | ", parameter, " | ",
-             code_list(enclosing_of(listed)), " |\n");
+  return cat("| ", code(schema::verb_pattern(*listed.permission)), " | ",
+             code_list(fields_of(listed)), " | ", parameter, " | ", code_list(enclosing_of(listed)),
+             " |\n");
 }
 
-constexpr std::string_view kTableHead = "| verb | fields | parameter | covered too by |\n|---|---|---|---|\n";
+constexpr std::string_view
+    kTableHead = "| verb | fields | parameter | covered too by |\n|---|---|---|---|\n";
 
-std::string example_block(const std::string& rules) { return cat("```json\n", rules, "```\n"); }
+std::string example_block(const std::string& rules) {
+  return cat("```json\n", rules, "```\n");
+}
 
 // The permissions that a resource has beyond those of every object.
 struct Own {
@@ -72,7 +85,10 @@ Own own_permissions(const Resource& r) {
   for (const Listed& listed : r.permissions->list()) {
     if (is_of_metadata(listed)) continue;
     out.table += table_row(listed);
-    out.rules += cat(rule_text(r.group, written_through(r, listed), {std::string(schema::kGranularVerb), example_verb(*listed.permission)}), "\n");
+    out.rules += cat(
+        rule_text(r.group, written_through(r, listed),
+                  {std::string(schema::kGranularVerb), example_verb(*listed.permission)}),
+        "\n");
   }
   return out;
 }
@@ -80,11 +96,14 @@ Own own_permissions(const Resource& r) {
 constexpr std::string_view kIntroduction =
     "# The permissions on fields of every resource\n"
     "\n"
-    "Written by `cardea explain-permissions --all --markdown` from the schemas that are compiled into the server; a test compares\n"
-    "the two. What these permissions are and how they are asked for is told in [field-permissions.md](field-permissions.md).\n"
+    "Written by `cardea explain-permissions --all --markdown` from the schemas that are compiled "
+    "into the server; a test compares\n"
+    "the two. What these permissions are and how they are asked for is told in "
+    "[field-permissions.md](field-permissions.md).\n"
     "`cardea explain-permissions RESOURCE` shows those of one resource, custom ones included.\n"
     "\n"
-    "A rule grants a permission as a verb, together with the verb `granular`. `[*]` stands for each value of a map and each item\n"
+    "A rule grants a permission as a verb, together with the verb `granular`. `[*]` stands for "
+    "each value of a map and each item\n"
     "of a list. The last column names the more general permissions that cover the same fields.\n"
     "\n"
     "## Every object\n"
@@ -97,39 +116,54 @@ constexpr std::string_view kIntroduction =
 std::string parameter_text(const Permission& p) {
   std::string what;
   switch (p.source) {
-    case Permission::Source::kNone: return "";
-    case Permission::Source::kMapKey: what = "the key"; break;
-    case Permission::Source::kSetValue: what = "the item"; break;
-    case Permission::Source::kListKey: what = cat("the item's ", code(p.field)); break;
-    case Permission::Source::kValue: what = cat("the value at ", code(p.field), ", as it was and as it becomes"); break;
+    case Permission::Source::kNone:
+      return "";
+    case Permission::Source::kMapKey:
+      what = "the key";
+      break;
+    case Permission::Source::kSetValue:
+      what = "the item";
+      break;
+    case Permission::Source::kListKey:
+      what = cat("the item's ", code(p.field));
+      break;
+    case Permission::Source::kValue:
+      what = cat("the value at ", code(p.field), ", as it was and as it becomes");
+      break;
   }
   if (p.treatment == Permission::Treatment::kSlashPrefix) what += ", up to its first slash";
-  if (p.treatment == Permission::Treatment::kExpression) what += cat(", as ", code(p.expression), " makes it");
+  if (p.treatment == Permission::Treatment::kExpression)
+    what += cat(", as ", code(p.expression), " makes it");
   return what;
 }
 
 std::string example_verb(const Permission& p) {
   if (!p.has_parameter()) return cat(schema::kGranularPrefix, p.name);
   std::string_view parameter = p.treatment == Permission::Treatment::kSlashPrefix ? "example.com"
-                               : p.field == "type"                                 ? "Ready"
-                                                                                   : "example";
+                               : p.field == "type"                                ? "Ready"
+                                                                                  : "example";
   return cat(schema::kGranularPrefix, p.name, "(", parameter, ")");
 }
 
 std::vector<std::string> written_through(const Resource& r, const Listed& listed) {
-  bool is_status = std::ranges::all_of(listed.fields, [](const auto& g) { return g.field == "status" || g.field.starts_with("status."); });
+  bool is_status = std::ranges::all_of(listed.fields, [](const auto& g) {
+    return g.field == "status" || g.field.starts_with("status.");
+  });
   if (is_status && r.subresource("status")) return {r.name + "/status"};
-  if (listed.permission->name == "replicaCount" && r.subresource("scale")) return {r.name, r.name + "/scale"};
+  if (listed.permission->name == "replicaCount" && r.subresource("scale"))
+    return {r.name, r.name + "/scale"};
   return {r.name};
 }
 
-std::string rule_text(std::string_view group, const std::vector<std::string>& resources, const std::vector<std::string>& verbs) {
+std::string rule_text(std::string_view group, const std::vector<std::string>& resources,
+                      const std::vector<std::string>& verbs) {
   auto list = [](const std::vector<std::string>& texts) {
     std::string out;
     for (const std::string& t : texts) out += cat(out.empty() ? "" : ", ", json::print(Value(t)));
     return cat("[", out, "]");
   };
-  return cat("{\"apiGroups\": ", list({std::string(group)}), ", \"resources\": ", list(resources), ", \"verbs\": ", list(verbs), "}");
+  return cat("{\"apiGroups\": ", list({std::string(group)}), ", \"resources\": ", list(resources),
+             ", \"verbs\": ", list(verbs), "}");
 }
 
 std::string explain_permissions(const Resource& r) {
@@ -149,7 +183,8 @@ std::string explain_permissions(const Resource& r) {
     line("parameter", parameter);
     line("covered by", join(enclosing_of(listed), ", "));
     line("note", remark(listed));
-    line("rule", rule_text(r.group, written_through(r, listed), {std::string(schema::kGranularVerb), example_verb(*listed.permission)}));
+    line("rule", rule_text(r.group, written_through(r, listed),
+                           {std::string(schema::kGranularVerb), example_verb(*listed.permission)}));
   }
   out += cat("\nFields that are not listed are covered by the verb of the request alone: ",
              rule_text(r.group, {r.name}, {"create", "update", "patch"}), "\n");
@@ -164,7 +199,11 @@ std::string permissions_markdown(const catalog::Catalog& catalog) {
     if (is_of_metadata(listed)) out += table_row(listed);
   std::string rules;
   for (const Listed& listed : any->permissions->list())
-    if (is_of_metadata(listed)) rules += cat(rule_text(any->group, {any->name}, {std::string(schema::kGranularVerb), example_verb(*listed.permission)}), "\n");
+    if (is_of_metadata(listed))
+      rules += cat(
+          rule_text(any->group, {any->name},
+                    {std::string(schema::kGranularVerb), example_verb(*listed.permission)}),
+          "\n");
   out += cat("\n", example_block(rules));
 
   std::vector<std::string> plain;
@@ -180,7 +219,9 @@ std::string permissions_markdown(const catalog::Catalog& catalog) {
         if (!is_written(*r)) continue;
         Own own = own_permissions(*r);
         // Versions of a resource that have the same permissions are one entry.
-        auto at = std::ranges::find_if(shown, [&](const Shown& s) { return s.first->name == r->name && s.own.table == own.table; });
+        auto at = std::ranges::find_if(shown, [&](const Shown& s) {
+          return s.first->name == r->name && s.own.table == own.table;
+        });
         if (at == shown.end()) at = shown.insert(at, {r, std::move(own), {}});
         at->versions.push_back(version.name);
       }
@@ -191,13 +232,17 @@ std::string permissions_markdown(const catalog::Catalog& catalog) {
         plain.push_back(s.first->qualified_name());
         continue;
       }
-      text += cat("\n### ", s.first->name, "\n\n", s.first->kind, " in ", join(s.versions, ", "), ".\n\n", kTableHead, s.own.table, "\n", example_block(s.own.rules));
+      text += cat("\n### ", s.first->name, "\n\n", s.first->kind, " in ", join(s.versions, ", "),
+                  ".\n\n", kTableHead, s.own.table, "\n", example_block(s.own.rules));
     }
-    if (!text.empty()) out += cat("\n## ", group.name.empty() ? "The core group" : group.name, "\n", text);
+    if (!text.empty())
+      out += cat("\n## ", group.name.empty() ? "The core group" : group.name, "\n", text);
   }
   std::ranges::sort(plain);
   plain.erase(std::unique(plain.begin(), plain.end()), plain.end());
-  out += "\n## Only those of every object\n\nEverything beside the metadata is covered by the verb of the request alone.\n\n";
+  out +=
+      "\n## Only those of every object\n\nEverything beside the metadata is covered by the verb of "
+      "the request alone.\n\n";
   for (const std::string& name : plain) out += cat("- ", code(name), "\n");
   return out;
 }

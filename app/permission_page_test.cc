@@ -18,9 +18,13 @@ const KnownResources& builtins() {
 }
 
 json::Value definition(std::string_view spec) {
-  return json::parse(std::string(R"({"kind":"CustomResourceDefinition","spec":{"group":"example.com","scope":"Namespaced",
+  return json::
+      parse(std::string(
+                R"({"kind":"CustomResourceDefinition","spec":{"group":"example.com","scope":"Namespaced",
     "names":{"plural":"widgets","singular":"widget","kind":"Widget","shortNames":["wd"]},"versions":[{"name":"v1","served":true,"storage":true,
-    "subresources":{"status":{}},"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":)") + std::string(spec) + "}}}}]}}").value();
+    "subresources":{"status":{}},"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":)") +
+            std::string(spec) + "}}}}]}}")
+          .value();
 }
 
 TEST(PermissionPage, IsTheOneInTheDocumentation) {
@@ -53,13 +57,18 @@ TEST(PermissionPage, ShowsFieldsParameterWhatCoversThemAndARule) {
   ASSERT_TRUE(r);
   std::string text = explain_permissions(*r);
   EXPECT_THAT(text, HasSubstr("deployments.apps (Deployment, apps/v1)\n"));
-  EXPECT_THAT(text, HasSubstr("granular:label(<prefix of key>)\n"
-                              "    fields      metadata.labels[*]\n"
-                              "    parameter   the key, up to its first slash\n"
-                              "    covered by  granular:metadata, granular:labels\n"
-                              "    rule        {\"apiGroups\": [\"apps\"], \"resources\": [\"deployments\"], \"verbs\": [\"granular\", \"granular:label(example.com)\"]}\n"));
-  EXPECT_THAT(text, HasSubstr("\"resources\": [\"deployments/status\"], \"verbs\": [\"granular\", \"granular:condition(Ready)\"]"));
-  EXPECT_THAT(text, HasSubstr("\"resources\": [\"deployments\", \"deployments/scale\"], \"verbs\": [\"granular\", \"granular:replicaCount\"]"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("granular:label(<prefix of key>)\n"
+                "    fields      metadata.labels[*]\n"
+                "    parameter   the key, up to its first slash\n"
+                "    covered by  granular:metadata, granular:labels\n"
+                "    rule        {\"apiGroups\": [\"apps\"], \"resources\": [\"deployments\"], "
+                "\"verbs\": [\"granular\", \"granular:label(example.com)\"]}\n"));
+  EXPECT_THAT(text, HasSubstr("\"resources\": [\"deployments/status\"], \"verbs\": [\"granular\", "
+                              "\"granular:condition(Ready)\"]"));
+  EXPECT_THAT(text, HasSubstr("\"resources\": [\"deployments\", \"deployments/scale\"], \"verbs\": "
+                              "[\"granular\", \"granular:replicaCount\"]"));
   EXPECT_THAT(text, Not(HasSubstr("nodeAssignment")));
 }
 
@@ -76,7 +85,8 @@ TEST(PermissionPage, FindsResourcesByAnyOfTheirNames) {
 
 TEST(PermissionPage, ShowsTheTagsOfADefinition) {
   KnownResources known;
-  auto name = known.add_definition(definition(R"({"type":"object","x-kubernetes-permission-verb":"specification","properties":{
+  auto name = known.add_definition(
+      definition(R"({"type":"object","x-kubernetes-permission-verb":"specification","properties":{
     "boom":{"type":"boolean","x-kubernetes-permission-verb":"example.com/selfDestruct","x-kubernetes-permission-excluded":true},
     "parts":{"type":"object","additionalProperties":{"type":"string","x-kubernetes-permission-verb":"example.com/part",
       "x-kubernetes-permission-parameter":"mapKey","x-kubernetes-permission-parameter-cel":"self.split('-')[0]"}}}})"));
@@ -84,16 +94,21 @@ TEST(PermissionPage, ShowsTheTagsOfADefinition) {
   EXPECT_EQ(*name, "widgets.example.com");
   std::string text = explain_permissions(*known.find("wd"));
   EXPECT_THAT(text, HasSubstr("granular:example.com/selfDestruct\n    fields      spec.boom\n"
-                              "    note        excluded: neither the verb of a request nor any other permission implies it\n"));
+                              "    note        excluded: neither the verb of a request nor any "
+                              "other permission implies it\n"));
   EXPECT_THAT(text, HasSubstr("parameter   the key, as self.split('-')[0] makes it\n"));
   EXPECT_THAT(text, HasSubstr("granular:label(<prefix of key>)"));
 }
 
 TEST(PermissionPage, SaysWhatIsWrongWithADefinition) {
   KnownResources known;
-  auto wrong = known.add_definition(definition(R"({"type":"object","x-kubernetes-permission-verb":"Not A Name"})"));
+  auto wrong = known.add_definition(
+      definition(R"({"type":"object","x-kubernetes-permission-verb":"Not A Name"})"));
   ASSERT_FALSE(wrong);
-  EXPECT_THAT(wrong.error().message, HasSubstr("spec.versions[0].schema.openAPIV3Schema.properties[spec].x-kubernetes-permission-verb"));
+  EXPECT_THAT(
+      wrong.error().message,
+      HasSubstr(
+          "spec.versions[0].schema.openAPIV3Schema.properties[spec].x-kubernetes-permission-verb"));
   EXPECT_FALSE(known.add_definition(json::Value::object({{"kind", "Pod"}})));
   EXPECT_FALSE(known.add_file("no/such/file"));
 }

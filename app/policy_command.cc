@@ -15,12 +15,15 @@
 namespace cardea::app {
 namespace {
 
-constexpr char kUsage[] =
-    "Usage:\n"
-    "  cardea policy migrate [--master-namespace NAMESPACE] [FILE...]\n"
-    "      reads policy documents (Policy, PolicyBinding, Role, RoleBinding; YAML or JSON; the standard input without FILE) and\n"
-    "      prints RBAC objects for what RBAC can express and access policies for the rest. What became of what, and what is not\n"
-    "      the same afterwards, goes to the standard error. Exits with 1 when a document is not valid, 2 when it cannot be read\n";
+constexpr char kUsage
+    [] = "Usage:\n"
+         "  cardea policy migrate [--master-namespace NAMESPACE] [FILE...]\n"
+         "      reads policy documents (Policy, PolicyBinding, Role, RoleBinding; YAML or JSON; "
+         "the standard input without FILE) and\n"
+         "      prints RBAC objects for what RBAC can express and access policies for the rest. "
+         "What became of what, and what is not\n"
+         "      the same afterwards, goes to the standard error. Exits with 1 when a document is "
+         "not valid, 2 when it cannot be read\n";
 
 constexpr std::size_t kMostBytes = 64 << 20;
 
@@ -37,8 +40,10 @@ void split_objects(std::string_view text, std::vector<std::string>& out) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     char c = text[i];
     if (in_string) {
-      if (c == '\\') ++i;
-      else if (c == '"') in_string = false;
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        in_string = false;
       continue;
     }
     if (c == '"') in_string = true;
@@ -54,14 +59,18 @@ void split_objects(std::string_view text, std::vector<std::string>& out) {
 std::vector<std::string> split_documents(const std::string& text) {
   std::vector<std::string> parts(1), out;
   for (std::string_view line : split(text, '\n')) {
-    if (line == "---" || line.starts_with("--- ") || line == "---\r") parts.emplace_back();
-    else parts.back() += cat(line, "\n");
+    if (line == "---" || line.starts_with("--- ") || line == "---\r")
+      parts.emplace_back();
+    else
+      parts.back() += cat(line, "\n");
   }
   for (const std::string& part : parts) {
     std::string_view content = trim(part);
     if (content.empty()) continue;
-    if (content.starts_with('{')) split_objects(content, out);
-    else out.push_back(part);
+    if (content.starts_with('{'))
+      split_objects(content, out);
+    else
+      out.push_back(part);
   }
   return out;
 }
@@ -82,7 +91,8 @@ bool read(const std::string& name, std::vector<json::Value>& out) {
   for (const std::string& part : split_documents(text)) {
     auto document = json::parse_strict_configuration(part, kMostBytes, json::FlowStyle::kAllowed);
     if (!document) {
-      std::fprintf(stderr, "cardea policy: `%s`: %s\n", name.c_str(), document.error().message.c_str());
+      std::fprintf(stderr, "cardea policy: `%s`: %s\n", name.c_str(),
+                   document.error().message.c_str());
       return false;
     }
     out.push_back(std::move(*document));
@@ -97,13 +107,16 @@ int migrate_documents(const std::vector<std::string>& files, const std::string& 
   Snapshot<catalog::Catalog> catalog(catalog::Catalog::builtin());
   authz::namespace_policy::CatalogKinds kinds(catalog);
   json::FieldErrors errors;
-  authz::namespace_policy::Migration done = authz::namespace_policy::migrate(documents, master, &kinds, errors);
-  for (const json::FieldError& e : errors) std::fprintf(stderr, "cardea policy: %s\n", e.message().c_str());
+  authz::namespace_policy::Migration done = authz::namespace_policy::migrate(documents, master,
+                                                                             &kinds, errors);
+  for (const json::FieldError& e : errors)
+    std::fprintf(stderr, "cardea policy: %s\n", e.message().c_str());
   if (!errors.empty()) return 1;
   for (const json::Value& o : done.objects) std::printf("---\n%s", json::print_yaml(o).c_str());
   for (const std::string& n : done.notes) std::fprintf(stderr, "%s\n", n.c_str());
   for (const std::string& c : done.changes) std::fprintf(stderr, "changes: %s\n", c.c_str());
-  if (done.changes.empty()) std::fprintf(stderr, "nothing changes: the objects decide as the policies did\n");
+  if (done.changes.empty())
+    std::fprintf(stderr, "nothing changes: the objects decide as the policies did\n");
   return 0;
 }
 
@@ -115,7 +128,8 @@ int policy_command(int argc, char** argv) {
     std::fputs(kUsage, stdout);
     return 0;
   }
-  if (what != "migrate") return misuse(what.empty() ? "what to do is missing" : cat("unknown command `", what, "`"));
+  if (what != "migrate")
+    return misuse(what.empty() ? "what to do is missing" : cat("unknown command `", what, "`"));
   std::vector<std::string> files;
   std::string master(authz::namespace_policy::kDefaultMaster);
   for (int i = 2; i < argc; ++i) {

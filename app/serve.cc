@@ -16,24 +16,24 @@
 #include "base/strings.h"
 #include "http/server.h"
 #include "net/signals.h"
-#include "rest/guards/access_policy_guard.h"
 #include "rest/boot/bootstrap.h"
-#include "rest/catalog_holder.h"
-#include "rest/guards/content_guard.h"
-#include "rest/controllers/controllers.h"
 #include "rest/boot/default_roles.h"
-#include "rest/definition_server.h"
 #include "rest/boot/dra_admin_policy.h"
-#include "rest/guards/escalation_guard.h"
-#include "rest/write/field_permissions.h"
+#include "rest/catalog_holder.h"
+#include "rest/controllers/controllers.h"
+#include "rest/definition_server.h"
 #include "rest/gateway.h"
+#include "rest/guards/access_policy_guard.h"
+#include "rest/guards/content_guard.h"
+#include "rest/guards/escalation_guard.h"
+#include "rest/guards/uncovered_set_guard.h"
 #include "rest/policy/canonicalizer.h"
 #include "rest/policy/dry_deletion.h"
 #include "rest/policy/guard.h"
 #include "rest/policy/master_namespace.h"
 #include "rest/policy/policy_store.h"
+#include "rest/write/field_permissions.h"
 #include "rest/write/service_network.h"
-#include "rest/guards/uncovered_set_guard.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace cardea::app {
@@ -50,8 +50,12 @@ int misuse(const Error& error) {
   return 2;
 }
 
-void say(const std::string& what) { std::fprintf(stderr, "cardea serve: %s\n", what.c_str()); }
-void warn(const std::string& what) { std::fprintf(stderr, "cardea serve: warning: %s\n", what.c_str()); }
+void say(const std::string& what) {
+  std::fprintf(stderr, "cardea serve: %s\n", what.c_str());
+}
+void warn(const std::string& what) {
+  std::fprintf(stderr, "cardea serve: warning: %s\n", what.c_str());
+}
 
 // Those that bring resources of their own.
 std::vector<std::string> features_of(const ServeOptions& o) {
@@ -61,13 +65,15 @@ std::vector<std::string> features_of(const ServeOptions& o) {
   return out;
 }
 
-std::unique_ptr<const impersonation::Impersonator> make_impersonator(const ServeOptions& o, MetricRegistry& metrics) {
+std::unique_ptr<const impersonation::Impersonator> make_impersonator(const ServeOptions& o,
+                                                                     MetricRegistry& metrics) {
   using Rules = impersonation::Attempt::Rules;
-  return std::make_unique<impersonation::Impersonator>(o.gates.on("ConstrainedImpersonation") ? Rules::kConstrained : Rules::kLegacyOnly, &metrics);
+  return std::make_unique<impersonation::Impersonator>(
+      o.gates.on("ConstrainedImpersonation") ? Rules::kConstrained : Rules::kLegacyOnly, &metrics);
 }
 
-// What a client needs to trust the certificate we serve. One that was given stands for itself: its file brings
-// its issuers along, or it is its own.
+// What a client needs to trust the certificate we serve. One that was given stands for itself: its
+// file brings its issuers along, or it is its own.
 Result<std::string> trusted_authority(const ServeOptions& o, const DataDirectory& data) {
   if (o.tls_cert_file.empty()) return data.authority.certificate;
   return read_file(o.tls_cert_file);
@@ -88,11 +94,14 @@ int serve(int argc, char** argv) {
   std::error_code made;
   std::filesystem::create_directories(o.data_dir, made);
   if (made) return refuse(internal_error(cat("cannot make `", o.data_dir, "`: ", made.message())));
-  auto store = store::open_sqlite_store({.directory = (std::filesystem::path(o.data_dir) / "store").string()});
+  auto store = store::open_sqlite_store(
+      {.directory = (std::filesystem::path(o.data_dir) / "store").string()});
   if (!store) return refuse(store.error());
-  auto data = prepare_data_directory({o.data_dir, o.bind_address, o.secure_port, {*service_address}});
+  auto data = prepare_data_directory(
+      {o.data_dir, o.bind_address, o.secure_port, {*service_address}});
   if (!data) return refuse(data.error());
-  // Where the server waits for others: webhooks, issuers. Files are watched on a thread of their own.
+  // Where the server waits for others: webhooks, issuers. Files are watched on a thread of their
+  // own.
   SystemClock clock;
   SystemRandom random;
   rest::Metrics metrics;
@@ -101,9 +110,12 @@ int serve(int argc, char** argv) {
   net::FileWatch files;
   auto tls = make_tls(o, *data, files);
   if (!tls) return refuse(tls.error());
-  auto authentication = make_authentication({o, *data, **store, clock, random, calls.at(0), dialer, files});
+  auto authentication = make_authentication(
+      {o, *data, **store, clock, random, calls.at(0), dialer, files});
   if (!authentication) return refuse(authentication.error());
-  o.anonymous_auth = authentication->jwt.anonymous != nullptr;  // the file of --authentication-config has the last word
+  o.anonymous_auth = authentication->jwt.anonymous != nullptr;  // the file of
+                                                                // --authentication-config has the
+                                                                // last word
   rest::CatalogHolder catalog(catalog::Catalog::builtin(features_of(o)));
   auto uncovered = authz::fields::UncoveredFeed::load(**store);
   if (!uncovered) return refuse(uncovered.error());
@@ -113,24 +125,32 @@ int serve(int argc, char** argv) {
   if (o.gates.on("FineGrainedAuthorization")) (*authorization)->follow(**uncovered);
   rest::FieldPermissions field_permissions(**uncovered, metrics.registry());
   if (!o.gates.on("FineGrainedAuthorization") && !(*uncovered)->current()->verbs.empty())
-    warn("there are UncoveredPermissionSets, and nobody follows them: the feature gate FineGrainedAuthorization is off");
-  auto auditor = make_auditor(o.audit, {calls.at(0), dialer, files, clock, random, metrics.registry()});
+    warn(
+        "there are UncoveredPermissionSets, and nobody follows them: the feature gate "
+        "FineGrainedAuthorization is off");
+  auto auditor = make_auditor(o.audit,
+                              {calls.at(0), dialer, files, clock, random, metrics.registry()});
   if (!auditor) return refuse(auditor.error());
   // From here on roles and bindings of namespace policy are objects like others.
   rest::policy::PolicyStore objects(**store, clock, random, o.policy_master_namespace);
-  admission::Outside outside{.loop = calls.at(0), .dialer = dialer, .random = random, .metrics = metrics.registry()};
-  auto plugins = admission::select_plugins(admission::Objects(objects), (*authorization)->chain(), o.enable_admission_plugins, o.disable_admission_plugins, &outside);
+  admission::Outside outside{
+      .loop = calls.at(0), .dialer = dialer, .random = random, .metrics = metrics.registry()};
+  auto plugins = admission::select_plugins(admission::Objects(objects), (*authorization)->chain(),
+                                           o.enable_admission_plugins, o.disable_admission_plugins,
+                                           &outside);
   if (!plugins) return misuse(plugins.error());
   for (const std::string& w : plugins->warnings) warn(w);
   plugins->plugins.push_back(rest::policy::keep_master_namespace(o.policy_master_namespace));
   plugins->plugins.push_back(rest::policy::check_dry_deletion(objects));
   admission::Chain admission(std::move(plugins->plugins));
-  auto network = rest::ServiceNetwork::make(**store, random, o.service_cluster_ip_range, o.service_node_port_range);
+  auto network = rest::ServiceNetwork::make(**store, random, o.service_cluster_ip_range,
+                                            o.service_node_port_range);
   if (!network) return misuse(network.error());
   rest::EscalationGuard escalation((*authorization)->policy());
   rest::AccessPolicyGuard access_policies;
   rest::ContentGuard contents;
-  rest::policy::PolicyGuard policies(o.policy_master_namespace, &(*authorization)->namespace_policy());
+  rest::policy::PolicyGuard policies(o.policy_master_namespace,
+                                     &(*authorization)->namespace_policy());
   rest::policy::PolicyCanonicalizer canonicalizer(o.policy_master_namespace);
   rest::UncoveredSetGuard uncovered_sets;
   rest::Services services{
@@ -151,16 +171,24 @@ int serve(int argc, char** argv) {
       .service_account_tokens = authentication->service_account_tokens.get()};
   net::Loops loops(2);
   rest::WatchHubs watches(**store, loops);
-  rest::SelfDescription description(catalog, {.server_address = cat(o.bind_address, ":", o.secure_port)});
-  description.add_document("/.well-known/openid-configuration", "application/json", authentication->service_account_tokens->discovery_document());
-  description.add_document("/openid/v1/jwks", "application/jwk-set+json", authentication->service_account_tokens->key_set_document());
-  description.set_metrics([&metrics, &authentication_metrics = *authentication->jwt.metrics, &store = **store] {
+  rest::SelfDescription description(catalog,
+                                    {.server_address = cat(o.bind_address, ":", o.secure_port)});
+  description.add_document("/.well-known/openid-configuration", "application/json",
+                           authentication->service_account_tokens->discovery_document());
+  description.add_document("/openid/v1/jwks", "application/jwk-set+json",
+                           authentication->service_account_tokens->key_set_document());
+  description.set_metrics([&metrics, &authentication_metrics = *authentication->jwt.metrics,
+                           &store = **store] {
     store::StoreStats stats = store.stats();
-    return metrics.print() + authentication_metrics.print() + cat("# TYPE cardea_store_keys gauge\ncardea_store_keys ", stats.keys,
-                                 "\n# TYPE cardea_store_revision counter\ncardea_store_revision ", store.current_revision(),
-                                 "\n# TYPE cardea_store_live_bytes gauge\ncardea_store_live_bytes ", stats.live_bytes,
-                                 "\n# TYPE cardea_store_history_bytes gauge\ncardea_store_history_bytes ", stats.history_bytes,
-                                 "\n# TYPE cardea_store_file_bytes gauge\ncardea_store_file_bytes ", stats.file_bytes, "\n");
+    return metrics.print() + authentication_metrics.print() +
+           cat("# TYPE cardea_store_keys gauge\ncardea_store_keys ", stats.keys,
+               "\n# TYPE cardea_store_revision counter\ncardea_store_revision ",
+               store.current_revision(),
+               "\n# TYPE cardea_store_live_bytes gauge\ncardea_store_live_bytes ", stats.live_bytes,
+               "\n# TYPE cardea_store_history_bytes gauge\ncardea_store_history_bytes ",
+               stats.history_bytes,
+               "\n# TYPE cardea_store_file_bytes gauge\ncardea_store_file_bytes ", stats.file_bytes,
+               "\n");
   });
   rest::Gateway gateway(services, *authentication->chain, description, watches);
   gateway.set_impersonator(make_impersonator(o, metrics.registry()));
@@ -184,12 +212,14 @@ int serve(int argc, char** argv) {
                                       .now = rfc3339(clock.now())});
   if (!booted) return refuse(booted.error());
   if (auto ok = rest::reconcile_default_roles(api); !ok) return refuse(ok.error());
-  if (auto ok = rest::policy::ensure_master_namespace(api, o.policy_master_namespace); !ok) return refuse(ok.error());
+  if (auto ok = rest::policy::ensure_master_namespace(api, o.policy_master_namespace); !ok)
+    return refuse(ok.error());
   if (o.dra_admin_access_policy)
     if (auto ok = rest::ensure_dra_admin_policy(api); !ok) return refuse(ok.error());
   // History begins when a server is ready for the first time.
   if (is_new)
-    if (auto ok = store::compact_sync(**store, (*store)->current_revision()); !ok) return refuse(ok.error());
+    if (auto ok = store::compact_sync(**store, (*store)->current_revision()); !ok)
+      return refuse(ok.error());
   auto trusted = trusted_authority(o, *data);
   if (!trusted) return refuse(trusted.error());
   // Nobody is answered before the policy is complete.
@@ -199,9 +229,13 @@ int serve(int argc, char** argv) {
     auto plain = server.listen("127.0.0.1", o.insecure_bench_port);
     if (!plain) return refuse(plain.error());
   }
-  rest::Controllers controllers(
-      {.store = objects, .catalog = catalog, .gateway = gateway, .loop = chores.at(0), .clock = clock, .log = o.verbosity > 0 ? warn : nullptr},
-      o.controllers, *trusted);
+  rest::Controllers controllers({.store = objects,
+                                 .catalog = catalog,
+                                 .gateway = gateway,
+                                 .loop = chores.at(0),
+                                 .clock = clock,
+                                 .log = o.verbosity > 0 ? warn : nullptr},
+                                o.controllers, *trusted);
   if (auto ok = controllers.start(); !ok) return refuse(ok.error());
   description.set_ready(true);
   std::fprintf(stderr, "cardea serve: ready on https://%s:%d\n", o.bind_address.c_str(), *port);

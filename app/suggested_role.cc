@@ -19,7 +19,8 @@ namespace {
 
 using Verbs = std::set<std::string, std::less<>>;
 
-// Enough for the change, with the permissions at this depth from the general end, or the most specific.
+// Enough for the change, with the permissions at this depth from the general end, or the most
+// specific.
 Verbs enough_for(const LoggedChange& c, std::size_t depth) {
   Verbs out;
   bool whole = c.needs_verb;
@@ -27,8 +28,10 @@ Verbs enough_for(const LoggedChange& c, std::size_t depth) {
     for (std::uint32_t index : d.excluded) out.insert(c.demands.verbs[index]);
     for (std::uint32_t index : d.inside) out.insert(c.demands.verbs[index]);
     if (!d.excluded.empty()) continue;
-    if (d.chain.empty()) whole = true;
-    else out.insert(c.demands.verbs[d.chain[std::min(depth, d.chain.size() - 1)]]);
+    if (d.chain.empty())
+      whole = true;
+    else
+      out.insert(c.demands.verbs[d.chain[std::min(depth, d.chain.size() - 1)]]);
   }
   out.insert(whole ? c.verb : std::string(schema::kGranularVerb));
   return out;
@@ -75,16 +78,21 @@ SuggestedRule rule_for(const std::vector<const LoggedChange*>& changes) {
   for (const auto& [key, c] : kinds) verbs.merge(enough_for(*c));
   // Single permissions go first: whoever needs the verb itself anyway needs them for nothing else.
   std::vector<std::string> candidates(verbs.begin(), verbs.end());
-  std::ranges::stable_sort(candidates, {}, [](const std::string& v) { return v.starts_with(schema::kGranularPrefix) ? 0 : v == schema::kGranularVerb ? 1 : 2; });
+  std::ranges::stable_sort(candidates, {}, [](const std::string& v) {
+    return v.starts_with(schema::kGranularPrefix) ? 0 : v == schema::kGranularVerb ? 1 : 2;
+  });
   for (const std::string& verb : candidates) {
     verbs.erase(verb);
-    if (!std::ranges::all_of(kinds, [&](const auto& kind) { return is_covered(*kind.second, verbs); })) verbs.insert(verb);
+    if (!std::ranges::all_of(kinds,
+                             [&](const auto& kind) { return is_covered(*kind.second, verbs); }))
+      verbs.insert(verb);
   }
   return {.group = changes[0]->group,
           .resource = changes[0]->resource,
           .verbs = {verbs.begin(), verbs.end()},
           .replaced = {replaced.begin(), replaced.end()},
-          .changes = static_cast<std::size_t>(std::ranges::count(changes, false, &LoggedChange::is_second))};
+          .changes = static_cast<std::size_t>(
+              std::ranges::count(changes, false, &LoggedChange::is_second))};
 }
 
 std::string role_name(std::string_view user) {
@@ -105,8 +113,10 @@ bool is_covered(const LoggedChange& c, const Verbs& verbs) {
 }
 
 std::vector<SuggestedRole> suggest_roles(const std::vector<LoggedChange>& changes) {
-  std::map<std::tuple<std::string, std::string, std::string>, std::vector<const LoggedChange*>> places;
-  for (const LoggedChange& c : changes) places[{c.namespace_name, c.group, c.resource}].push_back(&c);
+  std::map<std::tuple<std::string, std::string, std::string>, std::vector<const LoggedChange*>>
+      places;
+  for (const LoggedChange& c : changes)
+    places[{c.namespace_name, c.group, c.resource}].push_back(&c);
   std::vector<SuggestedRole> out;
   for (const auto& [place, there] : places) {
     const std::string& space = std::get<0>(place);
@@ -121,14 +131,18 @@ std::string roles_yaml(const std::vector<SuggestedRole>& roles, std::string_view
   for (const SuggestedRole& role : roles) {
     bool is_cluster = role.namespace_name.empty();
     if (!out.empty()) out += "---\n";
-    out += cat("apiVersion: rbac.authorization.k8s.io/v1\nkind: ", is_cluster ? "ClusterRole" : "Role", "\nmetadata:\n  name: ", json::print(Value(role_name(user))), "\n");
+    out += cat(
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ", is_cluster ? "ClusterRole" : "Role",
+        "\nmetadata:\n  name: ", json::print(Value(role_name(user))), "\n");
     if (!is_cluster) out += cat("  namespace: ", json::print(Value(role.namespace_name)), "\n");
     out += "rules:\n";
     for (const SuggestedRule& rule : role.rules) {
       if (rule.verbs != rule.replaced)
-        out += cat("# ", rule.changes, rule.changes == 1 ? " change" : " changes", ", instead of ", rule_text(rule.group, {rule.resource}, rule.replaced), "\n");
+        out += cat("# ", rule.changes, rule.changes == 1 ? " change" : " changes", ", instead of ",
+                   rule_text(rule.group, {rule.resource}, rule.replaced), "\n");
       else
-        out += cat("# ", rule.changes, rule.changes == 1 ? " change" : " changes", " that only the verb itself covers\n");
+        out += cat("# ", rule.changes, rule.changes == 1 ? " change" : " changes",
+                   " that only the verb itself covers\n");
       out += cat("- ", rule_text(rule.group, {rule.resource}, rule.verbs), "\n");
     }
   }
@@ -142,9 +156,10 @@ Value roles_json(const std::vector<SuggestedRole>& roles, std::string_view user)
     if (!role.namespace_name.empty()) meta.set("namespace", role.namespace_name);
     Value rules = Value::array();
     for (const SuggestedRule& rule : role.rules)
-      rules.push_back(Value::object({{"apiGroups", Value::array({Value(rule.group)})},
-                                     {"resources", Value::array({Value(rule.resource)})},
-                                     {"verbs", Value::array({rule.verbs.begin(), rule.verbs.end()})}}));
+      rules.push_back(
+          Value::object({{"apiGroups", Value::array({Value(rule.group)})},
+                         {"resources", Value::array({Value(rule.resource)})},
+                         {"verbs", Value::array({rule.verbs.begin(), rule.verbs.end()})}}));
     items.push_back(Value::object({{"apiVersion", "rbac.authorization.k8s.io/v1"},
                                    {"kind", role.namespace_name.empty() ? "ClusterRole" : "Role"},
                                    {"metadata", meta},

@@ -21,8 +21,9 @@ struct SuggestedRole {
   std::vector<SuggestedRule> rules;
 };
 
-// The smallest roles that cover these changes: no verb can be taken away without refusing one of them, and where several
-// verbs would do, the most specific is taken. The same changes give the same roles, in whatever order.
+// The smallest roles that cover these changes: no verb can be taken away without refusing one of
+// them, and where several verbs would do, the most specific is taken. The same changes give the
+// same roles, in whatever order.
 std::vector<SuggestedRole> suggest_roles(const std::vector<LoggedChange>& changes);
 
 // Whether somebody with these verbs, and no others, may make the change.

@@ -34,10 +34,15 @@ Value parsed(std::string_view text) {
 struct Log {
   LoggedChanges changes{"bot", [](auto g, auto v, auto r) { return builtins().find(g, v, r); }, {}};
 
-  void add(std::string_view user, std::string_view verb, std::string_view group, std::string_view resource, Value request, Value response, int code = 200,
+  void add(std::string_view user, std::string_view verb, std::string_view group,
+           std::string_view resource, Value request, Value response, int code = 200,
            std::string_view uri = "/", Value more = Value::object()) {
     auto slash = resource.find('/');
-    Value ref = Value::object({{"apiGroup", group}, {"apiVersion", "v1"}, {"resource", resource.substr(0, slash)}, {"namespace", "default"}, {"name", "x"}});
+    Value ref = Value::object({{"apiGroup", group},
+                               {"apiVersion", "v1"},
+                               {"resource", resource.substr(0, slash)},
+                               {"namespace", "default"},
+                               {"name", "x"}});
     if (slash != resource.npos) ref.set("subresource", resource.substr(slash + 1));
     Value event = Value::object({{"kind", "Event"},
                                  {"apiVersion", "audit.k8s.io/v1"},
@@ -63,20 +68,28 @@ struct Log {
 };
 
 Value deployment(std::string_view labels = "{}", std::string_view spec = R"({"replicas":1})") {
-  return parsed(cat(R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"x","namespace":"default","uid":"u1","resourceVersion":"5","labels":)", labels,
-                    R"(},"spec":)", spec, "}"));
+  return parsed(cat(
+      R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"x","namespace":"default","uid":"u1","resourceVersion":"5","labels":)",
+      labels, R"(},"spec":)", spec, "}"));
 }
 
 Value config(std::string_view rest) {
-  return parsed(cat(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"default","uid":"u2"})", rest, "}"));
+  return parsed(cat(
+      R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"default","uid":"u2"})",
+      rest, "}"));
 }
 
 TEST(SuggestedRole, HasTheMostSpecificVerbsForWhatWasChanged) {
   Log log;
   log.add("admin", "create", "apps", "deployments", deployment(), deployment(), 201);
-  log.add("bot", "patch", "apps", "deployments", parsed(R"({"metadata":{"labels":{"safe.com/a":"1"}}})"), deployment(R"({"safe.com/a":"1"})"));
-  log.add("bot", "update", "apps", "deployments", deployment(R"({"safe.com/a":"1"})", R"({"replicas":3})"), deployment(R"({"safe.com/a":"1"})", R"({"replicas":3})"));
-  log.add("admin", "update", "apps", "deployments", deployment(R"({"app":"z"})"), deployment(R"({"app":"z"})", R"({"replicas":3,"paused":true})"));
+  log.add("bot", "patch", "apps", "deployments",
+          parsed(R"({"metadata":{"labels":{"safe.com/a":"1"}}})"),
+          deployment(R"({"safe.com/a":"1"})"));
+  log.add("bot", "update", "apps", "deployments",
+          deployment(R"({"safe.com/a":"1"})", R"({"replicas":3})"),
+          deployment(R"({"safe.com/a":"1"})", R"({"replicas":3})"));
+  log.add("admin", "update", "apps", "deployments", deployment(R"({"app":"z"})"),
+          deployment(R"({"app":"z"})", R"({"replicas":3,"paused":true})"));
   EXPECT_THAT(log.changes.notes(), IsEmpty());
   EXPECT_EQ(roles_yaml(suggest_roles(log.changes.changes()), "bot"),
             "apiVersion: rbac.authorization.k8s.io/v1\n"
@@ -85,64 +98,87 @@ TEST(SuggestedRole, HasTheMostSpecificVerbsForWhatWasChanged) {
             "  name: \"fields-of:bot\"\n"
             "  namespace: \"default\"\n"
             "rules:\n"
-            "# 2 changes, instead of {\"apiGroups\": [\"apps\"], \"resources\": [\"deployments\"], \"verbs\": [\"patch\", \"update\"]}\n"
-            "- {\"apiGroups\": [\"apps\"], \"resources\": [\"deployments\"], \"verbs\": [\"granular\", \"granular:label(safe.com)\", \"granular:replicaCount\"]}\n");
+            "# 2 changes, instead of {\"apiGroups\": [\"apps\"], \"resources\": [\"deployments\"], "
+            "\"verbs\": [\"patch\", \"update\"]}\n"
+            "- {\"apiGroups\": [\"apps\"], \"resources\": [\"deployments\"], \"verbs\": "
+            "[\"granular\", \"granular:label(safe.com)\", \"granular:replicaCount\"]}\n");
 }
 
 TEST(SuggestedRole, TakesTheVerbItselfWhereNoPermissionGuardsTheFieldAndNothingBesides) {
   Log log;
   log.add("admin", "create", "", "configmaps", config(""), config(""), 201);
-  log.add("bot", "patch", "", "configmaps", parsed(R"({"data":{"a":"1"}})"), config(R"(,"data":{"a":"1"})"));
+  log.add("bot", "patch", "", "configmaps", parsed(R"({"data":{"a":"1"}})"),
+          config(R"(,"data":{"a":"1"})"));
   EXPECT_THAT(log.verbs(), ElementsAre("granular", "granular:data"));
-  log.add("bot", "patch", "", "configmaps", parsed(R"({"immutable":true})"), config(R"(,"data":{"a":"1"},"immutable":true)"));
+  log.add("bot", "patch", "", "configmaps", parsed(R"({"immutable":true})"),
+          config(R"(,"data":{"a":"1"},"immutable":true)"));
   EXPECT_THAT(log.verbs(), ElementsAre("patch"));
   // Another verb's changes need their own.
-  log.add("bot", "update", "", "configmaps", Value(), config(R"(,"data":{"a":"2"},"immutable":true)"));
+  log.add("bot", "update", "", "configmaps", Value(),
+          config(R"(,"data":{"a":"2"},"immutable":true)"));
   EXPECT_THAT(log.verbs(), ElementsAre("granular", "granular:data", "patch"));
 }
 
 TEST(SuggestedRole, ACreateIsJudgedByWhatWasSentWithItsName) {
   Log log;
-  log.add("bot", "create", "", "configmaps", parsed(R"({"metadata":{"name":"x"},"data":{"a":"1"}})"), config(R"(,"data":{"a":"1"})"), 201);
+  log.add("bot", "create", "", "configmaps",
+          parsed(R"({"metadata":{"name":"x"},"data":{"a":"1"}})"), config(R"(,"data":{"a":"1"})"),
+          201);
   EXPECT_THAT(log.verbs(), ElementsAre("granular", "granular:data", "granular:identity"));
 }
 
 TEST(SuggestedRole, AnApplyThatCreatesTakesBothVerbs) {
   Log log;
-  log.add("bot", "patch", "", "configmaps", parsed(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"},"data":{"a":"1"}})"), config(""), 201);
+  log.add(
+      "bot", "patch", "", "configmaps",
+      parsed(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"},"data":{"a":"1"}})"),
+      config(""), 201);
   EXPECT_THAT(log.verbs(), ElementsAre("granular", "granular:data", "granular:identity"));
   log.add("bot", "delete", "", "configmaps", Value(), parsed(R"({"kind":"Status"})"));
-  log.add("bot", "patch", "", "configmaps", parsed(R"({"metadata":{"name":"x"},"immutable":true})"), config(R"(,"immutable":true)"), 201);
+  log.add("bot", "patch", "", "configmaps", parsed(R"({"metadata":{"name":"x"},"immutable":true})"),
+          config(R"(,"immutable":true)"), 201);
   EXPECT_THAT(log.verbs(), ElementsAre("create", "patch"));
   EXPECT_EQ(suggest_roles(log.changes.changes())[0].rules[0].changes, 2u);
 }
 
 TEST(SuggestedRole, ANamespaceIsTheSameObjectHoweverTheLogPlacesIt) {
   Log log;
-  Value before = parsed(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"x","uid":"u3"}})"), after = before;
-  after.member("metadata").set("labels", Value::object({{"pod-security.kubernetes.io/enforce", "restricted"}}));
+  Value before = parsed(
+            R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"x","uid":"u3"}})"),
+        after = before;
+  after.member("metadata")
+      .set("labels", Value::object({{"pod-security.kubernetes.io/enforce", "restricted"}}));
   log.add("admin", "create", "", "namespaces", before, before, 201);
   log.add("bot", "update", "", "namespaces", after, after);
   auto roles = suggest_roles(log.changes.changes());
   ASSERT_THAT(roles, SizeIs(1));
   EXPECT_EQ(roles[0].namespace_name, "");
-  EXPECT_THAT(roles[0].rules[0].verbs, ElementsAre("granular", "granular:label(pod-security.kubernetes.io)"));
+  EXPECT_THAT(roles[0].rules[0].verbs,
+              ElementsAre("granular", "granular:label(pod-security.kubernetes.io)"));
 }
 
 TEST(SuggestedRole, APatchOfAnUnknownObjectIsJudgedByItsFields) {
   Log log;
-  log.add("bot", "patch", "apps", "deployments", parsed(R"({"metadata":{"labels":{"app":null},"resourceVersion":"1"},"spec":{"replicas":2},"status":{"replicas":1}})"),
-          deployment());
+  log.add(
+      "bot", "patch", "apps", "deployments",
+      parsed(
+          R"({"metadata":{"labels":{"app":null},"resourceVersion":"1"},"spec":{"replicas":2},"status":{"replicas":1}})"),
+      deployment());
   EXPECT_THAT(log.verbs(), ElementsAre("granular", "granular:label(app)", "granular:replicaCount"));
   ASSERT_THAT(log.changes.notes(), SizeIs(1));
-  EXPECT_EQ(log.changes.notes()[0], "a1: patch deployments default/x: the object before it is not in the log; judged by the fields that the patch names");
+  EXPECT_EQ(log.changes.notes()[0],
+            "a1: patch deployments default/x: the object before it is not in the log; judged by "
+            "the fields that the patch names");
 
   Log pointers;
-  pointers.add("bot", "patch", "apps", "deployments",
-               parsed(R"([{"op":"test","path":"/spec/paused","value":true},{"op":"add","path":"/metadata/labels/a.com~1b","value":"1"},
+  pointers.add(
+      "bot", "patch", "apps", "deployments",
+      parsed(
+          R"([{"op":"test","path":"/spec/paused","value":true},{"op":"add","path":"/metadata/labels/a.com~1b","value":"1"},
                           {"op":"remove","path":"/metadata/finalizers/0"},{"op":"replace","path":"/spec","value":{"replicas":4}}])"),
-               deployment());
-  EXPECT_THAT(pointers.verbs(), ElementsAre("granular", "granular:finalizers", "granular:label(a.com)", "granular:replicaCount"));
+      deployment());
+  EXPECT_THAT(pointers.verbs(), ElementsAre("granular", "granular:finalizers",
+                                            "granular:label(a.com)", "granular:replicaCount"));
 }
 
 TEST(SuggestedRole, AnUpdateOfAnUnknownObjectNeedsTheVerb) {
@@ -169,20 +205,25 @@ TEST(SuggestedRole, CountsTheUserWhoWasImpersonatedAndOnlyWhatSucceeded) {
   Value as_bot = Value::object({{"impersonatedUser", Value::object({{"username", "bot"}})}});
   Value as_other = Value::object({{"impersonatedUser", Value::object({{"username", "other"}})}});
   log.add("admin", "get", "apps", "deployments", Value(), deployment());
-  log.add("bot", "update", "apps", "deployments", Value(), deployment(R"({"a":"1"})"), 200, "/", as_other);
-  log.add("bot", "update", "apps", "deployments", Value(), Value::object({{"kind", "Status"}}), 403);
+  log.add("bot", "update", "apps", "deployments", Value(), deployment(R"({"a":"1"})"), 200, "/",
+          as_other);
+  log.add("bot", "update", "apps", "deployments", Value(), Value::object({{"kind", "Status"}}),
+          403);
   log.add("bot", "get", "apps", "deployments", Value(), deployment(R"({"a":"1"})"));
   EXPECT_THAT(log.changes.changes(), IsEmpty());
   EXPECT_EQ(log.changes.other_requests(), 1u);
-  log.add("admin", "update", "apps", "deployments", Value(), deployment(R"({"b":"1"})"), 200, "/", as_bot);
+  log.add("admin", "update", "apps", "deployments", Value(), deployment(R"({"b":"1"})"), 200, "/",
+          as_bot);
   EXPECT_THAT(log.verbs(), ElementsAre("granular", "granular:label(a)", "granular:label(b)"));
 }
 
 TEST(SuggestedRole, ADryRunIsAskedForButChangesNothing) {
   Log log;
   log.add("admin", "get", "apps", "deployments", Value(), deployment());
-  log.add("bot", "patch", "apps", "deployments", parsed(R"({"spec":{"replicas":9}})"), deployment("{}", R"({"replicas":9})"), 200, "/x?dryRun=All");
-  log.add("bot", "patch", "apps", "deployments", parsed(R"({"spec":{"replicas":1}})"), deployment());
+  log.add("bot", "patch", "apps", "deployments", parsed(R"({"spec":{"replicas":9}})"),
+          deployment("{}", R"({"replicas":9})"), 200, "/x?dryRun=All");
+  log.add("bot", "patch", "apps", "deployments", parsed(R"({"spec":{"replicas":1}})"),
+          deployment());
   ASSERT_THAT(log.changes.changes(), SizeIs(2));
   EXPECT_THAT(log.changes.changes()[0].demands.fields, SizeIs(1));
   EXPECT_THAT(log.changes.changes()[1].demands.fields, IsEmpty());
@@ -190,9 +231,12 @@ TEST(SuggestedRole, ADryRunIsAskedForButChangesNothing) {
 
 TEST(SuggestedRole, WhatAWebhookWroteIsNotTheUsers) {
   Log log;
-  Value mutated = Value::object({{"annotations", Value::object({{"mutation.webhook.admission.k8s.io/round_0_index_0", R"({"configuration":"c","mutated":true})"}})}});
+  Value mutated = Value::object(
+      {{"annotations", Value::object({{"mutation.webhook.admission.k8s.io/round_0_index_0",
+                                       R"({"configuration":"c","mutated":true})"}})}});
   log.add("admin", "get", "apps", "deployments", Value(), deployment());
-  log.add("bot", "patch", "apps", "deployments", parsed(R"({"metadata":{"labels":{"mine":"1"}}})"), deployment(R"({"mine":"1","theirs":"1"})"), 200, "/", mutated);
+  log.add("bot", "patch", "apps", "deployments", parsed(R"({"metadata":{"labels":{"mine":"1"}}})"),
+          deployment(R"({"mine":"1","theirs":"1"})"), 200, "/", mutated);
   EXPECT_THAT(log.verbs(), ElementsAre("granular", "granular:label(mine)"));
 }
 
@@ -202,8 +246,10 @@ TEST(SuggestedRole, SubresourcesHaveRulesOfTheirOwn) {
   Value done = deployment();
   done.set("status", parsed(R"({"conditions":[{"type":"Available","status":"True"}]})"));
   log.add("bot", "patch", "apps", "deployments/status", parsed(R"({"status":{}})"), done);
-  log.add("bot", "patch", "apps", "deployments/scale", parsed(R"({"spec":{"replicas":2}})"), parsed(R"({"kind":"Scale","apiVersion":"autoscaling/v1","spec":{"replicas":2}})"));
-  log.add("bot", "create", "", "pods/eviction", parsed(R"({"kind":"Eviction"})"), parsed(R"({"kind":"Status"})"), 201);
+  log.add("bot", "patch", "apps", "deployments/scale", parsed(R"({"spec":{"replicas":2}})"),
+          parsed(R"({"kind":"Scale","apiVersion":"autoscaling/v1","spec":{"replicas":2}})"));
+  log.add("bot", "create", "", "pods/eviction", parsed(R"({"kind":"Eviction"})"),
+          parsed(R"({"kind":"Status"})"), 201);
   auto roles = suggest_roles(log.changes.changes());
   ASSERT_THAT(roles, SizeIs(1));
   ASSERT_THAT(roles[0].rules, SizeIs(3));
@@ -216,15 +262,20 @@ TEST(SuggestedRole, SubresourcesHaveRulesOfTheirOwn) {
 }
 
 Value scale(int replicas) {
-  return Value::object({{"kind", "Scale"}, {"apiVersion", "autoscaling/v1"}, {"spec", Value::object({{"replicas", replicas}})}});
+  return Value::object({{"kind", "Scale"},
+                        {"apiVersion", "autoscaling/v1"},
+                        {"spec", Value::object({{"replicas", replicas}})}});
 }
 
 TEST(SuggestedRole, AScaleIsWhatWritesOfTheObjectMadeOfIt) {
   Log log;
-  log.add("bot", "patch", "apps", "deployments/scale", parsed(R"({"spec":{"replicas":2}})"), scale(2));
+  log.add("bot", "patch", "apps", "deployments/scale", parsed(R"({"spec":{"replicas":2}})"),
+          scale(2));
   log.add("admin", "patch", "apps", "deployments", Value(), deployment("{}", R"({"replicas":3})"));
-  log.add("bot", "patch", "apps", "deployments/scale", parsed(R"({"spec":{"replicas":3}})"), scale(3));
-  log.add("bot", "patch", "apps", "deployments/scale", parsed(R"({"spec":{"replicas":2}})"), scale(2));
+  log.add("bot", "patch", "apps", "deployments/scale", parsed(R"({"spec":{"replicas":3}})"),
+          scale(3));
+  log.add("bot", "patch", "apps", "deployments/scale", parsed(R"({"spec":{"replicas":2}})"),
+          scale(2));
   ASSERT_THAT(log.changes.changes(), SizeIs(3));
   EXPECT_THAT(log.changes.changes()[1].demands.fields, IsEmpty());
   EXPECT_THAT(log.changes.changes()[2].demands.fields, SizeIs(1));
@@ -236,26 +287,34 @@ TEST(SuggestedRole, AScaleNeedsWhatIsExcludedOnItsObject) {
     Log log;
     schema::ExcludedVerbs verbs;
     verbs.add(excluded);
-    log.changes = LoggedChanges("bot", [](auto g, auto v, auto r) { return builtins().find(g, v, r); }, verbs);
+    log.changes = LoggedChanges(
+        "bot", [](auto g, auto v, auto r) { return builtins().find(g, v, r); }, verbs);
     log.add("admin", "get", "apps", "deployments", Value(), deployment());
     log.add("bot", "update", "apps", "deployments/scale", scale(2), scale(2));
     return log.verbs();
   };
   EXPECT_THAT(suggested("granular:labels"), ElementsAre("granular", "granular:replicaCount"));
   EXPECT_THAT(suggested("granular:replicaCount"), ElementsAre("granular", "granular:replicaCount"));
-  EXPECT_THAT(suggested("granular:specification"), ElementsAre("granular", "granular:specification"));
+  EXPECT_THAT(suggested("granular:specification"),
+              ElementsAre("granular", "granular:specification"));
 
   KnownResources known;
-  ASSERT_TRUE(known.add_definition(parsed(R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","spec":{
+  ASSERT_TRUE(known.add_definition(
+      parsed(R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","spec":{
       "group":"example.com","scope":"Namespaced","names":{"plural":"widgets","kind":"Widget"},"versions":[{"name":"v1","served":true,"storage":true,
       "subresources":{"scale":{"specReplicasPath":".spec.size","statusReplicasPath":".status.size"}},"schema":{"openAPIV3Schema":{"type":"object","properties":{
         "spec":{"type":"object","properties":{"size":{"type":"integer","x-kubernetes-permission-verb":"example.com/size","x-kubernetes-permission-excluded":true}}}}}}}]}})")));
   Log log;
-  log.changes = LoggedChanges("bot", [&known](auto g, auto v, auto r) { return known.find(g, v, r); }, {});
-  log.add("admin", "get", "example.com", "widgets", Value(), parsed(R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"x"},"spec":{"size":1}})"));
+  log.changes = LoggedChanges("bot",
+                              [&known](auto g, auto v, auto r) { return known.find(g, v, r); }, {});
+  log.add(
+      "admin", "get", "example.com", "widgets", Value(),
+      parsed(
+          R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"x"},"spec":{"size":1}})"));
   log.add("bot", "update", "example.com", "widgets/scale", scale(2), scale(2));
   EXPECT_THAT(log.changes.notes(), IsEmpty());
-  EXPECT_THAT(log.verbs(), ElementsAre("granular", "granular:example.com/size", "granular:replicaCount"));
+  EXPECT_THAT(log.verbs(),
+              ElementsAre("granular", "granular:example.com/size", "granular:replicaCount"));
 }
 
 TEST(SuggestedRole, TakesMoreGeneralPermissionsWhereTheServerWouldHaveToAskForTooMany) {
@@ -276,14 +335,24 @@ struct Edit {
 
 Edit random_edit(std::mt19937& random, bool is_deployment) {
   auto pick = [&](std::vector<std::string> of) { return of[random() % of.size()]; };
-  std::string key = pick({"app", "a.com/x", "a.com/y", "b.org/z"}), prefix = key.substr(0, key.find('/'));
+  std::string key = pick({"app", "a.com/x", "a.com/y", "b.org/z"}),
+              prefix = key.substr(0, key.find('/'));
   Value text(std::to_string(random() % 3));
-  if (random() % 3 == 0) return {{"metadata", "labels", key}, text, {"granular:metadata", "granular:labels", cat("granular:label(", prefix, ")")}};
   if (random() % 3 == 0)
-    return {{"metadata", "annotations", key}, text, {"granular:metadata", "granular:annotations", cat("granular:annotation(", prefix, ")")}};
+    return {{"metadata", "labels", key},
+            text,
+            {"granular:metadata", "granular:labels", cat("granular:label(", prefix, ")")}};
+  if (random() % 3 == 0)
+    return {
+        {"metadata", "annotations", key},
+        text,
+        {"granular:metadata", "granular:annotations", cat("granular:annotation(", prefix, ")")}};
   if (!is_deployment && random() % 8 == 0) return {{"immutable"}, Value(random() % 2 == 0), {}};
   if (!is_deployment) return {{"data", pick({"a", "b"})}, text, {"granular:data"}};
-  if (random() % 2) return {{"spec", "replicas"}, Value(static_cast<std::int64_t>(random() % 4)), {"granular:specification", "granular:replicaCount"}};
+  if (random() % 2)
+    return {{"spec", "replicas"},
+            Value(static_cast<std::int64_t>(random() % 4)),
+            {"granular:specification", "granular:replicaCount"}};
   return {{"spec", "paused"}, Value(random() % 2 == 0), {"granular:specification"}};
 }
 
@@ -293,8 +362,9 @@ struct Made {
 
   bool covered_by(const std::set<std::string>& verbs) const {
     if (verbs.contains(verb)) return true;
-    return verbs.contains("granular") &&
-           std::ranges::all_of(chains, [&](const auto& chain) { return std::ranges::any_of(chain, [&](const auto& v) { return verbs.contains(v); }); });
+    return verbs.contains("granular") && std::ranges::all_of(chains, [&](const auto& chain) {
+             return std::ranges::any_of(chain, [&](const auto& v) { return verbs.contains(v); });
+           });
   }
 };
 
@@ -302,10 +372,12 @@ TEST(SuggestedRole, CoversEveryLoggedChangeAndNoVerbCanBeTakenAway) {
   std::mt19937 random(20261115);
   for (int round = 0; round < 400; ++round) {
     bool is_deployment = random() % 2;
-    std::string_view group = is_deployment ? "apps" : "", resource = is_deployment ? "deployments" : "configmaps";
+    std::string_view group = is_deployment ? "apps" : "",
+                     resource = is_deployment ? "deployments" : "configmaps";
     Log log;
     std::vector<Made> made;
-    Value object = is_deployment ? deployment(R"({"app":"0"})", R"({"replicas":1,"paused":false})") : config(R"(,"immutable":false,"data":{"a":"0"})");
+    Value object = is_deployment ? deployment(R"({"app":"0"})", R"({"replicas":1,"paused":false})")
+                                 : config(R"(,"immutable":false,"data":{"a":"0"})");
     log.add("admin", "create", group, resource, object, object, 201);
     for (std::size_t i = 1 + random() % 12; i > 0; --i) {
       Made change{random() % 2 ? "update" : "patch", {}};
@@ -330,12 +402,15 @@ TEST(SuggestedRole, CoversEveryLoggedChangeAndNoVerbCanBeTakenAway) {
     ASSERT_THAT(roles, SizeIs(1));
     ASSERT_THAT(roles[0].rules, SizeIs(1));
     std::set<std::string> verbs(roles[0].rules[0].verbs.begin(), roles[0].rules[0].verbs.end());
-    auto all_covered = [&](const std::set<std::string>& held) { return std::ranges::all_of(made, [&](const Made& m) { return m.covered_by(held); }); };
+    auto all_covered = [&](const std::set<std::string>& held) {
+      return std::ranges::all_of(made, [&](const Made& m) { return m.covered_by(held); });
+    };
     EXPECT_TRUE(all_covered(verbs)) << round << "\n" << roles_yaml(roles, "bot");
     for (const std::string& verb : verbs) {
       std::set<std::string> fewer = verbs;
       fewer.erase(verb);
-      EXPECT_FALSE(all_covered(fewer)) << round << ": " << verb << " is not needed\n" << roles_yaml(roles, "bot");
+      EXPECT_FALSE(all_covered(fewer)) << round << ": " << verb << " is not needed\n"
+                                       << roles_yaml(roles, "bot");
     }
     auto shuffled = log.changes.changes();
     std::ranges::shuffle(shuffled, random);

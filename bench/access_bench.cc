@@ -1,4 +1,5 @@
-// Decisions by access policies, in process: many policies of which five match, and what a condition costs.
+// Decisions by access policies, in process: many policies of which five match, and what a condition
+// costs.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -26,13 +27,27 @@ PolicyPtr policy(const std::string& name, const std::string& spec) {
 Index policies(int count) {
   Index index;
   for (int i = 0; i + 5 < count; ++i)
-    index.add(policy(cat("p", i), cat(R"({"effect":"Allow","subjects":[{"kind":")", i % 2 ? "User" : "Group", R"(","name":"s)", i,
-                                      R"("}],"rules":[{"verbs":["create"],"apiGroups":[""],"resources":["pods"]}],"expression":"request.namespace == 'n)", i % 100, R"('"})")));
-  index.add(policy("m1", R"({"effect":"Allow","subjects":[{"kind":"User","name":"alice"}],"rules":[{"verbs":["create"],"apiGroups":[""],"resources":["pods"]}]})"));
-  index.add(policy("m2", R"({"effect":"Allow","subjects":[{"kind":"Group","name":"dev"}],"expression":"request.resource == 'pods' && request.verb == 'create'"})"));
-  index.add(policy("m3", R"({"effect":"NoOpinion","subjects":[{"kind":"User","name":"alice"}],"expression":"request.namespace == 'other'"})"));
-  index.add(policy("m4", R"j({"effect":"Deny","expression":"request.userInfo.username == 'alice' && request.namespace.startsWith('kube-')"})j"));
-  index.add(policy("m5", R"({"effect":"Deny","rules":[{"verbs":["*"],"apiGroups":[""],"resources":["pods"]}],"expression":"'banned' in request.userInfo.groups"})"));
+    index.add(policy(
+        cat("p", i),
+        cat(R"({"effect":"Allow","subjects":[{"kind":")", i % 2 ? "User" : "Group",
+            R"(","name":"s)", i,
+            R"("}],"rules":[{"verbs":["create"],"apiGroups":[""],"resources":["pods"]}],"expression":"request.namespace == 'n)",
+            i % 100, R"('"})")));
+  index.add(policy(
+      "m1",
+      R"({"effect":"Allow","subjects":[{"kind":"User","name":"alice"}],"rules":[{"verbs":["create"],"apiGroups":[""],"resources":["pods"]}]})"));
+  index.add(policy(
+      "m2",
+      R"({"effect":"Allow","subjects":[{"kind":"Group","name":"dev"}],"expression":"request.resource == 'pods' && request.verb == 'create'"})"));
+  index.add(policy(
+      "m3",
+      R"({"effect":"NoOpinion","subjects":[{"kind":"User","name":"alice"}],"expression":"request.namespace == 'other'"})"));
+  index.add(policy(
+      "m4",
+      R"j({"effect":"Deny","expression":"request.userInfo.username == 'alice' && request.namespace.startsWith('kube-')"})j"));
+  index.add(policy(
+      "m5",
+      R"({"effect":"Deny","rules":[{"verbs":["*"],"apiGroups":[""],"resources":["pods"]}],"expression":"'banned' in request.userInfo.groups"})"));
   return index;
 }
 
@@ -55,7 +70,9 @@ double measure(F call) {
   for (int r = 0; r < kRounds; ++r) {
     auto begin = std::chrono::steady_clock::now();
     for (int i = 0; i < kCalls; ++i) call();
-    rounds.push_back(std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count() / kCalls);
+    rounds.push_back(
+        std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count() /
+        kCalls);
   }
   std::ranges::sort(rounds);
   return rounds[kRounds / 2];
@@ -75,7 +92,9 @@ int main() {
     std::printf("decide_%d %.0f\n", count, measure([&] { (void)decide(index, a); }));
   }
   Index index;
-  index.add(policy("c", R"({"effect":"Allow","subjects":[{"kind":"User","name":"alice"}],"rules":[{"verbs":["create"],"apiGroups":[""],"resources":["pods"]}],
+  index.add(policy(
+      "c",
+      R"({"effect":"Allow","subjects":[{"kind":"User","name":"alice"}],"rules":[{"verbs":["create"],"apiGroups":[""],"resources":["pods"]}],
                           "expression":"object.metadata.labels.owner == request.userInfo.username"})"));
   Attributes a = question(alice);
   Decision d = decide(index, a);
@@ -88,7 +107,8 @@ int main() {
   AccessAuthorizer authorizer(*feed);
   ConditionData data{.operation = "CREATE", .object = &object, .user = &alice};
   std::printf("condition %.0f\n", measure([&] {
-                spawn(authorizer.evaluate(d.conditions, data), [](Decision out) { CARDEA_CHECK(out.allowed()); });
+                spawn(authorizer.evaluate(d.conditions, data),
+                      [](Decision out) { CARDEA_CHECK(out.allowed()); });
               }));
   return 0;
 }

@@ -5,7 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// For benchmarks of one source file: every allocation of the program is counted, operator new included; and the time.
+// For benchmarks of one source file: every allocation of the program is counted, operator new
+// included; and the time.
 extern "C" void* __libc_malloc(std::size_t) noexcept;
 inline std::atomic<long> allocations{0};
 extern "C" void* malloc(std::size_t size) noexcept {

@@ -1,4 +1,5 @@
-// The expressions and data of the cel-go measurements: evaluation with cost counted, residuals, compilation.
+// The expressions and data of the cel-go measurements: evaluation with cost counted, residuals,
+// compilation.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
@@ -18,27 +19,36 @@ void* operator new(std::size_t size) {
   if (void* made = std::malloc(size)) return made;
   throw std::bad_alloc();
 }
-void operator delete(void* made) noexcept { std::free(made); }
-void operator delete(void* made, std::size_t) noexcept { std::free(made); }
+void operator delete(void* made) noexcept {
+  std::free(made);
+}
+void operator delete(void* made, std::size_t) noexcept {
+  std::free(made);
+}
 
 namespace {
 
 using namespace cardea;
 
 constexpr std::string_view kKep =
-    "request.apiGroup == \"\" && request.resource == \"persistentvolumeclaims\" && request.verb == \"create\" && request.userInfo.username == \"alice\" && "
+    "request.apiGroup == \"\" && request.resource == \"persistentvolumeclaims\" && request.verb == "
+    "\"create\" && request.userInfo.username == \"alice\" && "
     "object.spec.storageClassName == \"dev\"";
 constexpr std::string_view kGroups =
-    "\"dev\" in request.userInfo.groups && request.verb in [\"create\", \"update\"] && object.metadata.labels.exists(k, k == \"owner\" && "
+    "\"dev\" in request.userInfo.groups && request.verb in [\"create\", \"update\"] && "
+    "object.metadata.labels.exists(k, k == \"owner\" && "
     "object.metadata.labels[k] == request.userInfo.username)";
 constexpr std::string_view kThousand = "object.items.all(i, i > 0)";
 
 json::Value request(std::string_view resource) {
   return *json::parse("{\"apiGroup\":\"\",\"resource\":\"" + std::string(resource) +
-                      "\",\"verb\":\"create\",\"userInfo\":{\"username\":\"alice\",\"groups\":[\"system:authenticated\",\"qa\",\"dev\"]}}");
+                      "\",\"verb\":\"create\",\"userInfo\":{\"username\":\"alice\",\"groups\":["
+                      "\"system:authenticated\",\"qa\",\"dev\"]}}");
 }
 json::Value object() {
-  json::Value v = *json::parse("{\"spec\":{\"storageClassName\":\"dev\"},\"metadata\":{\"labels\":{\"app\":\"x\",\"tier\":\"y\",\"owner\":\"alice\"}}}");
+  json::Value v = *json::parse(
+      "{\"spec\":{\"storageClassName\":\"dev\"},\"metadata\":{\"labels\":{\"app\":\"x\",\"tier\":"
+      "\"y\",\"owner\":\"alice\"}}}");
   std::vector<json::Value> items;
   for (int i = 1; i <= 1000; ++i) items.emplace_back(i);
   v.set("items", json::Value::array(std::move(items)));
@@ -63,7 +73,8 @@ void evaluate(benchmark::State& state, std::string_view text) {
     const cel::Value v = evaluation.run(*program, slots);
     if (!v.is_true()) state.SkipWithError("not true");
   }
-  state.counters["allocations"] = benchmark::Counter(static_cast<double>(allocations - before), benchmark::Counter::kAvgIterations);
+  state.counters["allocations"] = benchmark::Counter(static_cast<double>(allocations - before),
+                                                     benchmark::Counter::kAvgIterations);
 }
 void reduce(benchmark::State& state, std::string_view text, bool applies, bool print) {
   const auto program = *cel::compile(text, environment());

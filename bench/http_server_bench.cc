@@ -1,9 +1,10 @@
 // The HTTP server alone: how fast it answers, and what an open watch costs.
 //
 //   http_server_bench serve PORT [CERT KEY]   answers 1 KiB to every request, for a load generator
-//   http_server_bench watchers COUNT [cert]   opens COUNT TLS watches from another process, prints resident
-//                                             (with client certificates) and prints resident memory for each
-//                                             and the time one event takes to reach all
+//   http_server_bench watchers COUNT [cert]   opens COUNT TLS watches from another process, prints
+//   resident
+//                                             (with client certificates) and prints resident memory
+//                                             for each and the time one event takes to reach all
 #include <arpa/inet.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -75,8 +76,8 @@ net::TlsServerConfig self_signed() {
   X509_gmtime_adj(X509_getm_notAfter(certificate), 86400);
   X509_set_pubkey(certificate, key);
   X509_NAME* name = X509_get_subject_name(certificate);
-  X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, reinterpret_cast<const unsigned char*>("bench"), -1,
-                             -1, 0);
+  X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
+                             reinterpret_cast<const unsigned char*>("bench"), -1, -1, 0);
   X509_set_issuer_name(certificate, name);
   X509_sign(certificate, key, EVP_sha256());
   auto text = [](auto write) {
@@ -90,8 +91,8 @@ net::TlsServerConfig self_signed() {
   };
   net::TlsServerConfig config;
   config.certificates = text([&](BIO* out) { PEM_write_bio_X509(out, certificate); });
-  config.key =
-      text([&](BIO* out) { PEM_write_bio_PrivateKey(out, key, nullptr, nullptr, 0, nullptr, nullptr); });
+  config.key = text(
+      [&](BIO* out) { PEM_write_bio_PrivateKey(out, key, nullptr, nullptr, 0, nullptr, nullptr); });
   X509_free(certificate);
   EVP_PKEY_free(key);
   return config;
@@ -124,8 +125,8 @@ Client open_watch(SSL_CTX* ctx, std::uint16_t port) {
   Client client{::socket(AF_INET, SOCK_STREAM, 0), SSL_new(ctx)};
   if (::connect(client.fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return {};
   SSL_set_fd(client.ssl, client.fd);
-  constexpr std::string_view kRequest =
-      "GET /watch HTTP/1.1\r\nHost: bench\r\nAccept: application/json\r\n\r\n";
+  constexpr std::string_view
+      kRequest = "GET /watch HTTP/1.1\r\nHost: bench\r\nAccept: application/json\r\n\r\n";
   if (SSL_connect(client.ssl) != 1) return {};
   SSL_write(client.ssl, kRequest.data(), static_cast<int>(kRequest.size()));
   char head[4096];
@@ -186,11 +187,13 @@ int watchers(int count, bool with_certificates) {
   const auto start = std::chrono::steady_clock::now();
   answers.broadcast(event);
   const auto queued = std::chrono::steady_clock::now();
-  if (::poll(&waiting, 1, 60'000) != 1 || ::read(reports[0], &byte, 1) != 1) return ::kill(child, SIGKILL), 1;
+  if (::poll(&waiting, 1, 60'000) != 1 || ::read(reports[0], &byte, 1) != 1)
+    return ::kill(child, SIGKILL), 1;
   const auto reached = std::chrono::steady_clock::now();
   const auto ms = [](auto span) { return std::chrono::duration<double, std::milli>(span).count(); };
   std::printf(
-      "%d TLS watches: %.1f KiB resident each (%ld -> %ld KiB); one event of 1 KiB queued for all in %.1f "
+      "%d TLS watches: %.1f KiB resident each (%ld -> %ld KiB); one event of 1 KiB queued for all "
+      "in %.1f "
       "ms, "
       "read by all in %.1f ms; %ld KiB resident afterwards\n",
       count, static_cast<double>(after - before) / count, before, after, ms(queued - start),
@@ -228,7 +231,8 @@ int main(int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
   if (mode == "serve" && (argc == 3 || argc == 5))
     return serve(std::atoi(argv[2]), argc == 5 ? argv[3] : nullptr, argc == 5 ? argv[4] : nullptr);
-  if (mode == "watchers" && (argc == 3 || argc == 4)) return watchers(std::atoi(argv[2]), argc == 4);
+  if (mode == "watchers" && (argc == 3 || argc == 4))
+    return watchers(std::atoi(argv[2]), argc == 4);
   std::fprintf(stderr, "usage: http_server_bench serve PORT [CERT KEY] | watchers COUNT [cert]\n");
   return 2;
 }

@@ -1,7 +1,8 @@
-// What it costs to be served as somebody else, in process and granted by RBAC: reading and removing the headers, all
-// questions to a chain with metrics, the resulting user.
+// What it costs to be served as somebody else, in process and granted by RBAC: reading and removing
+// the headers, all questions to a chain with metrics, the resulting user.
 //
-//   impersonation_bench      figures, one `name value` per line: nanoseconds and allocations per request
+//   impersonation_bench      figures, one `name value` per line: nanoseconds and allocations per
+//   request
 
 #include <algorithm>
 #include <cstdio>
@@ -27,7 +28,9 @@ class Fixed : public authz::Authorizer {
  public:
   explicit Fixed(std::shared_ptr<const RoleTable> policy) : policy_(std::move(policy)) {}
   std::string_view name() const override { return "rbac"; }
-  std::optional<authz::Decision> authorize(const authz::Attributes& a) const override { return authz::rbac::decide(policy_, a); }
+  std::optional<authz::Decision> authorize(const authz::Attributes& a) const override {
+    return authz::rbac::decide(policy_, a);
+  }
 
  private:
   std::shared_ptr<const RoleTable> policy_;
@@ -36,18 +39,31 @@ class Fixed : public authz::Authorizer {
 void bind(RoleTable& policy, const std::string& role, const std::string& user) {
   constexpr std::string_view kGroup = "rbac.authorization.k8s.io";
   Value subject = Value::object({{"kind", "User"}, {"apiGroup", kGroup}, {"name", user}});
-  policy.add_binding("", cat(role, "-", user),
-                     Value::object({{"roleRef", Value::object({{"apiGroup", kGroup}, {"kind", "ClusterRole"}, {"name", role}})}, {"subjects", Value::array({subject})}}));
+  policy.add_binding(
+      "", cat(role, "-", user),
+      Value::object(
+          {{"roleRef",
+            Value::object({{"apiGroup", kGroup}, {"kind", "ClusterRole"}, {"name", role}})},
+           {"subjects", Value::array({subject})}}));
 }
 
 std::shared_ptr<const RoleTable> make_policy() {
   auto policy = std::make_shared<RoleTable>();
   const std::vector<std::string> authentication{"authentication.k8s.io"};
   policy->set_role("", "viewer", {{{"get", "list"}, {""}, {"pods"}, {}, {}}});
-  policy->set_role("", "deputy", {{{"impersonate:user-info"}, authentication, {"users", "groups", "uids", "userextras/*"}, {}, {}},
-                                  {{"impersonate-on:user-info:get"}, {""}, {"pods"}, {}, {}},
-                                  {{"impersonate:arbitrary-node", "impersonate:associated-node"}, authentication, {"nodes"}, {}, {}},
-                                  {{"impersonate-on:associated-node:get"}, {""}, {"pods"}, {}, {}}});
+  policy->set_role("", "deputy",
+                   {{{"impersonate:user-info"},
+                     authentication,
+                     {"users", "groups", "uids", "userextras/*"},
+                     {},
+                     {}},
+                    {{"impersonate-on:user-info:get"}, {""}, {"pods"}, {}, {}},
+                    {{"impersonate:arbitrary-node", "impersonate:associated-node"},
+                     authentication,
+                     {"nodes"},
+                     {},
+                     {}},
+                    {{"impersonate-on:associated-node:get"}, {""}, {"pods"}, {}, {}}});
   policy->set_role("", "legacy", {{{"impersonate"}, {""}, {"users", "groups"}, {}, {}}});
   for (int i = 0; i < kBindings; ++i) bind(*policy, "viewer", cat("user-", i));
   bind(*policy, "deputy", "bob");
@@ -56,9 +72,12 @@ std::shared_ptr<const RoleTable> make_policy() {
   return policy;
 }
 
-const http::Headers kPlain{{"Host", "cardea.example:6443"},   {"User-Agent", "kubectl/v1.36.0 (linux/amd64) kubernetes/0000000"},
-                           {"Accept", "application/json"},    {"Accept-Encoding", "gzip"},
-                           {"Kubectl-Command", "kubectl get"}, {"Connection", "keep-alive"}};
+const http::Headers kPlain{{"Host", "cardea.example:6443"},
+                           {"User-Agent", "kubectl/v1.36.0 (linux/amd64) kubernetes/0000000"},
+                           {"Accept", "application/json"},
+                           {"Accept-Encoding", "gzip"},
+                           {"Kubectl-Command", "kubectl get"},
+                           {"Connection", "keep-alive"}};
 
 http::Headers with(std::initializer_list<http::Header> more) {
   http::Headers out = kPlain;
@@ -69,7 +88,8 @@ http::Headers with(std::initializer_list<http::Header> more) {
 struct Bench {
   std::shared_ptr<const authz::Chain> chain;
   impersonation::Impersonator impersonator;
-  authz::RequestInfo info = *authz::parse_request_info("GET", "/api/v1/namespaces/default/pods/web", "");
+  authz::RequestInfo info = *authz::parse_request_info("GET", "/api/v1/namespaces/default/pods/web",
+                                                       "");
 
   // One request. The headers are a copy in memory that is there already, as a session's are.
   void serve(const User& sender, http::Headers& headers) const {
@@ -96,7 +116,8 @@ struct Bench {
       allocated = allocations.load() - before;
     }
     std::ranges::sort(times);
-    std::printf("%s_ns %.1f\n%s_allocations %.2f\n", name, times[times.size() / 2], name, static_cast<double>(allocated) / kPerRound);
+    std::printf("%s_ns %.1f\n%s_allocations %.2f\n", name, times[times.size() / 2], name,
+                static_cast<double>(allocated) / kPerRound);
     std::fflush(stdout);
   }
 };
@@ -105,16 +126,24 @@ struct Bench {
 
 int main() {
   MetricRegistry metrics;
-  std::vector<std::shared_ptr<const authz::Authorizer>> list{authz::masters_authorizer(), std::make_shared<Fixed>(make_policy())};
-  Bench bench{std::make_shared<authz::Chain>(std::move(list), &metrics), impersonation::Impersonator(impersonation::Attempt::Rules::kConstrained, &metrics)};
+  std::vector<std::shared_ptr<const authz::Authorizer>> list{
+      authz::masters_authorizer(), std::make_shared<Fixed>(make_policy())};
+  Bench bench{std::make_shared<authz::Chain>(std::move(list), &metrics),
+              impersonation::Impersonator(impersonation::Attempt::Rules::kConstrained, &metrics)};
   User bob{.name = "bob", .groups = {"team-a", "team-b", "system:authenticated"}};
   User old{.name = "old", .groups = {"team-a", "team-b", "system:authenticated"}};
-  User agent{.name = "system:serviceaccount:ns:agent",
-             .groups = {"system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"},
-             .extra = {{"authentication.kubernetes.io/node-name", {"n1"}}, {"authentication.kubernetes.io/pod-name", {"p"}}}};
+  User agent{
+      .name = "system:serviceaccount:ns:agent",
+      .groups = {"system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"},
+      .extra = {{"authentication.kubernetes.io/node-name", {"n1"}},
+                {"authentication.kubernetes.io/pod-name", {"p"}}}};
   bench.measure("nobody", bob, kPlain);
   bench.measure("user", bob, with({{"Impersonate-User", "jane"}}));
-  bench.measure("user_3_groups", bob, with({{"Impersonate-User", "jane"}, {"Impersonate-Group", "a"}, {"Impersonate-Group", "b"}, {"Impersonate-Group", "c"}}));
+  bench.measure("user_3_groups", bob,
+                with({{"Impersonate-User", "jane"},
+                      {"Impersonate-Group", "a"},
+                      {"Impersonate-Group", "b"},
+                      {"Impersonate-Group", "c"}}));
   bench.measure("own_node", agent, with({{"Impersonate-User", "system:node:n1"}}));
   bench.measure("legacy", old, with({{"Impersonate-User", "jane"}}));
 }

@@ -1,4 +1,5 @@
-// The graph of the Node authorizer with 150,000 pods on 5,000 nodes: a question, and one pod that comes and goes.
+// The graph of the Node authorizer with 150,000 pods on 5,000 nodes: a question, and one pod that
+// comes and goes.
 #include <malloc.h>
 
 #include <chrono>
@@ -17,17 +18,22 @@ using namespace cardea::authz::node;
 
 constexpr int kPods = 150'000, kNodes = 5'000, kNamespaces = 1'000;
 
-// Every pod has an account, a secret and a claim of its own, and shares two more objects with its namespace.
+// Every pod has an account, a secret and a claim of its own, and shares two more objects with its
+// namespace.
 Placement placement(int i) {
   std::string in = cat("namespace-", i % kNamespaces), own = cat("pod-", i);
-  json::Value pod = *json::parse(cat(R"({"metadata":{"name":")", own, R"(","namespace":")", in, R"("},"spec":{"nodeName":"node-)", i % kNodes,
-                                     R"(","serviceAccountName":")", own, R"(","volumes":[{"secret":{"secretName":")", own,
-                                     R"("}},{"secret":{"secretName":"shared"}},{"configMap":{"name":"kube-root-ca.crt"}},{"persistentVolumeClaim":{"claimName":")", own, R"("}}]}})"));
+  json::Value pod = *json::parse(cat(
+      R"({"metadata":{"name":")", own, R"(","namespace":")", in, R"("},"spec":{"nodeName":"node-)",
+      i % kNodes, R"(","serviceAccountName":")", own, R"(","volumes":[{"secret":{"secretName":")",
+      own,
+      R"("}},{"secret":{"secretName":"shared"}},{"configMap":{"name":"kube-root-ca.crt"}},{"persistentVolumeClaim":{"claimName":")",
+      own, R"("}}]}})"));
   return placement_of_pod(pod);
 }
 
 double nanoseconds(std::chrono::steady_clock::time_point from, int times) {
-  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - from).count() / times;
+  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - from).count() /
+         times;
 }
 
 }  // namespace
@@ -40,14 +46,18 @@ int main() {
   std::size_t before = mallinfo2().uordblks;
   auto start = std::chrono::steady_clock::now();
   graph.add(all, {});
-  std::printf("filling with %d pods: %.0f ms, %.0f MiB\n", kPods, nanoseconds(start, 1) / 1e6, static_cast<double>(mallinfo2().uordblks - before) / (1 << 20));
+  std::printf("filling with %d pods: %.0f ms, %.0f MiB\n", kPods, nanoseconds(start, 1) / 1e6,
+              static_cast<double>(mallinfo2().uordblks - before) / (1 << 20));
 
   NodeAuthorizer authorizer(graph);
   int allowed = 0, asked = 1'000'000;
   std::vector<authz::User> users;
-  for (int n = 0; n < kNodes; ++n) users.push_back({.name = cat("system:node:node-", n), .groups = {"system:nodes", "system:authenticated"}});
+  for (int n = 0; n < kNodes; ++n)
+    users.push_back(
+        {.name = cat("system:node:node-", n), .groups = {"system:nodes", "system:authenticated"}});
   std::vector<std::pair<std::string, std::string>> secrets;
-  for (int i = 0; i < kPods; ++i) secrets.emplace_back(cat("namespace-", i % kNamespaces), cat("pod-", i));
+  for (int i = 0; i < kPods; ++i)
+    secrets.emplace_back(cat("namespace-", i % kNamespaces), cat("pod-", i));
   start = std::chrono::steady_clock::now();
   for (int k = 0; k < asked; ++k) {
     int i = static_cast<int>(static_cast<std::uint64_t>(k) * 7919 % kPods);
@@ -59,7 +69,8 @@ int main() {
     a.name = secrets[i].second;
     allowed += authorizer.authorize(a)->allowed();
   }
-  std::printf("one decision that allows: %.0f ns (%d of %d allowed)\n", nanoseconds(start, asked), allowed, asked);
+  std::printf("one decision that allows: %.0f ns (%d of %d allowed)\n", nanoseconds(start, asked),
+              allowed, asked);
 
   int changes = 20'000;
   start = std::chrono::steady_clock::now();

@@ -21,23 +21,30 @@ Value make_pod() {
   for (int c = 0; c < 5; ++c) {
     std::string env, mounts;
     for (int i = 0; i < 14; ++i)
-      env += cat(i ? "," : "", R"({"name":"SETTING_)", i, R"(","value":"the value of setting )", i, R"("})");
+      env += cat(i ? "," : "", R"({"name":"SETTING_)", i, R"(","value":"the value of setting )", i,
+                 R"("})");
     for (int i = 0; i < 3; ++i)
-      mounts += cat(i ? "," : "", R"({"name":"volume-)", i, R"(","mountPath":"/var/lib/data-)", i, R"(","readOnly":true})");
-    containers += cat(c ? "," : "", R"({"name":"container-)", c, R"(","image":"registry.example/some/application:1.2.)", c,
-                      R"(","imagePullPolicy":"IfNotPresent","terminationMessagePath":"/dev/termination-log",)",
-                      R"("terminationMessagePolicy":"File","resources":{"limits":{"cpu":"2","memory":"1Gi"},)",
-                      R"("requests":{"cpu":"100m","memory":"128Mi"}},"ports":[{"containerPort":)", 8080 + c,
-                      R"(,"protocol":"TCP","name":"web"},{"containerPort":)", 9090 + c,
-                      R"(,"protocol":"TCP","name":"metrics"}],"env":[)", env, R"(],"volumeMounts":[)", mounts, "]}");
+      mounts += cat(i ? "," : "", R"({"name":"volume-)", i, R"(","mountPath":"/var/lib/data-)", i,
+                    R"(","readOnly":true})");
+    containers += cat(
+        c ? "," : "", R"({"name":"container-)", c,
+        R"(","image":"registry.example/some/application:1.2.)", c,
+        R"(","imagePullPolicy":"IfNotPresent","terminationMessagePath":"/dev/termination-log",)",
+        R"("terminationMessagePolicy":"File","resources":{"limits":{"cpu":"2","memory":"1Gi"},)",
+        R"("requests":{"cpu":"100m","memory":"128Mi"}},"ports":[{"containerPort":)", 8080 + c,
+        R"(,"protocol":"TCP","name":"web"},{"containerPort":)", 9090 + c,
+        R"(,"protocol":"TCP","name":"metrics"}],"env":[)", env, R"(],"volumeMounts":[)", mounts,
+        "]}");
   }
-  std::string text = cat(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"pod","namespace":"default",)",
-                         R"("labels":{"app":"web","tier":"front","release":"stable"},"annotations":{"a":"1","b":"2"},)",
-                         R"("uid":"0a1b2c3d-0000-1111-2222-333344445555","resourceVersion":"12345"},"spec":{"containers":[)",
-                         containers, R"(],"dnsPolicy":"ClusterFirst","restartPolicy":"Always","nodeSelector":{"disk":"ssd"},)",
-                         R"("schedulerName":"default-scheduler","securityContext":{},"terminationGracePeriodSeconds":30,)",
-                         R"("volumes":[{"name":"volume-0","emptyDir":{}},{"name":"volume-1","emptyDir":{}},)",
-                         R"({"name":"volume-2","emptyDir":{}}]},"status":{"phase":"Pending"}})");
+  std::string text = cat(
+      R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"pod","namespace":"default",)",
+      R"("labels":{"app":"web","tier":"front","release":"stable"},"annotations":{"a":"1","b":"2"},)",
+      R"("uid":"0a1b2c3d-0000-1111-2222-333344445555","resourceVersion":"12345"},"spec":{"containers":[)",
+      containers,
+      R"(],"dnsPolicy":"ClusterFirst","restartPolicy":"Always","nodeSelector":{"disk":"ssd"},)",
+      R"("schedulerName":"default-scheduler","securityContext":{},"terminationGracePeriodSeconds":30,)",
+      R"("volumes":[{"name":"volume-0","emptyDir":{}},{"name":"volume-1","emptyDir":{}},)",
+      R"({"name":"volume-2","emptyDir":{}}]},"status":{"phase":"Pending"}})");
   return *json::parse(text);
 }
 
@@ -72,16 +79,21 @@ int main() {
   const Value apart = *json::parse(json::print(after));
   std::printf("pod of %zu bytes, three changes\n", json::print(before).size());
   measure("compare, nothing shared", [&] { return schema::compare(before, apart, pod_schema); });
-  measure("compare, unchanged parts shared", [&] { return schema::compare(before, after, pod_schema); });
+  measure("compare, unchanged parts shared",
+          [&] { return schema::compare(before, after, pod_schema); });
   measure("all fields of the pod", [&] { return schema::field_set_of(before, pod_schema); });
 
   schema::UpdateRequest create{"creator", "v1", "", "2026-01-01T00:00:00Z"};
   const Value stored = schema::track_update(nullptr, before, pod_schema, create);
   schema::UpdateRequest update{"updater", "v1", "", "2026-01-01T00:00:01Z"};
-  measure("owners after a create", [&] { return schema::track_update(nullptr, before, pod_schema, create); });
-  measure("owners after an update, nothing shared", [&] { return schema::track_update(&stored, apart, pod_schema, update); });
-  schema::ApplyRequest request{"applier", true, "v1", "Pod", "", "2026-01-01T00:00:01Z", nullptr, {}};
-  measure("apply of the whole pod", [&] { return schema::apply(&stored, apart, pod_schema, request); });
+  measure("owners after a create",
+          [&] { return schema::track_update(nullptr, before, pod_schema, create); });
+  measure("owners after an update, nothing shared",
+          [&] { return schema::track_update(&stored, apart, pod_schema, update); });
+  schema::ApplyRequest request{"applier", true, "v1", "Pod", "", "2026-01-01T00:00:01Z",
+                               nullptr,   {}};
+  measure("apply of the whole pod",
+          [&] { return schema::apply(&stored, apart, pod_schema, request); });
   auto set = schema::field_set_of(before, pod_schema);
   auto other = schema::field_set_of(apart, pod_schema);
   measure("union of two sets", [&] { return set.union_with(other); });

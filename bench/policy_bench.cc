@@ -1,4 +1,5 @@
-// How fast decisions by namespace policy are: one `name value` per line, nanoseconds unless it says otherwise.
+// How fast decisions by namespace policy are: one `name value` per line, nanoseconds unless it says
+// otherwise.
 
 #include <algorithm>
 #include <cstdio>
@@ -29,12 +30,17 @@ constexpr std::string_view kMasterRoles = R"({"roles":{
   "cluster-admin":{"rules":[{"verbs":["*"],"resourceKinds":["*"]}]}}})";
 
 Value bindings_of(int space) {
-  constexpr std::string_view kRoles[] = {"view", "edit", "admin", "view", "edit", "view", "view", "edit", "view", "edit"};
+  constexpr std::string_view kRoles[] = {"view", "edit", "admin", "view", "edit",
+                                         "view", "view", "edit",  "view", "edit"};
   Value bindings = Value::object();
   for (int i = 0; i < kBindingsEach; ++i) {
     std::string name = cat("b-", i);
     Value role = Value::object({{"namespace", "master"}, {"name", kRoles[i]}});
-    bindings.set(name, Value::object({{"metadata", Value::object({{"name", name}})}, {"roleRef", role}, {"userNames", Value::array({Value(cat("user-", space * kBindingsEach + i))})}}));
+    bindings.set(
+        name, Value::object(
+                  {{"metadata", Value::object({{"name", name}})},
+                   {"roleRef", role},
+                   {"userNames", Value::array({Value(cat("user-", space * kBindingsEach + i))})}}));
   }
   return Value::object({{"roleBindings", bindings}});
 }
@@ -42,9 +48,13 @@ Value bindings_of(int space) {
 std::shared_ptr<const Index> filled(int namespaces) {
   auto index = std::make_shared<Index>();
   index->change_policy("master", {}, json::parse(kMasterRoles).value());
-  Value admins = json::parse(R"({"roleBindings":{"admins":{"roleRef":{"namespace":"master","name":"cluster-admin"},"groupNames":["cluster-admins"]}}})").value();
+  Value admins =
+      json::parse(
+          R"({"roleBindings":{"admins":{"roleRef":{"namespace":"master","name":"cluster-admin"},"groupNames":["cluster-admins"]}}})")
+          .value();
   index->change_bindings("master", "master", {}, admins);
-  for (int n = 0; n < namespaces; ++n) index->change_bindings(cat("ns-", n), "master", {}, bindings_of(n));
+  for (int n = 0; n < namespaces; ++n)
+    index->change_bindings(cat("ns-", n), "master", {}, bindings_of(n));
   return index;
 }
 
@@ -71,20 +81,24 @@ std::vector<Question> questions(int namespaces, int distinct, int count) {
   std::vector<Question> out;
   for (int i = 0; i < count; ++i) {
     int u = users[random() % users.size()];
-    out.push_back({{.name = cat("user-", u), .groups = {"system:authenticated", "team-a", "team-b"}}, cat("ns-", u / kBindingsEach)});
+    out.push_back(
+        {{.name = cat("user-", u), .groups = {"system:authenticated", "team-a", "team-b"}},
+         cat("ns-", u / kBindingsEach)});
   }
   return out;
 }
 
 // A server has just read the request it decides about.
 void touch(const Question& q) {
-  unsigned sum = static_cast<unsigned char>(q.user.name.back()) + static_cast<unsigned char>(q.namespace_name.back());
+  unsigned sum = static_cast<unsigned char>(q.user.name.back()) +
+                 static_cast<unsigned char>(q.namespace_name.back());
   for (const std::string& g : q.user.groups) sum += static_cast<unsigned char>(g.back());
   asm volatile("" : : "r"(sum));
 }
 
 // The median of decisions, each on its own, less what the clock costs.
-double measure(const std::shared_ptr<const Index>& index, const Surroundings& around, const std::vector<Question>& asked) {
+double measure(const std::shared_ptr<const Index>& index, const Surroundings& around,
+               const std::vector<Question>& asked) {
   std::vector<std::int64_t> times;
   times.reserve(asked.size());
   std::int64_t clock_cost = 1'000;
@@ -128,10 +142,15 @@ int main() {
   long before = allocations.load();
   for (const Question& q : asked)
     if (!decide(large, q.attributes(), around).allowed()) std::abort();
-  say("policy_allocations_per_decision", static_cast<double>(allocations.load() - before) / static_cast<double>(asked.size()));
+  say("policy_allocations_per_decision",
+      static_cast<double>(allocations.load() - before) / static_cast<double>(asked.size()));
   std::int64_t start = now_ns();
   Value was = bindings_of(77), is = was;
-  is.member("roleBindings").set("more", json::parse(R"({"roleRef":{"namespace":"master","name":"view"},"userNames":["somebody"]})").value());
+  is.member("roleBindings")
+      .set("more",
+           json::parse(
+               R"({"roleRef":{"namespace":"master","name":"view"},"userNames":["somebody"]})")
+               .value());
   constexpr int kWrites = 1000;
   for (int i = 0; i < kWrites; ++i) {
     auto next = std::make_shared<Index>(*large);

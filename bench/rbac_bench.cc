@@ -16,8 +16,8 @@
 #include "authz/rbac/rbac_authorizer.h"
 #include "base/clock.h"
 #include "base/strings.h"
-#include "store/testing/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
+#include "store/testing/memory_store.h"
 
 namespace {
 
@@ -39,19 +39,29 @@ double resident_mib() {
 
 std::vector<PolicyRule> viewer() {
   return {{{"get", "list", "watch"}, {""}, {"pods", "pods/log", "services", "configmaps"}, {}, {}},
-          {{"get", "list", "watch", "create", "update", "patch", "delete"}, {"apps"}, {"deployments", "statefulsets"}, {}, {}}};
+          {{"get", "list", "watch", "create", "update", "patch", "delete"},
+           {"apps"},
+           {"deployments", "statefulsets"},
+           {},
+           {}}};
 }
 
 Value binding_object(int i) {
-  Value subject = Value::object({{"kind", "User"}, {"apiGroup", kGroup}, {"name", cat("user-", i)}});
-  return Value::object({{"roleRef", Value::object({{"apiGroup", kGroup}, {"kind", "ClusterRole"}, {"name", "viewer"}})},
-                        {"subjects", Value::array({subject})}});
+  Value subject = Value::object(
+      {{"kind", "User"}, {"apiGroup", kGroup}, {"name", cat("user-", i)}});
+  return Value::object(
+      {{"roleRef",
+        Value::object({{"apiGroup", kGroup}, {"kind", "ClusterRole"}, {"name", "viewer"}})},
+       {"subjects", Value::array({subject})}});
 }
 
 std::string binding_text(int i) {
-  return cat(R"({"kind":"RoleBinding","apiVersion":"rbac.authorization.k8s.io/v1","metadata":{"name":"b-)", i, R"(","namespace":"ns-)", i % kNamespaces,
-             R"(","uid":"6e9d6a3c-7c4f-4d52-9d5e-0123456789ab","creationTimestamp":"2026-01-01T00:00:00Z"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io",)"
-             R"("kind":"ClusterRole","name":"viewer"},"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"user-)", i, R"("}]})");
+  return cat(
+      R"({"kind":"RoleBinding","apiVersion":"rbac.authorization.k8s.io/v1","metadata":{"name":"b-)",
+      i, R"(","namespace":"ns-)", i % kNamespaces,
+      R"(","uid":"6e9d6a3c-7c4f-4d52-9d5e-0123456789ab","creationTimestamp":"2026-01-01T00:00:00Z"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io",)"
+      R"("kind":"ClusterRole","name":"viewer"},"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"user-)",
+      i, R"("}]})");
 }
 constexpr std::string_view kViewerText =
     R"({"kind":"ClusterRole","rules":[{"verbs":["get","list","watch"],"apiGroups":[""],"resources":["pods","pods/log","services","configmaps"]}]})";
@@ -71,7 +81,10 @@ struct Question {
   }
 };
 
-Question question(int i) { return {{.name = cat("user-", i), .groups = {"system:authenticated", "team-a", "team-b"}}, cat("ns-", i % kNamespaces)}; }
+Question question(int i) {
+  return {{.name = cat("user-", i), .groups = {"system:authenticated", "team-a", "team-b"}},
+          cat("ns-", i % kNamespaces)};
+}
 
 std::vector<Question> questions(int bindings, int distinct, int count) {
   std::mt19937 random(7);
@@ -90,12 +103,14 @@ struct Times {
 void touch(const Question& q) {
   unsigned sum = 0;
   for (const std::string& g : q.user.groups) sum += static_cast<unsigned char>(g.back());
-  sum += static_cast<unsigned char>(q.user.name.back()) + static_cast<unsigned char>(q.namespace_name.back());
+  sum += static_cast<unsigned char>(q.user.name.back()) +
+         static_cast<unsigned char>(q.namespace_name.back());
   asm volatile("" : : "r"(sum));
 }
 
 // Each decision on its own, less what the clock costs.
-Times measure(const std::shared_ptr<const RoleTable>& policy, const std::vector<Question>& questions, bool allowed) {
+Times measure(const std::shared_ptr<const RoleTable>& policy,
+              const std::vector<Question>& questions, bool allowed) {
   std::vector<std::int64_t> times;
   times.reserve(questions.size());
   std::int64_t clock_cost = 1'000;
@@ -112,11 +127,13 @@ Times measure(const std::shared_ptr<const RoleTable>& policy, const std::vector<
     if (d.allowed() != allowed) std::abort();
   }
   std::ranges::sort(times);
-  return {static_cast<double>(times[times.size() / 2]), static_cast<double>(times[times.size() * 99 / 100])};
+  return {static_cast<double>(times[times.size() / 2]),
+          static_cast<double>(times[times.size() * 99 / 100])};
 }
 
 // Many decisions in a row: throughput.
-double measure_mean(const std::shared_ptr<const RoleTable>& policy, const Question& q, int count = 200'000) {
+double measure_mean(const std::shared_ptr<const RoleTable>& policy, const Question& q,
+                    int count = 200'000) {
   Attributes a = q.attributes();
   std::int64_t start = now_ns();
   for (int i = 0; i < count; ++i) {
@@ -136,7 +153,8 @@ void measure_namespaced() {
     double before = resident_mib();
     auto policy = std::make_shared<RoleTable>();
     policy->set_role("", "viewer", viewer());
-    for (int i = 0; i < n; ++i) policy->add_binding(cat("ns-", i % kNamespaces), cat("b-", i), binding_object(i));
+    for (int i = 0; i < n; ++i)
+      policy->add_binding(cat("ns-", i % kNamespaces), cat("b-", i), binding_object(i));
     double size = resident_mib() - before;
     std::shared_ptr<const RoleTable> shared = policy;
     auto all = questions(n, std::min(n, 200'000), 400'000);
@@ -192,7 +210,8 @@ void measure_like_the_peer() {
     auto policy = std::make_shared<RoleTable>();
     policy->set_role("", "viewer", viewer());
     for (int i = 0; i < n; ++i) policy->add_binding("team", cat("b-", i), binding_object(i));
-    Question stranger{{.name = "nobody", .groups = {"system:authenticated", "team-a", "team-b"}}, "team"};
+    Question stranger{{.name = "nobody", .groups = {"system:authenticated", "team-a", "team-b"}},
+                      "team"};
     say(cat("one_namespace_refuse_mean_", n), measure_mean(policy, stranger));
   }
 }
@@ -200,7 +219,8 @@ void measure_like_the_peer() {
 void fill(store::Store& store, int n) {
   store::Txn txn{{}, {store::Put{"/registry/clusterroles/viewer", std::string(kViewerText)}}};
   for (int i = 0; i < n; ++i) {
-    txn.ops.push_back(store::Put{cat("/registry/rolebindings/ns-", i % kNamespaces, "/b-", i), binding_text(i)});
+    txn.ops.push_back(
+        store::Put{cat("/registry/rolebindings/ns-", i % kNamespaces, "/b-", i), binding_text(i)});
     if (txn.ops.size() < 1'000 && i + 1 < n) continue;
     if (!store::commit_sync(store, std::exchange(txn, {}))) std::abort();
   }
@@ -216,7 +236,9 @@ void measure_store() {
   say("load_ms_100000", static_cast<double>(now_ns() - start) / 1e6);
   std::vector<std::int64_t> times;
   for (int i = 100'000; i < 101'000; ++i) {
-    store::Txn txn{{}, {store::Put{cat("/registry/rolebindings/ns-", i % kNamespaces, "/b-", i), binding_text(i)}}};
+    store::Txn txn{{},
+                   {store::Put{cat("/registry/rolebindings/ns-", i % kNamespaces, "/b-", i),
+                               binding_text(i)}}};
     Question q = question(i);
     start = now_ns();
     if (!store::commit_sync(*store, std::move(txn))) std::abort();

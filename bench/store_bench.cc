@@ -46,8 +46,8 @@ std::unique_ptr<Store> open(const std::string& directory) {
   return std::move(*store);
 }
 
-// Keeps `writers` transactions in flight from one thread, as an event loop would: each answer is handed
-// back to the loop, which sends the next.
+// Keeps `writers` transactions in flight from one thread, as an event loop would: each answer is
+// handed back to the loop, which sends the next.
 template <typename Make>
 void drive(Store& store, const char* what, int total, int writers, Make make) {
   std::mutex lock;
@@ -84,8 +84,8 @@ void drive(Store& store, const char* what, int total, int writers, Make make) {
   double elapsed = seconds_since(start);
   std::sort(latencies.begin(), latencies.end());
   auto at = [&](double part) { return latencies[static_cast<std::size_t>(part * (total - 1))]; };
-  std::printf("%-28s %8.0f /s   p50 %.2f ms  p99 %.2f ms  max %.1f ms\n", what, total / elapsed, at(0.5),
-              at(0.99), at(1));
+  std::printf("%-28s %8.0f /s   p50 %.2f ms  p99 %.2f ms  max %.1f ms\n", what, total / elapsed,
+              at(0.5), at(0.99), at(1));
 }
 
 }  // namespace
@@ -119,7 +119,8 @@ int main(int argc, char** argv) {
     std::printf("%-28s %8.3f ms\n", "list of 500", seconds_since(start) * 1e3);
     start = std::chrono::steady_clock::now();
     auto all = store->range({keys_with_prefix("/registry/configmaps/")});
-    std::printf("%-28s %8.3f ms for %zu\n", "list of all", seconds_since(start) * 1e3, all->records.size());
+    std::printf("%-28s %8.3f ms for %zu\n", "list of all", seconds_since(start) * 1e3,
+                all->records.size());
     if (auto done = compact_sync(*store, store->current_revision()); !done) std::exit(1);
     auto stats = store->stats();
     std::printf("%-28s %8.1f MiB live, %.1f MiB file\n", "after compaction",
@@ -135,8 +136,9 @@ int main(int argc, char** argv) {
     auto start = std::chrono::steady_clock::now();
     double before = resident_mib();
     auto store = open(directory);
-    std::printf("%-28s %8.3f s for %llu records, %.0f MiB more resident\n", "load", seconds_since(start),
-                static_cast<unsigned long long>(store->stats().keys), resident_mib() - before);
+    std::printf("%-28s %8.3f s for %llu records, %.0f MiB more resident\n", "load",
+                seconds_since(start), static_cast<unsigned long long>(store->stats().keys),
+                resident_mib() - before);
     std::fflush(stdout);
     _exit(0);
   }

@@ -1,9 +1,11 @@
-// Many clients that watch, each on a TLS connection of its own, as a process apart from the server's.
+// Many clients that watch, each on a TLS connection of its own, as a process apart from the
+// server's.
 //
 //   watchers_bench PORT COUNT TARGET TOKEN
 //
-// Prints `open` when every watch has its response head, then waits until each has got an event and prints
-// `reached NANOSECONDS`: when the last one had it, on the monotonic clock that all processes share.
+// Prints `open` when every watch has its response head, then waits until each has got an event and
+// prints `reached NANOSECONDS`: when the last one had it, on the monotonic clock that all processes
+// share.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <openssl/ssl.h>
@@ -38,7 +40,8 @@ bool open_watch(Client& client, SSL_CTX* context, int port, const std::string& r
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   client.fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   client.ssl = SSL_new(context);
-  if (client.fd < 0 || ::connect(client.fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
+  if (client.fd < 0 ||
+      ::connect(client.fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
     return false;
   SSL_set_fd(client.ssl, client.fd);
   if (SSL_connect(client.ssl) != 1) return false;
@@ -74,10 +77,10 @@ int main(int argc, char** argv) {
   }
   const int port = std::atoi(argv[1]);
   const int count = std::atoi(argv[2]);
-  const std::string request =
-      std::string("GET ") + argv[3] +
-      " HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\nAuthorization: Bearer " + argv[4] +
-      "\r\n\r\n";
+  const std::string request = std::string("GET ") + argv[3] +
+                              " HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: "
+                              "application/json\r\nAuthorization: Bearer " +
+                              argv[4] + "\r\n\r\n";
   SSL_CTX* context = SSL_CTX_new(TLS_client_method());
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
   const int epoll = ::epoll_create1(EPOLL_CLOEXEC);

@@ -1,6 +1,6 @@
 // rooms: audit
-// Any bytes as an audit policy, and in every text of an event: an answer or an error, never a crash; an event is one line of
-// JSON that says no more than it was told.
+// Any bytes as an audit policy, and in every text of an event: an answer or an error, never a
+// crash; an event is one line of JSON that says no more than it was told.
 #include <cstdint>
 #include <string_view>
 
@@ -22,7 +22,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   auto arrival = std::make_shared<audit::Arrival>();
   arrival->level = audit::Level::kRequestResponse;
-  arrival->audit_id = arrival->uri = arrival->user_agent = arrival->object.name = arrival->user.name = text;
+  arrival->audit_id = arrival->uri = arrival->user_agent = arrival->object.name = arrival->user
+                                                                                      .name = text;
   arrival->has_object = true;
   audit::Event event;
   event.arrival = arrival;

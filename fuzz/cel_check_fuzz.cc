@@ -1,5 +1,6 @@
 // rooms: cel
-// Any text is a program of the environment or is refused with a position in the text; never anything else.
+// Any text is a program of the environment or is refused with a position in the text; never
+// anything else.
 #include <cstdint>
 #include <cstdlib>
 
@@ -14,7 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if ((*program)->type() == nullptr) std::abort();
     return 0;
   }
-  if (program.error().issues.empty() || !program.error().text.starts_with("ERROR: <input>:")) std::abort();
+  if (program.error().issues.empty() || !program.error().text.starts_with("ERROR: <input>:"))
+    std::abort();
   for (const Issue& issue : program.error().issues)
     if (issue.position > size || issue.message.empty()) std::abort();
   return 0;

@@ -16,7 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     made.variable("object", "dyn").variable("request", "dyn");
     return std::move(made).share();
   }();
-  static const json::Value object = *json::parse(R"({"spec":{"n":3,"names":["a","b"],"ok":true},"metadata":{"labels":{"app":"x"}}})");
+  static const json::Value object = *json::parse(
+      R"({"spec":{"n":3,"names":["a","b"],"ok":true},"metadata":{"labels":{"app":"x"}}})");
   static const json::Value request = *json::parse(R"({"verb":"create","groups":["a","b"]})");
   CompileOptions options;
   options.check = size % 2 == 0;

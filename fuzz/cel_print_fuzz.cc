@@ -4,8 +4,8 @@
 #include <cstdlib>
 
 #include "cel/environments.h"
-#include "cel/syntax/print.h"
 #include "cel/program.h"
+#include "cel/syntax/print.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace cardea::cel;

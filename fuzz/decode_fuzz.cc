@@ -1,6 +1,6 @@
 // rooms: catalog schema json base
-// Bodies and schemas from outside: nothing a client sends may crash the reader, and what it reads it must be
-// able to read again.
+// Bodies and schemas from outside: nothing a client sends may crash the reader, and what it reads
+// it must be able to read again.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -12,11 +12,11 @@
 #include "json/parse.h"
 #include "json/print.h"
 #include "schema/custom/check_schema.h"
-#include "schema/wire/decode.h"
 #include "schema/custom/defaults.h"
 #include "schema/custom/prune.h"
 #include "schema/custom/structural.h"
 #include "schema/custom/validate.h"
+#include "schema/wire/decode.h"
 
 using namespace cardea;
 
@@ -46,7 +46,8 @@ void read_builtin(const json::Document& document, std::string_view text, std::ui
 }
 
 // The first half of the input is a schema, the second an object.
-void read_custom(const json::Value& open_api, const json::Document& document, std::string_view text) {
+void read_custom(const json::Value& open_api, const json::Document& document,
+                 std::string_view text) {
   const schema::Schema& meta = *types().find("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");
   if (!schema::check_custom_schema(open_api, "s", meta, {}).empty()) return;
   schema::SchemaSet set;
@@ -73,6 +74,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (line == text.npos) return 0;
   auto open_api = json::parse(text.substr(0, line));
   auto document = json::parse_document(text.substr(line + 1));
-  if (open_api && document && open_api->is_object()) read_custom(*open_api, *document, text.substr(line + 1));
+  if (open_api && document && open_api->is_object())
+    read_custom(*open_api, *document, text.substr(line + 1));
   return 0;
 }

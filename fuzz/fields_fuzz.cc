@@ -1,7 +1,7 @@
 // rooms: json schema
-// Two documents, cut apart at the first zero byte, as an object before and after a change. What the change takes must not
-// depend on the order of members, every verb must be spelled so that it is its own, and undoing a change takes what the
-// change took.
+// Two documents, cut apart at the first zero byte, as an object before and after a change. What the
+// change takes must not depend on the order of members, every verb must be spelled so that it is
+// its own, and undoing a change takes what the change took.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -10,8 +10,8 @@
 
 #include "base/strings.h"
 #include "json/parse.h"
-#include "schema/permissions/required_permissions.h"
 #include "schema/custom/structural.h"
+#include "schema/permissions/required_permissions.h"
 
 namespace {
 
@@ -47,7 +47,8 @@ bool is_spelled(std::string_view verb) {
   if (!parameter.ends_with(')')) return false;
   parameter.remove_suffix(1);
   auto decoded = cardea::percent_decode(parameter);
-  return parameter.size() <= kLongestParameter && decoded && encoded_parameter(*decoded) == parameter;
+  return parameter.size() <= kLongestParameter && decoded &&
+         encoded_parameter(*decoded) == parameter;
 }
 
 std::vector<std::string> verbs_of(const Value& before, const Value& after, const Shapes& shapes) {
@@ -66,7 +67,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string_view text(reinterpret_cast<const char*>(data), size);
   auto cut = text.find('\0');
   if (cut == text.npos) return 0;
-  auto before = cardea::json::parse(text.substr(0, cut)), after = cardea::json::parse(text.substr(cut + 1));
+  auto before = cardea::json::parse(text.substr(0, cut)),
+       after = cardea::json::parse(text.substr(cut + 1));
   if (!before || !after || !before->is_object() || !after->is_object()) return 0;
   check(verbs_of(*before, *after, shapes) == verbs_of(*after, *before, shapes));
   check(verbs_of(*before, *before, shapes).empty());

@@ -1,6 +1,6 @@
 // rooms: http
-// Feeds the HTTP request parser. However the bytes are cut into portions, the requests, their bodies and
-// the refusal must come out the same.
+// Feeds the HTTP request parser. However the bytes are cut into portions, the requests, their
+// bodies and the refusal must come out the same.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -1,5 +1,6 @@
 // rooms: impersonation
-// Any headers and any answers of the authorizers: a user, of whom every part was allowed, or a refusal in words.
+// Any headers and any answers of the authorizers: a user, of whom every part was allowed, or a
+// refusal in words.
 //
 // The first 8 bytes are the answers, one bit each; what follows are lines of `Name: value`.
 #include <cstdint>
@@ -21,8 +22,12 @@ void check(bool holds) {
 }
 
 void attempt(const authz::User& asked, std::uint64_t answers, Attempt::Rules rules) {
-  static const authz::RequestInfo info = *authz::parse_request_info("GET", "/api/v1/namespaces/ns/pods", "");
-  static const authz::User sender{.name = "system:serviceaccount:ns:agent", .uid = "", .groups = {"g"}, .extra = {{"authentication.kubernetes.io/node-name", {"n1"}}}};
+  static const authz::RequestInfo info = *authz::parse_request_info(
+      "GET", "/api/v1/namespaces/ns/pods", "");
+  static const authz::User sender{.name = "system:serviceaccount:ns:agent",
+                                  .uid = "",
+                                  .groups = {"g"},
+                                  .extra = {{"authentication.kubernetes.io/node-name", {"n1"}}}};
   std::size_t values = 0, count = 0;
   for (const auto& [key, list] : asked.extra) values += list.size();
   Attempt a(sender, asked, info, rules);
@@ -34,10 +39,13 @@ void attempt(const authz::User& asked, std::uint64_t answers, Attempt::Rules rul
     a.answer(last ? authz::Decision::allow() : authz::Decision::no_opinion());
   }
   if (!a.is_allowed()) {
-    check(a.refusal().message.find("forbidden: User \"system:serviceaccount:ns:agent\" cannot impersonate") != std::string::npos);
+    check(a.refusal().message.find(
+              "forbidden: User \"system:serviceaccount:ns:agent\" cannot impersonate") !=
+          std::string::npos);
     return;
   }
-  // INVARIANT: somebody was asked, and the last one asked said yes (or a probe said no and everything after it yes).
+  // INVARIANT: somebody was asked, and the last one asked said yes (or a probe said no and
+  // everything after it yes).
   check(count > 0 && answers != 0 && last);
   bool is_constrained = a.mode() != Mode::kLegacy;
   authz::User user = a.take_user();
@@ -55,7 +63,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   http::Headers headers;
   for (std::string_view line : split({reinterpret_cast<const char*>(data) + 8, size - 8}, '\n')) {
     std::size_t colon = line.find(':');
-    if (colon == std::string_view::npos || !http::is_token(line.substr(0, colon)) || !http::is_field_value(line.substr(colon + 1))) continue;
+    if (colon == std::string_view::npos || !http::is_token(line.substr(0, colon)) ||
+        !http::is_field_value(line.substr(colon + 1)))
+      continue;
     headers.add(line.substr(0, colon), trim(line.substr(colon + 1)));
   }
   auto asked = impersonation::requested_user(headers);

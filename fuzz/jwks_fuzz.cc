@@ -1,5 +1,6 @@
 // rooms: authn
-// Any bytes as a key set and as PEM: keys or errors, never a crash; a key that was read prints as one that reads alike.
+// Any bytes as a key set and as PEM: keys or errors, never a crash; a key that was read prints as
+// one that reads alike.
 #include <cstdint>
 #include <string_view>
 
@@ -14,7 +15,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const authn::PublicKey& key : (*set)->keys) {
       auto again = authn::key_from_jwk(authn::jwk_from_key(key, ""));
       if (!again || again->derived_id() != key.derived_id()) __builtin_trap();
-      if (key.verify(authn::Algorithm::kRs256, text, text) || key.verify(authn::Algorithm::kEs256, text, text.substr(0, 64))) __builtin_trap();
+      if (key.verify(authn::Algorithm::kRs256, text, text) ||
+          key.verify(authn::Algorithm::kEs256, text, text.substr(0, 64)))
+        __builtin_trap();
     }
   (void)authn::parse_public_keys(text);
   (void)authn::certificates_of(text);

@@ -1,6 +1,7 @@
 // rooms: authn
-// Any bytes as a token: an answer or an error, never a crash; nothing unsigned is ever accepted. The input is taken as it
-// is, and as `header|payload|signature` before encoding, so that the parser's inside is reached.
+// Any bytes as a token: an answer or an error, never a crash; nothing unsigned is ever accepted.
+// The input is taken as it is, and as `header|payload|signature` before encoding, so that the
+// parser's inside is reached.
 #include <cstdint>
 #include <string_view>
 
@@ -18,9 +19,12 @@ void check(std::string_view token) {
   static const std::vector<std::string> audiences = {"a", "b"};
   auto jwt = authn::parse_jwt(token);
   if (!jwt) return;
-  if (token.size() > authn::kMaxTokenBytes || !jwt->claims.is_object() || jwt->algorithm.empty() || jwt->header.has("crit")) __builtin_trap();
+  if (token.size() > authn::kMaxTokenBytes || !jwt->claims.is_object() || jwt->algorithm.empty() ||
+      jwt->header.has("crit"))
+    __builtin_trap();
   const authn::Time now{std::chrono::seconds(1'800'000'000)};
-  if (auto algorithm = authn::check_token(*jwt, {jwt->issuer(), audiences, authn::AlgorithmSet::all()}, now)) {
+  if (auto algorithm = authn::check_token(
+          *jwt, {jwt->issuer(), audiences, authn::AlgorithmSet::all()}, now)) {
     if (authn::expiry_of(jwt->claims) < now) __builtin_trap();
     authn::KeySet keys;
     keys.keys = {key};
@@ -34,6 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   check(text);
   const auto parts = split(text, '|');
-  if (parts.size() == 3) check(cat(base64_url(parts[0]), ".", base64_url(parts[1]), ".", base64_url(parts[2])));
+  if (parts.size() == 3)
+    check(cat(base64_url(parts[0]), ".", base64_url(parts[1]), ".", base64_url(parts[2])));
   return 0;
 }

@@ -1,7 +1,7 @@
 // rooms: json schema
-// A patch and a document, cut apart at the first zero byte, through all three kinds of patch and apply. Each
-// must give a document that prints and reads back as itself, or an error; never more depth than the parser
-// reads.
+// A patch and a document, cut apart at the first zero byte, through all three kinds of patch and
+// apply. Each must give a document that prints and reads back as itself, or an error; never more
+// depth than the parser reads.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -44,8 +44,8 @@ struct Shapes {
     whole->map_type = Schema::MapType::kAtomic;
     whole->patch_strategy = "replace";
     Schema* any = make(Schema::Type::kAny);
-    root->properties = {{"a", whole}, {"g", any}, {"l", by_name}, {"m", map}, {"metadata", any}, {"n", text},
-                        {"o", root},  {"v", values}};
+    root->properties = {{"a", whole},      {"g", any},  {"l", by_name}, {"m", map},
+                        {"metadata", any}, {"n", text}, {"o", root},    {"v", values}};
   }
   Schema* make(Schema::Type type) {
     Schema* schema = set.make();
@@ -81,7 +81,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   // Metadata of another kind never gets past the decoder.
   for (const auto* side : {&*patch, &*document})
-    if (const Value* metadata = side->find("metadata"); metadata && !metadata->is_object()) return 0;
+    if (const Value* metadata = side->find("metadata"); metadata && !metadata->is_object())
+      return 0;
   Value config = *patch;
   config.set("apiVersion", "v1");
   config.set("kind", "K");

@@ -1,6 +1,6 @@
 // rooms: json
-// Any bytes as YAML, as JSON and as a configuration file: an answer or an error, never a crash; JSON is
-// printed and read back alike.
+// Any bytes as YAML, as JSON and as a configuration file: an answer or an error, never a crash;
+// JSON is printed and read back alike.
 #include <cstdint>
 #include <string_view>
 

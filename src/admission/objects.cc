@@ -7,7 +7,8 @@
 namespace cardea::admission {
 namespace {
 
-const catalog::Resource* preferred(const catalog::Catalog& catalog, std::string_view group, std::string_view name) {
+const catalog::Resource* preferred(const catalog::Catalog& catalog, std::string_view group,
+                                   std::string_view name) {
   for (const catalog::Group& g : catalog.groups())
     if (g.name == group)
       for (const catalog::Version& v : g.versions)
@@ -26,28 +27,32 @@ json::Value parsed(const store::Record& record) {
   return value ? std::move(*value) : json::Value();
 }
 
-store::RecordPtr Objects::find(const catalog::Catalog& catalog, std::string_view group, std::string_view resource,
-                               std::string_view namespace_name, std::string_view name) const {
+store::RecordPtr Objects::find(const catalog::Catalog& catalog, std::string_view group,
+                               std::string_view resource, std::string_view namespace_name,
+                               std::string_view name) const {
   const catalog::Resource* r = preferred(catalog, group, resource);
   return r ? store_.get(cat(prefix(*r, namespace_name), name)) : nullptr;
 }
 
-json::Value Objects::get(const catalog::Catalog& catalog, std::string_view group, std::string_view resource,
-                         std::string_view namespace_name, std::string_view name) const {
+json::Value Objects::get(const catalog::Catalog& catalog, std::string_view group,
+                         std::string_view resource, std::string_view namespace_name,
+                         std::string_view name) const {
   store::RecordPtr record = find(catalog, group, resource, namespace_name, name);
   return record ? parsed(*record) : json::Value();
 }
 
 std::vector<json::Value> Objects::list(const catalog::Catalog& catalog, std::string_view group,
-                                       std::string_view resource, std::string_view namespace_name) const {
+                                       std::string_view resource,
+                                       std::string_view namespace_name) const {
   std::vector<json::Value> objects;
-  for (auto& [record, object] : records(catalog, group, resource, namespace_name)) objects.push_back(std::move(object));
+  for (auto& [record, object] : records(catalog, group, resource, namespace_name))
+    objects.push_back(std::move(object));
   return objects;
 }
 
-std::vector<std::pair<store::RecordPtr, json::Value>> Objects::records(const catalog::Catalog& catalog, std::string_view group,
-                                                                       std::string_view resource,
-                                                                       std::string_view namespace_name) const {
+std::vector<std::pair<store::RecordPtr, json::Value>> Objects::records(
+    const catalog::Catalog& catalog, std::string_view group, std::string_view resource,
+    std::string_view namespace_name) const {
   std::vector<std::pair<store::RecordPtr, json::Value>> found;
   const catalog::Resource* r = preferred(catalog, group, resource);
   if (!r) return found;
@@ -57,11 +62,13 @@ std::vector<std::pair<store::RecordPtr, json::Value>> Objects::records(const cat
   return found;
 }
 
-store::RecordPtr Objects::find(const catalog::Resource& r, std::string_view namespace_name, std::string_view name) const {
+store::RecordPtr Objects::find(const catalog::Resource& r, std::string_view namespace_name,
+                               std::string_view name) const {
   return store_.get(cat(prefix(r, namespace_name), name));
 }
 
-std::vector<store::RecordPtr> Objects::records(const catalog::Resource& r, std::string_view namespace_name) const {
+std::vector<store::RecordPtr> Objects::records(const catalog::Resource& r,
+                                               std::string_view namespace_name) const {
   auto range = store_.range({.keys = store::keys_with_prefix(prefix(r, namespace_name))});
   return range ? std::move(range->records) : std::vector<store::RecordPtr>();
 }
@@ -74,7 +81,8 @@ Error forbidden(const Review& review, std::string_view why) {
   if (name.empty()) name = meta["name"].as_string();
   if (name.empty()) name = meta["generateName"].as_string();
   if (name.empty()) name = "Unknown";
-  return Error::of(Reason::kForbidden, cat(r.qualified_name(), " ", quoted(name), " is forbidden: ", why))
+  return Error::of(Reason::kForbidden,
+                   cat(r.qualified_name(), " ", quoted(name), " is forbidden: ", why))
       .with({.name = std::string(name), .group = r.group, .kind = r.name});
 }
 

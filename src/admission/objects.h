@@ -17,19 +17,25 @@ class Objects {
   store::Store& store() const { return store_; }
 
   // Null when there is none.
-  store::RecordPtr find(const catalog::Catalog& catalog, std::string_view group, std::string_view resource,
-                        std::string_view namespace_name, std::string_view name) const;
-  json::Value get(const catalog::Catalog& catalog, std::string_view group, std::string_view resource,
-                  std::string_view namespace_name, std::string_view name) const;
-  std::vector<json::Value> list(const catalog::Catalog& catalog, std::string_view group, std::string_view resource,
+  store::RecordPtr find(const catalog::Catalog& catalog, std::string_view group,
+                        std::string_view resource, std::string_view namespace_name,
+                        std::string_view name) const;
+  json::Value get(const catalog::Catalog& catalog, std::string_view group,
+                  std::string_view resource, std::string_view namespace_name,
+                  std::string_view name) const;
+  std::vector<json::Value> list(const catalog::Catalog& catalog, std::string_view group,
+                                std::string_view resource,
                                 std::string_view namespace_name = "") const;
   // The same with the records they come from, for writes that rely on them.
-  std::vector<std::pair<store::RecordPtr, json::Value>> records(const catalog::Catalog& catalog, std::string_view group,
-                                                                std::string_view resource, std::string_view namespace_name) const;
+  std::vector<std::pair<store::RecordPtr, json::Value>> records(
+      const catalog::Catalog& catalog, std::string_view group, std::string_view resource,
+      std::string_view namespace_name) const;
 
   // Of a resource that is known already, in the version it is stored in.
-  store::RecordPtr find(const catalog::Resource& resource, std::string_view namespace_name, std::string_view name) const;
-  std::vector<store::RecordPtr> records(const catalog::Resource& resource, std::string_view namespace_name) const;
+  store::RecordPtr find(const catalog::Resource& resource, std::string_view namespace_name,
+                        std::string_view name) const;
+  std::vector<store::RecordPtr> records(const catalog::Resource& resource,
+                                        std::string_view namespace_name) const;
 
  private:
   store::Store& store_;

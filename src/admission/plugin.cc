@@ -6,17 +6,22 @@ namespace cardea::admission {
 
 std::string_view operation_name(Operation operation) {
   switch (operation) {
-    case Operation::kCreate: return "CREATE";
-    case Operation::kUpdate: return "UPDATE";
-    case Operation::kDelete: return "DELETE";
-    case Operation::kConnect: return "CONNECT";
+    case Operation::kCreate:
+      return "CREATE";
+    case Operation::kUpdate:
+      return "UPDATE";
+    case Operation::kDelete:
+      return "DELETE";
+    case Operation::kConnect:
+      return "CONNECT";
   }
   return "";
 }
 
 void AuditAnnotations::add(std::string_view key, std::string_view value, bool needs_request_level) {
   if (entries.empty()) entries.reserve(4);
-  if (std::ranges::find(entries, key, &Entry::key) == entries.end()) entries.push_back({std::string(key), std::string(value), needs_request_level});
+  if (std::ranges::find(entries, key, &Entry::key) == entries.end())
+    entries.push_back({std::string(key), std::string(value), needs_request_level});
 }
 
 void AuditAnnotations::set(std::string_view key, std::string_view value) {
@@ -31,10 +36,16 @@ void Reinvocation::Callers::changed() {
   called_.clear();
 }
 
-bool Reinvocation::Callers::contains(const std::vector<std::string>& list, std::string_view who) { return std::ranges::find(list, who) != list.end(); }
+bool Reinvocation::Callers::contains(const std::vector<std::string>& list, std::string_view who) {
+  return std::ranges::find(list, who) != list.end();
+}
 
-Task<Result<void>> Plugin::mutate(Review&) const { co_return Result<void>{}; }
-Task<Result<void>> Plugin::validate(const Review&) const { co_return Result<void>{}; }
+Task<Result<void>> Plugin::mutate(Review&) const {
+  co_return Result<void>{};
+}
+Task<Result<void>> Plugin::validate(const Review&) const {
+  co_return Result<void>{};
+}
 
 bool Chain::handles(const Review& review) const {
   for (const auto& plugin : plugins_)

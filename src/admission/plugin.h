@@ -24,11 +24,11 @@ namespace cardea::admission {
 enum class Operation { kCreate, kUpdate, kDelete, kConnect };
 std::string_view operation_name(Operation operation);  // "CREATE"
 
-// What authorization left open about a request: decisions with conditions, each with the verb it was asked for. All of
-// them must allow.
+// What authorization left open about a request: decisions with conditions, each with the verb it
+// was asked for. All of them must allow.
 struct Authorization {
-  // What the request does to the object itself, where what is reviewed is not that object: a Scale, a
-  // Binding, an Eviction. Borrows; without a resource nobody knows it.
+  // What the request does to the object itself, where what is reviewed is not that object: a Scale,
+  // a Binding, an Eviction. Borrows; without a resource nobody knows it.
   struct Whole {
     Operation operation = Operation::kUpdate;
     const catalog::Resource* resource = nullptr;
@@ -43,25 +43,28 @@ struct Authorization {
   const authz::Chain* chain = nullptr;  // that made the permits
   std::vector<Open> permits;
   bool is_settled = false;  // they allow what was last reviewed
-  bool is_refused = false;  // they refused it, with a reason that speaks of the policy and not of the object
-  const schema::ChangedFields* changed = nullptr;  // by what the caller sent; null where nobody looked
-  // The objects as they are stored, where the version of the request does not show all of them. Conditions
-  // have to allow these too: a field that the version lacks would otherwise be out of their sight. Both null
-  // where nothing is hidden.
+  bool is_refused = false;  // they refused it, with a reason that speaks of the policy and not of
+                            // the object
+  const schema::ChangedFields* changed = nullptr;  // by what the caller sent; null where nobody
+                                                   // looked
+  // The objects as they are stored, where the version of the request does not show all of them.
+  // Conditions have to allow these too: a field that the version lacks would otherwise be out of
+  // their sight. Both null where nothing is hidden.
   json::Value stored_object = {}, stored_old_object = {};
   Whole whole = {};
-  // What is left to try when the conditions end without an opinion: permissions on the fields that change. Nothing when
-  // the caller has no such permissions at all. May be empty.
+  // What is left to try when the conditions end without an opinion: permissions on the fields that
+  // change. Nothing when the caller has no such permissions at all. May be empty.
   std::function<Task<std::optional<Result<void>>>()> otherwise;
 };
 
-// What admission has to say about a request in its audit event. One list for each request: a write that is tried again
-// goes on with it.
+// What admission has to say about a request in its audit event. One list for each request: a write
+// that is tried again goes on with it.
 struct AuditAnnotations {
   struct Entry {
     std::string key, value;
     bool needs_request_level = false;  // shown only in events that show the request's object
-    bool replaces = false;             // what the event says under this key already: the server's own word, never a webhook's
+    bool replaces = false;  // what the event says under this key already: the server's own word,
+                            // never a webhook's
   };
   std::vector<Entry> entries;  // in the order they came
 
@@ -71,9 +74,10 @@ struct AuditAnnotations {
   void set(std::string_view key, std::string_view value);
 };
 
-// Those who change objects because somebody outside said so (policies, webhooks) may want to see what others made of
-// their work. When one of them changed something, all plugins mutate once more, and of these callers only those who asked
-// for it, were called before, and were followed by a change.
+// Those who change objects because somebody outside said so (policies, webhooks) may want to see
+// what others made of their work. When one of them changed something, all plugins mutate once more,
+// and of these callers only those who asked for it, were called before, and were followed by a
+// change.
 struct Reinvocation {
   bool is_wanted = false;
   bool is_second = false;  // this is that second time
@@ -81,7 +85,9 @@ struct Reinvocation {
   class Callers {
    public:
     // Whether `who` is called in this round.
-    bool calls(const Reinvocation& r, std::string_view who) const { return !r.is_second || contains(again_, who); }
+    bool calls(const Reinvocation& r, std::string_view who) const {
+      return !r.is_second || contains(again_, who);
+    }
     void called(std::string_view who) { called_.emplace_back(who); }  // and asks to be called again
     void changed();  // all that were called so far are worth another call
     // The object as these callers find it and leave it: others may have changed it in between.
@@ -108,38 +114,43 @@ struct Review {
   std::string_view name;            // "" when it is not known yet
   const authz::User& user;
   bool dry_run = false;
-  json::Value object;                      // the new one; null on delete; a mutating plugin may change it
-  const json::Value* old_object = nullptr; // null on create
+  json::Value object;  // the new one; null on delete; a mutating plugin may change it
+  const json::Value* old_object = nullptr;  // null on create
   json::Value options;
-  mutable std::vector<std::string> warnings = {};  // shown to the client; validating plugins warn too
-  AuditAnnotations* audit = nullptr;  // where annotate() goes; null: nobody keeps it
-  json::Value* refusal = nullptr;     // where a plugin leaves a whole Status to answer with, beside its error; may be null
-  Reinvocation reinvocation = {};     // of mutation
+  mutable std::vector<std::string> warnings = {};  // shown to the client; validating plugins warn
+                                                   // too
+  AuditAnnotations* audit = nullptr;               // where annotate() goes; null: nobody keeps it
+  json::Value* refusal = nullptr;  // where a plugin leaves a whole Status to answer with, beside
+                                   // its error; may be null
+  Reinvocation reinvocation = {};  // of mutation
   Authorization* authorization = nullptr;  // null: nothing is open
-  net::Loop* loop = nullptr;          // of the connection: whoever waits goes on there; null when nothing may wait
-  // What the admission rests on: the write happens only while these records are as they were seen, otherwise all
-  // is asked again.
+  net::Loop* loop = nullptr;  // of the connection: whoever waits goes on there; null when nothing
+                              // may wait
+  // What the admission rests on: the write happens only while these records are as they were seen,
+  // otherwise all is asked again.
   mutable std::vector<store::Compare> relies_on = {};
-  // What is written together with the object, in the same transaction. Each key is in relies_on too.
+  // What is written together with the object, in the same transaction. Each key is in relies_on
+  // too.
   mutable std::vector<store::Put> also_writes = {};
-  std::string_view now = {};  // RFC 3339; the time the request counts as
+  std::string_view now = {};              // RFC 3339; the time the request counts as
   mutable bool is_refusal_plain = false;  // what refused it never quotes objects
 
   // Adds to the audit event of the request, refused or not.
-  void annotate(std::string_view key, std::string_view value, bool needs_request_level = false) const {
+  void annotate(std::string_view key, std::string_view value,
+                bool needs_request_level = false) const {
     if (audit) audit->add(key, value, needs_request_level);
   }
 };
 
-// Changes or refuses what authorization allowed. Run again when a write has to be retried, so both must be
-// repeatable. Instances are shared between threads.
+// Changes or refuses what authorization allowed. Run again when a write has to be retried, so both
+// must be repeatable. Instances are shared between threads.
 class Plugin {
  public:
   virtual ~Plugin() = default;
   virtual std::string_view name() const = 0;
   virtual bool handles(const Review& review) const = 0;
-  // Whether its refusals can be shown to callers who may not read the object: they say nothing of what it
-  // holds.
+  // Whether its refusals can be shown to callers who may not read the object: they say nothing of
+  // what it holds.
   virtual bool refuses_plainly() const { return false; }
   virtual Task<Result<void>> mutate(Review& review) const;
   virtual Task<Result<void>> validate(const Review& review) const;

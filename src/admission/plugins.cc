@@ -11,20 +11,24 @@ struct Row {
   std::string_view name;
   bool on_by_default;
   std::unique_ptr<Plugin> (*make)(Objects);  // null: known by name, not built yet
-  std::unique_ptr<Plugin> (*make_asking)(Objects, const authz::CurrentChain&) = nullptr;  // or this one
-  Result<std::unique_ptr<Plugin>> (*make_following)(Objects, const authz::CurrentChain&, const Outside*) = nullptr;  // or this
+  std::unique_ptr<Plugin> (*make_asking)(Objects, const authz::CurrentChain&) = nullptr;  // or this
+                                                                                          // one
+  Result<std::unique_ptr<Plugin>> (*make_following)(Objects, const authz::CurrentChain&,
+                                                    const Outside*) = nullptr;  // or this
   bool needs_outside = false;
 };
 
 // A plugin that could not begin is none.
-std::unique_ptr<Plugin> or_null(Result<std::unique_ptr<Plugin>> made) { return made ? std::move(*made) : nullptr; }
+std::unique_ptr<Plugin> or_null(Result<std::unique_ptr<Plugin>> made) {
+  return made ? std::move(*made) : nullptr;
+}
 
 constexpr std::string_view kNodeRestriction = "NodeRestriction";
 
 // In Kubernetes' order, which decides who sees whose changes.
 constexpr Row kRows[] = {
-    {"AuthorizationConditionsEnforcer", true,
-     conditions_enforcer},  // ours: before anybody else who validates
+    {"AuthorizationConditionsEnforcer", true, conditions_enforcer},  // ours: before anybody else
+                                                                     // who validates
     {"AlwaysAdmit", false, nullptr},
     {"NamespaceAutoProvision", false, nullptr},
     {"NamespaceLifecycle", true, namespace_lifecycle},
@@ -45,7 +49,8 @@ constexpr Row kRows[] = {
     {"EventRateLimit", false, nullptr},
     {"ExtendedResourceToleration", false, nullptr},
     {"DefaultStorageClass", true, default_storage_class},
-    {"StorageObjectInUseProtection", true, [](Objects) { return storage_object_in_use_protection(); }},
+    {"StorageObjectInUseProtection", true,
+     [](Objects) { return storage_object_in_use_protection(); }},
     {"OwnerReferencesPermissionEnforcement", true, nullptr,
      [](Objects, const authz::CurrentChain& a) { return owner_references(a); }},
     {"PersistentVolumeClaimResize", true, persistent_volume_claim_resize},
@@ -56,7 +61,8 @@ constexpr Row kRows[] = {
      [](Objects, const authz::CurrentChain& a) { return certificate_signing(a); }},
     {"ClusterTrustBundleAttest", true, nullptr,
      [](Objects, const authz::CurrentChain& a) { return cluster_trust_bundle_attest(a); }},
-    {"CertificateSubjectRestriction", true, [](Objects) { return certificate_subject_restriction(); }},
+    {"CertificateSubjectRestriction", true,
+     [](Objects) { return certificate_subject_restriction(); }},
     {"DefaultIngressClass", true, default_ingress_class},
     {"PodGroupWorkloadExists", false, nullptr},
     {"DenyServiceExternalIPs", false, nullptr},
@@ -68,10 +74,13 @@ constexpr Row kRows[] = {
     {"AlwaysDeny", false, nullptr},
 };
 
-bool has(const std::vector<std::string>& list, std::string_view name) { return std::ranges::find(list, name) != list.end(); }
+bool has(const std::vector<std::string>& list, std::string_view name) {
+  return std::ranges::find(list, name) != list.end();
+}
 
 bool has_node_authorizer(const authz::CurrentChain& chain) {
-  return std::ranges::any_of(chain.get()->authorizers(), [](const auto& a) { return a->type() == "Node"; });
+  return std::ranges::any_of(chain.get()->authorizers(),
+                             [](const auto& a) { return a->type() == "Node"; });
 }
 
 Result<void> check_names(const std::vector<std::string>& names) {
@@ -83,7 +92,8 @@ Result<void> check_names(const std::vector<std::string>& names) {
 
 }  // namespace
 
-Result<Selected> select_plugins(Objects objects, const authz::CurrentChain& authorizer, const std::vector<std::string>& enable,
+Result<Selected> select_plugins(Objects objects, const authz::CurrentChain& authorizer,
+                                const std::vector<std::string>& enable,
                                 const std::vector<std::string>& disable, const Outside* outside) {
   if (auto ok = check_names(enable); !ok) return fail(ok.error());
   if (auto ok = check_names(disable); !ok) return fail(ok.error());
@@ -94,7 +104,8 @@ Result<Selected> select_plugins(Objects objects, const authz::CurrentChain& auth
   Selected selected;
   for (const Row& row : kRows) {
     if (has(enable, row.name) && has(disable, row.name))
-      return fail(bad_request(cat("admission plugin `", row.name, "` is both enabled and disabled")));
+      return fail(
+          bad_request(cat("admission plugin `", row.name, "` is both enabled and disabled")));
     // Left out or not: a reload may bring the authorizer Node.
     if (row.name == kNodeRestriction) {
       selected.plugins.push_back(node_restriction(
@@ -106,13 +117,17 @@ Result<Selected> select_plugins(Objects objects, const authz::CurrentChain& auth
     if (!wanted) continue;
     const bool follows = row.make_following && (outside || !row.needs_outside);
     const bool is_there = row.make || row.make_asking || follows;
-    if (row.make) selected.plugins.push_back(row.make(objects));
-    else if (row.make_asking) selected.plugins.push_back(row.make_asking(objects, authorizer));
-    else if (follows) selected.plugins.push_back(or_null(row.make_following(objects, authorizer, outside)));
+    if (row.make)
+      selected.plugins.push_back(row.make(objects));
+    else if (row.make_asking)
+      selected.plugins.push_back(row.make_asking(objects, authorizer));
+    else if (follows)
+      selected.plugins.push_back(or_null(row.make_following(objects, authorizer, outside)));
     if (is_there && !selected.plugins.back())
       return fail(internal_error(cat("admission plugin `", row.name, "` cannot follow the store")));
     if (!is_there && has(enable, row.name))
-      selected.warnings.push_back(cat("admission plugin ", row.name, " is not built yet and does nothing"));
+      selected.warnings.push_back(
+          cat("admission plugin ", row.name, " is not built yet and does nothing"));
   }
   return selected;
 }

@@ -4,14 +4,18 @@
 
 namespace cardea::audit {
 
-Auditor::Auditor(Policy policy, std::vector<std::unique_ptr<Outlet>> outlets, MetricRegistry& metrics)
+Auditor::Auditor(Policy policy, std::vector<std::unique_ptr<Outlet>> outlets,
+                 MetricRegistry& metrics)
     : policy_(std::move(policy)),
       outlets_(std::move(outlets)),
       events_(metrics.counter({"apiserver_audit_event_total", "Audit events that were made."})),
-      refused_(metrics.counter({"apiserver_audit_requests_rejected_total", "Requests that were refused because they could not be recorded."})) {
+      refused_(
+          metrics.counter({"apiserver_audit_requests_rejected_total",
+                           "Requests that were refused because they could not be recorded."})) {
   for (Level level : {Level::kNone, Level::kMetadata, Level::kRequest, Level::kRequestResponse})
     levels_[static_cast<std::size_t>(level)] = &metrics.counter(
-        {"apiserver_audit_level_total", "Requests by the level the audit policy gave them."}, {{"level", std::string(level_name(level))}});
+        {"apiserver_audit_level_total", "Requests by the level the audit policy gave them."},
+        {{"level", std::string(level_name(level))}});
   for (const auto& outlet : outlets_) blocks_ |= outlet->mode() != Mode::kBatch;
 }
 
@@ -30,7 +34,8 @@ void Auditor::record(EventPtr event, Outlet::Done done) const {
     if (done) done(true);
     return;
   }
-  // Whoever is last tells; the one count is for this call itself, which must have put the event everywhere first.
+  // Whoever is last tells; the one count is for this call itself, which must have put the event
+  // everywhere first.
   struct Open {
     std::atomic<int> left{1};
     std::atomic<bool> is_kept{true};

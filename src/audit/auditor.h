@@ -10,7 +10,8 @@
 
 namespace cardea::audit {
 
-// What the server audits, and where that goes. Shared between threads; made before the first request.
+// What the server audits, and where that goes. Shared between threads; made before the first
+// request.
 class Auditor {
  public:
   // `metrics` outlive it.
@@ -22,8 +23,8 @@ class Auditor {
 
   // Whether requests wait for their events to be written.
   bool blocks() const { return blocks_; }
-  // Hands the event to every outlet. `done` is called when all that block have written it: false when a strict one could
-  // not. Perhaps inside this call, perhaps on another thread.
+  // Hands the event to every outlet. `done` is called when all that block have written it: false
+  // when a strict one could not. Perhaps inside this call, perhaps on another thread.
   void record(EventPtr event, Outlet::Done done) const;
   // A request was refused because it could not be recorded.
   void count_refusal() const { refused_.add(); }

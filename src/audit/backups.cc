@@ -52,8 +52,11 @@ std::vector<Backup> backups_of(const fs::path& log) {
     std::string_view rest = name;
     bool is_compressed = rest.ends_with(kCompressed);
     if (is_compressed) rest.remove_suffix(kCompressed.size());
-    if (!rest.starts_with(before) || !rest.ends_with(after) || rest.size() != before.size() + kStampSize + after.size()) continue;
-    if (auto time = time_in(std::string(rest.substr(before.size(), kStampSize)))) out.push_back({at->path(), *time, is_compressed});
+    if (!rest.starts_with(before) || !rest.ends_with(after) ||
+        rest.size() != before.size() + kStampSize + after.size())
+      continue;
+    if (auto time = time_in(std::string(rest.substr(before.size(), kStampSize))))
+      out.push_back({at->path(), *time, is_compressed});
   }
   std::ranges::sort(out, [](const Backup& a, const Backup& b) { return a.at > b.at; });
   return out;
@@ -71,12 +74,15 @@ bool compress(const fs::path& path) {
   while (good && in) {
     in.read(block.data(), static_cast<std::streamsize>(block.size()));
     if (in.bad()) good = false;
-    if (auto n = static_cast<unsigned>(in.gcount()); good && n > 0) good = ::gzwrite(out.get(), block.data(), n) == static_cast<int>(n);
+    if (auto n = static_cast<unsigned>(in.gcount()); good && n > 0)
+      good = ::gzwrite(out.get(), block.data(), n) == static_cast<int>(n);
   }
   if (gzFile_s* file = out.release()) good &= ::gzclose(file) == Z_OK;
   if (good) fs::rename(part, path.string() + std::string(kCompressed), error);
-  if (good && !error) fs::remove(path, error);
-  else fs::remove(part, error);
+  if (good && !error)
+    fs::remove(path, error);
+  else
+    fs::remove(part, error);
   return good && !error;
 }
 
@@ -85,9 +91,11 @@ bool compress(const fs::path& path) {
 std::string backup_name(const std::string& path, Time at) {
   fs::path log(path);
   for (;; at += std::chrono::milliseconds(1)) {
-    fs::path name = log.parent_path() / cat(log.stem().string(), "-", stamp(at), log.extension().string());
+    fs::path name = log.parent_path() /
+                    cat(log.stem().string(), "-", stamp(at), log.extension().string());
     std::error_code error;
-    if (!fs::exists(name, error) && !fs::exists(name.string() + std::string(kCompressed), error)) return name.string();
+    if (!fs::exists(name, error) && !fs::exists(name.string() + std::string(kCompressed), error))
+      return name.string();
   }
 }
 
@@ -97,11 +105,13 @@ std::vector<std::string> keep_backups(const std::string& path, const BackupRules
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Backup& b = all[i];
     bool is_too_many = rules.max_backups > 0 && i >= static_cast<std::size_t>(rules.max_backups);
-    bool is_too_old = rules.max_age_days > 0 && now - b.at > std::chrono::hours(24) * rules.max_age_days;
+    bool is_too_old = rules.max_age_days > 0 &&
+                      now - b.at > std::chrono::hours(24) * rules.max_age_days;
     std::error_code error;
     if (is_too_many || is_too_old) {
       fs::remove(b.path, error);
-      if (error) problems.push_back(cat("cannot remove `", b.path.string(), "`: ", error.message()));
+      if (error)
+        problems.push_back(cat("cannot remove `", b.path.string(), "`: ", error.message()));
     } else if (rules.compresses && !b.is_compressed && !compress(b.path)) {
       problems.push_back(cat("cannot compress `", b.path.string(), "`"));
     }

@@ -17,14 +17,16 @@ namespace {
 
 constexpr std::size_t kMaxYaml = 64u << 20;
 
-// Text as a JSON string. Bytes that are no UTF-8 would make the line unreadable for others: each becomes U+FFFD.
+// Text as a JSON string. Bytes that are no UTF-8 would make the line unreadable for others: each
+// becomes U+FFFD.
 void text_to(std::string& out, std::string_view text) {
   if (is_valid_utf8(text)) return json::print_string_to(out, text);
   std::string mended;
   while (!text.empty()) {
     std::size_t length = 1;
     while (length < 4 && length < text.size() && !is_valid_utf8(text.substr(0, length))) ++length;
-    if (is_valid_utf8(text.substr(0, length))) mended += text.substr(0, length);
+    if (is_valid_utf8(text.substr(0, length)))
+      mended += text.substr(0, length);
     else {
       mended += "\xef\xbf\xbd";
       length = 1;
@@ -82,7 +84,9 @@ void user_to(std::string& out, const authz::User& user, std::string_view constra
   m.end();
 }
 
-std::string_view first_of(std::string_view a, std::string_view b) { return a.empty() ? b : a; }
+std::string_view first_of(std::string_view a, std::string_view b) {
+  return a.empty() ? b : a;
+}
 
 void object_to(std::string& out, const ObjectRef& url, const ObjectRef& sent) {
   Members m(out);
@@ -103,13 +107,16 @@ void status_to(std::string& out, const Value& status, int code) {
   m.key("metadata") += "{}";
   for (std::string_view key : {"status", "message", "reason"})
     if (const Value& v = status[key]; !v.as_string().empty()) json::print_to(m.key(key), v);
-  if (const Value& details = status["details"]; details.is_object()) json::print_to(m.key("details"), details);
-  json::print_to(m.key("code"), Value(status["code"].as_int() ? static_cast<int>(status["code"].as_int()) : code));
+  if (const Value& details = status["details"]; details.is_object())
+    json::print_to(m.key("details"), details);
+  json::print_to(m.key("code"),
+                 Value(status["code"].as_int() ? static_cast<int>(status["code"].as_int()) : code));
   m.end();
 }
 
 void forget_owners(Value& object) {
-  if (object.is_object() && object["metadata"].has("managedFields")) object.member("metadata").erase("managedFields");
+  if (object.is_object() && object["metadata"].has("managedFields"))
+    object.member("metadata").erase("managedFields");
 }
 
 // Without managedFields, in lists and tables too.
@@ -139,7 +146,8 @@ std::optional<Value> read(const AnswerBody& answer) {
   return std::move(*value);
 }
 
-// Whether the bytes may stand in a line as they are: JSON as our printer writes it, which has no line breaks.
+// Whether the bytes may stand in a line as they are: JSON as our printer writes it, which has no
+// line breaks.
 bool fits_in_line(const AnswerBody& answer) {
   if (answer.is_yaml) return false;
   for (std::size_t i = 0; i < answer.bytes.pieces(); ++i) {
@@ -179,11 +187,14 @@ void annotations_to(std::string& out, const Event& event, bool bare) {
 
 std::string print_json(const Event& event, bool bare) {
   const Arrival& a = *event.arrival;
-  bool shows_answer = !bare && a.level >= Level::kRequestResponse && event.answer.kind != AnswerBody::Kind::kOther;
+  bool shows_answer = !bare && a.level >= Level::kRequestResponse &&
+                      event.answer.kind != AnswerBody::Kind::kOther;
   bool as_it_is = shows_answer && !a.omit_managed_fields && fits_in_line(event.answer);
   std::optional<Value> answer;
-  if (event.answer.kind == AnswerBody::Kind::kStatus || (shows_answer && !as_it_is)) answer = read(event.answer);
-  if (event.answer.kind == AnswerBody::Kind::kStatus && !answer) as_it_is = false;  // no JSON after all
+  if (event.answer.kind == AnswerBody::Kind::kStatus || (shows_answer && !as_it_is))
+    answer = read(event.answer);
+  if (event.answer.kind == AnswerBody::Kind::kStatus && !answer)
+    as_it_is = false;  // no JSON after all
 
   std::string out;
   out.reserve(1024 + (as_it_is ? event.answer.bytes.size() : 0));
@@ -196,7 +207,8 @@ std::string print_json(const Event& event, bool bare) {
   m.text("requestURI", a.uri);
   m.text("verb", a.verb);
   user_to(m.key("user"), a.user);
-  if (event.impersonated) user_to(m.key("impersonatedUser"), *event.impersonated, event.impersonation_constraint);
+  if (event.impersonated)
+    user_to(m.key("impersonatedUser"), *event.impersonated, event.impersonation_constraint);
   if (!event.impersonation_constraint.empty()) {
     Members metadata(m.key("authenticationMetadata"));
     metadata.text("impersonationConstraint", event.impersonation_constraint);
@@ -205,11 +217,19 @@ std::string print_json(const Event& event, bool bare) {
   m.texts_if("sourceIPs", a.source_ips);
   m.text_if("userAgent", a.user_agent);
   if (a.has_object) object_to(m.key("objectRef"), a.object, event.sent);
-  if (event.code) status_to(m.key("responseStatus"), event.answer.kind == AnswerBody::Kind::kStatus && answer ? *answer : Value(), event.code);
+  if (event.code)
+    status_to(m.key("responseStatus"),
+              event.answer.kind == AnswerBody::Kind::kStatus && answer ? *answer : Value(),
+              event.code);
   if (!bare && a.level >= Level::kRequest && event.has_request_object)
-    json::print_to(m.key("requestObject"), a.omit_managed_fields ? without_owners(event.request_object) : event.request_object);
-  if (as_it_is) bytes_to(m.key("responseObject"), event.answer.bytes);
-  else if (shows_answer && answer) json::print_to(m.key("responseObject"), a.omit_managed_fields ? without_owners(std::move(*answer)) : *answer);
+    json::print_to(m.key("requestObject"), a.omit_managed_fields
+                                               ? without_owners(event.request_object)
+                                               : event.request_object);
+  if (as_it_is)
+    bytes_to(m.key("responseObject"), event.answer.bytes);
+  else if (shows_answer && answer)
+    json::print_to(m.key("responseObject"),
+                   a.omit_managed_fields ? without_owners(std::move(*answer)) : *answer);
   m.text("requestReceivedTimestamp", rfc3339_micro(a.received));
   m.text("stageTimestamp", rfc3339_micro(event.at));
   if (!event.annotations.empty() || bare) annotations_to(m.key("annotations"), event, bare);
@@ -224,15 +244,23 @@ std::string print_legacy(const Event& event) {
     for (const std::string& n : names) out.push_back(quoted(n));
     return quoted(join(out, ","));
   };
-  auto given = [](std::string_view text, std::string_view otherwise) { return quoted(text.empty() ? otherwise : text); };
+  auto given = [](std::string_view text, std::string_view otherwise) {
+    return quoted(text.empty() ? otherwise : text);
+  };
   bool known = !a.user.name.empty();
   std::string groups = known && !a.user.groups.empty() ? listed(a.user.groups) : "\"<none>\"";
-  std::string as_groups = event.impersonated && !event.impersonated->groups.empty() ? listed(event.impersonated->groups) : "\"<lookup>\"";
-  return cat(shortest_time(a.received), " AUDIT: id=", quoted(a.audit_id), " stage=", quoted(stage_name(event.stage)), " ip=",
-             given(a.source_ips.empty() ? "" : a.source_ips[0], "<unknown>"), " method=", quoted(a.verb), " user=", given(a.user.name, "<none>"),
-             " groups=", groups, " as=", event.impersonated ? quoted(event.impersonated->name) : "\"<self>\"", " asgroups=", as_groups,
-             " user-agent=", quoted(a.user_agent), " namespace=", given(first_of(a.object.namespace_name, event.sent.namespace_name), "<none>"),
-             " uri=", quoted(a.uri), " response=\"", event.code ? std::to_string(event.code) : "<deferred>", "\"");
+  std::string as_groups = event.impersonated && !event.impersonated->groups.empty()
+                              ? listed(event.impersonated->groups)
+                              : "\"<lookup>\"";
+  return cat(shortest_time(a.received), " AUDIT: id=", quoted(a.audit_id),
+             " stage=", quoted(stage_name(event.stage)),
+             " ip=", given(a.source_ips.empty() ? "" : a.source_ips[0], "<unknown>"),
+             " method=", quoted(a.verb), " user=", given(a.user.name, "<none>"), " groups=", groups,
+             " as=", event.impersonated ? quoted(event.impersonated->name) : "\"<self>\"",
+             " asgroups=", as_groups, " user-agent=", quoted(a.user_agent), " namespace=",
+             given(first_of(a.object.namespace_name, event.sent.namespace_name), "<none>"),
+             " uri=", quoted(a.uri), " response=\"",
+             event.code ? std::to_string(event.code) : "<deferred>", "\"");
 }
 
 }  // namespace cardea::audit

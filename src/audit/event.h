@@ -14,7 +14,8 @@
 namespace cardea::audit {
 
 struct ObjectRef {
-  std::string resource, namespace_name, name, uid, api_group, api_version, resource_version, subresource;
+  std::string resource, namespace_name, name, uid, api_group, api_version, resource_version,
+      subresource;
 };
 
 // What is known of a request once its sender is. Shared by the request's events.
@@ -37,15 +38,16 @@ struct AnswerBody {
   http::Body bytes;
 };
 
-// One line of the trail. Made on a loop's thread out of what is there already; turned into text where it is written.
+// One line of the trail. Made on a loop's thread out of what is there already; turned into text
+// where it is written.
 struct Event {
   std::shared_ptr<const Arrival> arrival;
   Stage stage = Stage::kRequestReceived;
   std::chrono::system_clock::time_point at;
   std::shared_ptr<const authz::User> impersonated;  // null: nobody
-  std::string impersonation_constraint;             // "impersonate:user-info"; empty for the old sort
-  ObjectRef sent;                                   // what the body says of the object, where the URL does not
-  int code = 0;                                     // 0: no answer yet
+  std::string impersonation_constraint;  // "impersonate:user-info"; empty for the old sort
+  ObjectRef sent;                        // what the body says of the object, where the URL does not
+  int code = 0;                          // 0: no answer yet
   AnswerBody answer;
   bool has_request_object = false;
   json::Value request_object;
@@ -56,7 +58,8 @@ struct Event {
 };
 using EventPtr = std::shared_ptr<const Event>;
 
-// An audit.k8s.io/v1 Event on one line, whatever is in it. `bare` leaves out the objects, and says so.
+// An audit.k8s.io/v1 Event on one line, whatever is in it. `bare` leaves out the objects, and says
+// so.
 std::string print_json(const Event& event, bool bare = false);
 // The line that kube-apiserver calls `legacy`.
 std::string print_legacy(const Event& event);

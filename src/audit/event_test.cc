@@ -34,9 +34,12 @@ struct Sample {
     event.stage = Stage::kResponseComplete;
     event.code = 200;
     event.has_request_object = true;
-    event.request_object = *json::parse(R"({"kind":"ConfigMap","metadata":{"name":"x","managedFields":[{"manager":"m"}]}})");
+    event.request_object = *json::parse(
+        R"({"kind":"ConfigMap","metadata":{"name":"x","managedFields":[{"manager":"m"}]}})");
   }
-  void answer(AnswerBody::Kind kind, std::string text) { event.answer = {kind, false, http::Body(std::move(text))}; }
+  void answer(AnswerBody::Kind kind, std::string text) {
+    event.answer = {kind, false, http::Body(std::move(text))};
+  }
   Value printed() const {
     std::string line = print_json(event);
     EXPECT_EQ(line.find('\n'), std::string::npos);
@@ -48,22 +51,27 @@ struct Sample {
 
 TEST(Event, TellsAsMuchAsItsLevelSays) {
   Sample metadata(Level::kMetadata), request(Level::kRequest), both(Level::kRequestResponse);
-  for (Sample* s : {&metadata, &request, &both}) s->answer(AnswerBody::Kind::kObject, "{\"kind\":\"ConfigMap\"}\n");
+  for (Sample* s : {&metadata, &request, &both})
+    s->answer(AnswerBody::Kind::kObject, "{\"kind\":\"ConfigMap\"}\n");
   EXPECT_FALSE(metadata.printed().has("requestObject"));
   EXPECT_FALSE(metadata.printed().has("responseObject"));
   EXPECT_EQ(request.printed()["requestObject"], request.event.request_object);
   EXPECT_FALSE(request.printed().has("responseObject"));
   EXPECT_EQ(json::print(both.printed()["responseObject"]), R"({"kind":"ConfigMap"})");
   EXPECT_EQ(json::print(both.printed()["responseStatus"]), R"({"code":200,"metadata":{}})");
-  EXPECT_EQ(json::print(both.printed()["user"]), R"({"extra":{"k":["v1","v2"]},"groups":["dev"],"uid":"u","username":"jane"})");
+  EXPECT_EQ(json::print(both.printed()["user"]),
+            R"({"extra":{"k":["v1","v2"]},"groups":["dev"],"uid":"u","username":"jane"})");
 }
 
 TEST(Event, AStatusThatWasAnsweredIsShownByEveryLevel) {
   Sample s(Level::kMetadata);
   s.event.code = 404;
-  s.answer(AnswerBody::Kind::kStatus, R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"no","reason":"NotFound","details":{"name":"x"},"code":404})");
-  EXPECT_EQ(json::print(s.printed()["responseStatus"]),
-            R"({"code":404,"details":{"name":"x"},"message":"no","metadata":{},"reason":"NotFound","status":"Failure"})");
+  s.answer(
+      AnswerBody::Kind::kStatus,
+      R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"no","reason":"NotFound","details":{"name":"x"},"code":404})");
+  EXPECT_EQ(
+      json::print(s.printed()["responseStatus"]),
+      R"({"code":404,"details":{"name":"x"},"message":"no","metadata":{},"reason":"NotFound","status":"Failure"})");
   EXPECT_FALSE(s.printed().has("responseObject"));
 }
 
@@ -79,21 +87,25 @@ TEST(Event, AnAnswerOfSeveralLinesIsPrintedOnOne) {
 TEST(Event, OwnersOfFieldsCanBeLeftOutOfObjectsListsAndTables) {
   Sample s(Level::kRequestResponse);
   s.arrival->omit_managed_fields = true;
-  s.answer(AnswerBody::Kind::kObject,
-           R"({"kind":"Table","metadata":{"managedFields":1},"items":[{"metadata":{"managedFields":[]}}],"rows":[{"object":{"metadata":{"managedFields":[]}}}]})");
+  s.answer(
+      AnswerBody::Kind::kObject,
+      R"({"kind":"Table","metadata":{"managedFields":1},"items":[{"metadata":{"managedFields":[]}}],"rows":[{"object":{"metadata":{"managedFields":[]}}}]})");
   EXPECT_THAT(print_json(s.event), Not(HasSubstr("managedFields")));
-  EXPECT_EQ(json::print(s.printed()["requestObject"]), R"({"kind":"ConfigMap","metadata":{"name":"x"}})");
+  EXPECT_EQ(json::print(s.printed()["requestObject"]),
+            R"({"kind":"ConfigMap","metadata":{"name":"x"}})");
 }
 
 TEST(Event, NothingAClientSendsLeavesItsString) {
   Sample s(Level::kMetadata);
   s.arrival->user_agent = "a\n{\"kind\":\"Event\"}\x01\x7f\xff\xfe";
-  s.arrival->object.name = "x\",\"annotations\":{\"authorization.k8s.io/decision\":\"allow\"},\"y\":\"";
+  s.arrival->object
+      .name = "x\",\"annotations\":{\"authorization.k8s.io/decision\":\"allow\"},\"y\":\"";
   s.arrival->uri = "/\r\n\"";
   Value printed = s.printed();
   EXPECT_FALSE(printed.has("annotations"));
   EXPECT_EQ(printed["objectRef"]["name"].as_string(), s.arrival->object.name);
-  EXPECT_EQ(printed["userAgent"].as_string(), "a\n{\"kind\":\"Event\"}\x01\x7f\xef\xbf\xbd\xef\xbf\xbd");
+  EXPECT_EQ(printed["userAgent"].as_string(),
+            "a\n{\"kind\":\"Event\"}\x01\x7f\xef\xbf\xbd\xef\xbf\xbd");
 }
 
 TEST(Event, AStatusThatIsNoJsonIsNotShown) {
@@ -109,8 +121,10 @@ TEST(Event, TheConstraintOfAnImpersonationIsInBothPlaces) {
   EXPECT_EQ(json::print(s.printed()["impersonatedUser"]), R"({"username":"bob"})");
   EXPECT_FALSE(s.printed().has("authenticationMetadata"));
   s.event.impersonation_constraint = "impersonate:user-info";
-  EXPECT_EQ(json::print(s.printed()["impersonatedUser"]), R"({"impersonationConstraint":"impersonate:user-info","username":"bob"})");
-  EXPECT_EQ(json::print(s.printed()["authenticationMetadata"]), R"({"impersonationConstraint":"impersonate:user-info"})");
+  EXPECT_EQ(json::print(s.printed()["impersonatedUser"]),
+            R"({"impersonationConstraint":"impersonate:user-info","username":"bob"})");
+  EXPECT_EQ(json::print(s.printed()["authenticationMetadata"]),
+            R"({"impersonationConstraint":"impersonate:user-info"})");
 }
 
 TEST(Event, OfAnnotationsWithOneKeyTheFirstIsShown) {
@@ -132,8 +146,10 @@ TEST(Event, TheOldFormatIsOneLineOfText) {
   Sample s(Level::kMetadata);
   s.arrival->user_agent = "a\nb";
   EXPECT_EQ(print_legacy(s.event),
-            "1970-01-01T00:00:00Z AUDIT: id=\"id-1\" stage=\"ResponseComplete\" ip=\"10.0.0.1\" method=\"update\" user=\"jane\" groups=\"\\\"dev\\\"\" "
-            "as=\"<self>\" asgroups=\"<lookup>\" user-agent=\"a\\nb\" namespace=\"a\" uri=\"/api/v1/namespaces/a/configmaps/x\" response=\"200\"");
+            "1970-01-01T00:00:00Z AUDIT: id=\"id-1\" stage=\"ResponseComplete\" ip=\"10.0.0.1\" "
+            "method=\"update\" user=\"jane\" groups=\"\\\"dev\\\"\" "
+            "as=\"<self>\" asgroups=\"<lookup>\" user-agent=\"a\\nb\" namespace=\"a\" "
+            "uri=\"/api/v1/namespaces/a/configmaps/x\" response=\"200\"");
 }
 
 }  // namespace

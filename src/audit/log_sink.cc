@@ -24,7 +24,10 @@ Error failure(std::string_view what, const std::string& path, int error) {
 class LogSink : public Sink {
  public:
   LogSink(LogSinkOptions options, const cardea::Clock& clock, Outlet::Log log)
-      : options_(std::move(options)), clock_(clock), log_(std::move(log)), to_stdout_(options_.path == "-") {
+      : options_(std::move(options)),
+        clock_(clock),
+        log_(std::move(log)),
+        to_stdout_(options_.path == "-") {
     if (!to_stdout_) keeper_ = std::jthread([this] { keep(); });
   }
   ~LogSink() override {
@@ -135,12 +138,14 @@ class LogSink : public Sink {
 
 }  // namespace
 
-Result<std::unique_ptr<Sink>> make_log_sink(LogSinkOptions options, const cardea::Clock& clock, Outlet::Log log) {
+Result<std::unique_ptr<Sink>> make_log_sink(LogSinkOptions options, const cardea::Clock& clock,
+                                            Outlet::Log log) {
   if (options.path != "-")
     if (auto folder = std::filesystem::path(options.path).parent_path(); !folder.empty()) {
       std::error_code made;
       std::filesystem::create_directories(folder, made);
-      if (made) return fail(internal_error(cat("cannot make `", folder.string(), "`: ", made.message())));
+      if (made)
+        return fail(internal_error(cat("cannot make `", folder.string(), "`: ", made.message())));
     }
   auto sink = std::make_unique<LogSink>(std::move(options), clock, std::move(log));
   if (auto ok = sink->open(); !ok) return fail(ok.error());

@@ -21,10 +21,13 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::chrono::system_clock::time_point at(std::string_view text) { return to_time_point(*parse_rfc3339(text)); }
+std::chrono::system_clock::time_point at(std::string_view text) {
+  return to_time_point(*parse_rfc3339(text));
+}
 
 struct Folder {
-  fs::path path = fs::path(testing::TempDir()) / cat("audit-log-", testing::UnitTest::GetInstance()->current_test_info()->name());
+  fs::path path = fs::path(testing::TempDir()) /
+                  cat("audit-log-", testing::UnitTest::GetInstance()->current_test_info()->name());
   Folder() {
     fs::remove_all(path);
     fs::create_directories(path);
@@ -33,11 +36,14 @@ struct Folder {
   std::string log() const { return (path / "audit.log").string(); }
   std::vector<std::string> names() const {
     std::vector<std::string> out;
-    for (const auto& entry : fs::directory_iterator(path)) out.push_back(entry.path().filename().string());
+    for (const auto& entry : fs::directory_iterator(path))
+      out.push_back(entry.path().filename().string());
     std::ranges::sort(out);
     return out;
   }
-  void make(std::string_view name, std::string_view text = "x\n") const { std::ofstream(path / name) << text; }
+  void make(std::string_view name, std::string_view text = "x\n") const {
+    std::ofstream(path / name) << text;
+  }
 };
 
 std::string text_of(const fs::path& path) {
@@ -74,8 +80,10 @@ TEST(LogSink, PutsAFileThatWouldGrowTooLargeAsideUnderTheTime) {
   ASSERT_TRUE((*sink)->write(event).has_value());
   ASSERT_TRUE((*sink)->write(event).has_value());  // within the same millisecond: the name is taken
   sink->reset();
-  EXPECT_THAT(folder.names(), ElementsAre("audit-2026-11-15T16-00-00.123.log", "audit-2026-11-15T16-00-00.124.log", "audit.log"));
-  for (const std::string& name : folder.names()) EXPECT_EQ(text_of(folder.path / name), "12345678\n");
+  EXPECT_THAT(folder.names(), ElementsAre("audit-2026-11-15T16-00-00.123.log",
+                                          "audit-2026-11-15T16-00-00.124.log", "audit.log"));
+  for (const std::string& name : folder.names())
+    EXPECT_EQ(text_of(folder.path / name), "12345678\n");
 }
 
 TEST(LogSink, AnEventLargerThanAFileStillGetsOne) {
@@ -127,17 +135,22 @@ TEST(LogSink, WhatCannotBeOpenedIsAnErrorAtOnce) {
 
 TEST(Backups, OnlyTheNewestStayAndOtherFilesAreLeftAlone) {
   Folder folder;
-  for (std::string_view name : {"audit-2026-11-10T00-00-00.000.log", "audit-2026-11-11T00-00-00.000.log.gz", "audit-2026-11-12T00-00-00.000.log",
-                                "audit-notes.log", "other-2026-11-10T00-00-00.000.log", "audit.log"})
+  for (std::string_view name :
+       {"audit-2026-11-10T00-00-00.000.log", "audit-2026-11-11T00-00-00.000.log.gz",
+        "audit-2026-11-12T00-00-00.000.log", "audit-notes.log", "other-2026-11-10T00-00-00.000.log",
+        "audit.log"})
     folder.make(name);
   EXPECT_TRUE(keep_backups(folder.log(), {.max_backups = 2}, at("2026-11-15T00:00:00Z")).empty());
-  EXPECT_THAT(folder.names(), ElementsAre("audit-2026-11-11T00-00-00.000.log.gz", "audit-2026-11-12T00-00-00.000.log", "audit-notes.log", "audit.log",
-                                          "other-2026-11-10T00-00-00.000.log"));
+  EXPECT_THAT(folder.names(), ElementsAre("audit-2026-11-11T00-00-00.000.log.gz",
+                                          "audit-2026-11-12T00-00-00.000.log", "audit-notes.log",
+                                          "audit.log", "other-2026-11-10T00-00-00.000.log"));
 }
 
 TEST(Backups, TheOldGoByTheTimeInTheirNames) {
   Folder folder;
-  for (std::string_view name : {"audit-2026-11-10T00-00-00.000.log", "audit-2026-11-14T00-00-00.000.log"}) folder.make(name);
+  for (std::string_view name :
+       {"audit-2026-11-10T00-00-00.000.log", "audit-2026-11-14T00-00-00.000.log"})
+    folder.make(name);
   EXPECT_TRUE(keep_backups(folder.log(), {.max_age_days = 2}, at("2026-11-15T00:00:00Z")).empty());
   EXPECT_THAT(folder.names(), ElementsAre("audit-2026-11-14T00-00-00.000.log"));
 }

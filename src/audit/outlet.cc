@@ -12,7 +12,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kBetweenLines{1};
 
 Counter& errors_of(MetricRegistry& metrics, std::string plugin) {
-  return metrics.counter({"apiserver_audit_error_total", "Audit events that were not written, by the part that gave them up."},
+  return metrics.counter({"apiserver_audit_error_total",
+                          "Audit events that were not written, by the part that gave them up."},
                          {{"plugin", std::move(plugin)}});
 }
 
@@ -30,13 +31,16 @@ Outlet::Outlet(OutletOptions options, std::unique_ptr<Sink> sink, MetricRegistry
   for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { work(); });
 }
 
-Outlet::~Outlet() { stop(std::chrono::milliseconds(0)); }
+Outlet::~Outlet() {
+  stop(std::chrono::milliseconds(0));
+}
 
 void Outlet::put(EventPtr event, Done done) {
   std::size_t weight = event->weight();
   {
     std::lock_guard lock(mutex_);
-    bool has_room = queue_.size() < options_.buffer_size && (queue_.empty() || bytes_ + weight <= options_.buffer_bytes);
+    bool has_room = queue_.size() < options_.buffer_size &&
+                    (queue_.empty() || bytes_ + weight <= options_.buffer_bytes);
     if (has_room && !stopping_) {
       bytes_ += weight;
       queue_.push_back({std::move(event), std::move(done)});
@@ -65,7 +69,8 @@ std::vector<Outlet::Item> Outlet::next_batch() {
   changed_.wait(lock, [this] { return !queue_.empty() || stopping_; });
   bool is_batch = options_.mode == Mode::kBatch;
   if (is_batch && options_.max_wait.count() > 0)
-    changed_.wait_for(lock, options_.max_wait, [this] { return queue_.size() >= options_.max_batch || stopping_; });
+    changed_.wait_for(lock, options_.max_wait,
+                      [this] { return queue_.size() >= options_.max_batch || stopping_; });
   if (is_batch && options_.throttles) {
     for (;;) {
       Clock::time_point now = Clock::now();
@@ -73,7 +78,8 @@ std::vector<Outlet::Item> Outlet::next_batch() {
       tokens_ = std::min<double>(options_.throttle_burst, tokens_ + earned);
       filled_ = now;
       if (tokens_ >= 1 || stopping_) break;
-      changed_.wait_for(lock, std::chrono::duration<double>((1 - tokens_) / options_.throttle_qps), [this] { return stopping_; });
+      changed_.wait_for(lock, std::chrono::duration<double>((1 - tokens_) / options_.throttle_qps),
+                        [this] { return stopping_; });
     }
     if (!queue_.empty()) tokens_ -= 1;
   }
@@ -118,7 +124,8 @@ void Outlet::write(std::vector<Item> batch) {
   for (Item& item : batch) {
     std::string text = text_of(*item.event);
     if (text.empty()) {
-      lost("truncate", too_large_, 1, cat("an event is longer than ", options_.max_event_bytes, " bytes without its objects"));
+      lost("truncate", too_large_, 1,
+           cat("an event is longer than ", options_.max_event_bytes, " bytes without its objects"));
       if (item.done) item.done(false);
       continue;
     }
@@ -130,7 +137,8 @@ void Outlet::write(std::vector<Item> batch) {
   flush();
 }
 
-void Outlet::lost(std::string_view plugin, Counter& counter, std::size_t events, std::string_view why) {
+void Outlet::lost(std::string_view plugin, Counter& counter, std::size_t events,
+                  std::string_view why) {
   counter.add(events);
   std::size_t told;
   {
@@ -141,7 +149,9 @@ void Outlet::lost(std::string_view plugin, Counter& counter, std::size_t events,
     last_line_ = now;
     told = std::exchange(untold_, 0);
   }
-  if (log_) log_(cat("audit: ", told, told == 1 ? " event" : " events", " lost by the ", options_.name, " backend (", plugin, "): ", why));
+  if (log_)
+    log_(cat("audit: ", told, told == 1 ? " event" : " events", " lost by the ", options_.name,
+             " backend (", plugin, "): ", why));
 }
 
 void Outlet::stop(std::chrono::milliseconds patience) {
@@ -162,7 +172,8 @@ void Outlet::stop(std::chrono::milliseconds patience) {
   for (Item& item : left)
     if (item.done) item.done(false);
   std::lock_guard lock(log_mutex_);
-  if (untold_ && log_) log_(cat("audit: ", untold_, " more events lost by the ", options_.name, " backend"));
+  if (untold_ && log_)
+    log_(cat("audit: ", untold_, " more events lost by the ", options_.name, " backend"));
   untold_ = 0;
 }
 

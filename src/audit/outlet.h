@@ -27,17 +27,18 @@ class Sink {
   virtual void cancel() {}
 };
 
-// Whether a request waits for its events. Strict: it is refused when its first event cannot be written.
+// Whether a request waits for its events. Strict: it is refused when its first event cannot be
+// written.
 enum class Mode : std::uint8_t { kBatch, kBlocking, kBlockingStrict };
 
 struct OutletOptions {
   std::string name;  // "log", "webhook": what metrics and log lines call it
   Mode mode = Mode::kBatch;
-  bool is_legacy = false;          // one line of text instead of JSON
-  std::size_t buffer_size = 10'000;  // events that may wait
+  bool is_legacy = false;                 // one line of text instead of JSON
+  std::size_t buffer_size = 10'000;       // events that may wait
   std::size_t buffer_bytes = 256u << 20;  // and about so much memory
-  std::size_t max_batch = 400;       // events written at once
-  std::chrono::nanoseconds max_wait{0};  // how long a batch that is not full waits for more
+  std::size_t max_batch = 400;            // events written at once
+  std::chrono::nanoseconds max_wait{0};   // how long a batch that is not full waits for more
   bool throttles = false;
   double throttle_qps = 10;  // batches each second, on average
   int throttle_burst = 15;
@@ -48,9 +49,10 @@ struct OutletOptions {
 
 // The bounded queue before a sink, and the threads that empty it.
 //
-// Events become text here, not on the loop of their request. What does not fit, and what the sink does not take, is
-// counted in apiserver_audit_error_total and told in a log line: never lost in silence, never waited for in batch mode. A
-// sink that fails does not stop the queue. put is for any thread.
+// Events become text here, not on the loop of their request. What does not fit, and what the sink
+// does not take, is counted in apiserver_audit_error_total and told in a log line: never lost in
+// silence, never waited for in batch mode. A sink that fails does not stop the queue. put is for
+// any thread.
 class Outlet {
  public:
   using Done = std::move_only_function<void(bool written)>;
@@ -63,9 +65,11 @@ class Outlet {
   Outlet& operator=(const Outlet&) = delete;
 
   Mode mode() const { return options_.mode; }
-  // `done`, which may be empty, is called once: on a thread of this, or inside this call when there is no room.
+  // `done`, which may be empty, is called once: on a thread of this, or inside this call when there
+  // is no room.
   void put(EventPtr event, Done done);
-  // Writes what waits; after `patience` what is left is counted as lost. Nothing is taken afterwards.
+  // Writes what waits; after `patience` what is left is counted as lost. Nothing is taken
+  // afterwards.
   void stop(std::chrono::milliseconds patience);
 
  private:
@@ -88,17 +92,17 @@ class Outlet {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Item> queue_;         // guarded by mutex_
-  std::size_t bytes_ = 0;          // guarded by mutex_
-  std::size_t writing_ = 0;        // threads inside the sink; guarded by mutex_
-  bool stopping_ = false;          // guarded by mutex_
-  bool abandoned_ = false;         // guarded by mutex_
-  double tokens_;                  // guarded by mutex_
+  std::deque<Item> queue_;                        // guarded by mutex_
+  std::size_t bytes_ = 0;                         // guarded by mutex_
+  std::size_t writing_ = 0;                       // threads inside the sink; guarded by mutex_
+  bool stopping_ = false;                         // guarded by mutex_
+  bool abandoned_ = false;                        // guarded by mutex_
+  double tokens_;                                 // guarded by mutex_
   std::chrono::steady_clock::time_point filled_;  // when tokens_ were counted; guarded by mutex_
 
   std::mutex log_mutex_;
   std::chrono::steady_clock::time_point last_line_;  // guarded by log_mutex_
-  std::size_t untold_ = 0;                           // events lost since then; guarded by log_mutex_
+  std::size_t untold_ = 0;  // events lost since then; guarded by log_mutex_
   std::vector<std::jthread> threads_;
 };
 

@@ -56,7 +56,8 @@ class FakeSink : public Sink {
     --kept_.waiting;
     if (kept_.fails || kept_.is_cancelled) return fail(internal_error("no space left"));
     kept_.batches.push_back(events.size());
-    for (const std::string& text : events) kept_.ids.emplace_back((*json::parse(text))["auditID"].as_string());
+    for (const std::string& text : events)
+      kept_.ids.emplace_back((*json::parse(text))["auditID"].as_string());
     return {};
   }
   void cancel() override {
@@ -77,12 +78,16 @@ struct Scene {
 
   std::unique_ptr<Outlet> outlet(OutletOptions options) {
     options.name = "log";
-    return std::make_unique<Outlet>(options, std::make_unique<FakeSink>(kept), metrics, [this](const std::string& line) {
-      std::lock_guard lock(mutex);
-      lines.push_back(line);
-    });
+    return std::make_unique<Outlet>(options, std::make_unique<FakeSink>(kept), metrics,
+                                    [this](const std::string& line) {
+                                      std::lock_guard lock(mutex);
+                                      lines.push_back(line);
+                                    });
   }
-  std::uint64_t errors(std::string plugin) { return metrics.counter({"apiserver_audit_error_total", ""}, {{"plugin", std::move(plugin)}}).value(); }
+  std::uint64_t errors(std::string plugin) {
+    return metrics.counter({"apiserver_audit_error_total", ""}, {{"plugin", std::move(plugin)}})
+        .value();
+  }
 };
 
 constexpr std::chrono::minutes kLong{1};
@@ -113,7 +118,8 @@ TEST(Outlet, CountsAndTellsWhatDoesNotFitAndNeverWaits) {
   outlet->stop(kLong);
   EXPECT_THAT(s.kept.ids, ElementsAre("0", "1", "2", "3"));
   ASSERT_FALSE(s.lines.empty());
-  EXPECT_THAT(s.lines[0], HasSubstr("1 event lost by the log backend (buffered): the queue is full"));
+  EXPECT_THAT(s.lines[0],
+              HasSubstr("1 event lost by the log backend (buffered): the queue is full"));
 }
 
 TEST(Outlet, BoundsTheMemoryOfWhatWaits) {
@@ -183,7 +189,8 @@ TEST(Outlet, ABatchWaitsUntilItIsFull) {
 TEST(Outlet, TooLongAnEventLosesItsObjectsOrIsCounted) {
   Scene s;
   auto outlet = s.outlet({.truncates = true, .max_event_bytes = 600, .max_batch_bytes = 100'000});
-  Event large = *event("large", Level::kRequest), hopeless = *event(std::string(1000, 'x'), Level::kRequest);
+  Event large = *event("large", Level::kRequest),
+        hopeless = *event(std::string(1000, 'x'), Level::kRequest);
   large.has_request_object = true;
   large.request_object = json::Value(std::string(1000, 'y'));
   outlet->put(std::make_shared<Event>(large), {});
@@ -210,7 +217,9 @@ TEST(Outlet, ManyThreadsPutAndNothingIsLostInSilence) {
 Auditor auditor_with(Scene& s, OutletOptions options) {
   std::vector<std::unique_ptr<Outlet>> outlets;
   outlets.push_back(s.outlet(options));
-  return Auditor(*Policy::load("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]"), std::move(outlets), s.metrics);
+  return Auditor(
+      *Policy::load("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]"),
+      std::move(outlets), s.metrics);
 }
 
 TEST(Auditor, AStrictOutletThatFailsSaysNo) {

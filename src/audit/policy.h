@@ -10,10 +10,12 @@
 #include "base/result.h"
 #include "json/field_error.h"
 
-// audit.k8s.io/v1 Policy: which requests are worth an event, and how much of them it tells. docs/audit.md explains the file.
+// audit.k8s.io/v1 Policy: which requests are worth an event, and how much of them it tells.
+// docs/audit.md explains the file.
 namespace cardea::audit {
 
-// How much an event tells: who asked for what and how it ended; the object that was sent; the answer too.
+// How much an event tells: who asked for what and how it ended; the object that was sent; the
+// answer too.
 enum class Level : std::uint8_t { kNone, kMetadata, kRequest, kRequestResponse };
 std::string_view level_name(Level level);  // "RequestResponse"
 
@@ -32,7 +34,9 @@ class Stages {
   }
 
  private:
-  static std::uint8_t bit(Stage stage) { return static_cast<std::uint8_t>(1u << static_cast<unsigned>(stage)); }
+  static std::uint8_t bit(Stage stage) {
+    return static_cast<std::uint8_t>(1u << static_cast<unsigned>(stage));
+  }
   std::uint8_t bits_ = 0;
 };
 
@@ -53,7 +57,8 @@ struct PolicyDocument {
   bool omit_managed_fields = false;
 };
 
-// Reads YAML or JSON strictly: unknown and repeated fields are errors, and so are values of another type.
+// Reads YAML or JSON strictly: unknown and repeated fields are errors, and so are values of another
+// type.
 Result<PolicyDocument> parse_policy(std::string_view text);
 // What is wrong with it, with the paths and words of kube-apiserver.
 json::FieldErrors validate(const PolicyDocument& document);
@@ -65,8 +70,8 @@ struct Treatment {
   bool omit_managed_fields = false;
 };
 
-// A policy made ready: the first rule that matches a request decides, and nothing is recorded where none does. Immutable,
-// shared between threads; asking allocates nothing.
+// A policy made ready: the first rule that matches a request decides, and nothing is recorded where
+// none does. Immutable, shared between threads; asking allocates nothing.
 class Policy {
  public:
   explicit Policy(const PolicyDocument& valid);

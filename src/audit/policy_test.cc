@@ -23,11 +23,13 @@ std::string refusal(std::string_view text) {
   return made ? "accepted" : made.error().message;
 }
 
-authz::RequestInfo request(std::string_view method, std::string_view path, std::string_view query = "") {
+authz::RequestInfo request(std::string_view method, std::string_view path,
+                           std::string_view query = "") {
   return *authz::parse_request_info(method, path, query);
 }
 
-Level level(const Policy& policy, std::string_view method, std::string_view path, authz::User user = {.name = "jane", .groups = {"dev"}}) {
+Level level(const Policy& policy, std::string_view method, std::string_view path,
+            authz::User user = {.name = "jane", .groups = {"dev"}}) {
   return policy.treat(&user, request(method, path)).level;
 }
 
@@ -45,22 +47,30 @@ rules:
 }
 
 TEST(Policy, MatchesUsersAndGroupsAndNobodyWhoIsUnknown) {
-  Policy p = policy("rules: [{level: Request, users: [jane, bob]}, {level: Metadata, userGroups: [ops]}, {level: None}]");
+  Policy p = policy(
+      "rules: [{level: Request, users: [jane, bob]}, {level: Metadata, userGroups: [ops]}, {level: "
+      "None}]");
   EXPECT_EQ(level(p, "GET", "/version"), Level::kRequest);
-  EXPECT_EQ(level(p, "GET", "/version", {.name = "eve", .groups = {"dev", "ops"}}), Level::kMetadata);
+  EXPECT_EQ(level(p, "GET", "/version", {.name = "eve", .groups = {"dev", "ops"}}),
+            Level::kMetadata);
   EXPECT_EQ(level(p, "GET", "/version", {.name = "eve", .groups = {"dev"}}), Level::kNone);
   EXPECT_EQ(p.treat(nullptr, request("GET", "/version")).level, Level::kNone);
-  EXPECT_EQ(policy("rules: [{level: Metadata}]").treat(nullptr, request("GET", "/version")).level, Level::kMetadata);
+  EXPECT_EQ(policy("rules: [{level: Metadata}]").treat(nullptr, request("GET", "/version")).level,
+            Level::kMetadata);
 }
 
 TEST(Policy, MatchesSubresourcesAsTheyAreWritten) {
   auto only = [](std::string_view resources) {
-    return policy(cat("rules: [{level: Metadata, resources: [{group: \"\", resources: [", resources, "]}]}]"));
+    return policy(cat("rules: [{level: Metadata, resources: [{group: \"\", resources: [", resources,
+                      "]}]}]"));
   };
-  constexpr auto kPod = "/api/v1/namespaces/a/pods/x", kLog = "/api/v1/namespaces/a/pods/x/log", kStatus = "/api/v1/namespaces/a/pods/x/status";
+  constexpr auto kPod = "/api/v1/namespaces/a/pods/x", kLog = "/api/v1/namespaces/a/pods/x/log",
+                 kStatus = "/api/v1/namespaces/a/pods/x/status";
   auto matched = [&](std::string_view resources) {
     Policy p = only(resources);
-    return std::vector<bool>{level(p, "GET", kPod) != Level::kNone, level(p, "GET", kLog) != Level::kNone, level(p, "GET", kStatus) != Level::kNone};
+    return std::vector<bool>{level(p, "GET", kPod) != Level::kNone,
+                             level(p, "GET", kLog) != Level::kNone,
+                             level(p, "GET", kStatus) != Level::kNone};
   };
   EXPECT_EQ(matched("pods"), (std::vector<bool>{true, false, false}));
   EXPECT_EQ(matched("pods/log"), (std::vector<bool>{false, true, false}));
@@ -72,14 +82,18 @@ TEST(Policy, MatchesSubresourcesAsTheyAreWritten) {
 }
 
 TEST(Policy, MatchesNamesOfObjects) {
-  Policy p = policy("rules: [{level: Metadata, resources: [{group: \"\", resources: [configmaps], resourceNames: [a, b]}]}]");
+  Policy p = policy(
+      "rules: [{level: Metadata, resources: [{group: \"\", resources: [configmaps], resourceNames: "
+      "[a, b]}]}]");
   EXPECT_EQ(level(p, "GET", "/api/v1/namespaces/x/configmaps/b"), Level::kMetadata);
   EXPECT_EQ(level(p, "GET", "/api/v1/namespaces/x/configmaps/c"), Level::kNone);
   EXPECT_EQ(level(p, "GET", "/api/v1/namespaces/x/configmaps"), Level::kNone);
 }
 
 TEST(Policy, TheEmptyNamespaceStandsForWhatIsInNone) {
-  Policy p = policy("rules: [{level: Metadata, namespaces: [\"\"]}, {level: Request, namespaces: [kube-system]}]");
+  Policy p = policy(
+      "rules: [{level: Metadata, namespaces: [\"\"]}, {level: Request, namespaces: "
+      "[kube-system]}]");
   EXPECT_EQ(level(p, "GET", "/api/v1/nodes"), Level::kMetadata);
   EXPECT_EQ(level(p, "GET", "/api/v1/namespaces/kube-system/pods"), Level::kRequest);
   EXPECT_EQ(level(p, "GET", "/api/v1/namespaces/other/pods"), Level::kNone);
@@ -92,18 +106,23 @@ TEST(Policy, MatchesPathsUpToTheirStar) {
   EXPECT_EQ(level(p, "GET", "/version"), Level::kMetadata);
   EXPECT_EQ(level(p, "GET", "/version/"), Level::kNone);
   EXPECT_EQ(level(p, "GET", "/api/v1/pods"), Level::kNone);
-  EXPECT_EQ(level(policy("rules: [{level: Metadata, nonResourceURLs: [\"*\"]}]"), "GET", "/x"), Level::kMetadata);
+  EXPECT_EQ(level(policy("rules: [{level: Metadata, nonResourceURLs: [\"*\"]}]"), "GET", "/x"),
+            Level::kMetadata);
 }
 
 TEST(Policy, AGroupCalledStarIsEveryGroup) {
-  Policy p = policy("rules: [{level: Metadata, resources: [{group: \"*\", resources: [deployments]}]}]");
+  Policy p = policy(
+      "rules: [{level: Metadata, resources: [{group: \"*\", resources: [deployments]}]}]");
   EXPECT_EQ(level(p, "GET", "/apis/apps/v1/namespaces/a/deployments"), Level::kMetadata);
   EXPECT_EQ(level(p, "GET", "/api/v1/namespaces/a/pods"), Level::kNone);
 }
 
 TEST(Policy, StagesOfThePolicyAndOfTheRuleAreLeftOut) {
-  Policy p = policy("omitStages: [RequestReceived]\nomitManagedFields: true\nrules: [{level: Metadata, verbs: [get], omitStages: [ResponseStarted], omitManagedFields: false}, {level: Metadata}]");
-  Treatment first = p.treat(nullptr, request("GET", "/version")), second = p.treat(nullptr, request("POST", "/version"));
+  Policy p = policy(
+      "omitStages: [RequestReceived]\nomitManagedFields: true\nrules: [{level: Metadata, verbs: "
+      "[get], omitStages: [ResponseStarted], omitManagedFields: false}, {level: Metadata}]");
+  Treatment first = p.treat(nullptr, request("GET", "/version")),
+            second = p.treat(nullptr, request("POST", "/version"));
   EXPECT_TRUE(first.omitted.has(Stage::kRequestReceived));
   EXPECT_TRUE(first.omitted.has(Stage::kResponseStarted));
   EXPECT_FALSE(first.omitted.has(Stage::kResponseComplete));
@@ -113,24 +132,34 @@ TEST(Policy, StagesOfThePolicyAndOfTheRuleAreLeftOut) {
 }
 
 TEST(Policy, IsReadStrictly) {
-  EXPECT_THAT(refusal(cat(kHead, "rules:\n- level: Metadata\n  foo: bar\n")), HasSubstr("strict decoding error: unknown field \"rules[0].foo\""));
-  EXPECT_THAT(refusal(cat(kHead, "rules:\n- level: Metadata\n  level: None\n")), HasSubstr("already set in map"));
-  EXPECT_THAT(refusal(cat(kHead, "rules:\n- level: 5\n")), HasSubstr("json: cannot unmarshal number into Go struct field PolicyRule.rules.level of type"));
+  EXPECT_THAT(refusal(cat(kHead, "rules:\n- level: Metadata\n  foo: bar\n")),
+              HasSubstr("strict decoding error: unknown field \"rules[0].foo\""));
+  EXPECT_THAT(refusal(cat(kHead, "rules:\n- level: Metadata\n  level: None\n")),
+              HasSubstr("already set in map"));
+  EXPECT_THAT(
+      refusal(cat(kHead, "rules:\n- level: 5\n")),
+      HasSubstr(
+          "json: cannot unmarshal number into Go struct field PolicyRule.rules.level of type"));
   EXPECT_THAT(refusal(""), HasSubstr("failed decoding"));
   EXPECT_THAT(refusal("apiVersion: audit.k8s.io/v1\nrules: []\n"), HasSubstr("'Kind' is missing"));
   EXPECT_THAT(refusal("kind: Policy\nrules: []\n"), HasSubstr("'apiVersion' is missing"));
-  EXPECT_THAT(refusal("apiVersion: audit.k8s.io/v1beta1\nkind: Policy\n"), HasSubstr("no kind \"Policy\" is registered for version \"audit.k8s.io/v1beta1\""));
+  EXPECT_THAT(refusal("apiVersion: audit.k8s.io/v1beta1\nkind: Policy\n"),
+              HasSubstr("no kind \"Policy\" is registered for version \"audit.k8s.io/v1beta1\""));
   EXPECT_EQ(refusal(cat(kHead, "rules: []\n")), "loaded illegal policy with 0 rules");
   EXPECT_THAT(refusal(cat(kHead, "rules: [{level: Metadata}]\n---\nrules: [{level: None}]\n")),
               HasSubstr("more than one document"));
-  EXPECT_THAT(refusal(cat(kHead, "rules: [{level: Metadata},]\n")), HasSubstr("a comma before the end"));
+  EXPECT_THAT(refusal(cat(kHead, "rules: [{level: Metadata},]\n")),
+              HasSubstr("a comma before the end"));
   EXPECT_THAT(refusal(cat(kHead, "rules:\n- &a {level: Metadata}\n- <<: *a\n  users: [x]\n")),
               HasSubstr("merge keys"));
   EXPECT_THAT(
       refusal(
           R"({"apiVersion":"audit.k8s.io/v1","kind":"Policy","rules":[{"level":"None"}]} omitStages: [])"),
       HasSubstr("after top-level value"));
-  EXPECT_EQ(refusal(R"({"apiVersion":"audit.k8s.io/v1","kind":"Policy","metadata":{"name":"x"},"rules":[{"level":"None"}]})"), "accepted");
+  EXPECT_EQ(
+      refusal(
+          R"({"apiVersion":"audit.k8s.io/v1","kind":"Policy","metadata":{"name":"x"},"rules":[{"level":"None"}]})"),
+      "accepted");
 }
 
 // The sentences are kube-apiserver's for the same file.
@@ -154,18 +183,28 @@ rules:
   - group: ""
     resourceNames: [xa, ya]
 )")),
-            "[omitStages[0]: Invalid value: \"Foo\": allowed stages are RequestReceived,ResponseStarted,ResponseComplete,Panic, "
-            "rules[0].level: Unsupported value: \"Bar\": supported values: \"None\", \"Metadata\", \"Request\", \"RequestResponse\", "
-            "rules[0].omitStages[1]: Invalid value: \"X\": allowed stages are RequestReceived,ResponseStarted,ResponseComplete,Panic, "
+            "[omitStages[0]: Invalid value: \"Foo\": allowed stages are "
+            "RequestReceived,ResponseStarted,ResponseComplete,Panic, "
+            "rules[0].level: Unsupported value: \"Bar\": supported values: \"None\", \"Metadata\", "
+            "\"Request\", \"RequestResponse\", "
+            "rules[0].omitStages[1]: Invalid value: \"X\": allowed stages are "
+            "RequestReceived,ResponseStarted,ResponseComplete,Panic, "
             "rules[1].level: Required value, "
-            "rules[2].nonResourceURLs[1]: Invalid value: \"health\": non-resource URL rules must begin with a '/' character, "
-            "rules[2].nonResourceURLs[2]: Invalid value: \"/a*b\": non-resource URL wildcards '*' must be the final character of the rule, "
-            "rules[2].nonResourceURLs[3]: Invalid value: \"\": non-resource URL rules must begin with a '/' character, "
-            "rules[3].nonResourceURLs: Invalid value: [\"/a\",\"/b\"]: rules cannot apply to both regular resources and non-resource URLs, "
-            "rules[4].resources.group: Invalid value: \"UPPER.io\": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric "
-            "characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+            "rules[2].nonResourceURLs[1]: Invalid value: \"health\": non-resource URL rules must "
+            "begin with a '/' character, "
+            "rules[2].nonResourceURLs[2]: Invalid value: \"/a*b\": non-resource URL wildcards '*' "
+            "must be the final character of the rule, "
+            "rules[2].nonResourceURLs[3]: Invalid value: \"\": non-resource URL rules must begin "
+            "with a '/' character, "
+            "rules[3].nonResourceURLs: Invalid value: [\"/a\",\"/b\"]: rules cannot apply to both "
+            "regular resources and non-resource URLs, "
+            "rules[4].resources.group: Invalid value: \"UPPER.io\": a lowercase RFC 1123 subdomain "
+            "must consist of lower case alphanumeric "
+            "characters, '-' or '.', and must start and end with an alphanumeric character (e.g. "
+            "'example.com', regex used for validation is "
             "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*'), "
-            "rules[4].resources.resourceNames: Invalid value: [\"xa\",\"ya\"]: using resourceNames requires at least one resource]");
+            "rules[4].resources.resourceNames: Invalid value: [\"xa\",\"ya\"]: using resourceNames "
+            "requires at least one resource]");
 }
 
 }  // namespace

@@ -18,9 +18,12 @@ constexpr std::chrono::hours kLongestBackoff{1};
 
 class WebhookSink : public Sink {
  public:
-  WebhookSink(WebhookSinkOptions options, net::Loop& loop, net::Dialer& dialer, std::shared_ptr<const net::TlsClient> tls, authz::Upstream upstream,
-              Random& random)
-      : options_(std::move(options)), upstream_(std::move(upstream)), random_(random), client_(loop, dialer, std::move(tls), {.max_body = 1u << 20}) {
+  WebhookSink(WebhookSinkOptions options, net::Loop& loop, net::Dialer& dialer,
+              std::shared_ptr<const net::TlsClient> tls, authz::Upstream upstream, Random& random)
+      : options_(std::move(options)),
+        upstream_(std::move(upstream)),
+        random_(random),
+        client_(loop, dialer, std::move(tls), {.max_body = 1u << 20}) {
     state_->token = upstream_.token;
   }
 
@@ -34,7 +37,8 @@ class WebhookSink : public Sink {
   std::shared_ptr<State> state() const { return state_; }
 
   Result<void> write(std::span<const std::string> events) override {
-    std::string body = "{\"kind\":\"EventList\",\"apiVersion\":\"audit.k8s.io/v1\",\"metadata\":{},\"items\":[";
+    std::string body =
+        "{\"kind\":\"EventList\",\"apiVersion\":\"audit.k8s.io/v1\",\"metadata\":{},\"items\":[";
     for (std::size_t i = 0; i < events.size(); ++i) {
       if (i) body += ',';
       body += events[i];
@@ -74,34 +78,46 @@ class WebhookSink : public Sink {
     if (!answered->is_there) return fail(internal_error("the server stops"));
     if (!answered->answer) return fail(answered->answer.error());
     int status = answered->answer->status;
-    if (status < 200 || status > 299) return fail(internal_error(cat("the webhook answered with status ", status)));
+    if (status < 200 || status > 299)
+      return fail(internal_error(cat("the webhook answered with status ", status)));
     return {};
   }
 
   // False: the server stops.
   bool pause(int attempt) {
-    double wait = std::chrono::duration<double>(std::min<std::chrono::nanoseconds>(options_.initial_backoff, kLongestBackoff)).count();
+    double wait = std::chrono::duration<double>(
+                      std::min<std::chrono::nanoseconds>(options_.initial_backoff, kLongestBackoff))
+                      .count();
     for (int i = 1; i < attempt; ++i) wait *= 1.5;
     wait *= 1 + 0.2 * static_cast<double>(random_.next() % 1000) / 1000;
     std::unique_lock lock(state_->mutex);
-    return !state_->changed.wait_for(lock, std::chrono::duration<double>(wait), [&] { return state_->is_cancelled; });
+    return !state_->changed.wait_for(lock, std::chrono::duration<double>(wait),
+                                     [&] { return state_->is_cancelled; });
   }
 
   http::Call call(const std::string& body) const {
-    http::Call call{.method = "POST", .url = upstream_.server, .body = body, .timeout = options_.timeout, .may_repeat = true};
+    http::Call call{.method = "POST",
+                    .url = upstream_.server,
+                    .body = body,
+                    .timeout = options_.timeout,
+                    .may_repeat = true};
     call.headers.add("content-type", "application/json");
     call.headers.add("accept", "application/json, */*");
     call.headers.add("user-agent", "cardea");
-    // The certificate is checked for the name in the URL: name it there, connect to where the server is.
-    if (auto url = http::parse_url(upstream_.server); !upstream_.tls_server_name.empty() && url && url->tls) {
+    // The certificate is checked for the name in the URL: name it there, connect to where the
+    // server is.
+    if (auto url = http::parse_url(upstream_.server);
+        !upstream_.tls_server_name.empty() && url && url->tls) {
       call.connect_host = url->host;
       call.connect_port = url->port;
       call.url = cat("https://", upstream_.tls_server_name, ":", url->port, url->target);
     }
     std::lock_guard lock(state_->mutex);
-    if (!state_->token.empty()) call.headers.add("authorization", "Bearer " + state_->token);
+    if (!state_->token.empty())
+      call.headers.add("authorization", "Bearer " + state_->token);
     else if (!upstream_.username.empty())
-      call.headers.add("authorization", "Basic " + base64(cat(upstream_.username, ":", upstream_.password)));
+      call.headers.add("authorization",
+                       "Basic " + base64(cat(upstream_.username, ":", upstream_.password)));
     return call;
   }
 
@@ -114,13 +130,16 @@ class WebhookSink : public Sink {
 
 }  // namespace
 
-Result<std::unique_ptr<Sink>> make_webhook_sink(WebhookSinkOptions options, net::Loop& loop, net::Dialer& dialer, Random& random, net::FileWatch& files) {
+Result<std::unique_ptr<Sink>> make_webhook_sink(WebhookSinkOptions options, net::Loop& loop,
+                                                net::Dialer& dialer, Random& random,
+                                                net::FileWatch& files) {
   auto upstream = authz::read_kubeconfig(options.config_file);
   if (!upstream) return fail(upstream.error());
   auto tls = net::TlsClient::make(upstream->tls);
   if (!tls) return fail(tls.error());
   std::string token_file = upstream->token_file;
-  auto sink = std::make_unique<WebhookSink>(std::move(options), loop, dialer, *tls, std::move(*upstream), random);
+  auto sink = std::make_unique<WebhookSink>(std::move(options), loop, dialer, *tls,
+                                            std::move(*upstream), random);
   if (!token_file.empty())
     files.watch({token_file}, [weak = std::weak_ptr(sink->state()), token_file] {
       auto text = net::read_whole_file(token_file);

@@ -20,9 +20,11 @@ class Receiver : public http::Handler {
  public:
   explicit Receiver(int refusals) : refusals_(refusals) {}
   void handle(std::shared_ptr<http::Exchange> exchange) override {
-    if (refusals_.fetch_sub(1) > 0) return exchange->respond({.status = 503, .headers = {}, .body = {}});
+    if (refusals_.fetch_sub(1) > 0)
+      return exchange->respond({.status = 503, .headers = {}, .body = {}});
     auto list = json::parse(exchange->request().body);
-    if (list && (*list)["kind"].as_string() == "EventList") received_ += static_cast<int>((*list)["items"].size());
+    if (list && (*list)["kind"].as_string() == "EventList")
+      received_ += static_cast<int>((*list)["items"].size());
     exchange->respond({.status = 200, .headers = {}, .body = {}});
   }
   int received() const { return received_; }
@@ -37,11 +39,16 @@ struct Scene {
   net::Dialer dialer;
   net::FileWatch files;
   SystemRandom random;
-  std::string file = (std::filesystem::path(testing::TempDir()) / cat("hook-", testing::UnitTest::GetInstance()->current_test_info()->name())).string();
+  std::string file = (std::filesystem::path(testing::TempDir()) /
+                      cat("hook-", testing::UnitTest::GetInstance()->current_test_info()->name()))
+                         .string();
 
   std::unique_ptr<Sink> sink(int port, std::chrono::nanoseconds backoff) {
-    std::ofstream(file) << "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:" << port << "/events'}}]\nusers: []\ncontexts: [{name: x, context: {cluster: c}}]\ncurrent-context: x\n";
-    auto made = make_webhook_sink({.config_file = file, .initial_backoff = backoff}, loops.at(0), dialer, random, files);
+    std::ofstream(file) << "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:" << port
+                        << "/events'}}]\nusers: []\ncontexts: [{name: x, context: {cluster: "
+                           "c}}]\ncurrent-context: x\n";
+    auto made = make_webhook_sink({.config_file = file, .initial_backoff = backoff}, loops.at(0),
+                                  dialer, random, files);
     EXPECT_TRUE(made.has_value()) << made.error().message;
     return std::move(*made);
   }
@@ -94,8 +101,12 @@ TEST(WebhookSink, TheEndOfTheServerEndsAWait) {
 TEST(WebhookSink, AFileThatIsNoKubeconfigIsAnError) {
   Scene s;
   std::ofstream(s.file) << "nonsense";
-  EXPECT_FALSE(make_webhook_sink({.config_file = s.file}, s.loops.at(0), s.dialer, s.random, s.files).has_value());
-  EXPECT_FALSE(make_webhook_sink({.config_file = s.file + ".none"}, s.loops.at(0), s.dialer, s.random, s.files).has_value());
+  EXPECT_FALSE(
+      make_webhook_sink({.config_file = s.file}, s.loops.at(0), s.dialer, s.random, s.files)
+          .has_value());
+  EXPECT_FALSE(make_webhook_sink({.config_file = s.file + ".none"}, s.loops.at(0), s.dialer,
+                                 s.random, s.files)
+                   .has_value());
 }
 
 }  // namespace

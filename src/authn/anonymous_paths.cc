@@ -9,11 +9,13 @@ namespace {
 
 class AnonymousPaths : public Authenticator {
  public:
-  explicit AnonymousPaths(std::vector<std::string> paths) : paths_(std::move(paths)), anyone_(anonymous_authenticator()) {}
+  explicit AnonymousPaths(std::vector<std::string> paths)
+      : paths_(std::move(paths)), anyone_(anonymous_authenticator()) {}
 
   std::optional<Outcome> authenticate(const Credentials& credentials) const override {
     const auto plain = percent_decode(credentials.path);
-    if (!plain || std::ranges::find(paths_, *plain) == paths_.end()) return Outcome(std::optional<Identity>());
+    if (!plain || std::ranges::find(paths_, *plain) == paths_.end())
+      return Outcome(std::optional<Identity>());
     return anyone_->authenticate(credentials);
   }
 
@@ -24,6 +26,8 @@ class AnonymousPaths : public Authenticator {
 
 }  // namespace
 
-std::unique_ptr<Authenticator> anonymous_authenticator_for(std::vector<std::string> paths) { return std::make_unique<AnonymousPaths>(std::move(paths)); }
+std::unique_ptr<Authenticator> anonymous_authenticator_for(std::vector<std::string> paths) {
+  return std::make_unique<AnonymousPaths>(std::move(paths));
+}
 
 }  // namespace cardea::authn

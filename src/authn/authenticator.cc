@@ -11,18 +11,28 @@ namespace {
 using authz::User;
 
 Outcome known(User user, std::string authenticator) {
-  return std::optional(Identity{.user = std::move(user), .authenticator = std::move(authenticator)});
+  return std::optional(
+      Identity{.user = std::move(user), .authenticator = std::move(authenticator)});
 }
-Outcome not_mine() { return std::optional<Identity>(); }
-Outcome wrong_token() { return fail(Error::of(Reason::kUnauthorized, "invalid bearer token")); }
+Outcome not_mine() {
+  return std::optional<Identity>();
+}
+Outcome wrong_token() {
+  return fail(Error::of(Reason::kUnauthorized, "invalid bearer token"));
+}
 
 class CertificateAuthenticator : public Authenticator {
  public:
   std::optional<Outcome> authenticate(const Credentials& c) const override {
     if (!c.certificate) return not_mine();
-    if (!c.is_client) return fail(Error::of(Reason::kUnauthorized, "the client certificate is not signed by a client CA, or not any more"));
+    if (!c.is_client)
+      return fail(
+          Error::of(Reason::kUnauthorized,
+                    "the client certificate is not signed by a client CA, or not any more"));
     if (c.certificate->common_name.empty()) return not_mine();
-    User user{.name = c.certificate->common_name, .uid = c.certificate->uid, .groups = c.certificate->organizations};
+    User user{.name = c.certificate->common_name,
+              .uid = c.certificate->uid,
+              .groups = c.certificate->organizations};
     Outcome outcome = known(std::move(user), "x509");
     (*outcome)->issuer = c.certificate->issuer;
     if (!c.certificate->der_sha256.empty()) {
@@ -60,7 +70,9 @@ class AnonymousAuthenticator : public Authenticator {
  public:
   std::optional<Outcome> authenticate(const Credentials& c) const override {
     if (!c.token.empty()) return wrong_token();
-    return known({.name = std::string(authz::kAnonymousUser), .groups = {std::string(authz::kUnauthenticatedGroup)}}, "anonymous");
+    return known({.name = std::string(authz::kAnonymousUser),
+                  .groups = {std::string(authz::kUnauthenticatedGroup)}},
+                 "anonymous");
   }
 };
 
@@ -71,9 +83,12 @@ std::optional<std::vector<std::string>> csv_fields(std::string_view line) {
   for (std::size_t i = 0; i < line.size(); ++i) {
     char c = line[i];
     if (quoted_field) {
-      if (c != '"') fields.back() += c;
-      else if (i + 1 < line.size() && line[i + 1] == '"') fields.back() += line[++i];
-      else quoted_field = false;
+      if (c != '"')
+        fields.back() += c;
+      else if (i + 1 < line.size() && line[i + 1] == '"')
+        fields.back() += line[++i];
+      else
+        quoted_field = false;
     } else if (c == '"') {
       quoted_field = true;
     } else if (c == ',') {
@@ -88,10 +103,15 @@ std::optional<std::vector<std::string>> csv_fields(std::string_view line) {
 
 }  // namespace
 
-std::unique_ptr<Authenticator> certificate_authenticator() { return std::make_unique<CertificateAuthenticator>(); }
-std::unique_ptr<Authenticator> anonymous_authenticator() { return std::make_unique<AnonymousAuthenticator>(); }
+std::unique_ptr<Authenticator> certificate_authenticator() {
+  return std::make_unique<CertificateAuthenticator>();
+}
+std::unique_ptr<Authenticator> anonymous_authenticator() {
+  return std::make_unique<AnonymousAuthenticator>();
+}
 
-std::vector<std::string> served_audiences(const Credentials& c, const std::vector<std::string>& own) {
+std::vector<std::string> served_audiences(const Credentials& c,
+                                          const std::vector<std::string>& own) {
   if (!c.audiences) return own;
   std::vector<std::string> served;
   for (const std::string& audience : *c.audiences)
@@ -99,7 +119,8 @@ std::vector<std::string> served_audiences(const Credentials& c, const std::vecto
   return served;
 }
 
-Result<std::unique_ptr<Authenticator>> token_file_authenticator(std::string_view csv, std::vector<std::string> audiences) {
+Result<std::unique_ptr<Authenticator>> token_file_authenticator(
+    std::string_view csv, std::vector<std::string> audiences) {
   TokenFileAuthenticator::Users users;
   int line_number = 0;
   for (std::string_view line : split(csv, '\n')) {
@@ -108,7 +129,8 @@ Result<std::unique_ptr<Authenticator>> token_file_authenticator(std::string_view
     if (line.empty()) continue;
     auto fields = csv_fields(line);
     if (!fields || fields->size() < 3)
-      return fail(bad_request(cat("token file line ", line_number, ": expected token, user name, user uid")));
+      return fail(bad_request(
+          cat("token file line ", line_number, ": expected token, user name, user uid")));
     std::string token(trim((*fields)[0]));
     if (token.empty()) continue;  // as Kubernetes: warned about and skipped
     User user{.name = std::string(trim((*fields)[1])), .uid = std::string(trim((*fields)[2]))};
@@ -143,7 +165,8 @@ Result<std::string_view> websocket_token(const http::Headers& headers, std::stri
       std::ranges::replace(text, '_', '/');
       text.append((4 - text.size() % 4) % 4, '=');
       auto token = base64_decode(text);
-      if (!token || token->empty() || ++tokens > 1) return fail(Error::of(Reason::kUnauthorized, "wrong token protocol"));
+      if (!token || token->empty() || ++tokens > 1)
+        return fail(Error::of(Reason::kUnauthorized, "wrong token protocol"));
       storage = std::move(*token);
     }
   return std::string_view(storage);
@@ -164,7 +187,9 @@ Result<std::string_view> request_token(const http::Headers& headers, std::string
   return websocket_token(headers, storage);
 }
 
-Task<Outcome> Authenticator::authenticate_waiting(Credentials) const { co_return not_mine(); }
+Task<Outcome> Authenticator::authenticate_waiting(Credentials) const {
+  co_return not_mine();
+}
 
 namespace {
 
@@ -172,7 +197,9 @@ namespace {
 std::string without(std::string text, std::string_view secret) {
   constexpr std::string_view kInstead = "(the token)";
   if (secret.empty()) return text;
-  for (std::size_t at = text.find(secret); at != text.npos; at = text.find(secret, at + kInstead.size())) text.replace(at, secret.size(), kInstead);
+  for (std::size_t at = text.find(secret); at != text.npos;
+       at = text.find(secret, at + kInstead.size()))
+    text.replace(at, secret.size(), kInstead);
   return text;
 }
 
@@ -204,19 +231,22 @@ std::optional<Result<Identity>> take(Outcome answer, Refusals& refusals, bool wa
   bool anonymous = user.name == authz::kAnonymousUser;
   // INVARIANT: wrong credentials never fall back to anonymous.
   if (anonymous && refusals.any) return std::nullopt;
-  if (!anonymous && !user.in_group(authz::kAuthenticatedGroup) && !user.in_group(authz::kUnauthenticatedGroup))
+  if (!anonymous && !user.in_group(authz::kAuthenticatedGroup) &&
+      !user.in_group(authz::kUnauthenticatedGroup))
     user.groups.emplace_back(authz::kAuthenticatedGroup);
   return identity;
 }
 
-Result<Identity> nobody(const Credentials& credentials, const Refusals& refusals, std::string* why) {
+Result<Identity> nobody(const Credentials& credentials, const Refusals& refusals,
+                        std::string* why) {
   if (why) *why = refusals.text(credentials.token);
   return fail(Error::of(Reason::kUnauthorized, "Unauthorized"));
 }
 
 }  // namespace
 
-std::optional<Result<Identity>> AuthenticatorChain::decide(const Credentials& credentials, std::string* why) const {
+std::optional<Result<Identity>> AuthenticatorChain::decide(const Credentials& credentials,
+                                                           std::string* why) const {
   Refusals refusals;
   for (const auto& authenticator : authenticators_) {
     auto answer = authenticator->authenticate(credentials);
@@ -231,7 +261,8 @@ void AuthenticatorChain::forget(http::Headers& headers) const {
   if (forget_) forget_(headers);
 }
 
-Task<Result<Identity>> AuthenticatorChain::authenticate(Credentials credentials, std::string* why) const {
+Task<Result<Identity>> AuthenticatorChain::authenticate(Credentials credentials,
+                                                        std::string* why) const {
   Refusals refusals;
   for (const auto& authenticator : authenticators_) {
     auto answer = authenticator->authenticate(credentials);

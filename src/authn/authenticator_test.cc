@@ -17,7 +17,9 @@ class Authentication : public ::testing::Test {
     chain_ = std::make_unique<AuthenticatorChain>(std::move(list));
   }
   // Nobody in this chain waits.
-  Result<Identity> ask(const Credentials& credentials) const { return *chain_->decide(credentials); }
+  Result<Identity> ask(const Credentials& credentials) const {
+    return *chain_->decide(credentials);
+  }
 
   std::unique_ptr<AuthenticatorChain> chain_;
 };
@@ -27,7 +29,8 @@ TEST_F(Authentication, ACertificateNamesUserAndGroups) {
   auto found = ask({.certificate = &id, .is_client = true});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->user.name, "admin");
-  EXPECT_EQ(found->user.groups, (std::vector<std::string>{"system:masters", "system:authenticated"}));
+  EXPECT_EQ(found->user.groups,
+            (std::vector<std::string>{"system:masters", "system:authenticated"}));
   EXPECT_EQ(found->user.uid, "u1");
   EXPECT_EQ(found->credential_id, "X509SHA256=ab");
   EXPECT_EQ(found->issuer, "CN=ca");
@@ -44,7 +47,8 @@ TEST_F(Authentication, ACertificateThatNoClientCaSignedIsRefusedAndNeverAnonymou
 
 TEST_F(Authentication, ACertificateComesBeforeAToken) {
   CertificateIdentity id{"admin", {}, "", "", ""};
-  for (auto token : {"t1", "wrong"}) EXPECT_EQ(ask({.certificate = &id, .is_client = true, .token = token})->user.name, "admin");
+  for (auto token : {"t1", "wrong"})
+    EXPECT_EQ(ask({.certificate = &id, .is_client = true, .token = token})->user.name, "admin");
 }
 
 TEST_F(Authentication, AStaticTokenIsForThisServerAlone) {
@@ -65,7 +69,8 @@ TEST_F(Authentication, TheReasonIsToldApartFromTheAnswer) {
 TEST_F(Authentication, TheReasonNeverQuotesTheToken) {
   struct Talkative : Authenticator {
     std::optional<Outcome> authenticate(const Credentials& c) const override {
-      return Outcome(fail(Error::of(Reason::kUnauthorized, "do not know " + std::string(c.token) + std::string(c.token))));
+      return Outcome(fail(Error::of(Reason::kUnauthorized,
+                                    "do not know " + std::string(c.token) + std::string(c.token))));
     }
   };
   AuthenticatorChain chain({std::make_shared<Talkative>()});
@@ -77,19 +82,25 @@ TEST_F(Authentication, TheReasonNeverQuotesTheToken) {
 
 TEST_F(Authentication, TwoAuthorizationHeadersAreNoCredentials) {
   std::string storage;
-  EXPECT_FALSE(request_token({{"Authorization", "Bearer t1"}, {"authorization", "Bearer t2"}}, storage));
+  EXPECT_FALSE(
+      request_token({{"Authorization", "Bearer t1"}, {"authorization", "Bearer t2"}}, storage));
   EXPECT_EQ(*request_token({{"Authorization", "bearer t1"}}, storage), "t1");
 }
 
 TEST_F(Authentication, AWebSocketBringsItsTokenAmongItsProtocols) {
   std::string storage;
   auto token = [&](std::string_view protocols) {
-    return request_token({{"Upgrade", "websocket"}, {"Sec-WebSocket-Protocol", protocols}}, storage);
+    return request_token({{"Upgrade", "websocket"}, {"Sec-WebSocket-Protocol", protocols}},
+                         storage);
   };
   EXPECT_EQ(*token("v5.channel.k8s.io, base64url.bearer.authorization.k8s.io.dDE"), "t1");
-  EXPECT_FALSE(token("base64url.bearer.authorization.k8s.io.dDE, base64url.bearer.authorization.k8s.io.dDI"));
+  EXPECT_FALSE(token(
+      "base64url.bearer.authorization.k8s.io.dDE, base64url.bearer.authorization.k8s.io.dDI"));
   EXPECT_FALSE(token("base64url.bearer.authorization.k8s.io.***"));
-  EXPECT_EQ(*request_token({{"Sec-WebSocket-Protocol", "base64url.bearer.authorization.k8s.io.dDE"}}, storage = ""), "");
+  EXPECT_EQ(
+      *request_token({{"Sec-WebSocket-Protocol", "base64url.bearer.authorization.k8s.io.dDE"}},
+                     storage = ""),
+      "");
 }
 
 TEST_F(Authentication, CredentialsAreTakenOffTheRequest) {

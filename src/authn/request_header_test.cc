@@ -10,16 +10,21 @@ using ::testing::ElementsAre;
 
 class RequestHeader : public ::testing::Test {
  protected:
-  std::optional<Identity> ask(const http::Headers& headers, bool is_front_proxy = true, std::vector<std::string> names = {}) {
+  std::optional<Identity> ask(const http::Headers& headers, bool is_front_proxy = true,
+                              std::vector<std::string> names = {}) {
     options_.allowed_names = std::move(names);
     auto outcome = *request_header_authenticator(options_)->authenticate(
-        {.certificate = &proxy_, .is_client = !is_front_proxy, .is_front_proxy = is_front_proxy, .headers = &headers});
+        {.certificate = &proxy_,
+         .is_client = !is_front_proxy,
+         .is_front_proxy = is_front_proxy,
+         .headers = &headers});
     refused_ = !outcome;
     return outcome ? *outcome : std::nullopt;
   }
 
   CertificateIdentity proxy_{"aggregator", {"system:masters"}, "", "", ""};
-  RequestHeaderOptions options_{{"X-Remote-User"}, {"X-Remote-Uid"}, {"X-Remote-Group"}, {"X-Remote-Extra-"}, {}};
+  RequestHeaderOptions options_{
+      {"X-Remote-User"}, {"X-Remote-Uid"}, {"X-Remote-Group"}, {"X-Remote-Extra-"}, {}};
   bool refused_ = false;
 };
 
@@ -58,7 +63,10 @@ TEST_F(RequestHeader, AProxyThatNamesNobodyIsNotRecognised) {
 }
 
 TEST_F(RequestHeader, TheHeadersAreTakenOffTheRequestWhoeverSentThem) {
-  http::Headers headers{{"X-Remote-User", "jane"}, {"x-remote-extra-a", "b"}, {"X-Remote-Group", "g"}, {"Accept", "*/*"}};
+  http::Headers headers{{"X-Remote-User", "jane"},
+                        {"x-remote-extra-a", "b"},
+                        {"X-Remote-Group", "g"},
+                        {"Accept", "*/*"}};
   strip_request_headers(options_, headers);
   EXPECT_EQ(headers.count(), 1u);
   EXPECT_TRUE(headers.has("accept"));

@@ -16,10 +16,12 @@ struct TokenWebhookOptions {
   std::vector<std::string> audiences;  // of this server
 };
 
-// Asks another server, by TokenReview, whose a token is. What it answers, yes or no, is remembered for the time to live; that
-// it could not be asked is not. A token is good only for audiences that we asked for: an answer that names others
-// is an error, one that names none comes from a server that does not know audiences and speaks of ours.
-std::unique_ptr<Authenticator> webhook_authenticator(std::shared_ptr<const authz::WebhookClient> client, TokenWebhookOptions options,
-                                                     const Clock& clock);
+// Asks another server, by TokenReview, whose a token is. What it answers, yes or no, is remembered
+// for the time to live; that it could not be asked is not. A token is good only for audiences that
+// we asked for: an answer that names others is an error, one that names none comes from a server
+// that does not know audiences and speaks of ours.
+std::unique_ptr<Authenticator> webhook_authenticator(
+    std::shared_ptr<const authz::WebhookClient> client, TokenWebhookOptions options,
+    const Clock& clock);
 
 }  // namespace cardea::authn

@@ -1,11 +1,11 @@
 #include "authn/webhook_authenticator.h"
-#include "authn/testing/shared_clock.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <future>
 
+#include "authn/testing/shared_clock.h"
 #include "base/strings.h"
 #include "http/server.h"
 #include "json/parse.h"
@@ -13,9 +13,9 @@
 namespace cardea::authn {
 namespace {
 
+using json::Value;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using json::Value;
 
 // A webhook that says what the test tells it to, and remembers what it was asked.
 class Webhook : public http::Handler {
@@ -38,13 +38,18 @@ class TokenWebhook : public ::testing::Test {
   TokenWebhook() {
     auto port = server_.listen("127.0.0.1", 0);
     authz::Upstream upstream{.server = cat("http://127.0.0.1:", *port, "/review"), .token = "ours"};
-    client_ = authz::WebhookClient::make(loops_.at(0), dialer_, upstream, {.first_wait = std::chrono::milliseconds(1)}).value();
+    client_ = authz::WebhookClient::make(loops_.at(0), dialer_, upstream,
+                                         {.first_wait = std::chrono::milliseconds(1)})
+                  .value();
   }
   ~TokenWebhook() override { client_.reset(); }
 
-  std::unique_ptr<Authenticator> make() { return webhook_authenticator(client_, {.version = "v1", .audiences = {"api"}}, clock_); }
+  std::unique_ptr<Authenticator> make() {
+    return webhook_authenticator(client_, {.version = "v1", .audiences = {"api"}}, clock_);
+  }
 
-  static Outcome ask(const Authenticator& a, std::string_view token, const std::vector<std::string>* audiences = nullptr) {
+  static Outcome ask(const Authenticator& a, std::string_view token,
+                     const std::vector<std::string>* audiences = nullptr) {
     Credentials credentials{.token = token, .audiences = audiences};
     if (auto at_once = a.authenticate(credentials)) return *at_once;
     std::promise<Outcome> answer;
@@ -53,7 +58,8 @@ class TokenWebhook : public ::testing::Test {
   }
 
   static std::string review(std::string_view status) {
-    return cat(R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenReview","status":)", status, "}");
+    return cat(R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenReview","status":)", status,
+               "}");
   }
 
   Webhook webhook_;
@@ -65,7 +71,8 @@ class TokenWebhook : public ::testing::Test {
 };
 
 TEST_F(TokenWebhook, TheAnswerNamesTheUser) {
-  webhook_.answer = review(R"({"authenticated":true,"audiences":["api"],"user":{"username":"jane","uid":"7","groups":["dev"],"extra":{"a/b":["c"]}}})");
+  webhook_.answer = review(
+      R"({"authenticated":true,"audiences":["api"],"user":{"username":"jane","uid":"7","groups":["dev"],"extra":{"a/b":["c"]}}})");
   auto a = make();
   auto outcome = ask(*a, "t");
   ASSERT_TRUE(outcome && *outcome);

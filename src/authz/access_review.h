@@ -10,23 +10,24 @@
 
 namespace cardea::authz {
 
-// What the kinds of the SubjectAccessReview family have in common: the checks on an object, the question its spec
-// asks, and the words of its status. Pure functions; nothing here decides.
+// What the kinds of the SubjectAccessReview family have in common: the checks on an object, the
+// question its spec asks, and the words of its status. Pure functions; nothing here decides.
 
 enum class ReviewKind { kSubject, kLocalSubject, kSelfSubject };
 
-// What is wrong with a review, in Kubernetes' words and order. `metadata` may hold managedFields, that of a local
-// review its namespace too; anything else is refused.
+// What is wrong with a review, in Kubernetes' words and order. `metadata` may hold managedFields,
+// that of a local review its namespace too; anything else is refused.
 json::FieldErrors validate_review(ReviewKind kind, const json::Value& review);
-// The same for a part: that exactly one of the two blocks is there; and their selectors. `at` is the path of what holds them.
+// The same for a part: that exactly one of the two blocks is there; and their selectors. `at` is
+// the path of what holds them.
 json::FieldErrors validate_question(const json::Value& spec, const std::string& at);
 json::FieldErrors validate_selectors(const json::Value& spec, const std::string& at);
 
 // Who a spec asks about: user, uid, groups, extra.
 User reviewed_user(const json::Value& spec);
 
-// What a spec asks: resourceAttributes or nonResourceAttributes. Keeps the spec alive; what it gives out as
-// Attributes borrows from it and must not outlive it, nor its being moved.
+// What a spec asks: resourceAttributes or nonResourceAttributes. Keeps the spec alive; what it
+// gives out as Attributes borrows from it and must not outlive it, nor its being moved.
 class Question {
  public:
   explicit Question(json::Value spec);

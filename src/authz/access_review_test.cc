@@ -28,7 +28,8 @@ Value sent(const Value& step, ReviewKind kind) {
   return review;
 }
 
-// `metadata: ...: must be empty` shows all of the metadata, with owners and times: its words are compared without that.
+// `metadata: ...: must be empty` shows all of the metadata, with owners and times: its words are
+// compared without that.
 std::string line(std::string_view field, std::string_view message) {
   if (field == "metadata") message.remove_prefix(message.rfind(": ") + 2);
   return cat(field, ": ", message);
@@ -44,7 +45,8 @@ int compare(const std::string& conversation) {
     std::vector<std::string> wanted, found;
     for (const Value& c : step["expect"]["body"]["details"]["causes"].items())
       wanted.push_back(line(c["field"].as_string(), c["message"].as_string()));
-    for (const json::FieldError& e : validate_review(*kind, sent(step, *kind))) found.push_back(line(e.field, e.body()));
+    for (const json::FieldError& e : validate_review(*kind, sent(step, *kind)))
+      found.push_back(line(e.field, e.body()));
     EXPECT_EQ(found, wanted) << json::print(step["body"]);
     ++reviews;
   }

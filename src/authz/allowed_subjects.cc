@@ -8,7 +8,8 @@
 namespace cardea::authz {
 namespace {
 
-constexpr std::string_view kAccounts = "system:serviceaccount:", kAccountsGroup = "system:serviceaccounts";
+constexpr std::string_view kAccounts = "system:serviceaccount:",
+                           kAccountsGroup = "system:serviceaccounts";
 
 // Somebody of whom nothing else is known: with the groups that nobody of this name is without.
 User somebody(const AllowedSubject& s) {

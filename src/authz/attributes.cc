@@ -22,8 +22,9 @@ std::string_view OwnedAttributes::keep(std::string_view text) {
 }
 
 OwnedAttributes::OwnedAttributes(const Attributes& from) : user_(from.user), attributes_(user_) {
-  text_.reserve(from.verb.size() + from.api_group.size() + from.api_version.size() + from.namespace_name.size() +
-                from.resource.size() + from.subresource.size() + from.name.size() + from.path.size());
+  text_.reserve(from.verb.size() + from.api_group.size() + from.api_version.size() +
+                from.namespace_name.size() + from.resource.size() + from.subresource.size() +
+                from.name.size() + from.path.size());
   attributes_.is_resource_request = from.is_resource_request;
   attributes_.above_namespaces = from.above_namespaces;
   attributes_.takes_conditions = from.takes_conditions;

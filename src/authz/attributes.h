@@ -16,9 +16,10 @@ struct Attributes {
   std::string_view api_group, api_version, namespace_name, resource, subresource, name;
   std::string_view path;                 // of a request that is not about a resource
   const Selectors* selectors = nullptr;  // null: none were sent
-  bool above_namespaces =
-      false;  // the documents of single namespaces have no say: who asks holds a grant above them
-  bool takes_conditions = false;         // whether the answer may be conditional; others are folded by the chain
+  bool above_namespaces = false;  // the documents of single namespaces have no say: who asks holds
+                                  // a grant above them
+  bool takes_conditions = false;  // whether the answer may be conditional; others are folded by the
+                                  // chain
 
   Attributes(const User& who, const RequestInfo& what);
   explicit Attributes(const User& who) : user(who) {}

@@ -20,7 +20,8 @@ class MastersAuthorizer : public Authorizer {
 
 class ConstantAuthorizer : public Authorizer {
  public:
-  ConstantAuthorizer(std::string name, Decision decision) : name_(std::move(name)), decision_(std::move(decision)) {}
+  ConstantAuthorizer(std::string name, Decision decision)
+      : name_(std::move(name)), decision_(std::move(decision)) {}
   std::string_view name() const override { return name_; }
   std::optional<Decision> authorize(const Attributes&) const override { return decision_; }
   void add_allowed(const Attributes&, AllowedSubjects& allowed) const override {
@@ -37,9 +38,12 @@ class ConstantAuthorizer : public Authorizer {
 std::string described(const Attributes& r) {
   std::string who = cat("User ", quoted(r.user.name), " cannot ", r.verb);
   if (!r.is_resource_request) return cat(who, " path ", quoted(r.path));
-  std::string resource = r.subresource.empty() ? std::string(r.resource) : cat(r.resource, "/", r.subresource);
-  std::string where = r.namespace_name.empty() ? "at the cluster scope" : cat("in the namespace ", quoted(r.namespace_name));
-  return cat(who, " resource ", quoted(resource), " in API group ", quoted(r.api_group), " ", where);
+  std::string resource = r.subresource.empty() ? std::string(r.resource)
+                                               : cat(r.resource, "/", r.subresource);
+  std::string where = r.namespace_name.empty() ? "at the cluster scope"
+                                               : cat("in the namespace ", quoted(r.namespace_name));
+  return cat(who, " resource ", quoted(resource), " in API group ", quoted(r.api_group), " ",
+             where);
 }
 
 }  // namespace
@@ -56,7 +60,9 @@ Task<Decision> Authorizer::evaluate(std::shared_ptr<const Conditions>, const Con
 
 void Authorizer::add_rules(const User&, std::string_view, Rules&) const {}
 
-std::vector<Hint> Authorizer::hints(const Attributes&) const { return {}; }
+std::vector<Hint> Authorizer::hints(const Attributes&) const {
+  return {};
+}
 
 void Authorizer::add_allowed(const Attributes&, AllowedSubjects& allowed) const {
   allowed.incomplete = true;
@@ -66,10 +72,14 @@ void Authorizer::add_allowed(const Attributes&, AllowedSubjects& allowed) const 
 std::string html_escaped(std::string_view text) {
   std::string out;
   for (char c : text) {
-    if (c == '&') out += "&amp;";
-    else if (c == '<') out += "&lt;";
-    else if (c == '>') out += "&gt;";
-    else out += c;
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else
+      out += c;
   }
   return out;
 }
@@ -88,12 +98,15 @@ std::string aggregated(const std::vector<std::string>& errors) {
   return distinct.size() < 2 ? join(distinct, "") : cat("[", join(distinct, ", "), "]");
 }
 
-std::unique_ptr<Authorizer> masters_authorizer() { return std::make_unique<MastersAuthorizer>(); }
+std::unique_ptr<Authorizer> masters_authorizer() {
+  return std::make_unique<MastersAuthorizer>();
+}
 std::unique_ptr<Authorizer> always_allow() {
   return std::make_unique<ConstantAuthorizer>("alwaysallow", Decision::allow());
 }
 std::unique_ptr<Authorizer> always_deny() {
-  return std::make_unique<ConstantAuthorizer>("alwaysdeny", Decision::no_opinion("Everything is forbidden."));
+  return std::make_unique<ConstantAuthorizer>("alwaysdeny",
+                                              Decision::no_opinion("Everything is forbidden."));
 }
 std::unique_ptr<Authorizer> unavailable_mode(std::string mode) {
   return std::make_unique<ConstantAuthorizer>(lower(mode), Decision::no_opinion());
@@ -102,7 +115,8 @@ std::unique_ptr<Authorizer> unavailable_mode(std::string mode) {
 Error forbidden(const Attributes& r, const std::string& reason) {
   std::string text = html_escaped(described(r));
   if (!reason.empty()) text += ": " + reason;
-  std::string about = r.api_group.empty() ? std::string(r.resource) : cat(r.resource, ".", r.api_group);
+  std::string about = r.api_group.empty() ? std::string(r.resource)
+                                          : cat(r.resource, ".", r.api_group);
   std::string message;
   if (r.api_group.empty() && r.resource.empty())
     message = cat("forbidden: ", text);
@@ -111,7 +125,9 @@ Error forbidden(const Attributes& r, const std::string& reason) {
   else
     message = cat(about, " ", quoted(r.name), " is forbidden: ", text);
   return Error::of(Reason::kForbidden, std::move(message))
-      .with({.name = std::string(r.name), .group = std::string(r.api_group), .kind = std::string(r.resource)});
+      .with({.name = std::string(r.name),
+             .group = std::string(r.api_group),
+             .kind = std::string(r.resource)});
 }
 
 }  // namespace cardea::authz

@@ -31,9 +31,13 @@ Chain chain(D... decisions) {
 
 const User kJane{.name = "jane"};
 
-RequestInfo info(std::string_view method, std::string_view path) { return *parse_request_info(method, path, ""); }
+RequestInfo info(std::string_view method, std::string_view path) {
+  return *parse_request_info(method, path, "");
+}
 
-TEST(Decision, TheDefaultOneDenies) { EXPECT_FALSE(Decision().allowed()); }
+TEST(Decision, TheDefaultOneDenies) {
+  EXPECT_FALSE(Decision().allowed());
+}
 
 TEST(Chain, AnEmptyChainAllowsNothing) {
   RequestInfo r = info("GET", "/api/v1/pods");
@@ -44,7 +48,9 @@ TEST(Chain, AnEmptyChainAllowsNothing) {
 
 TEST(Chain, TheFirstOpinionWins) {
   RequestInfo r = info("GET", "/api/v1/pods");
-  EXPECT_TRUE(run(chain(Decision::no_opinion("x"), Decision::allow("a"), Decision::deny("d")).authorize({kJane, r})).permit);
+  EXPECT_TRUE(run(chain(Decision::no_opinion("x"), Decision::allow("a"), Decision::deny("d"))
+                      .authorize({kJane, r}))
+                  .permit);
   EXPECT_FALSE(run(chain(Decision::deny("d"), Decision::allow("a")).authorize({kJane, r})).permit);
 }
 
@@ -58,16 +64,19 @@ TEST(Chain, AnErrorIsNeverAnAllow) {
 
 TEST(Chain, AnAuthorizerThatCannotWaitDenies) {
   RequestInfo r = info("GET", "/api/v1/pods");
-  EXPECT_FALSE(run(chain(std::optional<Decision>(), Decision::allow()).authorize({kJane, r})).permit);
+  EXPECT_FALSE(
+      run(chain(std::optional<Decision>(), Decision::allow()).authorize({kJane, r})).permit);
 }
 
 TEST(Forbidden, IsWordedAsKubernetesWordsIt) {
   RequestInfo r = info("GET", "/apis/apps/v1/namespaces/n/deployments/d/scale");
   EXPECT_EQ(forbidden({kJane, r}, "").message,
-            "deployments.apps \"d\" is forbidden: User \"jane\" cannot get resource \"deployments/scale\" in API group "
+            "deployments.apps \"d\" is forbidden: User \"jane\" cannot get resource "
+            "\"deployments/scale\" in API group "
             "\"apps\" in the namespace \"n\"");
   r = info("GET", "/metrics");
-  EXPECT_EQ(forbidden({kJane, r}, "why").message, "forbidden: User \"jane\" cannot get path \"/metrics\": why");
+  EXPECT_EQ(forbidden({kJane, r}, "why").message,
+            "forbidden: User \"jane\" cannot get path \"/metrics\": why");
 }
 
 }  // namespace

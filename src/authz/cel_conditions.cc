@@ -20,7 +20,9 @@ const std::shared_ptr<const cel::Environment>& environment() {
   return made;
 }
 
-cel::Value json_or_null(const Value* document) { return document && !document->is_null() ? cel::Value::of_json(*document) : cel::Value::null(); }
+cel::Value json_or_null(const Value* document) {
+  return document && !document->is_null() ? cel::Value::of_json(*document) : cel::Value::null();
+}
 
 Value user_json(const User* user) {
   if (!user) return Value::object();
@@ -38,7 +40,8 @@ Value user_json(const User* user) {
 
 Value admission_request(const ConditionData& d) {
   Value kind = Value::object({{"group", d.group}, {"version", d.version}, {"kind", d.kind}});
-  Value resource = Value::object({{"group", d.group}, {"version", d.version}, {"resource", d.resource}});
+  Value resource = Value::object(
+      {{"group", d.group}, {"version", d.version}, {"resource", d.resource}});
   return Value::object({{"kind", kind},
                         {"resource", resource},
                         {"subResource", d.subresource},
@@ -71,10 +74,16 @@ CelConditions::CelConditions(const ConditionData& data, SecondaryChecks& checks)
     : data_(data), request_(admission_request(data)), impersonated_(impersonated_request(data)) {
   asks_ = {.asks = &checks};
   resource_.asks = &checks;
-  resource_.query = {.group = data.group, .resource = data.resource, .subresource = data.subresource, .space = data.namespace_name, .name = data.name};
+  resource_.query = {.group = data.group,
+                     .resource = data.resource,
+                     .subresource = data.subresource,
+                     .space = data.namespace_name,
+                     .name = data.name};
   const cel::Environment& env = *environment();
   variables_.resize(env.variables().size());
-  auto set = [&](std::string_view name, const cel::Value& value) { variables_[env.find_variable(name)->slot] = value; };
+  auto set = [&](std::string_view name, const cel::Value& value) {
+    variables_[env.find_variable(name)->slot] = value;
+  };
   set("object", json_or_null(data.object));
   set("oldObject", json_or_null(data.old_object));
   set("request", cel::Value::of_json(request_));

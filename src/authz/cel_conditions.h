@@ -9,9 +9,11 @@
 
 namespace cardea::authz {
 
-// Evaluates conditions in CEL that somebody else wrote, in the environment of a ValidatingAdmissionPolicy: object,
-// oldObject, request (an AdmissionRequest), namespaceObject, authorizer; and impersonatedRequest. Other types, texts that do not compile here and
-// those that cost too much are for their author to evaluate. Belongs to one evaluation; borrows the data and the checks.
+// Evaluates conditions in CEL that somebody else wrote, in the environment of a
+// ValidatingAdmissionPolicy: object, oldObject, request (an AdmissionRequest), namespaceObject,
+// authorizer; and impersonatedRequest. Other types, texts that do not compile here and those that
+// cost too much are for their author to evaluate. Belongs to one evaluation; borrows the data and
+// the checks.
 class CelConditions : public ConditionEvaluator {
  public:
   CelConditions(const ConditionData& data, SecondaryChecks& checks);

@@ -6,26 +6,30 @@
 
 namespace cardea::authz {
 
-// What is known while a chain is being asked. Authorizers that have nothing to say cost no allocation.
+// What is known while a chain is being asked. Authorizers that have nothing to say cost no
+// allocation.
 struct Chain::Progress {
   const Chain& chain;
   Asking asking;
   std::size_t silent = 0;              // so many at the beginning said nothing at all
-  std::vector<Decision> answers = {};  // of the authorizers from the first on; empty while all were silent
+  std::vector<Decision> answers = {};  // of the authorizers from the first on; empty while all were
+                                       // silent
   bool is_conditional = false;
   bool may_allow = false;
 
   // Takes the next answer; a value ends the asking.
   std::optional<Decision> take(Decision decision) {
     if (asking == Asking::kFolded) decision = folded(std::move(decision));
-    bool is_final = decision.kind == Decision::Kind::kAllow || decision.kind == Decision::Kind::kDeny;
+    bool is_final = decision.kind == Decision::Kind::kAllow ||
+                    decision.kind == Decision::Kind::kDeny;
     if (is_final && !is_conditional) return decision;
     if (decision.kind == Decision::Kind::kConditional) {
       is_conditional = true;
       may_allow |= decision.conditions->possible().allow;
       is_final = has_an_end(decision);
     }
-    bool says_nothing = decision.kind == Decision::Kind::kNoOpinion && decision.reason.empty() && decision.error.empty();
+    bool says_nothing = decision.kind == Decision::Kind::kNoOpinion && decision.reason.empty() &&
+                        decision.error.empty();
     if (answers.empty() && says_nothing) {
       ++silent;
       return std::nullopt;
@@ -58,7 +62,8 @@ struct Chain::Progress {
   }
 };
 
-Chain::Chain(std::vector<std::shared_ptr<const Authorizer>> authorizers, MetricRegistry* metrics) : authorizers_(std::move(authorizers)) {
+Chain::Chain(std::vector<std::shared_ptr<const Authorizer>> authorizers, MetricRegistry* metrics)
+    : authorizers_(std::move(authorizers)) {
   std::vector<std::string_view> names;
   for (const auto& a : authorizers_) names.push_back(a->name());
   names_are_sound_ = problem_of_names(names).empty();
@@ -67,8 +72,11 @@ Chain::Chain(std::vector<std::shared_ptr<const Authorizer>> authorizers, MetricR
     Tally& tally = tallies_.emplace_back();
     if (a->name() == kMastersName) continue;  // which Kubernetes does not count either
     auto counter = [&](std::string_view decision) {
-      return &metrics->counter({"apiserver_authorization_decisions_total", "Terminal decisions by authorizer."},
-                               {{"type", std::string(a->type())}, {"name", std::string(a->name())}, {"decision", std::string(decision)}});
+      return &metrics->counter(
+          {"apiserver_authorization_decisions_total", "Terminal decisions by authorizer."},
+          {{"type", std::string(a->type())},
+           {"name", std::string(a->name())},
+           {"decision", std::string(decision)}});
     };
     tally = {counter("allowed"), counter("denied"), counter("conditional")};
   }
@@ -88,7 +96,8 @@ Chain::Verdict Chain::verdict_of(Decision decision, std::string_view authorizer)
   return {std::move(decision), std::move(permit), authorizer};
 }
 
-std::optional<Decision> Chain::answer(const Attributes& asked, Asking asking, std::string_view& authorizer) const {
+std::optional<Decision> Chain::answer(const Attributes& asked, Asking asking,
+                                      std::string_view& authorizer) const {
   Attributes attributes = asked;
   attributes.takes_conditions = asking != Asking::kFolded;
   Progress progress{*this, asking};
@@ -135,7 +144,8 @@ Task<Chain::Verdict> Chain::authorize(Attributes attributes, Asking asking) cons
     }
     count(i, *answer);
     if (auto final = progress.take(std::move(*answer)))
-      co_return verdict_of(std::move(*final), progress.is_conditional ? std::string_view() : authorizer.name());
+      co_return verdict_of(std::move(*final),
+                           progress.is_conditional ? std::string_view() : authorizer.name());
   }
   co_return verdict_of(progress.end());
 }
@@ -145,7 +155,9 @@ namespace {
 // What an author made of its conditions, within what they leave open.
 Decision within(const Authorizer& author, const Decision& open, Decision settled) {
   if (allows(possible_outcomes(open), settled.kind)) return settled;
-  std::string error = settled.error.empty() ? cat("authorizer ", quoted(author.name()), " answered what its conditions exclude") : settled.error;
+  std::string error = settled.error.empty() ? cat("authorizer ", quoted(author.name()),
+                                                  " answered what its conditions exclude")
+                                            : settled.error;
   return failed(open, std::move(error));
 }
 
@@ -157,7 +169,8 @@ void tell_outdone(const Conditions::Chain& passed, const ConditionData& data) {
 
 }  // namespace
 
-Task<Decision> Chain::ask_the_rest(const Conditions::Deferred& rest, const ConditionData& data) const {
+Task<Decision> Chain::ask_the_rest(const Conditions::Deferred& rest,
+                                   const ConditionData& data) const {
   const Attributes& attributes = rest.question->get();
   Conditions::Chain answers;
   for (std::size_t i = rest.from; i < authorizers_.size(); ++i) {
@@ -184,13 +197,15 @@ Task<Decision> Chain::ask_the_rest(const Conditions::Deferred& rest, const Condi
 
 Task<Decision> Chain::evaluate(Decision conditional, ConditionData data) const {
   if (!data.authorizer) data.authorizer = this;
-  const Conditions::Chain* chain = conditional.conditions ? conditional.conditions->chain() : nullptr;
+  const Conditions::Chain* chain = conditional.conditions ? conditional.conditions->chain()
+                                                          : nullptr;
   if (!chain) co_return failed(conditional, "the decision is not one of a chain");
   Conditions::Chain passed;
   for (const NamedDecision& entry : *chain) {
     Decision decision = entry.decision;
     if (decision.kind == Decision::Kind::kConditional) {
-      auto author = std::ranges::find(authorizers_, entry.authorizer, [](const auto& a) { return a->name(); });
+      auto author = std::ranges::find(authorizers_, entry.authorizer,
+                                      [](const auto& a) { return a->name(); });
       if (author == authorizers_.end()) {
         decision = failed(decision, cat("no authorizer is named ", quoted(entry.authorizer)));
       } else if (const Conditions::Deferred* rest = decision.conditions->deferred()) {
@@ -207,7 +222,8 @@ Task<Decision> Chain::evaluate(Decision conditional, ConditionData data) const {
       co_return decision;
     }
     if (decision.reason.empty() && decision.error.empty()) continue;
-    if (std::string reason = decision.reason.text(); !reason.empty()) decision.reason = cat(entry.authorizer, ": ", reason);
+    if (std::string reason = decision.reason.text(); !reason.empty())
+      decision.reason = cat(entry.authorizer, ": ", reason);
     passed.push_back({entry.authorizer, std::move(decision)});
   }
   co_return without_opinion(passed);
@@ -234,7 +250,8 @@ namespace {
 
 class NestedAuthorizer : public Authorizer {
  public:
-  NestedAuthorizer(std::string name, std::shared_ptr<const Chain> chain) : name_(std::move(name)), chain_(std::move(chain)) {}
+  NestedAuthorizer(std::string name, std::shared_ptr<const Chain> chain)
+      : name_(std::move(name)), chain_(std::move(chain)) {}
   std::string_view name() const override { return name_; }
 
   std::optional<Decision> authorize(const Attributes& attributes) const override {
@@ -246,17 +263,22 @@ class NestedAuthorizer : public Authorizer {
     Chain::Verdict verdict = co_await chain_->authorize(attributes, asking(attributes));
     co_return std::move(verdict.decision);
   }
-  Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions, const ConditionData& data) const override {
-    Decision decision = co_await chain_->evaluate(Decision::conditional(std::move(conditions)), data);
+  Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions,
+                          const ConditionData& data) const override {
+    Decision decision = co_await chain_->evaluate(Decision::conditional(std::move(conditions)),
+                                                  data);
     co_return decision;
   }
   bool may_deny() const override { return chain_->may_deny(); }
   void add_rules(const User& user, std::string_view namespace_name, Rules& rules) const override {
-    for (const auto& authorizer : chain_->authorizers()) authorizer->add_rules(user, namespace_name, rules);
+    for (const auto& authorizer : chain_->authorizers())
+      authorizer->add_rules(user, namespace_name, rules);
   }
 
  private:
-  static Asking asking(const Attributes& a) { return a.takes_conditions ? Asking::kConditionsAwareAtOnce : Asking::kFolded; }
+  static Asking asking(const Attributes& a) {
+    return a.takes_conditions ? Asking::kConditionsAwareAtOnce : Asking::kFolded;
+  }
 
   std::string name_;
   std::shared_ptr<const Chain> chain_;

@@ -30,7 +30,8 @@ struct World {
 // The text of a condition is the bit it looks at, `!` for an error.
 class Looks : public ConditionEvaluator {
  public:
-  explicit Looks(const World& world, bool only_transparent = false) : world_(world), only_transparent_(only_transparent) {}
+  explicit Looks(const World& world, bool only_transparent = false)
+      : world_(world), only_transparent_(only_transparent) {}
   Truth truth(const Condition& c, std::string& error) override {
     if (only_transparent_ && c.type != "transparent") return Truth::kUnevaluatable;
     if (c.text == "!") {
@@ -51,8 +52,13 @@ enum class Fault { kNone, kErrs, kLies, kVanishes };
 // Answers what it is told to, at once or after waiting; settles its conditions in `world`.
 class Told : public Authorizer {
  public:
-  Told(std::string name, Decision decision, const World& world, bool waits = false, Fault fault = Fault::kNone)
-      : name_(std::move(name)), decision_(std::move(decision)), world_(world), waits_(waits), fault_(fault) {}
+  Told(std::string name, Decision decision, const World& world, bool waits = false,
+       Fault fault = Fault::kNone)
+      : name_(std::move(name)),
+        decision_(std::move(decision)),
+        world_(world),
+        waits_(waits),
+        fault_(fault) {}
   std::string_view name() const override { return name_; }
   std::optional<Decision> authorize(const Attributes&) const override {
     if (waits_) return std::nullopt;
@@ -63,7 +69,8 @@ class Told : public Authorizer {
     ++asked;
     co_return decision_;
   }
-  Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions, const ConditionData&) const override {
+  Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions,
+                          const ConditionData&) const override {
     co_return settled(Decision::conditional(std::move(conditions)));
   }
   Decision settled(const Decision& open) const {
@@ -100,23 +107,31 @@ class Generator {
     int n = 1 + below(4);
     for (int i = 0; i < n; ++i) {
       std::string text = below(6) == 0 ? std::string("!") : std::to_string(below(4));
-      set.conditions.push_back({.effect = static_cast<Effect>(below(3)), .id = cat("c", i), .type = below(2) ? "transparent" : "opaque", .text = text});
+      set.conditions.push_back({.effect = static_cast<Effect>(below(3)),
+                                .id = cat("c", i),
+                                .type = below(2) ? "transparent" : "opaque",
+                                .text = text});
     }
     if (below(8) == 0) set.failure_mode = Conditions::FailureMode::kNoOpinion;
     return conditional_on(std::move(set));
   }
   Decision decision(int depth = 0) {
     switch (below(depth > 1 ? 8 : 9)) {
-      case 0: return Decision::allow("a");
-      case 1: return Decision::deny("d");
-      case 2: case 3: return Decision::no_opinion();
+      case 0:
+        return Decision::allow("a");
+      case 1:
+        return Decision::deny("d");
+      case 2:
+      case 3:
+        return Decision::no_opinion();
       case 8: {
         Conditions::Chain chain;
         int n = 1 + below(3);
         for (int i = 0; i < n; ++i) chain.push_back({cat("n", i), decision(depth + 1)});
         return fold(std::move(chain));
       }
-      default: return set();
+      default:
+        return set();
     }
   }
 
@@ -162,7 +177,8 @@ TEST(Chain, TwoPhasesGiveWhatOneGivesInRandomChainsWithFaults) {
     int n = g.below(5);
     for (int k = 0; k < n; ++k) {
       Fault fault = g.below(10) == 0 ? static_cast<Fault>(1 + g.below(2)) : Fault::kNone;
-      told.push_back(std::make_shared<Told>(cat("a", k), g.decision(), world, g.below(3) == 0, fault));
+      told.push_back(
+          std::make_shared<Told>(cat("a", k), g.decision(), world, g.below(3) == 0, fault));
       list.push_back(told.back());
       conditional += told.back()->first().kind == Kind::kConditional;
     }
@@ -170,14 +186,20 @@ TEST(Chain, TwoPhasesGiveWhatOneGivesInRandomChainsWithFaults) {
     ASSERT_EQ(two_phases(list, Asking::kConditionsAware).kind, want) << i;
     ASSERT_EQ(two_phases(list, Asking::kConditionsAwareAtOnce).kind, want) << i;
 
-    // Whoever cannot take conditions gets Allow only where every object would, and Deny where one would.
+    // Whoever cannot take conditions gets Allow only where every object would, and Deny where one
+    // would.
     Kind unaware = run(Chain(list).authorize(Attributes(kJane))).decision.kind;
-    if (unaware == Kind::kAllow) { ASSERT_EQ(want, Kind::kAllow) << i; }
-    if (want == Kind::kDeny) { ASSERT_NE(unaware, Kind::kAllow) << i; }
+    if (unaware == Kind::kAllow) {
+      ASSERT_EQ(want, Kind::kAllow) << i;
+    }
+    if (want == Kind::kDeny) {
+      ASSERT_NE(unaware, Kind::kAllow) << i;
+    }
 
     // One more without an opinion changes nothing, nor does a chain inside the chain.
     List more = list;
-    more.insert(more.begin() + g.below(n + 1), std::make_shared<Told>("idle", Decision::no_opinion(), world));
+    more.insert(more.begin() + g.below(n + 1),
+                std::make_shared<Told>("idle", Decision::no_opinion(), world));
     ASSERT_EQ(two_phases(more, Asking::kConditionsAware).kind, want) << i;
     if (n > 1) {
       int from = g.below(n - 1), to = from + 1 + g.below(n - from);
@@ -207,7 +229,9 @@ TEST(Evaluation, PartOfItAndThenTheRestGivesWhatAllOfItGives) {
   }
 }
 
-Decision on(Effect effect, std::string text = "0") { return conditional_on({.conditions = {{.effect = effect, .id = "c", .text = std::move(text)}}}); }
+Decision on(Effect effect, std::string text = "0") {
+  return conditional_on({.conditions = {{.effect = effect, .id = "c", .text = std::move(text)}}});
+}
 
 TEST(Chain, AnAuthorizerThatHasToWaitIsAskedOnlyWhenItComesToThat) {
   World world;
@@ -226,7 +250,8 @@ TEST(Chain, AnAuthorizerThatHasToWaitIsAskedOnlyWhenItComesToThat) {
 
 TEST(Chain, WhoCanAnswerAtOnceIsAskedWhenThatLeavesNoCondition) {
   World world;
-  Chain chain({std::make_shared<Told>("first", on(Effect::kAllow), world), std::make_shared<Told>("second", Decision::allow("bare"), world)});
+  Chain chain({std::make_shared<Told>("first", on(Effect::kAllow), world),
+               std::make_shared<Told>("second", Decision::allow("bare"), world)});
   auto verdict = chain.decide(Attributes(kJane), Asking::kConditionsAware);
   ASSERT_TRUE(verdict);
   EXPECT_TRUE(verdict->decision.allowed());
@@ -243,7 +268,8 @@ TEST(Chain, WhatCanOnlyBeDeniedHasNoPermit) {
 
 TEST(Chain, AnAuthorizerThatIsGoneFailsClosed) {
   World world;
-  Chain before({std::make_shared<Told>("gone", on(Effect::kDeny, "1"), world), std::make_shared<Told>("later", Decision::allow(), world)});
+  Chain before({std::make_shared<Told>("gone", on(Effect::kDeny, "1"), world),
+                std::make_shared<Told>("later", Decision::allow(), world)});
   auto verdict = before.decide(Attributes(kJane), Asking::kConditionsAware);
   Chain after({std::make_shared<Told>("later", Decision::allow(), world)});
   Decision d = run(after.evaluate(verdict->decision, {}));
@@ -254,7 +280,8 @@ TEST(Chain, AnAuthorizerThatIsGoneFailsClosed) {
 TEST(Chain, NamesThatDoNotTellAuthorizersApartFailClosed) {
   World world;
   for (std::string name : {"same", "", "No Name"}) {
-    Chain chain({std::make_shared<Told>("same", on(Effect::kAllow, "1"), world), std::make_shared<Told>(name, on(Effect::kDeny, "2"), world)});
+    Chain chain({std::make_shared<Told>("same", on(Effect::kAllow, "1"), world),
+                 std::make_shared<Told>(name, on(Effect::kDeny, "2"), world)});
     auto verdict = chain.decide(Attributes(kJane), Asking::kConditionsAware);
     ASSERT_TRUE(verdict) << name;
     EXPECT_EQ(verdict->decision.kind, Kind::kDeny) << name;
@@ -264,7 +291,8 @@ TEST(Chain, NamesThatDoNotTellAuthorizersApartFailClosed) {
 }
 
 TEST(Conditions, WhatItsAuthorCheckedIsStillLimited) {
-  Conditions::Set set{.conditions = {{.effect = Effect::kAllow, .id = "a"}, {.effect = Effect::kDeny, .id = "b"}}};
+  Conditions::Set set{
+      .conditions = {{.effect = Effect::kAllow, .id = "a"}, {.effect = Effect::kDeny, .id = "b"}}};
   EXPECT_EQ(conditional_on(set, Author::kOwnChecked).kind, Kind::kConditional);
   Conditions::Set twice = set, many = set, long_text = set, described = set;
   twice.conditions[1].id = "a";
@@ -290,7 +318,8 @@ TEST(Conditions, LengthsAreOfBytes) {
   std::string two_bytes = "\xc3\xa9";
   std::string description;
   for (int i = 0; i < 512; ++i) description += two_bytes;
-  Conditions::Set set{.conditions = {{.effect = Effect::kAllow, .id = "x", .description = description}}};
+  Conditions::Set set{
+      .conditions = {{.effect = Effect::kAllow, .id = "x", .description = description}}};
   EXPECT_EQ(conditional_on(set).kind, Kind::kConditional);
   set.conditions[0].description += "!";
   EXPECT_EQ(conditional_on(set).kind, Kind::kNoOpinion);
@@ -299,7 +328,8 @@ TEST(Conditions, LengthsAreOfBytes) {
 TEST(Evaluation, TheFailureModeOfAWebhookDecidesAboutErrorsInDenyConditions) {
   World world;
   Looks looks(world);
-  Conditions::Set set{.conditions = {{.effect = Effect::kDeny, .id = "d", .text = "!"}, {.effect = Effect::kAllow, .id = "a", .text = "0"}}};
+  Conditions::Set set{.conditions = {{.effect = Effect::kDeny, .id = "d", .text = "!"},
+                                     {.effect = Effect::kAllow, .id = "a", .text = "0"}}};
   EXPECT_EQ(evaluated(set, looks).kind, Kind::kDeny);
   set.failure_mode = Conditions::FailureMode::kNoOpinion;
   Decision d = evaluated(set, looks);
@@ -310,11 +340,15 @@ TEST(Evaluation, TheFailureModeOfAWebhookDecidesAboutErrorsInDenyConditions) {
 TEST(Evaluation, TellsTheIdAndDescriptionOfWhatDecided) {
   World world{.object = 1};
   Looks looks(world);
-  Conditions::Set set{.conditions = {{.effect = Effect::kDeny, .id = "d", .text = "0", .description = "not on Mondays"}}};
-  EXPECT_EQ(evaluated(set, looks).reason.text(), "condition \"d\" (not on Mondays) denied the request");
+  Conditions::Set set{
+      .conditions = {
+          {.effect = Effect::kDeny, .id = "d", .text = "0", .description = "not on Mondays"}}};
+  EXPECT_EQ(evaluated(set, looks).reason.text(),
+            "condition \"d\" (not on Mondays) denied the request");
   world.object = 0;
   set.conditions[0].effect = Effect::kAllow;
-  EXPECT_EQ(evaluated(set, looks).reason.text(), "no condition allowed the request: \"d\" (not on Mondays)");
+  EXPECT_EQ(evaluated(set, looks).reason.text(),
+            "no condition allowed the request: \"d\" (not on Mondays)");
 }
 
 }  // namespace

@@ -6,12 +6,15 @@
 
 namespace cardea::authz {
 
-// What settling the conditions of one authorizer costs, and what fails. Looked up once; the registry outlives it.
+// What settling the conditions of one authorizer costs, and what fails. Looked up once; the
+// registry outlives it.
 class ConditionMeter {
  public:
   ConditionMeter(MetricRegistry& registry, const std::string& name);
 
-  void took(bool in_process, std::chrono::nanoseconds duration) { seconds_[in_process ? 0 : 1]->observe(duration); }
+  void took(bool in_process, std::chrono::nanoseconds duration) {
+    seconds_[in_process ? 0 : 1]->observe(duration);
+  }
   void failed(Condition::Effect effect) { errors_[static_cast<std::size_t>(effect)]->add(); }
 
  private:

@@ -16,7 +16,8 @@ constexpr std::size_t kMostEffectsOfARule = 1000;
 
 // Namespace policy compares without regard to case, and both sides may come from there.
 bool has(const Texts& list, std::string_view word) {
-  return std::ranges::any_of(list, [&](const std::string& w) { return equals_ignoring_case(w, word); });
+  return std::ranges::any_of(list,
+                             [&](const std::string& w) { return equals_ignoring_case(w, word); });
 }
 
 bool share(const Texts& a, const Texts& b) {
@@ -57,8 +58,10 @@ void add_through(const EffectRow& row, std::string_view granted, Texts& out) {
     std::string text = with_sub.empty() ? std::string(to) : cat(to, "/", with_sub);
     if (out.empty() || out.back() != text) out.push_back(std::move(text));
   };
-  const bool is_named = row.subresource != "*" && row.subresource != "/" && !row.subresource.empty();
-  const Texts subs = is_named ? common({std::string(sub)}, row.subresource) : Texts{std::string(sub)};
+  const bool is_named = row.subresource != "*" && row.subresource != "/" &&
+                        !row.subresource.empty();
+  const Texts subs = is_named ? common({std::string(sub)}, row.subresource)
+                              : Texts{std::string(sub)};
   for (const std::string& s : subs) {
     if (row.to_subresource == "-" || (row.to_subresource.empty() && row.subresource.empty()))
       add("");
@@ -79,14 +82,15 @@ PolicyRule through(const EffectRow& row, const PolicyRule& rule) {
   out.verbs = common(rule.verbs, row.verbs);
   if (out.resources.empty() || out.api_groups.empty() || out.verbs.empty()) return {};
   if (!row.to_verb.empty()) out.verbs = {std::string(row.to_verb)};
-  if (!row.to_group.empty()) out.api_groups = {row.to_group == "core" ? "" : std::string(row.to_group)};
+  if (!row.to_group.empty())
+    out.api_groups = {row.to_group == "core" ? "" : std::string(row.to_group)};
   // Another resource has other names.
   if (row.to_resource.empty()) out.resource_names = rule.resource_names;
   return out;
 }
 
-// The rule, and all that it comes to: for each row of the table whose left side the rule covers, its right
-// side, and what that comes to in its turn. Nothing: it comes to too much.
+// The rule, and all that it comes to: for each row of the table whose left side the rule covers,
+// its right side, and what that comes to in its turn. Nothing: it comes to too much.
 std::vector<PolicyRule> with_effects(const PolicyRule& rule) {
   std::vector<PolicyRule> out = {rule};
   std::vector<bool> is_word = {false};
@@ -106,13 +110,15 @@ std::vector<PolicyRule> with_effects(const PolicyRule& rule) {
 bool is_met(const ResourceRule& denied, const PolicyRule& granted) {
   bool names = granted.resource_names.empty() || denied.resource_names.empty() ||
                share(granted.resource_names, denied.resource_names);
-  return names && share(granted.verbs, denied.verbs) && share(granted.api_groups, denied.api_groups) &&
+  return names && share(granted.verbs, denied.verbs) &&
+         share(granted.api_groups, denied.api_groups) &&
          share(without_subresources(granted.resources), without_subresources(denied.resources));
 }
 
 bool may_be_denied(const Rules& rules, const PolicyRule& granted) {
   if (!granted.non_resource_urls.empty())
-    return std::ranges::any_of(rules.denied_paths, [](const NonResourceRule& r) { return !r.to_everybody; });
+    return std::ranges::any_of(rules.denied_paths,
+                               [](const NonResourceRule& r) { return !r.to_everybody; });
   if (std::ranges::all_of(rules.denied_resources, &ResourceRule::to_everybody)) return false;
   const std::vector<PolicyRule> all = with_effects(granted);
   if (all.empty()) return true;
@@ -126,12 +132,14 @@ bool may_be_denied(const Rules& rules, const PolicyRule& granted) {
 
 bool may_be_denied(const Rules& rules, const std::vector<PolicyRule>& granted) {
   if (rules.denied_resources.empty() && rules.denied_paths.empty()) return false;
-  return std::ranges::any_of(granted, [&](const PolicyRule& rule) { return may_be_denied(rules, rule); });
+  return std::ranges::any_of(granted,
+                             [&](const PolicyRule& rule) { return may_be_denied(rules, rule); });
 }
 
 std::string denied_grant_text(const User& user, std::string_view exemption) {
   return cat("user ", quoted(user.name),
-             " is attempting to grant what a policy may deny to them: that takes the verb ", quoted(exemption));
+             " is attempting to grant what a policy may deny to them: that takes the verb ",
+             quoted(exemption));
 }
 
 }  // namespace cardea::authz

@@ -24,11 +24,14 @@ Rules denied(Texts verbs, Texts resources, Texts groups = {""}, Texts names = {}
 TEST(DeniedGrants, AWildcardThatCoversAWayToADeniedEffectIsRefused) {
   const Rules no_delete = denied({"delete"}, {"pods"}), no_exec = denied({"exec"}, {"pods"});
   for (const Texts& groups : {Texts{""}, Texts{"*"}, Texts{"apps", ""}}) {
-    for (std::string_view way : {"pods/eviction", "pods/*", "*/eviction", "*", "*/*", "Pods/Eviction"})
-      EXPECT_TRUE(may_be_denied(no_delete, {granted({"create"}, {std::string(way)}, groups)})) << way;
+    for (std::string_view way :
+         {"pods/eviction", "pods/*", "*/eviction", "*", "*/*", "Pods/Eviction"})
+      EXPECT_TRUE(may_be_denied(no_delete, {granted({"create"}, {std::string(way)}, groups)}))
+          << way;
     for (std::string_view way : {"pods/exec", "pods/*", "*/exec", "*", "*/*"})
       for (std::string_view verb : {"create", "get", "*"})
-        EXPECT_TRUE(may_be_denied(no_exec, {granted({std::string(verb)}, {std::string(way)}, groups)}))
+        EXPECT_TRUE(
+            may_be_denied(no_exec, {granted({std::string(verb)}, {std::string(way)}, groups)}))
             << verb << way;
   }
 }
@@ -38,20 +41,24 @@ TEST(DeniedGrants, EveryRowOfTheTableIsHeldHoweverItsLeftSideIsSpelled) {
     const std::string resource(row.resource == "*" ? "widgets" : row.resource);
     const std::string group(row.api_group == "*" ? "example.com" : row.api_group);
     const std::string to(row.to_resource.empty() ? resource : row.to_resource);
-    const std::string to_group(row.to_group == "core" ? "" : row.to_group.empty() ? group : row.to_group);
+    const std::string to_group(row.to_group == "core" ? ""
+                               : row.to_group.empty() ? group
+                                                      : row.to_group);
     for (std::string_view verb : split(row.verbs == "*" ? "get" : row.verbs, ' '))
       for (std::string_view sub : split(row.subresource == "*"   ? "status"
                                         : row.subresource == "/" ? ""
                                                                  : row.subresource,
                                         ' ')) {
-        const Rules rules = denied({std::string(row.to_verb.empty() ? verb : row.to_verb)}, {to}, {to_group});
+        const Rules rules = denied({std::string(row.to_verb.empty() ? verb : row.to_verb)}, {to},
+                                   {to_group});
         const std::string full = sub.empty() ? resource : cat(resource, "/", sub);
         Texts spelled = {full, "*"};
         if (!sub.empty()) spelled.insert(spelled.end(), {cat(resource, "/*"), cat("*/", sub)});
         for (const std::string& s : spelled)
           for (const std::string& g : {group, std::string("*")})
             for (const std::string& v : {std::string(verb), std::string("*")})
-              EXPECT_TRUE(may_be_denied(rules, {granted({v}, {s}, {g})})) << v << " " << g << " " << s;
+              EXPECT_TRUE(may_be_denied(rules, {granted({v}, {s}, {g})}))
+                  << v << " " << g << " " << s;
       }
   }
 }
@@ -65,8 +72,8 @@ TEST(DeniedGrants, WhatDoesNotComeToTheEffectMayBeGiven) {
   EXPECT_FALSE(may_be_denied(denied({"delete"}, {"configmaps"}), {granted({"create"}, {"*"})}));
   EXPECT_FALSE(may_be_denied(denied({"delete"}, {"pods"}, {""}, {"a"}),
                              {granted({"create"}, {"pods/eviction"}, {""}, {"b"})}));
-  EXPECT_TRUE(
-      may_be_denied(denied({"delete"}, {"pods"}, {""}, {"a"}), {granted({"create"}, {"*"}, {""}, {"a"})}));
+  EXPECT_TRUE(may_be_denied(denied({"delete"}, {"pods"}, {""}, {"a"}),
+                            {granted({"create"}, {"*"}, {""}, {"a"})}));
 }
 
 TEST(DeniedGrants, AnotherResourceHasOtherNames) {

@@ -9,8 +9,9 @@ namespace {
 
 using Kind = EffectRow::Kind;
 
-constexpr std::string_view kPolicyGroup = "authorization.openshift.io", kReviewGroup = "authorization.k8s.io",
-                           kOwnGroup = "access.cardea.dev", kPeopleGroup = "authentication.k8s.io";
+constexpr std::string_view kPolicyGroup = "authorization.openshift.io",
+                           kReviewGroup = "authorization.k8s.io", kOwnGroup = "access.cardea.dev",
+                           kPeopleGroup = "authentication.k8s.io";
 
 // Connections to what runs in an object, which are no part of it.
 constexpr std::string_view kStreams = "exec attach portforward proxy log";
@@ -21,7 +22,8 @@ constexpr EffectRow kRows[] = {
     {"deletecollection", "*", "*", "/", "delete", "", "", ""},
     {"list watch", "*", "*", "/", "get", "", "", ""},
     {"watch", "*", "*", "/", "list", "", "", ""},
-    // Parts of an object: status, scale, resize, ephemeralcontainers, approval, finalize, and what may come.
+    // Parts of an object: status, scale, resize, ephemeralcontainers, approval, finalize, and what
+    // may come.
     {"update patch", "*", "*", "*", "update", "", "", "-", true},
     {"get", "*", "*", "*", "get", "", "", "-", true},
     // Writes of an object that are spelled as objects of their own.
@@ -44,13 +46,14 @@ constexpr EffectRow kRows[] = {
     {"create", "*", "localsubjectaccessreviews", "", "create", "", "subjectaccessreviews", ""},
     {"create", "*", "localresourceaccessreviews", "", "create", "", "resourceaccessreviews", ""},
     {"create", kPolicyGroup, "subjectrulesreviews", "", "create", "", "subjectaccessreviews", ""},
-    {"create", kOwnGroup, "batchsubjectaccessreviews", "", "create", kReviewGroup, "subjectaccessreviews",
-     ""},
+    {"create", kOwnGroup, "batchsubjectaccessreviews", "", "create", kReviewGroup,
+     "subjectaccessreviews", ""},
     {"create", kPolicyGroup, "subjectaccessreviews", "", "create", kReviewGroup, "", ""},
     {"create", kReviewGroup, "subjectaccessreviews", "", "create", kPolicyGroup, "", ""},
     {"create", kPolicyGroup, "resourceaccessreviews", "", "create", kOwnGroup, "", ""},
     {"create", kOwnGroup, "resourceaccessreviews", "", "create", kPolicyGroup, "", ""},
-    // Impersonation in a mode is impersonation. The legacy verb is asked of users, groups and service
+    // Impersonation in a mode is impersonation. The legacy verb is asked of users, groups and
+    // service
     // accounts in
     // the core group, and a node is a user to it.
     {"impersonate:*", kPeopleGroup, "*", "/", "impersonate", "", "", ""},
@@ -95,7 +98,8 @@ IndirectEffect through(const EffectRow& row, const Attributes& a, bool on_parent
     out.attributes.api_group = row.to_group == "core" ? std::string_view() : row.to_group;
   if (!row.to_resource.empty()) out.attributes.resource = row.to_resource;
   if (!row.to_subresource.empty())
-    out.attributes.subresource = row.to_subresource == "-" ? std::string_view() : row.to_subresource;
+    out.attributes.subresource = row.to_subresource == "-" ? std::string_view()
+                                                           : row.to_subresource;
   return out;
 }
 
@@ -112,17 +116,17 @@ bool is_plain(const Attributes& a) {
          !a.resource.ends_with("reviews");
 }
 
-// Whatever the method, the answer tells what is at the path; and a slash at the end is not part of it. Verbs
-// with a colon are no methods: they ask whether somebody else may be impersonated there.
+// Whatever the method, the answer tells what is at the path; and a slash at the end is not part of
+// it. Verbs with a colon are no methods: they ask whether somebody else may be impersonated there.
 IndirectEffects effects_of_path(const Attributes& a) {
   IndirectEffects out;
   std::string_view path = a.path;
   while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
   auto add = [&](std::string_view verb, std::string_view at) {
-    bool is_known =
-        (verb == a.verb && at == a.path) || std::ranges::any_of(out, [&](const IndirectEffect& e) {
-          return e.attributes.verb == verb && e.attributes.path == at;
-        });
+    bool is_known = (verb == a.verb && at == a.path) ||
+                    std::ranges::any_of(out, [&](const IndirectEffect& e) {
+                      return e.attributes.verb == verb && e.attributes.path == at;
+                    });
     if (is_known) return;
     out.push_back({a});
     out.back().attributes.verb = verb;
@@ -149,10 +153,10 @@ IndirectEffects effects_of(const Attributes& a) {
     for (const EffectRow& row : kRows) {
       if (!is_of(row, from)) continue;
       IndirectEffect effect = through(row, from, on_parent);
-      bool is_known =
-          same_question(effect.attributes, a) || std::ranges::any_of(out, [&](const IndirectEffect& e) {
-            return same_question(e.attributes, effect.attributes);
-          });
+      bool is_known = same_question(effect.attributes, a) ||
+                      std::ranges::any_of(out, [&](const IndirectEffect& e) {
+                        return same_question(e.attributes, effect.attributes);
+                      });
       if (!is_known) out.push_back(effect);
     }
   };
@@ -165,7 +169,8 @@ IndirectEffects effects_of(const Attributes& a) {
 std::string as_text(const IndirectEffect& effect) {
   const Attributes& a = effect.attributes;
   if (!a.is_resource_request) return cat("this comes to ", a.verb, " ", a.path);
-  return cat("this comes to ", a.verb, " ", a.resource, a.subresource.empty() ? "" : "/", a.subresource);
+  return cat("this comes to ", a.verb, " ", a.resource, a.subresource.empty() ? "" : "/",
+             a.subresource);
 }
 
 bool selectors_exclude(const Attributes& a, std::string_view name) {

@@ -75,13 +75,16 @@ class ByPolicy : public Denier {
     }
     rules.push_back(*json::parse(R"({"verbs":["*"],"resourceKinds":["*"]})"));
     index_->change_policy(
-        "hammer", {}, Value::object({{"roles", Value::object({{"r", Value::object({{"rules", rules}})}})}}));
+        "hammer", {},
+        Value::object({{"roles", Value::object({{"r", Value::object({{"rules", rules}})}})}}));
     index_->change_bindings(
         "hammer", "hammer", {},
         *json::parse(
             R"({"roleBindings":{"b":{"roleRef":{"namespace":"hammer","name":"r"},"userNames":["edgar"]}}})"));
   }
-  Decision decide(const Ask& ask) const override { return namespace_policy::decide(index_, ask.attributes(), {}); }
+  Decision decide(const Ask& ask) const override {
+    return namespace_policy::decide(index_, ask.attributes(), {});
+  }
 
  private:
   std::shared_ptr<namespace_policy::Index> index_;
@@ -101,9 +104,9 @@ class ByAccess : public Denier {
         part = resource.substr(slash + 1);
         resource = resource.substr(0, slash);
       }
-      std::string says =
-          cat("request.verb == '", denial->verb, "' && request.apiGroup == '", denial->group,
-              "' && request.resource == '", resource, "' && request.subresource == '", part, "'");
+      std::string says = cat("request.verb == '", denial->verb, "' && request.apiGroup == '",
+                             denial->group, "' && request.resource == '", resource,
+                             "' && request.subresource == '", part, "'");
       if (!denial->name.empty()) says += cat(" && request.name == '", denial->name, "'");
       expression = expression.empty() ? says : cat(says, " && (", expression, ")");
     } else {
@@ -118,7 +121,9 @@ class ByAccess : public Denier {
     if (!expression.empty()) spec.set("expression", expression);
     add("no", spec);
   }
-  Decision decide(const Ask& ask) const override { return access::decide(index_, ask.attributes()); }
+  Decision decide(const Ask& ask) const override {
+    return access::decide(index_, ask.attributes());
+  }
 
  private:
   void add(std::string name, Value spec) {
@@ -164,9 +169,9 @@ std::vector<std::pair<Ask, Denial>> cases_of(const EffectRow& row) {
                             : row.to_subresource == "-" ? ""
                                                         : std::string(row.to_subresource);
       out.emplace_back(
-          ask,
-          Denial{row.to_verb.empty() ? ask.verb : std::string(row.to_verb), to_group,
-                 in_full(row.to_resource.empty() ? ask.resource : std::string(row.to_resource), to_part)});
+          ask, Denial{row.to_verb.empty() ? ask.verb : std::string(row.to_verb), to_group,
+                      in_full(row.to_resource.empty() ? ask.resource : std::string(row.to_resource),
+                              to_part)});
     }
   return out;
 }
@@ -207,12 +212,14 @@ TEST(Effects, WhatComesToSomethingElseInTurnIsFollowed) {
   Ask ask{.verb = "patch", .group = "", .resource = "events", .subresource = "status"};
   std::vector<std::string> found;
   for (const IndirectEffect& e : effects_of(ask.attributes()))
-    found.push_back(cat(e.attributes.verb, " ", in_full(e.attributes.resource, e.attributes.subresource), ".",
+    found.push_back(cat(e.attributes.verb, " ",
+                        in_full(e.attributes.resource, e.attributes.subresource), ".",
                         e.attributes.api_group));
   std::ranges::sort(found);
-  EXPECT_EQ(join(found, ", "),
-            "patch events/status.events.k8s.io, update events., update events.events.k8s.io, update "
-            "events/status., update events/status.events.k8s.io");
+  EXPECT_EQ(
+      join(found, ", "),
+      "patch events/status.events.k8s.io, update events., update events.events.k8s.io, update "
+      "events/status., update events/status.events.k8s.io");
 }
 
 TEST(Effects, TheReasonSaysWhatTheRequestComesTo) {
@@ -226,7 +233,8 @@ TEST(Effects, TheReasonSaysWhatTheRequestComesTo) {
 
 TEST(Effects, PlainRequestsHaveNone) {
   for (std::string verb : {"get", "create", "update", "delete", "impersonate", "granular", "use"})
-    EXPECT_TRUE(effects_of(Ask{.verb = verb, .group = "", .resource = "pods"}.attributes()).empty()) << verb;
+    EXPECT_TRUE(effects_of(Ask{.verb = verb, .group = "", .resource = "pods"}.attributes()).empty())
+        << verb;
   Ask path{.verb = "patch", .group = "", .resource = "pods"};
   Attributes a = path.attributes();
   a.is_resource_request = false;
@@ -238,7 +246,8 @@ TEST(Effects, PlainRequestsHaveNone) {
 }
 
 // A request for a path.
-Decision decide_path(const Value& denied, std::string_view verb, std::string_view path, bool by_policy) {
+Decision decide_path(const Value& denied, std::string_view verb, std::string_view path,
+                     bool by_policy) {
   Ask ask{.verb = "", .group = "", .resource = ""};
   Attributes a = ask.attributes();
   a.is_resource_request = a.takes_conditions = false;
@@ -252,12 +261,14 @@ Decision decide_path(const Value& denied, std::string_view verb, std::string_vie
   if (!by_policy) {
     access::Index index;
     index.add(std::make_shared<const access::Policy>(
-        "", "no", Value::object({{"spec", Value::object({{"effect", "Deny"}, {"rules", rules}})}})));
+        "", "no",
+        Value::object({{"spec", Value::object({{"effect", "Deny"}, {"rules", rules}})}})));
     return access::decide(index, a);
   }
   auto index = std::make_shared<namespace_policy::Index>();
-  index->change_policy("master", {},
-                       Value::object({{"roles", Value::object({{"r", Value::object({{"rules", rules}})}})}}));
+  index->change_policy(
+      "master", {},
+      Value::object({{"roles", Value::object({{"r", Value::object({{"rules", rules}})}})}}));
   index->change_bindings(
       "master", "master", {},
       *json::parse(
@@ -268,14 +279,18 @@ Decision decide_path(const Value& denied, std::string_view verb, std::string_vie
 TEST(Effects, ADenialOfAPathHoldsForEveryMethodAndForSlashesAtItsEnd) {
   Value denied = *json::parse(R"(["/metrics","/openapi/*"])");
   for (bool by_policy : {false, true}) {
-    for (std::string_view verb : {"get", "head", "post", "put", "patch", "delete", "options", "trace"})
-      for (std::string_view path : {"/metrics", "/metrics/", "/metrics//", "/openapi/v2", "/openapi/v2/"})
-        EXPECT_EQ(decide_path(denied, verb, path, by_policy).kind, Kind::kDeny) << verb << path << by_policy;
+    for (std::string_view verb :
+         {"get", "head", "post", "put", "patch", "delete", "options", "trace"})
+      for (std::string_view path :
+           {"/metrics", "/metrics/", "/metrics//", "/openapi/v2", "/openapi/v2/"})
+        EXPECT_EQ(decide_path(denied, verb, path, by_policy).kind, Kind::kDeny)
+            << verb << path << by_policy;
     EXPECT_EQ(decide_path(denied, "impersonate-on:user-info:get", "/metrics", by_policy).kind,
               Kind::kNoOpinion)
         << "what the sender may not read, somebody else may";
     for (std::string_view path : {"/", "/metrics/slis", "/metricsx", "/openapi", "/version/"})
-      EXPECT_EQ(decide_path(denied, "post", path, by_policy).kind, Kind::kNoOpinion) << path << by_policy;
+      EXPECT_EQ(decide_path(denied, "post", path, by_policy).kind, Kind::kNoOpinion)
+          << path << by_policy;
   }
   EXPECT_TRUE(decide_path(denied, "post", "/metrics/", false)
                   .reason.text()
@@ -286,14 +301,15 @@ TEST(Effects, ADenialOfImpersonationHoldsForItInAMode) {
   struct Row {
     std::string mode, resource, part, group, denied;
   };
-  for (const Row& row : std::vector<Row>{
-           {"user-info", "users", "", "", "users"},
-           {"user-info", "groups", "", "", "groups"},
-           {"user-info", "uids", "", "authentication.k8s.io", "uids"},
-           {"user-info", "userextras", "acme.io/k", "authentication.k8s.io", "userextras/acme.io/k"},
-           {"serviceaccount", "serviceaccounts", "", "", "serviceaccounts"},
-           {"arbitrary-node", "nodes", "", "", "users"},
-           {"associated-node", "nodes", "", "", "users"}}) {
+  for (const Row& row :
+       std::vector<Row>{{"user-info", "users", "", "", "users"},
+                        {"user-info", "groups", "", "", "groups"},
+                        {"user-info", "uids", "", "authentication.k8s.io", "uids"},
+                        {"user-info", "userextras", "acme.io/k", "authentication.k8s.io",
+                         "userextras/acme.io/k"},
+                        {"serviceaccount", "serviceaccounts", "", "", "serviceaccounts"},
+                        {"arbitrary-node", "nodes", "", "", "users"},
+                        {"associated-node", "nodes", "", "", "users"}}) {
     Denial denial{"impersonate", row.group, row.denied};
     Ask ask{.verb = cat("impersonate:", row.mode),
             .group = "authentication.k8s.io",
@@ -313,16 +329,18 @@ TEST(Effects, ADenialOfImpersonationHoldsForItInAMode) {
 
 TEST(Effects, NoRequestHasMoreThanTheyHaveRoomFor) {
   std::size_t most = 0;
-  for (std::string verb : {"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"})
+  for (std::string verb :
+       {"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"})
     for (std::string group : {"", "apps", "events.k8s.io", "authorization.openshift.io"})
-      for (std::string resource : {"pods", "bindings", "events", "policies", "policybindings", "nodes"})
-        for (std::string part :
-             {"", "status", "scale", "exec", "attach", "portforward", "proxy", "log", "binding", "eviction"})
+      for (std::string resource :
+           {"pods", "bindings", "events", "policies", "policybindings", "nodes"})
+        for (std::string part : {"", "status", "scale", "exec", "attach", "portforward", "proxy",
+                                 "log", "binding", "eviction"})
           most = std::max(
-              most,
-              effects_of(
-                  Ask{.verb = verb, .group = group, .resource = resource, .subresource = part}.attributes())
-                  .size());
+              most, effects_of(
+                        Ask{.verb = verb, .group = group, .resource = resource, .subresource = part}
+                            .attributes())
+                        .size());
   EXPECT_LT(most, kMostEffects);
 }
 
@@ -342,7 +360,8 @@ TEST(Effects, ADenialOfAWayIsNoDenialOfTheEffect) {
                                          {{"get", "", "pods"}, {"get", "", "pods", "log"}}})
     for (const auto& [who, denier] : deniers(&row.denial))
       EXPECT_EQ(denier->decide(row.passes).kind, Kind::kAllow)
-          << who << ": " << row.denial.verb << " " << row.denial.resource << ", " << row.passes.text();
+          << who << ": " << row.denial.verb << " " << row.denial.resource << ", "
+          << row.passes.text();
 }
 
 TEST(Effects, ANegationOfADenialLeavesOutWhatItNames) {
@@ -354,7 +373,9 @@ TEST(Effects, ANegationOfADenialLeavesOutWhatItNames) {
       "hammer", "hammer", {},
       *json::parse(
           R"({"roleBindings":{"b":{"roleRef":{"namespace":"hammer","name":"r"},"userNames":["edgar"]}}})"));
-  auto kind = [&](const Ask& ask) { return namespace_policy::decide(index, ask.attributes(), {}).kind; };
+  auto kind = [&](const Ask& ask) {
+    return namespace_policy::decide(index, ask.attributes(), {}).kind;
+  };
   EXPECT_EQ(kind({"update", "", "pods", "status"}), Kind::kNoOpinion);
   EXPECT_EQ(kind({"patch", "", "pods", "status"}), Kind::kNoOpinion);
   EXPECT_EQ(kind({"update", "", "pods", "resize"}), Kind::kDeny);
@@ -368,7 +389,8 @@ TEST(Effects, ADenialOfANameHoldsForWhatReachesItWithoutNamingIt) {
     for (const auto& [who, denier] : deniers(&denial)) {
       auto kind = [&](std::string verb, std::string name, std::string fields = "") {
         return denier
-            ->decide(Ask{.verb = verb, .group = "", .resource = "secrets", .name = name, .fields = fields})
+            ->decide(Ask{
+                .verb = verb, .group = "", .resource = "secrets", .name = name, .fields = fields})
             .kind;
       };
       std::vector<std::string> reach;
@@ -385,8 +407,10 @@ TEST(Effects, ADenialOfANameHoldsForWhatReachesItWithoutNamingIt) {
         EXPECT_EQ(kind(verb, "", "metadata.name!=x,metadata.name!=z"), Kind::kAllow) << what;
         EXPECT_EQ(kind(verb, "", "metadata.name!=y"), Kind::kDeny) << what;
         EXPECT_EQ(kind(verb, "", "metadata.namespace!=x"), Kind::kDeny) << what;
-        std::string reason =
-            denier->decide(Ask{.verb = verb, .group = "", .resource = "secrets", .name = ""}).reason.text();
+        std::string reason = denier
+                                 ->decide(Ask{
+                                     .verb = verb, .group = "", .resource = "secrets", .name = ""})
+                                 .reason.text();
         EXPECT_NE(reason.find("fieldSelector=metadata.name!=NAME"), std::string::npos)
             << what << ": " << reason;
       }
@@ -397,7 +421,8 @@ TEST(Effects, ADenialOfANameHoldsForWhatReachesItWithoutNamingIt) {
 TEST(Effects, ADenialOfANameMeetsTheNameThatAnObjectBrings) {
   Denial denial{"create", "", "secrets", "x"};
   for (const auto& [who, denier] : deniers(&denial)) {
-    Decision d = denier->decide(Ask{.verb = "create", .group = "", .resource = "secrets", .name = ""});
+    Decision d = denier->decide(
+        Ask{.verb = "create", .group = "", .resource = "secrets", .name = ""});
     ASSERT_EQ(d.kind, Kind::kConditional) << who;
     EXPECT_EQ(folded(d).kind, Kind::kDeny) << who;
   }
@@ -423,11 +448,11 @@ TEST(Effects, AWordForAStreamIsHeardFromWhoSaysIt) {
       "", "others",
       *json::parse(
           R"j({"spec":{"effect":"Deny","expression":"!(request.verb in ['get','list','create'])"}})j")));
-  EXPECT_EQ(
-      access::decide(
-          index, Ask{.verb = "create", .group = "", .resource = "pods", .subresource = "exec"}.attributes())
-          .kind,
-      Kind::kNoOpinion);
+  EXPECT_EQ(access::decide(
+                index, Ask{.verb = "create", .group = "", .resource = "pods", .subresource = "exec"}
+                           .attributes())
+                .kind,
+            Kind::kNoOpinion);
 }
 
 }  // namespace

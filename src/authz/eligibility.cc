@@ -9,8 +9,12 @@ namespace {
 constexpr std::string_view kVerbs[] = {"create", "update", "patch", "delete", "deletecollection"};
 constexpr std::string_view kStreams[] = {"exec", "attach", "portforward", "proxy", "log"};
 
-bool contains(std::span<const std::string_view> list, std::string_view what) { return std::ranges::find(list, what) != list.end(); }
-bool is_concrete(std::string_view part) { return !part.empty() && part != "*"; }
+bool contains(std::span<const std::string_view> list, std::string_view what) {
+  return std::ranges::find(list, what) != list.end();
+}
+bool is_concrete(std::string_view part) {
+  return !part.empty() && part != "*";
+}
 
 }  // namespace
 

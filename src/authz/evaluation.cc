@@ -14,9 +14,12 @@ std::string with_description(const Condition& c) {
 
 std::string decided_by(const Condition& c) {
   switch (c.effect) {
-    case Effect::kDeny: return cat("condition ", with_description(c), " denied the request");
-    case Effect::kNoOpinion: return cat("condition ", with_description(c), " has no opinion on the request");
-    case Effect::kAllow: break;
+    case Effect::kDeny:
+      return cat("condition ", with_description(c), " denied the request");
+    case Effect::kNoOpinion:
+      return cat("condition ", with_description(c), " has no opinion on the request");
+    case Effect::kAllow:
+      break;
   }
   return cat("condition ", with_description(c), " allowed the request");
 }
@@ -42,7 +45,8 @@ struct Look {
   bool is_open = false;
 };
 
-Look look(const Conditions::Set& set, Effect effect, ConditionEvaluator& first, ConditionEvaluator* second) {
+Look look(const Conditions::Set& set, Effect effect, ConditionEvaluator& first,
+          ConditionEvaluator* second) {
   Look out;
   for (const Condition& c : set.conditions) {
     if (c.effect != effect) continue;
@@ -54,7 +58,8 @@ Look look(const Conditions::Set& set, Effect effect, ConditionEvaluator& first, 
       return out;
     }
     if (truth == Truth::kError)
-      out.errors.push_back(cat("condition ", quoted(c.id), " with effect ", effect_name(effect), ": ", error));
+      out.errors.push_back(
+          cat("condition ", quoted(c.id), " with effect ", effect_name(effect), ": ", error));
     if (truth != Truth::kFalse) out.open.push_back(c);
     out.is_open |= truth == Truth::kUnevaluatable;
   }
@@ -69,7 +74,8 @@ Decision residual(const Conditions::Set& set, std::vector<Condition> open, Effec
   return conditional_on(std::move(left));
 }
 
-// What an error in the weightiest condition of `open` means; Allow when an error cannot take anything away.
+// What an error in the weightiest condition of `open` means; Allow when an error cannot take
+// anything away.
 Decision::Kind meaning_of_error(const Decision& open) {
   if (open.kind != Decision::Kind::kConditional) return Decision::Kind::kAllow;
   Decision::Kind out = Decision::Kind::kAllow;
@@ -90,20 +96,27 @@ Decision::Kind meaning_of_error(const Decision& open) {
 
 }  // namespace
 
-Decision evaluated(const Conditions::Set& set, ConditionEvaluator& first, ConditionEvaluator* second) {
+Decision evaluated(const Conditions::Set& set, ConditionEvaluator& first,
+                   ConditionEvaluator* second) {
   static_assert(Effect::kDeny < Effect::kNoOpinion && Effect::kNoOpinion < Effect::kAllow);
   for (Effect effect : {Effect::kDeny, Effect::kNoOpinion, Effect::kAllow}) {
     Look found = look(set, effect, first, second);
     if (found.holds) {
-      Decision::Kind kind = effect == Effect::kDeny ? Decision::Kind::kDeny : effect == Effect::kAllow ? Decision::Kind::kAllow : Decision::Kind::kNoOpinion;
+      Decision::Kind kind = effect == Effect::kDeny    ? Decision::Kind::kDeny
+                            : effect == Effect::kAllow ? Decision::Kind::kAllow
+                                                       : Decision::Kind::kNoOpinion;
       return {kind, decided_by(*found.holds), "", nullptr};
     }
-    // What is still open may hold, which outdoes an error wherever an error does not have the effect of the condition.
-    bool outdoes = effect == Effect::kAllow || (effect == Effect::kDeny && set.failure_mode == Conditions::FailureMode::kNoOpinion);
+    // What is still open may hold, which outdoes an error wherever an error does not have the
+    // effect of the condition.
+    bool outdoes = effect == Effect::kAllow ||
+                   (effect == Effect::kDeny &&
+                    set.failure_mode == Conditions::FailureMode::kNoOpinion);
     if (found.is_open && outdoes) return residual(set, std::move(found.open), effect);
     if (!found.errors.empty()) {
       bool denies = effect == Effect::kDeny && set.failure_mode == Conditions::FailureMode::kDeny;
-      return {denies ? Decision::Kind::kDeny : Decision::Kind::kNoOpinion, "conditions could not be evaluated", aggregated(found.errors), nullptr};
+      return {denies ? Decision::Kind::kDeny : Decision::Kind::kNoOpinion,
+              "conditions could not be evaluated", aggregated(found.errors), nullptr};
     }
     if (found.is_open) return residual(set, std::move(found.open), effect);
   }
@@ -129,7 +142,8 @@ Decision partially_evaluated(const Decision& decision, ConditionEvaluator& evalu
 
 Decision despite_error(const Decision& open, Decision said) {
   Decision::Kind meaning = meaning_of_error(open);
-  if (said.kind == Decision::Kind::kDeny || meaning == Decision::Kind::kAllow || meaning == said.kind)
+  if (said.kind == Decision::Kind::kDeny || meaning == Decision::Kind::kAllow ||
+      meaning == said.kind)
     return said;
   return {meaning, "conditions could not be evaluated", std::move(said.error), nullptr};
 }

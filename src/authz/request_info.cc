@@ -20,8 +20,9 @@ std::string_view verb_of_method(std::string_view method) {
   struct Row {
     std::string_view method, verb;
   };
-  constexpr std::array kRows = {Row{"POST", "create"}, Row{"GET", "get"},     Row{"HEAD", "get"},
-                                Row{"PUT", "update"},  Row{"PATCH", "patch"}, Row{"DELETE", "delete"}};
+  constexpr std::array kRows = {Row{"POST", "create"}, Row{"GET", "get"},
+                                Row{"HEAD", "get"},    Row{"PUT", "update"},
+                                Row{"PATCH", "patch"}, Row{"DELETE", "delete"}};
   for (const Row& r : kRows)
     if (r.method == method) return r.verb;
   return "";
@@ -60,17 +61,21 @@ void take_selectors(RequestInfo& info) {
 
 constexpr std::string_view kPolicyGroup = "authorization.openshift.io", kPolicyVersion = "v1beta3";
 
-// The reviews of namespace policy, however they are written: in any case, in one or many. Empty: something else.
+// The reviews of namespace policy, however they are written: in any case, in one or many. Empty:
+// something else.
 std::string review_named(std::string_view text) {
   std::string name = lower(text);
   if (!name.ends_with('s')) name += 's';
   return name == "resourceaccessreviews" || name == "subjectaccessreviews" ? name : "";
 }
 
-// `/api/v1beta3/ns/NAMESPACE/resourceAccessReviews`, where reviews of namespace policy were before there were groups; the
-// only thing served there.
-bool take_older_review(const std::vector<std::string_view>& parts, std::string_view method, RequestInfo& info) {
-  if (parts.size() != 5 || parts[0] != "api" || parts[1] != kPolicyVersion || parts[2] != "ns" || parts[3].empty()) return false;
+// `/api/v1beta3/ns/NAMESPACE/resourceAccessReviews`, where reviews of namespace policy were before
+// there were groups; the only thing served there.
+bool take_older_review(const std::vector<std::string_view>& parts, std::string_view method,
+                       RequestInfo& info) {
+  if (parts.size() != 5 || parts[0] != "api" || parts[1] != kPolicyVersion || parts[2] != "ns" ||
+      parts[3].empty())
+    return false;
   std::string name = review_named(parts[4]);
   if (name.empty()) return false;
   info.is_resource_request = true;
@@ -92,10 +97,14 @@ bool take_older_review(const std::vector<std::string_view>& parts, std::string_v
 std::shared_ptr<const Selectors> read_selectors(std::string_view fields, std::string_view labels) {
   if (fields.empty() && labels.empty()) return nullptr;
   auto out = std::make_shared<Selectors>();
-  if (auto parsed = json::FieldSelector::parse(fields)) out->fields = std::move(*parsed);
-  else out->field_error = parsed.error().message;
-  if (auto parsed = json::LabelSelector::parse(labels)) out->labels = std::move(*parsed);
-  else out->label_error = parsed.error().message;
+  if (auto parsed = json::FieldSelector::parse(fields))
+    out->fields = std::move(*parsed);
+  else
+    out->field_error = parsed.error().message;
+  if (auto parsed = json::LabelSelector::parse(labels))
+    out->labels = std::move(*parsed);
+  else
+    out->label_error = parsed.error().message;
   return out;
 }
 
@@ -127,7 +136,8 @@ bool is_true_parameter(std::string_view value) {
   return value != "0" && !equals_ignoring_case(value, "false");
 }
 
-Result<RequestInfo> parse_request_info(std::string_view method, std::string_view path, std::string_view query) {
+Result<RequestInfo> parse_request_info(std::string_view method, std::string_view path,
+                                       std::string_view query) {
   RequestInfo info;
   info.path = percent_decode(path).value_or(std::string(path));
   info.verb = lower(method);
@@ -153,7 +163,8 @@ Result<RequestInfo> parse_request_info(std::string_view method, std::string_view
   bool verb_in_path = parts[at] == "proxy" || parts[at] == "watch";
   if (verb_in_path) {
     if (left() < 2)
-      return fail(internal_error(cat("unable to determine kind and namespace from url, ", info.path)));
+      return fail(
+          internal_error(cat("unable to determine kind and namespace from url, ", info.path)));
     info.verb = parts[at++];
   } else {
     info.verb = verb_of_method(method);
@@ -167,7 +178,8 @@ Result<RequestInfo> parse_request_info(std::string_view method, std::string_view
   // Written `/namespaces/x/status`: the namespace itself is meant.
   info.resource = info.parts[0];
   if (info.api_group == kPolicyGroup && info.api_version == kPolicyVersion)
-    if (std::string name = review_named(info.resource); !name.empty()) info.resource = info.parts[0] = std::move(name);
+    if (std::string name = review_named(info.resource); !name.empty())
+      info.resource = info.parts[0] = std::move(name);
   if (info.parts.size() >= 2) info.name = info.parts[1];
   if (info.parts.size() >= 3 && info.verb != "proxy") info.subresource = info.parts[2];
 

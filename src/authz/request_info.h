@@ -25,11 +25,12 @@ class Query {
   std::vector<std::pair<std::string, std::string>> pairs_;
 };
 
-// How Kubernetes reads a boolean parameter: `0` and `false` in any case are false, all else is true.
+// How Kubernetes reads a boolean parameter: `0` and `false` in any case are false, all else is
+// true.
 bool is_true_parameter(std::string_view value);
 
-// The selectors of a list, watch or deletecollection, as far as they could be read. They only ever narrow: what
-// could not be read is left out and told.
+// The selectors of a list, watch or deletecollection, as far as they could be read. They only ever
+// narrow: what could not be read is left out and told.
 struct Selectors {
   json::FieldSelector fields;
   json::LabelSelector labels;
@@ -38,22 +39,23 @@ struct Selectors {
 // Null when both are empty.
 std::shared_ptr<const Selectors> read_selectors(std::string_view fields, std::string_view labels);
 
-// What a request asks for, learned from its method and URL alone. Authorization, admission and audit all
-// speak of the request in these words.
+// What a request asks for, learned from its method and URL alone. Authorization, admission and
+// audit all speak of the request in these words.
 struct RequestInfo {
   bool is_resource_request = false;
   std::string path;  // decoded
   std::string verb;  // "list", "deletecollection"; lower-cased method for other paths
   std::string api_prefix, api_group, api_version;
   std::string namespace_name, resource, subresource, name;
-  std::vector<std::string> parts;  // from the resource on
+  std::vector<std::string> parts;              // from the resource on
   std::string field_selector, label_selector;  // raw
   std::shared_ptr<const Selectors> selectors;  // the same, read; null when there are none
   Query query;
 };
 
-// `path` as sent (still percent-encoded), `query` without the question mark. The only error is a `watch` or
-// `proxy` prefix that nothing follows.
-Result<RequestInfo> parse_request_info(std::string_view method, std::string_view path, std::string_view query);
+// `path` as sent (still percent-encoded), `query` without the question mark. The only error is a
+// `watch` or `proxy` prefix that nothing follows.
+Result<RequestInfo> parse_request_info(std::string_view method, std::string_view path,
+                                       std::string_view query);
 
 }  // namespace cardea::authz

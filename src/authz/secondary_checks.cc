@@ -12,8 +12,10 @@ constexpr std::size_t kMostQuestions = 64;
 // Tells questions apart.
 std::string key_of(const cel::AuthorizationQuery& q) {
   std::string out(1, q.resource_request ? 'r' : 'p');
-  for (std::string_view part : {q.path, q.verb, q.group, q.resource, q.subresource, q.space, q.name, q.service_account_namespace, q.service_account_name,
-                                q.has_field_selector ? q.field_selector : std::string_view(), q.has_label_selector ? q.label_selector : std::string_view()}) {
+  for (std::string_view part : {q.path, q.verb, q.group, q.resource, q.subresource, q.space, q.name,
+                                q.service_account_namespace, q.service_account_name,
+                                q.has_field_selector ? q.field_selector : std::string_view(),
+                                q.has_label_selector ? q.label_selector : std::string_view()}) {
     // With its length, so that no text can end one part and begin the next.
     out += cat(part.size(), ":", part);
   }
@@ -22,7 +24,9 @@ std::string key_of(const cel::AuthorizationQuery& q) {
 
 cel::AuthorizationAnswer answer_of(const Decision& d) {
   using Answer = cel::AuthorizationAnswer;
-  Answer::Decision kind = d.kind == Decision::Kind::kAllow ? Answer::kAllow : d.kind == Decision::Kind::kDeny ? Answer::kDeny : Answer::kNoOpinion;
+  Answer::Decision kind = d.kind == Decision::Kind::kAllow  ? Answer::kAllow
+                          : d.kind == Decision::Kind::kDeny ? Answer::kDeny
+                                                            : Answer::kNoOpinion;
   return {kind, d.reason.text(), d.error};
 }
 
@@ -34,8 +38,10 @@ cel::AuthorizationAnswer SecondaryChecks::check(const cel::AuthorizationQuery& q
   bool is_account = !q.service_account_name.empty();
   if (is_account)
     // As in Kubernetes: nobody has authenticated, so what everybody who has may do does not count.
-    account = {.name = cat("system:serviceaccount:", q.service_account_namespace, ":", q.service_account_name),
-               .groups = {"system:serviceaccounts", cat("system:serviceaccounts:", q.service_account_namespace)}};
+    account = {.name = cat("system:serviceaccount:", q.service_account_namespace, ":",
+                           q.service_account_name),
+               .groups = {"system:serviceaccounts",
+                          cat("system:serviceaccounts:", q.service_account_namespace)}};
   Attributes a(is_account ? account : *user_);
   a.is_resource_request = q.resource_request;
   a.verb = q.verb;
@@ -47,7 +53,8 @@ cel::AuthorizationAnswer SecondaryChecks::check(const cel::AuthorizationQuery& q
     a.subresource = q.subresource;
     a.namespace_name = q.space;
     a.name = q.name;
-    selectors = read_selectors(q.has_field_selector ? q.field_selector : "", q.has_label_selector ? q.label_selector : "");
+    selectors = read_selectors(q.has_field_selector ? q.field_selector : "",
+                               q.has_label_selector ? q.label_selector : "");
     a.selectors = selectors.get();
   } else {
     a.path = q.path;

@@ -8,9 +8,9 @@
 
 namespace cardea::authz {
 
-// Answers what expressions ask through `authorizer`, from a chain. Who can be asked at once is; when somebody has to
-// be waited for, the expression gets an error, `is_waiting` says that this evaluation counts for nothing, and after
-// `wait` it is run again with the answer at hand.
+// Answers what expressions ask through `authorizer`, from a chain. Who can be asked at once is;
+// when somebody has to be waited for, the expression gets an error, `is_waiting` says that this
+// evaluation counts for nothing, and after `wait` it is run again with the answer at hand.
 //
 //   do { outcome = run(expression) } while (checks.is_waiting() && await checks.wait());
 //

@@ -19,7 +19,8 @@ TEST(Strings, RefusesOverlongUtf8AndSurrogates) {
 }
 
 TEST(Strings, Base64GoesRoundAndRefusesGarbage) {
-  for (std::string text : {"", "a", "ab", "abc", "abcd"}) EXPECT_EQ(base64_decode(base64(text)), text);
+  for (std::string text : {"", "a", "ab", "abc", "abcd"})
+    EXPECT_EQ(base64_decode(base64(text)), text);
   EXPECT_FALSE(base64_decode("a==="));
   EXPECT_FALSE(base64_decode("ab=c"));
   EXPECT_FALSE(base64_decode("abc"));

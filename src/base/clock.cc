@@ -7,7 +7,8 @@ namespace cardea {
 namespace {
 
 std::tm utc(std::chrono::system_clock::time_point at) {
-  std::time_t seconds = std::chrono::system_clock::to_time_t(std::chrono::floor<std::chrono::seconds>(at));
+  std::time_t seconds = std::chrono::system_clock::to_time_t(
+      std::chrono::floor<std::chrono::seconds>(at));
   std::tm parts{};
   gmtime_r(&seconds, &parts);
   return parts;

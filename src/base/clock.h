@@ -13,7 +13,9 @@ class Clock {
 
 class SystemClock : public Clock {
  public:
-  std::chrono::system_clock::time_point now() const override { return std::chrono::system_clock::now(); }
+  std::chrono::system_clock::time_point now() const override {
+    return std::chrono::system_clock::now();
+  }
 };
 
 class FakeClock : public Clock {

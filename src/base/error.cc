@@ -41,7 +41,11 @@ const Row& row(Reason reason) {
 
 }  // namespace
 
-std::string_view reason_name(Reason reason) { return row(reason).name; }
-int http_status(Reason reason) { return row(reason).status; }
+std::string_view reason_name(Reason reason) {
+  return row(reason).name;
+}
+int http_status(Reason reason) {
+  return row(reason).status;
+}
 
 }  // namespace cardea

@@ -49,22 +49,26 @@ struct ErrorDetails {
   int retry_after_seconds = 0;
 };
 
-// The one error of the project: a reason a caller can act on, a message for a person, and what it is
-// about. A value: cheap to move, safe to share.
+// The one error of the project: a reason a caller can act on, a message for a person, and what it
+// is about. A value: cheap to move, safe to share.
 struct Error {
   Reason reason = Reason::kInternalError;
   std::string message;
   std::shared_ptr<const ErrorDetails> details;  // may be null
   int code = 0;                                 // overrides the reason's HTTP status when not 0
 
-  static Error of(Reason reason, std::string message) { return {reason, std::move(message), nullptr, 0}; }
+  static Error of(Reason reason, std::string message) {
+    return {reason, std::move(message), nullptr, 0};
+  }
   Error&& with(ErrorDetails d) && {
     details = std::make_shared<const ErrorDetails>(std::move(d));
     return std::move(*this);
   }
 };
 
-inline Error bad_request(std::string message) { return Error::of(Reason::kBadRequest, std::move(message)); }
+inline Error bad_request(std::string message) {
+  return Error::of(Reason::kBadRequest, std::move(message));
+}
 inline Error internal_error(std::string message) {
   return Error::of(Reason::kInternalError, std::move(message));
 }

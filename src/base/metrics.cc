@@ -14,8 +14,10 @@ std::string printed(const MetricRegistry::Labels& labels) {
     out += cat(name, "=\"");
     for (char c : value) {
       if (c == '\\' || c == '"') out += '\\';
-      if (c == '\n') out += "\\n";
-      else out += c;
+      if (c == '\n')
+        out += "\\n";
+      else
+        out += c;
     }
     out += '"';
   }
@@ -27,7 +29,8 @@ std::string braced(std::string_view labels, std::string_view more = "") {
   return cat("{", labels, labels.empty() || more.empty() ? "" : ",", more, "}");
 }
 
-void print_histogram(std::string& out, std::string_view name, std::string_view labels, const Buckets& h) {
+void print_histogram(std::string& out, std::string_view name, std::string_view labels,
+                     const Buckets& h) {
   std::uint64_t below = 0;
   for (std::size_t i = 0; i <= h.bounds().size(); ++i) {
     below += h.in_bucket(i);
@@ -48,15 +51,18 @@ Buckets::Buckets(std::vector<double> bounds, double scale)
 }
 
 void Buckets::add(std::uint64_t value) {
-  auto bucket = static_cast<std::size_t>(std::ranges::lower_bound(limits_, value) - limits_.begin());
+  auto bucket = static_cast<std::size_t>(std::ranges::lower_bound(limits_, value) -
+                                         limits_.begin());
   counts_[bucket].fetch_add(1, std::memory_order_relaxed);
   sum_.fetch_add(value, std::memory_order_relaxed);
 }
 
-MetricRegistry::Series& MetricRegistry::find(const Family& family, std::string_view type, const Labels& labels) {
+MetricRegistry::Series& MetricRegistry::find(const Family& family, std::string_view type,
+                                             const Labels& labels) {
   auto at = families_.find(family.name);
   if (at == families_.end())
-    at = families_.emplace(std::string(family.name), Content{std::string(family.help), type, {}}).first;
+    at = families_.emplace(std::string(family.name), Content{std::string(family.help), type, {}})
+             .first;
   return at->second.series[printed(labels)];
 }
 
@@ -74,14 +80,16 @@ Gauge& MetricRegistry::gauge(const Family& family, const Labels& labels) {
   return *s.gauge;
 }
 
-Histogram& MetricRegistry::histogram(const Family& family, const std::vector<double>& bounds, const Labels& labels) {
+Histogram& MetricRegistry::histogram(const Family& family, const std::vector<double>& bounds,
+                                     const Labels& labels) {
   std::lock_guard lock(mutex_);
   Series& s = find(family, "histogram", labels);
   if (!s.histogram) s.histogram = std::make_unique<Histogram>(bounds);
   return *s.histogram;
 }
 
-CountHistogram& MetricRegistry::count_histogram(const Family& family, const std::vector<double>& bounds,
+CountHistogram& MetricRegistry::count_histogram(const Family& family,
+                                                const std::vector<double>& bounds,
                                                 const Labels& labels) {
   std::lock_guard lock(mutex_);
   Series& s = find(family, "histogram", labels);
@@ -96,7 +104,8 @@ std::string MetricRegistry::print() const {
     out += cat("# HELP ", name, " ", content.help, "\n# TYPE ", name, " ", content.type, "\n");
     for (const auto& [labels, s] : content.series) {
       if (s.counter) out += cat(name, braced(labels), " ", s.counter->value(), "\n");
-      if (s.gauge && s.gauge->is_shown()) out += cat(name, braced(labels), " ", go_float(s.gauge->value()), "\n");
+      if (s.gauge && s.gauge->is_shown())
+        out += cat(name, braced(labels), " ", go_float(s.gauge->value()), "\n");
       if (s.histogram) print_histogram(out, name, labels, *s.histogram);
       if (s.count_histogram) print_histogram(out, name, labels, *s.count_histogram);
     }

@@ -37,11 +37,14 @@ class Gauge {
   std::atomic<bool> is_shown_{false};
 };
 
-// Observations, counted by upper bounds. A reader may see an observation in the count before the sum.
+// Observations, counted by upper bounds. A reader may see an observation in the count before the
+// sum.
 class Buckets {
  public:
   const std::vector<double>& bounds() const { return bounds_; }
-  std::uint64_t in_bucket(std::size_t index) const { return counts_[index].load(std::memory_order_relaxed); }  // its own, not those below
+  std::uint64_t in_bucket(std::size_t index) const {
+    return counts_[index].load(std::memory_order_relaxed);
+  }  // its own, not those below
   double sum() const { return static_cast<double>(sum_.load(std::memory_order_relaxed)) / scale_; }
 
  protected:
@@ -53,7 +56,7 @@ class Buckets {
  private:
   std::vector<double> bounds_;
   double scale_;
-  std::vector<std::uint64_t> limits_;  // the bounds, times the scale
+  std::vector<std::uint64_t> limits_;                     // the bounds, times the scale
   std::unique_ptr<std::atomic<std::uint64_t>[]> counts_;  // one more than bounds: beyond the last
   std::atomic<std::uint64_t> sum_{0};
 };
@@ -62,7 +65,9 @@ class Buckets {
 class Histogram : public Buckets {
  public:
   explicit Histogram(std::vector<double> bounds) : Buckets(std::move(bounds), 1e9) {}
-  void observe(std::chrono::nanoseconds duration) { add(duration.count() > 0 ? static_cast<std::uint64_t>(duration.count()) : 0); }
+  void observe(std::chrono::nanoseconds duration) {
+    add(duration.count() > 0 ? static_cast<std::uint64_t>(duration.count()) : 0);
+  }
 };
 
 // Plain numbers, such as how many of something one request took.
@@ -81,8 +86,8 @@ class Stopwatch {
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
-// All of them, by family and labels. Asking for one takes a lock and finds or makes it; keep the reference, which
-// lives as long as the registry. Any thread.
+// All of them, by family and labels. Asking for one takes a lock and finds or makes it; keep the
+// reference, which lives as long as the registry. Any thread.
 class MetricRegistry {
  public:
   using Labels = std::vector<std::pair<std::string, std::string>>;
@@ -94,8 +99,10 @@ class MetricRegistry {
   Counter& counter(const Family& family, const Labels& labels = {});
   Gauge& gauge(const Family& family, const Labels& labels = {});
   // `bounds` count for the first of a family.
-  Histogram& histogram(const Family& family, const std::vector<double>& bounds, const Labels& labels = {});
-  CountHistogram& count_histogram(const Family& family, const std::vector<double>& bounds, const Labels& labels = {});
+  Histogram& histogram(const Family& family, const std::vector<double>& bounds,
+                       const Labels& labels = {});
+  CountHistogram& count_histogram(const Family& family, const std::vector<double>& bounds,
+                                  const Labels& labels = {});
 
   // Everything in Prometheus' text format, families in order of their names.
   std::string print() const;

@@ -11,7 +11,9 @@ TEST(Metrics, ACounterIsFoundAgainByItsLabels) {
   r.counter({"a_total", "As."}, {{"x", "1"}}).add();
   r.counter({"a_total", "As."}, {{"x", "1"}}).add(2);
   r.counter({"a_total", "As."}, {{"x", "say \"2\"\n"}}).add();
-  EXPECT_EQ(r.print(), "# HELP a_total As.\n# TYPE a_total counter\na_total{x=\"1\"} 3\na_total{x=\"say \\\"2\\\"\\n\"} 1\n");
+  EXPECT_EQ(r.print(),
+            "# HELP a_total As.\n# TYPE a_total counter\na_total{x=\"1\"} 3\na_total{x=\"say "
+            "\\\"2\\\"\\n\"} 1\n");
 }
 
 TEST(Metrics, AHistogramCountsWhatLiesAtOrBelowEachBound) {
@@ -23,7 +25,8 @@ TEST(Metrics, AHistogramCountsWhatLiesAtOrBelowEachBound) {
   EXPECT_EQ(r.print(),
             "# HELP d_seconds Ds.\n# TYPE d_seconds histogram\n"
             "d_seconds_bucket{x=\"y\",le=\"0.5\"} 1\nd_seconds_bucket{x=\"y\",le=\"1\"} 2\n"
-            "d_seconds_bucket{x=\"y\",le=\"+Inf\"} 3\nd_seconds_sum{x=\"y\"} 3.25\nd_seconds_count{x=\"y\"} 3\n");
+            "d_seconds_bucket{x=\"y\",le=\"+Inf\"} 3\nd_seconds_sum{x=\"y\"} "
+            "3.25\nd_seconds_count{x=\"y\"} 3\n");
 }
 
 TEST(Metrics, AHistogramOfCountsTakesPlainNumbers) {

@@ -9,7 +9,9 @@ bool is_alphanumeric(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-bool is_lower_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+bool is_lower_alphanumeric(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
 
 // ([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]
 bool is_qualified_part(std::string_view text) {
@@ -21,7 +23,8 @@ bool is_qualified_part(std::string_view text) {
 
 bool is_dns_subdomain(std::string_view text) {
   for (std::string_view label : split(text, '.')) {
-    if (label.empty() || !is_lower_alphanumeric(label.front()) || !is_lower_alphanumeric(label.back()))
+    if (label.empty() || !is_lower_alphanumeric(label.front()) ||
+        !is_lower_alphanumeric(label.back()))
       return false;
     for (char c : label)
       if (!is_lower_alphanumeric(c) && c != '-') return false;
@@ -30,7 +33,8 @@ bool is_dns_subdomain(std::string_view text) {
 }
 
 constexpr std::string_view kQualifiedForm =
-    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+    "alphanumeric "
     "character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
     "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 
@@ -41,8 +45,10 @@ Problems dns_subdomain_problems(std::string_view name) {
   if (name.size() > 253) problems.push_back("must be no more than 253 bytes");
   if (!is_dns_subdomain(name))
     problems.push_back(
-        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must "
-        "start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
+        "'.', and must "
+        "start and end with an alphanumeric character (e.g. 'example.com', regex used for "
+        "validation is "
         "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')");
   return problems;
 }
@@ -51,14 +57,17 @@ Problems label_key_problems(std::string_view key) {
   Problems problems;
   auto parts = split(key, '/');
   if (parts.size() > 2) {
-    problems.push_back(cat("a valid label key ", kQualifiedForm,
-                           " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"));
+    problems.push_back(
+        cat("a valid label key ", kQualifiedForm,
+            " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"));
     return problems;
   }
   if (parts.size() == 2) {
-    if (parts[0].empty()) problems.push_back("prefix part must be non-empty");
+    if (parts[0].empty())
+      problems.push_back("prefix part must be non-empty");
     else
-      for (const std::string& p : dns_subdomain_problems(parts[0])) problems.push_back("prefix part " + p);
+      for (const std::string& p : dns_subdomain_problems(parts[0]))
+        problems.push_back("prefix part " + p);
   }
   std::string_view name = parts.back();
   if (name.empty()) problems.push_back("name part must be non-empty");
@@ -72,8 +81,10 @@ Problems label_value_problems(std::string_view value) {
   if (value.size() > 63) problems.push_back("must be no more than 63 bytes");
   if (!value.empty() && !is_qualified_part(value))
     problems.push_back(
-        "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must "
-        "start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used "
+        "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
+        "'.', and must "
+        "start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or "
+        "'12345', regex used "
         "for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')");
   return problems;
 }
@@ -83,8 +94,10 @@ Problems dns_label_problems(std::string_view name) {
   if (name.size() > 63) problems.push_back("must be no more than 63 bytes");
   if (name.find('.') != name.npos || !is_dns_subdomain(name))
     problems.push_back(
-        "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and "
-        "end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
+        "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
+        "must start and "
+        "end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for "
+        "validation is "
         "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')");
   return problems;
 }
@@ -95,8 +108,10 @@ Problems dns_1035_label_problems(std::string_view name) {
   bool digit_first = !name.empty() && name[0] >= '0' && name[0] <= '9';
   if (digit_first || name.find('.') != name.npos || !is_dns_subdomain(name))
     problems.push_back(
-        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
-        "character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for "
+        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
+        "alphabetic "
+        "character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex "
+        "used for "
         "validation is '[a-z]([-a-z0-9]*[a-z0-9])?')");
   return problems;
 }

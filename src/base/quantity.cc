@@ -25,13 +25,18 @@ constexpr Suffix kSuffixes[] = {
 
 constexpr std::string_view kMaxInt64 = "9223372036854775807";
 constexpr int kFinest = -9;
-// Far beyond any real amount; keeps the sum of two amounts from growing to as many digits as an exponent says.
+// Far beyond any real amount; keeps the sum of two amounts from growing to as many digits as an
+// exponent says.
 constexpr std::int64_t kLargestExponent = 1000;
 
 Error format_wrong() {
-  return bad_request("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
+  return bad_request(
+      "quantities must match the regular expression "
+      "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
 }
-Error suffix_wrong() { return bad_request("unable to parse quantity's suffix"); }
+Error suffix_wrong() {
+  return bad_request("unable to parse quantity's suffix");
+}
 
 // Decimal digits, most significant first, without leading zeros.
 int compare_digits(std::string_view a, std::string_view b) {
@@ -57,7 +62,8 @@ std::string subtract_digits(std::string_view a, std::string_view b) {
   std::string out(a);
   int borrow = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    int difference = a[a.size() - 1 - i] - '0' - borrow - (i < b.size() ? b[b.size() - 1 - i] - '0' : 0);
+    int difference = a[a.size() - 1 - i] - '0' - borrow -
+                     (i < b.size() ? b[b.size() - 1 - i] - '0' : 0);
     borrow = difference < 0;
     out[out.size() - 1 - i] = static_cast<char>('0' + difference + 10 * borrow);
   }
@@ -90,7 +96,9 @@ std::optional<std::string> divide_by_1024(std::string_view a) {
   return out;
 }
 
-bool digit(char c) { return c >= '0' && c <= '9'; }
+bool digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 std::string_view take_digits(std::string_view& text) {
   std::size_t n = 0;
@@ -118,14 +126,14 @@ std::optional<Suffix> interpret(std::string_view text) {
   return Suffix{"e", 10, static_cast<int>(std::max<std::int64_t>(*exponent, -100'000))};
 }
 
-// Whether Kubernetes keeps the text of an amount instead of computing the canonical one. `1.500` and `007`
-// pass, which is part of what its clients see.
+// Whether Kubernetes keeps the text of an amount instead of computing the canonical one. `1.500`
+// and `007` pass, which is part of what its clients see.
 bool keeps_text(std::string_view whole, std::string_view fraction, const Suffix& suffix) {
   if (suffix.base == 10) {
     int scale = suffix.exponent - static_cast<int>(fraction.size());
     std::string shifted = cat(whole, fraction);
-    return shifted.size() <= 18 && scale >= kFinest && scale % 3 == 0 && !shifted.ends_with("000") &&
-           shifted[0] != '0';
+    return shifted.size() <= 18 && scale >= kFinest && scale % 3 == 0 &&
+           !shifted.ends_with("000") && shifted[0] != '0';
   }
   int precision = 15 - static_cast<int>(whole.size()) - suffix.exponent * 3 / 10 - 1;
   auto value = parse_int(whole);
@@ -182,9 +190,9 @@ Result<Quantity> Quantity::parse(std::string_view text) {
   auto suffix = interpret(rest);
   if (!suffix) return fail(suffix_wrong());
 
-  q.format_ = suffix->base == 2        ? Format::kBinarySi
-              : suffix->text == "e"    ? Format::kDecimalExponent
-                                       : Format::kDecimalSi;
+  q.format_ = suffix->base == 2     ? Format::kBinarySi
+              : suffix->text == "e" ? Format::kDecimalExponent
+                                    : Format::kDecimalSi;
   q.digits_ = cat(whole, fraction);
   q.exponent_ = -static_cast<std::int32_t>(fraction.size());
   if (suffix->base == 10)
@@ -212,7 +220,9 @@ std::string Quantity::print() const {
   if (!text_.empty()) return text_;
   if (sign() == 0) return "0";
   std::string sign_text = negative_ ? "-" : "";
-  auto whole_digits = [&] { return digits_ + std::string(static_cast<std::size_t>(exponent_), '0'); };
+  auto whole_digits = [&] {
+    return digits_ + std::string(static_cast<std::size_t>(exponent_), '0');
+  };
 
   if (format_ == Format::kBinarySi && is_integer()) {
     // Amounts under 1Ki read better without a suffix.
@@ -236,7 +246,8 @@ std::string Quantity::print() const {
     exponent = 18;
   }
   std::string number = sign_text + digits_ + std::string(static_cast<std::size_t>(zeros), '0');
-  if (format_ == Format::kDecimalExponent) return exponent == 0 ? number : cat(number, "e", exponent);
+  if (format_ == Format::kDecimalExponent)
+    return exponent == 0 ? number : cat(number, "e", exponent);
   for (const Suffix& s : kSuffixes)
     if (s.base == 10 && s.exponent == exponent) return cat(number, s.text);
   return cat(number, "e", exponent);
@@ -244,7 +255,9 @@ std::string Quantity::print() const {
 
 std::optional<std::int64_t> Quantity::as_int64() const {
   if (!is_integer() || exponent_ > 19) return std::nullopt;
-  return parse_int(cat(negative_ ? "-" : "", digits_, std::string(static_cast<std::size_t>(exponent_), '0'), digits_.empty() ? "0" : ""));
+  return parse_int(cat(negative_ ? "-" : "", digits_,
+                       std::string(static_cast<std::size_t>(exponent_), '0'),
+                       digits_.empty() ? "0" : ""));
 }
 
 double Quantity::as_double() const {
@@ -273,7 +286,8 @@ Quantity& Quantity::operator+=(const Quantity& other) {
   }
   int exponent = std::min(exponent_, other.exponent_);
   std::string a = digits_ + std::string(static_cast<std::size_t>(exponent_ - exponent), '0');
-  std::string b = other.digits_ + std::string(static_cast<std::size_t>(other.exponent_ - exponent), '0');
+  std::string b = other.digits_ +
+                  std::string(static_cast<std::size_t>(other.exponent_ - exponent), '0');
   exponent_ = exponent;
   if (negative_ == other.negative_) {
     digits_ = add_digits(a, b);
@@ -294,7 +308,9 @@ Quantity Quantity::operator-() const {
   return q;
 }
 
-Quantity& Quantity::operator-=(const Quantity& other) { return *this += -other; }
+Quantity& Quantity::operator-=(const Quantity& other) {
+  return *this += -other;
+}
 
 std::strong_ordering operator<=>(const Quantity& a, const Quantity& b) {
   if (auto by_sign = a.sign() <=> b.sign(); by_sign != 0) return by_sign;

@@ -11,9 +11,9 @@ namespace cardea {
 
 // An amount of something, as Kubernetes writes it: `500m`, `2Gi`, `1e3`.
 //
-// An exact decimal number and the family of suffixes it was written with. A value: copy, compare, print.
-// Amounts finer than a billionth are rounded away from zero when read; binary amounts beyond 2^63-1 are
-// capped there. Equality is of the amount: 1000m == 1.
+// An exact decimal number and the family of suffixes it was written with. A value: copy, compare,
+// print. Amounts finer than a billionth are rounded away from zero when read; binary amounts beyond
+// 2^63-1 are capped there. Equality is of the amount: 1000m == 1.
 class Quantity {
  public:
   enum class Format : std::uint8_t { kDecimalSi, kBinarySi, kDecimalExponent };
@@ -25,8 +25,8 @@ class Quantity {
   // Kubernetes' JSON decoder trims it first.
   static Result<Quantity> parse(std::string_view text);
 
-  // The canonical form: no fraction, the largest suffix that allows it. An amount that was read in a form
-  // Kubernetes regards as canonical enough is given back as it was written.
+  // The canonical form: no fraction, the largest suffix that allows it. An amount that was read in
+  // a form Kubernetes regards as canonical enough is given back as it was written.
   std::string print() const;
 
   Format format() const { return format_; }
@@ -54,8 +54,8 @@ class Quantity {
   void round_up(int exponent);
   std::int64_t rounded(int decimals) const;
 
-  // The amount is digits_ * 10^exponent_. INVARIANT: no zero at either end of digits_; zero is no digits
-  // and exponent 0.
+  // The amount is digits_ * 10^exponent_. INVARIANT: no zero at either end of digits_; zero is no
+  // digits and exponent 0.
   std::string digits_;
   std::int32_t exponent_ = 0;
   bool negative_ = false;

@@ -10,21 +10,30 @@ std::string printed(std::string_view text) {
   return q ? q->print() : q.error().message;
 }
 
-Quantity of(std::string_view text) { return Quantity::parse(text).value(); }
+Quantity of(std::string_view text) {
+  return Quantity::parse(text).value();
+}
 
 TEST(Quantity, PrintsTheCanonicalFormThatKubernetesPrints) {
   constexpr std::pair<const char*, const char*> kCases[] = {
-      {"0", "0"},           {"0Mi", "0"},        {"-0", "0"},          {"1000m", "1"},      {"0.5", "500m"},
-      {"1.5", "1500m"},     {"1.5Gi", "1536Mi"}, {"0.5Mi", "512Ki"},   {"8Mi", "8Mi"},      {"1024Mi", "1Gi"},
-      {"1000", "1k"},       {"1000k", "1M"},     {"12e6", "12e6"},     {"1e20", "100e18"},  {"1e-3", "1e-3"},
-      {"1023", "1023"},     {"1024Ki", "1Mi"},   {"1.1Ki", "1126400m"}, {"-5", "-5"},       {".5", "500m"},
-      {"100E", "100E"},     {"4611686018427387904", "4611686018427387904"},
+      {"0", "0"},          {"0Mi", "0"},
+      {"-0", "0"},         {"1000m", "1"},
+      {"0.5", "500m"},     {"1.5", "1500m"},
+      {"1.5Gi", "1536Mi"}, {"0.5Mi", "512Ki"},
+      {"8Mi", "8Mi"},      {"1024Mi", "1Gi"},
+      {"1000", "1k"},      {"1000k", "1M"},
+      {"12e6", "12e6"},    {"1e20", "100e18"},
+      {"1e-3", "1e-3"},    {"1023", "1023"},
+      {"1024Ki", "1Mi"},   {"1.1Ki", "1126400m"},
+      {"-5", "-5"},        {".5", "500m"},
+      {"100E", "100E"},    {"4611686018427387904", "4611686018427387904"},
   };
   for (auto [text, expected] : kCases) EXPECT_EQ(printed(text), expected) << text;
 }
 
 TEST(Quantity, KeepsTextThatKubernetesDoesNotRecompute) {
-  for (const char* text : {"+5", "007", "1.500", "1025Mi", "100m", "1E3"}) EXPECT_EQ(printed(text), text);
+  for (const char* text : {"+5", "007", "1.500", "1025Mi", "100m", "1E3"})
+    EXPECT_EQ(printed(text), text);
 }
 
 TEST(Quantity, RoundsWhatIsFinerThanNanoAwayFromZero) {
@@ -41,7 +50,8 @@ TEST(Quantity, CapsBinaryAmountsAt63Bits) {
 TEST(Quantity, RefusesWhatIsNoQuantity) {
   const std::string format =
       "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
-  for (const char* text : {"", "abc", "1.2.3", "1x", " 1", "+", "1e3x"}) EXPECT_EQ(printed(text), format) << text;
+  for (const char* text : {"", "abc", "1.2.3", "1x", " 1", "+", "1e3x"})
+    EXPECT_EQ(printed(text), format) << text;
   for (const char* text : {"1K", "1e", "1mm", "1e99999999999"})
     EXPECT_EQ(printed(text), "unable to parse quantity's suffix") << text;
 }

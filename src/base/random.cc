@@ -23,8 +23,8 @@ class Supply {
   }
 
  private:
-  // The kernel gives up to 256 bytes whole or not at all. Without them nothing here may go on: a guess would
-  // be a name or a secret that somebody else can guess too.
+  // The kernel gives up to 256 bytes whole or not at all. Without them nothing here may go on: a
+  // guess would be a name or a secret that somebody else can guess too.
   void refill() {
     static_assert(sizeof numbers_ <= 256);
     ssize_t got;
@@ -46,12 +46,13 @@ std::uint64_t SystemRandom::next() {
 }
 
 std::string make_uid(Random& random) {
-  std::uint64_t high = (random.next() & ~0xF000ull) | 0x4000ull;                       // version 4
-  std::uint64_t low = (random.next() & ~(3ull << 62)) | (2ull << 62);                  // variant 1
+  std::uint64_t high = (random.next() & ~0xF000ull) | 0x4000ull;       // version 4
+  std::uint64_t low = (random.next() & ~(3ull << 62)) | (2ull << 62);  // variant 1
   char text[40];
   std::snprintf(text, sizeof text, "%08x-%04x-%04x-%04x-%012llx", static_cast<unsigned>(high >> 32),
                 static_cast<unsigned>(high >> 16 & 0xFFFF), static_cast<unsigned>(high & 0xFFFF),
-                static_cast<unsigned>(low >> 48), static_cast<unsigned long long>(low & 0xFFFFFFFFFFFFull));
+                static_cast<unsigned>(low >> 48),
+                static_cast<unsigned long long>(low & 0xFFFFFFFFFFFFull));
   return text;
 }
 

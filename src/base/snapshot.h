@@ -10,14 +10,14 @@
 
 namespace cardea {
 
-// The current state of something that many threads read and few change: an immutable T, replaced as a whole.
-// Reading costs one atomic load while nothing changes: each thread keeps a reference of its own to the state of
-// each holder, and renews it when the holder's version has moved.
+// The current state of something that many threads read and few change: an immutable T, replaced as
+// a whole. Reading costs one atomic load while nothing changes: each thread keeps a reference of
+// its own to the state of each holder, and renews it when the holder's version has moved.
 template <typename T>
 class Snapshot {
  public:
-  // So many holders of one type each have their own place in every thread. With more of them some share a place,
-  // and a thread that asks two of these in turn renews its reference each time.
+  // So many holders of one type each have their own place in every thread. With more of them some
+  // share a place, and a thread that asks two of these in turn renews its reference each time.
   static constexpr std::size_t kPlaces = 64;
 
   explicit Snapshot(std::shared_ptr<const T> first = nullptr) : current_(std::move(first)) {}
@@ -25,8 +25,8 @@ class Snapshot {
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;
 
-  // Any thread. The reference stays good until this thread asks a Snapshot<T> again; copy it to keep it longer,
-  // across a wait above all.
+  // Any thread. The reference stays good until this thread asks a Snapshot<T> again; copy it to
+  // keep it longer, across a wait above all.
   const std::shared_ptr<const T>& get() const {
     thread_local std::array<Seen, kPlaces> seen;
     Seen& mine = seen[place_];
@@ -34,7 +34,8 @@ class Snapshot {
     return mine.state;
   }
 
-  // The version moves before this returns: whoever asks afterwards, on any thread, gets `next` or a later one.
+  // The version moves before this returns: whoever asks afterwards, on any thread, gets `next` or a
+  // later one.
   void set(std::shared_ptr<const T> next) {
     std::shared_ptr<const T> last;  // destroyed outside the lock
     std::lock_guard lock(mutex_);
@@ -42,7 +43,8 @@ class Snapshot {
     version_.store(next_version(), std::memory_order_release);
   }
 
-  // How often a thread had to renew its reference: once for each thread and state, unless places are shared.
+  // How often a thread had to renew its reference: once for each thread and state, unless places
+  // are shared.
   std::uint64_t renewals() const {
     std::lock_guard lock(mutex_);
     return renewals_;
@@ -54,7 +56,8 @@ class Snapshot {
     std::shared_ptr<const T> state;
   };
 
-  // Which places are taken, and by how many holders. Only making and destroying a holder comes here.
+  // Which places are taken, and by how many holders. Only making and destroying a holder comes
+  // here.
   class Places {
    public:
     static std::size_t take() {
@@ -81,7 +84,8 @@ class Snapshot {
     ++renewals_;
   }
 
-  // Never the same twice in a process, so that one thread's reference cannot be taken for another holder's.
+  // Never the same twice in a process, so that one thread's reference cannot be taken for another
+  // holder's.
   static std::uint64_t next_version() {
     static std::atomic<std::uint64_t> last{0};
     return last.fetch_add(1, std::memory_order_relaxed) + 1;

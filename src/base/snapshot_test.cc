@@ -59,9 +59,11 @@ TEST(Snapshot, HoldersThatCameAndWentTakeNoPlaceFromThoseThatStay) {
 
 TEST(Snapshot, MoreHoldersThanPlacesStillShowTheirOwnStates) {
   std::deque<Snapshot<std::string>> holders;
-  for (std::size_t i = 0; i < 3 * Snapshot<std::string>::kPlaces; ++i) holders.emplace_back(state(std::to_string(i)));
+  for (std::size_t i = 0; i < 3 * Snapshot<std::string>::kPlaces; ++i)
+    holders.emplace_back(state(std::to_string(i)));
   for (int round = 0; round < 3; ++round)
-    for (std::size_t i = 0; i < holders.size(); ++i) EXPECT_EQ(*holders[i].get(), std::to_string(i));
+    for (std::size_t i = 0; i < holders.size(); ++i)
+      EXPECT_EQ(*holders[i].get(), std::to_string(i));
 }
 
 }  // namespace

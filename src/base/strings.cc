@@ -33,7 +33,9 @@ std::string_view trim(std::string_view text) {
 }
 
 namespace {
-char lower_char(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+char lower_char(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+}
 }  // namespace
 
 std::string lower(std::string_view text) {
@@ -51,8 +53,8 @@ bool equals_ignoring_case(std::string_view a, std::string_view b) {
 
 namespace {
 
-// The length of the UTF-8 sequence at the start of `text`, or 0 when it is malformed. Overlong forms,
-// surrogates and code points beyond U+10FFFF are malformed.
+// The length of the UTF-8 sequence at the start of `text`, or 0 when it is malformed. Overlong
+// forms, surrogates and code points beyond U+10FFFF are malformed.
 std::size_t utf8_sequence(std::string_view text) {
   auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   auto follows = [&](std::size_t i) { return i < text.size() && (byte(i) & 0xC0) == 0x80; };
@@ -97,7 +99,8 @@ std::string quoted(std::string_view text) {
   auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; };
   while (!text.empty()) {
     // Most of what is quoted needs nothing.
-    const auto plain = static_cast<std::size_t>(std::ranges::find_if_not(text, is_plain) - text.begin());
+    const auto plain = static_cast<std::size_t>(std::ranges::find_if_not(text, is_plain) -
+                                                text.begin());
     out.append(text.substr(0, plain));
     text.remove_prefix(plain);
     if (text.empty()) break;
@@ -132,7 +135,8 @@ std::string quoted(std::string_view text) {
 
 std::string go_float(double number) {
   char buffer[400];
-  auto end = std::to_chars(buffer, buffer + sizeof buffer, number, std::chars_format::scientific).ptr;
+  auto end = std::to_chars(buffer, buffer + sizeof buffer, number, std::chars_format::scientific)
+                 .ptr;
   std::string text(buffer, end);
   auto e = text.find('e');
   if (e == text.npos) return text;  // not finite
@@ -166,7 +170,8 @@ std::optional<std::string> percent_decode(std::string_view text) {
 }
 
 namespace {
-constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view
+    kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 }
 
 std::string base64(std::string_view bytes) {
@@ -199,7 +204,8 @@ std::optional<std::string> base64_decode(std::string_view text) {
       if (at == std::string_view::npos || padding) return std::nullopt;
       group = group << 6 | static_cast<std::uint32_t>(at);
     }
-    for (std::size_t k = 0; k + padding < 3; ++k) out += static_cast<char>(group >> (16 - 8 * k) & 0xff);
+    for (std::size_t k = 0; k + padding < 3; ++k)
+      out += static_cast<char>(group >> (16 - 8 * k) & 0xff);
   }
   return out;
 }

@@ -25,7 +25,8 @@ std::string cat(const Parts&... parts) {
   return out;
 }
 
-std::vector<std::string_view> split(std::string_view text, char separator);  // "" gives one empty part
+std::vector<std::string_view> split(std::string_view text, char separator);  // "" gives one empty
+                                                                             // part
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::string_view trim(std::string_view text);  // ASCII white space
 std::string lower(std::string_view text);      // ASCII
@@ -43,13 +44,16 @@ std::optional<std::string> percent_decode(std::string_view text);  // nullopt on
 
 std::string base64(std::string_view bytes);
 std::optional<std::string> base64_decode(std::string_view text);  // standard alphabet, padded
-std::string base64_url(std::string_view bytes);                       // RFC 4648 section 5, without padding
-std::optional<std::string> base64_url_decode(std::string_view text);  // the same; left-over bits must be zero
+std::string base64_url(std::string_view bytes);  // RFC 4648 section 5, without padding
+std::optional<std::string> base64_url_decode(std::string_view text);  // the same; left-over bits
+                                                                      // must be zero
 
 // A hash for string-keyed maps that also finds by string_view.
 struct StringHash {
   using is_transparent = void;
-  std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  std::size_t operator()(std::string_view text) const {
+    return std::hash<std::string_view>{}(text);
+  }
 };
 
 }  // namespace cardea

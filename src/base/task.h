@@ -17,7 +17,9 @@ class [[nodiscard]] Task {
     std::optional<T> value;
     std::coroutine_handle<> waiter = std::noop_coroutine();
 
-    Task get_return_object() { return Task(std::coroutine_handle<promise_type>::from_promise(*this)); }
+    Task get_return_object() {
+      return Task(std::coroutine_handle<promise_type>::from_promise(*this));
+    }
     std::suspend_always initial_suspend() noexcept { return {}; }
     auto final_suspend() noexcept {
       struct Resume {
@@ -73,8 +75,8 @@ detail::Detached spawn(Task<T> task, Done done) {
   done(std::move(value));
 }
 
-// Waits for something that answers by callback: `start` is called with a function that takes the answer
-// once, from any thread; the coroutine continues on that thread.
+// Waits for something that answers by callback: `start` is called with a function that takes the
+// answer once, from any thread; the coroutine continues on that thread.
 template <typename T, typename Start>
 auto await_callback(Start start) {
   struct Awaiter {

@@ -69,16 +69,19 @@ class TimeReader {
     read_fraction(nanoseconds);
     read_zone(offset);
     if (message_.empty() && !rest_.empty()) message_ = cat(": extra text: ", shown(rest_));
-    if (message_.empty() && (day < 1 || day > days_in(month, year))) message_ = ": day out of range";
+    if (message_.empty() && (day < 1 || day > days_in(month, year)))
+      message_ = ": day out of range";
     if (!message_.empty()) return fail(bad_request(cat("parsing time ", shown(text_), message_)));
-    std::int64_t seconds = days_from_civil(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset;
+    std::int64_t seconds = days_from_civil(year, month, day) * 86400 + hour * 3600 + minute * 60 +
+                           second - offset;
     return Timestamp{seconds, nanoseconds};
   }
 
  private:
   void cannot(std::string_view element) {
     if (message_.empty())
-      message_ = cat(" as ", shown(layout_), ": cannot parse ", shown(rest_), " as ", shown(element));
+      message_ = cat(" as ", shown(layout_), ": cannot parse ", shown(rest_), " as ",
+                     shown(element));
   }
   void out_of_range(std::string_view what) {
     if (message_.empty()) message_ = cat(": ", what, " out of range");
@@ -113,7 +116,8 @@ class TimeReader {
     return value;
   }
 
-  void number(std::string_view element, bool two, int& out, int low, int high, std::string_view what) {
+  void number(std::string_view element, bool two, int& out, int low, int high,
+              std::string_view what) {
     if (!message_.empty()) return;
     auto value = digits(rest_, two);
     if (!value) return cannot(element);
@@ -128,7 +132,8 @@ class TimeReader {
     while (is_digit(rest_, n) && (!micro_ || n < 7)) ++n;
     if (micro_ && (!point || n != 7)) return cannot(".000000");
     if (!point || n < 2) return;
-    for (std::size_t i = 1; i <= 9; ++i) nanoseconds = nanoseconds * 10 + (i < n ? rest_[i] - '0' : 0);
+    for (std::size_t i = 1; i <= 9; ++i)
+      nanoseconds = nanoseconds * 10 + (i < n ? rest_[i] - '0' : 0);
     rest_.remove_prefix(n);
   }
 
@@ -164,8 +169,9 @@ std::string print_seconds(Timestamp at) {
   }
   year_month_day date{sys_days(std::chrono::days(days))};
   char buffer[64];
-  std::snprintf(buffer, sizeof buffer, "%04d-%02u-%02uT%02d:%02d:%02d", static_cast<int>(date.year()),
-                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), static_cast<int>(second / 3600),
+  std::snprintf(buffer, sizeof buffer, "%04d-%02u-%02uT%02d:%02d:%02d",
+                static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                static_cast<unsigned>(date.day()), static_cast<int>(second / 3600),
                 static_cast<int>(second / 60 % 60), static_cast<int>(second % 60));
   return buffer;
 }
@@ -174,14 +180,9 @@ struct Unit {
   std::string_view name;
   std::uint64_t nanoseconds;
 };
-constexpr Unit kUnits[] = {{"ns", 1},
-                           {"us", 1'000},
-                           {"\u00b5s", 1'000},
-                           {"\u03bcs", 1'000},
-                           {"ms", 1'000'000},
-                           {"s", 1'000'000'000},
-                           {"m", 60'000'000'000},
-                           {"h", 3'600'000'000'000}};
+constexpr Unit kUnits[] = {
+    {"ns", 1},         {"us", 1'000},        {"\u00b5s", 1'000},    {"\u03bcs", 1'000},
+    {"ms", 1'000'000}, {"s", 1'000'000'000}, {"m", 60'000'000'000}, {"h", 3'600'000'000'000}};
 
 // Writes `value` / 10^decimals without trailing zeros.
 std::string fraction(std::uint64_t value, int decimals) {
@@ -197,12 +198,20 @@ std::string fraction(std::uint64_t value, int decimals) {
 
 }  // namespace
 
-bool Timestamp::is_zero() const { return seconds == kYearOne && nanoseconds == 0; }
+bool Timestamp::is_zero() const {
+  return seconds == kYearOne && nanoseconds == 0;
+}
 
-Result<Timestamp> parse_rfc3339(std::string_view text) { return TimeReader(text, false).run(); }
-Result<Timestamp> parse_rfc3339_micro(std::string_view text) { return TimeReader(text, true).run(); }
+Result<Timestamp> parse_rfc3339(std::string_view text) {
+  return TimeReader(text, false).run();
+}
+Result<Timestamp> parse_rfc3339_micro(std::string_view text) {
+  return TimeReader(text, true).run();
+}
 
-std::string print_rfc3339(Timestamp at) { return print_seconds(at) + "Z"; }
+std::string print_rfc3339(Timestamp at) {
+  return print_seconds(at) + "Z";
+}
 
 std::string print_rfc3339_micro(Timestamp at) {
   char buffer[16];
@@ -230,7 +239,9 @@ Timestamp to_timestamp(std::chrono::system_clock::time_point at) {
 }
 
 Result<std::chrono::nanoseconds> parse_duration(std::string_view text) {
-  auto wrong = [&](std::string_view what) { return fail(bad_request(cat("time: ", what, " duration ", shown(text)))); };
+  auto wrong = [&](std::string_view what) {
+    return fail(bad_request(cat("time: ", what, " duration ", shown(text))));
+  };
   constexpr std::uint64_t kLimit = std::uint64_t{1} << 63;
   std::string_view rest = text;
   bool negative = false;
@@ -270,7 +281,8 @@ Result<std::chrono::nanoseconds> parse_duration(std::string_view text) {
       if (u.name == name) unit = &u;
     if (!unit) return wrong(cat("unknown unit ", shown(name), " in"));
     total += whole * unit->nanoseconds;
-    total += static_cast<std::uint64_t>(static_cast<double>(part) * (static_cast<double>(unit->nanoseconds) / scale));
+    total += static_cast<std::uint64_t>(static_cast<double>(part) *
+                                        (static_cast<double>(unit->nanoseconds) / scale));
     if (total > kLimit) return wrong("invalid");
   }
   if (!negative && total >= kLimit) return wrong("invalid");
@@ -282,7 +294,8 @@ std::string print_duration(std::chrono::nanoseconds duration) {
   std::int64_t count = duration.count();
   if (count == 0) return "0s";
   std::string sign = count < 0 ? "-" : "";
-  std::uint64_t n = count < 0 ? 0 - static_cast<std::uint64_t>(count) : static_cast<std::uint64_t>(count);
+  std::uint64_t n = count < 0 ? 0 - static_cast<std::uint64_t>(count)
+                              : static_cast<std::uint64_t>(count);
   if (n < 1'000) return cat(sign, n, "ns");
   if (n < 1'000'000) return cat(sign, fraction(n, 3), "\u00b5s");
   if (n < 1'000'000'000) return cat(sign, fraction(n, 6), "ms");

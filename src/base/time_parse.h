@@ -18,7 +18,8 @@ struct Timestamp {
   bool is_zero() const;  // 0001-01-01T00:00:00Z, which Kubernetes prints as null
 };
 
-// RFC 3339 as Go reads it, and with the same messages: `parsing time "x" as "2006-...": cannot parse ...`.
+// RFC 3339 as Go reads it, and with the same messages: `parsing time "x" as "2006-...": cannot
+// parse ...`.
 Result<Timestamp> parse_rfc3339(std::string_view text);
 // The same with exactly six digits of fraction.
 Result<Timestamp> parse_rfc3339_micro(std::string_view text);

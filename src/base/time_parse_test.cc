@@ -28,20 +28,28 @@ TEST(TimeParse, PrintsInUtcToTheSecond) {
 
 TEST(TimeParse, MicroTimeWantsSixDigits) {
   EXPECT_EQ(read_micro("2020-01-01T00:00:00.123456+02:00"), "2019-12-31T22:00:00.123456Z");
-  EXPECT_EQ(read_micro("2020-01-01T00:00:00Z"),
-            R"(parsing time "2020-01-01T00:00:00Z" as "2006-01-02T15:04:05.000000Z07:00": cannot parse "Z" as ".000000")");
-  EXPECT_EQ(read_micro("2020-01-01T00:00:00.1234567Z"),
-            R"(parsing time "2020-01-01T00:00:00.1234567Z" as "2006-01-02T15:04:05.000000Z07:00": cannot parse "7Z" as "Z07:00")");
+  EXPECT_EQ(
+      read_micro("2020-01-01T00:00:00Z"),
+      R"(parsing time "2020-01-01T00:00:00Z" as "2006-01-02T15:04:05.000000Z07:00": cannot parse "Z" as ".000000")");
+  EXPECT_EQ(
+      read_micro("2020-01-01T00:00:00.1234567Z"),
+      R"(parsing time "2020-01-01T00:00:00.1234567Z" as "2006-01-02T15:04:05.000000Z07:00": cannot parse "7Z" as "Z07:00")");
 }
 
 TEST(TimeParse, NamesTheElementThatIsWrong) {
-  EXPECT_EQ(read("x"), R"(parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006")");
-  EXPECT_EQ(read("2020-01-01"), R"(parsing time "2020-01-01" as "2006-01-02T15:04:05Z07:00": cannot parse "" as "T")");
-  EXPECT_EQ(read("2020-13-01T00:00:00Z"), R"(parsing time "2020-13-01T00:00:00Z": month out of range)");
-  EXPECT_EQ(read("2021-02-29T00:00:00Z"), R"(parsing time "2021-02-29T00:00:00Z": day out of range)");
-  EXPECT_EQ(read("2020-01-01T00:00:00Zx"), R"(parsing time "2020-01-01T00:00:00Zx": extra text: "x")");
-  EXPECT_EQ(read("2020-01-01T00:00:00"),
-            R"(parsing time "2020-01-01T00:00:00" as "2006-01-02T15:04:05Z07:00": cannot parse "" as "Z07:00")");
+  EXPECT_EQ(read("x"),
+            R"(parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006")");
+  EXPECT_EQ(read("2020-01-01"),
+            R"(parsing time "2020-01-01" as "2006-01-02T15:04:05Z07:00": cannot parse "" as "T")");
+  EXPECT_EQ(read("2020-13-01T00:00:00Z"),
+            R"(parsing time "2020-13-01T00:00:00Z": month out of range)");
+  EXPECT_EQ(read("2021-02-29T00:00:00Z"),
+            R"(parsing time "2021-02-29T00:00:00Z": day out of range)");
+  EXPECT_EQ(read("2020-01-01T00:00:00Zx"),
+            R"(parsing time "2020-01-01T00:00:00Zx": extra text: "x")");
+  EXPECT_EQ(
+      read("2020-01-01T00:00:00"),
+      R"(parsing time "2020-01-01T00:00:00" as "2006-01-02T15:04:05Z07:00": cannot parse "" as "Z07:00")");
 }
 
 TEST(TimeParse, ConvertsToTheClockAndBack) {
@@ -53,9 +61,17 @@ TEST(TimeParse, ConvertsToTheClockAndBack) {
 
 TEST(Duration, ReadsAndPrintsAsGoDoes) {
   constexpr std::pair<const char*, const char*> kCases[] = {
-      {"1h30m", "1h30m0s"},   {"-1.5s", "-1.5s"},      {"300ms", "300ms"}, {"1.5us", "1.5\u00b5s"},
-      {"0", "0s"},            {"3.7h", "3h42m0s"},     {"+3m", "3m0s"},    {"1000000ns", "1ms"},
-      {"1.0000000001s", "1s"}, {"1\u00b5s", "1\u00b5s"}, {"-2562047h47m16.854775808s", "-2562047h47m16.854775808s"},
+      {"1h30m", "1h30m0s"},
+      {"-1.5s", "-1.5s"},
+      {"300ms", "300ms"},
+      {"1.5us", "1.5\u00b5s"},
+      {"0", "0s"},
+      {"3.7h", "3h42m0s"},
+      {"+3m", "3m0s"},
+      {"1000000ns", "1ms"},
+      {"1.0000000001s", "1s"},
+      {"1\u00b5s", "1\u00b5s"},
+      {"-2562047h47m16.854775808s", "-2562047h47m16.854775808s"},
       {"5", "time: missing unit in duration \"5\""},
       {"5x", "time: unknown unit \"x\" in duration \"5x\""},
       {"", "time: invalid duration \"\""},

@@ -16,11 +16,16 @@ struct Entry {
 // One line per kind that has hooks of its own.
 constexpr Entry kEntries[] = {
     {"admissionregistration.k8s.io", "MutatingAdmissionPolicy", mutating_admission_policy_strategy},
-    {"admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding", mutating_admission_policy_binding_strategy},
-    {"admissionregistration.k8s.io", "MutatingWebhookConfiguration", mutating_webhook_configuration_strategy},
-    {"admissionregistration.k8s.io", "ValidatingAdmissionPolicy", validating_admission_policy_strategy},
-    {"admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding", validating_admission_policy_binding_strategy},
-    {"admissionregistration.k8s.io", "ValidatingWebhookConfiguration", validating_webhook_configuration_strategy},
+    {"admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding",
+     mutating_admission_policy_binding_strategy},
+    {"admissionregistration.k8s.io", "MutatingWebhookConfiguration",
+     mutating_webhook_configuration_strategy},
+    {"admissionregistration.k8s.io", "ValidatingAdmissionPolicy",
+     validating_admission_policy_strategy},
+    {"admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding",
+     validating_admission_policy_binding_strategy},
+    {"admissionregistration.k8s.io", "ValidatingWebhookConfiguration",
+     validating_webhook_configuration_strategy},
     {"apiregistration.k8s.io", "APIService", api_service_strategy},
     {"apps", "ControllerRevision", controller_revision_strategy},
     {"apps", "DaemonSet", daemon_set_strategy},
@@ -58,7 +63,8 @@ constexpr Entry kEntries[] = {
     {"discovery.k8s.io", "EndpointSlice", endpoint_slice_strategy},
     {"events.k8s.io", "Event", events_event_strategy},
     {"flowcontrol.apiserver.k8s.io", "FlowSchema", flow_schema_strategy},
-    {"flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration", priority_level_configuration_strategy},
+    {"flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration",
+     priority_level_configuration_strategy},
     {"networking.k8s.io", "IPAddress", ip_address_strategy},
     {"networking.k8s.io", "Ingress", ingress_strategy},
     {"networking.k8s.io", "IngressClass", ingress_class_strategy},
@@ -94,7 +100,8 @@ static_assert(each_kind_has_one_line(), "the first line of a kind hides a second
 }  // namespace
 
 const Strategy* builtin_strategy(std::string_view group, std::string_view kind) {
-  auto at = std::ranges::find_if(kEntries, [&](const Entry& e) { return e.group == group && e.kind == kind; });
+  auto at = std::ranges::find_if(
+      kEntries, [&](const Entry& e) { return e.group == group && e.kind == kind; });
   return at == std::end(kEntries) ? nullptr : &at->strategy();
 }
 

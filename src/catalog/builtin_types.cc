@@ -17,7 +17,9 @@ using schema::Schema;
 namespace {
 
 // Kubernetes' own are written without their common beginning.
-std::string full_name(std::string_view name) { return name.starts_with("dev.cardea.") ? std::string(name) : cat("io.k8s.", name); }
+std::string full_name(std::string_view name) {
+  return name.starts_with("dev.cardea.") ? std::string(name) : cat("io.k8s.", name);
+}
 
 // Gives a node the form that one word of the data files names.
 void shape_scalar(Schema& node, std::string_view word) {
@@ -48,13 +50,20 @@ void shape_scalar(Schema& node, std::string_view word) {
 
 Held held_of(char letter) {
   switch (letter) {
-    case 's': return Held::kScalar;
-    case 'p': return Held::kPointer;
-    case 't': return Held::kStruct;
-    case 'l': return Held::kList;
-    case 'm': return Held::kMap;
-    case 'r': return Held::kRaw;
-    default: return Held::kFreely;
+    case 's':
+      return Held::kScalar;
+    case 'p':
+      return Held::kPointer;
+    case 't':
+      return Held::kStruct;
+    case 'l':
+      return Held::kList;
+    case 'm':
+      return Held::kMap;
+    case 'r':
+      return Held::kRaw;
+    default:
+      return Held::kFreely;
   }
 }
 
@@ -72,7 +81,8 @@ class BuiltinTypes::Builder {
   }
 
  private:
-  // A use of a type that differs from it in how it is merged: a copy, made when all types are complete.
+  // A use of a type that differs from it in how it is merged: a copy, made when all types are
+  // complete.
   struct Variant {
     Schema* node;
     const Schema* original;
@@ -92,7 +102,9 @@ class BuiltinTypes::Builder {
 
   void declare(const Value& line) {
     if (line["adds"].as_bool()) {
-      auto same = [&](const Schema* s) { return s->type_name == full_name(line["name"].as_string()); };
+      auto same = [&](const Schema* s) {
+        return s->type_name == full_name(line["name"].as_string());
+      };
       auto at = std::ranges::find_if(nodes_, same);
       CARDEA_CHECK(at != nodes_.end());
       nodes_.push_back(*at);
@@ -104,7 +116,8 @@ class BuiltinTypes::Builder {
     if (line["map"].as_string() == "atomic") node->map_type = Schema::MapType::kAtomic;
     Type type{node, {}};
     for (const Value& gvk : line["gvk"].items()) {
-      auto& kind = type.kinds.emplace_back(std::string(gvk[0].as_string()), std::string(gvk[1].as_string()),
+      auto& kind = type.kinds.emplace_back(std::string(gvk[0].as_string()),
+                                           std::string(gvk[1].as_string()),
                                            std::string(gvk[2].as_string()));
       out_.kinds_.emplace(cat(kind.group, "/", kind.version, "/", kind.kind), node);
     }
@@ -130,7 +143,8 @@ class BuiltinTypes::Builder {
   }
 
   const Schema* shape(const Value& form) {
-    if (form.is_string() && form.as_string().starts_with('@')) return named(form.as_string().substr(1));
+    if (form.is_string() && form.as_string().starts_with('@'))
+      return named(form.as_string().substr(1));
     std::string key = json::print(form);
     auto [at, added] = shared_.emplace(std::move(key), nullptr);
     if (added) at->second = make(form);
@@ -181,7 +195,8 @@ class BuiltinTypes::Builder {
     *variant.node = *variant.original;
     variant.node->patch_strategy = variant.shape["strategy"].as_string();
     if (std::string_view map = variant.shape["map"].as_string(); !map.empty())
-      variant.node->map_type = map == "atomic" ? Schema::MapType::kAtomic : Schema::MapType::kGranular;
+      variant.node->map_type = map == "atomic" ? Schema::MapType::kAtomic
+                                               : Schema::MapType::kGranular;
   }
 
   BuiltinTypes& out_;
@@ -192,14 +207,17 @@ class BuiltinTypes::Builder {
   std::vector<Variant> variants_;
 };
 
-BuiltinTypes::BuiltinTypes() { Builder(*this).run(); }
+BuiltinTypes::BuiltinTypes() {
+  Builder(*this).run();
+}
 
 const Schema* BuiltinTypes::find(std::string_view name) const {
   auto at = types_.find(name);
   return at == types_.end() ? nullptr : at->second.schema;
 }
 
-const Schema* BuiltinTypes::find_kind(std::string_view group, std::string_view version, std::string_view kind) const {
+const Schema* BuiltinTypes::find_kind(std::string_view group, std::string_view version,
+                                      std::string_view kind) const {
   auto at = kinds_.find(cat(group, "/", version, "/", kind));
   return at == kinds_.end() ? nullptr : at->second;
 }

@@ -38,7 +38,8 @@ std::vector<std::string> texts(const Value& list) {
   return out;
 }
 
-// The built-in resources and their types; shared by all catalogues that were made from the same one.
+// The built-in resources and their types; shared by all catalogues that were made from the same
+// one.
 struct Builtins {
   BuiltinTypes types;
   std::deque<Resource> resources;
@@ -52,7 +53,9 @@ struct Builtins {
       auto end = text.find('\n');
       auto line = json::parse(text.substr(0, end));
       CARDEA_CHECK(line.has_value());
-      bool is_served = !line->has("feature") || std::ranges::find(features, (*line)["feature"].as_string()) != features.end();
+      bool is_served = !line->has("feature") ||
+                       std::ranges::find(features, (*line)["feature"].as_string()) !=
+                           features.end();
       if (is_served) read(*line);
       text.remove_prefix(end + 1);
     }
@@ -85,7 +88,8 @@ struct Builtins {
     if (!r.strategy) r.strategy = &plain;
     if (line.has("prefix")) r.storage_prefix = cat("/registry/", line["prefix"].as_string(), "/");
     r.storage_group = line.has("storage") ? std::string(line["storage"][0].as_string()) : r.group;
-    r.storage_version = line.has("storage") ? std::string(line["storage"][1].as_string()) : r.version;
+    r.storage_version = line.has("storage") ? std::string(line["storage"][1].as_string())
+                                            : r.version;
   }
 
   Subresource read_subresource(const Value& sub, const Resource& parent) const {
@@ -109,13 +113,16 @@ Version& version_in(std::vector<Group>& groups, const Resource& resource) {
   auto group = std::ranges::find(groups, resource.group, &Group::name);
   if (group == groups.end()) group = groups.insert(groups.end(), Group{resource.group, {}});
   auto version = std::ranges::find(group->versions, resource.version, &Version::name);
-  if (version == group->versions.end()) version = group->versions.insert(version, Version{resource.version, {}});
+  if (version == group->versions.end())
+    version = group->versions.insert(version, Version{resource.version, {}});
   return *version;
 }
 
 }  // namespace
 
-bool Resource::has_verb(std::string_view verb) const { return std::ranges::find(verbs, verb) != verbs.end(); }
+bool Resource::has_verb(std::string_view verb) const {
+  return std::ranges::find(verbs, verb) != verbs.end();
+}
 
 const Subresource* Resource::subresource(std::string_view wanted) const {
   auto at = std::ranges::find(subresources, wanted, &Subresource::name);
@@ -163,7 +170,8 @@ std::shared_ptr<const Catalog> Catalog::builtin(const std::vector<std::string>& 
   return catalog;
 }
 
-std::shared_ptr<const Catalog> Catalog::with_definitions(const std::vector<Value>& definitions) const {
+std::shared_ptr<const Catalog> Catalog::with_definitions(
+    const std::vector<Value>& definitions) const {
   auto catalog = std::make_shared<Catalog>();
   Content& content = *catalog->content_;
   content.builtins = content_->builtins;
@@ -176,18 +184,21 @@ std::shared_ptr<const Catalog> Catalog::with_definitions(const std::vector<Value
     if (at != known.end() && (at->second->source.same(source) || at->second->source == source))
       content.definitions.push_back(at->second);
     else
-      content.definitions.push_back(read_definition(source, content.builtins->types, content.builtins->excludes));
+      content.definitions.push_back(
+          read_definition(source, content.builtins->types, content.builtins->excludes));
   }
   content.build();
   return catalog;
 }
 
-const Resource* Catalog::find(std::string_view group, std::string_view version, std::string_view name) const {
+const Resource* Catalog::find(std::string_view group, std::string_view version,
+                              std::string_view name) const {
   auto at = content_->by_name.find(Key{group, version, name});
   return at == content_->by_name.end() ? nullptr : at->second;
 }
 
-const Resource* Catalog::find_kind(std::string_view group, std::string_view version, std::string_view kind) const {
+const Resource* Catalog::find_kind(std::string_view group, std::string_view version,
+                                   std::string_view kind) const {
   auto at = content_->by_kind.find(Key{group, version, kind});
   return at == content_->by_kind.end() ? nullptr : at->second;
 }
@@ -198,16 +209,25 @@ const Resource* Catalog::storage_of(const Resource& resource) const {
   return stored ? stored : &resource;
 }
 
-const std::vector<Group>& Catalog::groups() const { return content_->groups; }
+const std::vector<Group>& Catalog::groups() const {
+  return content_->groups;
+}
 
-const schema::Schema* Catalog::type(std::string_view name) const { return content_->builtins->types.find(name); }
+const schema::Schema* Catalog::type(std::string_view name) const {
+  return content_->builtins->types.find(name);
+}
 
-const schema::Schema* Catalog::kind_type(std::string_view group, std::string_view version, std::string_view kind) const {
+const schema::Schema* Catalog::kind_type(std::string_view group, std::string_view version,
+                                         std::string_view kind) const {
   return content_->builtins->types.find_kind(group, version, kind);
 }
 
-const BuiltinTypes& Catalog::types() const { return content_->builtins->types; }
+const BuiltinTypes& Catalog::types() const {
+  return content_->builtins->types;
+}
 
-std::uint64_t Catalog::generation() const { return content_->generation; }
+std::uint64_t Catalog::generation() const {
+  return content_->generation;
+}
 
 }  // namespace cardea::catalog

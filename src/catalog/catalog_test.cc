@@ -15,15 +15,16 @@ using schema::Held;
 using schema::Schema;
 
 Value definition(std::string_view extra = "") {
-  std::string text = cat(R"({"metadata":{"name":"widgets.example.com"},"spec":{"group":"example.com","scope":"Namespaced",
+  std::string text = cat(
+      R"({"metadata":{"name":"widgets.example.com"},"spec":{"group":"example.com","scope":"Namespaced",
     "names":{"plural":"widgets","singular":"widget","kind":"Widget","shortNames":["wd"],"categories":["all"]},
     "versions":[{"name":"v1beta1","served":true,"storage":false,"schema":{}},
                 {"name":"v1","served":true,"storage":true,"schema":{},
                  "subresources":{"status":{},"scale":{"specReplicasPath":".spec.replicas","statusReplicasPath":".status.replicas"}},
                  "selectableFields":[{"jsonPath":".spec.color"}],
                  "additionalPrinterColumns":[{"name":"Color","type":"string","jsonPath":".spec.color","priority":1}]},
-                {"name":"v0","served":false,"storage":false,"schema":{}}])", extra,
-                         R"(},"status":{"conditions":[{"type":"Established","status":"True"}]}})");
+                {"name":"v0","served":false,"storage":false,"schema":{}}])",
+      extra, R"(},"status":{"conditions":[{"type":"Established","status":"True"}]}})");
   return json::parse(text).value();
 }
 
@@ -33,10 +34,14 @@ TEST(Catalog, ServesTheGenerallyAvailableVersionsInKubernetesOrderAndItsOwnLast)
   for (const Group& group : catalog->groups())
     for (const Version& version : group.versions) names.push_back(group.name + "/" + version.name);
   EXPECT_EQ(join(names, " "),
-            "/v1 apiregistration.k8s.io/v1 apps/v1 events.k8s.io/v1 authentication.k8s.io/v1 authorization.k8s.io/v1 "
-            "autoscaling/v2 autoscaling/v1 batch/v1 certificates.k8s.io/v1 networking.k8s.io/v1 policy/v1 "
-            "rbac.authorization.k8s.io/v1 storage.k8s.io/v1 admissionregistration.k8s.io/v1 apiextensions.k8s.io/v1 "
-            "scheduling.k8s.io/v1 coordination.k8s.io/v1 node.k8s.io/v1 discovery.k8s.io/v1 resource.k8s.io/v1 "
+            "/v1 apiregistration.k8s.io/v1 apps/v1 events.k8s.io/v1 authentication.k8s.io/v1 "
+            "authorization.k8s.io/v1 "
+            "autoscaling/v2 autoscaling/v1 batch/v1 certificates.k8s.io/v1 networking.k8s.io/v1 "
+            "policy/v1 "
+            "rbac.authorization.k8s.io/v1 storage.k8s.io/v1 admissionregistration.k8s.io/v1 "
+            "apiextensions.k8s.io/v1 "
+            "scheduling.k8s.io/v1 coordination.k8s.io/v1 node.k8s.io/v1 discovery.k8s.io/v1 "
+            "resource.k8s.io/v1 "
             "flowcontrol.apiserver.k8s.io/v1 access.cardea.dev/v1alpha1 "
             "authorization.openshift.io/v1 authorization.openshift.io/v1beta3");
 }
@@ -76,7 +81,8 @@ TEST(Catalog, EveryResourceHasASchemaAndAStrategy) {
 
 TEST(Catalog, TwoFacesOfEventsAndAutoscalersRestInOnePlace) {
   auto catalog = Catalog::builtin();
-  EXPECT_EQ(catalog->storage_of(*catalog->find("events.k8s.io", "v1", "events")), catalog->find("", "v1", "events"));
+  EXPECT_EQ(catalog->storage_of(*catalog->find("events.k8s.io", "v1", "events")),
+            catalog->find("", "v1", "events"));
   EXPECT_EQ(catalog->find("events.k8s.io", "v1", "events")->storage_prefix, "/registry/events/");
   EXPECT_EQ(catalog->storage_of(*catalog->find("autoscaling", "v1", "horizontalpodautoscalers")),
             catalog->find("autoscaling", "v2", "horizontalpodautoscalers"));
@@ -110,17 +116,21 @@ TEST(BuiltinTypes, GiveAUseOfATypeItsOwnMergeStrategy) {
   EXPECT_EQ(strategy->schema->patch_strategy, "retainKeys");
   EXPECT_TRUE(strategy->schema->property("rollingUpdate"));
   EXPECT_EQ(catalog->type("io.k8s.api.apps.v1.DeploymentStrategy")->patch_strategy, "");
-  const auto* claim = catalog->type("io.k8s.api.core.v1.PersistentVolumeSpec")->property("claimRef");
+  const auto* claim = catalog->type("io.k8s.api.core.v1.PersistentVolumeSpec")
+                          ->property("claimRef");
   EXPECT_EQ(claim->schema->map_type, Schema::MapType::kGranular);
-  EXPECT_EQ(catalog->type("io.k8s.api.core.v1.ObjectReference")->map_type, Schema::MapType::kAtomic);
+  EXPECT_EQ(catalog->type("io.k8s.api.core.v1.ObjectReference")->map_type,
+            Schema::MapType::kAtomic);
 }
 
 TEST(BuiltinTypes, MayHoldThemselves) {
   auto catalog = Catalog::builtin();
-  const Schema* props = catalog->type("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps");
+  const Schema* props = catalog->type(
+      "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps");
   EXPECT_EQ(props->property("not")->schema, props);
   EXPECT_EQ(props->property("x-kubernetes-list-type")->number, 42u);
-  EXPECT_EQ(catalog->kind_type("", "v1", "Status"), catalog->type("io.k8s.apimachinery.pkg.apis.meta.v1.Status"));
+  EXPECT_EQ(catalog->kind_type("", "v1", "Status"),
+            catalog->type("io.k8s.apimachinery.pkg.apis.meta.v1.Status"));
 }
 
 TEST(Catalog, AddsEveryServedVersionOfADefinition) {
@@ -139,7 +149,9 @@ TEST(Catalog, AddsEveryServedVersionOfADefinition) {
   EXPECT_EQ(v1->columns[1].json_path, ".spec.color");
   EXPECT_EQ(beta->columns[1].name, "Age");
   EXPECT_EQ(v1->strategy->selectable_fields, std::vector<std::string>{"spec.color"});
-  EXPECT_EQ(v1->strategy->selectable_field(json::parse(R"({"spec":{"color":"red"}})").value(), "spec.color"), "red");
+  EXPECT_EQ(v1->strategy->selectable_field(json::parse(R"({"spec":{"color":"red"}})").value(),
+                                           "spec.color"),
+            "red");
   EXPECT_EQ(catalog->groups().back().name, "example.com");
   EXPECT_EQ(catalog->groups().back().versions[0].name, "v1");
   EXPECT_NE(catalog->generation(), builtin->generation());
@@ -149,20 +161,24 @@ TEST(Catalog, AddsEveryServedVersionOfADefinition) {
 TEST(Catalog, SharesDefinitionsThatDidNotChange) {
   auto first = Catalog::builtin()->with_definitions({definition()});
   auto second = first->with_definitions({definition()});
-  EXPECT_EQ(first->find("example.com", "v1", "widgets"), second->find("example.com", "v1", "widgets"));
+  EXPECT_EQ(first->find("example.com", "v1", "widgets"),
+            second->find("example.com", "v1", "widgets"));
   auto third = second->with_definitions({definition(R"(,"preserveUnknownFields":false)")});
-  EXPECT_NE(second->find("example.com", "v1", "widgets"), third->find("example.com", "v1", "widgets"));
+  EXPECT_NE(second->find("example.com", "v1", "widgets"),
+            third->find("example.com", "v1", "widgets"));
   EXPECT_EQ(third->with_definitions({})->find("example.com", "v1", "widgets"), nullptr);
 }
 
 TEST(Catalog, LeavesOutADefinitionThatIsNotEstablished) {
   Value pending = definition();
   pending.member("status").set("conditions", Value::array());
-  EXPECT_EQ(Catalog::builtin()->with_definitions({pending})->find("example.com", "v1", "widgets"), nullptr);
+  EXPECT_EQ(Catalog::builtin()->with_definitions({pending})->find("example.com", "v1", "widgets"),
+            nullptr);
 }
 
 TEST(Versions, AreOrderedByStabilityThenNumber) {
-  std::vector<std::string> order = {"v10", "v2", "v1", "v11beta2", "v10beta3", "v3beta1", "v12alpha1", "v11alpha2", "foo1", "foo10"};
+  std::vector<std::string> order = {"v10",     "v2",        "v1",        "v11beta2", "v10beta3",
+                                    "v3beta1", "v12alpha1", "v11alpha2", "foo1",     "foo10"};
   for (std::size_t i = 0; i + 1 < order.size(); ++i) {
     EXPECT_TRUE(version_before(order[i], order[i + 1])) << order[i];
     EXPECT_FALSE(version_before(order[i + 1], order[i])) << order[i];

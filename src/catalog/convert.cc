@@ -23,7 +23,8 @@ constexpr Rename kEventFields[] = {
 };
 
 bool says_nothing(const Value& value) {
-  return value.is_null() || (value.is_string() && value.as_string().empty()) || (value.is_int() && value.as_int() == 0) ||
+  return value.is_null() || (value.is_string() && value.as_string().empty()) ||
+         (value.is_int() && value.as_int() == 0) ||
          ((value.is_object() || value.is_array()) && value.empty());
 }
 
@@ -43,7 +44,8 @@ void convert_event(Value& object, bool to_core) {
 }  // namespace
 
 Value convert(const Value& object, const Resource& from, const Resource& to) {
-  // What is stored of a custom resource keeps the version of its day when another one becomes the stored one.
+  // What is stored of a custom resource keeps the version of its day when another one becomes the
+  // stored one.
   const bool is_old = to.is_custom && object["apiVersion"].as_string() != to.api_version();
   if (from.group == to.group && from.version == to.version && !is_old) return object;
   Value out = object;

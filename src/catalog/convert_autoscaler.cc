@@ -32,11 +32,18 @@ class Ordered {
     return *this;
   }
   Ordered& add_reference(std::string_view name, const Value& reference) {
-    return add_text(name, Ordered().add("kind", reference["kind"]).add("name", reference["name"]).add("apiVersion", reference["apiVersion"]).text());
+    return add_text(name, Ordered()
+                              .add("kind", reference["kind"])
+                              .add("name", reference["name"])
+                              .add("apiVersion", reference["apiVersion"])
+                              .text());
   }
   Ordered& add_selector(std::string_view name, const Value& selector) {
     if (selector.is_null()) return *this;
-    return add_text(name, Ordered().add("matchLabels", selector["matchLabels"]).add("matchExpressions", selector["matchExpressions"]).text());
+    return add_text(name, Ordered()
+                              .add("matchLabels", selector["matchLabels"])
+                              .add("matchExpressions", selector["matchExpressions"])
+                              .text());
   }
   std::string text() const { return out_.empty() ? "{}" : out_ + "}"; }
 
@@ -44,7 +51,9 @@ class Ordered {
   std::string out_;
 };
 
-Value or_zero(const Value& quantity) { return quantity.is_null() ? Value("0") : quantity; }
+Value or_zero(const Value& quantity) {
+  return quantity.is_null() ? Value("0") : quantity;
+}
 
 // One metric in version 1's words. `part` is "target" or "current"; the names begin with it.
 std::string metric_to_v1(const Value& metric, std::string_view part) {
@@ -58,25 +67,30 @@ std::string metric_to_v1(const Value& metric, std::string_view part) {
     const Value& body = metric[key];
     const Value& amount = body[part];
     inner.add("name", body["name"]).add(named("AverageUtilization"), amount["averageUtilization"]);
-    inner.add(named("AverageValue"), target ? amount["averageValue"] : or_zero(amount["averageValue"]));
+    inner.add(named("AverageValue"),
+              target ? amount["averageValue"] : or_zero(amount["averageValue"]));
     inner.add("container", body["container"]);
     return out.add_text(key, inner.text()).text();
   }
   if (type == "Pods") {
     const Value& body = metric["pods"];
-    inner.add("metricName", body["metric"]["name"]).add(named("AverageValue"), or_zero(body[part]["averageValue"]));
+    inner.add("metricName", body["metric"]["name"])
+        .add(named("AverageValue"), or_zero(body[part]["averageValue"]));
     inner.add_selector("selector", body["metric"]["selector"]);
     return out.add_text("pods", inner.text()).text();
   }
   if (type == "Object") {
     const Value& body = metric["object"];
-    inner.add_reference("target", body["describedObject"]).add("metricName", body["metric"]["name"]);
-    inner.add(named("Value"), or_zero(body[part]["value"])).add_selector("selector", body["metric"]["selector"]);
+    inner.add_reference("target", body["describedObject"])
+        .add("metricName", body["metric"]["name"]);
+    inner.add(named("Value"), or_zero(body[part]["value"]))
+        .add_selector("selector", body["metric"]["selector"]);
     inner.add("averageValue", body[part]["averageValue"]);
     return out.add_text("object", inner.text()).text();
   }
   const Value& body = metric["external"];
-  inner.add("metricName", body["metric"]["name"]).add_selector("metricSelector", body["metric"]["selector"]);
+  inner.add("metricName", body["metric"]["name"])
+      .add_selector("metricSelector", body["metric"]["selector"]);
   inner.add(named("Value"), target ? body[part]["value"] : or_zero(body[part]["value"]));
   inner.add(named("AverageValue"), body[part]["averageValue"]);
   return out.add_text("external", inner.text()).text();
@@ -90,7 +104,9 @@ Value metric_identity(const Value& body, std::string_view selector) {
 
 // Says of which type a target is, as version 2 wants to know.
 Value typed_target(Value amount) {
-  std::string_view type = amount.has("averageUtilization") ? "Utilization" : amount.has("averageValue") ? "AverageValue" : "Value";
+  std::string_view type = amount.has("averageUtilization") ? "Utilization"
+                          : amount.has("averageValue")     ? "AverageValue"
+                                                           : "Value";
   amount.set("type", type);
   return amount;
 }
@@ -98,7 +114,11 @@ Value typed_target(Value amount) {
 Value metric_to_v2(const Value& metric, std::string_view part) {
   bool target = part == "target";
   std::string_view type = metric["type"].as_string();
-  std::string_view key = type == "Resource" ? "resource" : type == "ContainerResource" ? "containerResource" : type == "Pods" ? "pods" : type == "Object" ? "object" : "external";
+  std::string_view key = type == "Resource"            ? "resource"
+                         : type == "ContainerResource" ? "containerResource"
+                         : type == "Pods"              ? "pods"
+                         : type == "Object"            ? "object"
+                                                       : "external";
   const Value& body = metric[key];
   Value amount = Value::object();
   auto take = [&](std::string_view from, std::string_view to) {
@@ -134,7 +154,11 @@ std::string rules_to_v1(const Value& rules) {
     policies = "[";
     for (const Value& policy : rules["policies"].items()) {
       if (policies.size() > 1) policies += ',';
-      policies += Ordered().add("Type", policy["type"]).add("Value", policy["value"]).add("PeriodSeconds", policy["periodSeconds"]).text();
+      policies += Ordered()
+                      .add("Type", policy["type"])
+                      .add("Value", policy["value"])
+                      .add("PeriodSeconds", policy["periodSeconds"])
+                      .text();
     }
     policies += ']';
   }
@@ -165,7 +189,8 @@ Value uncapitalised(const Value& value) {
 }
 
 bool is_cpu_utilization(const Value& metric, std::string_view part) {
-  return metric["type"].as_string() == "Resource" && metric["resource"]["name"].as_string() == "cpu" &&
+  return metric["type"].as_string() == "Resource" &&
+         metric["resource"]["name"].as_string() == "cpu" &&
          metric["resource"][part].has("averageUtilization");
 }
 
@@ -202,12 +227,14 @@ void autoscaler_to_v1(Value& object) {
   for (const Value& metric : spec["metrics"].items()) {
     if (!has_cpu && is_cpu_utilization(metric, "target")) {
       has_cpu = true;
-      object.member("spec").set("targetCPUUtilizationPercentage", metric["resource"]["target"]["averageUtilization"]);
+      object.member("spec").set("targetCPUUtilizationPercentage",
+                                metric["resource"]["target"]["averageUtilization"]);
     } else {
       others.push_back(metric);
     }
   }
-  if (!others.empty()) annotate(kMetrics, list_text(others, [](const Value& m) { return metric_to_v1(m, "target"); }));
+  if (!others.empty())
+    annotate(kMetrics, list_text(others, [](const Value& m) { return metric_to_v1(m, "target"); }));
   if (!spec["behavior"].is_null())
     annotate(kBehavior, Ordered()
                             .add_text("ScaleUp", rules_to_v1(spec["behavior"]["scaleUp"]))
@@ -219,16 +246,23 @@ void autoscaler_to_v1(Value& object) {
   }
   if (status.is_null()) return;
   if (!status["currentMetrics"].empty())
-    annotate(kCurrentMetrics, list_text(status["currentMetrics"], [](const Value& m) { return metric_to_v1(m, "current"); }));
+    annotate(kCurrentMetrics, list_text(status["currentMetrics"],
+                                        [](const Value& m) { return metric_to_v1(m, "current"); }));
   if (!status["conditions"].empty())
     annotate(kConditions, list_text(status["conditions"], [](const Value& c) {
-               return Ordered().add("type", c["type"]).add("status", c["status"]).add("lastTransitionTime", c["lastTransitionTime"])
-                   .add("reason", c["reason"]).add("message", c["message"]).text();
+               return Ordered()
+                   .add("type", c["type"])
+                   .add("status", c["status"])
+                   .add("lastTransitionTime", c["lastTransitionTime"])
+                   .add("reason", c["reason"])
+                   .add("message", c["message"])
+                   .text();
              }));
   Value& out = object.member("status");
   for (const Value& metric : status["currentMetrics"].items())
     if (is_cpu_utilization(metric, "current"))
-      out.set("currentCPUUtilizationPercentage", metric["resource"]["current"]["averageUtilization"]);
+      out.set("currentCPUUtilizationPercentage",
+              metric["resource"]["current"]["averageUtilization"]);
   out.erase("currentMetrics");
   out.erase("conditions");
 }
@@ -236,10 +270,14 @@ void autoscaler_to_v1(Value& object) {
 void autoscaler_to_v2(Value& object) {
   const Value spec = object["spec"], status = object["status"];
   Value metrics = Value::array();
-  for (const Value& metric : take_annotation(object, kMetrics).items()) metrics.push_back(metric_to_v2(metric, "target"));
-  if (const Value* percentage = spec.find("targetCPUUtilizationPercentage"); percentage && !percentage->is_null()) {
+  for (const Value& metric : take_annotation(object, kMetrics).items())
+    metrics.push_back(metric_to_v2(metric, "target"));
+  if (const Value* percentage = spec.find("targetCPUUtilizationPercentage");
+      percentage && !percentage->is_null()) {
     Value target = Value::object({{"type", "Utilization"}, {"averageUtilization", *percentage}});
-    metrics.push_back(Value::object({{"type", "Resource"}, {"resource", Value::object({{"name", "cpu"}, {"target", target}})}}));
+    metrics.push_back(
+        Value::object({{"type", "Resource"},
+                       {"resource", Value::object({{"name", "cpu"}, {"target", target}})}}));
   }
   if (spec.is_object()) {
     object.member("spec").erase("targetCPUUtilizationPercentage");
@@ -249,12 +287,15 @@ void autoscaler_to_v2(Value& object) {
     object.member("spec").set("behavior", uncapitalised(behavior));
 
   Value current = Value::array();
-  for (const Value& metric : take_annotation(object, kCurrentMetrics).items()) current.push_back(metric_to_v2(metric, "current"));
+  for (const Value& metric : take_annotation(object, kCurrentMetrics).items())
+    current.push_back(metric_to_v2(metric, "current"));
   Value conditions = take_annotation(object, kConditions);
   const Value* percentage = status.find("currentCPUUtilizationPercentage");
   if (current.empty() && percentage && !percentage->is_null()) {
     Value amount = Value::object({{"averageUtilization", *percentage}});
-    current.push_back(Value::object({{"type", "Resource"}, {"resource", Value::object({{"name", "cpu"}, {"current", amount}})}}));
+    current.push_back(
+        Value::object({{"type", "Resource"},
+                       {"resource", Value::object({{"name", "cpu"}, {"current", amount}})}}));
   }
   if (percentage) object.member("status").erase("currentCPUUtilizationPercentage");
   if (!current.empty()) object.member("status").set("currentMetrics", current);

@@ -11,10 +11,13 @@ namespace {
 
 using json::Value;
 
-Value parse(std::string_view text) { return json::parse(text).value(); }
+Value parse(std::string_view text) {
+  return json::parse(text).value();
+}
 
 // What a real server shows of one autoscaler in its two versions.
-constexpr std::string_view kV2 = R"({"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{"name":"h"},"spec":{
+constexpr std::string_view kV2 =
+    R"({"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{"name":"h"},"spec":{
   "scaleTargetRef":{"kind":"Deployment","name":"web","apiVersion":"apps/v1"},"minReplicas":2,"maxReplicas":5,"metrics":[
    {"type":"Resource","resource":{"name":"memory","target":{"type":"AverageValue","averageValue":"100Mi"}}},
    {"type":"Pods","pods":{"metric":{"name":"pm","selector":{"matchLabels":{"a":"b"}}},"target":{"type":"AverageValue","averageValue":"10"}}},
@@ -40,22 +43,26 @@ TEST(Convert, KeepsWhatTheFirstVersionOfAnAutoscalerCannotSayInAnnotations) {
   EXPECT_EQ(old["status"]["currentCPUUtilizationPercentage"].as_int(), 33);
   EXPECT_FALSE(old["spec"].has("metrics"));
   const Value& annotations = old["metadata"]["annotations"];
-  EXPECT_EQ(annotations["autoscaling.alpha.kubernetes.io/behavior"].as_string(),
-            R"({"ScaleUp":{"StabilizationWindowSeconds":3,"SelectPolicy":"Max","Policies":[{"Type":"Pods","Value":4,"PeriodSeconds":15}],"Tolerance":"100m"},)"
-            R"("ScaleDown":{"StabilizationWindowSeconds":null,"SelectPolicy":"Max","Policies":[{"Type":"Percent","Value":100,"PeriodSeconds":15}],"Tolerance":null}})");
-  EXPECT_EQ(annotations["autoscaling.alpha.kubernetes.io/metrics"].as_string(),
-            R"([{"type":"Resource","resource":{"name":"memory","targetAverageValue":"100Mi"}},)"
-            R"({"type":"Pods","pods":{"metricName":"pm","targetAverageValue":"10","selector":{"matchLabels":{"a":"b"}}}},)"
-            R"({"type":"Object","object":{"target":{"kind":"Service","name":"s","apiVersion":"v1"},"metricName":"om","targetValue":"7"}},)"
-            R"({"type":"Object","object":{"target":{"kind":"Service","name":"s","apiVersion":"v1"},"metricName":"om2","targetValue":"0","selector":{"matchLabels":{"a":"b"}},"averageValue":"7"}},)"
-            R"({"type":"External","external":{"metricName":"em","metricSelector":{"matchLabels":{"a":"b"}},"targetValue":"8"}},)"
-            R"({"type":"ContainerResource","containerResource":{"name":"cpu","targetAverageUtilization":55,"container":"c"}}])");
-  EXPECT_EQ(annotations["autoscaling.alpha.kubernetes.io/current-metrics"].as_string(),
-            R"([{"type":"Resource","resource":{"name":"cpu","currentAverageUtilization":33,"currentAverageValue":"5m"}},)"
-            R"({"type":"Object","object":{"target":{"kind":"Service","name":"s","apiVersion":"v1"},"metricName":"om","currentValue":"4"}},)"
-            R"({"type":"External","external":{"metricName":"em","currentValue":"5","currentAverageValue":"6"}}])");
-  EXPECT_EQ(annotations["autoscaling.alpha.kubernetes.io/conditions"].as_string(),
-            R"([{"type":"AbleToScale","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z","reason":"R","message":"M"}])");
+  EXPECT_EQ(
+      annotations["autoscaling.alpha.kubernetes.io/behavior"].as_string(),
+      R"({"ScaleUp":{"StabilizationWindowSeconds":3,"SelectPolicy":"Max","Policies":[{"Type":"Pods","Value":4,"PeriodSeconds":15}],"Tolerance":"100m"},)"
+      R"("ScaleDown":{"StabilizationWindowSeconds":null,"SelectPolicy":"Max","Policies":[{"Type":"Percent","Value":100,"PeriodSeconds":15}],"Tolerance":null}})");
+  EXPECT_EQ(
+      annotations["autoscaling.alpha.kubernetes.io/metrics"].as_string(),
+      R"([{"type":"Resource","resource":{"name":"memory","targetAverageValue":"100Mi"}},)"
+      R"({"type":"Pods","pods":{"metricName":"pm","targetAverageValue":"10","selector":{"matchLabels":{"a":"b"}}}},)"
+      R"({"type":"Object","object":{"target":{"kind":"Service","name":"s","apiVersion":"v1"},"metricName":"om","targetValue":"7"}},)"
+      R"({"type":"Object","object":{"target":{"kind":"Service","name":"s","apiVersion":"v1"},"metricName":"om2","targetValue":"0","selector":{"matchLabels":{"a":"b"}},"averageValue":"7"}},)"
+      R"({"type":"External","external":{"metricName":"em","metricSelector":{"matchLabels":{"a":"b"}},"targetValue":"8"}},)"
+      R"({"type":"ContainerResource","containerResource":{"name":"cpu","targetAverageUtilization":55,"container":"c"}}])");
+  EXPECT_EQ(
+      annotations["autoscaling.alpha.kubernetes.io/current-metrics"].as_string(),
+      R"([{"type":"Resource","resource":{"name":"cpu","currentAverageUtilization":33,"currentAverageValue":"5m"}},)"
+      R"({"type":"Object","object":{"target":{"kind":"Service","name":"s","apiVersion":"v1"},"metricName":"om","currentValue":"4"}},)"
+      R"({"type":"External","external":{"metricName":"em","currentValue":"5","currentAverageValue":"6"}}])");
+  EXPECT_EQ(
+      annotations["autoscaling.alpha.kubernetes.io/conditions"].as_string(),
+      R"([{"type":"AbleToScale","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z","reason":"R","message":"M"}])");
   EXPECT_EQ(json::print(convert(old, v1, v2)), json::print(parse(kV2)));
 }
 
@@ -63,7 +70,8 @@ TEST(Convert, ShowsAnEventInBothGroups) {
   auto catalog = Catalog::builtin();
   const Resource& core = *catalog->find("", "v1", "events");
   const Resource& events = *catalog->find("events.k8s.io", "v1", "events");
-  Value event = parse(R"({"apiVersion":"v1","kind":"Event","metadata":{"name":"e"},"involvedObject":{"kind":"Pod","name":"p"},"message":"hello",
+  Value event = parse(
+      R"({"apiVersion":"v1","kind":"Event","metadata":{"name":"e"},"involvedObject":{"kind":"Pod","name":"p"},"message":"hello",
     "reason":"R","source":{"component":"kubelet"},"firstTimestamp":"2026-01-01T00:00:00Z","lastTimestamp":null,"count":2,"eventTime":null,
     "reportingComponent":"","reportingInstance":""})");
   Value shown = convert(event, core, events);
@@ -80,43 +88,63 @@ TEST(Convert, ShowsAnEventInBothGroups) {
 TEST(Scale, IsAViewOfAWorkload) {
   auto catalog = Catalog::builtin();
   const Resource& deployments = *catalog->find("apps", "v1", "deployments");
-  Value object = parse(R"({"metadata":{"name":"d","namespace":"n","uid":"u","resourceVersion":"5","labels":{"x":"y"}},
+  Value object = parse(
+      R"({"metadata":{"name":"d","namespace":"n","uid":"u","resourceVersion":"5","labels":{"x":"y"}},
     "spec":{"replicas":2,"selector":{"matchLabels":{"app":"a"},"matchExpressions":[{"key":"Z","operator":"In","values":["y","x"]},{"key":"old","operator":"DoesNotExist"}]}},
     "status":{"replicas":1}})");
-  EXPECT_EQ(json::print(*scale_of(object, deployments)),
-            R"({"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"d","namespace":"n","resourceVersion":"5","uid":"u"},)"
-            R"("spec":{"replicas":2},"status":{"replicas":1,"selector":"Z in (x,y),app=a,!old"}})");
-  auto scaled = with_scale(object, parse(R"({"metadata":{"name":"d","resourceVersion":"4"},"spec":{"replicas":7}})"), deployments);
+  EXPECT_EQ(
+      json::print(*scale_of(object, deployments)),
+      R"({"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"d","namespace":"n","resourceVersion":"5","uid":"u"},)"
+      R"("spec":{"replicas":2},"status":{"replicas":1,"selector":"Z in (x,y),app=a,!old"}})");
+  auto scaled = with_scale(
+      object, parse(R"({"metadata":{"name":"d","resourceVersion":"4"},"spec":{"replicas":7}})"),
+      deployments);
   ASSERT_TRUE(scaled);
   EXPECT_EQ((*scaled)["spec"]["replicas"].as_int(), 7);
   EXPECT_EQ((*scaled)["metadata"]["resourceVersion"].as_string(), "4");
   auto refused = with_scale(object, parse(R"({"spec":{"replicas":-1}})"), deployments);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message,
-            "Scale.autoscaling \"d\" is invalid: spec.replicas: Invalid value: -1: must be greater than or equal to 0");
+            "Scale.autoscaling \"d\" is invalid: spec.replicas: Invalid value: -1: must be greater "
+            "than or equal to 0");
   // Zero is not written in the view, and leaving it out asks for zero.
-  EXPECT_EQ((*with_scale(object, parse(R"({"spec":{}})"), deployments))["spec"]["replicas"].as_int(), 0);
-  EXPECT_EQ(json::print((*scale_of(*with_scale(object, parse("{}"), deployments), deployments))["spec"]), "{}");
+  EXPECT_EQ(
+      (*with_scale(object, parse(R"({"spec":{}})"), deployments))["spec"]["replicas"].as_int(), 0);
+  EXPECT_EQ(
+      json::print((*scale_of(*with_scale(object, parse("{}"), deployments), deployments))["spec"]),
+      "{}");
 }
 
 TEST(Scale, ReadsAndWritesThePathsOfACustomResource) {
-  auto catalog = Catalog::builtin()->with_definitions({parse(R"({"metadata":{"name":"fleets.example.com"},"spec":{"group":"example.com","scope":"Namespaced",
+  auto catalog = Catalog::builtin()->with_definitions({parse(
+      R"({"metadata":{"name":"fleets.example.com"},"spec":{"group":"example.com","scope":"Namespaced",
     "names":{"plural":"fleets","kind":"Fleet"},"versions":[{"name":"v1","served":true,"storage":true,"subresources":{
       "scale":{"specReplicasPath":".spec.replicas","statusReplicasPath":".status.replicas","labelSelectorPath":".status.selector"}}}]},
     "status":{"conditions":[{"type":"Established","status":"True"}]}})")});
   const Resource& fleets = *catalog->find("example.com", "v1", "fleets");
-  Value object = parse(R"({"metadata":{"name":"f"},"spec":{"replicas":2},"status":{"replicas":1,"selector":"a=b"}})");
-  EXPECT_EQ(json::print((*scale_of(object, fleets))["status"]), R"({"replicas":1,"selector":"a=b"})");
-  EXPECT_EQ((*with_scale(object, parse(R"({"spec":{"replicas":7}})"), fleets))["spec"]["replicas"].as_int(), 7);
+  Value object = parse(
+      R"({"metadata":{"name":"f"},"spec":{"replicas":2},"status":{"replicas":1,"selector":"a=b"}})");
+  EXPECT_EQ(json::print((*scale_of(object, fleets))["status"]),
+            R"({"replicas":1,"selector":"a=b"})");
+  EXPECT_EQ((*with_scale(object, parse(R"({"spec":{"replicas":7}})"), fleets))["spec"]["replicas"]
+                .as_int(),
+            7);
   auto missing = scale_of(parse(R"({"spec":{}})"), fleets);
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().message, "the spec replicas field \".spec.replicas\" does not exist");
   // Who scales it for the first time sees no replicas, and sets them.
-  EXPECT_EQ(json::print(scale_to_change(parse(R"({"metadata":{"name":"f"},"spec":{}})"), fleets)["spec"]), "{}");
-  EXPECT_EQ((*with_scale(parse(R"({"metadata":{"name":"f"}})"), parse(R"({"spec":{"replicas":7}})"), fleets))["spec"]["replicas"].as_int(), 7);
+  EXPECT_EQ(
+      json::print(scale_to_change(parse(R"({"metadata":{"name":"f"},"spec":{}})"), fleets)["spec"]),
+      "{}");
+  EXPECT_EQ((*with_scale(parse(R"({"metadata":{"name":"f"}})"), parse(R"({"spec":{"replicas":7}})"),
+                         fleets))["spec"]["replicas"]
+                .as_int(),
+            7);
   auto negative = with_scale(object, parse(R"({"spec":{"replicas":-2}})"), fleets);
   ASSERT_FALSE(negative);
-  EXPECT_EQ(negative.error().message, "Fleet.example.com \"f\" is invalid: .spec.replicas: Invalid value: -2: should be a non-negative integer");
+  EXPECT_EQ(negative.error().message,
+            "Fleet.example.com \"f\" is invalid: .spec.replicas: Invalid value: -2: should be a "
+            "non-negative integer");
 }
 
 }  // namespace

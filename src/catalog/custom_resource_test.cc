@@ -1,5 +1,5 @@
-// Custom resources against recorded answers: the definitions and bodies of conversations with a real
-// kube-apiserver, read, defaulted and validated here.
+// Custom resources against recorded answers: the definitions and bodies of conversations with a
+// real kube-apiserver, read, defaulted and validated here.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,10 +33,13 @@ class CustomResources : public ::testing::Test {
     ASSERT_NE(schema_, nullptr);
   }
 
-  const schema::Schema* meta() { return types_.find("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"); }
+  const schema::Schema* meta() {
+    return types_.find("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");
+  }
 
   static std::string body_text(const Value& step) {
-    return step["body"].is_string() ? std::string(step["body"].as_string()) : json::print(step["body"]);
+    return step["body"].is_string() ? std::string(step["body"].as_string())
+                                    : json::print(step["body"]);
   }
 
   void check_create(const Value& step) {
@@ -47,11 +50,13 @@ class CustomResources : public ::testing::Test {
     auto decoded = schema::decode_custom(*schema_, *meta(), document, text);
     if (!decoded) {
       EXPECT_EQ(expected["status"].as_int(), 400);
-      EXPECT_TRUE(expected["body"]["message"].as_string().ends_with(decoded.error().message)) << decoded.error().message;
+      EXPECT_TRUE(expected["body"]["message"].as_string().ends_with(decoded.error().message))
+          << decoded.error().message;
       return;
     }
     if (expected["status"].as_int() == 400) {
-      EXPECT_TRUE(expected["body"]["message"].as_string().ends_with(schema::strict_error(decoded->strict)))
+      EXPECT_TRUE(
+          expected["body"]["message"].as_string().ends_with(schema::strict_error(decoded->strict)))
           << schema::strict_error(decoded->strict);
       return;
     }
@@ -59,7 +64,8 @@ class CustomResources : public ::testing::Test {
     Value object = schema::apply_defaults(*schema_, decoded->value);
     std::vector<std::string> warnings;
     auto errors = schema::validate_custom(*schema_, *meta(), object, nullptr, false, warnings);
-    if (expected["status"].as_int() == 422) return check_causes(expected["body"]["details"]["causes"], errors);
+    if (expected["status"].as_int() == 422)
+      return check_causes(expected["body"]["details"]["causes"], errors);
     for (const auto& e : errors) ADD_FAILURE() << e.message();
     const Value* spec = expected["body"].find("spec");
     if (!spec) spec = expected["body"].has("$.spec") ? &expected["body"]["$.spec"][0] : nullptr;
@@ -71,14 +77,16 @@ class CustomResources : public ::testing::Test {
     auto warnings = step["expect"]["headers"]["Warning"].items();
     ASSERT_EQ(warnings.size(), strict.size());
     for (std::size_t i = 0; i < strict.size(); ++i)
-      EXPECT_EQ(warnings[i].as_string(), cat("299 - ", ::cardea::quoted(std::string_view(strict[i]))));
+      EXPECT_EQ(warnings[i].as_string(),
+                cat("299 - ", ::cardea::quoted(std::string_view(strict[i]))));
   }
 
   // Recorded causes of several fields stand in no order of their own: maps have none in Go.
   static void check_causes(const Value& causes, const json::FieldErrors& errors) {
     std::vector<std::string> wanted, found;
     for (const Value& cause : causes.items()) {
-      if (cause["field"].as_string().starts_with("metadata.")) return;  // the object's own name: not ours here
+      if (cause["field"].as_string().starts_with("metadata."))
+        return;  // the object's own name: not ours here
       wanted.push_back(cat(cause["field"].as_string(), ": ", cause["message"].as_string()));
     }
     for (const auto& e : errors) found.push_back(e.message());
@@ -87,9 +95,12 @@ class CustomResources : public ::testing::Test {
     EXPECT_EQ(found, wanted);
     ErrorDetails details = *json::invalid_object("g", "K", "n", errors).details;
     for (const Cause& cause : details.causes)
-      EXPECT_TRUE(std::ranges::any_of(causes.items(), [&](const Value& c) {
-        return c["reason"].as_string() == cause.reason && c["field"].as_string() == cause.field;
-      })) << cause.reason << " " << cause.field;
+      EXPECT_TRUE(std::ranges::any_of(causes.items(),
+                                      [&](const Value& c) {
+                                        return c["reason"].as_string() == cause.reason &&
+                                               c["field"].as_string() == cause.field;
+                                      }))
+          << cause.reason << " " << cause.field;
   }
 
   void check_all(const Value& conversation) {

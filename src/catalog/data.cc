@@ -2,11 +2,15 @@
 
 // The compiler would spend seconds on an array of this size; the assembler copies the file.
 asm(".section .rodata\n"
-    ".global cardea_types_begin\ncardea_types_begin:\n.incbin \"" CARDEA_CATALOG_DATA "/types.jsonl\"\n"
-    ".incbin \"" CARDEA_CATALOG_DATA "/own_types.jsonl\"\n"
+    ".global cardea_types_begin\ncardea_types_begin:\n.incbin \"" CARDEA_CATALOG_DATA
+    "/types.jsonl\"\n"
+    ".incbin \"" CARDEA_CATALOG_DATA
+    "/own_types.jsonl\"\n"
     ".global cardea_types_end\ncardea_types_end:\n"
-    ".global cardea_resources_begin\ncardea_resources_begin:\n.incbin \"" CARDEA_CATALOG_DATA "/resources.jsonl\"\n"
-    ".incbin \"" CARDEA_CATALOG_DATA "/own_resources.jsonl\"\n"
+    ".global cardea_resources_begin\ncardea_resources_begin:\n.incbin \"" CARDEA_CATALOG_DATA
+    "/resources.jsonl\"\n"
+    ".incbin \"" CARDEA_CATALOG_DATA
+    "/own_resources.jsonl\"\n"
     ".global cardea_resources_end\ncardea_resources_end:\n"
     ".byte 0\n"
     ".text\n");
@@ -18,7 +22,11 @@ extern const char cardea_resources_begin[], cardea_resources_end[];
 
 namespace cardea::catalog {
 
-std::string_view types_data() { return {cardea_types_begin, cardea_types_end}; }
-std::string_view resources_data() { return {cardea_resources_begin, cardea_resources_end}; }
+std::string_view types_data() {
+  return {cardea_types_begin, cardea_types_end};
+}
+std::string_view resources_data() {
+  return {cardea_resources_begin, cardea_resources_end};
+}
 
 }  // namespace cardea::catalog

@@ -11,7 +11,9 @@ using json::Value;
 
 namespace {
 
-std::string_view text(const Value& object, std::string_view key) { return object[key].as_string(); }
+std::string_view text(const Value& object, std::string_view key) {
+  return object[key].as_string();
+}
 
 void validate_webhook_url(std::string_view url, const Path& path, FieldErrors& out) {
   constexpr std::string_view kForm = "; desired format: https://host[/path]";
@@ -35,11 +37,16 @@ void validate_webhook_url(std::string_view url, const Path& path, FieldErrors& o
       host.remove_prefix(at + 1);
     }
   }
-  if (scheme != "https") out.push_back(json::invalid(path, scheme, cat("'https' is the only allowed URL scheme", kForm)));
+  if (scheme != "https")
+    out.push_back(
+        json::invalid(path, scheme, cat("'https' is the only allowed URL scheme", kForm)));
   if (host.empty()) out.push_back(json::invalid(path, host, cat("host must be specified", kForm)));
-  if (!user.empty()) out.push_back(json::invalid(path, user, "user information is not permitted in the URL"));
-  if (!fragment.empty()) out.push_back(json::invalid(path, fragment, "fragments are not permitted in the URL"));
-  if (!query.empty()) out.push_back(json::invalid(path, query, "query parameters are not permitted in the URL"));
+  if (!user.empty())
+    out.push_back(json::invalid(path, user, "user information is not permitted in the URL"));
+  if (!fragment.empty())
+    out.push_back(json::invalid(path, fragment, "fragments are not permitted in the URL"));
+  if (!query.empty())
+    out.push_back(json::invalid(path, query, "query parameters are not permitted in the URL"));
 }
 
 void validate_webhook_service(const Value& service, const Path& path, FieldErrors& out) {
@@ -48,7 +55,8 @@ void validate_webhook_service(const Value& service, const Path& path, FieldError
   if (text(service, "name").empty()) out.push_back(json::required(path / "namespace"));
   std::int64_t port = service["port"].is_null() ? 443 : service["port"].as_int();
   if (auto complaints = port_number(port); !complaints.empty())
-    out.push_back(json::invalid(path / "port", port, cat("port is not valid: ", join(complaints, ", "))));
+    out.push_back(
+        json::invalid(path / "port", port, cat("port is not valid: ", join(complaints, ", "))));
   std::string_view where = text(service, "path");
   if (where.empty() || where == "/") return;
   Path at = path / "path";
@@ -82,7 +90,8 @@ void validate_review_versions(const Value& versions, const Path& path, FieldErro
       out.push_back(json::invalid(path.index(i), name, "duplicate version"));
       continue;
     }
-    for (const std::string& complaint : dns1035_label(name)) out.push_back(json::invalid(path.index(i), name, complaint));
+    for (const std::string& complaint : dns1035_label(name))
+      out.push_back(json::invalid(path.index(i), name, complaint));
   }
   if (!seen.contains("v1") && !seen.contains("v1beta1"))
     out.push_back(json::invalid(path, versions, "must include at least one of v1, v1beta1"));
@@ -103,7 +112,8 @@ void validate_conversion(const Value& conversion, const Path& path, FieldErrors&
   if (strategy != "Webhook") {
     constexpr const char* kDetail = "should not be set when strategy is not set to Webhook";
     if (!client.is_null()) out.push_back(json::forbidden(at, kDetail));
-    if (!reviews.empty()) out.push_back(json::forbidden(path / "conversionReviewVersions", kDetail));
+    if (!reviews.empty())
+      out.push_back(json::forbidden(path / "conversionReviewVersions", kDetail));
     return;
   }
   if (client.is_null())

@@ -15,12 +15,13 @@ const Value* find_condition(const Value& definition, std::string_view type) {
   return nullptr;
 }
 
-void set_condition(Value& definition, std::string_view type, std::string_view status, std::string_view reason,
-                   std::string_view message, std::string_view now) {
+void set_condition(Value& definition, std::string_view type, std::string_view status,
+                   std::string_view reason, std::string_view message, std::string_view now) {
   Value& conditions = definition.member("status").member("conditions");
   std::size_t at = 0;
   while (at < conditions.size() && conditions[at]["type"].as_string() != type) ++at;
-  if (at == conditions.size()) conditions.push_back(Value::object({{"type", type}, {"lastTransitionTime", now}}));
+  if (at == conditions.size())
+    conditions.push_back(Value::object({{"type", type}, {"lastTransitionTime", now}}));
   Value& condition = conditions.item(at);
   if (condition["status"].as_string() != status || condition["lastTransitionTime"].is_null())
     condition.set("lastTransitionTime", now);
@@ -42,14 +43,18 @@ Names names_in_use(const Value& definition, std::span<const Value> others) {
     if (other["spec"]["group"] != definition["spec"]["group"]) continue;
     if (other["metadata"]["name"] == definition["metadata"]["name"]) continue;
     const Value& accepted = other["status"]["acceptedNames"];
-    for (const char* key : {"plural", "singular"}) names.resources.emplace(accepted[key].as_string());
-    for (const Value& name : accepted["shortNames"].items()) names.resources.emplace(name.as_string());
+    for (const char* key : {"plural", "singular"})
+      names.resources.emplace(accepted[key].as_string());
+    for (const Value& name : accepted["shortNames"].items())
+      names.resources.emplace(name.as_string());
     for (const char* key : {"kind", "listKind"}) names.kinds.emplace(accepted[key].as_string());
   }
   return names;
 }
 
-std::string in_use(std::string_view name) { return quoted(name) + " is already in use"; }
+std::string in_use(std::string_view name) {
+  return quoted(name) + " is already in use";
+}
 
 // Several errors as Go's aggregate prints them.
 std::string aggregate(const std::vector<std::string>& messages) {
@@ -103,8 +108,8 @@ Verdict judge_names(const Value& definition, const Names& used) {
 void set_approval(Value& definition, std::string_view now) {
   if (!is_protected_group(definition["spec"]["group"].as_string())) return;
   Approval approval = approval_of(definition["metadata"]["annotations"]);
-  static constexpr std::string_view kReasons[] = {"InvalidAnnotation", "ApprovedAnnotation", "UnapprovedAnnotation",
-                                                  "MissingAnnotation"};
+  static constexpr std::string_view kReasons[] = {"InvalidAnnotation", "ApprovedAnnotation",
+                                                  "UnapprovedAnnotation", "MissingAnnotation"};
   bool approved = approval.state == Approval::kApproved;
   set_condition(definition, "KubernetesAPIApprovalPolicyConformant", approved ? "True" : "False",
                 kReasons[approval.state], approval.reason, now);
@@ -112,7 +117,8 @@ void set_approval(Value& definition, std::string_view now) {
 
 }  // namespace
 
-Value with_names_accepted(const Value& definition, std::span<const Value> others, std::string_view now) {
+Value with_names_accepted(const Value& definition, std::span<const Value> others,
+                          std::string_view now) {
   Value out = definition;
   Verdict verdict = judge_names(definition, names_in_use(definition, others));
   out.member("status").set("acceptedNames", verdict.accepted);
@@ -124,7 +130,8 @@ Value with_names_accepted(const Value& definition, std::span<const Value> others
   const Value* established = find_condition(definition, "Established");
   bool was = established && (*established)["status"].as_string() == "True";
   if (!was && accepted)
-    set_condition(out, "Established", "True", "InitialNamesAccepted", "the initial names have been accepted", now);
+    set_condition(out, "Established", "True", "InitialNamesAccepted",
+                  "the initial names have been accepted", now);
   else if (!established)
     set_condition(out, "Established", "False", "NotAccepted", "not all names are accepted", now);
   set_approval(out, now);
@@ -138,8 +145,9 @@ Value marked_for_deletion(const Value& definition, std::string_view now) {
   auto finalizers = meta["finalizers"].items();
   if (std::ranges::find(finalizers, Value(kCleanupFinalizer)) == finalizers.end())
     meta.member("finalizers").push_back(kCleanupFinalizer);
-  set_condition(out, "Terminating", "True", "InstanceDeletionPending",
-                "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon", now);
+  set_condition(
+      out, "Terminating", "True", "InstanceDeletionPending",
+      "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon", now);
   return out;
 }
 

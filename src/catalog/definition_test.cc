@@ -22,7 +22,8 @@ Value definition(std::string_view plural, std::string_view kind, std::string_vie
   Value names = Value::object({{"plural", plural}, {"kind", kind}});
   if (!short_name.empty()) names.set("shortNames", Value::array({short_name}));
   Value version = json::parse(R"({"name":"v1","served":true,"storage":true,
-                                  "schema":{"openAPIV3Schema":{"type":"object"}}})").value();
+                                  "schema":{"openAPIV3Schema":{"type":"object"}}})")
+                      .value();
   Value d = Value::object({{"metadata", Value::object({{"name", cat(plural, ".g.example")}})},
                            {"spec", Value::object({{"group", "g.example"},
                                                    {"scope", "Cluster"},
@@ -42,22 +43,28 @@ std::vector<std::string> messages(const json::FieldErrors& errors) {
 
 std::string condition(const Value& d, std::string_view type) {
   const Value* c = find_condition(d, type);
-  return c ? cat((*c)["status"].as_string(), " ", (*c)["reason"].as_string(), ": ", (*c)["message"].as_string()) : "";
+  return c ? cat((*c)["status"].as_string(), " ", (*c)["reason"].as_string(), ": ",
+                 (*c)["message"].as_string())
+           : "";
 }
 
 TEST(Definition, FillsInNamesConversionAndStoredVersions) {
   Value d = definition("plains", "Plain");
   EXPECT_THAT(messages(validate_definition(d)), IsEmpty());
-  EXPECT_EQ(json::print(d["spec"]["names"]), R"({"kind":"Plain","listKind":"PlainList","plural":"plains","singular":"plain"})");
+  EXPECT_EQ(json::print(d["spec"]["names"]),
+            R"({"kind":"Plain","listKind":"PlainList","plural":"plains","singular":"plain"})");
   EXPECT_EQ(json::print(d["spec"]["conversion"]), R"({"strategy":"None"})");
-  EXPECT_EQ(json::print(d["status"]), R"({"acceptedNames":{"kind":"","plural":""},"conditions":null,"storedVersions":["v1"]})");
+  EXPECT_EQ(
+      json::print(d["status"]),
+      R"({"acceptedNames":{"kind":"","plural":""},"conditions":null,"storedVersions":["v1"]})");
 }
 
 TEST(Definition, IsEstablishedWhenItsNamesAreFree) {
   Value d = with_names_accepted(definition("plains", "Plain"), {}, kNow);
   EXPECT_EQ(d["status"]["acceptedNames"], d["spec"]["names"]);
   EXPECT_EQ(condition(d, "NamesAccepted"), "True NoConflicts: no conflicts found");
-  EXPECT_EQ(condition(d, "Established"), "True InitialNamesAccepted: the initial names have been accepted");
+  EXPECT_EQ(condition(d, "Established"),
+            "True InitialNamesAccepted: the initial names have been accepted");
   std::vector<Value> all = {d};
   EXPECT_TRUE(with_names_accepted(d, all, "2027-01-01T00:00:00Z").same(d));
 }
@@ -65,29 +72,35 @@ TEST(Definition, IsEstablishedWhenItsNamesAreFree) {
 TEST(Definition, IsNotEstablishedWhileAnotherHasItsNames) {
   std::vector<Value> others = {with_names_accepted(definition("plains", "Plain", "p"), {}, kNow)};
   Value d = with_names_accepted(definition("planes", "Plain", "p"), others, kNow);
-  EXPECT_EQ(condition(d, "NamesAccepted"), "False ListKindConflict: \"PlainList\" is already in use");
+  EXPECT_EQ(condition(d, "NamesAccepted"),
+            "False ListKindConflict: \"PlainList\" is already in use");
   EXPECT_EQ(condition(d, "Established"), "False NotAccepted: not all names are accepted");
   EXPECT_EQ(d["status"]["acceptedNames"]["plural"].as_string(), "planes");
   EXPECT_EQ(d["status"]["acceptedNames"]["kind"].as_string(), "");
   Value freed = with_names_accepted(d, {}, kNow);
-  EXPECT_EQ(condition(freed, "Established"), "True InitialNamesAccepted: the initial names have been accepted");
+  EXPECT_EQ(condition(freed, "Established"),
+            "True InitialNamesAccepted: the initial names have been accepted");
 }
 
 TEST(Definition, KeepsTheNamesItOnceHad) {
   Value first = with_names_accepted(definition("plains", "Plain"), {}, kNow);
   Value changed = first;
   changed.member("spec").member("names").set("shortNames", Value::array({"q"}));
-  std::vector<Value> others = {with_names_accepted(definition("quads", "Quad", "q"), {}, kNow), first};
+  std::vector<Value> others = {with_names_accepted(definition("quads", "Quad", "q"), {}, kNow),
+                               first};
   Value d = with_names_accepted(changed, others, kNow);
   EXPECT_EQ(condition(d, "NamesAccepted"), "False ShortNamesConflict: \"q\" is already in use");
-  EXPECT_EQ(condition(d, "Established"), "True InitialNamesAccepted: the initial names have been accepted");
+  EXPECT_EQ(condition(d, "Established"),
+            "True InitialNamesAccepted: the initial names have been accepted");
 }
 
 TEST(Definition, WaitsForItsInstancesWhenDeleted) {
   Value d = marked_for_deletion(with_names_accepted(definition("plains", "Plain"), {}, kNow), kNow);
-  EXPECT_EQ(json::print(d["metadata"]["finalizers"]), R"(["customresourcecleanup.apiextensions.k8s.io"])");
-  EXPECT_EQ(condition(d, "Terminating"), "True InstanceDeletionPending: CustomResourceDefinition marked for deletion; "
-                                         "CustomResource deletion will begin soon");
+  EXPECT_EQ(json::print(d["metadata"]["finalizers"]),
+            R"(["customresourcecleanup.apiextensions.k8s.io"])");
+  EXPECT_EQ(condition(d, "Terminating"),
+            "True InstanceDeletionPending: CustomResourceDefinition marked for deletion; "
+            "CustomResource deletion will begin soon");
   EXPECT_EQ(d["metadata"]["deletionTimestamp"].as_string(), kNow);
 }
 
@@ -101,8 +114,10 @@ TEST(Definition, ItsIdentityIsImmutable) {
   EXPECT_THAT(messages(validate_definition_update(d, old)),
               ElementsAre("spec.scope: Invalid value: \"Namespaced\": field is immutable",
                           "spec.names.kind: Invalid value: \"Other\": field is immutable",
-                          "status.storedVersions[0]: Invalid value: \"v1\": missing from spec.versions; v1 was previously "
-                          "a storage version, and must remain in spec.versions until a storage migration ensures no data "
+                          "status.storedVersions[0]: Invalid value: \"v1\": missing from "
+                          "spec.versions; v1 was previously "
+                          "a storage version, and must remain in spec.versions until a storage "
+                          "migration ensures no data "
                           "remains persisted in v1 and removes v1 from status.storedVersions"));
 }
 
@@ -111,7 +126,9 @@ TEST(Definition, OfTheCommunitysGroupsSaysWhoApprovedIt) {
   d.member("metadata").set("name", "plains.x.k8s.io");
   d.member("spec").set("group", "x.k8s.io");
   EXPECT_EQ(validate_definition(d).size(), 1u);
-  d.member("metadata").member("annotations").set("api-approved.kubernetes.io", "unapproved, a test");
+  d.member("metadata")
+      .member("annotations")
+      .set("api-approved.kubernetes.io", "unapproved, a test");
   EXPECT_THAT(messages(validate_definition(d)), IsEmpty());
   EXPECT_EQ(condition(with_names_accepted(d, {}, kNow), "KubernetesAPIApprovalPolicyConformant"),
             "False UnapprovedAnnotation: not approved: \"unapproved, a test\"");
@@ -119,10 +136,13 @@ TEST(Definition, OfTheCommunitysGroupsSaysWhoApprovedIt) {
 
 TEST(Definition, WarnsOfFormatsNobodyKnows) {
   Value d = definition("plains", "Plain");
-  Value schema = json::parse(R"({"type":"object","properties":{"a":{"type":"string","format":"banana"}}})").value();
+  Value schema = json::parse(
+                     R"({"type":"object","properties":{"a":{"type":"string","format":"banana"}}})")
+                     .value();
   d.member("spec").member("versions").item(0).member("schema").set("openAPIV3Schema", schema);
   StrategyContext context{};
-  EXPECT_THAT(definition_strategy().warnings(d, nullptr, context), ElementsAre("unrecognized format \"banana\""));
+  EXPECT_THAT(definition_strategy().warnings(d, nullptr, context),
+              ElementsAre("unrecognized format \"banana\""));
   EXPECT_THAT(definition_strategy().warnings(d, &d, context), IsEmpty());
 }
 
@@ -132,12 +152,15 @@ class RecordedDefinitions : public ::testing::TestWithParam<const char*> {};
 TEST_P(RecordedDefinitions, AreAnsweredInTheRecordedWords) {
   const std::optional<json::Value> conversation = recorded(GetParam());
   BuiltinTypes types;
-  const auto* type = types.find("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition");
+  const auto* type = types.find(
+      "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition");
   ASSERT_NE(type, nullptr);
   const Strategy& strategy = definition_strategy();
   StrategyContext context{};
   for (const Value& step : (*conversation)["steps"].items()) {
-    if (step["method"].as_string() != "POST" || step["body"]["kind"].as_string() != "CustomResourceDefinition") continue;
+    if (step["method"].as_string() != "POST" ||
+        step["body"]["kind"].as_string() != "CustomResourceDefinition")
+      continue;
     std::string text = json::print(step["body"]);
     SCOPED_TRACE(text);
     auto decoded = schema::decode(*type, json::parse_document(text).value(), text);
@@ -145,7 +168,8 @@ TEST_P(RecordedDefinitions, AreAnsweredInTheRecordedWords) {
     auto warnings = step["expect"]["headers"]["Warning"].items();
     ASSERT_EQ(warnings.size(), decoded->strict.size());
     for (std::size_t i = 0; i < warnings.size(); ++i)
-      EXPECT_EQ(warnings[i].as_string(), cat("299 - ", ::cardea::quoted(std::string_view(decoded->strict[i]))));
+      EXPECT_EQ(warnings[i].as_string(),
+                cat("299 - ", ::cardea::quoted(std::string_view(decoded->strict[i]))));
     Value d = decoded->value;
     strategy.defaults(d, context);
     strategy.prepare_for_create(d, context);

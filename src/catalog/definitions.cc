@@ -24,7 +24,9 @@ std::vector<std::string> texts(const Value& list) {
 }
 
 // Hooks of custom resources that have a status subresource: the two halves are written separately.
-void drop_status(Value& object, const StrategyContext&) { object.erase("status"); }
+void drop_status(Value& object, const StrategyContext&) {
+  object.erase("status");
+}
 
 void keep_status(Value& object, const Value& old, const StrategyContext&) {
   if (const Value* status = old.find("status"))
@@ -71,7 +73,8 @@ Strategy strategy_of(const Value& version) {
 }
 
 std::vector<Column> columns_of(const Value& version) {
-  std::vector<Column> out = {{.name = "Name", .type = "string", .format = "name", .json_path = ".metadata.name"}};
+  std::vector<Column> out = {
+      {.name = "Name", .type = "string", .format = "name", .json_path = ".metadata.name"}};
   auto printed = version["additionalPrinterColumns"].items();
   for (const Value& column : printed)
     out.push_back({.name = std::string(column["name"].as_string()),
@@ -80,29 +83,37 @@ std::vector<Column> columns_of(const Value& version) {
                    .description = std::string(column["description"].as_string()),
                    .priority = static_cast<int>(column["priority"].as_int()),
                    .json_path = std::string(column["jsonPath"].as_string())});
-  if (printed.empty()) out.push_back({.name = "Age", .type = "date", .json_path = ".metadata.creationTimestamp"});
+  if (printed.empty())
+    out.push_back({.name = "Age", .type = "date", .json_path = ".metadata.creationTimestamp"});
   return out;
 }
 
-std::vector<Subresource> subresources_of(const Value& version, const Resource& resource, const BuiltinTypes& types) {
+std::vector<Subresource> subresources_of(const Value& version, const Resource& resource,
+                                         const BuiltinTypes& types) {
   std::vector<Subresource> out;
   const std::vector<std::string> verbs = {"get", "patch", "update"};
   if (version["subresources"].has("status"))
     out.push_back({"status", "", "", resource.kind, verbs, resource.schema});
   if (version["subresources"].has("scale"))
-    out.push_back({"scale", "autoscaling", "v1", "Scale", verbs, types.find_kind("autoscaling", "v1", "Scale")});
+    out.push_back({"scale", "autoscaling", "v1", "Scale", verbs,
+                   types.find_kind("autoscaling", "v1", "Scale")});
   return out;
 }
 
-const schema::Schema* schema_of(schema::SchemaSet& set, const Value& open_api, const BuiltinTypes& types) {
-  return schema::build_structural(set, open_api, types.find("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"));
+const schema::Schema* schema_of(schema::SchemaSet& set, const Value& open_api,
+                                const BuiltinTypes& types) {
+  return schema::build_structural(set, open_api,
+                                  types.find("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"));
 }
 
 }  // namespace
 
-bool is_established(const Value& definition) { return has_condition(definition, "Established"); }
+bool is_established(const Value& definition) {
+  return has_condition(definition, "Established");
+}
 
-std::shared_ptr<const Definition> read_definition(const Value& definition, const BuiltinTypes& types, bool serves_excluded) {
+std::shared_ptr<const Definition> read_definition(const Value& definition,
+                                                  const BuiltinTypes& types, bool serves_excluded) {
   auto out = std::make_shared<Definition>();
   out->source = definition;
   const Value& spec = definition["spec"];
@@ -113,7 +124,8 @@ std::shared_ptr<const Definition> read_definition(const Value& definition, const
   for (const Value& version : spec["versions"].items())
     if (version["storage"].as_bool()) storage_version = version["name"].as_string();
 
-  auto fill = [&](Resource& r, const Value& version, const schema::Schema* shape, std::shared_ptr<const schema::PermissionTree> permissions) {
+  auto fill = [&](Resource& r, const Value& version, const schema::Schema* shape,
+                  std::shared_ptr<const schema::PermissionTree> permissions) {
     r.group = spec["group"].as_string();
     r.version = version["name"].as_string();
     r.name = names["plural"].as_string();
@@ -142,11 +154,12 @@ std::shared_ptr<const Definition> read_definition(const Value& definition, const
     r.custom_version = version;
   };
 
-  // Objects rest in the stored version even when it is not served. What is excluded in it must not be changed through
-  // versions that do not have it.
+  // Objects rest in the stored version even when it is not served. What is excluded in it must not
+  // be changed through versions that do not have it.
   for (const Value& version : spec["versions"].items()) {
     if (!version["storage"].as_bool() || (version["served"].as_bool() && serves_excluded)) continue;
-    const schema::Schema* shape = schema_of(out->schemas, version["schema"]["openAPIV3Schema"], types);
+    const schema::Schema* shape = schema_of(out->schemas, version["schema"]["openAPIV3Schema"],
+                                            types);
     auto permissions = schema::PermissionTree::of_custom(*shape);
     if (permissions->has_excluded() && !serves_excluded) return out;
     if (version["served"].as_bool()) continue;
@@ -157,7 +170,8 @@ std::shared_ptr<const Definition> read_definition(const Value& definition, const
 
   for (const Value& version : spec["versions"].items()) {
     if (!version["served"].as_bool()) continue;
-    const schema::Schema* shape = schema_of(out->schemas, version["schema"]["openAPIV3Schema"], types);
+    const schema::Schema* shape = schema_of(out->schemas, version["schema"]["openAPIV3Schema"],
+                                            types);
     auto permissions = schema::PermissionTree::of_custom(*shape);
     if (permissions->has_excluded() && !serves_excluded) continue;
     fill(out->resources.emplace_back(), version, shape, std::move(permissions));

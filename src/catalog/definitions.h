@@ -9,8 +9,9 @@
 
 namespace cardea::catalog {
 
-// What one CustomResourceDefinition adds to a catalogue: its served versions as resources, with the schemas
-// and hooks they point to. Immutable, and shared by every catalogue that has the definition.
+// What one CustomResourceDefinition adds to a catalogue: its served versions as resources, with the
+// schemas and hooks they point to. Immutable, and shared by every catalogue that has the
+// definition.
 struct Definition {
   json::Value source;
   std::deque<Resource> resources;  // one for each served version
@@ -24,6 +25,7 @@ bool is_established(const json::Value& definition);
 
 // `types` gives the shape of `metadata`. Versions with excluded permissions, and all others
 // when the stored version has any, are left out unless `serves_excluded`.
-std::shared_ptr<const Definition> read_definition(const json::Value& definition, const BuiltinTypes& types, bool serves_excluded);
+std::shared_ptr<const Definition> read_definition(const json::Value& definition,
+                                                  const BuiltinTypes& types, bool serves_excluded);
 
 }  // namespace cardea::catalog

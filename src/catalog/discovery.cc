@@ -17,11 +17,13 @@ Value list_of(const std::vector<std::string>& texts) {
 }
 
 Value version_reference(const Group& group, const Version& version) {
-  return Value::object({{"groupVersion", cat(group.name, "/", version.name)}, {"version", version.name}});
+  return Value::object(
+      {{"groupVersion", cat(group.name, "/", version.name)}, {"version", version.name}});
 }
 
-// A further version in which nothing rests is there for servers that were told of it (AuthorizationConditionsReview):
-// it is served and describes itself, and the group still looks to clients as it does in Kubernetes.
+// A further version in which nothing rests is there for servers that were told of it
+// (AuthorizationConditionsReview): it is served and describes itself, and the group still looks to
+// clients as it does in Kubernetes.
 bool is_listed(const Group& group, const Version& version) {
   auto rests = [](const Resource* resource) { return !resource->storage_prefix.empty(); };
   return &version == &group.versions.front() || std::ranges::any_of(version.resources, rests);
@@ -31,7 +33,8 @@ Value describe(const Group& group) {
   Value versions = Value::array();
   for (const Version& version : group.versions)
     if (is_listed(group, version)) versions.push_back(version_reference(group, version));
-  return Value::object({{"name", group.name}, {"preferredVersion", versions[0]}, {"versions", versions}});
+  return Value::object(
+      {{"name", group.name}, {"preferredVersion", versions[0]}, {"versions", versions}});
 }
 
 const Group* find_group(const Catalog& catalog, std::string_view name) {
@@ -47,7 +50,8 @@ void describe(const Resource& resource, Value& out) {
                               {"verbs", list_of(resource.verbs)}});
   if (!resource.short_names.empty()) self.set("shortNames", list_of(resource.short_names));
   if (!resource.categories.empty()) self.set("categories", list_of(resource.categories));
-  if (std::string hash = storage_version_hash(resource); !hash.empty()) self.set("storageVersionHash", hash);
+  if (std::string hash = storage_version_hash(resource); !hash.empty())
+    self.set("storageVersionHash", hash);
   out.push_back(std::move(self));
   for (const Subresource& sub : resource.subresources) {
     Value entry = Value::object({{"name", cat(resource.name, "/", sub.name)},
@@ -62,10 +66,12 @@ void describe(const Resource& resource, Value& out) {
 }
 
 // Custom resources name their own group and version here, built-in ones leave them to the reader.
-Value response_kind(const Resource& resource, std::string_view group, std::string_view version, std::string_view kind) {
+Value response_kind(const Resource& resource, std::string_view group, std::string_view version,
+                    std::string_view kind) {
   bool own = version.empty() && resource.is_custom;
-  return Value::object(
-      {{"group", own ? resource.group : group}, {"version", own ? resource.version : version}, {"kind", kind}});
+  return Value::object({{"group", own ? resource.group : group},
+                        {"version", own ? resource.version : version},
+                        {"kind", kind}});
 }
 
 Value aggregate(const Resource& resource) {
@@ -79,9 +85,10 @@ Value aggregate(const Resource& resource) {
   if (resource.subresources.empty()) return out;
   Value& subresources = out.set("subresources", Value::array());
   for (const Subresource& sub : resource.subresources)
-    subresources.push_back(Value::object({{"subresource", sub.name},
-                                          {"responseKind", response_kind(resource, sub.group, sub.version, sub.kind)},
-                                          {"verbs", list_of(sub.verbs)}}));
+    subresources.push_back(
+        Value::object({{"subresource", sub.name},
+                       {"responseKind", response_kind(resource, sub.group, sub.version, sub.kind)},
+                       {"verbs", list_of(sub.verbs)}}));
   return out;
 }
 
@@ -91,7 +98,8 @@ Value aggregate(const Group& group) {
     if (!is_listed(group, version)) continue;
     Value resources = Value::array();
     for (const Resource* resource : version.resources) resources.push_back(aggregate(*resource));
-    versions.push_back(Value::object({{"version", version.name}, {"resources", resources}, {"freshness", "Current"}}));
+    versions.push_back(Value::object(
+        {{"version", version.name}, {"resources", resources}, {"freshness", "Current"}}));
   }
   Value metadata = Value::object();
   if (!group.name.empty()) metadata.set("name", group.name);
@@ -126,7 +134,8 @@ Clause read_clause(std::string_view text) {
 std::string storage_version_hash(const Resource& resource) {
   if (resource.storage_prefix.empty() || !resource.has_verb("watch")) return "";
   std::string_view version = resource.storage_version;
-  return base64(sha256_bytes(cat(resource.storage_group, "/", version, "/", resource.kind)).substr(0, 8));
+  return base64(
+      sha256_bytes(cat(resource.storage_group, "/", version, "/", resource.kind)).substr(0, 8));
 }
 
 Value api_versions(std::string_view server_address) {
@@ -152,7 +161,8 @@ std::optional<Value> group(const Catalog& catalog, std::string_view name) {
   return out;
 }
 
-std::optional<Value> resource_list(const Catalog& catalog, std::string_view group_name, std::string_view version_name) {
+std::optional<Value> resource_list(const Catalog& catalog, std::string_view group_name,
+                                   std::string_view version_name) {
   const Group* found = find_group(catalog, group_name);
   if (!found) return std::nullopt;
   auto version = std::ranges::find(found->versions, version_name, &Version::name);
@@ -161,7 +171,8 @@ std::optional<Value> resource_list(const Catalog& catalog, std::string_view grou
   for (const Resource* resource : version->resources) describe(*resource, resources);
   return Value::object({{"kind", "APIResourceList"},
                         {"apiVersion", "v1"},
-                        {"groupVersion", group_name.empty() ? std::string(version_name) : cat(group_name, "/", version_name)},
+                        {"groupVersion", group_name.empty() ? std::string(version_name)
+                                                            : cat(group_name, "/", version_name)},
                         {"resources", resources}});
 }
 
@@ -184,7 +195,8 @@ DiscoveryForm discovery_form(std::string_view accept) {
     bool any = clause.type == "*/*" || clause.type == "application/*";
     if (!any && clause.type != "application/json" && clause.type != "application/yaml") continue;
     if (clause.as.empty()) return DiscoveryForm::kPlain;
-    if (clause.as == "APIGroupDiscoveryList" && clause.group == "apidiscovery.k8s.io" && clause.version == "v2")
+    if (clause.as == "APIGroupDiscoveryList" && clause.group == "apidiscovery.k8s.io" &&
+        clause.version == "v2")
       return DiscoveryForm::kAggregated;
   }
   return DiscoveryForm::kNotAcceptable;

@@ -7,23 +7,26 @@
 
 namespace cardea::catalog {
 
-// What a server says of itself: which groups, versions and resources it has. Pure functions of a catalogue.
+// What a server says of itself: which groups, versions and resources it has. Pure functions of a
+// catalogue.
 
-json::Value api_versions(std::string_view server_address);                           // /api
-json::Value group_list(const Catalog& catalog);                                      // /apis
-std::optional<json::Value> group(const Catalog& catalog, std::string_view name);     // /apis/<group>
+json::Value api_versions(std::string_view server_address);                        // /api
+json::Value group_list(const Catalog& catalog);                                   // /apis
+std::optional<json::Value> group(const Catalog& catalog, std::string_view name);  // /apis/<group>
 std::optional<json::Value> resource_list(const Catalog& catalog, std::string_view group,
-                                         std::string_view version);                  // /api/v1, /apis/<group>/<version>
+                                         std::string_view version);  // /api/v1,
+                                                                     // /apis/<group>/<version>
 
-// Everything in one document, APIGroupDiscoveryList of apidiscovery.k8s.io/v2: the core group alone (/api),
-// or all others (/apis).
+// Everything in one document, APIGroupDiscoveryList of apidiscovery.k8s.io/v2: the core group alone
+// (/api), or all others (/apis).
 json::Value aggregated_discovery(const Catalog& catalog, bool core);
 
 // Which of the two forms an Accept header asks for at /api and /apis.
 enum class DiscoveryForm { kPlain, kAggregated, kNotAcceptable };
 DiscoveryForm discovery_form(std::string_view accept);
 
-inline constexpr std::string_view kAggregatedDiscoveryType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+inline constexpr std::string_view kAggregatedDiscoveryType =
+    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 // The hash by which clients notice that objects are stored in another version.
 std::string storage_version_hash(const Resource& resource);

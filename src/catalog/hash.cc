@@ -27,6 +27,8 @@ std::string sha512_hex(std::string_view text) {
   return out;
 }
 
-std::string sha256_bytes(std::string_view text) { return digest(text, EVP_sha256()); }
+std::string sha256_bytes(std::string_view text) {
+  return digest(text, EVP_sha256());
+}
 
 }  // namespace cardea::catalog

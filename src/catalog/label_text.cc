@@ -30,16 +30,19 @@ std::string expression_text(const Value& expression) {
 
 std::string labels_text(const Value& labels) {
   std::vector<std::string> out;
-  for (const auto& member : labels.members()) out.push_back(cat(member.key(), "=", member.value.as_string()));
+  for (const auto& member : labels.members())
+    out.push_back(cat(member.key(), "=", member.value.as_string()));
   return join(out, ",");
 }
 
 std::string selector_text(const Value& selector) {
   std::vector<Requirement> requirements;
   for (const auto& member : selector["matchLabels"].members())
-    requirements.push_back({std::string(member.key()), cat(member.key(), "=", member.value.as_string())});
+    requirements.push_back(
+        {std::string(member.key()), cat(member.key(), "=", member.value.as_string())});
   for (const Value& expression : selector["matchExpressions"].items())
-    requirements.push_back({std::string(expression["key"].as_string()), expression_text(expression)});
+    requirements.push_back(
+        {std::string(expression["key"].as_string()), expression_text(expression)});
   std::ranges::stable_sort(requirements, {}, &Requirement::key);
   std::vector<std::string> out;
   for (Requirement& requirement : requirements) out.push_back(std::move(requirement.text));

@@ -20,11 +20,16 @@ Value metadata_of(const Value& object) {
   return out;
 }
 
-Value make_scale(const Value& object, std::int64_t wanted, std::int64_t found, const std::string& selector) {
+Value make_scale(const Value& object, std::int64_t wanted, std::int64_t found,
+                 const std::string& selector) {
   Value spec = Value::object(), status = Value::object({{"replicas", found}});
   if (wanted != 0) spec.set("replicas", wanted);
   if (!selector.empty()) status.set("selector", selector);
-  return Value::object({{"kind", "Scale"}, {"apiVersion", "autoscaling/v1"}, {"metadata", metadata_of(object)}, {"spec", spec}, {"status", status}});
+  return Value::object({{"kind", "Scale"},
+                        {"apiVersion", "autoscaling/v1"},
+                        {"metadata", metadata_of(object)},
+                        {"spec", spec},
+                        {"status", status}});
 }
 
 // The value at a path that a definition names, or null.
@@ -42,7 +47,9 @@ Value set_at(Value object, std::span<const std::string> fields, const Value& val
   return object;
 }
 
-const Value& paths_of(const Resource& resource) { return resource.custom_version["subresources"]["scale"]; }
+const Value& paths_of(const Resource& resource) {
+  return resource.custom_version["subresources"]["scale"];
+}
 
 }  // namespace
 
@@ -63,34 +70,46 @@ Value scale_to_change(const Value& object, const Resource& resource) {
   }
   const Value& spec = object["spec"];
   // A replication controller's selector is a plain map, the others' a label selector.
-  std::string selector = resource.kind == "ReplicationController" ? labels_text(spec["selector"]) : selector_text(spec["selector"]);
-  return make_scale(object, spec["replicas"].as_int(), object["status"]["replicas"].as_int(), selector);
+  std::string selector = resource.kind == "ReplicationController" ? labels_text(spec["selector"])
+                                                                  : selector_text(spec["selector"]);
+  return make_scale(object, spec["replicas"].as_int(), object["status"]["replicas"].as_int(),
+                    selector);
 }
 
 Result<Value> with_scale(const Value& object, const Value& scale, const Resource& resource) {
   const Value& replicas = scale["spec"]["replicas"];
   std::int64_t wanted = replicas.as_int();
   std::string_view name = object["metadata"]["name"].as_string();
-  if (!replicas.is_null() && !replicas.is_int()) return fail(bad_request("spec.replicas must be an integer"));
+  if (!replicas.is_null() && !replicas.is_int())
+    return fail(bad_request("spec.replicas must be an integer"));
   if (wanted > std::numeric_limits<std::int32_t>::max())
-    return fail(json::invalid_object("autoscaling", "Scale", name, {json::invalid("spec.replicas", replicas, "must be a 32-bit integer")}));
+    return fail(json::invalid_object(
+        "autoscaling", "Scale", name,
+        {json::invalid("spec.replicas", replicas, "must be a 32-bit integer")}));
   Value out = object;
   if (resource.is_custom) {
     std::string_view path = paths_of(resource)["specReplicasPath"].as_string();
     if (wanted < 0)
-      return fail(json::invalid_object(resource.group, resource.kind, name, {json::invalid(std::string(path), replicas, "should be a non-negative integer")}));
+      return fail(json::invalid_object(
+          resource.group, resource.kind, name,
+          {json::invalid(std::string(path), replicas, "should be a non-negative integer")}));
     auto parsed = json::JsonPath::parse(path);
     auto fields = parsed ? parsed->plain_fields() : std::vector<std::string>();
-    if (fields.empty()) return fail(internal_error(cat("the spec replicas path ", quoted(path), " cannot be written")));
+    if (fields.empty())
+      return fail(
+          internal_error(cat("the spec replicas path ", quoted(path), " cannot be written")));
     out = set_at(std::move(out), fields, wanted);
   } else {
     if (wanted < 0)
-      return fail(json::invalid_object("autoscaling", "Scale", name, {json::invalid("spec.replicas", replicas, "must be greater than or equal to 0")}));
+      return fail(json::invalid_object(
+          "autoscaling", "Scale", name,
+          {json::invalid("spec.replicas", replicas, "must be greater than or equal to 0")}));
     out.member("spec").set("replicas", wanted);
   }
   if (std::string_view version = scale["metadata"]["resourceVersion"].as_string(); !version.empty())
     out.member("metadata").set("resourceVersion", version);
-  if (std::string_view uid = scale["metadata"]["uid"].as_string(); !uid.empty()) out.member("metadata").set("uid", uid);
+  if (std::string_view uid = scale["metadata"]["uid"].as_string(); !uid.empty())
+    out.member("metadata").set("uid", uid);
   return out;
 }
 

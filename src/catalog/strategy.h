@@ -17,19 +17,21 @@ struct StrategyContext {
   std::string_view resource;
   std::string_view subresource;  // "" for the object itself
   std::string_view namespace_name;
-  std::string_view user;  // the name of who asks
-  const json::Value* user_info = nullptr;  // {username, uid, groups, extra} of who asks; may be null
-  std::function<json::Value()> namespace_labels = {};  // of the namespace the request is in; may be empty
-  std::string_view now;   // RFC 3339
+  std::string_view user;                   // the name of who asks
+  const json::Value* user_info = nullptr;  // {username, uid, groups, extra} of who asks; may be
+                                           // null
+  std::function<json::Value()> namespace_labels = {};  // of the namespace the request is in; may be
+                                                       // empty
+  std::string_view now;                                // RFC 3339
   bool allow_privileged = false;
 
   // An approval is a write of the status under another name, with other rights.
   bool writes_status() const { return subresource == "status" || subresource == "approval"; }
 };
 
-// What is particular to one kind, as data in the catalogue: handlers call the hooks and know no kind by
-// name. Every hook may be null. Hooks are pure functions, safe from any thread; objects are in the version
-// named by the context.
+// What is particular to one kind, as data in the catalogue: handlers call the hooks and know no
+// kind by name. Every hook may be null. Hooks are pure functions, safe from any thread; objects are
+// in the version named by the context.
 //
 // Order on create: defaults, (mutating admission), prepare_for_create, validate_create.
 // Order on update: defaults, (mutating admission), prepare_for_update, validate_update.
@@ -37,12 +39,16 @@ struct Strategy {
   using Edit = void (*)(json::Value& object, const StrategyContext&);
   using EditUpdate = void (*)(json::Value& object, const json::Value& old, const StrategyContext&);
   using Check = json::FieldErrors (*)(const json::Value& object, const StrategyContext&);
-  using CheckUpdate = json::FieldErrors (*)(const json::Value& object, const json::Value& old, const StrategyContext&);
-  using Warn = std::vector<std::string> (*)(const json::Value& object, const json::Value* old, const StrategyContext&);
+  using CheckUpdate = json::FieldErrors (*)(const json::Value& object, const json::Value& old,
+                                            const StrategyContext&);
+  using Warn = std::vector<std::string> (*)(const json::Value& object, const json::Value* old,
+                                            const StrategyContext&);
 
-  // Fills in what the client left out; idempotent. Also run on objects read by older clients' writes.
+  // Fills in what the client left out; idempotent. Also run on objects read by older clients'
+  // writes.
   Edit defaults = nullptr;
-  // Clears what a client may not set (status), sets what the server owns (generation is set by the caller).
+  // Clears what a client may not set (status), sets what the server owns (generation is set by the
+  // caller).
   Edit prepare_for_create = nullptr;
   EditUpdate prepare_for_update = nullptr;
   Check validate_create = nullptr;
@@ -57,8 +63,8 @@ struct Strategy {
   // Field selectors beyond metadata.name and metadata.namespace: the names and how to read them.
   std::vector<std::string> selectable_fields = {};
   std::string (*selectable_field)(const json::Value& object, std::string_view field) = nullptr;
-  // What a client is told of any other field, with {} for its name; empty: `"{}" is not a known field
-  // selector: only "metadata.name", "metadata.namespace"`.
+  // What a client is told of any other field, with {} for its name; empty: `"{}" is not a known
+  // field selector: only "metadata.name", "metadata.namespace"`.
   std::string_view unknown_field = "";
 
   enum class NameRule { kDnsSubdomain, kDnsLabel, kDns1035Label, kPathSegment };
@@ -66,8 +72,8 @@ struct Strategy {
   bool has_generation = false;          // metadata.generation counts changes of the spec
   bool allow_create_on_update = false;  // PUT of a missing object creates it
   bool allow_unconditional_update = true;
-  // Marks an object whose kind has a deletion of its own (a namespace that is terminating), the timestamp
-  // included.
+  // Marks an object whose kind has a deletion of its own (a namespace that is terminating), the
+  // timestamp included.
   Edit prepare_for_delete = nullptr;
   // How long an object that is deleted gracefully may live on, when the client does not say.
   std::int64_t (*grace_period)(const json::Value& object) = nullptr;
@@ -75,7 +81,8 @@ struct Strategy {
   std::string_view default_propagation = "Background";  // or "Orphan"
 };
 
-// The hooks of built-in kinds by group and kind ("" / "Pod"); nullptr when a kind has none of its own.
+// The hooks of built-in kinds by group and kind ("" / "Pod"); nullptr when a kind has none of its
+// own.
 const Strategy* builtin_strategy(std::string_view group, std::string_view kind);
 
 }  // namespace cardea::catalog

@@ -23,10 +23,11 @@ void validate_any_update(const Value& object, const Value& old, bool namespaced,
   validate_object_meta_update(object["metadata"], old["metadata"], "metadata", out);
 }
 
-FieldErrors validate_update(const Strategy& strategy, const Value& object, const Value& old, bool namespaced,
-                            const StrategyContext& context) {
+FieldErrors validate_update(const Strategy& strategy, const Value& object, const Value& old,
+                            bool namespaced, const StrategyContext& context) {
   FieldErrors out;
-  // What holds for every object is checked first, and again by the kind's own rules: clients know both.
+  // What holds for every object is checked first, and again by the kind's own rules: clients know
+  // both.
   validate_any_update(object, old, namespaced, out);
   auto check = context.writes_status() ? strategy.validate_status_update : strategy.validate_update;
   if (check)

@@ -43,7 +43,8 @@ std::optional<Rank> rank_of(std::string_view version) {
 bool version_before(std::string_view a, std::string_view b) {
   auto left = rank_of(a), right = rank_of(b);
   if (!left || !right) return left ? true : right ? false : a < b;
-  return std::tie(left->stability, left->major, left->minor) > std::tie(right->stability, right->major, right->minor);
+  return std::tie(left->stability, left->major, left->minor) >
+         std::tie(right->stability, right->major, right->minor);
 }
 
 }  // namespace cardea::catalog

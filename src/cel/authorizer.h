@@ -9,12 +9,13 @@ namespace cardea::cel {
 // What an expression asks with `authorizer. ... .check(verb)`.
 struct AuthorizationQuery {
   bool resource_request = true;
-  std::string_view path;  // of a non-resource request
+  std::string_view path;                                             // of a non-resource request
   std::string_view verb, group, resource, subresource, space, name;  // `space` is the namespace
   std::string_view field_selector, label_selector;                   // as written
   bool has_field_selector = false;
   bool has_label_selector = false;
-  std::string_view service_account_namespace, service_account_name;  // set: ask for this account, not the requester
+  std::string_view service_account_namespace, service_account_name;  // set: ask for this account,
+                                                                     // not the requester
 };
 
 struct AuthorizationAnswer {
@@ -31,12 +32,17 @@ class AuthorizerInterface {
   virtual AuthorizationAnswer check(const AuthorizationQuery& query) = 0;
 };
 
-// Storage behind the variables `authorizer` and `authorizer.requestResource`; must outlive the evaluation.
+// Storage behind the variables `authorizer` and `authorizer.requestResource`; must outlive the
+// evaluation.
 struct AuthorizerHandle {
   AuthorizerInterface* asks = nullptr;
   AuthorizationQuery query;
 };
-inline Value authorizer_value(const AuthorizerHandle& handle) { return Value::of_opaque(Kind::kAuthorizer, &handle); }
-inline Value resource_check_value(const AuthorizerHandle& handle) { return Value::of_opaque(Kind::kResourceCheck, &handle); }
+inline Value authorizer_value(const AuthorizerHandle& handle) {
+  return Value::of_opaque(Kind::kAuthorizer, &handle);
+}
+inline Value resource_check_value(const AuthorizerHandle& handle) {
+  return Value::of_opaque(Kind::kResourceCheck, &handle);
+}
 
 }  // namespace cardea::cel

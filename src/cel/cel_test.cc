@@ -5,15 +5,16 @@
 #include "base/strings.h"
 #include "cel/environments.h"
 #include "cel/eval/evaluate.h"
-#include "cel/syntax/parser.h"
 #include "cel/partial/partial.h"
+#include "cel/syntax/parser.h"
 #include "cel/syntax/print.h"
 #include "json/parse.h"
 
 namespace cardea::cel {
 namespace {
 
-std::string run(std::string_view text, Environment env = extended_environment(), Limits limits = {}) {
+std::string run(std::string_view text, Environment env = extended_environment(),
+                Limits limits = {}) {
   const auto program = compile(text, std::move(env).share());
   if (!program.has_value()) return program.error().text;
   Evaluation evaluation(limits);
@@ -43,24 +44,35 @@ TEST(Cel, AnErrorIsNeverAnAllow) {
 
 // What a name is bound to runs where the name is first used, which may be inside a loop.
 TEST(Cel, AVariableBoundToALoopLeavesTheLoopAroundItsFirstUseAlone) {
-  EXPECT_EQ(run("cel.bind(good, [1, 2, 3].filter(x, x > 1), [2, 3, 4].filter(y, y in good))"), "[2, 3]");
-  EXPECT_EQ(run("cel.bind(all, {'x': 1, 'y': 2}.transformMap(k, v, v + 1), {'x': 1, 'y': 2}.transformMap(k, v, all[k] + v))"), R"({"x": 3, "y": 5})");
-  EXPECT_EQ(run("[10, 20].map(i, cel.bind(a, [1, 2].map(x, x + i), cel.bind(b, a.map(x, x * 2), [5].map(z, b.map(w, w + z + i)))))"), "[[[37, 39]], [[67, 69]]]");
+  EXPECT_EQ(run("cel.bind(good, [1, 2, 3].filter(x, x > 1), [2, 3, 4].filter(y, y in good))"),
+            "[2, 3]");
+  EXPECT_EQ(run("cel.bind(all, {'x': 1, 'y': 2}.transformMap(k, v, v + 1), {'x': 1, 'y': "
+                "2}.transformMap(k, v, all[k] + v))"),
+            R"({"x": 3, "y": 5})");
+  EXPECT_EQ(run("[10, 20].map(i, cel.bind(a, [1, 2].map(x, x + i), cel.bind(b, a.map(x, x * 2), "
+                "[5].map(z, b.map(w, w + z + i)))))"),
+            "[[[37, 39]], [[67, 69]]]");
 }
 
 TEST(Cel, ErrorsPointAtTheirPlace) {
   EXPECT_EQ(run("1 + 'a'"),
-            "ERROR: <input>:1:3: found no matching overload for '_+_' applied to '(int, string)'\n | 1 + 'a'\n | ..^");
-  EXPECT_EQ(run("nobody"), "ERROR: <input>:1:1: undeclared reference to 'nobody' (in container '')\n | nobody\n | ^");
+            "ERROR: <input>:1:3: found no matching overload for '_+_' applied to '(int, string)'\n "
+            "| 1 + 'a'\n | ..^");
+  EXPECT_EQ(
+      run("nobody"),
+      "ERROR: <input>:1:1: undeclared reference to 'nobody' (in container '')\n | nobody\n | ^");
 }
 
 TEST(Cel, AnyTextIsAProgramOrAClearError) {
-  for (const std::string_view text : {"", "-", "!-", "!-=", "a.", "a[", "[", "{", "{1", "{1:", "f(", "\"", "b'", "`", "1 +", "?", "a ? b", "x{", "x{y", "-1u2", ".", "..", "a.?", "\\"})
+  for (const std::string_view text :
+       {"",   "-", "!-",  "!-=", "a.",    "a[", "[",   "{",    "{1", "{1:", "f(",  "\"",
+        "b'", "`", "1 +", "?",   "a ? b", "x{", "x{y", "-1u2", ".",  "..",  "a.?", "\\"})
     EXPECT_EQ(run(text).substr(0, 6), "ERROR:") << text;
 }
 
 TEST(Cel, DeepNestingIsRefused) {
-  EXPECT_NE(run(std::string(1000, '(') + "1" + std::string(1000, ')')).find("recursion limit"), std::string::npos);
+  EXPECT_NE(run(std::string(1000, '(') + "1" + std::string(1000, ')')).find("recursion limit"),
+            std::string::npos);
   std::string sum = "1";
   for (int i = 0; i < 1000; ++i) sum += "+1";
   EXPECT_NE(run(sum).find("recursion limit"), std::string::npos);
@@ -70,7 +82,8 @@ TEST(Cel, CostLimitsAreNotAbsorbed) {
   Limits limits;
   limits.cost = 100;
   EXPECT_EQ(run("true || [1].all(x, true)", extended_environment(), limits), "true");
-  EXPECT_EQ(run("lists.range(1000).all(x, x >= 0) || true", extended_environment(), limits), "error: operation cancelled: actual cost limit exceeded");
+  EXPECT_EQ(run("lists.range(1000).all(x, x >= 0) || true", extended_environment(), limits),
+            "error: operation cancelled: actual cost limit exceeded");
 }
 
 TEST(Cel, MemoryIsLimited) {
@@ -82,20 +95,25 @@ TEST(Cel, MemoryIsLimited) {
 TEST(Cel, FormattingWhatHoldsItselfManyTimesIsLimited) {
   Environment env = extended_environment();
   const auto shared = std::move(env).share();
-  const std::pair<std::string, std::string> shapes[] = {{"[1, 2, 3]", "[v, v, v, v, v, v, v, v, v, v]"}, {"{'a': 1}", "{'a': v, 'b': v, 'c': v, 'd': v, 'e': v, 'f': v, 'g': v, 'h': v}"}};
+  const std::pair<std::string, std::string> shapes[] = {
+      {"[1, 2, 3]", "[v, v, v, v, v, v, v, v, v, v]"},
+      {"{'a': 1}", "{'a': v, 'b': v, 'c': v, 'd': v, 'e': v, 'f': v, 'g': v, 'h': v}"}};
   for (const auto& [seed, around] : shapes) {
     std::string value = seed;
     for (int i = 0; i < 12; ++i) value = cat("cel.bind(v, ", value, ", ", around, ")");
     for (const std::string_view clause : {"%s", "%d"}) {
-      const auto program = compile(cat("'", clause, "'.format([dyn(", value, ")]) == 'x' || true"), shared);
+      const auto program = compile(cat("'", clause, "'.format([dyn(", value, ")]) == 'x' || true"),
+                                   shared);
       ASSERT_TRUE(program.has_value()) << program.error().text;
       Limits limits;
       limits.cost = 1'000'000;
       Evaluation evaluation(limits);
       const Value result = evaluation.run(**program, {});
       // Not absorbed: the limit is no error of the expression.
-      if (clause == "%s") EXPECT_TRUE(result.is_error() && evaluation.limit_exceeded()) << print_value(result);
-      else EXPECT_TRUE(result.is_true());
+      if (clause == "%s")
+        EXPECT_TRUE(result.is_error() && evaluation.limit_exceeded()) << print_value(result);
+      else
+        EXPECT_TRUE(result.is_true());
     }
   }
 }
@@ -106,7 +124,8 @@ TEST(Cel, WhatIsCheapAndTakesLongStopsAtTheLimit) {
   const auto shared = std::move(env).share();
   std::string text;
   while (text.size() < 30'000) text += "1s";
-  for (const std::string_view body : {"duration(a) == duration(a) || true", "a.charAt(29999) == 's'"}) {
+  for (const std::string_view body :
+       {"duration(a) == duration(a) || true", "a.charAt(29999) == 's'"}) {
     const auto program = compile(cat("lists.range(100000).all(i, ", body, ")"), shared);
     ASSERT_TRUE(program.has_value()) << program.error().text;
     Limits limits;
@@ -120,7 +139,8 @@ TEST(Cel, WhatIsCheapAndTakesLongStopsAtTheLimit) {
 TEST(Cel, ReadsJsonWhereItIs) {
   Environment env;
   env.library(Library::kStandard).variable("o", "dyn");
-  const auto program = *compile("o.spec.names.exists(n, n == 'b') && o.spec.size == 2", std::move(env).share());
+  const auto program = *compile("o.spec.names.exists(n, n == 'b') && o.spec.size == 2",
+                                std::move(env).share());
   const json::Value document = *json::parse(R"({"spec":{"names":["a","b"],"size":2}})");
   const Value slots[] = {Value::of_json(document)};
   Evaluation evaluation;
@@ -146,7 +166,10 @@ TEST(Cel, BytesConcatenationMakesNewBytesEachTime) {
 TEST(Cel, ProgramsAreSharedBetweenThreads) {
   Environment env = kubernetes_environment();
   env.variable("request", "dyn").variable("object", "dyn");
-  const auto program = *compile("request.user.matches('^[a-z]+$') && request.groups.exists(g, g == object.team) && quantity(object.size).isLessThan(quantity('2Gi'))", std::move(env).share());
+  const auto program = *compile(
+      "request.user.matches('^[a-z]+$') && request.groups.exists(g, g == object.team) && "
+      "quantity(object.size).isLessThan(quantity('2Gi'))",
+      std::move(env).share());
   const json::Value request = *json::parse(R"({"user":"alice","groups":["a","b"]})");
   const json::Value object = *json::parse(R"({"team":"b","size":"1Gi"})");
   const Value slots[] = {Value::of_json(request), Value::of_json(object)};
@@ -162,7 +185,6 @@ TEST(Cel, ProgramsAreSharedBetweenThreads) {
   std::vector<std::jthread> threads;
   for (int i = 0; i < 4; ++i) threads.emplace_back(work);
 }
-
 
 // What cel-go 0.29 says: `line:column: text` of every error.
 std::string errors_of(std::string_view text) {
@@ -180,16 +202,24 @@ std::string errors_of(std::string_view text) {
 TEST(Print, ASignIsNotTakenForThatOfANumber) {
   CompileOptions unchecked;
   unchecked.check = false;
-  for (const auto& [text, printed] : {std::pair("-(0.a)", "-(0.a)"), {"-(1.5.a)[2]", "-(1.5.a[2])"}, {"-(-1).a", "-(-1.a)"}, {"-1.a", "-1.a"}, {"-(-1)", "-(-1)"}, {"-a.b", "-a.b"}}) {
+  for (const auto& [text, printed] : {std::pair("-(0.a)", "-(0.a)"),
+                                      {"-(1.5.a)[2]", "-(1.5.a[2])"},
+                                      {"-(-1).a", "-(-1.a)"},
+                                      {"-1.a", "-1.a"},
+                                      {"-(-1)", "-(-1)"},
+                                      {"-a.b", "-a.b"}}) {
     const auto program = compile(text, extended_environment().share(), unchecked);
     ASSERT_TRUE(program.has_value()) << text;
     EXPECT_EQ(print((*program)->root()), printed);
-    EXPECT_EQ(print((*compile(printed, extended_environment().share(), unchecked))->root()), printed);
+    EXPECT_EQ(print((*compile(printed, extended_environment().share(), unchecked))->root()),
+              printed);
   }
 }
 
 TEST(Syntax, ErrorsReadAsPeopleKnowThem) {
-  const std::string operand = "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
+  const std::string operand =
+      "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, "
+      "STRING, BYTES, IDENTIFIER}";
   const std::pair<std::string, std::string> cases[] = {
       {"", "1:0: Syntax error: mismatched input '<EOF>' expecting " + operand},
       {"a &&", "1:5: Syntax error: mismatched input '<EOF>' expecting " + operand},
@@ -201,11 +231,20 @@ TEST(Syntax, ErrorsReadAsPeopleKnowThem) {
       {"f(1, )", "1:6: Syntax error: mismatched input ')' expecting " + operand},
       {"a.", "1:3: Syntax error: no viable alternative at input '.'"},
       {"a.true", "1:3: Syntax error: mismatched input 'true' expecting IDENTIFIER"},
-      {"a = b", "1:3: Syntax error: token recognition error at: '= '\n1:5: Syntax error: extraneous input 'b' expecting <EOF>"},
-      {"'abc", "1:1: Syntax error: token recognition error at: ''abc'\n1:5: Syntax error: mismatched input '<EOF>' expecting " + operand},
-      {"'a\\qb'", "1:1: Syntax error: token recognition error at: ''a\\q'\n1:6: Syntax error: token recognition error at: '''"},
+      {"a = b",
+       "1:3: Syntax error: token recognition error at: '= '\n1:5: Syntax error: extraneous input "
+       "'b' expecting <EOF>"},
+      {"'abc",
+       "1:1: Syntax error: token recognition error at: ''abc'\n1:5: Syntax error: mismatched input "
+       "'<EOF>' expecting " +
+           operand},
+      {"'a\\qb'",
+       "1:1: Syntax error: token recognition error at: ''a\\q'\n1:6: Syntax error: token "
+       "recognition error at: '''"},
       {"a ? b", "1:6: Syntax error: mismatched input '<EOF>' expecting ':'"},
-      {"a.?", "1:4: Syntax error: mismatched input '<EOF>' expecting {IDENTIFIER, ESC_IDENTIFIER}\n1:4: unsupported ident kind"},
+      {"a.?",
+       "1:4: Syntax error: mismatched input '<EOF>' expecting {IDENTIFIER, ESC_IDENTIFIER}\n1:4: "
+       "unsupported ident kind"},
       {"{'a' 1}", "1:6: Syntax error: missing ':' at '1'"},
       {"-!a", "1:2: Syntax error: no viable alternative at input '-!'"},
       {"x +\n\t* y", "2:2: Syntax error: extraneous input '*' expecting " + operand},

@@ -9,19 +9,36 @@ struct MacroRow {
   Library library;
   std::uint32_t set;
 };
-constexpr MacroRow kMacrosOf[] = {{Library::kStandard, kStandardMacros}, {Library::kOptional, kOptionalMacros}, {Library::kTwoVariables, kTwoVariableMacros},
-                                  {Library::kBindings, kBindingMacros}, {Library::kMath, kMathMacros}, {Library::kBlock, kBlockMacros}};
+constexpr MacroRow kMacrosOf[] = {{Library::kStandard, kStandardMacros},
+                                  {Library::kOptional, kOptionalMacros},
+                                  {Library::kTwoVariables, kTwoVariableMacros},
+                                  {Library::kBindings, kBindingMacros},
+                                  {Library::kMath, kMathMacros},
+                                  {Library::kBlock, kBlockMacros}};
 
 struct TypeName {
   std::string_view name;
   std::string_view type;
 };
-constexpr TypeName kTypeNames[] = {
-    {"bool", "bool"}, {"int", "int"}, {"uint", "uint"}, {"double", "double"}, {"string", "string"}, {"bytes", "bytes"}, {"null_type", "null"},
-    {"list", "list(dyn)"}, {"map", "map(dyn, dyn)"}, {"type", "type(dyn)"}, {"google.protobuf.Timestamp", "timestamp"},
-    {"google.protobuf.Duration", "duration"}, {"optional_type", "optional(dyn)"}, {"net.IP", "net.IP"}, {"net.CIDR", "net.CIDR"},
-    {"kubernetes.URL", "kubernetes.URL"}, {"kubernetes.Quantity", "kubernetes.Quantity"}, {"kubernetes.Semver", "kubernetes.Semver"},
-    {"kubernetes.NamedFormat", "kubernetes.NamedFormat"}};
+constexpr TypeName kTypeNames[] = {{"bool", "bool"},
+                                   {"int", "int"},
+                                   {"uint", "uint"},
+                                   {"double", "double"},
+                                   {"string", "string"},
+                                   {"bytes", "bytes"},
+                                   {"null_type", "null"},
+                                   {"list", "list(dyn)"},
+                                   {"map", "map(dyn, dyn)"},
+                                   {"type", "type(dyn)"},
+                                   {"google.protobuf.Timestamp", "timestamp"},
+                                   {"google.protobuf.Duration", "duration"},
+                                   {"optional_type", "optional(dyn)"},
+                                   {"net.IP", "net.IP"},
+                                   {"net.CIDR", "net.CIDR"},
+                                   {"kubernetes.URL", "kubernetes.URL"},
+                                   {"kubernetes.Quantity", "kubernetes.Quantity"},
+                                   {"kubernetes.Semver", "kubernetes.Semver"},
+                                   {"kubernetes.NamedFormat", "kubernetes.NamedFormat"}};
 
 }  // namespace
 
@@ -71,10 +88,12 @@ Environment& Environment::record(ObjectType type) {
   return *this;
 }
 
-Environment& Environment::record(std::string_view name, std::vector<std::pair<std::string_view, std::string_view>> fields) {
+Environment& Environment::record(
+    std::string_view name, std::vector<std::pair<std::string_view, std::string_view>> fields) {
   ObjectType type;
   type.name = name;
-  for (const auto& [field, text] : fields) type.fields.emplace(std::string(field), types_->parse(text));
+  for (const auto& [field, text] : fields)
+    type.fields.emplace(std::string(field), types_->parse(text));
   return record(std::move(type));
 }
 

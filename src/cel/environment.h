@@ -8,15 +8,36 @@
 
 #include "base/strings.h"
 #include "cel/check/function.h"
-#include "cel/syntax/parser.h"
 #include "cel/check/types.h"
+#include "cel/syntax/parser.h"
 
 namespace cardea::cel {
 
 // Function libraries. A version above zero brings later additions, as in cel-go and Kubernetes.
 enum class Library {
-  kStandard, kOptional, kStrings, kLists, kSets, kMath, kEncoders, kBindings, kTwoVariables, kNetwork, kBlock, kRegexExt,
-  kK8sLists, kK8sRegex, kK8sUrls, kK8sQuantity, kK8sIp, kK8sCidr, kK8sFormat, kK8sSemver, kK8sAuthorizer, kK8sSelectors, kK8sJsonPatch,
+  kStandard,
+  kOptional,
+  kStrings,
+  kLists,
+  kSets,
+  kMath,
+  kEncoders,
+  kBindings,
+  kTwoVariables,
+  kNetwork,
+  kBlock,
+  kRegexExt,
+  kK8sLists,
+  kK8sRegex,
+  kK8sUrls,
+  kK8sQuantity,
+  kK8sIp,
+  kK8sCidr,
+  kK8sFormat,
+  kK8sSemver,
+  kK8sAuthorizer,
+  kK8sSelectors,
+  kK8sJsonPatch,
 };
 std::span<const OverloadRow> overloads_of(Library library);
 
@@ -26,7 +47,8 @@ struct Variable {
   std::uint32_t slot = 0;
 };
 
-// What expressions may use: variables, types, functions, macros. Immutable and shared between threads once built.
+// What expressions may use: variables, types, functions, macros. Immutable and shared between
+// threads once built.
 class Environment {
  public:
   // Builds one. Add libraries and declarations first, then take it with `std::move(env).share()`.
@@ -34,8 +56,11 @@ class Environment {
 
   Environment& library(Library library, int version = 100);
   Environment& variable(std::string_view name, const Type* type);
-  Environment& variable(std::string_view name, std::string_view type) { return variable(name, types_->parse(type)); }
-  Environment& record(std::string_view name, std::vector<std::pair<std::string_view, std::string_view>> fields);
+  Environment& variable(std::string_view name, std::string_view type) {
+    return variable(name, types_->parse(type));
+  }
+  Environment& record(std::string_view name,
+                      std::vector<std::pair<std::string_view, std::string_view>> fields);
   Environment& record(ObjectType type);
   Environment& function(std::string_view name, Overload overload);
   // Charges calls as Kubernetes does, and nothing for has().
@@ -45,15 +70,19 @@ class Environment {
     return *this;
   }
 
-  std::string container;          // for name resolution, as `package` in protobuf
-  bool homogeneous = false;       // literals of mixed element types are refused
-  bool cross_type_numbers = true; // 1 < 1.5 checks
-  bool lenient = false;           // as cel-go: has(null.f) is false, of repeated keys the last counts; else errors
-  bool validate_literals = false; // duration("x") and matches("[") with constant arguments do not compile
-  std::string open_structs;       // struct types of this name and below it take any field (`Object`)
+  std::string container;           // for name resolution, as `package` in protobuf
+  bool homogeneous = false;        // literals of mixed element types are refused
+  bool cross_type_numbers = true;  // 1 < 1.5 checks
+  bool lenient = false;  // as cel-go: has(null.f) is false, of repeated keys the last counts; else
+                         // errors
+  bool validate_literals = false;  // duration("x") and matches("[") with constant arguments do not
+                                   // compile
+  std::string open_structs;  // struct types of this name and below it take any field (`Object`)
   ParseOptions parsing;
 
-  std::shared_ptr<const Environment> share() && { return std::make_shared<const Environment>(std::move(*this)); }
+  std::shared_ptr<const Environment> share() && {
+    return std::make_shared<const Environment>(std::move(*this));
+  }
 
   const Function* find_function(std::string_view name) const;
   const Variable* find_variable(std::string_view name) const;
@@ -61,7 +90,8 @@ class Environment {
   const std::vector<Variable>& variables() const { return variables_; }
   TypePool& types() const { return *types_; }
   bool counts_as_kubernetes() const { return kubernetes_costs_; }
-  // The type that a name such as `int` or `google.protobuf.Timestamp` stands for in an expression, or null.
+  // The type that a name such as `int` or `google.protobuf.Timestamp` stands for in an expression,
+  // or null.
   const Type* type_named(std::string_view name) const;
 
  private:

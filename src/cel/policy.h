@@ -10,14 +10,17 @@
 
 namespace cardea::cel {
 
-// Compiles the expressions of one admission policy or webhook. Variables are added in their order: each sees those
-// before it, and every expression after it sees it as `variables.name`, of the type it has.
+// Compiles the expressions of one admission policy or webhook. Variables are added in their order:
+// each sees those before it, and every expression after it sees it as `variables.name`, of the type
+// it has.
 //
-// Environments differ in what they declare, so slots are found by name (Environment::find_variable).
+// Environments differ in what they declare, so slots are found by name
+// (Environment::find_variable).
 class PolicyCompiler {
  public:
-  // `params`: the policy has a paramKind. `composes`: `variables` is a name from the start, even before it has fields.
-  // `declare` may give the variables of each environment other types than `dyn`.
+  // `params`: the policy has a paramKind. `composes`: `variables` is a name from the start, even
+  // before it has fields. `declare` may give the variables of each environment other types than
+  // `dyn`.
   PolicyCompiler(bool params, bool composes, std::function<void(Environment&)> declare = nullptr)
       : params_(params), composes_(composes), declare_(std::move(declare)) {}
 
@@ -41,7 +44,8 @@ class PolicyCompiler {
 
   bool params_, composes_;
   std::function<void(Environment&)> declare_;
-  std::vector<std::pair<std::string, std::string>> variables_;  // name and type, as TypePool::parse reads it
+  std::vector<std::pair<std::string, std::string>> variables_;  // name and type, as TypePool::parse
+                                                                // reads it
   std::shared_ptr<const Environment> kept_[4];                  // until the next variable
 };
 

@@ -10,7 +10,8 @@
 
 namespace cardea::cel {
 
-// A compiled expression. Immutable; share it between threads and run it in an Evaluation of each thread.
+// A compiled expression. Immutable; share it between threads and run it in an Evaluation of each
+// thread.
 class Program {
  public:
   ~Program();
@@ -44,11 +45,12 @@ struct CompileOptions {
 struct CompileError {
   bool parsing = false;  // else checking
   std::vector<Issue> issues;
-  std::string text;      // as cel-go prints it, caret lines included
+  std::string text;  // as cel-go prints it, caret lines included
 };
 
 // Parses, checks and prepares `text`.
-std::expected<std::shared_ptr<const Program>, CompileError> compile(std::string_view text, std::shared_ptr<const Environment> environment,
-                                                                    const CompileOptions& options = {});
+std::expected<std::shared_ptr<const Program>, CompileError> compile(
+    std::string_view text, std::shared_ptr<const Environment> environment,
+    const CompileOptions& options = {});
 
 }  // namespace cardea::cel

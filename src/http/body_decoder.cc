@@ -54,7 +54,8 @@ BodyDecoder::Event BodyDecoder::next(std::string_view& input, std::string_view& 
       return Event::kData;
     }
     if (state_ == State::kFixed || state_ == State::kChunk) {
-      const std::size_t size = static_cast<std::size_t>(std::min<std::uint64_t>(left_, input.size()));
+      const std::size_t size = static_cast<std::size_t>(
+          std::min<std::uint64_t>(left_, input.size()));
       data = input.substr(0, size);
       input.remove_prefix(size);
       left_ -= size;
@@ -108,7 +109,8 @@ bool BodyDecoder::size_byte(char c) {
     state_ = State::kSizeLf;
     return true;
   }
-  if (state_ == State::kExtension) return is_text(c) || (failed("malformed chunk extension"), false);
+  if (state_ == State::kExtension)
+    return is_text(c) || (failed("malformed chunk extension"), false);
   if (c == ';') {
     state_ = State::kExtension;
     return true;

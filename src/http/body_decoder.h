@@ -4,8 +4,8 @@
 
 namespace cardea::http {
 
-// Takes the framing off a message body: Content-Length, chunked (RFC 9112 section 7.1) or until the end
-// of the connection. No I/O and no buffer: what it yields are views into what it was given.
+// Takes the framing off a message body: Content-Length, chunked (RFC 9112 section 7.1) or until the
+// end of the connection. No I/O and no buffer: what it yields are views into what it was given.
 class BodyDecoder {
  public:
   enum class Event {

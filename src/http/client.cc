@@ -13,7 +13,8 @@ namespace cardea::http {
 // The connections of a client. Loop thread only, but for posting to it.
 class Client::Pool final : public ClientSession::Owner, public std::enable_shared_from_this<Pool> {
  public:
-  Pool(net::Loop& loop, net::Dialer& dialer, std::shared_ptr<const net::TlsClient> tls, ClientOptions options)
+  Pool(net::Loop& loop, net::Dialer& dialer, std::shared_ptr<const net::TlsClient> tls,
+       ClientOptions options)
       : loop_(loop), dialer_(dialer), tls_(std::move(tls)), options_(options) {}
 
   net::Loop& loop() { return loop_; }
@@ -29,7 +30,8 @@ class Client::Pool final : public ClientSession::Owner, public std::enable_share
                        call.connect_host, ":", call.connect_port);
     pending->call = std::move(call);
     pending->done = std::move(done);
-    pending->timer = std::make_unique<net::Timer>(loop_, [this, raw = pending.get()] { timed_out(*raw); });
+    pending->timer = std::make_unique<net::Timer>(loop_,
+                                                  [this, raw = pending.get()] { timed_out(*raw); });
     pending->timer->start(pending->call.timeout);
     pending_.emplace(pending.get(), pending);
     start(pending, true);
@@ -46,7 +48,9 @@ class Client::Pool final : public ClientSession::Owner, public std::enable_share
   }
 
  private:
-  static Error closed_error() { return Error::of(Reason::kServiceUnavailable, "the client is closed"); }
+  static Error closed_error() {
+    return Error::of(Reason::kServiceUnavailable, "the client is closed");
+  }
 
   void start(const std::shared_ptr<Pending>& pending, bool may_reuse) {
     auto& idle = idle_[pending->key];
@@ -58,13 +62,15 @@ class Client::Pool final : public ClientSession::Owner, public std::enable_share
     }
     const bool elsewhere = !pending->call.connect_host.empty();
     const std::string& host = elsewhere ? pending->call.connect_host : pending->url.host;
-    const std::uint16_t port = pending->call.connect_port ? pending->call.connect_port : pending->url.port;
-    dialer_.dial(loop_, host, port,
-                 [weak = weak_from_this(), held = std::weak_ptr(pending)](Result<net::Socket> socket) {
-                   auto self = weak.lock();
-                   auto waiting = held.lock();
-                   if (self && waiting && !self->closed_) self->dialed(waiting, std::move(socket));
-                 });
+    const std::uint16_t port = pending->call.connect_port ? pending->call.connect_port
+                                                          : pending->url.port;
+    dialer_.dial(
+        loop_, host, port,
+        [weak = weak_from_this(), held = std::weak_ptr(pending)](Result<net::Socket> socket) {
+          auto self = weak.lock();
+          auto waiting = held.lock();
+          if (self && waiting && !self->closed_) self->dialed(waiting, std::move(socket));
+        });
   }
 
   void dialed(const std::shared_ptr<Pending>& pending, Result<net::Socket> socket) {
@@ -81,9 +87,9 @@ class Client::Pool final : public ClientSession::Owner, public std::enable_share
   void timed_out(Pending& raw) {
     auto pending = pending_.at(&raw);
     if (ClientSession* session = pending->session) drop(*session);
-    finish(pending,
-           fail(Error::of(Reason::kTimeout, cat("no answer from `", pending->url.authority, "` within ",
-                                                pending->call.timeout.count(), " ms"))));
+    finish(pending, fail(Error::of(Reason::kTimeout,
+                                   cat("no answer from `", pending->url.authority, "` within ",
+                                       pending->call.timeout.count(), " ms"))));
   }
 
   void finish(const std::shared_ptr<Pending>& pending, Result<Answer> answer) {
@@ -117,7 +123,8 @@ class Client::Pool final : public ClientSession::Owner, public std::enable_share
     drop(session);
     if (!pending) return;  // it was idle
     pending->session = nullptr;
-    if (stale && (pending->call.may_repeat || pending->call.method == "GET" || pending->call.method == "HEAD"))
+    if (stale && (pending->call.may_repeat || pending->call.method == "GET" ||
+                  pending->call.method == "HEAD"))
       return start(pending, false);
     finish(pending, fail(Error::of(Reason::kServiceUnavailable,
                                    cat("cannot call `", pending->url.authority, "`: ", why))));

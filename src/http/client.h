@@ -27,7 +27,8 @@ struct Call {
   std::string body;
   std::chrono::milliseconds timeout{30'000};  // from connecting to the answer's last byte
   bool may_repeat = false;  // asking twice is as good as once, whatever the method
-  // Connect here rather than to the URL's host, whose name is still what the certificate must carry.
+  // Connect here rather than to the URL's host, whose name is still what the certificate must
+  // carry.
   std::string connect_host;
   std::uint16_t connect_port = 0;
 };
@@ -40,12 +41,13 @@ struct Answer {
 
 // Calls HTTP/1.1 servers, plain or TLS, and keeps connections for the next call.
 //
-// An Error means that no whole answer came: the server cannot be reached, is not who it should be, took too
-// long, or does not speak HTTP. Any answer, be it a 500, is an Answer. Redirects are not followed. A GET,
-// or a call that may be repeated, whose kept connection turned out to be closed is tried once more on a new one.
+// An Error means that no whole answer came: the server cannot be reached, is not who it should be,
+// took too long, or does not speak HTTP. Any answer, be it a 500, is an Answer. Redirects are not
+// followed. A GET, or a call that may be repeated, whose kept connection turned out to be closed is
+// tried once more on a new one.
 //
-// send is for any thread; callbacks come on the loop's. Destroying the client fails what is under way, on the
-// loop. The loop, which is running, and the dialer outlive it.
+// send is for any thread; callbacks come on the loop's. Destroying the client fails what is under
+// way, on the loop. The loop, which is running, and the dialer outlive it.
 class Client {
  public:
   using Done = std::move_only_function<void(Result<Answer>)>;

@@ -11,7 +11,8 @@ constexpr std::size_t kReadBuffer = 16 * 1024;
 
 }  // namespace
 
-ClientSession::ClientSession(net::Loop& loop, Owner& owner, std::unique_ptr<net::Connection> connection,
+ClientSession::ClientSession(net::Loop& loop, Owner& owner,
+                             std::unique_ptr<net::Connection> connection,
                              const ClientOptions& options)
     : owner_(owner),
       options_(options),
@@ -43,9 +44,11 @@ void ClientSession::write_call() {
   const Call& call = pending_->call;
   std::string& out = output_.text();
   out.append(call.method).append(" ").append(pending_->url.target).append(" HTTP/1.1\r\n");
-  if (!call.headers.has("Host")) out.append("Host: ").append(pending_->url.authority).append("\r\n");
+  if (!call.headers.has("Host"))
+    out.append("Host: ").append(pending_->url.authority).append("\r\n");
   for (const auto& [name, value] : call.headers)
-    if (is_token(name) && is_field_value(value)) out.append(name).append(": ").append(value).append("\r\n");
+    if (is_token(name) && is_field_value(value))
+      out.append(name).append(": ").append(value).append("\r\n");
   if (!call.body.empty() || (call.method != "GET" && call.method != "HEAD"))
     out.append("Content-Length: ").append(std::to_string(call.body.size())).append("\r\n");
   out.append("\r\n");
@@ -64,7 +67,8 @@ void ClientSession::on_ready() {
     shaken_ = true;
   }
   if (output_.pending() > 0 && output_.flush(*connection_) == net::Io::kFailed) {
-    // The server may have refused without reading on; its answer is worth more than our failed write.
+    // The server may have refused without reading on; its answer is worth more than our failed
+    // write.
     output_.clear();
     if (!pending_) return failed(connection_->failure());
   }
@@ -109,7 +113,8 @@ bool ClientSession::consume(std::string_view input) {
 
 void ClientSession::answered(bool input_left) {
   Answer answer{parser_->status(), std::move(parser_->headers()), std::move(body_)};
-  // An answer that came before we had sent everything leaves the connection in the middle of a request.
+  // An answer that came before we had sent everything leaves the connection in the middle of a
+  // request.
   const bool reusable = parser_->keep_alive() && !input_left && output_.pending() == 0;
   body_ = {};
   parser_.reset();

@@ -30,12 +30,12 @@ class ClientSession final : private net::Connection::Owner {
   class Owner {
    public:
     // The session is idle again; drop it or keep it for the next call.
-    virtual void on_answer(ClientSession& session, const std::shared_ptr<Pending>& pending, Answer answer,
-                           bool reusable) = 0;
-    // The session is of no more use. `pending` is null when it was idle; `stale` when it had served before
-    // and ended before the first byte of an answer.
-    virtual void on_failure(ClientSession& session, const std::shared_ptr<Pending>& pending, std::string why,
-                            bool stale) = 0;
+    virtual void on_answer(ClientSession& session, const std::shared_ptr<Pending>& pending,
+                           Answer answer, bool reusable) = 0;
+    // The session is of no more use. `pending` is null when it was idle; `stale` when it had served
+    // before and ended before the first byte of an answer.
+    virtual void on_failure(ClientSession& session, const std::shared_ptr<Pending>& pending,
+                            std::string why, bool stale) = 0;
 
    protected:
     ~Owner() = default;

@@ -48,11 +48,13 @@ class ClientTest : public ::testing::Test {
     };
     plain_port_ = *server_.listen("127.0.0.1", 0);
     const auto identity = net::testing::issue(
-        {.subject = {{"CN", "server"}}, .alternative_names = "DNS:hook.example,IP:127.0.0.1"}, &authority_);
-    tls_port_ = *server_.listen("127.0.0.1", 0,
-                                *net::TlsServer::make({.certificates = identity.certificate_pem(),
-                                                       .key = identity.key_pem(),
-                                                       .client_cas = authority_.certificate_pem()}));
+        {.subject = {{"CN", "server"}}, .alternative_names = "DNS:hook.example,IP:127.0.0.1"},
+        &authority_);
+    tls_port_ = *server_.listen(
+        "127.0.0.1", 0,
+        *net::TlsServer::make({.certificates = identity.certificate_pem(),
+                               .key = identity.key_pem(),
+                               .client_cas = authority_.certificate_pem()}));
   }
 
   std::shared_ptr<net::TlsClient> trusting(const net::testing::Identity& authority) {
@@ -67,8 +69,8 @@ class ClientTest : public ::testing::Test {
   }
 
   net::Loops loops_{2};
-  net::testing::Identity authority_ =
-      net::testing::issue({.subject = {{"CN", "authority"}}, .authority = true});
+  net::testing::Identity authority_ = net::testing::issue(
+      {.subject = {{"CN", "authority"}}, .authority = true});
   FunctionHandler handler_;
   Server server_{loops_, handler_};
   net::Dialer dialer_;
@@ -122,12 +124,14 @@ TEST_F(ClientTest, CallsOverTlsAndShowsItsCertificate) {
 
 TEST_F(ClientTest, ConnectsElsewhereButWantsTheNameOfTheUrl) {
   Client client(loops_.at(0), dialer_, trusting(authority_));
-  const auto right =
-      call(client, {.url = "https://hook.example/x", .connect_host = "127.0.0.1", .connect_port = tls_port_});
+  const auto right = call(
+      client,
+      {.url = "https://hook.example/x", .connect_host = "127.0.0.1", .connect_port = tls_port_});
   ASSERT_TRUE(right.has_value()) << right.error().message;
   EXPECT_EQ(right->headers.get("X-Host"), "hook.example");
   const auto wrong = call(
-      client, {.url = "https://other.example/x", .connect_host = "127.0.0.1", .connect_port = tls_port_});
+      client,
+      {.url = "https://other.example/x", .connect_host = "127.0.0.1", .connect_port = tls_port_});
   ASSERT_FALSE(wrong.has_value());
   EXPECT_THAT(wrong.error().message, HasSubstr("hostname mismatch"));
 }
@@ -163,7 +167,9 @@ TEST_F(ClientTest, SaysThatNobodyListens) {
 
 TEST_F(ClientTest, GivesUpWhenTheTimeIsOver) {
   std::promise<std::shared_ptr<Exchange>> asked;
-  handler_.answer = [&](std::shared_ptr<Exchange> exchange) { asked.set_value(std::move(exchange)); };
+  handler_.answer = [&](std::shared_ptr<Exchange> exchange) {
+    asked.set_value(std::move(exchange));
+  };
   Client client(loops_.at(0), dialer_, nullptr);
   const auto answer = call(client, {.url = plain("/"), .timeout = milliseconds(30)});
   ASSERT_FALSE(answer.has_value());
@@ -172,7 +178,8 @@ TEST_F(ClientTest, GivesUpWhenTheTimeIsOver) {
 
 TEST_F(ClientTest, FailsOnAnAnswerThatIsTooLarge) {
   Client client(loops_.at(0), dialer_, nullptr, {.max_body = 10});
-  const auto answer = call(client, {.method = "PUT", .url = plain("/"), .body = std::string(100, 'x')});
+  const auto answer = call(client,
+                           {.method = "PUT", .url = plain("/"), .body = std::string(100, 'x')});
   ASSERT_FALSE(answer.has_value());
   EXPECT_THAT(answer.error().message, HasSubstr("larger than 10 bytes"));
 }
@@ -189,7 +196,8 @@ class Forgetful {
     ::listen(fd_, 8);
     port = net::local_of(fd_).port;
     thread_ = std::thread([this] {
-      for (int connection; (connection = ::accept(fd_, nullptr, nullptr)) >= 0; ::close(connection)) {
+      for (int connection; (connection = ::accept(fd_, nullptr, nullptr)) >= 0;
+           ::close(connection)) {
         ++connections;
         if (!read_head(connection)) continue;
         constexpr std::string_view kAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
@@ -254,8 +262,10 @@ TEST_F(ClientTest, ManyCallsAtOnceGetTheirOwnAnswers) {
   Client client(loops_.at(0), dialer_, nullptr);
   std::vector<std::promise<Result<Answer>>> answers(100);
   for (int i = 0; i < 100; ++i)
-    client.send({.url = plain(cat("/", i))}, [&answer = answers[static_cast<std::size_t>(i)]](
-                                                 Result<Answer> got) { answer.set_value(std::move(got)); });
+    client.send({.url = plain(cat("/", i))},
+                [&answer = answers[static_cast<std::size_t>(i)]](Result<Answer> got) {
+                  answer.set_value(std::move(got));
+                });
   for (int i = 0; i < 100; ++i)
     EXPECT_EQ(answers[static_cast<std::size_t>(i)].get_future().get()->body, cat("GET /", i, " "));
 }
@@ -305,12 +315,14 @@ std::string parsed(std::string_view bytes, std::size_t portion, bool head = fals
 TEST(ResponseParser, ReadsEveryKindOfBody) {
   for (const std::size_t portion : {1u, 3u, 1000u}) {
     EXPECT_EQ(parsed("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcX", portion), "200 abc");
-    EXPECT_EQ(parsed("HTTP/1.1 200\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", portion),
-              "200 abc");
+    EXPECT_EQ(
+        parsed("HTTP/1.1 200\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", portion),
+        "200 abc");
     EXPECT_EQ(parsed("HTTP/1.0 500 Oh no\r\n\r\nabc", portion), "500 abc");
     EXPECT_EQ(parsed("HTTP/1.1 204 No Content\r\n\r\n", portion), "204 ");
     EXPECT_EQ(
-        parsed("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 1\r\n\r\nx", portion),
+        parsed("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 1\r\n\r\nx",
+               portion),
         "201 x");
     EXPECT_EQ(parsed("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", portion, true), "200 ");
     EXPECT_EQ(parsed("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab", portion), "incomplete");
@@ -319,10 +331,12 @@ TEST(ResponseParser, ReadsEveryKindOfBody) {
 
 TEST(ResponseParser, RefusesWhatIsNotAResponse) {
   for (const std::string_view wrong :
-       {"hello\r\n\r\n", "HTTP/2.0 200 OK\r\n\r\n", "HTTP/1.1 20 OK\r\n\r\n", "HTTP/1.1 2000\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nA : b\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
+       {"hello\r\n\r\n", "HTTP/2.0 200 OK\r\n\r\n", "HTTP/1.1 20 OK\r\n\r\n",
+        "HTTP/1.1 2000\r\n\r\n", "HTTP/1.1 200 OK\r\nA : b\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n", "HTTP/1.1 101 Switching Protocols\r\n\r\n"})
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n",
+        "HTTP/1.1 101 Switching Protocols\r\n\r\n"})
     EXPECT_THAT(parsed(wrong, 1000), StartsWith("error: ")) << wrong;
 }
 

@@ -11,13 +11,14 @@ namespace cardea::http {
 // An answer whose end is not known when it begins, such as a watch.
 //
 // Any thread may write; what is written between two turns of the connection's loop leaves together.
-// Pieces wait in a bounded queue: a client that does not read gets its connection closed, never our memory.
+// Pieces wait in a bounded queue: a client that does not read gets its connection closed, never our
+// memory.
 class Stream {
  public:
   virtual ~Stream() = default;
 
-  // False when the stream is closed (the client went away, did not keep up, or finish() was called): the
-  // piece is dropped, and so will all later ones be.
+  // False when the stream is closed (the client went away, did not keep up, or finish() was
+  // called): the piece is dropped, and so will all later ones be.
   virtual bool write(Piece piece) = 0;
   // Ends the answer once everything written has been sent.
   virtual void finish() = 0;
@@ -28,8 +29,8 @@ class Stream {
 
 // One request and its answer.
 //
-// It begins on its connection's loop thread. respond and stream may be called from any thread, exactly
-// one of them, once. Somebody must: an exchange nobody answers keeps its client waiting.
+// It begins on its connection's loop thread. respond and stream may be called from any thread,
+// exactly one of them, once. Somebody must: an exchange nobody answers keeps its client waiting.
 class Exchange {
  public:
   virtual ~Exchange() = default;
@@ -38,12 +39,13 @@ class Exchange {
   net::Loop& loop() const { return loop_; }
 
   virtual void respond(Response response) = 0;
-  // Sends status and headers now. For HEAD no body follows whatever is written. The body of `head` is
-  // sent first.
+  // Sends status and headers now. For HEAD no body follows whatever is written. The body of `head`
+  // is sent first.
   virtual std::shared_ptr<Stream> stream(Response head) = 0;
 
-  // Calls back on the loop's thread, once, if the connection ends before the answer was finished; at once
-  // (but not inside this call) if it already has. Dropped uncalled when the answer was finished. Any thread.
+  // Calls back on the loop's thread, once, if the connection ends before the answer was finished;
+  // at once (but not inside this call) if it already has. Dropped uncalled when the answer was
+  // finished. Any thread.
   virtual void on_close(net::Callback callback) = 0;
 
  protected:
@@ -57,9 +59,9 @@ class Handler {
  public:
   virtual ~Handler() = default;
   virtual void handle(std::shared_ptr<Exchange> exchange) = 0;
-  // Asked once the head of a request is there and its body is still to come. False: it is handled at once, without the
-  // body (`Request::body_withheld`), and the connection ends with the answer. What the handler learns here it may leave in
-  // `Request::kept`.
+  // Asked once the head of a request is there and its body is still to come. False: it is handled
+  // at once, without the body (`Request::body_withheld`), and the connection ends with the answer.
+  // What the handler learns here it may leave in `Request::kept`.
   virtual bool wants_body(const std::shared_ptr<Exchange>&) const { return true; }
 };
 

@@ -7,7 +7,8 @@
 
 namespace cardea::http {
 
-Http1Exchange::Http1Exchange(Http1Session& session, net::Loop& loop, Request memory, std::size_t max_pending)
+Http1Exchange::Http1Exchange(Http1Session& session, net::Loop& loop, Request memory,
+                             std::size_t max_pending)
     : Exchange(loop), session_(&session), max_pending_(max_pending) {
   request_ = std::move(memory);
 }

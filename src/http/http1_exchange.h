@@ -12,8 +12,8 @@ class Http1Session;
 
 // An exchange of an HTTP/1.x connection, and its stream when the answer is one.
 //
-// What other threads call leaves something in here and posts to the loop; only the loop's thread reaches
-// the session, and only until the session lets go.
+// What other threads call leaves something in here and posts to the loop; only the loop's thread
+// reaches the session, and only until the session lets go.
 class Http1Exchange final : public Exchange,
                             public Stream,
                             public std::enable_shared_from_this<Http1Exchange> {

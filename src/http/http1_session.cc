@@ -8,7 +8,8 @@
 namespace cardea::http {
 namespace {
 
-constexpr std::size_t kMaxUnsent = 64 * 1024;      // no further request is read over this much unsent answer
+constexpr std::size_t kMaxUnsent = 64 * 1024;  // no further request is read over this much unsent
+                                               // answer
 constexpr std::size_t kMaxPipelined = 16 * 1024;   // read ahead while a request is being answered
 constexpr std::size_t kMaxDiscarded = 16u << 20;   // of a body nobody wants
 constexpr std::size_t kFirstReserve = 256 * 1024;  // of what Content-Length promises
@@ -42,7 +43,8 @@ Http1Session::Http1Session(Worker& worker, std::unique_ptr<net::Connection> conn
 
 Http1Session::~Http1Session() = default;
 
-std::shared_ptr<Session> make_http1_session(Worker& worker, std::unique_ptr<net::Connection> connection) {
+std::shared_ptr<Session> make_http1_session(Worker& worker,
+                                            std::unique_ptr<net::Connection> connection) {
   return std::make_shared<Http1Session>(worker, std::move(connection));
 }
 
@@ -159,7 +161,8 @@ void Http1Session::on_end_of_input() {
   drain();
 }
 
-// While a request is being answered: notices that the client left, and holds a little of what it sends.
+// While a request is being answered: notices that the client left, and holds a little of what it
+// sends.
 void Http1Session::watch_peer() {
   if (connection_->broken()) return close_now();
   while (!end_of_input_ && input_.size() < kMaxPipelined) {
@@ -234,21 +237,25 @@ void Http1Session::on_body() {
 
 void Http1Session::dispatch() {
   reading_body_ = false;
-  if (waiting_ != Waiting::kWrite) waiting_ = Waiting::kNothing;  // the next request's time starts anew
+  if (waiting_ != Waiting::kWrite)
+    waiting_ = Waiting::kNothing;  // the next request's time starts anew
   exchange_ = std::move(building_);
   exchange_->request().peer = connection_->peer();
   const auto current = exchange_;
   worker_.handler().handle(current);
-  if (exchange_ != current && current.use_count() == 1) worker_.give_back(std::move(current->request()));
+  if (exchange_ != current && current.use_count() == 1)
+    worker_.give_back(std::move(current->request()));
 }
 
-// What cannot be understood is answered as Go's server does, in plain text, and ends the connection.
+// What cannot be understood is answered as Go's server does, in plain text, and ends the
+// connection.
 void Http1Session::refuse(int status, std::string_view text) {
   building_.reset();
   std::string& out = output_.text();
   const std::string line = cat(status, " ", status_text(status));
   out.append("HTTP/1.1 ").append(line);
-  out.append("\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n").append(line);
+  out.append("\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n")
+      .append(line);
   if (!text.empty()) out.append(": ").append(text);
   output_.wrote();
   drain();
@@ -338,8 +345,8 @@ void Http1Session::finish_exchange() {
   arm_timer();
 }
 
-// Goes on reading, but not from inside somebody else's call: the read buffer is shared by all sessions of
-// the loop, and one of them may be using it.
+// Goes on reading, but not from inside somebody else's call: the read buffer is shared by all
+// sessions of the loop, and one of them may be using it.
 void Http1Session::resume() {
   worker_.loop().post([self = shared_from_this()] {
     if (self->state_ == State::kOpen) self->process();

@@ -14,10 +14,11 @@
 
 namespace cardea::http {
 
-// Drives one HTTP/1.x connection: bytes in, requests to the handler one at a time, answers out in order.
+// Drives one HTTP/1.x connection: bytes in, requests to the handler one at a time, answers out in
+// order.
 //
-// An idle one holds no buffer: it reads into the worker's, keeps only what it could not use yet, and
-// borrows memory for its output.
+// An idle one holds no buffer: it reads into the worker's, keeps only what it could not use yet,
+// and borrows memory for its output.
 class Http1Session final : public Session,
                            private net::Connection::Owner,
                            public std::enable_shared_from_this<Http1Session> {

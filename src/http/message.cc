@@ -96,7 +96,8 @@ Headers::Iterator& Headers::Iterator::operator++() {
 }
 
 void Headers::add(std::string_view name, std::string_view value) {
-  const Lengths lengths{static_cast<std::uint32_t>(name.size()), static_cast<std::uint32_t>(value.size())};
+  const Lengths lengths{static_cast<std::uint32_t>(name.size()),
+                        static_cast<std::uint32_t>(value.size())};
   text_.append(reinterpret_cast<const char*>(&lengths), sizeof lengths);
   text_.append(name);
   text_.append(value);
@@ -118,7 +119,8 @@ void Headers::remove(std::string_view name) {
 
 std::string_view Headers::get(std::string_view name) const {
   for (const auto& field : *this)
-    if (field.name.size() == name.size() && equals_ignoring_case(field.name, name)) return field.value;
+    if (field.name.size() == name.size() && equals_ignoring_case(field.name, name))
+      return field.value;
   return {};
 }
 
@@ -142,7 +144,8 @@ void Headers::clear() {
 
 bool is_token(std::string_view text) {
   if (text.empty()) return false;
-  return std::all_of(text.begin(), text.end(), [](char c) { return kTokens[static_cast<unsigned char>(c)]; });
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return kTokens[static_cast<unsigned char>(c)]; });
 }
 
 bool is_field_value(std::string_view text) {
@@ -179,10 +182,11 @@ std::string Body::text() const {
 }
 
 std::string_view status_text(int status) {
-  const auto* found =
-      std::lower_bound(std::begin(kStatusTexts), std::end(kStatusTexts), status,
-                       [](const StatusText& entry, int wanted) { return entry.status < wanted; });
-  return found != std::end(kStatusTexts) && found->status == status ? found->text : std::string_view();
+  const auto* found = std::lower_bound(
+      std::begin(kStatusTexts), std::end(kStatusTexts), status,
+      [](const StatusText& entry, int wanted) { return entry.status < wanted; });
+  return found != std::end(kStatusTexts) && found->status == status ? found->text
+                                                                    : std::string_view();
 }
 
 }  // namespace cardea::http

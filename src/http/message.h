@@ -61,8 +61,8 @@ class Headers {
 bool is_token(std::string_view text);        // fit for a method or a field name
 bool is_field_value(std::string_view text);  // no control characters but tab
 
-// Bytes and what keeps them alive, so that a stored object or an event shared by ten thousand watches is
-// sent from where it lies. Without an owner the bytes must be static.
+// Bytes and what keeps them alive, so that a stored object or an event shared by ten thousand
+// watches is sent from where it lies. Without an owner the bytes must be static.
 struct Piece {
   std::shared_ptr<const void> owner;
   std::string_view bytes;
@@ -105,9 +105,10 @@ struct Request {
   int minor_version = 1;
   Headers headers;
   std::string body;
-  // The body was over the limit. It is not in `body`; the handler still owes an answer, usually 413.
+  // The body was over the limit. It is not in `body`; the handler still owes an answer, usually
+  // 413.
   bool body_too_large = false;
-  bool body_withheld = false;   // it was not read: see Handler::wants_body
+  bool body_withheld = false;  // it was not read: see Handler::wants_body
   std::shared_ptr<const net::Peer> peer;
   std::shared_ptr<Kept> kept = {};  // what the handler found out before the body came
 };

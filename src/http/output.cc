@@ -5,7 +5,8 @@
 namespace cardea::http {
 namespace {
 
-// Below this a copy costs less than another element of a gathered write, and for TLS it is copied anyway.
+// Below this a copy costs less than another element of a gathered write, and for TLS it is copied
+// anyway.
 constexpr std::size_t kSmall = 2048;
 constexpr std::size_t kMaxGather = 32;
 constexpr std::size_t kKeptMemory = 256 * 1024;
@@ -114,7 +115,8 @@ void Output::clear() {
   pending_ = first_ = taken_ = text_end_ = 0;
   segments_.clear();
   text_.clear();
-  if (text_.capacity() > spare_.text.capacity() && text_.capacity() <= kKeptMemory) text_.swap(spare_.text);
+  if (text_.capacity() > spare_.text.capacity() && text_.capacity() <= kKeptMemory)
+    text_.swap(spare_.text);
   if (segments_.capacity() > spare_.segments.capacity() && segments_.capacity() <= kMaxGather * 4)
     segments_.swap(spare_.segments);
   text_ = {};

@@ -127,8 +127,8 @@ bool RequestParser::request_line(std::string_view line, Request& request) {
     request.minor_version = 1;
   else if (version == "HTTP/1.0")
     request.minor_version = 0;
-  else if (version.size() == 8 && version.starts_with("HTTP/") && version[6] == '.' && version[5] >= '0' &&
-           version[5] <= '9' && version[7] >= '0' && version[7] <= '9')
+  else if (version.size() == 8 && version.starts_with("HTTP/") && version[6] == '.' &&
+           version[5] >= '0' && version[5] <= '9' && version[7] >= '0' && version[7] <= '9')
     return refuse(505, "unsupported protocol version");
   else
     return refuse(400);
@@ -155,7 +155,8 @@ bool RequestParser::target(std::string_view text, Request& request) {
     const std::size_t scheme = text.find("://");
     if (scheme == std::string_view::npos) return refuse(400);
     const std::string_view name = text.substr(0, scheme);
-    if (!equals_ignoring_case(name, "http") && !equals_ignoring_case(name, "https")) return refuse(400);
+    if (!equals_ignoring_case(name, "http") && !equals_ignoring_case(name, "https"))
+      return refuse(400);
     text.remove_prefix(scheme + 3);
     const std::size_t path = std::min(text.find_first_of("/?"), text.size());
     if (path == 0 || !is_host(text.substr(0, path))) return refuse(400);
@@ -198,7 +199,8 @@ bool RequestParser::field(std::string_view line, Request& request) {
     case 17:
       if (!equals_ignoring_case(name, "transfer-encoding")) return true;
       if (chunked_) return refuse(400, "too many transfer encodings");
-      if (!equals_ignoring_case(value, "chunked")) return refuse(501, "Unsupported transfer encoding");
+      if (!equals_ignoring_case(value, "chunked"))
+        return refuse(501, "Unsupported transfer encoding");
       chunked_ = true;
       return true;
     default:
@@ -209,7 +211,8 @@ bool RequestParser::field(std::string_view line, Request& request) {
 bool RequestParser::take_content_length(std::string_view value) {
   const auto length = parse_length(value);
   if (!length) return refuse(400, "bad Content-Length");
-  if (content_length_ && content_length_ != length) return refuse(400, "differing Content-Length headers");
+  if (content_length_ && content_length_ != length)
+    return refuse(400, "differing Content-Length headers");
   content_length_ = length;
   return true;
 }

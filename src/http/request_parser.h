@@ -11,9 +11,9 @@ namespace cardea::http {
 
 // HTTP/1.x requests out of bytes, in whatever portions they come. No I/O, no clock.
 //
-// Where two readers of the same bytes could disagree about where a request ends it refuses: a length and
-// chunks together, lengths that differ, white space around a field name, folded lines, control characters.
-// A line of the head may end in LF alone, as Go's server has it.
+// Where two readers of the same bytes could disagree about where a request ends it refuses: a
+// length and chunks together, lengths that differ, white space around a field name, folded lines,
+// control characters. A line of the head may end in LF alone, as Go's server has it.
 class RequestParser {
  public:
   enum class Event {
@@ -31,8 +31,8 @@ class RequestParser {
   explicit RequestParser(std::size_t max_head = kMaxHead) : max_head_(max_head) {}
   static constexpr std::size_t kMaxHead = (1u << 20) + 4096;
 
-  // Consumes from the front of `input` up to the next event. The head is written into `request` (which
-  // may be used before: its memory is), the body is not.
+  // Consumes from the front of `input` up to the next event. The head is written into `request`
+  // (which may be used before: its memory is), the body is not.
   Event next(std::string_view& input, Request& request);
 
   std::string_view body() const { return body_; }  // valid as long as the input is

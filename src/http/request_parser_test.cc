@@ -33,7 +33,8 @@ Outcome parse(std::string_view bytes, std::size_t portion) {
       if (event == Event::kHead) body.clear();
       if (event == Event::kBody) body += parser.body();
       if (event == Event::kEnd)
-        outcome.requests.push_back(cat(request.method, " ", request.path, " ", request.query, " ", body));
+        outcome.requests.push_back(
+            cat(request.method, " ", request.path, " ", request.query, " ", body));
       if (event == Event::kError) {
         outcome.status = parser.error().status;
         outcome.text = parser.error().text;
@@ -71,7 +72,8 @@ TEST(RequestParser, ReadsARequestWithoutABody) {
 TEST(RequestParser, KeepsHeadersInOrderAndFindsThemWithoutCase) {
   RequestParser parser;
   Request request;
-  std::string_view input = "GET / HTTP/1.1\r\nHost: a\r\nAccept: x\r\naccept:y \t\r\nEmpty:\r\n\r\n";
+  std::string_view
+      input = "GET / HTTP/1.1\r\nHost: a\r\nAccept: x\r\naccept:y \t\r\nEmpty:\r\n\r\n";
   ASSERT_EQ(parser.next(input, request), Event::kHead);
   EXPECT_EQ(request.headers.get("HOST"), "a");
   EXPECT_THAT(request.headers.get_all("Accept"), ElementsAre("x", "y"));
@@ -110,10 +112,12 @@ TEST(RequestParser, KeepAliveIsOneDotOneWithoutClose) {
 }
 
 TEST(RequestParser, UnderstandsTheFourFormsOfATarget) {
-  EXPECT_THAT(parse("GET https://h:1/a?b HTTP/1.1\r\nHost: h\r\n\r\n").requests, ElementsAre("GET /a b "));
+  EXPECT_THAT(parse("GET https://h:1/a?b HTTP/1.1\r\nHost: h\r\n\r\n").requests,
+              ElementsAre("GET /a b "));
   EXPECT_THAT(parse("GET http://h HTTP/1.1\r\nHost: h\r\n\r\n").requests, ElementsAre("GET /  "));
   EXPECT_THAT(parse("OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n").requests, ElementsAre("OPTIONS *  "));
-  EXPECT_THAT(parse("CONNECT h:443 HTTP/1.1\r\nHost: h\r\n\r\n").requests, ElementsAre("CONNECT   "));
+  EXPECT_THAT(parse("CONNECT h:443 HTTP/1.1\r\nHost: h\r\n\r\n").requests,
+              ElementsAre("CONNECT   "));
   for (const std::string target :
        {"a", "*", "ftp://h/", "://", "http:///x", "/%zz", "/%4", "/a\tb", "/\x7f", ""})
     EXPECT_EQ(refusal(cat("GET ", target, " HTTP/1.1\r\nHost: h\r\n\r\n")), 400) << target;
@@ -131,8 +135,9 @@ TEST(RequestParser, RefusesAHeadThatIsNotHttp) {
 }
 
 TEST(RequestParser, RefusesHeadersTwoReadersCouldReadDifferently) {
-  for (const std::string_view line : {"Name : x", " Folded: x", "\tFolded: x", "No colon", ": x", "A\rB: x",
-                                      "A: x\ry", "Na me: x", "N\xc3\xa4: x", "A: \x01", "A: \x7f"})
+  for (const std::string_view line :
+       {"Name : x", " Folded: x", "\tFolded: x", "No colon", ": x", "A\rB: x", "A: x\ry",
+        "Na me: x", "N\xc3\xa4: x", "A: \x01", "A: \x7f"})
     EXPECT_EQ(refusal(cat("GET / HTTP/1.1\r\nHost: a\r\n", line, "\r\n\r\n")), 400) << line;
   using namespace std::string_view_literals;
   EXPECT_EQ(refusal("GET / HTTP/1.1\r\nHost: a\r\nA: \0\r\n\r\n"sv), 400);
@@ -147,33 +152,38 @@ TEST(RequestParser, WantsExactlyOneHost) {
 
 TEST(RequestParser, RefusesSmuggledBodies) {
   for (const std::string_view lines :
-       {"Content-Length: 3\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 3",
-        "Content-Length: 3\r\nContent-Length: 4", "Content-Length: 3, 3", "Content-Length: +3",
-        "Content-Length: -1", "Content-Length: 0x3", "Content-Length: ",
-        "Content-Length: 99999999999999999999", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked"})
+       {"Content-Length: 3\r\nTransfer-Encoding: chunked",
+        "Transfer-Encoding: chunked\r\nContent-Length: 3", "Content-Length: 3\r\nContent-Length: 4",
+        "Content-Length: 3, 3", "Content-Length: +3", "Content-Length: -1", "Content-Length: 0x3",
+        "Content-Length: ", "Content-Length: 99999999999999999999",
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked"})
     EXPECT_EQ(refusal(cat("POST / HTTP/1.1\r\nHost: a\r\n", lines, "\r\n\r\nabc")), 400) << lines;
   for (const std::string_view coding :
        {"gzip", "chunked, chunked", "identity", "chunked;x", "\x0b chunked", "xchunked"})
-    EXPECT_GE(refusal(cat("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: ", coding, "\r\n\r\n0\r\n\r\n")),
+    EXPECT_GE(refusal(cat("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: ", coding,
+                          "\r\n\r\n0\r\n\r\n")),
               400)
         << coding;
   EXPECT_EQ(refusal("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), 400);
   EXPECT_THAT(
-      parse("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\nabc").requests,
+      parse("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\nabc")
+          .requests,
       ElementsAre("POST /  abc"));
 }
 
 TEST(RequestParser, RefusesMalformedChunks) {
   for (const std::string_view chunks :
-       {"x\r\n", "\r\n", " 3\r\nabc\r\n", "3\nabc\r\n", "3\r\nabcd\r\n", "3\r\nabc\n0\r\n\r\n", "-1\r\n",
-        "0x3\r\nabc\r\n", "3 3\r\nabc\r\n", "3;a\nb\r\nabc\r\n", "fffffffffffffffff\r\n",
+       {"x\r\n", "\r\n", " 3\r\nabc\r\n", "3\nabc\r\n", "3\r\nabcd\r\n", "3\r\nabc\n0\r\n\r\n",
+        "-1\r\n", "0x3\r\nabc\r\n", "3 3\r\nabc\r\n", "3;a\nb\r\nabc\r\n", "fffffffffffffffff\r\n",
         "10000000000000000\r\n", "0\r\n\nGET", "0\r\nA: b\nGET", "3\r\rabc"})
-    EXPECT_EQ(refusal(cat("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", chunks)), 400)
+    EXPECT_EQ(
+        refusal(cat("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", chunks)),
+        400)
         << chunks;
   const std::string long_extension(5000, 'x');
-  EXPECT_EQ(
-      refusal(cat("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3;", long_extension)),
-      400);
+  EXPECT_EQ(refusal(cat("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3;",
+                        long_extension)),
+            400);
 }
 
 TEST(RequestParser, RefusesAHeadOverTheLimit) {
@@ -189,7 +199,8 @@ TEST(RequestParser, RefusesAHeadOverTheLimit) {
 TEST(RequestParser, KnowsOneExpectation) {
   RequestParser parser;
   Request request;
-  std::string_view input = "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-Continue\r\n\r\n";
+  std::string_view
+      input = "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-Continue\r\n\r\n";
   ASSERT_EQ(parser.next(input, request), Event::kHead);
   EXPECT_TRUE(parser.expects_continue());
   EXPECT_TRUE(parser.has_body());

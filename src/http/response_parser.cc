@@ -64,8 +64,9 @@ bool ResponseParser::parse_head(std::string_view head) {
 
 bool ResponseParser::status_line(std::string_view line) {
   const auto digit = [&](std::size_t at) { return line[at] >= '0' && line[at] <= '9'; };
-  if (line.size() < 12 || !(line.starts_with("HTTP/1.1 ") || line.starts_with("HTTP/1.0 ")) || !digit(9) ||
-      !digit(10) || !digit(11) || line[9] == '0' || (line.size() > 12 && line[12] != ' '))
+  if (line.size() < 12 || !(line.starts_with("HTTP/1.1 ") || line.starts_with("HTTP/1.0 ")) ||
+      !digit(9) || !digit(10) || !digit(11) || line[9] == '0' ||
+      (line.size() > 12 && line[12] != ' '))
     return failed("malformed status line"), false;
   keep_alive_ = line[7] == '1';
   status_ = (line[9] - '0') * 100 + (line[10] - '0') * 10 + (line[11] - '0');
@@ -85,7 +86,8 @@ bool ResponseParser::field(std::string_view line) {
     keep_alive_ = keep_alive_ && !lists(value, "close");
   } else if (equals_ignoring_case(name, "content-length")) {
     const auto length = parse_length(value);
-    if (!length || (content_length_ && content_length_ != length)) return failed("bad Content-Length"), false;
+    if (!length || (content_length_ && content_length_ != length))
+      return failed("bad Content-Length"), false;
     content_length_ = length;
   } else if (equals_ignoring_case(name, "transfer-encoding")) {
     if (chunked_ || !equals_ignoring_case(value, "chunked"))

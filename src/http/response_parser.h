@@ -9,8 +9,8 @@
 
 namespace cardea::http {
 
-// One HTTP/1.x response out of bytes, in whatever portions they come. No I/O. Interim responses (1xx) are
-// skipped. Make a new one for each response.
+// One HTTP/1.x response out of bytes, in whatever portions they come. No I/O. Interim responses
+// (1xx) are skipped. Make a new one for each response.
 class ResponseParser {
  public:
   enum class Event {

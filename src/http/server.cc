@@ -14,13 +14,14 @@ namespace cardea::http {
 struct Server::State {
   State(net::Loops& all, Handler& handler, const ServerOptions& options) : loops(all) {
     for (std::size_t i = 0; i < loops.size(); ++i)
-      workers.push_back(std::make_unique<Worker>(loops.at(i), handler, options, connections, [this, i] {
-        {
-          std::lock_guard lock(mutex);
-          empty[i] = true;
-          changed.notify_all();
-        }
-      }));
+      workers.push_back(
+          std::make_unique<Worker>(loops.at(i), handler, options, connections, [this, i] {
+            {
+              std::lock_guard lock(mutex);
+              empty[i] = true;
+              changed.notify_all();
+            }
+          }));
     empty.resize(loops.size(), false);
   }
 
@@ -72,10 +73,11 @@ Server::~Server() {
 
 Result<std::uint16_t> Server::listen(const std::string& address, std::uint16_t port,
                                      std::shared_ptr<const net::TlsServer> tls) {
-  auto listener = net::Listener::open(state_->loops.at(0), address, port,
-                                      [state = state_.get(), tls = std::move(tls)](net::Socket socket) {
-                                        state->accepted(std::move(socket), tls);
-                                      });
+  auto listener = net::Listener::open(
+      state_->loops.at(0), address, port,
+      [state = state_.get(), tls = std::move(tls)](net::Socket socket) {
+        state->accepted(std::move(socket), tls);
+      });
   if (!listener) return fail(listener.error());
   const std::uint16_t bound = (*listener)->port();
   state_->listeners.push_back(std::move(*listener));
@@ -86,12 +88,14 @@ void Server::stop(std::chrono::milliseconds grace) {
   State& state = *state_;
   if (std::exchange(state.stopped, true)) return;
   state.listeners.clear();
-  for (auto& worker : state.workers) worker->loop().post([&worker = *worker] { worker.close_when_idle(); });
+  for (auto& worker : state.workers)
+    worker->loop().post([&worker = *worker] { worker.close_when_idle(); });
   std::unique_lock lock(state.mutex);
   if (state.changed.wait_for(lock, grace, [&] { return state.all_empty(); })) return;
   std::fill(state.empty.begin(), state.empty.end(), false);
   lock.unlock();
-  for (auto& worker : state.workers) worker->loop().post([&worker = *worker] { worker.close_all(); });
+  for (auto& worker : state.workers)
+    worker->loop().post([&worker = *worker] { worker.close_all(); });
   lock.lock();
   state.changed.wait(lock, [&] { return state.all_empty(); });
 }

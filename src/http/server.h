@@ -15,17 +15,20 @@ namespace cardea::http {
 struct ServerOptions {
   std::size_t max_body = 3u << 20;                   // beyond it: Request::body_too_large
   std::size_t max_stream_pending = 4u << 20;         // beyond it a stream's connection is closed
-  std::chrono::milliseconds header_timeout{32'000};  // handshake, and a request's head from its first byte
+  std::chrono::milliseconds header_timeout{32'000};  // handshake, and a request's head from its
+                                                     // first byte
   std::chrono::milliseconds body_timeout{60'000};    // a request's body, all of it
   std::chrono::milliseconds idle_timeout{90'000};    // between requests
   std::chrono::milliseconds write_timeout{30'000};   // without the client taking a single byte
-  std::chrono::milliseconds linger_timeout{2'000};   // for the client to read a refusal before the close
+  std::chrono::milliseconds linger_timeout{2'000};   // for the client to read a refusal before the
+                                                     // close
 };
 
 // Serves HTTP/1.1 and 1.0 on any number of addresses, each plain or TLS, over all of the loops.
 //
-// Every connection lives on one loop. The handler, the loops and the TLS settings are the caller's; the
-// loops run before the first listen() and until the server is destroyed, and the handler outlives it.
+// Every connection lives on one loop. The handler, the loops and the TLS settings are the caller's;
+// the loops run before the first listen() and until the server is destroyed, and the handler
+// outlives it.
 class Server {
  public:
   Server(net::Loops& loops, Handler& handler, ServerOptions options = {});
@@ -36,9 +39,9 @@ class Server {
   Result<std::uint16_t> listen(const std::string& address, std::uint16_t port,
                                std::shared_ptr<const net::TlsServer> tls = nullptr);
 
-  // Stops accepting, closes idle connections, lets requests that are being answered finish (streams too:
-  // whoever writes them should finish them), and after `grace` cuts what is left. Returns when no
-  // connection is left. Not from a loop's thread. The second call does nothing.
+  // Stops accepting, closes idle connections, lets requests that are being answered finish (streams
+  // too: whoever writes them should finish them), and after `grace` cuts what is left. Returns when
+  // no connection is left. Not from a loop's thread. The second call does nothing.
   void stop(std::chrono::milliseconds grace);
 
   std::size_t connections() const;  // open now; any thread

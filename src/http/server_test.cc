@@ -23,14 +23,15 @@ using testing::TestClient;
 // Answers with what a test put there; by default with what it was asked.
 class TestHandler final : public Handler {
  public:
-  std::function<void(std::shared_ptr<Exchange>)> answer = [](const std::shared_ptr<Exchange>& exchange) {
-    const Request& request = exchange->request();
-    Response response;
-    if (request.body_too_large) response.status = 413;
-    response.body =
-        cat(request.method, " ", request.path, " ", request.body.size() > 100 ? "" : request.body);
-    exchange->respond(std::move(response));
-  };
+  std::function<void(std::shared_ptr<Exchange>)> answer =
+      [](const std::shared_ptr<Exchange>& exchange) {
+        const Request& request = exchange->request();
+        Response response;
+        if (request.body_too_large) response.status = 413;
+        response.body = cat(request.method, " ", request.path, " ",
+                            request.body.size() > 100 ? "" : request.body);
+        exchange->respond(std::move(response));
+      };
   void handle(std::shared_ptr<Exchange> exchange) override { answer(std::move(exchange)); }
 };
 
@@ -42,7 +43,8 @@ class ServerTest : public ::testing::TestWithParam<bool> {
     std::shared_ptr<net::TlsServer> tls;
     if (GetParam()) {
       const auto identity = net::testing::issue({.subject = {{"CN", "server"}}});
-      tls = *net::TlsServer::make({.certificates = identity.certificate_pem(), .key = identity.key_pem()});
+      tls = *net::TlsServer::make(
+          {.certificates = identity.certificate_pem(), .key = identity.key_pem()});
     }
     const auto port = server_->listen("127.0.0.1", 0, tls);
     ASSERT_TRUE(port.has_value());
@@ -51,7 +53,9 @@ class ServerTest : public ::testing::TestWithParam<bool> {
   std::unique_ptr<TestClient> connect(int receive_buffer = 0) {
     return std::make_unique<TestClient>(port_, GetParam(), receive_buffer);
   }
-  static std::string get(std::string_view path) { return cat("GET ", path, " HTTP/1.1\r\nHost: t\r\n\r\n"); }
+  static std::string get(std::string_view path) {
+    return cat("GET ", path, " HTTP/1.1\r\nHost: t\r\n\r\n");
+  }
 
   net::Loops loops_{2};
   TestHandler handler_;
@@ -99,7 +103,8 @@ TEST_P(ServerTest, GoesOnReadingAfterAPileOfLargeAnswersHasLeft) {
   });
   if (GetParam()) sender.join();  // an SSL object is not for two threads
   for (int i = 0; i < 3000; ++i)
-    if (const std::string answer = client->read_answer(); !answer.ends_with(cat(i, std::string(30'000, 'x'))))
+    if (const std::string answer = client->read_answer();
+        !answer.ends_with(cat(i, std::string(30'000, 'x'))))
       FAIL() << i;
   if (sender.joinable()) sender.join();
 }
@@ -151,8 +156,8 @@ TEST_P(ServerTest, TakesLargeBodiesAndSendsLargeAnswersUnharmed) {
 TEST_P(ServerTest, TellsTheHandlerThatABodyIsTooLargeAndClosesAfterTheAnswer) {
   start({.max_body = 1000});
   auto client = connect();
-  client->send(
-      cat("POST /big HTTP/1.1\r\nHost: t\r\nContent-Length: 300000\r\n\r\n", std::string(300000, 'x')));
+  client->send(cat("POST /big HTTP/1.1\r\nHost: t\r\nContent-Length: 300000\r\n\r\n",
+                   std::string(300000, 'x')));
   const std::string answer = client->read_answer();
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 413 Request Entity Too Large\r\n"));
   EXPECT_THAT(answer, HasSubstr("Connection: close\r\n"));
@@ -185,7 +190,9 @@ TEST_P(ServerTest, AnswersHeadWithoutABody) {
 }
 
 TEST_P(ServerTest, SendsNoLengthWhereThereCanBeNoBody) {
-  handler_.answer = [](const std::shared_ptr<Exchange>& exchange) { exchange->respond({.status = 204}); };
+  handler_.answer = [](const std::shared_ptr<Exchange>& exchange) {
+    exchange->respond({.status = 204});
+  };
   start();
   auto client = connect();
   client->send(get("/"));
@@ -220,7 +227,9 @@ TEST_P(ServerTest, RefusesWhatIsNotHttpInPlainTextAndCloses) {
   auto client = connect();
   client->send("nonsense\r\n\r\n");
   const std::string answer = client->read_all();
-  EXPECT_THAT(answer, StartsWith("HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\n"));
+  EXPECT_THAT(
+      answer,
+      StartsWith("HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\n"));
   EXPECT_THAT(answer, EndsWith("\r\n\r\n400 Bad Request"));
 }
 
@@ -237,7 +246,8 @@ TEST_P(ServerTest, AnswersWhatCameBeforeTheNonsense) {
 TEST_P(ServerTest, RefusesAHeadOverTheLimit) {
   start();
   auto client = connect();
-  std::thread sender([&] { client->send(cat("GET / HTTP/1.1\r\nA: ", std::string(2u << 20, 'x'))); });
+  std::thread sender(
+      [&] { client->send(cat("GET / HTTP/1.1\r\nA: ", std::string(2u << 20, 'x'))); });
   sender.join();
   EXPECT_THAT(client->read_all(), StartsWith("HTTP/1.1 431 Request Header Fields Too Large\r\n"));
 }
@@ -253,7 +263,9 @@ TEST_P(ServerTest, AnswersAClientThatHalfClosesAfterItsRequest) {
 
 TEST_P(ServerTest, AnswersAHalfClosedClientAlsoWhenTheAnswerTakesLonger) {
   std::promise<std::shared_ptr<Exchange>> asked;
-  handler_.answer = [&](std::shared_ptr<Exchange> exchange) { asked.set_value(std::move(exchange)); };
+  handler_.answer = [&](std::shared_ptr<Exchange> exchange) {
+    asked.set_value(std::move(exchange));
+  };
   start();
   auto client = connect();
   client->send(get("/last"));
@@ -474,7 +486,8 @@ TEST_P(ServerTest, StopLetsARequestFinishAndClosesIdleConnections) {
     asked.set_value(std::move(exchange));
   };
   start();
-  // One idle connection on each of the two loops: when both are closed, both loops know of the stop.
+  // One idle connection on each of the two loops: when both are closed, both loops know of the
+  // stop.
   std::unique_ptr<TestClient> idle[] = {connect(), connect()};
   for (auto& one : idle) {
     one->send(get("/idle"));
@@ -549,8 +562,8 @@ TEST(TlsServer, TellsAClientThatSpeaksPlainHttp) {
   TestHandler handler;
   Server server(loops, handler);
   const auto identity = net::testing::issue({.subject = {{"CN", "server"}}});
-  const auto tls =
-      *net::TlsServer::make({.certificates = identity.certificate_pem(), .key = identity.key_pem()});
+  const auto tls = *net::TlsServer::make(
+      {.certificates = identity.certificate_pem(), .key = identity.key_pem()});
   const auto port = server.listen("127.0.0.1", 0, tls);
   TestClient client(*port);
   client.send("GET / HTTP/1.1\r\nHost: t\r\n\r\n");

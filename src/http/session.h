@@ -18,8 +18,9 @@ class Worker;
 
 // One connection and the protocol spoken on it. Loop thread only.
 //
-// Only HTTP/1.x is offered by ALPN today, so adopt() makes that session at once and it does the handshake
-// itself. A second protocol is chosen from Connection::protocol() when the handshake is over.
+// Only HTTP/1.x is offered by ALPN today, so adopt() makes that session at once and it does the
+// handshake itself. A second protocol is chosen from Connection::protocol() when the handshake is
+// over.
 class Session {
  public:
   virtual ~Session() = default;
@@ -33,10 +34,11 @@ class Session {
   std::size_t place_ = 0;
 };
 
-std::shared_ptr<Session> make_http1_session(Worker& worker, std::unique_ptr<net::Connection> connection);
+std::shared_ptr<Session> make_http1_session(Worker& worker,
+                                            std::unique_ptr<net::Connection> connection);
 
-// The part of a server that lives on one loop: its sessions and the memory they lend each other. Loop
-// thread only.
+// The part of a server that lives on one loop: its sessions and the memory they lend each other.
+// Loop thread only.
 class Worker {
  public:
   Worker(net::Loop& loop, Handler& handler, const ServerOptions& options,

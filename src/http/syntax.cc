@@ -8,7 +8,8 @@ namespace cardea::http {
 
 std::size_t end_of_head(std::string_view text, std::size_t from) {
   while (from < text.size()) {
-    const auto* lf = static_cast<const char*>(std::memchr(text.data() + from, '\n', text.size() - from));
+    const auto* lf = static_cast<const char*>(
+        std::memchr(text.data() + from, '\n', text.size() - from));
     if (!lf) break;
     const auto at = static_cast<std::size_t>(lf - text.data());
     if (at + 1 < text.size() && text[at + 1] == '\n') return at + 2;

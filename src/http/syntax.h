@@ -7,7 +7,8 @@
 
 namespace cardea::http {
 
-// The most fields a head may have: room for a user of ten thousand groups, each in a field of its own.
+// The most fields a head may have: room for a user of ten thousand groups, each in a field of its
+// own.
 inline constexpr std::size_t kMaxFields = 20'000;
 
 // Where the head ends (just behind its empty line), or npos. Lines end in LF, with or without CR.

@@ -15,7 +15,8 @@ using authz::Decision;
 using authz::User;
 
 constexpr std::string_view kAuthentication = "authentication.k8s.io";
-constexpr std::string_view kNodeName = "authentication.kubernetes.io/node-name", kNodeKeys = "authentication.kubernetes.io/associated-node-keys";
+constexpr std::string_view kNodeName = "authentication.kubernetes.io/node-name",
+                           kNodeKeys = "authentication.kubernetes.io/associated-node-keys";
 constexpr std::string_view kNodesGroup = "system:nodes";
 // From so many on one question about all of them comes first.
 constexpr std::size_t kManyParts = 4;
@@ -40,9 +41,11 @@ std::string extra_problem(const std::string& key, const std::vector<std::string>
     for (const json::FieldError& e : errors) texts.push_back(e.message());
     return cat("impersonating an invalid key in extra is not allowed: ", authz::aggregated(texts));
   }
-  if (lower(key) != key) return cat("impersonating a non-lowercase key in extra is not allowed: ", quoted(key));
+  if (lower(key) != key)
+    return cat("impersonating a non-lowercase key in extra is not allowed: ", quoted(key));
   if (values.empty()) return "impersonating empty values in extra is not allowed";
-  if (std::ranges::find(values, "") != values.end()) return "impersonating the empty string value in extra is not allowed";
+  if (std::ranges::find(values, "") != values.end())
+    return "impersonating the empty string value in extra is not allowed";
   return "";
 }
 
@@ -66,21 +69,29 @@ bool Attempt::applies(Mode mode) const {
       if (!has_only_name_ || target_.kind != Target::Kind::kNode) return false;
       if (target_of(sender_.name).kind != Target::Kind::kServiceAccount) return false;
       auto node = sender_.extra.find(std::string(kNodeName));
-      return node != sender_.extra.end() && node->second.size() == 1 && node->second[0] == target_.node;
+      return node != sender_.extra.end() && node->second.size() == 1 &&
+             node->second[0] == target_.node;
     }
-    case Mode::kArbitraryNode: return has_only_name_ && target_.kind == Target::Kind::kNode;
-    case Mode::kServiceAccount: return has_only_name_ && target_.kind == Target::Kind::kServiceAccount;
-    case Mode::kUserInfo: return target_.kind == Target::Kind::kUser;
-    case Mode::kLegacy: break;
+    case Mode::kArbitraryNode:
+      return has_only_name_ && target_.kind == Target::Kind::kNode;
+    case Mode::kServiceAccount:
+      return has_only_name_ && target_.kind == Target::Kind::kServiceAccount;
+    case Mode::kUserInfo:
+      return target_.kind == Target::Kind::kUser;
+    case Mode::kLegacy:
+      break;
   }
   return true;
 }
 
 Attempt::Step Attempt::step_of(const Place& place) const {
-  static constexpr Step kConstrained[] = {Step::kOn,     Step::kName,       Step::kUid,    Step::kGroupProbe,
-                                          Step::kGroups, Step::kExtraProbe, Step::kExtras, Step::kEnd};
-  static constexpr Step kLegacy[] = {Step::kName, Step::kUid, Step::kGroups, Step::kExtras, Step::kEnd};
-  static constexpr Step kOlder[] = {Step::kName, Step::kGroups, Step::kExtras, Step::kUid, Step::kEnd};
+  static constexpr Step kConstrained[] = {Step::kOn,         Step::kName,   Step::kUid,
+                                          Step::kGroupProbe, Step::kGroups, Step::kExtraProbe,
+                                          Step::kExtras,     Step::kEnd};
+  static constexpr Step kLegacy[] = {Step::kName, Step::kUid, Step::kGroups, Step::kExtras,
+                                     Step::kEnd};
+  static constexpr Step kOlder[] = {Step::kName, Step::kGroups, Step::kExtras, Step::kUid,
+                                    Step::kEnd};
   if (place.mode != Mode::kLegacy) return kConstrained[place.step];
   return rules_ == Rules::kConstrained ? kLegacy[place.step] : kOlder[place.step];
 }
@@ -115,22 +126,28 @@ void Attempt::ask_next() {
 bool Attempt::has_question() const {
   switch (step_of(at_)) {
     case Step::kOn:
-    case Step::kName: return true;
-    case Step::kUid: return !asked_.uid.empty();
-    case Step::kGroupProbe: return asked_.groups.size() >= kManyParts;
+    case Step::kName:
+      return true;
+    case Step::kUid:
+      return !asked_.uid.empty();
+    case Step::kGroupProbe:
+      return asked_.groups.size() >= kManyParts;
     case Step::kGroups:
       return (minds_denials_ || !groups_are_covered_) && at_.index < asked_.groups.size();
-    case Step::kExtraProbe: return asked_.extra.size() >= kManyParts || values_ >= kManyParts;
+    case Step::kExtraProbe:
+      return asked_.extra.size() >= kManyParts || values_ >= kManyParts;
     case Step::kExtras:
       return (minds_denials_ || !extras_are_covered_) && at_.key != asked_.extra.end();
-    case Step::kEnd: break;
+    case Step::kEnd:
+      break;
   }
   return false;
 }
 
 // Whether a probe was allowed for what the step asks about one by one.
 bool Attempt::is_covered(Step step) const {
-  return (step == Step::kGroups && groups_are_covered_) || (step == Step::kExtras && extras_are_covered_);
+  return (step == Step::kGroups && groups_are_covered_) ||
+         (step == Step::kExtras && extras_are_covered_);
 }
 
 // Before anybody is asked about groups or extra.
@@ -198,12 +215,13 @@ std::string_view Attempt::on_verb(Mode mode) {
   std::size_t size = kPrefix.size() + name.size() + 1 + request_.verb.size();
   if (size > verb_.size()) return long_verb_ = cat(kPrefix, name, ":", request_.verb);
   char* end = verb_.data();
-  for (std::string_view part : {kPrefix, name, std::string_view(":"), request_.verb}) end = std::ranges::copy(part, end).out;
+  for (std::string_view part : {kPrefix, name, std::string_view(":"), request_.verb})
+    end = std::ranges::copy(part, end).out;
   return {verb_.data(), size};
 }
 
-// A decision about an associated node must not depend on which node it is: the sender is shown with the names of its
-// extra alone.
+// A decision about an associated node must not depend on which node it is: the sender is shown with
+// the names of its extra alone.
 const User& Attempt::asking_user(Mode mode) {
   if (mode != Mode::kAssociatedNode) return sender_;
   if (!node_sender_) {
@@ -259,8 +277,10 @@ void Attempt::put(const Place& place) {
     case Step::kGroupProbe:
     case Step::kGroups:
       q.resource = "groups";
-      if (place.flaw == Flaw::kMasters) q.name = authz::kMastersGroup;
-      else if (place.flaw == Flaw::kNone) q.name = step == Step::kGroupProbe ? "*" : std::string_view(asked_.groups[place.index]);
+      if (place.flaw == Flaw::kMasters)
+        q.name = authz::kMastersGroup;
+      else if (place.flaw == Flaw::kNone)
+        q.name = step == Step::kGroupProbe ? "*" : std::string_view(asked_.groups[place.index]);
       break;
     case Step::kExtraProbe:
     case Step::kExtras:
@@ -270,14 +290,17 @@ void Attempt::put(const Place& place) {
       q.name = step == Step::kExtraProbe ? "*" : std::string_view(place.key->second[place.index]);
       break;
     case Step::kOn:
-    case Step::kEnd: break;
+    case Step::kEnd:
+      break;
   }
 }
 
 Error Attempt::refusal() {
   CARDEA_CHECK(!question_ && !is_allowed_ && refused_at_);
   put(*refused_at_);
-  Error out = authz::forbidden(*question_, rules_ == Rules::kConstrained ? error_and_reason(refusal_) : refusal_.reason.text());
+  Error out = authz::forbidden(*question_, rules_ == Rules::kConstrained
+                                               ? error_and_reason(refusal_)
+                                               : refusal_.reason.text());
   question_.reset();
   return out;
 }
@@ -286,12 +309,15 @@ User Attempt::take_user() {
   CARDEA_CHECK(is_allowed());
   bool is_node = at_.mode == Mode::kAssociatedNode || at_.mode == Mode::kArbitraryNode;
   std::vector<std::string>& groups = asked_.groups;
-  if (is_node) groups = {std::string(kNodesGroup)};
+  if (is_node)
+    groups = {std::string(kNodesGroup)};
   else if (target_.kind == Target::Kind::kServiceAccount && groups.empty())
     groups = {"system:serviceaccounts", cat("system:serviceaccounts:", target_.namespace_name)};
   User out = std::move(asked_);
-  if (out.name == authz::kAnonymousUser) ensure(out.groups, authz::kUnauthenticatedGroup);
-  else if (!out.in_group(authz::kUnauthenticatedGroup)) ensure(out.groups, authz::kAuthenticatedGroup);
+  if (out.name == authz::kAnonymousUser)
+    ensure(out.groups, authz::kUnauthenticatedGroup);
+  else if (!out.in_group(authz::kUnauthenticatedGroup))
+    ensure(out.groups, authz::kAuthenticatedGroup);
   return out;
 }
 

@@ -29,27 +29,31 @@ class LapClock {
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now(), last_ = began_;
 };
 
-// A request that its sender wants served as somebody else: which questions that raises, and what the answers amount to.
-// It asks nobody itself.
+// A request that its sender wants served as somebody else: which questions that raises, and what
+// the answers amount to. It asks nobody itself.
 //
 //   while (const Attributes* q = attempt.question()) attempt.answer(decision about *q);
 //   attempt.is_allowed() ? attempt.take_user() : attempt.refusal();
 //
-// The modes that apply are tried in order; the first in which every question is allowed wins. When none does, the first
-// refusal that was met is told. Belongs to one request; borrows the sender and the request. Asking allocates nothing
-// (an associated node aside, which is asked about in the name of a rewritten sender).
+// The modes that apply are tried in order; the first in which every question is allowed wins. When
+// none does, the first refusal that was met is told. Belongs to one request; borrows the sender and
+// the request. Asking allocates nothing (an associated node aside, which is asked about in the name
+// of a rewritten sender).
 class Attempt {
  public:
   enum class Rules : std::uint8_t {
     kConstrained,  // all modes
-    kLegacyOnly,   // as before there were modes: another order, and an error is a refusal whatever comes with it
+    kLegacyOnly,   // as before there were modes: another order, and an error is a refusal whatever
+                   // comes with it
   };
-  Attempt(const authz::User& sender, authz::User asked, const authz::RequestInfo& request, Rules rules = Rules::kConstrained);
+  Attempt(const authz::User& sender, authz::User asked, const authz::RequestInfo& request,
+          Rules rules = Rules::kConstrained);
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
 
-  // Whether somebody may be denied single names. Then a question about all groups, or about all of extra,
-  // does not stand for each of them: they are asked about too, and one that is denied refuses.
+  // Whether somebody may be denied single names. Then a question about all groups, or about all of
+  // extra, does not stand for each of them: they are asked about too, and one that is denied
+  // refuses.
   void mind_denials(bool may_deny) { minds_denials_ = may_deny; }
 
   // What has to be allowed next; null: it is settled. Valid until it is answered.
@@ -66,21 +70,33 @@ class Attempt {
   Mode mode() const { return at_.mode; }
 
   bool is_allowed() const { return !question_ && is_allowed_; }
-  // Since the last question was answered, or since the beginning; and until then. One look at the clock for each question.
+  // Since the last question was answered, or since the beginning; and until then. One look at the
+  // clock for each question.
   std::chrono::nanoseconds lap() { return clock_.lap(); }
   std::chrono::nanoseconds age() const { return clock_.total(); }
-  // With the groups that the name brings along. Once, when it is allowed; nothing else may be asked afterwards.
+  // With the groups that the name brings along. Once, when it is allowed; nothing else may be asked
+  // afterwards.
   authz::User take_user();
   // The 403, when it is not.
   Error refusal();
 
  private:
-  enum class Step : std::uint8_t { kOn, kName, kUid, kGroupProbe, kGroups, kExtraProbe, kExtras, kEnd };
+  enum class Step : std::uint8_t {
+    kOn,
+    kName,
+    kUid,
+    kGroupProbe,
+    kGroups,
+    kExtraProbe,
+    kExtras,
+    kEnd
+  };
   // What is refused whoever is asked.
   enum class Flaw : std::uint8_t { kNone, kGroup, kMasters, kExtra };
   using Extra = std::map<std::string, std::vector<std::string>>;
 
-  // Where in the questions. Small, so that a refusal can be told later without having been put into words.
+  // Where in the questions. Small, so that a refusal can be told later without having been put into
+  // words.
   struct Place {
     Mode mode = Mode::kLegacy;
     std::uint8_t step = 0;  // index into the steps of the mode
@@ -114,7 +130,7 @@ class Attempt {
   bool is_allowed_ = false;
   bool minds_denials_ = false;
   bool groups_are_covered_ = false, extras_are_covered_ = false;  // by a probe
-  std::string flaw_;  // why
+  std::string flaw_;                                              // why
   std::optional<authz::Attributes> question_;
   std::optional<Place> refused_at_;
   authz::Decision refusal_;

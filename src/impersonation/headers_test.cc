@@ -17,7 +17,10 @@ std::string refusal(const http::Headers& headers, bool is_constrained = true) {
 }
 
 TEST(ImpersonationHeaders, AskForNobodyWhenThereAreNone) {
-  auto user = requested_user({{"Accept", "*/*"}, {"Connection", "keep-alive"}, {"X-Impersonate-User", "a"}, {"Impersonate_User", "a"}});
+  auto user = requested_user({{"Accept", "*/*"},
+                              {"Connection", "keep-alive"},
+                              {"X-Impersonate-User", "a"},
+                              {"Impersonate_User", "a"}});
   ASSERT_TRUE(user);
   EXPECT_FALSE(*user);
 }
@@ -46,10 +49,13 @@ TEST(ImpersonationHeaders, AreReadAsTheyAreSpelled) {
 
 TEST(ImpersonationHeaders, WithPartsOfAUserNeedAName) {
   EXPECT_EQ(refusal({{"Impersonate-Uid", "1234"}}),
-            "requested &user.DefaultInfo{Name:\"\", UID:\"1234\", Groups:[]string(nil), Extra:map[string][]string(nil)} without impersonating a user name");
+            "requested &user.DefaultInfo{Name:\"\", UID:\"1234\", Groups:[]string(nil), "
+            "Extra:map[string][]string(nil)} without impersonating a user name");
   EXPECT_THAT(refusal({{"Impersonate-Group", ""}}), HasSubstr("without impersonating a user name"));
-  EXPECT_THAT(refusal({{"Impersonate-Extra-scopes", "a"}}), HasSubstr("Extra:map[string][]string{\"scopes\":[]string{\"a\"}}}"));
-  EXPECT_EQ(refusal({{"Impersonate-Group", "team"}}, false), "requested [{Group  team    }] without impersonating a user");
+  EXPECT_THAT(refusal({{"Impersonate-Extra-scopes", "a"}}),
+              HasSubstr("Extra:map[string][]string{\"scopes\":[]string{\"a\"}}}"));
+  EXPECT_EQ(refusal({{"Impersonate-Group", "team"}}, false),
+            "requested [{Group  team    }] without impersonating a user");
 }
 
 TEST(ImpersonationHeaders, MayNotRepeatTheNameOrLeaveItEmpty) {
@@ -60,21 +66,32 @@ TEST(ImpersonationHeaders, MayNotRepeatTheNameOrLeaveItEmpty) {
 }
 
 TEST(ImpersonationHeaders, AreNotNamedByConnection) {
-  for (std::string_view value : {"Impersonate-User", "impersonate-user", "close, Impersonate-User", "keep-alive,\timpersonate-GROUP ,x", "IMPERSONATE-EXTRA-a", ",,impersonate-uid"}) {
-    EXPECT_THAT(refusal({{"Connection", value}, {"Impersonate-User", "a"}}), HasSubstr("Connection")) << value;
+  for (std::string_view value :
+       {"Impersonate-User", "impersonate-user", "close, Impersonate-User",
+        "keep-alive,\timpersonate-GROUP ,x", "IMPERSONATE-EXTRA-a", ",,impersonate-uid"}) {
+    EXPECT_THAT(refusal({{"Connection", value}, {"Impersonate-User", "a"}}),
+                HasSubstr("Connection"))
+        << value;
     EXPECT_THAT(refusal({{"connection", value}}), HasSubstr("Connection")) << value;
-    EXPECT_THAT(refusal({{"Connection", "close"}, {"CONNECTION", value}}), HasSubstr("Connection")) << value;
+    EXPECT_THAT(refusal({{"Connection", "close"}, {"CONNECTION", value}}), HasSubstr("Connection"))
+        << value;
   }
 }
 
 TEST(ImpersonationHeaders, AreText) {
   EXPECT_THAT(refusal({{"Impersonate-User", "a\xff"}}), HasSubstr("UTF-8"));
-  EXPECT_THAT(refusal({{"Impersonate-User", "a"}, {"Impersonate-Group", "\xc0\x80"}}), HasSubstr("UTF-8"));
-  EXPECT_THAT(refusal({{"Impersonate-User", "a"}, {"Impersonate-Extra-k%ff", "v"}}), HasSubstr("UTF-8"));
+  EXPECT_THAT(refusal({{"Impersonate-User", "a"}, {"Impersonate-Group", "\xc0\x80"}}),
+              HasSubstr("UTF-8"));
+  EXPECT_THAT(refusal({{"Impersonate-User", "a"}, {"Impersonate-Extra-k%ff", "v"}}),
+              HasSubstr("UTF-8"));
 }
 
 TEST(ImpersonationHeaders, LeaveNothingBehind) {
-  http::Headers headers{{"Impersonate-User", "a"}, {"IMPERSONATE-EXTRA-x", "b"}, {"Accept", "*/*"}, {"Impersonate-Group", "g"}, {"Impersonate-Else", "g"}};
+  http::Headers headers{{"Impersonate-User", "a"},
+                        {"IMPERSONATE-EXTRA-x", "b"},
+                        {"Accept", "*/*"},
+                        {"Impersonate-Group", "g"},
+                        {"Impersonate-Else", "g"}};
   remove_headers(headers);
   EXPECT_EQ(headers.count(), 1u);
   EXPECT_EQ(headers.get("accept"), "*/*");

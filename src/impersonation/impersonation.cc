@@ -14,18 +14,28 @@ class Impersonator::Meter {
       std::string mode(mode_name(static_cast<Mode>(i)));
       attempts_[i] = attempt(registry, mode, "allowed");
       for (bool allowed : {false, true}) {
-        const MetricRegistry::Labels labels = {{"mode", mode}, {"decision", allowed ? "allowed" : "denied"}};
-        questions_[i][allowed] = {&registry.counter({"apiserver_impersonation_authorization_attempts_total", "[ALPHA] Authorization checks of impersonation, by mode and decision."}, labels),
-                                  &registry.histogram({"apiserver_impersonation_authorization_attempts_duration_seconds", "[ALPHA] How long authorization checks of impersonation took."},
-                                                      exponential_bounds(0.001, 2, 15), labels)};
+        const MetricRegistry::Labels labels = {{"mode", mode},
+                                               {"decision", allowed ? "allowed" : "denied"}};
+        questions_[i][allowed] = {
+            &registry.counter(
+                {"apiserver_impersonation_authorization_attempts_total",
+                 "[ALPHA] Authorization checks of impersonation, by mode and decision."},
+                labels),
+            &registry.histogram({"apiserver_impersonation_authorization_attempts_duration_seconds",
+                                 "[ALPHA] How long authorization checks of impersonation took."},
+                                exponential_bounds(0.001, 2, 15), labels)};
       }
     }
     // Who is refused is refused in all modes.
     attempts_[kModes] = attempt(registry, "", "denied");
   }
 
-  void asked(Mode mode, bool allowed, std::chrono::nanoseconds took) { questions_[static_cast<std::size_t>(mode)][allowed].add(took); }
-  void allowed(Mode mode, std::chrono::nanoseconds took) { attempts_[static_cast<std::size_t>(mode)].add(took); }
+  void asked(Mode mode, bool allowed, std::chrono::nanoseconds took) {
+    questions_[static_cast<std::size_t>(mode)][allowed].add(took);
+  }
+  void allowed(Mode mode, std::chrono::nanoseconds took) {
+    attempts_[static_cast<std::size_t>(mode)].add(took);
+  }
   void denied(std::chrono::nanoseconds took) { attempts_[kModes].add(took); }
 
  private:
@@ -37,11 +47,16 @@ class Impersonator::Meter {
       seconds->observe(took);
     }
   };
-  static Series attempt(MetricRegistry& registry, const std::string& mode, const std::string& decision) {
+  static Series attempt(MetricRegistry& registry, const std::string& mode,
+                        const std::string& decision) {
     const MetricRegistry::Labels labels = {{"mode", mode}, {"decision", decision}};
-    return {&registry.counter({"apiserver_impersonation_attempts_total", "[ALPHA] Requests to be served as somebody else, by mode and decision."}, labels),
-            &registry.histogram({"apiserver_impersonation_attempts_duration_seconds", "[ALPHA] How long deciding about impersonation took."},
-                                exponential_bounds(0.001, 2, 15), labels)};
+    return {
+        &registry.counter({"apiserver_impersonation_attempts_total",
+                           "[ALPHA] Requests to be served as somebody else, by mode and decision."},
+                          labels),
+        &registry.histogram({"apiserver_impersonation_attempts_duration_seconds",
+                             "[ALPHA] How long deciding about impersonation took."},
+                            exponential_bounds(0.001, 2, 15), labels)};
   }
 
   Series attempts_[kModes + 1];
@@ -49,7 +64,9 @@ class Impersonator::Meter {
 };
 
 Impersonator::Impersonator(Attempt::Rules rules, MetricRegistry* metrics)
-    : rules_(rules), meter_(metrics && rules == Attempt::Rules::kConstrained ? std::make_unique<Meter>(*metrics) : nullptr) {}
+    : rules_(rules),
+      meter_(metrics && rules == Attempt::Rules::kConstrained ? std::make_unique<Meter>(*metrics)
+                                                              : nullptr) {}
 Impersonator::~Impersonator() = default;
 
 bool Impersonator::take(Attempt& attempt, Decision& decision) const {
@@ -59,7 +76,8 @@ bool Impersonator::take(Attempt& attempt, Decision& decision) const {
   return true;
 }
 
-bool Impersonator::advance(const authz::Chain& chain, Attempt& attempt, authz::Asking asking) const {
+bool Impersonator::advance(const authz::Chain& chain, Attempt& attempt,
+                           authz::Asking asking) const {
   attempt.mind_denials(chain.may_deny());
   while (const authz::Attributes* question = attempt.question()) {
     std::optional<Decision> decision = chain.answer(*question, asking);
@@ -71,7 +89,8 @@ bool Impersonator::advance(const authz::Chain& chain, Attempt& attempt, authz::A
   return true;
 }
 
-Task<bool> Impersonator::finish(std::shared_ptr<const authz::Chain> chain, Attempt& attempt, authz::Asking asking) const {
+Task<bool> Impersonator::finish(std::shared_ptr<const authz::Chain> chain, Attempt& attempt,
+                                authz::Asking asking) const {
   while (const authz::Attributes* question = attempt.question()) {
     std::optional<Decision> decision = attempt.take_kept();
     if (!decision) {

@@ -19,10 +19,12 @@ using ::testing::IsEmpty;
 using Allows = std::function<bool(const Attributes&)>;
 
 std::string shown(const Attributes& a) {
-  return cat(a.verb, " ", a.api_group, "/", a.is_resource_request ? a.resource : a.path, a.subresource.empty() ? "" : "/", a.subresource, " ", a.namespace_name, "/", a.name);
+  return cat(a.verb, " ", a.api_group, "/", a.is_resource_request ? a.resource : a.path,
+             a.subresource.empty() ? "" : "/", a.subresource, " ", a.namespace_name, "/", a.name);
 }
 
-// Allows what a function says, and remembers what it was asked. Answers nothing at once when it is to be waited for.
+// Allows what a function says, and remembers what it was asked. Answers nothing at once when it is
+// to be waited for.
 class Listed : public authz::Authorizer {
  public:
   explicit Listed(Allows allows, bool waits = false) : allows_(std::move(allows)), waits_(waits) {}
@@ -56,14 +58,17 @@ struct Outcome {
 };
 
 const authz::RequestInfo& listing_pods() {
-  static const authz::RequestInfo info = *authz::parse_request_info("GET", "/api/v1/namespaces/ns/pods", "");
+  static const authz::RequestInfo info = *authz::parse_request_info(
+      "GET", "/api/v1/namespaces/ns/pods", "");
   return info;
 }
 
-Outcome attempt(Allows allows, User asked, User sender = {.name = "bob", .groups = {"system:authenticated"}}, Attempt::Rules rules = Attempt::Rules::kConstrained,
-                bool waits = false) {
+Outcome attempt(Allows allows, User asked,
+                User sender = {.name = "bob", .groups = {"system:authenticated"}},
+                Attempt::Rules rules = Attempt::Rules::kConstrained, bool waits = false) {
   auto listed = std::make_shared<Listed>(std::move(allows), waits);
-  auto chain = std::make_shared<authz::Chain>(std::vector<std::shared_ptr<const authz::Authorizer>>{listed});
+  auto chain = std::make_shared<authz::Chain>(
+      std::vector<std::shared_ptr<const authz::Authorizer>>{listed});
   Impersonator impersonator(rules);
   Attempt attempt(sender, std::move(asked), listing_pods(), rules);
   if (!impersonator.advance(*chain, attempt, authz::Asking::kFolded)) {
@@ -75,30 +80,50 @@ Outcome attempt(Allows allows, User asked, User sender = {.name = "bob", .groups
   return {std::move(user), attempt.mode(), listed->asked(), listed->users()};
 }
 
-bool everything(const Attributes&) { return true; }
-bool nothing(const Attributes&) { return false; }
-bool legacy_only(const Attributes& a) { return a.verb == "impersonate"; }
+bool everything(const Attributes&) {
+  return true;
+}
+bool nothing(const Attributes&) {
+  return false;
+}
+bool legacy_only(const Attributes& a) {
+  return a.verb == "impersonate";
+}
 
 const User kPlain{.name = "jane"};
 
 TEST(Impersonation, AsksForTheActionThenForEveryPart) {
-  User asked{.name = "jane", .uid = "7", .groups = {"b", "a"}, .extra = {{"acme.io/k", {"v", "w"}}}};
+  User asked{
+      .name = "jane", .uid = "7", .groups = {"b", "a"}, .extra = {{"acme.io/k", {"v", "w"}}}};
   Outcome o = attempt(everything, asked);
   ASSERT_TRUE(o.user);
   EXPECT_EQ(o.mode, Mode::kUserInfo);
-  EXPECT_THAT(o.asked, ElementsAre("impersonate-on:user-info:list /pods ns/", "impersonate:user-info authentication.k8s.io/users /jane",
-                                   "impersonate:user-info authentication.k8s.io/uids /7", "impersonate:user-info authentication.k8s.io/groups /b",
-                                   "impersonate:user-info authentication.k8s.io/groups /a", "impersonate:user-info authentication.k8s.io/userextras/acme.io/k /v",
-                                   "impersonate:user-info authentication.k8s.io/userextras/acme.io/k /w"));
+  EXPECT_THAT(o.asked,
+              ElementsAre("impersonate-on:user-info:list /pods ns/",
+                          "impersonate:user-info authentication.k8s.io/users /jane",
+                          "impersonate:user-info authentication.k8s.io/uids /7",
+                          "impersonate:user-info authentication.k8s.io/groups /b",
+                          "impersonate:user-info authentication.k8s.io/groups /a",
+                          "impersonate:user-info authentication.k8s.io/userextras/acme.io/k /v",
+                          "impersonate:user-info authentication.k8s.io/userextras/acme.io/k /w"));
   EXPECT_THAT(o.user->groups, ElementsAre("b", "a", "system:authenticated"));
 }
 
 TEST(Impersonation, NeedsThePermissionForEveryPart) {
   User asked{.name = "jane", .uid = "7", .groups = {"team"}, .extra = {{"acme.io/k", {"view"}}}};
   for (std::string_view left_out : {"pods", "users", "uids", "groups", "userextras"}) {
-    EXPECT_FALSE(attempt([&](const Attributes& a) { return a.verb != "impersonate" && a.resource != left_out; }, asked).user) << left_out;
+    EXPECT_FALSE(
+        attempt(
+            [&](const Attributes& a) { return a.verb != "impersonate" && a.resource != left_out; },
+            asked)
+            .user)
+        << left_out;
     if (left_out != "pods") {
-      EXPECT_FALSE(attempt([&](const Attributes& a) { return legacy_only(a) && a.resource != left_out; }, asked).user) << left_out;
+      EXPECT_FALSE(
+          attempt([&](const Attributes& a) { return legacy_only(a) && a.resource != left_out; },
+                  asked)
+              .user)
+          << left_out;
     }
   }
   EXPECT_TRUE(attempt(legacy_only, asked).user);
@@ -110,22 +135,28 @@ TEST(Impersonation, FallsBackToTheVerbImpersonate) {
   ASSERT_TRUE(o.user);
   EXPECT_EQ(o.mode, Mode::kLegacy);
   EXPECT_EQ(constraint(o.mode), "");
-  EXPECT_THAT(o.asked, ElementsAre("impersonate-on:user-info:list /pods ns/", "impersonate /users /jane", "impersonate authentication.k8s.io/uids /7",
-                                   "impersonate /groups /g", "impersonate authentication.k8s.io/userextras/k /v"));
+  EXPECT_THAT(o.asked,
+              ElementsAre("impersonate-on:user-info:list /pods ns/", "impersonate /users /jane",
+                          "impersonate authentication.k8s.io/uids /7", "impersonate /groups /g",
+                          "impersonate authentication.k8s.io/userextras/k /v"));
 }
 
 TEST(Impersonation, NeverPutsMoreThanNineQuestionsAboutAUserOfThreeGroups) {
   std::size_t most = 0;
   for (std::size_t groups = 0; groups <= 3; ++groups)
-    for (std::string_view name : {"jane", "system:node:n1", "system:serviceaccount:ns:sa", "system:node:Bad_Name"})
+    for (std::string_view name :
+         {"jane", "system:node:n1", "system:serviceaccount:ns:sa", "system:node:Bad_Name"})
       // Every question may be the one that is refused.
       for (std::size_t refused = 0; refused < 16; ++refused)
         for (std::size_t also = 0; also < 16; ++also) {
           User asked{.name = std::string(name)};
           for (std::size_t i = 0; i < groups; ++i) asked.groups.push_back(cat("g", i));
-          User sender{.name = "system:serviceaccount:ns:agent", .extra = {{"authentication.kubernetes.io/node-name", {"n1"}}}};
+          User sender{.name = "system:serviceaccount:ns:agent",
+                      .extra = {{"authentication.kubernetes.io/node-name", {"n1"}}}};
           std::size_t count = 0;
-          Outcome o = attempt([&](const Attributes&) { return ++count, count - 1 != refused && count - 1 != also; }, asked, sender);
+          Outcome o = attempt(
+              [&](const Attributes&) { return ++count, count - 1 != refused && count - 1 != also; },
+              asked, sender);
           most = std::max(most, o.asked.size());
         }
   EXPECT_EQ(most, 9u);
@@ -133,13 +164,19 @@ TEST(Impersonation, NeverPutsMoreThanNineQuestionsAboutAUserOfThreeGroups) {
 
 TEST(Impersonation, TellsTheFirstRefusalAndNeverThatOfTheOldVerb) {
   EXPECT_EQ(attempt(nothing, kPlain).user.error().message,
-            "pods is forbidden: User \"bob\" cannot impersonate-on:user-info:list resource \"pods\" in API group \"\" in the namespace \"ns\"");
-  EXPECT_EQ(attempt([](const Attributes& a) { return a.verb.starts_with("impersonate-on:"); }, {.name = "system:node:n1"}).user.error().message,
-            "nodes.authentication.k8s.io \"n1\" is forbidden: User \"bob\" cannot impersonate:arbitrary-node resource \"nodes\" in API group "
+            "pods is forbidden: User \"bob\" cannot impersonate-on:user-info:list resource "
+            "\"pods\" in API group \"\" in the namespace \"ns\"");
+  EXPECT_EQ(attempt([](const Attributes& a) { return a.verb.starts_with("impersonate-on:"); },
+                    {.name = "system:node:n1"})
+                .user.error()
+                .message,
+            "nodes.authentication.k8s.io \"n1\" is forbidden: User \"bob\" cannot "
+            "impersonate:arbitrary-node resource \"nodes\" in API group "
             "\"authentication.k8s.io\" at the cluster scope");
   // Only the old verb is left for a node with a group.
   EXPECT_EQ(attempt(nothing, {.name = "system:node:n1", .groups = {"g"}}).user.error().message,
-            "users \"system:node:n1\" is forbidden: User \"bob\" cannot impersonate resource \"users\" in API group \"\" at the cluster scope");
+            "users \"system:node:n1\" is forbidden: User \"bob\" cannot impersonate resource "
+            "\"users\" in API group \"\" at the cluster scope");
 }
 
 TEST(Impersonation, AnErrorIsNeverAnAllow) {
@@ -157,17 +194,22 @@ TEST(Impersonation, WaitsForAuthorizersThatHaveToBeWaitedFor) {
 }
 
 TEST(Impersonation, OfTheOwnNodeIsAskedForAnyNodeInTheNameOfARewrittenSender) {
-  User sender{.name = "system:serviceaccount:ns:agent", .uid = "u", .groups = {"g"}, .extra = {{"z", {"1"}}, {"authentication.kubernetes.io/node-name", {"n1"}}}};
+  User sender{.name = "system:serviceaccount:ns:agent",
+              .uid = "u",
+              .groups = {"g"},
+              .extra = {{"z", {"1"}}, {"authentication.kubernetes.io/node-name", {"n1"}}}};
   auto of_own = [](const Attributes& a) { return a.verb.contains("associated-node"); };
   Outcome o = attempt(of_own, {.name = "system:node:n1"}, sender);
   ASSERT_TRUE(o.user);
   EXPECT_EQ(o.mode, Mode::kAssociatedNode);
-  EXPECT_THAT(o.asked, ElementsAre("impersonate-on:associated-node:list /pods ns/", "impersonate:associated-node authentication.k8s.io/nodes /*"));
+  EXPECT_THAT(o.asked, ElementsAre("impersonate-on:associated-node:list /pods ns/",
+                                   "impersonate:associated-node authentication.k8s.io/nodes /*"));
   for (const User& asking : o.senders) {
     EXPECT_EQ(asking.name, sender.name);
     EXPECT_EQ(asking.uid, "u");
     ASSERT_EQ(asking.extra.size(), 1u);
-    EXPECT_THAT(asking.extra.at("authentication.kubernetes.io/associated-node-keys"), ElementsAre("authentication.kubernetes.io/node-name", "z"));
+    EXPECT_THAT(asking.extra.at("authentication.kubernetes.io/associated-node-keys"),
+                ElementsAre("authentication.kubernetes.io/node-name", "z"));
   }
   EXPECT_EQ(o.user->name, "system:node:n1");
   EXPECT_THAT(o.user->groups, ElementsAre("system:nodes", "system:authenticated"));
@@ -179,31 +221,49 @@ TEST(Impersonation, OfTheOwnNodeIsAskedForAnyNodeInTheNameOfARewrittenSender) {
   two.extra["authentication.kubernetes.io/node-name"].push_back("n1");
   human.name = "bob";
   none.extra.clear();
-  for (const User& other : {two, human, none}) EXPECT_FALSE(attempt(of_own, {.name = "system:node:n1"}, other).user) << other.name;
+  for (const User& other : {two, human, none})
+    EXPECT_FALSE(attempt(of_own, {.name = "system:node:n1"}, other).user) << other.name;
 }
 
 TEST(Impersonation, RefusesWhatNoConstrainedModeMayAskFor) {
   auto constrained = [](const Attributes& a) { return a.verb != "impersonate"; };
-  auto why = [&](User asked) { return attempt(constrained, std::move(asked)).user.error().message; };
+  auto why = [&](User asked) {
+    return attempt(constrained, std::move(asked)).user.error().message;
+  };
   EXPECT_EQ(why({.name = "a", .groups = {"g", "system:masters"}}),
-            "groups.authentication.k8s.io \"system:masters\" is forbidden: User \"bob\" cannot impersonate:user-info resource \"groups\" in API group "
-            "\"authentication.k8s.io\" at the cluster scope: impersonating the system:masters group is not allowed");
+            "groups.authentication.k8s.io \"system:masters\" is forbidden: User \"bob\" cannot "
+            "impersonate:user-info resource \"groups\" in API group "
+            "\"authentication.k8s.io\" at the cluster scope: impersonating the system:masters "
+            "group is not allowed");
   EXPECT_EQ(why({.name = "a", .groups = {"system:masters", ""}}),
-            "groups.authentication.k8s.io is forbidden: User \"bob\" cannot impersonate:user-info resource \"groups\" in API group "
-            "\"authentication.k8s.io\" at the cluster scope: impersonating the empty string group is not allowed");
-  EXPECT_THAT(why({.name = "a", .extra = {{"scopes", {"x"}}}}), HasSubstr("extra.key: Invalid value: \"scopes\": must be a domain-prefixed path"));
-  EXPECT_THAT(why({.name = "a", .extra = {{"", {"x"}}}}), HasSubstr("the empty string key in extra"));
-  EXPECT_THAT(why({.name = "a", .extra = {{"a.io/K", {"x"}}}}), HasSubstr("a non-lowercase key in extra is not allowed: \"a.io/K\""));
-  EXPECT_THAT(why({.name = "a", .extra = {{"a.io/k", {"x", ""}}}}), HasSubstr("the empty string value in extra"));
+            "groups.authentication.k8s.io is forbidden: User \"bob\" cannot impersonate:user-info "
+            "resource \"groups\" in API group "
+            "\"authentication.k8s.io\" at the cluster scope: impersonating the empty string group "
+            "is not allowed");
+  EXPECT_THAT(why({.name = "a", .extra = {{"scopes", {"x"}}}}),
+              HasSubstr("extra.key: Invalid value: \"scopes\": must be a domain-prefixed path"));
+  EXPECT_THAT(why({.name = "a", .extra = {{"", {"x"}}}}),
+              HasSubstr("the empty string key in extra"));
+  EXPECT_THAT(why({.name = "a", .extra = {{"a.io/K", {"x"}}}}),
+              HasSubstr("a non-lowercase key in extra is not allowed: \"a.io/K\""));
+  EXPECT_THAT(why({.name = "a", .extra = {{"a.io/k", {"x", ""}}}}),
+              HasSubstr("the empty string value in extra"));
   // The old verb takes them all.
-  EXPECT_TRUE(attempt(legacy_only, {.name = "a", .groups = {"system:masters", ""}, .extra = {{"", {""}}, {"K", {""}}}}).user);
+  EXPECT_TRUE(
+      attempt(legacy_only,
+              {.name = "a", .groups = {"system:masters", ""}, .extra = {{"", {""}}, {"K", {""}}}})
+          .user);
 }
 
 TEST(Impersonation, ProbesForEverythingFromFourPartsOn) {
-  User many{.name = "a", .groups = {"1", "2", "3", "4"}, .extra = {{"a.io/k", {"1", "2", "3", "4"}}}};
+  User many{
+      .name = "a", .groups = {"1", "2", "3", "4"}, .extra = {{"a.io/k", {"1", "2", "3", "4"}}}};
   Outcome all = attempt(everything, many);
-  EXPECT_THAT(all.asked, ElementsAre("impersonate-on:user-info:list /pods ns/", "impersonate:user-info authentication.k8s.io/users /a",
-                                     "impersonate:user-info authentication.k8s.io/groups /*", "impersonate:user-info authentication.k8s.io/userextras/* /*"));
+  EXPECT_THAT(all.asked,
+              ElementsAre("impersonate-on:user-info:list /pods ns/",
+                          "impersonate:user-info authentication.k8s.io/users /a",
+                          "impersonate:user-info authentication.k8s.io/groups /*",
+                          "impersonate:user-info authentication.k8s.io/userextras/* /*"));
   Outcome each = attempt([](const Attributes& a) { return a.name != "*"; }, many);
   EXPECT_TRUE(each.user);
   EXPECT_EQ(each.asked.size(), 2u + 5u + 5u);
@@ -225,15 +285,19 @@ class DeniesName : public authz::Authorizer {
 
 TEST(Impersonation, ADeniedNameIsRefusedAmongManyThatAProbeAllows) {
   const User sender{.name = "bob"};
-  const User many{.name = "a", .groups = {"1", "2", "3", "4"}, .extra = {{"a.io/k", {"5", "6", "7", "8"}}}};
-  // One allows every name; the other allows what is asked by `*` alone, as `resourceNames: ["*"]` does.
+  const User many{
+      .name = "a", .groups = {"1", "2", "3", "4"}, .extra = {{"a.io/k", {"5", "6", "7", "8"}}}};
+  // One allows every name; the other allows what is asked by `*` alone, as `resourceNames: ["*"]`
+  // does.
   for (Allows allows : {Allows(everything), Allows([](const Attributes& a) {
-                          return a.name == "*" || (a.resource != "groups" && a.resource != "userextras");
+                          return a.name == "*" ||
+                                 (a.resource != "groups" && a.resource != "userextras");
                         })})
     for (std::string denied : {"3", "7", "9"})
       for (bool waits : {false, true}) {
-        auto chain = std::make_shared<authz::Chain>(std::vector<std::shared_ptr<const authz::Authorizer>>{
-            std::make_shared<DeniesName>(denied), std::make_shared<Listed>(allows, waits)});
+        auto chain = std::make_shared<authz::Chain>(
+            std::vector<std::shared_ptr<const authz::Authorizer>>{
+                std::make_shared<DeniesName>(denied), std::make_shared<Listed>(allows, waits)});
         Impersonator impersonator(Attempt::Rules::kConstrained);
         Attempt attempt(sender, many, listing_pods(), Attempt::Rules::kConstrained);
         if (!impersonator.advance(*chain, attempt, authz::Asking::kFolded))
@@ -246,22 +310,31 @@ TEST(Impersonation, OfTenThousandGroupsCostsTheFirstRefusalAlone) {
   User many{.name = "a"};
   for (int i = 0; i < 10'000; ++i) many.groups.push_back(cat("g", i));
   EXPECT_EQ(attempt(nothing, many).asked.size(), 2u);
-  EXPECT_EQ(attempt([](const Attributes& a) { return a.resource != "groups"; }, many).asked.size(), 4u + 2u);
+  EXPECT_EQ(attempt([](const Attributes& a) { return a.resource != "groups"; }, many).asked.size(),
+            4u + 2u);
   Outcome o = attempt(everything, many);
   EXPECT_EQ(o.asked.size(), 3u);
   EXPECT_EQ(o.user->groups.size(), 10'001u);
 }
 
 TEST(Impersonation, GivesTheGroupsThatANameBringsAlong) {
-  auto groups = [](User asked, Allows allows = everything) { return attempt(std::move(allows), std::move(asked)).user->groups; };
+  auto groups = [](User asked, Allows allows = everything) {
+    return attempt(std::move(allows), std::move(asked)).user->groups;
+  };
   EXPECT_THAT(groups({.name = "jane"}), ElementsAre("system:authenticated"));
   EXPECT_THAT(groups({.name = "system:anonymous"}), ElementsAre("system:unauthenticated"));
-  EXPECT_THAT(groups({.name = "system:anonymous", .groups = {"system:authenticated"}}), ElementsAre("system:authenticated", "system:unauthenticated"));
-  EXPECT_THAT(groups({.name = "jane", .groups = {"system:unauthenticated"}}), ElementsAre("system:unauthenticated"));
-  EXPECT_THAT(groups({.name = "system:serviceaccount:ns:sa"}), ElementsAre("system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"));
-  EXPECT_THAT(groups({.name = "system:serviceaccount:ns:sa", .groups = {"g"}}), ElementsAre("g", "system:authenticated"));
+  EXPECT_THAT(groups({.name = "system:anonymous", .groups = {"system:authenticated"}}),
+              ElementsAre("system:authenticated", "system:unauthenticated"));
+  EXPECT_THAT(groups({.name = "jane", .groups = {"system:unauthenticated"}}),
+              ElementsAre("system:unauthenticated"));
+  EXPECT_THAT(
+      groups({.name = "system:serviceaccount:ns:sa"}),
+      ElementsAre("system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"));
+  EXPECT_THAT(groups({.name = "system:serviceaccount:ns:sa", .groups = {"g"}}),
+              ElementsAre("g", "system:authenticated"));
   EXPECT_THAT(groups({.name = "system:serviceaccount:bad"}), ElementsAre("system:authenticated"));
-  EXPECT_THAT(groups({.name = "system:node:n1"}), ElementsAre("system:nodes", "system:authenticated"));
+  EXPECT_THAT(groups({.name = "system:node:n1"}),
+              ElementsAre("system:nodes", "system:authenticated"));
   EXPECT_THAT(groups({.name = "system:node:n1"}, legacy_only), ElementsAre("system:authenticated"));
 }
 
@@ -269,9 +342,12 @@ TEST(Impersonation, WithoutModesAsksAsItAlwaysDid) {
   User asked{.name = "jane", .uid = "7", .groups = {"g"}, .extra = {{"k", {"v"}}}};
   Outcome o = attempt(everything, asked, {.name = "bob"}, Attempt::Rules::kLegacyOnly);
   ASSERT_TRUE(o.user);
-  EXPECT_THAT(o.asked, ElementsAre("impersonate /users /jane", "impersonate /groups /g", "impersonate authentication.k8s.io/userextras/k /v",
+  EXPECT_THAT(o.asked, ElementsAre("impersonate /users /jane", "impersonate /groups /g",
+                                   "impersonate authentication.k8s.io/userextras/k /v",
                                    "impersonate authentication.k8s.io/uids /7"));
-  EXPECT_FALSE(attempt([](const Attributes& a) { return a.verb != "impersonate"; }, kPlain, {.name = "bob"}, Attempt::Rules::kLegacyOnly).user);
+  EXPECT_FALSE(attempt([](const Attributes& a) { return a.verb != "impersonate"; }, kPlain,
+                       {.name = "bob"}, Attempt::Rules::kLegacyOnly)
+                   .user);
 }
 
 // Allows everything on one condition in CEL, which is evaluated as those of webhooks are.
@@ -281,10 +357,14 @@ class OnCondition : public authz::Authorizer {
   std::string_view name() const override { return "on-condition"; }
   std::optional<Decision> authorize(const Attributes&) const override {
     authz::Conditions::Set set;
-    set.conditions.push_back({.effect = authz::Condition::Effect::kAllow, .id = "c", .type = std::string(authz::kCelType), .text = text_});
+    set.conditions.push_back({.effect = authz::Condition::Effect::kAllow,
+                              .id = "c",
+                              .type = std::string(authz::kCelType),
+                              .text = text_});
     return authz::conditional_on(std::move(set));
   }
-  Task<Decision> evaluate(std::shared_ptr<const authz::Conditions> conditions, const authz::ConditionData& data) const override {
+  Task<Decision> evaluate(std::shared_ptr<const authz::Conditions> conditions,
+                          const authz::ConditionData& data) const override {
     authz::SecondaryChecks checks(data.authorizer, data.user);
     authz::CelConditions in_cel(data, checks);
     co_return authz::partially_evaluated(Decision::conditional(std::move(conditions)), in_cel);
@@ -295,18 +375,28 @@ class OnCondition : public authz::Authorizer {
 };
 
 TEST(Impersonation, SettlesConditionsAgainstTheRequestToBe) {
-  auto allows = [](std::string text, User asked, authz::Asking asking = authz::Asking::kConditionsAware) {
-    auto chain = std::make_shared<authz::Chain>(std::vector<std::shared_ptr<const authz::Authorizer>>{std::make_shared<OnCondition>(std::move(text))});
+  auto allows = [](std::string text, User asked,
+                   authz::Asking asking = authz::Asking::kConditionsAware) {
+    auto chain = std::make_shared<authz::Chain>(
+        std::vector<std::shared_ptr<const authz::Authorizer>>{
+            std::make_shared<OnCondition>(std::move(text))});
     Impersonator impersonator;
     User sender{.name = "bob"};
     Attempt attempt(sender, std::move(asked), listing_pods());
-    if (!impersonator.advance(*chain, attempt, asking)) spawn(impersonator.finish(chain, attempt, asking), [](bool) {});
+    if (!impersonator.advance(*chain, attempt, asking))
+      spawn(impersonator.finish(chain, attempt, asking), [](bool) {});
     return impersonator.outcome(attempt).has_value();
   };
   User with_group{.name = "jane", .uid = "7", .groups = {"g"}, .extra = {{"acme.io/k", {"v"}}}};
-  EXPECT_TRUE(allows("impersonatedRequest.verb == 'list' && impersonatedRequest.resource == 'pods' && impersonatedRequest.namespace == 'ns' && impersonatedRequest.apiGroup == ''", kPlain));
+  EXPECT_TRUE(
+      allows("impersonatedRequest.verb == 'list' && impersonatedRequest.resource == 'pods' && "
+             "impersonatedRequest.namespace == 'ns' && impersonatedRequest.apiGroup == ''",
+             kPlain));
   EXPECT_FALSE(allows("impersonatedRequest.verb == 'get'", kPlain));
-  EXPECT_TRUE(allows("'g' in impersonatedRequest.userInfo.groups && impersonatedRequest.userInfo.uid == '7' && impersonatedRequest.userInfo.extra['acme.io/k'] == ['v']", with_group));
+  EXPECT_TRUE(
+      allows("'g' in impersonatedRequest.userInfo.groups && impersonatedRequest.userInfo.uid == "
+             "'7' && impersonatedRequest.userInfo.extra['acme.io/k'] == ['v']",
+             with_group));
   EXPECT_FALSE(allows("'g' in impersonatedRequest.userInfo.groups", kPlain));
   EXPECT_FALSE(allows("impersonatedRequest.nothing", kPlain));
   EXPECT_FALSE(allows("object.spec == 1", kPlain));
@@ -318,8 +408,10 @@ TEST(Impersonation, SettlesConditionsAgainstTheRequestToBe) {
 TEST(Impersonation, ReadsNamesByWhatTheyAreNotByHowTheyBegin) {
   EXPECT_EQ(target_of("system:node:n1").kind, Target::Kind::kNode);
   EXPECT_EQ(target_of("system:serviceaccount:ns:sa.x").kind, Target::Kind::kServiceAccount);
-  for (std::string_view name : {"system:node:", "system:node:Bad_Name", "system:node:a:b", "system:serviceaccount:ns", "system:serviceaccount:ns:",
-                                "system:serviceaccount::sa", "system:serviceaccount:a:b:c", "system:serviceaccount:NS:sa", "SYSTEM:node:n1", " system:node:n1"})
+  for (std::string_view name :
+       {"system:node:", "system:node:Bad_Name", "system:node:a:b", "system:serviceaccount:ns",
+        "system:serviceaccount:ns:", "system:serviceaccount::sa", "system:serviceaccount:a:b:c",
+        "system:serviceaccount:NS:sa", "SYSTEM:node:n1", " system:node:n1"})
     EXPECT_EQ(target_of(name).kind, Target::Kind::kUser) << name;
 }
 
@@ -335,11 +427,17 @@ TEST(Impersonation, CountsAttemptsAndQuestions) {
     EXPECT_EQ(impersonator.outcome(attempt).has_value(), allowed);
   }
   std::string text = registry.print();
-  for (const char* line : {"apiserver_impersonation_attempts_total{mode=\"legacy\",decision=\"allowed\"} 1", "apiserver_impersonation_attempts_total{mode=\"\",decision=\"denied\"} 1",
-                           "apiserver_impersonation_authorization_attempts_total{mode=\"user-info\",decision=\"denied\"} 2",
-                           "apiserver_impersonation_authorization_attempts_total{mode=\"legacy\",decision=\"allowed\"} 1",
-                           "apiserver_impersonation_authorization_attempts_total{mode=\"legacy\",decision=\"denied\"} 1", "apiserver_impersonation_attempts_duration_seconds_bucket",
-                           "apiserver_impersonation_authorization_attempts_duration_seconds_bucket"})
+  for (const char* line :
+       {"apiserver_impersonation_attempts_total{mode=\"legacy\",decision=\"allowed\"} 1",
+        "apiserver_impersonation_attempts_total{mode=\"\",decision=\"denied\"} 1",
+        "apiserver_impersonation_authorization_attempts_total{mode=\"user-info\",decision="
+        "\"denied\"} 2",
+        "apiserver_impersonation_authorization_attempts_total{mode=\"legacy\",decision=\"allowed\"}"
+        " 1",
+        "apiserver_impersonation_authorization_attempts_total{mode=\"legacy\",decision=\"denied\"} "
+        "1",
+        "apiserver_impersonation_attempts_duration_seconds_bucket",
+        "apiserver_impersonation_authorization_attempts_duration_seconds_bucket"})
     EXPECT_THAT(text, HasSubstr(line));
   MetricRegistry none;
   Impersonator legacy(Attempt::Rules::kLegacyOnly, &none);

@@ -7,12 +7,16 @@
 namespace cardea::impersonation {
 namespace {
 
-constexpr std::string_view kNodePrefix = "system:node:", kAccountPrefix = "system:serviceaccount:", kVerbPrefix = "impersonate:";
-constexpr std::string_view kVerbs[] = {"impersonate:associated-node", "impersonate:arbitrary-node", "impersonate:serviceaccount", "impersonate:user-info"};
+constexpr std::string_view kNodePrefix = "system:node:", kAccountPrefix = "system:serviceaccount:",
+                           kVerbPrefix = "impersonate:";
+constexpr std::string_view kVerbs[] = {"impersonate:associated-node", "impersonate:arbitrary-node",
+                                       "impersonate:serviceaccount", "impersonate:user-info"};
 
 }  // namespace
 
-std::string_view mode_name(Mode mode) { return mode == Mode::kLegacy ? "legacy" : constraint(mode).substr(kVerbPrefix.size()); }
+std::string_view mode_name(Mode mode) {
+  return mode == Mode::kLegacy ? "legacy" : constraint(mode).substr(kVerbPrefix.size());
+}
 
 std::string_view constraint(Mode mode) {
   static_assert(std::size(kVerbs) + 1 == kModes);

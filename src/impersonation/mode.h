@@ -4,15 +4,16 @@
 
 namespace cardea::impersonation {
 
-// Under which permissions somebody is impersonated, in the order in which they are tried. All but the last are
-// constrained: they need a permission for the user (`impersonate:MODE`) and one for what the request does
+// Under which permissions somebody is impersonated, in the order in which they are tried. All but
+// the last are constrained: they need a permission for the user (`impersonate:MODE`) and one for
+// what the request does
 // (`impersonate-on:MODE:VERB`).
 enum class Mode : std::uint8_t {
   kAssociatedNode,  // a service account's own node, as its token names it
   kArbitraryNode,
   kServiceAccount,
-  kUserInfo,        // who is neither
-  kLegacy,          // the verb `impersonate`, for anybody to do anything
+  kUserInfo,  // who is neither
+  kLegacy,    // the verb `impersonate`, for anybody to do anything
 };
 inline constexpr std::size_t kModes = 5;
 
@@ -24,7 +25,7 @@ std::string_view constraint(Mode mode);
 struct Target {
   enum class Kind : std::uint8_t { kUser, kNode, kServiceAccount };
   Kind kind = Kind::kUser;
-  std::string_view node;                    // "n1" of "system:node:n1"
+  std::string_view node;                     // "n1" of "system:node:n1"
   std::string_view namespace_name, account;  // of "system:serviceaccount:NAMESPACE:ACCOUNT"
 };
 // A name that only looks like one of a node or a service account is an ordinary user's.

@@ -47,7 +47,9 @@ std::string FieldError::body() const {
   return out;
 }
 
-std::string FieldError::message() const { return (field.empty() ? "<nil>" : field) + ": " + body(); }
+std::string FieldError::message() const {
+  return (field.empty() ? "<nil>" : field) + ": " + body();
+}
 
 FieldError required(std::string field, std::string detail) {
   return {FieldError::Type::kRequired, std::move(field), std::move(detail), {}, false, {}};
@@ -56,30 +58,58 @@ FieldError duplicate(std::string field, Value value) {
   return {FieldError::Type::kDuplicate, std::move(field), "", std::move(value), true, {}};
 }
 FieldError invalid(std::string field, Value value, std::string detail) {
-  return {FieldError::Type::kInvalid, std::move(field), std::move(detail), std::move(value), true, {}};
+  return {
+      FieldError::Type::kInvalid, std::move(field), std::move(detail), std::move(value), true, {}};
 }
-FieldError not_supported(std::string field, Value value, const std::vector<std::string>& supported) {
+FieldError not_supported(std::string field, Value value,
+                         const std::vector<std::string>& supported) {
   std::string detail;
-  for (const std::string& s : supported) detail += (detail.empty() ? "supported values: " : ", ") + quoted(s);
-  return {FieldError::Type::kNotSupported, std::move(field), std::move(detail), std::move(value), true, {}};
+  for (const std::string& s : supported)
+    detail += (detail.empty() ? "supported values: " : ", ") + quoted(s);
+  return {FieldError::Type::kNotSupported,
+          std::move(field),
+          std::move(detail),
+          std::move(value),
+          true,
+          {}};
 }
 FieldError forbidden(std::string field, std::string detail) {
   return {FieldError::Type::kForbidden, std::move(field), std::move(detail), {}, false, {}};
 }
 FieldError too_long(std::string field, int max_bytes) {
-  return {FieldError::Type::kTooLong, std::move(field), cat("may not be more than ", max_bytes, max_bytes == 1 ? " byte" : " bytes"), {}, false, {}};
+  return {FieldError::Type::kTooLong,
+          std::move(field),
+          cat("may not be more than ", max_bytes, max_bytes == 1 ? " byte" : " bytes"),
+          {},
+          false,
+          {}};
 }
 FieldError too_many(std::string field, int actual, int max) {
-  return {FieldError::Type::kTooMany, std::move(field), cat("must have at most ", max, max == 1 ? " item" : " items"), actual, true, {}};
+  return {FieldError::Type::kTooMany,
+          std::move(field),
+          cat("must have at most ", max, max == 1 ? " item" : " items"),
+          actual,
+          true,
+          {}};
 }
 FieldError too_few(std::string field, int actual, int min) {
-  return {FieldError::Type::kTooFew, std::move(field), cat("must have at least ", min, min == 1 ? " item" : " items"), actual, true, {}};
+  return {FieldError::Type::kTooFew,
+          std::move(field),
+          cat("must have at least ", min, min == 1 ? " item" : " items"),
+          actual,
+          true,
+          {}};
 }
 FieldError not_found(std::string field, Value value) {
   return {FieldError::Type::kNotFound, std::move(field), "", std::move(value), true, {}};
 }
 FieldError type_invalid(std::string field, Value value, std::string detail) {
-  return {FieldError::Type::kTypeInvalid, std::move(field), std::move(detail), std::move(value), true, {}};
+  return {FieldError::Type::kTypeInvalid,
+          std::move(field),
+          std::move(detail),
+          std::move(value),
+          true,
+          {}};
 }
 
 FieldError shown_as(FieldError error, std::string json) {
@@ -89,17 +119,20 @@ FieldError shown_as(FieldError error, std::string json) {
 
 Error invalid_object(std::string_view group, std::string_view kind, std::string_view name,
                      const FieldErrors& errors) {
-  ErrorDetails details{.name = std::string(name), .group = std::string(group), .kind = std::string(kind)};
+  ErrorDetails details{
+      .name = std::string(name), .group = std::string(group), .kind = std::string(kind)};
   std::vector<std::string> messages;
   std::unordered_set<std::string> seen;
   for (const FieldError& e : errors) {
-    details.causes.push_back({std::string(row(e.type).reason), e.body(), e.field.empty() ? "<nil>" : e.field});
+    details.causes.push_back(
+        {std::string(row(e.type).reason), e.body(), e.field.empty() ? "<nil>" : e.field});
     if (auto text = e.message(); seen.insert(text).second) messages.push_back(std::move(text));
   }
   std::string qualified(kind);
   if (!group.empty()) qualified += cat(".", group);
   std::string all = messages.size() == 1 ? messages[0] : cat("[", join(messages, ", "), "]");
-  return Error::of(Reason::kInvalid, cat(qualified, " ", quoted(name), " is invalid: ", all)).with(std::move(details));
+  return Error::of(Reason::kInvalid, cat(qualified, " ", quoted(name), " is invalid: ", all))
+      .with(std::move(details));
 }
 
 }  // namespace cardea::json

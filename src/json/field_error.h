@@ -30,7 +30,8 @@ struct FieldError {
   std::string detail;  // may be empty
   Value value;         // what was found, where the type shows it
   bool has_value = true;
-  std::string shown;  // when not empty, printed instead of `value`: a type whose fields have an order of their own
+  std::string shown;  // when not empty, printed instead of `value`: a type whose fields have an
+                      // order of their own
 
   std::string body() const;     // "Invalid value: -1: must be greater than or equal to 0"
   std::string message() const;  // field + ": " + body

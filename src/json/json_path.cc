@@ -19,12 +19,12 @@ struct JsonPath::Step {
   enum class Kind { kField, kAll, kSlice, kUnion, kFilter, kDescend };
 
   Kind kind;
-  std::string name;                                 // kField
-  std::optional<std::int64_t> from, to;             // kSlice; an index is a slice of one
+  std::string name;                      // kField
+  std::optional<std::int64_t> from, to;  // kSlice; an index is a slice of one
   std::int64_t stride = 1;
   bool index = false;
-  std::vector<Step> choices;                        // kUnion
-  std::string comparison;                           // kFilter; empty: the left side exists
+  std::vector<Step> choices;  // kUnion
+  std::string comparison;     // kFilter; empty: the left side exists
   std::shared_ptr<const Operand> left, right;
 };
 
@@ -50,7 +50,8 @@ class JsonPath::Parser {
     return true;
   }
   void fail_at(std::string_view what) {
-    if (error_.empty()) error_ = cat("invalid JSONPath `", text_, "`: ", what, " at position ", at_);
+    if (error_.empty())
+      error_ = cat("invalid JSONPath `", text_, "`: ", what, " at position ", at_);
   }
   void skip_spaces() {
     while (peek() == ' ') ++at_;
@@ -78,7 +79,9 @@ class JsonPath::Parser {
     return out;
   }
 
-  bool at_end_of_path() const { return done() || std::string_view(" )=!<>,]").find(text_[at_]) != std::string_view::npos; }
+  bool at_end_of_path() const {
+    return done() || std::string_view(" )=!<>,]").find(text_[at_]) != std::string_view::npos;
+  }
 
   void field(Steps& out) {
     std::string name;
@@ -190,8 +193,10 @@ class JsonPath::Parser {
     std::size_t start = at_;
     while (!done() && std::string_view(" )=!<>").find(text_[at_]) == std::string_view::npos) ++at_;
     auto literal = json::parse(text_.substr(start, at_ - start));
-    if (!literal) fail_at("unrecognized literal in a filter");
-    else out->literal = std::move(*literal);
+    if (!literal)
+      fail_at("unrecognized literal in a filter");
+    else
+      out->literal = std::move(*literal);
     return out;
   }
 
@@ -218,7 +223,8 @@ std::optional<int> compare(const Value& a, const Value& b) {
     return a.as_double() < b.as_double() ? -1 : a.as_double() > b.as_double();
   }
   if (a.is_string() && b.is_string()) return a.as_string().compare(b.as_string());
-  if (a.is_bool() && b.is_bool()) return static_cast<int>(a.as_bool()) - static_cast<int>(b.as_bool());
+  if (a.is_bool() && b.is_bool())
+    return static_cast<int>(a.as_bool()) - static_cast<int>(b.as_bool());
   return std::nullopt;
 }
 
@@ -245,14 +251,16 @@ bool JsonPath::accepts(const Step& filter, const Value& item) {
   return *order >= 0;
 }
 
-void JsonPath::walk_all(const Value& value, const Steps& steps, std::size_t at, std::vector<const Value*>& out, int depth) {
+void JsonPath::walk_all(const Value& value, const Steps& steps, std::size_t at,
+                        std::vector<const Value*>& out, int depth) {
   if (depth > kMaxDepth) return;
   walk(steps, at, value, out);
   for (const auto& member : value.members()) walk_all(member.value, steps, at, out, depth + 1);
   for (const Value& item : value.items()) walk_all(item, steps, at, out, depth + 1);
 }
 
-void JsonPath::walk(const Steps& steps, std::size_t at, const Value& value, std::vector<const Value*>& out) {
+void JsonPath::walk(const Steps& steps, std::size_t at, const Value& value,
+                    std::vector<const Value*>& out) {
   if (at == steps.size()) {
     out.push_back(&value);
     return;
@@ -273,7 +281,8 @@ void JsonPath::walk(const Steps& steps, std::size_t at, const Value& value, std:
       if (to < 0) to += size;
       if (step.index) to = from + 1;
       if (from < 0 || to > size) return;
-      for (std::int64_t i = from; i < to; i += step.stride) walk(steps, at + 1, value.items()[static_cast<std::size_t>(i)], out);
+      for (std::int64_t i = from; i < to; i += step.stride)
+        walk(steps, at + 1, value.items()[static_cast<std::size_t>(i)], out);
       return;
     }
     case Step::Kind::kUnion:

@@ -13,7 +13,8 @@ namespace cardea::json {
 // `.spec.replicas`, `.metadata.labels['a\.b/c']`, `.items[0]`, `.spec.tags[*]`, `[1:3]`, `..name`,
 // `.conditions[?(@.type=="Ready")].status`. Braces around it and a leading `$` are allowed.
 //
-// Parsed once, then used from any thread. A path that leads nowhere finds nothing; it is never an error.
+// Parsed once, then used from any thread. A path that leads nowhere finds nothing; it is never an
+// error.
 class JsonPath {
  public:
   static Result<JsonPath> parse(std::string_view text);
@@ -23,7 +24,8 @@ class JsonPath {
   // The first of them, or nullptr.
   const Value* first(const Value& root) const;
 
-  // The names of a path made of plain fields alone (`.spec.replicas` gives spec, replicas); empty otherwise.
+  // The names of a path made of plain fields alone (`.spec.replicas` gives spec, replicas); empty
+  // otherwise.
   std::vector<std::string> plain_fields() const;
 
  private:
@@ -32,8 +34,10 @@ class JsonPath {
   class Parser;
   using Steps = std::vector<Step>;
 
-  static void walk(const Steps& steps, std::size_t at, const Value& value, std::vector<const Value*>& out);
-  static void walk_all(const Value& value, const Steps& steps, std::size_t at, std::vector<const Value*>& out, int depth);
+  static void walk(const Steps& steps, std::size_t at, const Value& value,
+                   std::vector<const Value*>& out);
+  static void walk_all(const Value& value, const Steps& steps, std::size_t at,
+                       std::vector<const Value*>& out, int depth);
   static bool accepts(const Step& filter, const Value& item);
 
   std::shared_ptr<const Steps> steps_;

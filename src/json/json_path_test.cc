@@ -17,7 +17,8 @@ std::string found(std::string_view path, std::string_view text) {
   return out;
 }
 
-constexpr std::string_view kObject = R"({"metadata":{"labels":{"a.b/c":"lab","x":"1"}},"spec":{"size":3,"tags":["x","y","z"]},
+constexpr std::string_view kObject =
+    R"({"metadata":{"labels":{"a.b/c":"lab","x":"1"}},"spec":{"size":3,"tags":["x","y","z"]},
   "status":{"conditions":[{"type":"A","status":"True","n":1},{"type":"B","status":"False","n":2}]}})";
 
 TEST(JsonPath, FollowsFields) {
@@ -59,7 +60,8 @@ TEST(JsonPath, DescendsAtAnyDepth) {
 }
 
 TEST(JsonPath, RefusesWhatItCannotRead) {
-  for (std::string_view bad : {".a[", ".a['b", ".a[b]", ".a[?(@.b==]", ".a[?(@.b==1]", ".a b", "..", ".a[::0]", ".a[99999999999999999999]"})
+  for (std::string_view bad : {".a[", ".a['b", ".a[b]", ".a[?(@.b==]", ".a[?(@.b==1]", ".a b", "..",
+                               ".a[::0]", ".a[99999999999999999999]"})
     EXPECT_EQ(found(bad, "{}"), "error") << bad;
   std::string deep;
   for (int i = 0; i < 100; ++i) deep += "[?(@";
@@ -67,7 +69,8 @@ TEST(JsonPath, RefusesWhatItCannotRead) {
 }
 
 TEST(JsonPath, NamesTheFieldsOfAPlainPath) {
-  EXPECT_EQ(JsonPath::parse(".spec.replicas")->plain_fields(), (std::vector<std::string>{"spec", "replicas"}));
+  EXPECT_EQ(JsonPath::parse(".spec.replicas")->plain_fields(),
+            (std::vector<std::string>{"spec", "replicas"}));
   EXPECT_TRUE(JsonPath::parse(".spec[0]")->plain_fields().empty());
 }
 

@@ -15,7 +15,8 @@ namespace {
 // integers beyond 64 bits as doubles and words its errors as Kubernetes' clients know them.
 class Parser {
  public:
-  explicit Parser(std::string_view text) : begin_(text.data()), at_(begin_), end_(begin_ + text.size()) {}
+  explicit Parser(std::string_view text)
+      : begin_(text.data()), at_(begin_), end_(begin_ + text.size()) {}
 
   Result<Document> run() {
     Document document;
@@ -64,13 +65,20 @@ class Parser {
     skip_space();
     if (at_ == end_) return unexpected(""), Value();
     switch (*at_) {
-      case '{': return object(depth + 1);
-      case '[': return array(depth + 1);
-      case '"': return string();
-      case 't': return word("true", true);
-      case 'f': return word("false", false);
-      case 'n': return word("null", Value());
-      default: break;
+      case '{':
+        return object(depth + 1);
+      case '[':
+        return array(depth + 1);
+      case '"':
+        return string();
+      case 't':
+        return word("true", true);
+      case 'f':
+        return word("false", false);
+      case 'n':
+        return word("null", Value());
+      default:
+        break;
     }
     if (*at_ == '-' || (*at_ >= '0' && *at_ <= '9')) return number();
     return unexpected("looking for beginning of value"), Value();
@@ -120,7 +128,8 @@ class Parser {
       // Too small is zero, as everywhere; too large is nobody's number.
       d = std::strtod(std::string(start, at_).c_str(), nullptr);
       if (std::isinf(d))
-        set_error(cat("cannot represent number ", std::string_view(start, static_cast<std::size_t>(at_ - start)),
+        set_error(cat("cannot represent number ",
+                      std::string_view(start, static_cast<std::size_t>(at_ - start)),
                       " as a 64-bit float"));
     }
     return d;
@@ -298,10 +307,13 @@ class Parser {
 
   void note_duplicates(const std::vector<Member>& members) {
     auto in_order = [](const Member& a, const Member& b) { return a.key() >= b.key(); };
-    if (std::ranges::adjacent_find(members, in_order) == members.end()) return;  // strictly ascending
+    if (std::ranges::adjacent_find(members, in_order) == members.end())
+      return;                    // strictly ascending
     if (members.size() <= 16) {  // comparing is cheaper than a table
       for (auto m = members.begin(); m != members.end(); ++m)
-        if (std::any_of(members.begin(), m, [&](const Member& before) { return before.key() == m->key(); })) duplicates_.push_back(path_to(m->key()));
+        if (std::any_of(members.begin(), m,
+                        [&](const Member& before) { return before.key() == m->key(); }))
+          duplicates_.push_back(path_to(m->key()));
       return;
     }
     std::unordered_set<std::string_view> seen;
@@ -331,7 +343,9 @@ class Parser {
 
 }  // namespace
 
-Result<Document> parse_document(std::string_view text) { return Parser(text).run(); }
+Result<Document> parse_document(std::string_view text) {
+  return Parser(text).run();
+}
 
 Result<Value> parse(std::string_view text) {
   auto document = parse_document(text);

@@ -19,9 +19,9 @@ struct Document {
   std::vector<std::string> duplicate_lines;
 };
 
-// Reads one JSON text. Integers beyond 64 bits become doubles; numbers beyond double, invalid UTF-8, lone
-// surrogates and nesting deeper than kMaxDepth are errors. Messages are worded as Kubernetes' decoder
-// words them: `invalid character 'x' looking for beginning of value`.
+// Reads one JSON text. Integers beyond 64 bits become doubles; numbers beyond double, invalid
+// UTF-8, lone surrogates and nesting deeper than kMaxDepth are errors. Messages are worded as
+// Kubernetes' decoder words them: `invalid character 'x' looking for beginning of value`.
 Result<Document> parse_document(std::string_view text);
 
 // The same for callers that do not care about duplicate keys.

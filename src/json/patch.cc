@@ -28,25 +28,34 @@ std::vector<std::string> pointer_tokens(std::string_view path) {
 
 namespace {
 
-// Enough for any patch of an object that fits the request limit; a body made to burn time stops here.
+// Enough for any patch of an object that fits the request limit; a body made to burn time stops
+// here.
 constexpr std::size_t kMaxWork = 1 << 26;
-constexpr std::size_t kMaxCopied = 3 << 20;  // what all copies together may add, about one request body
+constexpr std::size_t kMaxCopied = 3 << 20;  // what all copies together may add, about one request
+                                             // body
 constexpr std::size_t kItemsPerUnit = 8;     // moving this many items costs as much as visiting one
 
 Error does_not_apply() {
-  return Error::of(Reason::kInvalid, "the server rejected our request due to an error in our request")
+  return Error::of(Reason::kInvalid,
+                   "the server rejected our request due to an error in our request")
       .with(ErrorDetails{});
 }
 
 std::string_view go_kind(const Value& value) {
   switch (value.kind()) {
-    case Value::Kind::kBool: return "bool";
+    case Value::Kind::kBool:
+      return "bool";
     case Value::Kind::kInt:
-    case Value::Kind::kDouble: return "number";
-    case Value::Kind::kString: return "string";
-    case Value::Kind::kArray: return "array";
-    case Value::Kind::kObject: return "object";
-    default: return "null";
+    case Value::Kind::kDouble:
+      return "number";
+    case Value::Kind::kString:
+      return "string";
+    case Value::Kind::kArray:
+      return "array";
+    case Value::Kind::kObject:
+      return "object";
+    default:
+      return "null";
   }
 }
 
@@ -116,8 +125,8 @@ class Patcher {
     return true;
   }
 
-  // INVARIANT: the document never grows deeper than what the parser would accept, because everything that
-  // walks values recurses.
+  // INVARIANT: the document never grows deeper than what the parser would accept, because
+  // everything that walks values recurses.
   bool fits(const Value& value, std::size_t depth) {
     Extent extent;
     return measure(value, depth, extent, SIZE_MAX);
@@ -244,8 +253,8 @@ class Patcher {
 };
 
 Result<Value> wrong_shape(const Value& found, std::string_view where, std::string_view wanted) {
-  return fail(bad_request(cat("error decoding patch: json: cannot unmarshal ", go_kind(found), " into Go ", where,
-                              " of type ", wanted)));
+  return fail(bad_request(cat("error decoding patch: json: cannot unmarshal ", go_kind(found),
+                              " into Go ", where, " of type ", wanted)));
 }
 
 Value merge(const Value& target, const Value& patch) {
@@ -263,11 +272,13 @@ Value merge(const Value& target, const Value& patch) {
 }  // namespace
 
 Result<Value> apply_json_patch(const Value& document, const Value& patch, Missing missing) {
-  if (!patch.is_array() && !patch.is_null()) return wrong_shape(patch, "value", "[]handlers.jsonPatchOp");
+  if (!patch.is_array() && !patch.is_null())
+    return wrong_shape(patch, "value", "[]handlers.jsonPatchOp");
   if (patch.size() > kMaxPatchOperations)
-    return fail(Error::of(Reason::kRequestEntityTooLarge,
-                          cat("Request entity too large: The allowed maximum operations in a JSON patch is ", kMaxPatchOperations, ", got ",
-                              patch.size())));
+    return fail(Error::of(
+        Reason::kRequestEntityTooLarge,
+        cat("Request entity too large: The allowed maximum operations in a JSON patch is ",
+            kMaxPatchOperations, ", got ", patch.size())));
   for (const Value& operation : patch.items()) {
     if (!operation.is_object()) return wrong_shape(operation, "value", "handlers.jsonPatchOp");
     for (const char* name : {"op", "path", "from"})

@@ -16,7 +16,8 @@ Value read(std::string_view text) {
 
 std::string patched(std::string_view document, std::string_view patch) {
   auto result = apply_json_patch(read(document), read(patch));
-  return result ? print(*result) : std::to_string(http_status(result.error().reason)) + " " + result.error().message;
+  return result ? print(*result)
+                : std::to_string(http_status(result.error().reason)) + " " + result.error().message;
 }
 
 std::string merged(std::string_view document, std::string_view patch) {
@@ -28,15 +29,18 @@ const std::string kRefused = "422 the server rejected our request due to an erro
 
 TEST(JsonPatch, AddsToObjectsAndArrays) {
   EXPECT_EQ(patched(R"({"a":1})", R"([{"op":"add","path":"/b","value":2}])"), R"({"a":1,"b":2})");
-  EXPECT_EQ(patched(R"({"a":[1,3]})", R"([{"op":"add","path":"/a/1","value":2}])"), R"({"a":[1,2,3]})");
+  EXPECT_EQ(patched(R"({"a":[1,3]})", R"([{"op":"add","path":"/a/1","value":2}])"),
+            R"({"a":[1,2,3]})");
   EXPECT_EQ(patched(R"({"a":[1]})", R"([{"op":"add","path":"/a/-","value":2}])"), R"({"a":[1,2]})");
-  EXPECT_EQ(patched(R"({"a":[1]})", R"([{"op":"add","path":"/a/-1","value":2}])"), R"({"a":[1,2]})");
+  EXPECT_EQ(patched(R"({"a":[1]})", R"([{"op":"add","path":"/a/-1","value":2}])"),
+            R"({"a":[1,2]})");
   EXPECT_EQ(patched(R"({"a":[1]})", R"([{"op":"add","path":"/a/3","value":2}])"), kRefused);
   EXPECT_EQ(patched(R"({})", R"([{"op":"add","path":"/a/b","value":2}])"), kRefused);
 }
 
 TEST(JsonPatch, ReplaceOfAMissingMemberAddsIt) {
-  EXPECT_EQ(patched(R"({"a":1})", R"([{"op":"replace","path":"/b","value":2}])"), R"({"a":1,"b":2})");
+  EXPECT_EQ(patched(R"({"a":1})", R"([{"op":"replace","path":"/b","value":2}])"),
+            R"({"a":1,"b":2})");
   EXPECT_EQ(patched(R"({"a":[]})", R"([{"op":"replace","path":"/a/0","value":2}])"), kRefused);
 }
 
@@ -47,41 +51,51 @@ TEST(JsonPatch, RemoveNeedsSomethingToRemove) {
 }
 
 TEST(JsonPatch, MovesAndCopies) {
-  EXPECT_EQ(patched(R"({"a":{"b":1}})", R"([{"op":"move","from":"/a/b","path":"/c"}])"), R"({"a":{},"c":1})");
-  EXPECT_EQ(patched(R"({"a":1})", R"([{"op":"copy","from":"/a","path":"/b"}])"), R"({"a":1,"b":1})");
-  EXPECT_EQ(patched(R"({"a":1})", R"([{"op":"copy","from":"/x","path":"/b"}])"), R"({"a":1,"b":null})");
+  EXPECT_EQ(patched(R"({"a":{"b":1}})", R"([{"op":"move","from":"/a/b","path":"/c"}])"),
+            R"({"a":{},"c":1})");
+  EXPECT_EQ(patched(R"({"a":1})", R"([{"op":"copy","from":"/a","path":"/b"}])"),
+            R"({"a":1,"b":1})");
+  EXPECT_EQ(patched(R"({"a":1})", R"([{"op":"copy","from":"/x","path":"/b"}])"),
+            R"({"a":1,"b":null})");
   EXPECT_EQ(patched(R"({"a":1})", R"([{"op":"move","from":"/x","path":"/b"}])"), kRefused);
 }
 
 TEST(JsonPatch, TestsValuesAndAbsence) {
-  EXPECT_EQ(patched(R"({"a":{"b":[1]}})", R"([{"op":"test","path":"/a","value":{"b":[1]}}])"), R"({"a":{"b":[1]}})");
+  EXPECT_EQ(patched(R"({"a":{"b":[1]}})", R"([{"op":"test","path":"/a","value":{"b":[1]}}])"),
+            R"({"a":{"b":[1]}})");
   EXPECT_EQ(patched(R"({"a":1})", R"([{"op":"test","path":"/b","value":null}])"), R"({"a":1})");
   EXPECT_EQ(patched(R"({"a":1})", R"([{"op":"test","path":"/a","value":"1"}])"), kRefused);
 }
 
 TEST(JsonPatch, UnescapesTokens) {
-  EXPECT_EQ(patched(R"({"a~b/c":1})", R"([{"op":"replace","path":"/a~0b~1c","value":2}])"), R"({"a~b/c":2})");
+  EXPECT_EQ(patched(R"({"a~b/c":1})", R"([{"op":"replace","path":"/a~0b~1c","value":2}])"),
+            R"({"a~b/c":2})");
 }
 
 TEST(JsonPatch, RefusesWhatIsNoPatch) {
   EXPECT_EQ(patched("{}", R"({"op":"remove"})"),
-            "400 error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp");
+            "400 error decoding patch: json: cannot unmarshal object into Go value of type "
+            "[]handlers.jsonPatchOp");
   EXPECT_EQ(patched("{}", R"([{"op":"frob","path":"/a"}])"), kRefused);
   EXPECT_EQ(patched("{}", R"([{"op":"add","path":"","value":1}])"), kRefused);
   EXPECT_EQ(patched("{}", R"([{"path":"/a"}])"), kRefused);
   EXPECT_EQ(patched("{}", R"([{"op":"add","path":5}])"),
-            "400 error decoding patch: json: cannot unmarshal number into Go struct field jsonPatchOp.path of type string");
+            "400 error decoding patch: json: cannot unmarshal number into Go struct field "
+            "jsonPatchOp.path of type string");
 }
 
 TEST(JsonPatch, TakesAMissingValueForNullAndReplacesTheWholeDocument) {
   EXPECT_EQ(patched("{}", R"([{"op":"add","path":"/a"}])"), R"({"a":null})");
-  EXPECT_EQ(patched(R"({"a":1})", R"([{"op":"replace","path":"","value":{"b":2}},{"op":"add","path":"/c","value":3}])"),
-            R"({"b":2,"c":3})");
+  EXPECT_EQ(
+      patched(R"({"a":1})",
+              R"([{"op":"replace","path":"","value":{"b":2}},{"op":"add","path":"/c","value":3}])"),
+      R"({"b":2,"c":3})");
 }
 
 TEST(JsonPatch, RefusesMoreThanTenThousandOperations) {
   Value patch = Value::array();
-  for (int i = 0; i < 10001; ++i) patch.push_back(read(R"({"op":"test","path":"/a","value":null})"));
+  for (int i = 0; i < 10001; ++i)
+    patch.push_back(read(R"({"op":"test","path":"/a","value":null})"));
   auto result = apply_json_patch(read("{}"), patch);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().reason, Reason::kRequestEntityTooLarge);
@@ -116,7 +130,8 @@ TEST(MergePatch, FollowsTheExamplesOfTheRfc) {
 
 TEST(MergePatch, RefusesWhatIsNoObject) {
   EXPECT_EQ(merged("{}", "[1]"),
-            "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}");
+            "error decoding patch: json: cannot unmarshal array into Go value of type "
+            "map[string]interface {}");
   EXPECT_EQ(merged("{}", "null"), "Invalid JSON Patch");
 }
 

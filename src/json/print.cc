@@ -19,7 +19,8 @@ void print_double_to(std::string& out, double d) {
   bool exponent = (magnitude < 1e-6 || magnitude >= 1e21);
   char buffer[400];
   auto end = std::to_chars(buffer, buffer + sizeof buffer, d,
-                           exponent ? std::chars_format::scientific : std::chars_format::fixed).ptr;
+                           exponent ? std::chars_format::scientific : std::chars_format::fixed)
+                 .ptr;
   std::string_view text(buffer, static_cast<std::size_t>(end - buffer));
   // Go writes 1e-7 where the standard library writes 1e-07.
   auto n = text.size();
@@ -33,7 +34,8 @@ void print_double_to(std::string& out, double d) {
 
 void print_members_to(std::string& out, const Value& object, bool skip_leading) {
   for (const Member& m : object.members()) {
-    if (skip_leading && (m.key() == "kind" || m.key() == "apiVersion" || m.key() == "metadata")) continue;
+    if (skip_leading && (m.key() == "kind" || m.key() == "apiVersion" || m.key() == "metadata"))
+      continue;
     if (out.back() != '{') out += ',';
     print_string_to(out, m.key());
     out += ':';
@@ -54,11 +56,21 @@ void print_string_to(std::string& out, std::string_view text) {
     start = i + 1;
     out += '\\';
     switch (c) {
-      case '"': out += '"'; break;
-      case '\\': out += '\\'; break;
-      case '\n': out += 'n'; break;
-      case '\r': out += 'r'; break;
-      case '\t': out += 't'; break;
+      case '"':
+        out += '"';
+        break;
+      case '\\':
+        out += '\\';
+        break;
+      case '\n':
+        out += 'n';
+        break;
+      case '\r':
+        out += 'r';
+        break;
+      case '\t':
+        out += 't';
+        break;
       default:
         out += "u00";
         out += kHex[c >> 4];
@@ -71,15 +83,23 @@ void print_string_to(std::string& out, std::string_view text) {
 
 void print_to(std::string& out, const Value& value) {
   switch (value.kind()) {
-    case Value::Kind::kNull: out += "null"; break;
-    case Value::Kind::kBool: out += value.as_bool() ? "true" : "false"; break;
+    case Value::Kind::kNull:
+      out += "null";
+      break;
+    case Value::Kind::kBool:
+      out += value.as_bool() ? "true" : "false";
+      break;
     case Value::Kind::kInt: {
       char buffer[24];
       out.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, value.as_int()).ptr);
       break;
     }
-    case Value::Kind::kDouble: print_double_to(out, value.as_double()); break;
-    case Value::Kind::kString: print_string_to(out, value.as_string()); break;
+    case Value::Kind::kDouble:
+      print_double_to(out, value.as_double());
+      break;
+    case Value::Kind::kString:
+      print_string_to(out, value.as_string());
+      break;
     case Value::Kind::kArray: {
       out += '[';
       bool first = true;

@@ -38,7 +38,9 @@ class Lexer {
     return text_.substr(start, at_ - start);
   }
 
-  static bool is_sign(char c) { return std::string_view("=!(),<>").find(c) != std::string_view::npos; }
+  static bool is_sign(char c) {
+    return std::string_view("=!(),<>").find(c) != std::string_view::npos;
+  }
 
  private:
   static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -47,17 +49,21 @@ class Lexer {
   std::size_t at_ = 0;
 };
 
-bool is_word(std::string_view token) { return !token.empty() && !Lexer::is_sign(token[0]); }
+bool is_word(std::string_view token) {
+  return !token.empty() && !Lexer::is_sign(token[0]);
+}
 
 Result<void> check_values(const Requirement& r) {
   for (std::size_t i = 0; i < r.values.size(); ++i) {
     const std::string& value = r.values[i];
     if (r.op == Operator::kGreaterThan || r.op == Operator::kLessThan) {
       if (!parse_int(value))
-        return fail(bad_request(
-            invalid(cat("values[", i, "]"), value, "for 'Gt', 'Lt' operators, the value must be an integer").message()));
+        return fail(bad_request(invalid(cat("values[", i, "]"), value,
+                                        "for 'Gt', 'Lt' operators, the value must be an integer")
+                                    .message()));
     } else if (auto problems = label_value_problems(value); !problems.empty()) {
-      return fail(bad_request(invalid(cat("values[", i, "][", r.key, "]"), value, join(problems, "; ")).message()));
+      return fail(bad_request(
+          invalid(cat("values[", i, "][", r.key, "]"), value, join(problems, "; ")).message()));
     }
   }
   return {};
@@ -87,7 +93,9 @@ class LabelParser {
   }
 
  private:
-  static std::unexpected<Error> error(std::string message) { return fail(bad_request(std::move(message))); }
+  static std::unexpected<Error> error(std::string message) {
+    return fail(bad_request(std::move(message)));
+  }
 
   Result<Requirement> requirement() {
     bool absent = lexer_.peek() == "!";
@@ -107,9 +115,9 @@ class LabelParser {
       std::string_view text;
       Operator op;
     };
-    static constexpr Row kRows[] = {{"in", Operator::kIn},         {"notin", Operator::kNotIn},
-                                    {"=", Operator::kEquals},      {"==", Operator::kEquals},
-                                    {"!=", Operator::kNotEquals},  {">", Operator::kGreaterThan},
+    static constexpr Row kRows[] = {{"in", Operator::kIn},        {"notin", Operator::kNotIn},
+                                    {"=", Operator::kEquals},     {"==", Operator::kEquals},
+                                    {"!=", Operator::kNotEquals}, {">", Operator::kGreaterThan},
                                     {"<", Operator::kLessThan}};
     const Row* row = std::ranges::find(kRows, op, &Row::text);
     if (row == std::end(kRows))
@@ -125,7 +133,9 @@ class LabelParser {
     return check(std::move(r));
   }
 
-  std::string single_value() { return is_word(lexer_.peek()) ? std::string(lexer_.next()) : std::string(); }
+  std::string single_value() {
+    return is_word(lexer_.peek()) ? std::string(lexer_.next()) : std::string();
+  }
 
   Result<std::vector<std::string>> value_list() {
     auto open = lexer_.next();
@@ -152,14 +162,20 @@ class LabelParser {
 
 bool matches_one(const Requirement& r, const Value& labels) {
   const Value* found = labels.find(r.key);
-  auto is_listed = [&] { return std::ranges::find(r.values, found->as_string()) != r.values.end(); };
+  auto is_listed = [&] {
+    return std::ranges::find(r.values, found->as_string()) != r.values.end();
+  };
   switch (r.op) {
     case Operator::kIn:
-    case Operator::kEquals: return found && is_listed();
+    case Operator::kEquals:
+      return found && is_listed();
     case Operator::kNotIn:
-    case Operator::kNotEquals: return !found || !is_listed();
-    case Operator::kExists: return found;
-    case Operator::kDoesNotExist: return !found;
+    case Operator::kNotEquals:
+      return !found || !is_listed();
+    case Operator::kExists:
+      return found;
+    case Operator::kDoesNotExist:
+      return !found;
     case Operator::kGreaterThan:
     case Operator::kLessThan: {
       if (!found || r.values.size() != 1) return false;
@@ -194,12 +210,12 @@ Result<std::string> unescape(std::string_view text) {
     if (c == '\\') {
       char next = i + 1 < text.size() ? text[i + 1] : '\0';
       if (next != '\\' && next != ',' && next != '=')
-        return fail(bad_request(cat("invalid field selector: invalid escape sequence: ", text.substr(i, 2))));
+        return fail(bad_request(
+            cat("invalid field selector: invalid escape sequence: ", text.substr(i, 2))));
       out += next;
       ++i;
     } else if (c == ',' || c == '=') {
-      return fail(bad_request(
-          cat("invalid field selector: unescaped character in value: ", c)));
+      return fail(bad_request(cat("invalid field selector: unescaped character in value: ", c)));
     } else {
       out += c;
     }
@@ -209,7 +225,9 @@ Result<std::string> unescape(std::string_view text) {
 
 }  // namespace
 
-Result<LabelSelector> LabelSelector::parse(std::string_view text) { return LabelParser(text).run(); }
+Result<LabelSelector> LabelSelector::parse(std::string_view text) {
+  return LabelParser(text).run();
+}
 
 Result<void> LabelSelector::check(const Requirement& r) {
   if (auto problems = label_key_problems(r.key); !problems.empty())
@@ -219,16 +237,23 @@ Result<void> LabelSelector::check(const Requirement& r) {
   Value values = Value::array();
   for (const std::string& v : r.values) values.push_back(v);
   if (is_set && r.values.empty())
-    return fail(bad_request(invalid("values", values, "for 'in', 'notin' operators, values set can't be empty").message()));
+    return fail(bad_request(
+        invalid("values", values, "for 'in', 'notin' operators, values set can't be empty")
+            .message()));
   if (is_presence && !r.values.empty())
-    return fail(bad_request(invalid("values", values, "values set must be empty for exists and does not exist").message()));
+    return fail(bad_request(
+        invalid("values", values, "values set must be empty for exists and does not exist")
+            .message()));
   if (!is_set && !is_presence && r.values.size() != 1)
-    return fail(bad_request(invalid("values", values, "exact-match compatibility requires one single value").message()));
+    return fail(
+        bad_request(invalid("values", values, "exact-match compatibility requires one single value")
+                        .message()));
   return check_values(r);
 }
 
 bool LabelSelector::matches(const Value& labels) const {
-  return std::ranges::all_of(requirements_, [&](const Requirement& r) { return matches_one(r, labels); });
+  return std::ranges::all_of(requirements_,
+                             [&](const Requirement& r) { return matches_one(r, labels); });
 }
 
 Result<FieldSelector> FieldSelector::parse(std::string_view text) {
@@ -241,7 +266,8 @@ Result<FieldSelector> FieldSelector::parse(std::string_view text) {
     while (at != std::string_view::npos && term[at] == '!' && term.substr(at, 2) != "!=")
       at = term.find_first_of("=!", at + 1);
     if (at == std::string_view::npos)
-      return fail(bad_request(cat("invalid selector: '", text, "'; can't understand '", term, "'")));
+      return fail(
+          bad_request(cat("invalid selector: '", text, "'; can't understand '", term, "'")));
     bool equal = term[at] == '=';
     std::size_t length = equal && term.substr(at, 2) != "==" ? 1 : 2;
     auto value = unescape(term.substr(at + length));

@@ -13,7 +13,16 @@ namespace cardea::json {
 // `app in (a, b), tier != x, !old`: a conjunction of requirements on labels. A value.
 class LabelSelector {
  public:
-  enum class Operator { kIn, kNotIn, kEquals, kNotEquals, kExists, kDoesNotExist, kGreaterThan, kLessThan };
+  enum class Operator {
+    kIn,
+    kNotIn,
+    kEquals,
+    kNotEquals,
+    kExists,
+    kDoesNotExist,
+    kGreaterThan,
+    kLessThan
+  };
   struct Requirement {
     std::string key;
     Operator op;

@@ -46,7 +46,8 @@ Value::Value(std::string_view text) : Value() {
   if (text.size() <= kShortMax) {
     raw_[0] = kShortTag;
     raw_[1] = static_cast<unsigned char>(text.size());
-    if (!text.empty()) std::memcpy(raw_ + 2, text.data(), text.size());  // an empty view may point nowhere
+    if (!text.empty())
+      std::memcpy(raw_ + 2, text.data(), text.size());  // an empty view may point nowhere
   } else {
     set_node(kLongTag, Text::make(text));
   }
@@ -103,8 +104,12 @@ void Value::release() noexcept {
       ::operator delete(t);
       break;
     }
-    case kArrayTag: delete static_cast<Array*>(n); break;
-    default: delete static_cast<Object*>(n); break;
+    case kArrayTag:
+      delete static_cast<Array*>(n);
+      break;
+    default:
+      delete static_cast<Object*>(n);
+      break;
   }
 }
 
@@ -144,7 +149,9 @@ std::span<const Member> Value::members() const noexcept {
   return static_cast<const Object*>(node())->members;
 }
 
-std::size_t Value::size() const noexcept { return is_array() ? items().size() : members().size(); }
+std::size_t Value::size() const noexcept {
+  return is_array() ? items().size() : members().size();
+}
 
 namespace {
 const Value kNull;
@@ -217,7 +224,9 @@ Value& Value::item(std::size_t index) {
   return a.items[index];
 }
 
-void Value::push_back(Value value) { own_array().items.push_back(std::move(value)); }
+void Value::push_back(Value value) {
+  own_array().items.push_back(std::move(value));
+}
 
 void Value::erase_item(std::size_t index) {
   Array& a = own_array();
@@ -235,13 +244,20 @@ bool operator==(const Value& a, const Value& b) noexcept {
   if (a.same(b)) return true;
   if (a.kind() != b.kind()) return false;
   switch (a.kind()) {
-    case Value::Kind::kNull: return true;
-    case Value::Kind::kBool: return a.as_bool() == b.as_bool();
-    case Value::Kind::kInt: return a.as_int() == b.as_int();
-    case Value::Kind::kDouble: return a.as_double() == b.as_double();
-    case Value::Kind::kString: return a.as_string() == b.as_string();
-    case Value::Kind::kArray: return std::ranges::equal(a.items(), b.items());
-    case Value::Kind::kObject: return std::ranges::equal(a.members(), b.members());
+    case Value::Kind::kNull:
+      return true;
+    case Value::Kind::kBool:
+      return a.as_bool() == b.as_bool();
+    case Value::Kind::kInt:
+      return a.as_int() == b.as_int();
+    case Value::Kind::kDouble:
+      return a.as_double() == b.as_double();
+    case Value::Kind::kString:
+      return a.as_string() == b.as_string();
+    case Value::Kind::kArray:
+      return std::ranges::equal(a.items(), b.items());
+    case Value::Kind::kObject:
+      return std::ranges::equal(a.members(), b.members());
   }
   return false;
 }

@@ -15,9 +15,9 @@ struct Member;
 
 // A JSON value: sixteen bytes that hold a scalar or short text, or share a node with other values.
 //
-// Copying shares; nothing that is shared is ever modified. The editing functions (set, member, push_back...)
-// change this Value alone: a node that others share is copied first, one level at a time, so an edit
-// costs the path to what changed. Members of an object are kept sorted by key.
+// Copying shares; nothing that is shared is ever modified. The editing functions (set, member,
+// push_back...) change this Value alone: a node that others share is copied first, one level at a
+// time, so an edit costs the path to what changed. Members of an object are kept sorted by key.
 //
 // Reading from several threads is safe. Editing needs a Value of one's own (a copy is enough).
 // References and string_views obtained from a Value live as long as it, unedited.
@@ -26,10 +26,19 @@ class Value {
   enum class Kind : std::uint8_t { kNull, kBool, kInt, kDouble, kString, kArray, kObject };
 
   Value() noexcept { std::memset(raw_, 0, sizeof raw_); }
-  Value(bool b) noexcept : Value() { raw_[0] = kBoolTag; raw_[8] = b; }
-  Value(std::int64_t i) noexcept : Value() { raw_[0] = kIntTag; std::memcpy(raw_ + 8, &i, 8); }
+  Value(bool b) noexcept : Value() {
+    raw_[0] = kBoolTag;
+    raw_[8] = b;
+  }
+  Value(std::int64_t i) noexcept : Value() {
+    raw_[0] = kIntTag;
+    std::memcpy(raw_ + 8, &i, 8);
+  }
   Value(int i) noexcept : Value(static_cast<std::int64_t>(i)) {}
-  Value(double d) noexcept : Value() { raw_[0] = kDoubleTag; std::memcpy(raw_ + 8, &d, 8); }
+  Value(double d) noexcept : Value() {
+    raw_[0] = kDoubleTag;
+    std::memcpy(raw_ + 8, &d, 8);
+  }
   Value(std::string_view text);
   Value(const char* text) : Value(std::string_view(text)) {}
   Value(const std::string& text) : Value(std::string_view(text)) {}
@@ -57,7 +66,8 @@ class Value {
   void swap(Value& other) noexcept;
 
   Kind kind() const noexcept {
-    static constexpr Kind kKinds[] = {Kind::kNull, Kind::kBool, Kind::kInt, Kind::kDouble, Kind::kString, Kind::kString, Kind::kArray, Kind::kObject};
+    static constexpr Kind kKinds[] = {Kind::kNull,   Kind::kBool,   Kind::kInt,   Kind::kDouble,
+                                      Kind::kString, Kind::kString, Kind::kArray, Kind::kObject};
     return kKinds[raw_[0]];
   }
   bool is_null() const noexcept { return raw_[0] == kNullTag; }
@@ -86,7 +96,9 @@ class Value {
   const Value& operator[](std::string_view key) const noexcept;
   const Value& operator[](const char* key) const noexcept { return (*this)[std::string_view(key)]; }
   const Value& operator[](std::size_t index) const noexcept;
-  const Value& operator[](int index) const noexcept { return (*this)[static_cast<std::size_t>(index)]; }
+  const Value& operator[](int index) const noexcept {
+    return (*this)[static_cast<std::size_t>(index)];
+  }
   const Value* find(std::string_view key) const noexcept;  // nullptr when absent or no object
   bool has(std::string_view key) const noexcept { return find(key) != nullptr; }
 
@@ -104,7 +116,9 @@ class Value {
   friend bool operator==(const Value& a, const Value& b) noexcept;
 
   // True when both share the same node (or are equal scalars): a cheap proof of equality.
-  bool same(const Value& other) const noexcept { return std::memcmp(raw_, other.raw_, sizeof raw_) == 0; }
+  bool same(const Value& other) const noexcept {
+    return std::memcmp(raw_, other.raw_, sizeof raw_) == 0;
+  }
 
  private:
   struct Text;
@@ -114,7 +128,16 @@ class Value {
     std::atomic<std::uint32_t> references{1};
   };
 
-  enum Tag : unsigned char { kNullTag, kBoolTag, kIntTag, kDoubleTag, kShortTag, kLongTag, kArrayTag, kObjectTag };
+  enum Tag : unsigned char {
+    kNullTag,
+    kBoolTag,
+    kIntTag,
+    kDoubleTag,
+    kShortTag,
+    kLongTag,
+    kArrayTag,
+    kObjectTag
+  };
   static constexpr std::size_t kShortMax = 14;
 
   std::string_view long_text() const noexcept;
@@ -133,7 +156,8 @@ class Value {
   Array& own_array();
   Object& own_object();
 
-  // raw_[0] is the tag. Short text: raw_[1] its length, raw_[2..] its bytes. Scalars and nodes at raw_ + 8.
+  // raw_[0] is the tag. Short text: raw_[1] its length, raw_[2..] its bytes. Scalars and nodes at
+  // raw_ + 8.
   alignas(8) unsigned char raw_[16];
 };
 
@@ -142,7 +166,9 @@ struct Member {
   Value name;  // always a string
   Value value;
   std::string_view key() const noexcept { return name.as_string(); }
-  friend bool operator==(const Member& a, const Member& b) noexcept { return a.name == b.name && a.value == b.value; }
+  friend bool operator==(const Member& a, const Member& b) noexcept {
+    return a.name == b.name && a.value == b.value;
+  }
 };
 
 }  // namespace cardea::json

@@ -94,16 +94,20 @@ TEST(Parse, DeepNestingIsAnErrorNotACrash) {
 }
 
 TEST(Print, PutsKindAndMetadataFirst) {
-  EXPECT_EQ(print_object(must(R"({"data":{"metadata":{}},"metadata":{"name":"a"},"apiVersion":"v1","kind":"ConfigMap"})")),
-            R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"data":{"metadata":{}}})");
+  EXPECT_EQ(
+      print_object(must(
+          R"({"data":{"metadata":{}},"metadata":{"name":"a"},"apiVersion":"v1","kind":"ConfigMap"})")),
+      R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"data":{"metadata":{}}})");
   EXPECT_EQ(print_object(Value::object()), "{}");
 }
 
 TEST(FieldError, SpeaksAsKubernetesDoes) {
   EXPECT_EQ(invalid("spec.replicas", -1, "must be greater than or equal to 0").message(),
             "spec.replicas: Invalid value: -1: must be greater than or equal to 0");
-  auto e = invalid_object("apps", "Deployment", "d", {required("spec.selector"), forbidden("a", "no")});
-  EXPECT_EQ(e.message, "Deployment.apps \"d\" is invalid: [spec.selector: Required value, a: Forbidden: no]");
+  auto e = invalid_object("apps", "Deployment", "d",
+                          {required("spec.selector"), forbidden("a", "no")});
+  EXPECT_EQ(e.message,
+            "Deployment.apps \"d\" is invalid: [spec.selector: Required value, a: Forbidden: no]");
   EXPECT_EQ(e.details->causes[0].reason, "FieldValueRequired");
 }
 

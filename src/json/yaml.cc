@@ -32,14 +32,17 @@ bool one_of(std::string_view text, std::initializer_list<std::string_view> words
 Value integer(std::string_view digits, int base, bool negative) {
   if (digits.empty()) return {};
   std::uint64_t magnitude = 0;
-  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), magnitude, base);
+  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), magnitude,
+                                      base);
   if (end != digits.data() + digits.size()) return {};
-  if (error != std::errc{} || magnitude > static_cast<std::uint64_t>(INT64_MAX) + (negative ? 1 : 0)) {
+  if (error != std::errc{} ||
+      magnitude > static_cast<std::uint64_t>(INT64_MAX) + (negative ? 1 : 0)) {
     if (base != 10) return {};
     double d = std::strtod(std::string(digits).c_str(), nullptr);
     return std::isfinite(d) ? Value(negative ? -d : d) : Value();
   }
-  return negative ? Value(static_cast<std::int64_t>(0 - magnitude)) : Value(static_cast<std::int64_t>(magnitude));
+  return negative ? Value(static_cast<std::int64_t>(0 - magnitude))
+                  : Value(static_cast<std::int64_t>(magnitude));
 }
 
 Value number(std::string_view text) {
@@ -64,8 +67,10 @@ Value number(std::string_view text) {
 // What a plain scalar means.
 Result<Value> resolve(std::string_view text) {
   if (one_of(text, {"", "~", "null", "Null", "NULL"})) return Value();
-  if (one_of(text, {"true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON", "y", "Y"})) return Value(true);
-  if (one_of(text, {"false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF", "n", "N"})) return Value(false);
+  if (one_of(text, {"true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON", "y", "Y"}))
+    return Value(true);
+  if (one_of(text, {"false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF", "n", "N"}))
+    return Value(false);
   if (one_of(text, {".inf", ".Inf", ".INF", "+.inf", "-.inf", ".nan", ".NaN", ".NAN"}))
     return fail(bad_request(cat("yaml: `", text, "` cannot be written in JSON")));
   if (Value n = number(text); !n.is_null()) return n;
@@ -76,15 +81,17 @@ struct Failure {
   std::string message;
 };
 
-// Builds the value from the parser's events. An alias shares the value of its anchor; what it would print
-// is counted, so that a few lines cannot stand for gigabytes.
+// Builds the value from the parser's events. An alias shares the value of its anchor; what it would
+// print is counted, so that a few lines cannot stand for gigabytes.
 class Builder : public YAML::EventHandler {
  public:
   // What files of configuration may not have: merge keys and tags.
   enum class Surprises : std::uint8_t { kTaken, kRefused };
   Builder(std::size_t budget, Surprises surprises) : budget_(budget), surprises_(surprises) {}
 
-  Document take() { return {std::move(result_), std::move(duplicates_), std::move(duplicate_lines_)}; }
+  Document take() {
+    return {std::move(result_), std::move(duplicates_), std::move(duplicate_lines_)};
+  }
   // Where collections in flow style begin that lie in no other, in characters from the beginning.
   const std::vector<std::size_t>& flows() const { return flows_; }
 
@@ -150,11 +157,16 @@ class Builder : public YAML::EventHandler {
   // The reader says `?` where nothing is written, and `!` of what is quoted.
   void check_tag(const YAML::Mark& mark, const std::string& tag) const {
     if (surprises_ == Surprises::kTaken || tag.empty() || tag == "?" || tag == "!") return;
-    throw Failure{cat("yaml: line ", mark.line + 1, ": tags (!) are not allowed in a configuration file")};
+    throw Failure{
+        cat("yaml: line ", mark.line + 1, ": tags (!) are not allowed in a configuration file")};
   }
 
-  bool expects_key() const { return !stack_.empty() && stack_.back().is_map && !stack_.back().has_key; }
-  bool is_merge_key() const { return stack_.back().is_map && stack_.back().has_key && stack_.back().key == "<<"; }
+  bool expects_key() const {
+    return !stack_.empty() && stack_.back().is_map && !stack_.back().has_key;
+  }
+  bool is_merge_key() const {
+    return stack_.back().is_map && stack_.back().has_key && stack_.back().key == "<<";
+  }
 
   void spend(std::size_t size) {
     if (size > budget_) throw Failure{"yaml: document contains excessive aliasing"};
@@ -166,7 +178,8 @@ class Builder : public YAML::EventHandler {
     if (tag == "!" || tag == "tag:yaml.org,2002:str") return text;
     if (tag == "tag:yaml.org,2002:binary") {
       auto bytes = base64_decode(without(without(text, '\n'), ' '));
-      if (!bytes || !is_valid_utf8(*bytes)) throw Failure{"yaml: !!binary value contains invalid base64 data"};
+      if (!bytes || !is_valid_utf8(*bytes))
+        throw Failure{"yaml: !!binary value contains invalid base64 data"};
       return *bytes;
     }
     auto value = resolve(text);
@@ -185,12 +198,13 @@ class Builder : public YAML::EventHandler {
   void merge(const Value& value) {
     Frame& frame = stack_.back();
     if (surprises_ == Surprises::kRefused)
-      throw Failure{
-          cat("yaml: line ", frame.key_line, ": merge keys (<<) are not allowed in a configuration file")};
+      throw Failure{cat("yaml: line ", frame.key_line,
+                        ": merge keys (<<) are not allowed in a configuration file")};
     frame.has_key = false;
     auto all = value.is_array() ? value.items() : std::span<const Value>(&value, 1);
     for (const Value& map : all) {
-      if (!map.is_object()) throw Failure{"yaml: map merge requires map or sequence of maps as the value"};
+      if (!map.is_object())
+        throw Failure{"yaml: map merge requires map or sequence of maps as the value"};
       for (const Member& m : map.members()) {
         spend(print(m.value).size());
         frame.merged.push_back(m);
@@ -198,12 +212,14 @@ class Builder : public YAML::EventHandler {
     }
   }
 
-  void open(bool is_map, YAML::anchor_t anchor, const YAML::Mark& mark, YAML::EmitterStyle::value style) {
+  void open(bool is_map, YAML::anchor_t anchor, const YAML::Mark& mark,
+            YAML::EmitterStyle::value style) {
     const bool is_flow = style == YAML::EmitterStyle::Flow;
     if (is_flow && (stack_.empty() || !stack_.back().is_flow))
       flows_.push_back(static_cast<std::size_t>(mark.pos));
     if (expects_key()) throw Failure{"yaml: keys must be scalars"};
-    if (stack_.size() >= static_cast<std::size_t>(kMaxDepth)) throw Failure{"yaml: exceeded max depth"};
+    if (stack_.size() >= static_cast<std::size_t>(kMaxDepth))
+      throw Failure{"yaml: exceeded max depth"};
     stack_.push_back(Frame{.is_map = is_map, .anchor = anchor, .is_flow = is_flow});
   }
 
@@ -242,7 +258,8 @@ class Builder : public YAML::EventHandler {
     }
     if (!frame.seen.insert(frame.key).second) {
       duplicates_.push_back(path_to_here());
-      duplicate_lines_.push_back(cat("line ", frame.key_line, ": key ", quoted(frame.key), " already set in map"));
+      duplicate_lines_.push_back(
+          cat("line ", frame.key_line, ": key ", quoted(frame.key), " already set in map"));
     }
     frame.members.push_back({frame.key, std::move(value)});
   }
@@ -297,7 +314,8 @@ class NothingMore : public YAML::EventHandler {
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { refuse(mark); }
-  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t, const std::string&) override {
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                const std::string&) override {
     refuse(mark);
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
@@ -320,11 +338,12 @@ class NothingMore : public YAML::EventHandler {
   int last_ = -1;
 };
 
-// Refuses a comma before the end of the collection in flow style that begins at `at`. The text was parsed
-// before, so that quotes and brackets close.
+// Refuses a comma before the end of the collection in flow style that begins at `at`. The text was
+// parsed before, so that quotes and brackets close.
 void check_commas(std::string_view text, std::size_t at) {
   int depth = 0;
-  bool is_after_comma = false, is_at_start = true;  // of an entry or a value: where a quote opens a string
+  bool is_after_comma = false, is_at_start = true;  // of an entry or a value: where a quote opens a
+                                                    // string
   for (std::size_t i = at; i < text.size(); ++i) {
     const char c = text[i];
     const bool is_space = c == ' ' || c == '\t' || c == '\n' || c == '\r';
@@ -336,7 +355,8 @@ void check_commas(std::string_view text, std::size_t at) {
     if (is_at_start && (c == '"' || c == '\'')) {
       for (++i; i < text.size() && text[i] != c; ++i)
         if (c == '"' && text[i] == '\\') ++i;
-      // Two single quotes inside stand for one: the next round opens the rest as if it were another string.
+      // Two single quotes inside stand for one: the next round opens the rest as if it were another
+      // string.
       is_at_start = c == '\'' && i + 1 < text.size() && text[i + 1] == '\'';
       is_after_comma = false;
       continue;
@@ -344,7 +364,8 @@ void check_commas(std::string_view text, std::size_t at) {
     const bool closes = c == ']' || c == '}';
     if (closes && is_after_comma)
       throw Failure{
-          "yaml: a comma before the end of a list or mapping is not allowed in a configuration file"};
+          "yaml: a comma before the end of a list or mapping is not allowed in a configuration "
+          "file"};
     if (c == '[' || c == '{') ++depth;
     if (closes && --depth == 0) return;
     is_after_comma = c == ',';
@@ -352,8 +373,8 @@ void check_commas(std::string_view text, std::size_t at) {
   }
 }
 
-// Refuses characters that end a line for one reader of YAML and not for another, so that what looks like a
-// comment is a field: a CR alone, NEL, LS, PS, and control characters.
+// Refuses characters that end a line for one reader of YAML and not for another, so that what looks
+// like a comment is a field: a CR alone, NEL, LS, PS, and control characters.
 void check_characters(std::string_view text) {
   // One at the very beginning has been taken off; readers of YAML differ about any other.
   if (text.contains("\xEF\xBB\xBF")) throw Failure{"yaml: a byte order mark inside the file"};
@@ -363,16 +384,18 @@ void check_characters(std::string_view text) {
     const std::string_view rest = text.substr(i);
     if (c == '\n') ++line;
     const bool is_low = static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r';
-    const bool is_high = c == '\x7f' || (c == '\xC2' && static_cast<unsigned char>(text[i + 1]) < 0xA0);
-    const bool is_break = (c == '\r' && !rest.starts_with("\r\n")) || rest.starts_with("\xE2\x80\xA8") ||
-                          rest.starts_with("\xE2\x80\xA8") || rest.starts_with("\xE2\x80\xA9");
+    const bool is_high = c == '\x7f' ||
+                         (c == '\xC2' && static_cast<unsigned char>(text[i + 1]) < 0xA0);
+    const bool is_break = (c == '\r' && !rest.starts_with("\r\n")) ||
+                          rest.starts_with("\xE2\x80\xA8") || rest.starts_with("\xE2\x80\xA8") ||
+                          rest.starts_with("\xE2\x80\xA9");
     if (is_low || is_high || is_break)
       throw Failure{cat("yaml: line ", line, ": control characters are not allowed")};
   }
 }
 
-// Refuses a line that ends the document (`...`) with more after it than comments and empty lines. The text
-// was parsed before; in a block or a quoted text such a line cannot stand.
+// Refuses a line that ends the document (`...`) with more after it than comments and empty lines.
+// The text was parsed before; in a block or a quoted text such a line cannot stand.
 void check_end(std::string_view text) {
   bool has_ended = false;
   int number = 0;
@@ -380,8 +403,8 @@ void check_end(std::string_view text) {
     ++number;
     std::string_view said = trim(line);
     if (has_ended && !said.empty() && !said.starts_with('#'))
-      throw Failure{
-          cat("yaml: line ", number, ": the file has more than one document, or something after its end")};
+      throw Failure{cat("yaml: line ", number,
+                        ": the file has more than one document, or something after its end")};
     has_ended |= line.starts_with("...") && (said.size() == 3 || line[3] == ' ' || line[3] == '\t');
   }
 }
@@ -401,7 +424,8 @@ Result<Document> guarded(std::string_view text, Read read) {
     auto lines = split(text, '\n');
     auto at = static_cast<std::size_t>(e.mark.line);
     bool is_tab = e.mark.line >= 0 && at < lines.size() && lines[at].starts_with('\t');
-    std::string_view why = is_tab ? "found character that cannot start any token" : known_wording(e.msg);
+    std::string_view why = is_tab ? "found character that cannot start any token"
+                                  : known_wording(e.msg);
     return fail(bad_request(cat("yaml: line ", e.mark.line + 1, ": ", why)));
   } catch (const Failure& f) {
     return fail(bad_request(f.message));
@@ -431,7 +455,8 @@ Result<Document> parse_configuration(std::string_view text, std::size_t max_byte
     if (document || flow == FlowStyle::kRefused) return document;
   }
   return guarded(text, [&] {
-    if (!is_valid_utf8(text) || text.contains('\0')) throw Failure{"yaml: the file is no UTF-8 text"};
+    if (!is_valid_utf8(text) || text.contains('\0'))
+      throw Failure{"yaml: the file is no UTF-8 text"};
     check_characters(text);
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
@@ -446,11 +471,13 @@ Result<Document> parse_configuration(std::string_view text, std::size_t max_byte
   });
 }
 
-Result<Value> parse_strict_configuration(std::string_view text, std::size_t max_bytes, FlowStyle flow) {
+Result<Value> parse_strict_configuration(std::string_view text, std::size_t max_bytes,
+                                         FlowStyle flow) {
   auto document = parse_configuration(text, max_bytes, flow);
   if (!document) return fail(std::move(document.error()));
   if (!document->duplicate_lines.empty())
-    return fail(bad_request(cat("yaml: unmarshal errors:\n  ", join(document->duplicate_lines, "\n  "))));
+    return fail(
+        bad_request(cat("yaml: unmarshal errors:\n  ", join(document->duplicate_lines, "\n  "))));
   if (!document->duplicates.empty())
     return fail(bad_request(cat("duplicate field ", quoted(document->duplicates[0]))));
   return std::move(document->value);

@@ -8,18 +8,20 @@
 
 namespace cardea::json {
 
-// Reads the first YAML document as JSON, resolving plain scalars as Kubernetes does (YAML 1.1: `yes` and
-// `on` are booleans, `0777` and `0o777` octal, `1_000` a number, `~` null; quoted is always a string).
-// Duplicate keys are reported, the last one stands. Aliases may expand to at most `max_bytes` of text.
+// Reads the first YAML document as JSON, resolving plain scalars as Kubernetes does (YAML 1.1:
+// `yes` and `on` are booleans, `0777` and `0o777` octal, `1_000` a number, `~` null; quoted is
+// always a string). Duplicate keys are reported, the last one stands. Aliases may expand to at most
+// `max_bytes` of text.
 Result<Document> parse_yaml(std::string_view text, std::size_t max_bytes);
 
 // Reads a configuration file: one document, and nothing that says more than it seems to.
 //
-// Text that begins with `{` is JSON and nothing else, as for kube-apiserver's decoder, unless YAML's flow
-// style is allowed too. Everything else is YAML, where further documents (comments, and empty ones, aside),
-// merge keys (`<<`), tags (`!!int`), trailing commas, control characters, ends of lines but LF and CRLF, and
-// text that is no UTF-8 are errors. So is anything but comments after `...`. A byte order mark is passed
-// over. Duplicate keys are reported as above; whoever reads a configuration refuses them.
+// Text that begins with `{` is JSON and nothing else, as for kube-apiserver's decoder, unless
+// YAML's flow style is allowed too. Everything else is YAML, where further documents (comments, and
+// empty ones, aside), merge keys (`<<`), tags (`!!int`), trailing commas, control characters, ends
+// of lines but LF and CRLF, and text that is no UTF-8 are errors. So is anything but comments after
+// `...`. A byte order mark is passed over. Duplicate keys are reported as above; whoever reads a
+// configuration refuses them.
 enum class FlowStyle : bool { kRefused, kAllowed };
 Result<Document> parse_configuration(std::string_view text, std::size_t max_bytes,
                                      FlowStyle flow = FlowStyle::kRefused);
@@ -29,11 +31,13 @@ bool is_json_configuration(std::string_view text);
 Result<Value> parse_strict_configuration(std::string_view text, std::size_t max_bytes,
                                          FlowStyle flow = FlowStyle::kRefused);
 
-// Whether an unquoted scalar stands for its own text rather than for a number, a boolean or nothing.
+// Whether an unquoted scalar stands for its own text rather than for a number, a boolean or
+// nothing.
 bool yaml_reads_as_string(std::string_view plain);
 
-// Prints in YAML's block style as Kubernetes does: keys in an order people expect (`p9` before `p10`), strings
-// plain where they read as themselves, several lines as a literal block, quoted otherwise.
+// Prints in YAML's block style as Kubernetes does: keys in an order people expect (`p9` before
+// `p10`), strings plain where they read as themselves, several lines as a literal block, quoted
+// otherwise.
 std::string print_yaml(const Value& value);
 
 }  // namespace cardea::json

@@ -8,8 +8,12 @@
 namespace cardea::json {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 0x80; }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 0x80;
+}
 
 // A number inside a text, from `at` on.
 struct Digits {
@@ -18,11 +22,13 @@ struct Digits {
 };
 Digits digits_at(std::string_view text, std::size_t at, std::uint64_t carried) {
   Digits d{carried, at};
-  while (d.end < text.size() && is_digit(text[d.end])) d.value = d.value * 10 + static_cast<std::uint64_t>(text[d.end++] - '0');
+  while (d.end < text.size() && is_digit(text[d.end]))
+    d.value = d.value * 10 + static_cast<std::uint64_t>(text[d.end++] - '0');
   return d;
 }
 
-// Numbers inside keys count as numbers, and letters come after everything else, but before what goes on a number.
+// Numbers inside keys count as numbers, and letters come after everything else, but before what
+// goes on a number.
 bool comes_before(std::string_view a, std::string_view b) {
   bool in_number = false;
   for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
@@ -31,9 +37,11 @@ bool comes_before(std::string_view a, std::string_view b) {
       continue;
     }
     bool a_letter = is_letter(a[i]), b_letter = is_letter(b[i]);
-    if (a_letter && b_letter) return static_cast<unsigned char>(a[i]) < static_cast<unsigned char>(b[i]);
+    if (a_letter && b_letter)
+      return static_cast<unsigned char>(a[i]) < static_cast<unsigned char>(b[i]);
     if (a_letter || b_letter) return in_number ? a_letter : b_letter;
-    // A zero that goes on a number is part of it: 10 and 1 differ by more than their next characters.
+    // A zero that goes on a number is part of it: 10 and 1 differ by more than their next
+    // characters.
     std::uint64_t carried = 0;
     if (a[i] == '0' || b[i] == '0')
       for (std::size_t j = i; j-- > 0 && is_digit(a[j]);)
@@ -47,7 +55,8 @@ bool comes_before(std::string_view a, std::string_view b) {
 }
 
 bool looks_like_a_time(std::string_view text) {
-  return text.size() >= 8 && is_digit(text[0]) && is_digit(text[1]) && is_digit(text[2]) && is_digit(text[3]) && text[4] == '-';
+  return text.size() >= 8 && is_digit(text[0]) && is_digit(text[1]) && is_digit(text[2]) &&
+         is_digit(text[3]) && text[4] == '-';
 }
 
 bool is_printable(std::string_view text) {
@@ -61,14 +70,18 @@ bool is_plain(std::string_view text) {
   if (text.starts_with("---") || text.starts_with("...")) return false;
   bool is_marker = text[0] == '-' || text[0] == '?' || text[0] == ':';
   if (is_marker && (text.size() == 1 || text[1] == ' ')) return false;
-  return text.find(": ") == std::string_view::npos && text.find(" #") == std::string_view::npos && !text.ends_with(':');
+  return text.find(": ") == std::string_view::npos && text.find(" #") == std::string_view::npos &&
+         !text.ends_with(':');
 }
 
 void append_literal(std::string& out, std::string_view text, std::size_t indent) {
   out += '|';
-  if (text[0] == ' ' || text[0] == '\n') out += '2';  // how far it is indented cannot be seen from its first line
-  if (!text.ends_with('\n')) out += '-';
-  else if (text.size() == 1 || text.ends_with("\n\n")) out += '+';
+  if (text[0] == ' ' || text[0] == '\n')
+    out += '2';  // how far it is indented cannot be seen from its first line
+  if (!text.ends_with('\n'))
+    out += '-';
+  else if (text.size() == 1 || text.ends_with("\n\n"))
+    out += '+';
   std::string_view body = text.ends_with('\n') ? text.substr(0, text.size() - 1) : text;
   for (std::string_view line : split(body, '\n')) {
     out += '\n';
@@ -87,8 +100,10 @@ bool can_be_literal(std::string_view text) {
 
 void append_scalar(std::string& out, std::string_view text, std::size_t indent, bool is_key) {
   if (text.find('\n') != std::string_view::npos) {
-    if (!is_key && can_be_literal(text)) append_literal(out, text, indent);
-    else out += quoted(text);
+    if (!is_key && can_be_literal(text))
+      append_literal(out, text, indent);
+    else
+      out += quoted(text);
   } else if (!yaml_reads_as_string(text) || looks_like_a_time(text) || !is_printable(text)) {
     out += print(Value(text));
   } else if (is_plain(text)) {
@@ -112,7 +127,8 @@ void append(std::string& out, const Value& value, std::size_t indent, bool after
   if (value.is_object() && !value.empty()) {
     std::vector<const Member*> members;
     for (const Member& m : value.members()) members.push_back(&m);
-    std::ranges::stable_sort(members, [](const Member* a, const Member* b) { return comes_before(a->key(), b->key()); });
+    std::ranges::stable_sort(
+        members, [](const Member* a, const Member* b) { return comes_before(a->key(), b->key()); });
     for (const Member* m : members) {
       begin_line();
       append_scalar(out, m->key(), indent, true);

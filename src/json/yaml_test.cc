@@ -22,7 +22,9 @@ TEST(Yaml, ResolvesScalarsAsKubernetesDoes) {
   EXPECT_EQ(as_json("a: 2001-01-01\nb: 1.2.3"), R"({"a":"2001-01-01","b":"1.2.3"})");
 }
 
-TEST(Yaml, KeysBecomeStrings) { EXPECT_EQ(as_json("1: a\ntrue: b\n'2': c"), R"({"1":"a","2":"c","true":"b"})"); }
+TEST(Yaml, KeysBecomeStrings) {
+  EXPECT_EQ(as_json("1: a\ntrue: b\n'2': c"), R"({"1":"a","2":"c","true":"b"})");
+}
 
 TEST(Yaml, ReportsDuplicateKeysAndKeepsTheLast) {
   auto d = parse_yaml("a: 1\nb:\n- c: 1\n  c: 2\na: 3\n", 1000);
@@ -32,7 +34,8 @@ TEST(Yaml, ReportsDuplicateKeysAndKeepsTheLast) {
 }
 
 TEST(Yaml, ExpandsAliasesAndMergesWithinTheBudget) {
-  EXPECT_EQ(as_json("x: &a {k: 1}\nw: *a\nz:\n  <<: *a\n  l: 2\n"), R"({"w":{"k":1},"x":{"k":1},"z":{"k":1,"l":2}})");
+  EXPECT_EQ(as_json("x: &a {k: 1}\nw: *a\nz:\n  <<: *a\n  l: 2\n"),
+            R"({"w":{"k":1},"x":{"k":1},"z":{"k":1,"l":2}})");
 }
 
 TEST(Yaml, AFewLinesCannotStandForGigabytes) {
@@ -54,7 +57,8 @@ std::string configured(std::string_view text, FlowStyle flow = FlowStyle::kRefus
   auto document = parse_configuration(text, 1 << 20, flow);
   return document ? print(document->value) : cat("refused: ", document.error().message);
 }
-constexpr std::string_view kMore = "the file has more than one document, or something after its end";
+constexpr std::string_view
+    kMore = "the file has more than one document, or something after its end";
 
 TEST(Configuration, IsOneDocument) {
   EXPECT_EQ(configured("a: 1\nb: [x, z]\n"), R"({"a":1,"b":["x","z"]})");
@@ -77,12 +81,13 @@ TEST(Configuration, NothingFollowsTheDocument) {
             cat("refused: yaml: line 3: ", kMore));
   EXPECT_EQ(configured("--- {a: 1}\nb\n"), cat("refused: yaml: line 2: ", kMore));
   for (std::string_view text :
-       {"{\"a\": 1}\nanonymous: {enabled: false}", "{\"a\": 1} {\"a\": 2}", "{\"a\": 1}\n---\n{\"a\": 2}",
-        "{\"a\": 1}]", "{\"a\": 1}\n# a comment", "{\"a\": 1},", "\xEF\xBB\xBF{\"a\": 1} x",
-        "{\"a\": 1}\xEF\xBB\xBF", "{\"a\": 1}...", "a: 1\n---\n\t\"", "a: 1\n--- \"not closed"}) {
+       {"{\"a\": 1}\nanonymous: {enabled: false}", "{\"a\": 1} {\"a\": 2}",
+        "{\"a\": 1}\n---\n{\"a\": 2}", "{\"a\": 1}]", "{\"a\": 1}\n# a comment", "{\"a\": 1},",
+        "\xEF\xBB\xBF{\"a\": 1} x", "{\"a\": 1}\xEF\xBB\xBF", "{\"a\": 1}...", "a: 1\n---\n\t\"",
+        "a: 1\n--- \"not closed"}) {
     EXPECT_TRUE(configured(text).starts_with("refused: ")) << text;
-    EXPECT_TRUE(configured(text, FlowStyle::kAllowed).starts_with("refused: ") || text.ends_with("comment") ||
-                text.ends_with("..."))
+    EXPECT_TRUE(configured(text, FlowStyle::kAllowed).starts_with("refused: ") ||
+                text.ends_with("comment") || text.ends_with("..."))
         << text;
   }
 }
@@ -94,20 +99,22 @@ TEST(Configuration, DocumentsThatSayNothingMayFollow) {
 
 TEST(Configuration, HasNoMerges) {
   constexpr std::string_view kMerges = "merge keys (<<) are not allowed in a configuration file";
-  EXPECT_EQ(configured("a: &a {x: 1}\nb:\n  <<: *a\n  y: 2\n"), cat("refused: yaml: line 3: ", kMerges));
+  EXPECT_EQ(configured("a: &a {x: 1}\nb:\n  <<: *a\n  y: 2\n"),
+            cat("refused: yaml: line 3: ", kMerges));
   EXPECT_EQ(configured("a: &a {x: 1}\nb:\n  <<: [*a]\n"), cat("refused: yaml: line 3: ", kMerges));
   EXPECT_EQ(configured("<<: {x: 1}\n"), cat("refused: yaml: line 1: ", kMerges));
   EXPECT_EQ(configured("a: &a {x: 1}\nb: *a\n"), R"({"a":{"x":1},"b":{"x":1}})");
 }
 
 TEST(Configuration, HasNoTrailingCommas) {
-  for (std::string_view text : {"{\"a\": 1,}", "a: [1,]", "a: [1 , ]", "a: {b: 1,}", "a: {b: [1, 2,\n  ]}",
-                                "a: [1, # the last\n ]", "é: ['it''s', \"\\\"\",]", "a: ['#', # ]\n  x,\n]",
-                                "- [a]\n- [b,]", "a: [it's, 'x',]", "a: {b: 'c,]', d: e,}", "a: [ü, [], ]"})
+  for (std::string_view text :
+       {"{\"a\": 1,}", "a: [1,]", "a: [1 , ]", "a: {b: 1,}", "a: {b: [1, 2,\n  ]}",
+        "a: [1, # the last\n ]", "é: ['it''s', \"\\\"\",]", "a: ['#', # ]\n  x,\n]",
+        "- [a]\n- [b,]", "a: [it's, 'x',]", "a: {b: 'c,]', d: e,}", "a: [ü, [], ]"})
     EXPECT_TRUE(configured(text).starts_with("refused: ")) << text;
   EXPECT_EQ(
-      configured(
-          "a: ['x,]', \"y,}\", it's, u#v, 'don''t,]', 'e'] # ,]\nb: x,]\nc: |\n  [1,]\nd: [[1], {e: f}]\n"),
+      configured("a: ['x,]', \"y,}\", it's, u#v, 'don''t,]', 'e'] # ,]\nb: x,]\nc: |\n  [1,]\nd: "
+                 "[[1], {e: f}]\n"),
       R"({"a":["x,]","y,}","it's","u#v","don't,]","e"],"b":"x,]","c":"[1,]\n","d":[[1],{"e":"f"}]})");
 }
 
@@ -117,7 +124,8 @@ TEST(Configuration, CommasAreLookedForWhereCollectionsBegin) {
   EXPECT_EQ(configured("\xEF\xBB\xBF"
                        "a: é,]\nb: [1]\n"),
             R"({"a":"é,]","b":[1]})");
-  EXPECT_TRUE(configured("a: |\r\n  éééééééééééééééé\r\nb: [1]\r\nc: [2,]\r\n").starts_with("refused: "));
+  EXPECT_TRUE(
+      configured("a: |\r\n  éééééééééééééééé\r\nb: [1]\r\nc: [2,]\r\n").starts_with("refused: "));
 }
 
 TEST(Configuration, IsText) {
@@ -135,7 +143,8 @@ TEST(Configuration, HasNoLineThatOnlyOneReaderSees) {
        {"\r", "\u0085", "\u2028", "\u2029", "\x0b", "\x0c", "\x1b", "\x7f", "\u0084"}) {
     EXPECT_EQ(configured(cat("a: 1\n# note", end, "anonymous: {enabled: false}\n")),
               "refused: yaml: line 2: control characters are not allowed");
-    EXPECT_TRUE(configured(cat("a: 1 # note", end, "b: 2"), FlowStyle::kAllowed).starts_with("refused: "));
+    EXPECT_TRUE(
+        configured(cat("a: 1 # note", end, "b: 2"), FlowStyle::kAllowed).starts_with("refused: "));
     EXPECT_TRUE(configured(cat("# note", end, "{\"a\": 1}")).starts_with("refused: "));
   }
   EXPECT_EQ(configured("a: 1\r\n# note\r\nb:\t\"\\u2028\"\r\n"), "{\"a\":1,\"b\":\"\u2028\"}");
@@ -143,8 +152,8 @@ TEST(Configuration, HasNoLineThatOnlyOneReaderSees) {
 
 TEST(Configuration, HasNoTags) {
   for (std::string_view value :
-       {"!!int false", "!foo x", "!!str 1", "!!str null", "!!str ~", "!!str", "!!map {a: 1}", "!x [1]",
-        "!<tag:yaml.org,2002:str> 1", "&a !!bool x", "!!binary YQ=="})
+       {"!!int false", "!foo x", "!!str 1", "!!str null", "!!str ~", "!!str", "!!map {a: 1}",
+        "!x [1]", "!<tag:yaml.org,2002:str> 1", "&a !!bool x", "!!binary YQ=="})
     EXPECT_EQ(configured(cat("a: ", value, "\n")),
               "refused: yaml: line 1: tags (!) are not allowed in a configuration file")
         << value;
@@ -155,7 +164,8 @@ TEST(Configuration, HasNoTags) {
 
 TEST(Configuration, OnlyCommentsFollowItsEnd) {
   EXPECT_EQ(configured("a: 1\n... # the end\n\n# really\n"), R"({"a":1})");
-  EXPECT_EQ(configured("a: ...\nb: |\n  ...\n  x\n...x: 1\n"), R"({"...x":1,"a":"...","b":"...\nx\n"})");
+  EXPECT_EQ(configured("a: ...\nb: |\n  ...\n  x\n...x: 1\n"),
+            R"({"...x":1,"a":"...","b":"...\nx\n"})");
   for (std::string_view more :
        {"%FOO anonymous enabled true", "%YAML 1.2\n---", "---", "x", "...", "\"", "- "})
     EXPECT_TRUE(configured(cat("a: 1\n...\n", more, "\n")).starts_with("refused: ")) << more;
@@ -164,18 +174,21 @@ TEST(Configuration, OnlyCommentsFollowItsEnd) {
 TEST(Configuration, RepeatsNothingWhereThatIsAsked) {
   EXPECT_EQ(parse_strict_configuration("a: 1\na: 2\n", 100).error().message,
             "yaml: unmarshal errors:\n  line 2: key \"a\" already set in map");
-  EXPECT_EQ(parse_strict_configuration(R"({"a":1,"a":2})", 100).error().message, "duplicate field \"a\"");
+  EXPECT_EQ(parse_strict_configuration(R"({"a":1,"a":2})", 100).error().message,
+            "duplicate field \"a\"");
   EXPECT_EQ(print(*parse_strict_configuration("{a: 1}", 100, FlowStyle::kAllowed)), R"({"a":1})");
 }
 
 TEST(Yaml, PrintsWhatItReadsBack) {
-  auto v = parse(R"({"a":"yes","b":["1",{"c":"x: y","d":[]},[1,2]],"e":{"f":null},"g":"line\nbreak","h":"plain text"})");
+  auto v = parse(
+      R"({"a":"yes","b":["1",{"c":"x: y","d":[]},[1,2]],"e":{"f":null},"g":"line\nbreak","h":"plain text"})");
   ASSERT_TRUE(v);
   EXPECT_EQ(as_json(print_yaml(*v)), print(*v)) << print_yaml(*v);
 }
 
 TEST(PrintYaml, WritesWhatPeopleKnowFromKubernetes) {
-  auto v = parse(R"({"k:{\"port\":443}":1,"k:{\"port\":81}":2,"host":"*.x.y","empty":"","yes":"true","n":"12",
+  auto v = parse(
+      R"({"k:{\"port\":443}":1,"k:{\"port\":81}":2,"host":"*.x.y","empty":"","yes":"true","n":"12",
     "time":"2026-01-01T00:00:00Z","text":"a\nb\n","tail":"a\nb","list":[{"a":1,"b":[]},"- x","a: b","it's: so"],"dash":"-x","null":null})");
   EXPECT_EQ(print_yaml(*v), R"(dash: -x
 empty: ""
@@ -203,9 +216,18 @@ time: "2026-01-01T00:00:00Z"
 }
 
 TEST(Configuration, HasAByteOrderMarkAtItsBeginningOrNowhere) {
-  EXPECT_TRUE(parse_configuration("\xEF\xBB\xBF" "a: 1\n", 1 << 16));
-  EXPECT_FALSE(parse_configuration("\xEF\xBB\xBF\xEF\xBB\xBF" "a: 1\n", 1 << 16));
-  EXPECT_FALSE(parse_configuration("a: 1\n\xEF\xBB\xBF" "b: 2\n", 1 << 16));
+  EXPECT_TRUE(
+      parse_configuration("\xEF\xBB\xBF"
+                          "a: 1\n",
+                          1 << 16));
+  EXPECT_FALSE(
+      parse_configuration("\xEF\xBB\xBF\xEF\xBB\xBF"
+                          "a: 1\n",
+                          1 << 16));
+  EXPECT_FALSE(
+      parse_configuration("a: 1\n\xEF\xBB\xBF"
+                          "b: 2\n",
+                          1 << 16));
 }
 
 }  // namespace

@@ -34,7 +34,8 @@ class PlainConnection final : public Connection {
 
 }  // namespace
 
-Connection::Connection(Loop& loop, Socket socket, bool tls) : loop_(loop), socket_(std::move(socket)) {
+Connection::Connection(Loop& loop, Socket socket, bool tls)
+    : loop_(loop), socket_(std::move(socket)) {
   auto [address, port] = peer_of(socket_);
   auto peer = std::make_shared<Peer>();
   peer->address = std::move(address);

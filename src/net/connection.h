@@ -29,8 +29,8 @@ struct IoResult {
 // Belongs to one loop and is used on its thread only.
 class Connection : private Watcher {
  public:
-  // Told that reading, writing or the handshake may get further. Never called from inside a call to the
-  // connection.
+  // Told that reading, writing or the handshake may get further. Never called from inside a call to
+  // the connection.
   class Owner {
    public:
     virtual void on_ready() = 0;
@@ -53,10 +53,11 @@ class Connection : private Watcher {
   virtual std::string_view protocol() const { return {}; }
 
   virtual IoResult read(std::span<char> into) = 0;
-  // Takes as much as the socket takes now, from the front. After kWouldBlock the next call must begin
-  // with the bytes that were not taken.
+  // Takes as much as the socket takes now, from the front. After kWouldBlock the next call must
+  // begin with the bytes that were not taken.
   virtual IoResult write(std::span<const std::string_view> pieces) = 0;
-  // Sends no more; reading goes on. For a clean end the peer's bytes are read until kEnd, then close().
+  // Sends no more; reading goes on. For a clean end the peer's bytes are read until kEnd, then
+  // close().
   virtual void shutdown() = 0;
   void close();
 

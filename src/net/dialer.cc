@@ -26,11 +26,12 @@ Result<Socket> connect_to(const addrinfo* addresses, const std::string& host, st
     }
     const int on = 1;
     ::setsockopt(socket.fd(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    if (::connect(socket.fd(), one->ai_addr, one->ai_addrlen) == 0 || errno == EINPROGRESS) return socket;
+    if (::connect(socket.fd(), one->ai_addr, one->ai_addrlen) == 0 || errno == EINPROGRESS)
+      return socket;
     error = errno;
   }
-  return fail(Error::of(Reason::kServiceUnavailable,
-                        cat("cannot connect to `", host, "` port ", port, ": ", std::strerror(error))));
+  return fail(Error::of(Reason::kServiceUnavailable, cat("cannot connect to `", host, "` port ",
+                                                         port, ": ", std::strerror(error))));
 }
 
 struct FreeAddresses {
@@ -86,10 +87,10 @@ class Dialer::Lookups {
       lock.unlock();
       int error = 0;
       const Addresses addresses = look_up(lookup.host, lookup.port, false, error);
-      Result<Socket> socket =
-          addresses ? connect_to(addresses.get(), lookup.host, lookup.port)
-                    : fail(Error::of(Reason::kServiceUnavailable,
-                                     cat("cannot find `", lookup.host, "`: ", ::gai_strerror(error))));
+      Result<Socket> socket = addresses ? connect_to(addresses.get(), lookup.host, lookup.port)
+                                        : fail(Error::of(Reason::kServiceUnavailable,
+                                                         cat("cannot find `", lookup.host,
+                                                             "`: ", ::gai_strerror(error))));
       lock.lock();
       if (stopping_) return;
       lookup.loop->post([dialed = std::move(lookup.dialed), socket = std::move(socket)]() mutable {
@@ -113,9 +114,10 @@ Dialer::~Dialer() {
 void Dialer::dial(Loop& loop, const std::string& host, std::uint16_t port, Dialed dialed) {
   int error = 0;
   if (const Addresses addresses = look_up(host, port, true, error)) {
-    loop.post([dialed = std::move(dialed), socket = connect_to(addresses.get(), host, port)]() mutable {
-      dialed(std::move(socket));
-    });
+    loop.post(
+        [dialed = std::move(dialed), socket = connect_to(addresses.get(), host, port)]() mutable {
+          dialed(std::move(socket));
+        });
     return;
   }
   lookups_->add({&loop, host, port, std::move(dialed)});

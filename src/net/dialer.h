@@ -15,13 +15,15 @@ namespace cardea::net {
 // system's resolver blocks; numeric addresses need none.
 class Dialer {
  public:
-  // A socket whose connection is under way: it becomes writable, or broken. Called on the loop's thread.
+  // A socket whose connection is under way: it becomes writable, or broken. Called on the loop's
+  // thread.
   using Dialed = std::move_only_function<void(Result<Socket>)>;
 
   Dialer();
   ~Dialer();  // waits for a lookup that is under way; its callback does not come any more
 
-  // Any thread. Of several addresses the first that the system can route to is taken. `loop` outlives this.
+  // Any thread. Of several addresses the first that the system can route to is taken. `loop`
+  // outlives this.
   void dial(Loop& loop, const std::string& host, std::uint16_t port, Dialed dialed);
 
  private:

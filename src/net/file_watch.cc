@@ -21,7 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // Not IN_MODIFY: a file is looked at when its writer is done with it.
-constexpr std::uint32_t kEvents = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB | IN_ONLYDIR;
+constexpr std::uint32_t kEvents = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE |
+                                  IN_DELETE | IN_ATTRIB | IN_ONLYDIR;
 
 void drain(int fd) {
   alignas(8) char events[4096];
@@ -50,7 +51,8 @@ class FileWatch::Thread {
  public:
   explicit Thread(std::chrono::milliseconds poll) : poll_(poll) {
     wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    inotify_fd_ = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);  // without one (too many users) polling remains
+    inotify_fd_ = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);  // without one (too many users)
+                                                              // polling remains
     CARDEA_CHECK(wake_fd_ >= 0);
     thread_ = std::thread([this] { run(); });
   }
@@ -104,7 +106,8 @@ class FileWatch::Thread {
     return !stopping_;
   }
 
-  // Adding a folder again is a no-op for the kernel; a folder that was replaced gets its watch back.
+  // Adding a folder again is a no-op for the kernel; a folder that was replaced gets its watch
+  // back.
   void watch_folders() {
     if (inotify_fd_ < 0) return;
     std::set<std::string> folders;
@@ -112,9 +115,11 @@ class FileWatch::Thread {
       for (const std::string& path : entry.paths) {
         std::error_code ignored;
         folders.insert(fs::absolute(path, ignored).parent_path().string());
-        if (fs::path real = fs::canonical(path, ignored); !real.empty()) folders.insert(real.parent_path().string());
+        if (fs::path real = fs::canonical(path, ignored); !real.empty())
+          folders.insert(real.parent_path().string());
       }
-    for (const std::string& folder : folders) ::inotify_add_watch(inotify_fd_, folder.c_str(), kEvents);
+    for (const std::string& folder : folders)
+      ::inotify_add_watch(inotify_fd_, folder.c_str(), kEvents);
   }
 
   const std::chrono::milliseconds poll_;
@@ -130,11 +135,17 @@ class FileWatch::Thread {
 FileWatch::FileWatch(std::chrono::milliseconds poll) : thread_(std::make_unique<Thread>(poll)) {}
 FileWatch::~FileWatch() = default;
 
-void FileWatch::watch(std::vector<std::string> paths, Look look) { thread_->add(std::move(paths), std::move(look)); }
-void FileWatch::look() { thread_->wake(); }
+void FileWatch::watch(std::vector<std::string> paths, Look look) {
+  thread_->add(std::move(paths), std::move(look));
+}
+void FileWatch::look() {
+  thread_->wake();
+}
 
-void FileWatch::watch_texts(std::vector<std::string> paths, std::vector<std::string> known, Changed changed) {
-  auto look = [paths, known = std::move(known), error = std::string(), changed = std::move(changed)]() mutable {
+void FileWatch::watch_texts(std::vector<std::string> paths, std::vector<std::string> known,
+                            Changed changed) {
+  auto look = [paths, known = std::move(known), error = std::string(),
+               changed = std::move(changed)]() mutable {
     std::vector<std::string> texts;
     for (const std::string& path : paths) {
       auto text = read_whole_file(path);

@@ -11,9 +11,10 @@ namespace cardea::net {
 
 // Tells when files change, so that certificates and configuration are taken over without a restart.
 //
-// One thread waits for the kernel's word (inotify, on the folders the files lie in: a rename over the file and the
-// swapped link of a mounted volume count) and looks again every `poll` in any case. Callbacks come on that thread,
-// one at a time, and may block it: reading files and building what is made of them belongs there.
+// One thread waits for the kernel's word (inotify, on the folders the files lie in: a rename over
+// the file and the swapped link of a mounted volume count) and looks again every `poll` in any
+// case. Callbacks come on that thread, one at a time, and may block it: reading files and building
+// what is made of them belongs there.
 class FileWatch {
  public:
   using Look = std::move_only_function<void()>;
@@ -25,12 +26,14 @@ class FileWatch {
   FileWatch(const FileWatch&) = delete;
   FileWatch& operator=(const FileWatch&) = delete;
 
-  // Calls `look` whenever something may have happened to one of the files, at every poll, and once right after this
-  // call. It may come when nothing changed: whoever looks compares. Any thread; a path may not exist yet.
+  // Calls `look` whenever something may have happened to one of the files, at every poll, and once
+  // right after this call. It may come when nothing changed: whoever looks compares. Any thread; a
+  // path may not exist yet.
   void watch(std::vector<std::string> paths, Look look);
 
-  // Calls `changed` when the text of one of the files differs from what it was told last; `known` are the texts the
-  // caller has already. A file that cannot be read is told once, until it can be read again or fails otherwise.
+  // Calls `changed` when the text of one of the files differs from what it was told last; `known`
+  // are the texts the caller has already. A file that cannot be read is told once, until it can be
+  // read again or fails otherwise.
   void watch_texts(std::vector<std::string> paths, std::vector<std::string> known, Changed changed);
 
   // Looks at everything now, on the thread. Any thread.

@@ -42,9 +42,13 @@ class FileWatchTest : public ::testing::Test {
   ~FileWatchTest() override { fs::remove_all(folder_); }
 
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  void write(const std::string& name, const std::string& text) { std::ofstream(path(name)) << text; }
+  void write(const std::string& name, const std::string& text) {
+    std::ofstream(path(name)) << text;
+  }
   FileWatch::Changed tell() {
-    return [this](Result<std::vector<std::string>> texts) { told_.add(texts ? (*texts)[0] : "error"); };
+    return [this](Result<std::vector<std::string>> texts) {
+      told_.add(texts ? (*texts)[0] : "error");
+    };
   }
 
   fs::path folder_;

@@ -45,7 +45,8 @@ Result<Address> parse(const std::string& text, std::uint16_t port) {
 Result<Socket> listen_on(const std::string& text, std::uint16_t port) {
   auto address = parse(text, port);
   if (!address) return fail(address.error());
-  Socket socket(::socket(address->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  Socket socket(
+      ::socket(address->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const int on = 1;
   const int off = 0;
   if (socket.is_open()) {
@@ -56,7 +57,8 @@ Result<Socket> listen_on(const std::string& text, std::uint16_t port) {
   if (!socket.is_open() ||
       ::bind(socket.fd(), reinterpret_cast<sockaddr*>(&address->storage), address->size) != 0 ||
       ::listen(socket.fd(), kBacklog) != 0)
-    return fail(internal_error(cat("cannot listen on `", text, "` port ", port, ": ", std::strerror(errno))));
+    return fail(internal_error(
+        cat("cannot listen on `", text, "` port ", port, ": ", std::strerror(errno))));
   return socket;
 }
 
@@ -115,8 +117,8 @@ class Listener::Acceptor final : public Watcher {
   Timer retry_;
 };
 
-Result<std::unique_ptr<Listener>> Listener::open(Loop& loop, const std::string& address, std::uint16_t port,
-                                                 Accepted accepted) {
+Result<std::unique_ptr<Listener>> Listener::open(Loop& loop, const std::string& address,
+                                                 std::uint16_t port, Accepted accepted) {
   auto socket = listen_on(address, port);
   if (!socket) return fail(socket.error());
   const std::uint16_t bound = local_of(socket->fd()).port;

@@ -10,18 +10,19 @@
 
 namespace cardea::net {
 
-// Accepts TCP connections on one loop and hands each socket (non-blocking, TCP_NODELAY) to `accepted`,
-// on that loop's thread; spreading them over other loops is the callback's business.
+// Accepts TCP connections on one loop and hands each socket (non-blocking, TCP_NODELAY) to
+// `accepted`, on that loop's thread; spreading them over other loops is the callback's business.
 //
-// Out of file descriptors it pauses for a moment and goes on. The loop must be running; open and the
-// destructor are called from any thread but another loop's, and the destructor waits until no callback runs.
+// Out of file descriptors it pauses for a moment and goes on. The loop must be running; open and
+// the destructor are called from any thread but another loop's, and the destructor waits until no
+// callback runs.
 class Listener {
  public:
   using Accepted = std::function<void(Socket)>;
 
   // `address` is numeric, "0.0.0.0" or "::" for all; port 0 lets the system choose.
-  static Result<std::unique_ptr<Listener>> open(Loop& loop, const std::string& address, std::uint16_t port,
-                                                Accepted accepted);
+  static Result<std::unique_ptr<Listener>> open(Loop& loop, const std::string& address,
+                                                std::uint16_t port, Accepted accepted);
   ~Listener();
 
   std::uint16_t port() const { return port_; }

@@ -54,7 +54,9 @@ bool Loop::in_loop() const {
   return current_loop == this;
 }
 
-Loop* Loop::current() { return current_loop; }
+Loop* Loop::current() {
+  return current_loop;
+}
 
 void Loop::post(Callback task) {
   if (in_loop()) {
@@ -125,7 +127,8 @@ void Loop::run_tasks() {
       std::lock_guard lock(mutex_);
       running_.swap(posted_);
     }
-    // Tasks that tasks post wait for the next turn, so that a busy poster cannot starve the sockets.
+    // Tasks that tasks post wait for the next turn, so that a busy poster cannot starve the
+    // sockets.
     std::move(own_tasks_.begin(), own_tasks_.end(), std::back_inserter(running_));
     own_tasks_.clear();
   }
@@ -137,7 +140,8 @@ void Loop::run_tasks() {
 }
 
 int Loop::wait_milliseconds() const {
-  // INVARIANT: whoever posts to an empty queue wakes us once, so an answered wake-up must not be slept over.
+  // INVARIANT: whoever posts to an empty queue wakes us once, so an answered wake-up must not be
+  // slept over.
   if (woken_ || !own_tasks_.empty() || next_ < running_.size()) return 0;
   if (timers_.empty()) return -1;
   const auto left = timers_.front().at - std::chrono::steady_clock::now();

@@ -32,11 +32,12 @@ class Watcher {
 
 // One thread's event loop: readiness of file descriptors, timers, and work handed over by others.
 //
-// It stands directly on epoll, edge triggered: a connection is registered once and a request then costs
-// one wait, one read and one write. (Asio's async_wait pays an epoll_ctl each time, and its async_read
-// pins a buffer to every idle connection.)
+// It stands directly on epoll, edge triggered: a connection is registered once and a request then
+// costs one wait, one read and one write. (Asio's async_wait pays an epoll_ctl each time, and its
+// async_read pins a buffer to every idle connection.)
 //
-// A task must not throw. Everything except post, stop, in_loop and wake-ups belongs to the loop's thread.
+// A task must not throw. Everything except post, stop, in_loop and wake-ups belongs to the loop's
+// thread.
 class Loop {
  public:
   Loop();
@@ -48,9 +49,10 @@ class Loop {
   void run();
   void stop();  // any thread
 
-  // Runs `task` on the loop's thread, never inside this call. Any thread. Tasks posted by one thread run
-  // in that order. Posted from the loop itself it costs neither a lock nor a system call. A task that
-  // captures one shared_ptr does not allocate. A long queue is worked off in parts, sockets in between.
+  // Runs `task` on the loop's thread, never inside this call. Any thread. Tasks posted by one
+  // thread run in that order. Posted from the loop itself it costs neither a lock nor a system
+  // call. A task that captures one shared_ptr does not allocate. A long queue is worked off in
+  // parts, sockets in between.
   void post(Callback task);
 
   bool in_loop() const;                    // any thread: is this the thread inside run()?
@@ -61,8 +63,9 @@ class Loop {
   Result<void> watch(int fd, Watcher& watcher);
   void forget(int fd);
 
-  // Keeps `thing` until the current turn is over. Events already fetched may still name its watcher, so
-  // whoever owns a Watcher or a Timer hands it here instead of deleting it from a callback.
+  // Keeps `thing` until the current turn is over. Events already fetched may still name its
+  // watcher, so whoever owns a Watcher or a Timer hands it here instead of deleting it from a
+  // callback.
   void bury(std::shared_ptr<void> thing);
 
  private:
@@ -88,7 +91,7 @@ class Loop {
   std::vector<Due> timers_;  // a binary heap; each timer knows its place
   std::vector<Callback> own_tasks_;
   std::vector<Callback> running_;  // taken from the two others
-  std::size_t next_ = 0;       // of running_
+  std::size_t next_ = 0;           // of running_
   std::vector<std::shared_ptr<void>> buried_;
 
   std::mutex mutex_;

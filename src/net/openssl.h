@@ -33,12 +33,13 @@ std::string openssl_error();
 
 using StorePtr = std::unique_ptr<X509_STORE, Freed<X509_STORE_free>>;
 
-// Verdicts beside X509_V_OK (vouched for by a client CA alone) that a session remembers, in a number that OpenSSL has no
-// name for.
+// Verdicts beside X509_V_OK (vouched for by a client CA alone) that a session remembers, in a
+// number that OpenSSL has no name for.
 inline constexpr int kFrontProxyAlone = 100'001;
 inline constexpr int kClientAndFrontProxy = 100'002;
 
-// The CAs that vouch for clients, as they are now. Shared by a TlsServer and every certificate it has seen.
+// The CAs that vouch for clients, as they are now. Shared by a TlsServer and every certificate it
+// has seen.
 class ClientAuthorities {
  public:
   struct Stores {
@@ -65,10 +66,12 @@ class ClientAuthorities {
 // Whether a chain from `certificate` ends in one of the CAs, for a client.
 bool vouched_for(X509_STORE* store, X509* certificate, STACK_OF(X509) * untrusted);
 
-// What peers showed, read once: a thousand watches of one client hold one copy. Shared between threads.
+// What peers showed, read once: a thousand watches of one client hold one copy. Shared between
+// threads.
 class PeerCertificates {
  public:
-  explicit PeerCertificates(std::shared_ptr<const ClientAuthorities> authorities) : authorities_(std::move(authorities)) {}
+  explicit PeerCertificates(std::shared_ptr<const ClientAuthorities> authorities)
+      : authorities_(std::move(authorities)) {}
   // The CAs of this context are the ones of now.
   void set_version(std::uint64_t version) { version_ = version; }
   // The certificate of this connection, or null. After the handshake.
@@ -78,12 +81,13 @@ class PeerCertificates {
   std::shared_ptr<const ClientAuthorities> authorities_;
   std::uint64_t version_ = 0;
   std::mutex mutex_;
-  std::map<std::string, std::weak_ptr<const PeerCertificate>, std::less<>> known_;  // by verdict and DER
+  std::map<std::string, std::weak_ptr<const PeerCertificate>, std::less<>> known_;  // by verdict
+                                                                                    // and DER
   std::size_t sweep_at_ = 64;
 };
 
-// `ssl` is in accept or connect state and has no BIO yet. `settings` is what its callbacks read, and holds
-// `certificates`, which is null on the client's side.
+// `ssl` is in accept or connect state and has no BIO yet. `settings` is what its callbacks read,
+// and holds `certificates`, which is null on the client's side.
 std::unique_ptr<Connection> make_tls_connection(Loop& loop, Socket socket, SslPtr ssl,
                                                 std::shared_ptr<const void> settings,
                                                 PeerCertificates* certificates);

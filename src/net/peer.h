@@ -18,15 +18,16 @@ struct CertificateTrust {
 // The certificate a client showed during the TLS handshake.
 //
 // Showing one proves only that the client holds its key. Whether one of our client CAs signed it is
-// `verified`: a certificate that is not verified never breaks the handshake, and never identifies anybody.
-// Connections that show the same one share it.
+// `verified`: a certificate that is not verified never breaks the handshake, and never identifies
+// anybody. Connections that show the same one share it.
 struct PeerCertificate {
-  bool verified = false;              // by the client CAs of the handshake
-  bool is_front_proxy = false;        // by the front proxy CAs of the handshake
-  std::string error;                  // why it is not verified: "certificate has expired"
+  bool verified = false;        // by the client CAs of the handshake
+  bool is_front_proxy = false;  // by the front proxy CAs of the handshake
+  std::string error;            // why it is not verified: "certificate has expired"
 
-  // What holds now: not after the certificate ran out, and by the CAs that are configured today, though the
-  // connection may be older than they are. Any thread; costs a look at the clock while the CAs stay the same.
+  // What holds now: not after the certificate ran out, and by the CAs that are configured today,
+  // though the connection may be older than they are. Any thread; costs a look at the clock while
+  // the CAs stay the same.
   CertificateTrust trust() const;
 
   std::string common_name;                 // of the subject; the last one when there are several
@@ -36,16 +37,17 @@ struct PeerCertificate {
   std::string issuer;                      // "CN=clients": likewise
   std::string serial;                      // decimal
   std::string der;
-  std::string sha256;                      // of `der`, hex
+  std::string sha256;  // of `der`, hex
   std::chrono::system_clock::time_point not_before;
   std::chrono::system_clock::time_point not_after;
 
-  std::vector<std::string> intermediates;              // DER, as sent; a resumed session has none
+  std::vector<std::string> intermediates;                // DER, as sent; a resumed session has none
   std::shared_ptr<const ClientAuthorities> authorities;  // null on our side of outgoing connections
-  std::uint64_t authorities_version = 0;               // at the handshake
+  std::uint64_t authorities_version = 0;                 // at the handshake
 };
 
-// Who is on the other end of a connection. Immutable once the handshake is over, shared by its requests.
+// Who is on the other end of a connection. Immutable once the handshake is over, shared by its
+// requests.
 struct Peer {
   std::string address;  // "127.0.0.1", "::1"
   std::uint16_t port = 0;

@@ -87,7 +87,8 @@ std::string sha256_hex(std::string_view bytes) {
   return out;
 }
 
-std::shared_ptr<PeerCertificate> read_certificate(X509* certificate, std::string der, long verdict) {
+std::shared_ptr<PeerCertificate> read_certificate(X509* certificate, std::string der,
+                                                  long verdict) {
   auto peer = std::make_shared<PeerCertificate>();
   read_subject(X509_get_subject_name(certificate), *peer);
   peer->issuer = one_line(X509_get_issuer_name(certificate));
@@ -98,8 +99,10 @@ std::shared_ptr<PeerCertificate> read_certificate(X509* certificate, std::string
   peer->not_after = time_of(X509_get0_notAfter(certificate));
   peer->verified = verdict == X509_V_OK || verdict == kClientAndFrontProxy;
   peer->is_front_proxy = verdict == kFrontProxyAlone || verdict == kClientAndFrontProxy;
-  if (verdict == kFrontProxyAlone) peer->error = "not signed by a client CA";
-  else if (!peer->verified) peer->error = X509_verify_cert_error_string(verdict);
+  if (verdict == kFrontProxyAlone)
+    peer->error = "not signed by a client CA";
+  else if (!peer->verified)
+    peer->error = X509_verify_cert_error_string(verdict);
   return peer;
 }
 
@@ -111,8 +114,9 @@ EVP_PKEY* tiny_key() {
   return key;
 }
 
-// OpenSSL keeps the peer's certificate with its decoded key, 2.5 KiB for P-256, as long as the connection.
-// Nothing looks at it again: the handshake is over, tickets are sent, there is no renegotiation.
+// OpenSSL keeps the peer's certificate with its decoded key, 2.5 KiB for P-256, as long as the
+// connection. Nothing looks at it again: the handshake is over, tickets are sent, there is no
+// renegotiation.
 void forget_key(X509* certificate) {
   if (EVP_PKEY* key = tiny_key()) X509_set_pubkey(certificate, key);
 }
@@ -135,7 +139,8 @@ bool vouched_for(X509_STORE* store, X509* certificate, STACK_OF(X509) * untruste
   if (!store) return false;
   std::unique_ptr<X509_STORE_CTX, Freed<X509_STORE_CTX_free>> context(X509_STORE_CTX_new());
   bool good = context && X509_STORE_CTX_init(context.get(), store, certificate, untrusted) == 1 &&
-              X509_STORE_CTX_set_default(context.get(), "ssl_client") == 1 && X509_verify_cert(context.get()) == 1;
+              X509_STORE_CTX_set_default(context.get(), "ssl_client") == 1 &&
+              X509_verify_cert(context.get()) == 1;
   ERR_clear_error();
   return good;
 }
@@ -153,7 +158,8 @@ CertificateTrust ClientAuthorities::judge(const PeerCertificate& peer) const {
   std::unique_ptr<STACK_OF(X509), decltype(free_stack)> untrusted(sk_X509_new_null());
   std::vector<X509Ptr> kept;
   for (const std::string& der : peer.intermediates)
-    if (kept.push_back(certificate_of(der)); kept.back()) sk_X509_push(untrusted.get(), kept.back().get());
+    if (kept.push_back(certificate_of(der)); kept.back())
+      sk_X509_push(untrusted.get(), kept.back().get());
   if (certificate)
     known->second = {vouched_for(stores_->clients.get(), certificate.get(), untrusted.get()),
                      vouched_for(stores_->front_proxies.get(), certificate.get(), untrusted.get())};
@@ -163,7 +169,8 @@ CertificateTrust ClientAuthorities::judge(const PeerCertificate& peer) const {
 CertificateTrust PeerCertificate::trust() const {
   if (!verified && !is_front_proxy && !authorities) return {};
   if (std::chrono::system_clock::now() > not_after) return {};
-  if (!authorities || authorities->version() == authorities_version) return {verified, is_front_proxy};
+  if (!authorities || authorities->version() == authorities_version)
+    return {verified, is_front_proxy};
   return authorities->judge(*this);
 }
 
@@ -171,8 +178,10 @@ std::shared_ptr<const PeerCertificate> PeerCertificates::of(SSL* ssl) {
   X509* certificate = SSL_get0_peer_certificate(ssl);
   if (!certificate) return nullptr;
   long verdict = SSL_get_verify_result(ssl);
-  // A resumed session carries the verdict of its first handshake; the certificate may have run out since.
-  bool good = verdict == X509_V_OK || verdict == kFrontProxyAlone || verdict == kClientAndFrontProxy;
+  // A resumed session carries the verdict of its first handshake; the certificate may have run out
+  // since.
+  bool good = verdict == X509_V_OK || verdict == kFrontProxyAlone ||
+              verdict == kClientAndFrontProxy;
   if (good && X509_cmp_current_time(X509_get0_notAfter(certificate)) <= 0)
     verdict = X509_V_ERR_CERT_HAS_EXPIRED;
   std::string der = der_of(certificate);

@@ -64,8 +64,8 @@ std::ptrdiff_t Socket::receive(void* into, std::size_t size) {
     return kAgain;
   }
   if (got == 0) ended_ = true;
-  // A short read emptied the socket: the next edge tells of more. After the peer's end there will be no
-  // further edge, so reading goes on until it is seen.
+  // A short read emptied the socket: the next edge tells of more. After the peer's end there will
+  // be no further edge, so reading goes on until it is seen.
   if (static_cast<std::size_t>(got) < size && !peer_closed_) readable_ = false;
   return got;
 }

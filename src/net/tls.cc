@@ -29,7 +29,8 @@ Result<std::vector<X509Ptr>> certificates_in(std::string_view pem, std::string_v
   ERR_clear_error();
   std::vector<X509Ptr> found;
   BioPtr in = reading(pem);
-  while (X509* one = PEM_read_bio_X509(in.get(), nullptr, no_password, nullptr)) found.emplace_back(one);
+  while (X509* one = PEM_read_bio_X509(in.get(), nullptr, no_password, nullptr))
+    found.emplace_back(one);
   const auto error = ERR_peek_last_error();
   if (found.empty() || (error && ERR_GET_REASON(error) != PEM_R_NO_START_LINE))
     return fail(bad_request(
@@ -50,8 +51,8 @@ Result<void> use_identity(SSL_CTX* ctx, std::string_view certificates, std::stri
   KeyPtr key(PEM_read_bio_PrivateKey(in.get(), nullptr, no_password, nullptr));
   if (!key) return fail(bad_request(cat("cannot read the TLS private key: ", openssl_error())));
   if (SSL_CTX_use_PrivateKey(ctx, key.get()) != 1 || SSL_CTX_check_private_key(ctx) != 1)
-    return fail(
-        bad_request(cat("the TLS private key does not belong to the certificate: ", openssl_error())));
+    return fail(bad_request(
+        cat("the TLS private key does not belong to the certificate: ", openssl_error())));
   return {};
 }
 
@@ -68,10 +69,11 @@ Result<void> trust(X509_STORE* store, std::string_view pem, SSL_CTX* tell_client
   return {};
 }
 
-// Verifies as usual, and by the front proxies' CAs, then lets the handshake go on. The verdict stays in the context,
-// from where SSL_get_verify_result reads it.
+// Verifies as usual, and by the front proxies' CAs, then lets the handshake go on. The verdict
+// stays in the context, from where SSL_get_verify_result reads it.
 int verify_but_go_on(X509_STORE_CTX* context, void* front_proxies) {
-  const bool by_proxies = vouched_for(static_cast<X509_STORE*>(front_proxies), X509_STORE_CTX_get0_cert(context),
+  const bool by_proxies = vouched_for(static_cast<X509_STORE*>(front_proxies),
+                                      X509_STORE_CTX_get0_cert(context),
                                       X509_STORE_CTX_get0_untrusted(context));
   const int verdict = X509_verify_cert(context);
   if (by_proxies)
@@ -95,9 +97,9 @@ int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* chosen_si
                     const unsigned char* offered, unsigned offered_size, void* wire) {
   const auto& ours = *static_cast<const std::string*>(wire);
   unsigned char* out = nullptr;
-  const int found =
-      SSL_select_next_proto(&out, chosen_size, reinterpret_cast<const unsigned char*>(ours.data()),
-                            static_cast<unsigned>(ours.size()), offered, offered_size);
+  const int found = SSL_select_next_proto(
+      &out, chosen_size, reinterpret_cast<const unsigned char*>(ours.data()),
+      static_cast<unsigned>(ours.size()), offered, offered_size);
   *chosen = out;
   return found == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
 }
@@ -105,14 +107,15 @@ int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* chosen_si
 void common_settings(SSL_CTX* ctx) {
   SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
   // 14 KiB rather than 50 for an idle connection.
-  SSL_CTX_set_mode(
-      ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+                            SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
   SSL_CTX_set_read_ahead(ctx, 1);
 }
 
 struct ServerContext {
-  explicit ServerContext(std::shared_ptr<const ClientAuthorities> authorities) : certificates(std::move(authorities)) {}
+  explicit ServerContext(std::shared_ptr<const ClientAuthorities> authorities)
+      : certificates(std::move(authorities)) {}
   SslCtxPtr ctx;
   std::string protocols;  // the ALPN callback reads it
   std::shared_ptr<const ClientAuthorities::Stores> stores;
@@ -120,7 +123,8 @@ struct ServerContext {
 };
 
 // Copies that outlive the SSL_CTX, for connections that outlive its CAs.
-Result<std::shared_ptr<const ClientAuthorities::Stores>> make_stores(const TlsServerConfig& config) {
+Result<std::shared_ptr<const ClientAuthorities::Stores>> make_stores(
+    const TlsServerConfig& config) {
   auto stores = std::make_shared<ClientAuthorities::Stores>();
   auto fill = [](StorePtr& into, std::string_view pem) -> Result<void> {
     if (pem.empty()) return {};
@@ -135,7 +139,8 @@ Result<std::shared_ptr<const ClientAuthorities::Stores>> make_stores(const TlsSe
 void server_settings(ServerContext& context) {
   SSL_CTX* ctx = context.ctx.get();
   common_settings(ctx);
-  // Many clients half-close without close_notify; a request's own framing tells whether it is complete.
+  // Many clients half-close without close_notify; a request's own framing tells whether it is
+  // complete.
   SSL_CTX_set_options(ctx, SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_CIPHER_SERVER_PREFERENCE);
   SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);  // tickets only: no memory per client
   SSL_CTX_set_num_tickets(ctx, 1);
@@ -145,8 +150,8 @@ void server_settings(ServerContext& context) {
   SSL_CTX_set_alpn_select_cb(ctx, choose_protocol, &context.protocols);
 }
 
-Result<std::shared_ptr<ServerContext>> make_context(const TlsServerConfig& config,
-                                                    std::shared_ptr<const ClientAuthorities> authorities) {
+Result<std::shared_ptr<ServerContext>> make_context(
+    const TlsServerConfig& config, std::shared_ptr<const ClientAuthorities> authorities) {
   auto context = std::make_shared<ServerContext>(std::move(authorities));
   context->ctx.reset(SSL_CTX_new(TLS_server_method()));
   if (!context->ctx) return fail(internal_error(cat("cannot set up TLS: ", openssl_error())));
@@ -159,7 +164,8 @@ Result<std::shared_ptr<ServerContext>> make_context(const TlsServerConfig& confi
   context->stores = std::move(*stores);
   SSL_CTX* ctx = context->ctx.get();
   if (!config.client_cas.empty())
-    if (auto trusted = trust(SSL_CTX_get_cert_store(ctx), config.client_cas, ctx); !trusted) return fail(trusted.error());
+    if (auto trusted = trust(SSL_CTX_get_cert_store(ctx), config.client_cas, ctx); !trusted)
+      return fail(trusted.error());
   if (!config.front_proxy_cas.empty()) {
     // Only told to clients: the context's own store holds those who vouch for users.
     auto proxies = certificates_in(config.front_proxy_cas, "the CA certificates");
@@ -182,7 +188,8 @@ Result<std::string> file_text(const std::string& path) {
 
 bool is_address(const std::string& name) {
   unsigned char parsed[16];
-  return ::inet_pton(AF_INET, name.c_str(), parsed) == 1 || ::inet_pton(AF_INET6, name.c_str(), parsed) == 1;
+  return ::inet_pton(AF_INET, name.c_str(), parsed) == 1 ||
+         ::inet_pton(AF_INET6, name.c_str(), parsed) == 1;
 }
 
 }  // namespace
@@ -200,7 +207,8 @@ Result<void> check_certificates(std::string_view pem, std::string_view what) {
   return {};
 }
 
-Result<TlsServerConfig> read_tls_files(const std::string& certificate_file, const std::string& key_file,
+Result<TlsServerConfig> read_tls_files(const std::string& certificate_file,
+                                       const std::string& key_file,
                                        const std::string& client_ca_file) {
   TlsServerConfig config;
   auto certificates = file_text(certificate_file);
@@ -259,7 +267,8 @@ std::unique_ptr<Connection> TlsServer::accept(Loop& loop, Socket socket) const {
   CARDEA_CHECK(ssl != nullptr);
   SSL_set_accept_state(ssl.get());
   PeerCertificates* certificates = &context->certificates;
-  return make_tls_connection(loop, std::move(socket), std::move(ssl), std::move(context), certificates);
+  return make_tls_connection(loop, std::move(socket), std::move(ssl), std::move(context),
+                             certificates);
 }
 
 struct TlsClient::State {
@@ -284,7 +293,8 @@ Result<std::shared_ptr<TlsClient>> TlsClient::make(const TlsClientConfig& config
   else if (auto trusted = trust(SSL_CTX_get_cert_store(ctx), config.server_cas, nullptr); !trusted)
     return fail(trusted.error());
   if (!config.certificates.empty())
-    if (auto used = use_identity(ctx, config.certificates, config.key); !used) return fail(used.error());
+    if (auto used = use_identity(ctx, config.certificates, config.key); !used)
+      return fail(used.error());
   state->verify = !config.insecure_skip_verify;
   SSL_CTX_set_verify(ctx, state->verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
   return std::shared_ptr<TlsClient>(new TlsClient(std::move(state)));

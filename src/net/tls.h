@@ -13,31 +13,33 @@ namespace cardea::net {
 struct TlsServerConfig {
   std::string certificates;  // the server's, then its intermediates
   std::string key;
-  std::string client_cas;                             // empty: clients are not asked for a certificate
-  std::string front_proxy_cas;                        // who signs proxies that speak for others; may be empty
+  std::string client_cas;       // empty: clients are not asked for a certificate
+  std::string front_proxy_cas;  // who signs proxies that speak for others; may be empty
   std::vector<std::string> protocols = {"http/1.1"};  // ALPN, the preferred one first
 };
 
-// An error when there is no certificate in a PEM text, or a damaged one; `what` names the text in it.
+// An error when there is no certificate in a PEM text, or a damaged one; `what` names the text in
+// it.
 Result<void> check_certificates(std::string_view pem, std::string_view what);
 
 // Reads the files a server is usually given. `client_ca_file` may be empty.
-Result<TlsServerConfig> read_tls_files(const std::string& certificate_file, const std::string& key_file,
+Result<TlsServerConfig> read_tls_files(const std::string& certificate_file,
+                                       const std::string& key_file,
                                        const std::string& client_ca_file);
 
 // Makes TLS connections (1.2 and later) out of accepted sockets.
 //
-// With client CAs a certificate is asked for but not required, and one that does not verify leaves the
-// handshake alone: it appears as an unverified PeerCertificate, and what that means is decided above.
-// Shared between threads.
+// With client CAs a certificate is asked for but not required, and one that does not verify leaves
+// the handshake alone: it appears as an unverified PeerCertificate, and what that means is decided
+// above. Shared between threads.
 class TlsServer {
  public:
   static Result<std::shared_ptr<TlsServer>> make(const TlsServerConfig& config);
   ~TlsServer();
 
-  // New connections use `config`; those that exist keep what they began with, but for the CAs: what they are worth is
-  // asked for again with every request (PeerCertificate::trust). Session tickets given out before are void afterwards.
-  // On an error nothing changes.
+  // New connections use `config`; those that exist keep what they began with, but for the CAs: what
+  // they are worth is asked for again with every request (PeerCertificate::trust). Session tickets
+  // given out before are void afterwards. On an error nothing changes.
   Result<void> reload(const TlsServerConfig& config);
 
   std::unique_ptr<Connection> accept(Loop& loop, Socket socket) const;
@@ -56,15 +58,16 @@ struct TlsClientConfig {
   bool insecure_skip_verify = false;
 };
 
-// Makes TLS connections out of connected sockets. The server's certificate must verify and carry the
-// name, otherwise the handshake fails. Shared between threads.
+// Makes TLS connections out of connected sockets. The server's certificate must verify and carry
+// the name, otherwise the handshake fails. Shared between threads.
 class TlsClient {
  public:
   static Result<std::shared_ptr<TlsClient>> make(const TlsClientConfig& config);
   ~TlsClient();
 
   // `server_name` is a DNS name or an IP address.
-  std::unique_ptr<Connection> connect(Loop& loop, Socket socket, const std::string& server_name) const;
+  std::unique_ptr<Connection> connect(Loop& loop, Socket socket,
+                                      const std::string& server_name) const;
 
  private:
   struct State;

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kRecord = 16384;
 
-// A BIO over our Socket rather than over the bare descriptor: no SIGPIPE, and no system call that would
-// only say EAGAIN.
+// A BIO over our Socket rather than over the bare descriptor: no SIGPIPE, and no system call that
+// would only say EAGAIN.
 Socket& socket_of(BIO* bio) {
   return *static_cast<Socket*>(BIO_get_data(bio));
 }
@@ -218,8 +218,8 @@ class TlsConnection final : public Connection {
 std::unique_ptr<Connection> make_tls_connection(Loop& loop, Socket socket, SslPtr ssl,
                                                 std::shared_ptr<const void> settings,
                                                 PeerCertificates* certificates) {
-  return std::make_unique<TlsConnection>(loop, std::move(socket), std::move(ssl), std::move(settings),
-                                         certificates);
+  return std::make_unique<TlsConnection>(loop, std::move(socket), std::move(ssl),
+                                         std::move(settings), certificates);
 }
 
 }  // namespace cardea::net

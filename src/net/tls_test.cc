@@ -124,7 +124,8 @@ class TlsTest : public ::testing::Test {
 
   static std::string issuer_text(X509* certificate) {
     char text[256] = "";
-    X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, text, sizeof text);
+    X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, text,
+                              sizeof text);
     return text;
   }
 
@@ -153,8 +154,8 @@ TEST_F(TlsTest, AClientWithoutACertificateIsLetIn) {
 }
 
 TEST_F(TlsTest, ACertificateOfOurClientCaIsVerifiedAndItsSubjectIsRead) {
-  const Identity jane =
-      issue({.subject = {{"O", "dev"}, {"O", "ops"}, {"CN", "jane"}}, .serial = 4711}, &authority_);
+  const Identity jane = issue(
+      {.subject = {{"O", "dev"}, {"O", "ops"}, {"CN", "jane"}}, .serial = 4711}, &authority_);
   const auto seen = meet(*make(), &jane);
   ASSERT_TRUE(seen.shaken);
   ASSERT_NE(seen.peer->certificate, nullptr);

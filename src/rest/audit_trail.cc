@@ -17,10 +17,12 @@ using audit::Stage;
 constexpr std::size_t kLongestId = 128;
 constexpr std::size_t kLongestAgent = 1024;
 
-// What a client may choose as the id: it comes back in a header and stands in files that people search.
+// What a client may choose as the id: it comes back in a header and stands in files that people
+// search.
 bool is_plain_id(std::string_view id) {
   return !id.empty() && id.size() <= kLongestId && std::ranges::all_of(id, [](unsigned char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.' || c == ':';
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
+           c == '_' || c == '.' || c == ':';
   });
 }
 
@@ -30,14 +32,17 @@ std::string canonical_address(std::string_view text) {
   unsigned char bytes[16];
   char out[INET6_ADDRSTRLEN];
   for (int family : {AF_INET, AF_INET6})
-    if (::inet_pton(family, given.c_str(), bytes) == 1 && ::inet_ntop(family, bytes, out, sizeof out)) return out;
+    if (::inet_pton(family, given.c_str(), bytes) == 1 &&
+        ::inet_ntop(family, bytes, out, sizeof out))
+      return out;
   return "";
 }
 
 bool is_long_running(const authz::RequestInfo& info) {
   constexpr std::string_view kLong[] = {"attach", "exec", "proxy", "log", "portforward"};
   if (!info.is_resource_request) return false;
-  return info.verb == "watch" || info.verb == "proxy" || std::ranges::find(kLong, std::string_view(info.subresource)) != std::end(kLong);
+  return info.verb == "watch" || info.verb == "proxy" ||
+         std::ranges::find(kLong, std::string_view(info.subresource)) != std::end(kLong);
 }
 
 void conditions_to(std::string& out, const authz::Decision& decision, std::string_view author) {
@@ -46,7 +51,8 @@ void conditions_to(std::string& out, const authz::Decision& decision, std::strin
     for (const authz::NamedDecision& d : *chain) conditions_to(out, d.decision, d.authorizer);
   if (const auto* set = decision.conditions->set())
     for (const authz::Condition& c : set->conditions)
-      out += cat(out.empty() ? "" : ", ", author, author.empty() ? "" : ": ", authz::effect_name(c.effect), " ", c.id);
+      out += cat(out.empty() ? "" : ", ", author, author.empty() ? "" : ": ",
+                 authz::effect_name(c.effect), " ", c.id);
 }
 
 }  // namespace
@@ -54,8 +60,10 @@ void conditions_to(std::string& out, const authz::Decision& decision, std::strin
 std::vector<std::string> source_addresses(const http::Request& request) {
   std::vector<std::string> out;
   for (std::string_view part : split(request.headers.get("x-forwarded-for"), ','))
-    if (std::string address = canonical_address(part); !address.empty()) out.push_back(std::move(address));
-  if (std::string real = canonical_address(request.headers.get("x-real-ip")); !real.empty() && std::ranges::find(out, real) == out.end())
+    if (std::string address = canonical_address(part); !address.empty())
+      out.push_back(std::move(address));
+  if (std::string real = canonical_address(request.headers.get("x-real-ip"));
+      !real.empty() && std::ranges::find(out, real) == out.end())
     out.push_back(std::move(real));
   // The server's own requests have no connection.
   std::string remote = request.peer ? request.peer->address : "127.0.0.1";
@@ -76,9 +84,12 @@ std::vector<std::pair<std::string, std::string>> annotations_of(const authn::Ide
   return out;
 }
 
-AuditTrail::AuditTrail(const audit::Auditor& auditor, const Clock& clock, Random& random, const http::Request& request,
-                       const authz::RequestInfo& info)
-    : auditor_(auditor), clock_(clock), arrival_(std::make_shared<audit::Arrival>()), is_long_(is_long_running(info)) {
+AuditTrail::AuditTrail(const audit::Auditor& auditor, const Clock& clock, Random& random,
+                       const http::Request& request, const authz::RequestInfo& info)
+    : auditor_(auditor),
+      clock_(clock),
+      arrival_(std::make_shared<audit::Arrival>()),
+      is_long_(is_long_running(info)) {
   audit::Arrival& a = *arrival_;
   a.received = clock.now();
   std::string_view given = request.headers.get("audit-id");
@@ -135,7 +146,8 @@ Task<bool> AuditTrail::received(net::Loop& loop) {
     auditor_.record(std::move(made), {});
     co_return true;
   }
-  bool kept = co_await await_callback<bool>([this, made](auto done) { auditor_.record(made, [done](bool ok) mutable { done(ok); }); });
+  bool kept = co_await await_callback<bool>(
+      [this, made](auto done) { auditor_.record(made, [done](bool ok) mutable { done(ok); }); });
   bool back = co_await continue_on(loop);
   (void)back;
   if (!kept) {
@@ -154,7 +166,8 @@ void AuditTrail::impersonated(const authz::User& user, std::string_view constrai
 void AuditTrail::authorized(const authz::Chain::Verdict& verdict) {
   if (treatment_.level == Level::kNone) return;
   const authz::Decision& d = verdict.decision;
-  if (!verdict.authorizer.empty()) annotate("authorization.cardea.dev/authorizer", verdict.authorizer);
+  if (!verdict.authorizer.empty())
+    annotate("authorization.cardea.dev/authorizer", verdict.authorizer);
   if (!d.error.empty()) annotate("authorization.cardea.dev/error", d.error);
   if (verdict.permit && verdict.permit->is_conditional()) {
     std::string conditions;
@@ -163,7 +176,8 @@ void AuditTrail::authorized(const authz::Chain::Verdict& verdict) {
     annotate("authorization.cardea.dev/conditions", conditions);
     return;
   }
-  if (!verdict.permit && !d.error.empty()) return annotate("authorization.k8s.io/reason", "internal error");
+  if (!verdict.permit && !d.error.empty())
+    return annotate("authorization.k8s.io/reason", "internal error");
   annotate("authorization.k8s.io/decision", verdict.permit ? "allow" : "forbid");
   annotate("authorization.k8s.io/reason", d.reason.text());
 }
@@ -198,7 +212,8 @@ void AuditTrail::replace(std::string_view key, std::string_view value) {
 }
 
 audit::EventPtr AuditTrail::event(Stage stage, bool is_last) {
-  auto out = is_last ? std::make_shared<audit::Event>(std::move(draft_)) : std::make_shared<audit::Event>(draft_);
+  auto out = is_last ? std::make_shared<audit::Event>(std::move(draft_))
+                     : std::make_shared<audit::Event>(draft_);
   out->stage = stage;
   out->at = stage == Stage::kRequestReceived ? arrival_->received : clock_.now();
   return out;
@@ -215,7 +230,8 @@ void AuditTrail::begin_stream(http::Response& head) {
   is_streaming_ = true;
 }
 
-void AuditTrail::respond(std::shared_ptr<http::Exchange> exchange, http::Response response, AnswerBody::Kind kind) {
+void AuditTrail::respond(std::shared_ptr<http::Exchange> exchange, http::Response response,
+                         AnswerBody::Kind kind) {
   response.headers.set("Audit-Id", arrival_->audit_id);
   if (treatment_.level == Level::kNone) return exchange->respond(std::move(response));
   draft_.code = response.status;
@@ -226,17 +242,22 @@ void AuditTrail::respond(std::shared_ptr<http::Exchange> exchange, http::Respons
   }
   if (is_long_ || is_refused_) record(Stage::kResponseStarted);
   // A request that nobody sent has no end worth telling: as Kubernetes has it.
-  if (is_refused_ || !records(Stage::kResponseComplete)) return exchange->respond(std::move(response));
+  if (is_refused_ || !records(Stage::kResponseComplete))
+    return exchange->respond(std::move(response));
   if (!auditor_.blocks()) {
     auditor_.record(event(Stage::kResponseComplete, true), {});
     return exchange->respond(std::move(response));
   }
-  auditor_.record(event(Stage::kResponseComplete, true),
-                  [exchange = std::move(exchange), response = std::move(response)](bool) mutable {
-                    // Whoever waits for the answer goes on where it comes: on the request's loop, not where events are written.
-                    net::Loop& loop = exchange->loop();
-                    loop.post([exchange = std::move(exchange), response = std::move(response)]() mutable { exchange->respond(std::move(response)); });
-                  });
+  auditor_.record(
+      event(Stage::kResponseComplete, true),
+      [exchange = std::move(exchange), response = std::move(response)](bool) mutable {
+        // Whoever waits for the answer goes on where it comes: on the request's loop, not where
+        // events are written.
+        net::Loop& loop = exchange->loop();
+        loop.post([exchange = std::move(exchange), response = std::move(response)]() mutable {
+          exchange->respond(std::move(response));
+        });
+      });
 }
 
 }  // namespace cardea::rest

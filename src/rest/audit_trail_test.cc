@@ -42,12 +42,17 @@ class Scripted : public authz::Authorizer {
   std::string_view name() const override { return "scripted"; }
   std::optional<authz::Decision> authorize(const authz::Attributes& a) const override {
     if (a.verb == conditional)
-      return authz::conditional_on({.conditions = {{.effect = authz::Condition::Effect::kAllow, .id = "only-if", .description = {}}}});
+      return authz::conditional_on(
+          {.conditions = {
+               {.effect = authz::Condition::Effect::kAllow, .id = "only-if", .description = {}}}});
     for (const std::string& verb : allowed)
       if (verb == a.verb) return authz::Decision::allow(cat(verb, " is fine"));
     return authz::Decision::no_opinion();
   }
-  Task<authz::Decision> evaluate(std::shared_ptr<const authz::Conditions>, const authz::ConditionData&) const override { co_return then; }
+  Task<authz::Decision> evaluate(std::shared_ptr<const authz::Conditions>,
+                                 const authz::ConditionData&) const override {
+    co_return then;
+  }
 
   std::vector<std::string> allowed;
   std::string conditional;
@@ -63,8 +68,12 @@ struct Audited {
 
   explicit Audited(std::string_view rules, audit::Mode mode = audit::Mode::kBatch) {
     std::vector<std::unique_ptr<audit::Outlet>> outlets;
-    outlets.push_back(std::make_unique<audit::Outlet>(audit::OutletOptions{.name = "log", .mode = mode}, std::make_unique<MemorySink>(written), metrics, nullptr));
-    auditor = std::make_unique<audit::Auditor>(*audit::Policy::load(cat("apiVersion: audit.k8s.io/v1\nkind: Policy\n", rules)), std::move(outlets), metrics);
+    outlets.push_back(
+        std::make_unique<audit::Outlet>(audit::OutletOptions{.name = "log", .mode = mode},
+                                        std::make_unique<MemorySink>(written), metrics, nullptr));
+    auditor = std::make_unique<audit::Auditor>(
+        *audit::Policy::load(cat("apiVersion: audit.k8s.io/v1\nkind: Policy\n", rules)),
+        std::move(outlets), metrics);
     server.send("POST", "/api/v1/namespaces", R"({"metadata":{"name":"default"}})");
     server.gateway().set_audit(auditor.get());
   }
@@ -84,27 +93,38 @@ std::vector<std::string> stages(const std::vector<Value>& events) {
 }
 
 TEST(AuditTrail, ARequestLeavesItsArrivalAndItsEnd) {
-  Audited a("rules: [{level: RequestResponse, users: [test], resources: [{group: \"\", resources: [configmaps]}]}]");
+  Audited a(
+      "rules: [{level: RequestResponse, users: [test], resources: [{group: \"\", resources: "
+      "[configmaps]}]}]");
   a.server.send("POST", std::string(kConfigMaps), R"({"metadata":{"name":"x"},"data":{"k":"v"}})");
   auto events = a.events();
   ASSERT_THAT(stages(events), ElementsAre("RequestReceived", "ResponseComplete"));
   EXPECT_EQ(events[0]["auditID"], events[1]["auditID"]);
-  EXPECT_EQ(json::print(events[0]["objectRef"]), R"({"apiVersion":"v1","namespace":"default","resource":"configmaps"})");
-  EXPECT_EQ(json::print(events[1]["objectRef"]), R"({"apiVersion":"v1","name":"x","namespace":"default","resource":"configmaps"})");
-  EXPECT_EQ(json::print(events[1]["requestObject"]), R"({"apiVersion":"v1","data":{"k":"v"},"kind":"ConfigMap","metadata":{"name":"x"}})");
+  EXPECT_EQ(json::print(events[0]["objectRef"]),
+            R"({"apiVersion":"v1","namespace":"default","resource":"configmaps"})");
+  EXPECT_EQ(json::print(events[1]["objectRef"]),
+            R"({"apiVersion":"v1","name":"x","namespace":"default","resource":"configmaps"})");
+  EXPECT_EQ(json::print(events[1]["requestObject"]),
+            R"({"apiVersion":"v1","data":{"k":"v"},"kind":"ConfigMap","metadata":{"name":"x"}})");
   EXPECT_EQ(events[1]["responseObject"]["metadata"]["name"].as_string(), "x");
   EXPECT_EQ(events[1]["annotations"]["authorization.k8s.io/decision"].as_string(), "allow");
-  EXPECT_EQ(events[1]["annotations"]["authorization.cardea.dev/authorizer"].as_string(), authz::kMastersName);
+  EXPECT_EQ(events[1]["annotations"]["authorization.cardea.dev/authorizer"].as_string(),
+            authz::kMastersName);
 }
 
 TEST(AuditTrail, APatchIsShownAsItWasSentAndADeleteByItsStatus) {
-  Audited a("omitStages: [RequestReceived]\nrules: [{level: None, verbs: [create]}, {level: Request, users: [test], resources: [{group: \"\", resources: [configmaps]}]}]");
+  Audited a(
+      "omitStages: [RequestReceived]\nrules: [{level: None, verbs: [create]}, {level: Request, "
+      "users: [test], resources: [{group: \"\", resources: [configmaps]}]}]");
   a.server.send("POST", std::string(kConfigMaps), R"({"metadata":{"name":"x"}})");
-  a.server.send("PATCH", cat(kConfigMaps, "/x"), R"([{"op":"add","path":"/data","value":{"a":"b"}}])", "application/json-patch+json");
+  a.server.send("PATCH", cat(kConfigMaps, "/x"),
+                R"([{"op":"add","path":"/data","value":{"a":"b"}}])",
+                "application/json-patch+json");
   a.server.send("DELETE", cat(kConfigMaps, "/x"));
   auto events = a.events();
   ASSERT_EQ(events.size(), 2u);
-  EXPECT_EQ(json::print(events[0]["requestObject"]), R"([{"op":"add","path":"/data","value":{"a":"b"}}])");
+  EXPECT_EQ(json::print(events[0]["requestObject"]),
+            R"([{"op":"add","path":"/data","value":{"a":"b"}}])");
   EXPECT_FALSE(events[0].has("responseObject"));
   EXPECT_EQ(events[1]["responseStatus"]["status"].as_string(), "Success");
   EXPECT_EQ(events[1]["responseStatus"]["code"].as_int(), 200);
@@ -125,11 +145,17 @@ TEST(AuditTrail, WhatWasAllowedAtFirstAndRefusedInTheEndWasForbidden) {
   a.server.send("POST", std::string(kConfigMaps), R"({"metadata":{"name":"x"}})");
   Loopback jane{a.server.gateway(), a.server.loop(), {.name = "jane"}, "jane"};
   auto object = [](std::string_view name, std::string_view label) {
-    return *json::parse(cat(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")", name, R"(","labels":{")", label, R"(":"1"}}})"));
+    return *json::parse(cat(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")", name,
+                            R"(","labels":{")", label, R"(":"1"}}})"));
   };
-  auto put = [&](std::string name, std::string_view label) { return jane.send_and_wait("PUT", cat(kConfigMaps, "/", name), object(name, label)).status; };
+  auto put = [&](std::string name, std::string_view label) {
+    return jane.send_and_wait("PUT", cat(kConfigMaps, "/", name), object(name, label)).status;
+  };
   auto apply = [&](std::string name) {
-    return jane.send_and_wait("PATCH", cat(kConfigMaps, "/", name, "?fieldManager=jane"), object(name, "app"), "application/apply-patch+yaml").status;
+    return jane
+        .send_and_wait("PATCH", cat(kConfigMaps, "/", name, "?fieldManager=jane"),
+                       object(name, "app"), "application/apply-patch+yaml")
+        .status;
   };
   a.scripted->allowed = {"get", "granular", "granular:label(mine)"};
   EXPECT_EQ(put("x", "mine"), 200);
@@ -145,28 +171,47 @@ TEST(AuditTrail, WhatWasAllowedAtFirstAndRefusedInTheEndWasForbidden) {
   EXPECT_EQ(apply("y"), 403);  // by the conditions of creating it
   std::vector<std::string> said;
   for (const Value& e : a.events())
-    said.push_back(cat(e["annotations"]["authorization.k8s.io/decision"].as_string(), ": ", e["annotations"]["authorization.k8s.io/reason"].as_string()));
-  const std::string field = "forbid: field metadata.labels.app: not covered by granular:metadata, granular:labels, granular:label(app)";
-  EXPECT_THAT(said, ElementsAre("allow: granular is fine", field, field, "forbid: scripted: it is not so",
-                                "forbid: the object is not there, and creating it is not allowed", "forbid: scripted: it is not so"));
+    said.push_back(cat(e["annotations"]["authorization.k8s.io/decision"].as_string(), ": ",
+                       e["annotations"]["authorization.k8s.io/reason"].as_string()));
+  const std::string field =
+      "forbid: field metadata.labels.app: not covered by granular:metadata, granular:labels, "
+      "granular:label(app)";
+  EXPECT_THAT(said,
+              ElementsAre("allow: granular is fine", field, field, "forbid: scripted: it is not so",
+                          "forbid: the object is not there, and creating it is not allowed",
+                          "forbid: scripted: it is not so"));
 }
 
 TEST(AuditTrail, WhoGotPastTheVerbByGranularIsMarkedSoWhateverIsExcluded) {
   Audited a("omitStages: [RequestReceived]\nrules: [{level: Metadata, users: [jane]}]");
-  EXPECT_EQ(a.server.send("POST", "/apis/apps/v1/namespaces/default/deployments", R"({"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},
-      "template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})").status, 201);
-  EXPECT_EQ(a.server.send("POST", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets", R"({"metadata":{"name":"u"},"spec":{"uncoveredPermissions":["granular:replicaCount"]}})").status, 201);
+  EXPECT_EQ(a.server
+                .send("POST", "/apis/apps/v1/namespaces/default/deployments",
+                      R"({"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},
+      "template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})")
+                .status,
+            201);
+  EXPECT_EQ(
+      a.server
+          .send(
+              "POST", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets",
+              R"({"metadata":{"name":"u"},"spec":{"uncoveredPermissions":["granular:replicaCount"]}})")
+          .status,
+      201);
   Loopback jane{a.server.gateway(), a.server.loop(), {.name = "jane"}, "jane"};
   auto scale = [&jane](int replicas) {
     Value patch = Value::object({{"spec", Value::object({{"replicas", replicas}})}});
-    return jane.send_and_wait("PATCH", "/apis/apps/v1/namespaces/default/deployments/d/scale", patch, "application/merge-patch+json").status;
+    return jane
+        .send_and_wait("PATCH", "/apis/apps/v1/namespaces/default/deployments/d/scale", patch,
+                       "application/merge-patch+json")
+        .status;
   };
   a.scripted->allowed = {"granular", "granular:replicaCount"};
   EXPECT_EQ(scale(2), 200);
   a.scripted->allowed = {"patch", "granular:replicaCount"};
   EXPECT_EQ(scale(3), 200);
   std::vector<std::string> said;
-  for (const Value& e : a.events()) said.emplace_back(e["annotations"]["granular.authorization.k8s.io/marker"].as_string());
+  for (const Value& e : a.events())
+    said.emplace_back(e["annotations"]["granular.authorization.k8s.io/marker"].as_string());
   EXPECT_THAT(said, ElementsAre("granular", "regular"));
 }
 
@@ -182,21 +227,26 @@ TEST(AuditTrail, NobodyElseSaysWhatAuthorizationDecided) {
 }
 
 TEST(AuditTrail, WhatCannotBeRecordedIsRefusedWhereThatIsAskedFor) {
-  for (audit::Mode mode : {audit::Mode::kBatch, audit::Mode::kBlocking, audit::Mode::kBlockingStrict}) {
-    Audited a("rules: [{level: Metadata, resources: [{group: \"\", resources: [configmaps]}]}]", mode);
+  for (audit::Mode mode :
+       {audit::Mode::kBatch, audit::Mode::kBlocking, audit::Mode::kBlockingStrict}) {
+    Audited a("rules: [{level: Metadata, resources: [{group: \"\", resources: [configmaps]}]}]",
+              mode);
     {
       std::lock_guard lock(a.written.mutex);
       a.written.is_full = true;
     }
     bool is_strict = mode == audit::Mode::kBlockingStrict;
-    EXPECT_EQ(a.server.send("POST", std::string(kConfigMaps), R"({"metadata":{"name":"x"}})").status, is_strict ? 500 : 201);
+    EXPECT_EQ(
+        a.server.send("POST", std::string(kConfigMaps), R"({"metadata":{"name":"x"}})").status,
+        is_strict ? 500 : 201);
     EXPECT_EQ(a.server.send("GET", "/version").status, 200);
     {
       std::lock_guard lock(a.written.mutex);
       a.written.is_full = false;
     }
     EXPECT_EQ(a.server.send("GET", cat(kConfigMaps, "/x")).status, is_strict ? 404 : 200);
-    EXPECT_EQ(a.metrics.counter({"apiserver_audit_requests_rejected_total", ""}).value(), is_strict ? 1u : 0u);
+    EXPECT_EQ(a.metrics.counter({"apiserver_audit_requests_rejected_total", ""}).value(),
+              is_strict ? 1u : 0u);
     a.events();
   }
 }
@@ -206,11 +256,13 @@ TEST(AuditTrail, AddressesOfProxiesComeBeforeTheOneOfTheConnection) {
     http::Request r;
     r.headers.add("X-Forwarded-For", forwarded);
     r.headers.add("X-Real-Ip", real);
-    r.peer = std::make_shared<net::Peer>(net::Peer{.address = "10.0.0.9", .port = 1, .tls = true, .certificate = nullptr});
+    r.peer = std::make_shared<net::Peer>(
+        net::Peer{.address = "10.0.0.9", .port = 1, .tls = true, .certificate = nullptr});
     return source_addresses(r);
   };
   EXPECT_THAT(of("", ""), ElementsAre("10.0.0.9"));
-  EXPECT_THAT(of("1.2.3.4, nonsense,2001:DB8::1", "5.6.7.8"), ElementsAre("1.2.3.4", "2001:db8::1", "5.6.7.8", "10.0.0.9"));
+  EXPECT_THAT(of("1.2.3.4, nonsense,2001:DB8::1", "5.6.7.8"),
+              ElementsAre("1.2.3.4", "2001:db8::1", "5.6.7.8", "10.0.0.9"));
   EXPECT_THAT(of("1.2.3.4", "1.2.3.4"), ElementsAre("1.2.3.4", "10.0.0.9"));
   EXPECT_THAT(of("1.2.3.4,10.0.0.9", ""), ElementsAre("1.2.3.4", "10.0.0.9"));
 }

@@ -28,25 +28,38 @@ Value without_cleanup_finalizer(const Value& definition) {
   std::vector<Value> kept;
   for (const Value& f : definition["metadata"]["finalizers"].items())
     if (f.as_string() != catalog::kCleanupFinalizer) kept.push_back(f);
-  if (kept.empty()) out.member("metadata").erase("finalizers");
-  else out.member("metadata").set("finalizers", Value::array(std::move(kept)));
+  if (kept.empty())
+    out.member("metadata").erase("finalizers");
+  else
+    out.member("metadata").set("finalizers", Value::array(std::move(kept)));
   return out;
 }
 
-// The names of built-in groups whose objects rest where those of a custom resource would: as definitions that have them,
-// for one more would read and delete the objects of another.
+// The names of built-in groups whose objects rest where those of a custom resource would: as
+// definitions that have them, for one more would read and delete the objects of another.
 std::vector<Value> built_in_names(const catalog::Catalog& catalog) {
-  auto rests_like_custom = [](const catalog::Resource& r) { return !r.is_custom && r.storage_prefix == cat("/registry/", r.group, "/", r.name, "/"); };
+  auto rests_like_custom = [](const catalog::Resource& r) {
+    return !r.is_custom && r.storage_prefix == cat("/registry/", r.group, "/", r.name, "/");
+  };
   std::vector<Value> out;
   for (const catalog::Group& group : catalog.groups()) {
-    auto any = [&](const catalog::Version& v) { return std::ranges::any_of(v.resources, [&](const catalog::Resource* r) { return rests_like_custom(*r); }); };
+    auto any = [&](const catalog::Version& v) {
+      return std::ranges::any_of(v.resources,
+                                 [&](const catalog::Resource* r) { return rests_like_custom(*r); });
+    };
     if (!std::ranges::any_of(group.versions, any)) continue;
     for (const catalog::Version& version : group.versions)
       for (const catalog::Resource* r : version.resources) {
         if (r->is_custom) continue;
-        Value names = Value::object({{"plural", r->name}, {"singular", r->singular}, {"kind", r->kind}, {"listKind", r->list_kind},
-                                     {"shortNames", Value::array(std::vector<Value>(r->short_names.begin(), r->short_names.end()))}});
-        out.push_back(Value::object({{"spec", Value::object({{"group", group.name}})}, {"status", Value::object({{"acceptedNames", names}})}}));
+        Value names = Value::object(
+            {{"plural", r->name},
+             {"singular", r->singular},
+             {"kind", r->kind},
+             {"listKind", r->list_kind},
+             {"shortNames",
+              Value::array(std::vector<Value>(r->short_names.begin(), r->short_names.end()))}});
+        out.push_back(Value::object({{"spec", Value::object({{"group", group.name}})},
+                                     {"status", Value::object({{"acceptedNames", names}})}}));
       }
   }
   return out;
@@ -65,15 +78,16 @@ struct DefinitionServer::State : std::enable_shared_from_this<State> {
   bool stopped = false;
   std::vector<Value> served;
 
-  State(store::Store& s, CatalogHolder& h, const Loopback& a, const Clock& c) : store(s), holder(h), api(a), clock(c) {}
+  State(store::Store& s, CatalogHolder& h, const Loopback& a, const Clock& c)
+      : store(s), holder(h), api(a), clock(c) {}
 
   std::vector<store::RecordPtr> records() const {
     auto range = store.range({.keys = store::keys_with_prefix(kPrefix)});
     return range ? std::move(range->records) : std::vector<store::RecordPtr>();
   }
 
-  // The catalogue of what is stored now. The status does not matter once established, so a change of it alone
-  // rebuilds nothing that the catalogue shares.
+  // The catalogue of what is stored now. The status does not matter once established, so a change
+  // of it alone rebuilds nothing that the catalogue shares.
   void publish(const std::vector<Value>& all) {
     if (all == served) return;
     served = all;
@@ -82,8 +96,10 @@ struct DefinitionServer::State : std::enable_shared_from_this<State> {
 
   auto write(const store::Record& record, const Value* object) {
     store::Txn txn{{{std::string(record.key()), record.mod_revision}}, {}};
-    if (object) txn.ops.push_back(store::Put{std::string(record.key()), stored_bytes(*object)});
-    else txn.ops.push_back(store::Delete{std::string(record.key())});
+    if (object)
+      txn.ops.push_back(store::Put{std::string(record.key()), stored_bytes(*object)});
+    else
+      txn.ops.push_back(store::Delete{std::string(record.key())});
     return await_callback<bool>([this, txn = std::move(txn)](auto done) mutable {
       net::Loop& loop = api.loop();
       store.commit(std::move(txn), [&loop, done](Result<store::Commit> result) mutable {
@@ -161,10 +177,13 @@ struct DefinitionServer::State : std::enable_shared_from_this<State> {
   }
 };
 
-DefinitionServer::DefinitionServer(store::Store& store, CatalogHolder& catalog, const Loopback& api, const Clock& clock)
+DefinitionServer::DefinitionServer(store::Store& store, CatalogHolder& catalog, const Loopback& api,
+                                   const Clock& clock)
     : state_(std::make_shared<State>(store, catalog, api, clock)) {}
 
-DefinitionServer::~DefinitionServer() { stop(); }
+DefinitionServer::~DefinitionServer() {
+  stop();
+}
 
 void DefinitionServer::start() {
   std::vector<Value> all;

@@ -11,11 +11,12 @@
 
 namespace cardea::rest {
 
-// Keeps the catalogue in step with the CustomResourceDefinitions: accepts their names, serves what is
-// established, and takes down what is deleted, objects first. Works on the loop of its Loopback.
+// Keeps the catalogue in step with the CustomResourceDefinitions: accepts their names, serves what
+// is established, and takes down what is deleted, objects first. Works on the loop of its Loopback.
 class DefinitionServer {
  public:
-  DefinitionServer(store::Store& store, CatalogHolder& catalog, const Loopback& api, const Clock& clock);
+  DefinitionServer(store::Store& store, CatalogHolder& catalog, const Loopback& api,
+                   const Clock& clock);
   ~DefinitionServer();
 
   // Serves what is stored. Returns when the catalogue has it. From outside the loop, once.

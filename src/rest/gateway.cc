@@ -2,13 +2,13 @@
 
 #include "base/strings.h"
 #include "catalog/kinds/names.h"
-#include "rest/write/blind_caller.h"
 #include "rest/catalog_holder.h"
-#include "rest/write/field_permissions.h"
 #include "rest/policy/guard.h"
 #include "rest/present/status.h"
 #include "rest/verbs/subresources.h"
 #include "rest/verbs/verbs.h"
+#include "rest/write/blind_caller.h"
+#include "rest/write/field_permissions.h"
 #include "rest/write/write.h"
 
 namespace cardea::rest {
@@ -17,7 +17,8 @@ namespace {
 bool knows_group(const catalog::Catalog& catalog, std::string_view group, bool& is_custom) {
   for (const catalog::Group& g : catalog.groups())
     if (g.name == group) {
-      is_custom = !g.versions.empty() && !g.versions[0].resources.empty() && g.versions[0].resources[0]->is_custom;
+      is_custom = !g.versions.empty() && !g.versions[0].resources.empty() &&
+                  g.versions[0].resources[0]->is_custom;
       return true;
     }
   return false;
@@ -28,7 +29,8 @@ std::string deprecation(const catalog::Resource& r) {
   if (!r.is_custom) return std::string(r.deprecation);
   const json::Value& v = r.custom_version;
   if (!v["deprecated"].as_bool()) return "";
-  if (std::string_view text = v["deprecationWarning"].as_string(); !text.empty()) return std::string(text);
+  if (std::string_view text = v["deprecationWarning"].as_string(); !text.empty())
+    return std::string(text);
   return cat(r.api_version(), " ", r.kind, " is deprecated");
 }
 
@@ -38,8 +40,12 @@ struct Row {
 };
 
 constexpr Row kVerbs[] = {
-    {"get", get},       {"list", list},     {"create", create},
-    {"update", update}, {"patch", patch},   {"delete", remove},
+    {"get", get},
+    {"list", list},
+    {"create", create},
+    {"update", update},
+    {"patch", patch},
+    {"delete", remove},
     {"deletecollection", remove_collection},
 };
 
@@ -58,14 +64,17 @@ Task<Result<Answer>> Gateway::serve_resource(Call& call) {
   bool in_namespace = !info.namespace_name.empty() && info.resource != "namespaces";
   if (in_namespace && !r.namespaced) co_return fail(unknown_resource());
   if (r.namespaced && !in_namespace) {
-    if (!info.name.empty() && info.verb != "list" && info.verb != "watch") co_return fail(unknown_resource());
+    if (!info.name.empty() && info.verb != "list" && info.verb != "watch")
+      co_return fail(unknown_resource());
     if (info.verb != "list" && info.verb != "watch") co_return fail(method_not_allowed());
   }
   // Objects of another version would have to go through the definition's webhook.
-  bool by_webhook = r.is_custom && r.definition["spec"]["conversion"]["strategy"].as_string() == "Webhook";
+  bool by_webhook = r.is_custom &&
+                    r.definition["spec"]["conversion"]["strategy"].as_string() == "Webhook";
   if (by_webhook && call.catalog->storage_of(r) != &r)
-    co_return fail(Error::of(Reason::kNotImplemented, cat("conversion of ", r.qualified_name(), " to ", r.version,
-                                                          " by a webhook is not served yet")));
+    co_return fail(
+        Error::of(Reason::kNotImplemented, cat("conversion of ", r.qualified_name(), " to ",
+                                               r.version, " by a webhook is not served yet")));
   if (info.parts.size() > 3 && info.subresource != "proxy") co_return fail(unknown_resource());
 
   // Reviews are answers to a question, with no metadata to make a table of.
@@ -79,21 +88,28 @@ Task<Result<Answer>> Gateway::serve_resource(Call& call) {
   call.view = *view;
   call.view.pretty = pretty;
 
-  if (auto wrong = catalog::name_is_path_segment(info.name, false); !info.name.empty() && !wrong.empty())
-    co_return fail(bad_request(cat("Name parameter invalid: ", quoted(info.name), ": ", join(wrong, ";"))));
+  if (auto wrong = catalog::name_is_path_segment(info.name, false);
+      !info.name.empty() && !wrong.empty())
+    co_return fail(
+        bad_request(cat("Name parameter invalid: ", quoted(info.name), ": ", join(wrong, ";"))));
   if (!info.subresource.empty()) {
     call.subresource = r.subresource(info.subresource);
-    if (!call.subresource) co_return fail(r.is_custom ? not_found(r, info.name) : unknown_resource());
+    if (!call.subresource)
+      co_return fail(r.is_custom ? not_found(r, info.name) : unknown_resource());
     Result<Answer> answer = co_await serve_subresource(call);
     co_return answer;
   }
   bool is_named = !info.name.empty();
   // What is not kept has no members.
   if (is_named && r.storage_prefix.empty()) co_return fail(unknown_resource());
-  bool fits = info.verb == "create" ? !is_named : info.verb == "update" || info.verb == "patch" ? is_named : true;
+  bool fits = info.verb == "create"                           ? !is_named
+              : info.verb == "update" || info.verb == "patch" ? is_named
+                                                              : true;
   if (fits)
-    if (std::optional<Error> why = policy::refused_verb(r, info.verb, info.name)) co_return fail(std::move(*why));
-  if (!fits || call.request().method == "HEAD" || info.verb.empty() || !r.has_verb(info.verb)) co_return fail(method_not_allowed());
+    if (std::optional<Error> why = policy::refused_verb(r, info.verb, info.name))
+      co_return fail(std::move(*why));
+  if (!fits || call.request().method == "HEAD" || info.verb.empty() || !r.has_verb(info.verb))
+    co_return fail(method_not_allowed());
   if (auto warning = deprecation(r); !warning.empty()) call.warnings.push_back(std::move(warning));
   if (info.verb == "watch") co_return watches_.watch(call);
   if (r.storage_prefix.empty()) {
@@ -112,18 +128,21 @@ Result<Answer> Gateway::describe(http::Request& request, const authz::RequestInf
   if (auto found = description_.answer(request, info)) return std::move(*found);
   auto parts = split(std::string_view(info.path).substr(1), '/');
   bool is_custom = false;
-  bool is_of_known_group =
-      parts[0] == "api" || (parts[0] == "apis" && parts.size() > 1 && knows_group(*services_.catalog.get(), parts[1], is_custom));
+  bool is_of_known_group = parts[0] == "api" ||
+                           (parts[0] == "apis" && parts.size() > 1 &&
+                            knows_group(*services_.catalog.get(), parts[1], is_custom));
   if (is_of_known_group && !is_custom) return fail(unknown_resource());
   return text_answer(404, "404 page not found\n");
 }
 
 Task<Result<Answer>> Gateway::serve_call(Call& call) {
   bool is_conditional = call.permit.is_conditional();
-  if (is_conditional) call.audit_annotations.set("authorization.k8s.io/is-conditional-decision", "true");
+  if (is_conditional)
+    call.audit_annotations.set("authorization.k8s.io/is-conditional-decision", "true");
   Result<Answer> answer = co_await serve_resource(call);
   // A verb that does not go through admission must not make a yes of a perhaps.
-  if (is_conditional && answer && !call.authorization.is_settled && call.info.verb != "deletecollection") {
+  if (is_conditional && answer && !call.authorization.is_settled &&
+      call.info.verb != "deletecollection") {
     constexpr std::string_view kOpen = "the conditions of this request were not settled";
     note_refusal(call, kOpen);
     answer = fail(authz::forbidden(authz::Attributes{call.user, call.info}, std::string(kOpen)));
@@ -132,7 +151,8 @@ Task<Result<Answer>> Gateway::serve_call(Call& call) {
     bool blind = co_await is_blind(call);
     if (blind) answer = seen_blindly(call, std::move(answer));
   }
-  if (!answer && call.refusal.is_object() && call.refusal["message"].as_string() == answer.error().message) {
+  if (!answer && call.refusal.is_object() &&
+      call.refusal["message"].as_string() == answer.error().message) {
     Answer refused = Answer::of(std::move(call.refusal), status_code(answer.error()));
     refused.transforms = false;
     answer = std::move(refused);
@@ -140,7 +160,8 @@ Task<Result<Answer>> Gateway::serve_call(Call& call) {
   co_return answer;
 }
 
-Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optional<authz::User> known) {
+Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange,
+                          std::optional<authz::User> known) {
   pipeline::Witness witness(watchers_, services_, exchange);
   pipeline::Journey own;
   std::shared_ptr<http::Kept> kept = std::move(exchange->request().kept);
@@ -158,7 +179,9 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
   const authz::RequestInfo& info = journey.asked ? journey.asked->info : kNothing;
   bool is_recorded = co_await witness.saw(journey);
   if (!is_recorded) {
-    witness.respond(pipeline::internal_error_text(exchange->request(), "failed to store audit event"), journey, info);
+    witness.respond(
+        pipeline::internal_error_text(exchange->request(), "failed to store audit event"), journey,
+        info);
     co_return true;
   }
   if (journey.end) {
@@ -185,13 +208,16 @@ Task<bool> Gateway::serve(std::shared_ptr<http::Exchange> exchange, std::optiona
   co_return true;
 }
 
-Call Gateway::make_call(std::shared_ptr<http::Exchange> exchange, pipeline::Journey& journey, const pipeline::Witness& witness) {
+Call Gateway::make_call(std::shared_ptr<http::Exchange> exchange, pipeline::Journey& journey,
+                        const pipeline::Witness& witness) {
   pipeline::Decided& decided = *journey.decided;
   return Call{.exchange = std::move(exchange),
               .services = services_,
               .info = std::move(journey.asked->info),
               .user = std::move(journey.acting->user),
-              .identity = journey.recognised ? journey.recognised->identity : authn::Identity{.user = {}, .authenticator = "loopback"},
+              .identity = journey.recognised
+                              ? journey.recognised->identity
+                              : authn::Identity{.user = {}, .authenticator = "loopback"},
               .permit = std::move(*decided.verdict.permit),
               .chain = std::move(decided.chain),
               .catalog = services_.catalog.get(),

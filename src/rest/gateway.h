@@ -13,35 +13,45 @@
 
 namespace cardea::rest {
 
-// The door: takes each request along the stations of rest/pipeline, then to its exit: a verb, or what the server says of
-// itself. Sends the answer in the form the client wants.
+// The door: takes each request along the stations of rest/pipeline, then to its exit: a verb, or
+// what the server says of itself. Sends the answer in the form the client wants.
 class Gateway : public http::Handler {
  public:
-  Gateway(Services& services, const authn::AuthenticatorChain& authenticators, SelfDescription& description,
-          WatchHubs& watches)
-      : services_(services), authenticators_(authenticators), description_(description), watches_(watches) {}
+  Gateway(Services& services, const authn::AuthenticatorChain& authenticators,
+          SelfDescription& description, WatchHubs& watches)
+      : services_(services),
+        authenticators_(authenticators),
+        description_(description),
+        watches_(watches) {}
 
   void handle(std::shared_ptr<http::Exchange> exchange) override;
-  // False: the request will be refused whatever it says. The way up to there is kept, and not gone twice.
+  // False: the request will be refused whatever it says. The way up to there is kept, and not gone
+  // twice.
   bool wants_body(const std::shared_ptr<http::Exchange>& exchange) const override;
   // For the server's own parts: who asks is known already.
   void handle_as(std::shared_ptr<http::Exchange> exchange, authz::User user);
-  // One line per request: what was asked, the answer's status, who asked and how they were recognised. Before the first
-  // request; called on loop threads.
+  // One line per request: what was asked, the answer's status, who asked and how they were
+  // recognised. Before the first request; called on loop threads.
   void set_log(std::function<void(const std::string&)> log) { watchers_.log = std::move(log); }
-  // Decides who may be served as somebody else; by constrained modes unless told otherwise. Before the first request.
-  void set_impersonator(std::unique_ptr<const impersonation::Impersonator> impersonator) { impersonator_ = std::move(impersonator); }
+  // Decides who may be served as somebody else; by constrained modes unless told otherwise. Before
+  // the first request.
+  void set_impersonator(std::unique_ptr<const impersonation::Impersonator> impersonator) {
+    impersonator_ = std::move(impersonator);
+  }
   // What is recorded of requests, and where. It outlives this; before the first request.
   void set_audit(const audit::Auditor* auditor) { watchers_.auditor = auditor; }
   // One line per request whose credentials were refused: why. The client is never told.
-  void set_refusal_log(std::function<void(const std::string&)> log) { watchers_.refusal_log = std::move(log); }
+  void set_refusal_log(std::function<void(const std::string&)> log) {
+    watchers_.refusal_log = std::move(log);
+  }
 
  private:
   Task<bool> serve(std::shared_ptr<http::Exchange> exchange, std::optional<authz::User> known);
   pipeline::Stations stations() const;
   // The exits: a path that describes the server, or a call of a verb.
   Result<Answer> describe(http::Request& request, const authz::RequestInfo& info);
-  Call make_call(std::shared_ptr<http::Exchange> exchange, pipeline::Journey& journey, const pipeline::Witness& witness);
+  Call make_call(std::shared_ptr<http::Exchange> exchange, pipeline::Journey& journey,
+                 const pipeline::Witness& witness);
   Task<Result<Answer>> serve_call(Call& call);
   Task<Result<Answer>> serve_resource(Call& call);
 
@@ -49,7 +59,8 @@ class Gateway : public http::Handler {
   const authn::AuthenticatorChain& authenticators_;
   SelfDescription& description_;
   WatchHubs& watches_;
-  std::unique_ptr<const impersonation::Impersonator> impersonator_ = std::make_unique<impersonation::Impersonator>();
+  std::unique_ptr<const impersonation::Impersonator>
+      impersonator_ = std::make_unique<impersonation::Impersonator>();
   pipeline::Watchers watchers_;
 };
 

@@ -14,7 +14,8 @@ using Reply = Loopback::Reply;
 
 class LoopbackExchange : public http::Exchange {
  public:
-  LoopbackExchange(net::Loop& loop, std::function<void(Reply)> done) : Exchange(loop), done_(std::move(done)) {}
+  LoopbackExchange(net::Loop& loop, std::function<void(Reply)> done)
+      : Exchange(loop), done_(std::move(done)) {}
 
   void respond(http::Response response) override {
     Reply reply{response.status, {}};
@@ -36,7 +37,8 @@ class LoopbackExchange : public http::Exchange {
 
 }  // namespace
 
-Task<Reply> Loopback::send(std::string method, std::string target, json::Value body, std::string content_type) const {
+Task<Reply> Loopback::send(std::string method, std::string target, json::Value body,
+                           std::string content_type) const {
   Reply reply = co_await await_callback<Reply>([&](auto done) {
     auto exchange = std::make_shared<LoopbackExchange>(loop_, done);
     http::Request& r = exchange->request();
@@ -56,7 +58,8 @@ Task<Reply> Loopback::send(std::string method, std::string target, json::Value b
   co_return reply;
 }
 
-Reply Loopback::send_and_wait(std::string method, std::string target, json::Value body, std::string content_type) const {
+Reply Loopback::send_and_wait(std::string method, std::string target, json::Value body,
+                              std::string content_type) const {
   std::promise<Reply> answer;
   loop_.post([&] {
     spawn(send(std::move(method), std::move(target), std::move(body), std::move(content_type)),

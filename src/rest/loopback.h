@@ -12,9 +12,9 @@ namespace cardea::rest {
 
 class Gateway;
 
-// The API as the server's own parts use it: requests that take the same way as a client's, with an identity
-// instead of credentials. Controllers and the bootstrap write through this, so nothing they do escapes
-// admission, validation or ownership.
+// The API as the server's own parts use it: requests that take the same way as a client's, with an
+// identity instead of credentials. Controllers and the bootstrap write through this, so nothing
+// they do escapes admission, validation or ownership.
 class Loopback {
  public:
   struct Reply {

@@ -7,17 +7,20 @@
 namespace cardea::rest {
 
 Metrics::Metrics() {
-  const std::vector<double> kRequestBounds = {0.001, 0.0025, 0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1,  1.25, 1.5,
-                                              2,     3,      4,     5,     6,    8,   10,  15,  20,  30,  45, 60};
+  const std::vector<double> kRequestBounds = {0.001, 0.0025, 0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6,
+                                              0.8,   1,      1.25,  1.5,   2,    3,   4,   5,   6,
+                                              8,     10,     15,    20,    30,   45,  60};
   for (std::size_t i = 0; i < kVerbs.size(); ++i)
-    durations_[i] = &registry_.histogram({"apiserver_request_duration_seconds", "How long answers took, watches left out, by verb."},
-                                         kRequestBounds, {{"verb", std::string(kVerbs[i])}});
+    durations_[i] = &registry_.histogram(
+        {"apiserver_request_duration_seconds", "How long answers took, watches left out, by verb."},
+        kRequestBounds, {{"verb", std::string(kVerbs[i])}});
   for (std::size_t i = 0; i < kResults.size(); ++i) {
     MetricRegistry::Labels labels = {{"result", std::string(kResults[i])}};
-    attempts_[i] = &registry_.counter({"authorization_attempts_total", "Requests authorized, by result."}, labels);
-    authorization_durations_[i] =
-        &registry_.histogram({"authorization_duration_seconds", "How long authorization took, by result."},
-                             exponential_bounds(0.001, 2, 15), labels);
+    attempts_[i] = &registry_.counter(
+        {"authorization_attempts_total", "Requests authorized, by result."}, labels);
+    authorization_durations_[i] = &registry_.histogram(
+        {"authorization_duration_seconds", "How long authorization took, by result."},
+        exponential_bounds(0.001, 2, 15), labels);
   }
 }
 
@@ -49,7 +52,8 @@ std::string Metrics::print() const {
   for (std::size_t row = 0; row < kVerbs.size(); ++row)
     for (std::size_t code = 0; code < kCodes; ++code)
       if (std::uint64_t n = counts_[row][code].load(std::memory_order_relaxed))
-        out += cat("apiserver_request_total{verb=\"", kVerbs[row], "\",code=\"", code, "\"} ", n, "\n");
+        out += cat("apiserver_request_total{verb=\"", kVerbs[row], "\",code=\"", code, "\"} ", n,
+                   "\n");
   return out + registry_.print();
 }
 

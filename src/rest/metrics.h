@@ -11,7 +11,13 @@
 namespace cardea::rest {
 
 // How the chain answered a request, as `authorization_attempts_total` counts it.
-enum class AuthorizationResult : std::uint8_t { kAllowed, kDenied, kNoOpinion, kError, kConditional };
+enum class AuthorizationResult : std::uint8_t {
+  kAllowed,
+  kDenied,
+  kNoOpinion,
+  kError,
+  kConditional
+};
 
 // What the server has answered so far, for /metrics. Counting costs a few atomic additions.
 class Metrics {
@@ -30,8 +36,10 @@ class Metrics {
 
  private:
   static constexpr std::array<std::string_view, 11> kVerbs = {
-      "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "connect", "path", "other"};
-  static constexpr std::array<std::string_view, 5> kResults = {"allowed", "denied", "no-opinion", "error", "conditional"};
+      "get",     "list", "watch", "create", "update", "patch", "delete", "deletecollection",
+      "connect", "path", "other"};
+  static constexpr std::array<std::string_view, 5> kResults = {"allowed", "denied", "no-opinion",
+                                                               "error", "conditional"};
   static constexpr std::size_t kCodes = 600;
   static std::size_t row_of(std::string_view verb);
 

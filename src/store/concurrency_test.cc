@@ -4,9 +4,9 @@
 #include <thread>
 
 #include "base/strings.h"
-#include "store/testing/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
 #include "store/testing/fixtures.h"
+#include "store/testing/memory_store.h"
 
 namespace cardea::store {
 namespace {
@@ -18,7 +18,8 @@ std::string counter(std::uint64_t i) {
   return cat(kPrefix, i % kCounters);
 }
 
-// Every transaction adds one to one counter, so that in each state the counters add up to its revision.
+// Every transaction adds one to one counter, so that in each state the counters add up to its
+// revision.
 class ConcurrencyTest : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
@@ -79,7 +80,8 @@ class ConcurrencyTest : public testing::TestWithParam<std::string> {
   void watch_for_a_while(std::mt19937_64& random) {
     std::mutex lock;
     std::condition_variable changed;
-    Revision from = std::max<Revision>(1, store_->current_revision() - static_cast<Revision>(random() % 40));
+    Revision from = std::max<Revision>(
+        1, store_->current_revision() - static_cast<Revision>(random() % 40));
     Revision seen = from;
     Revision until = from + 1 + static_cast<Revision>(random() % 80);
     auto watch = store_->watch(std::string(kPrefix), from, [&](std::span<const EventPtr> events) {
@@ -149,8 +151,8 @@ TEST_P(ConcurrencyTest, WritersReadersAndWatchersAgree) {
   for (auto& thread : writers) thread.join();
   finished_ = true;
   // Wakes the watchers that wait for more: one more change for each key prefix.
-  ASSERT_TRUE(
-      commit_sync(*store_, {{}, {Put{counter(0), cat(*parse_int(store_->get(counter(0))->value()) + 1)}}}));
+  ASSERT_TRUE(commit_sync(
+      *store_, {{}, {Put{counter(0), cat(*parse_int(store_->get(counter(0))->value()) + 1)}}}));
   for (auto& thread : others) thread.join();
 
   constexpr Revision kLast = 1 + kWriters * kWrites + 1;
@@ -167,8 +169,9 @@ TEST_P(ConcurrencyTest, AWatchIsSilentOnceItIsGoneEvenWhenItGoesDuringDelivery) 
   });
   for (int i = 0; i < 500; ++i) {
     auto alive = std::make_unique<std::atomic<bool>>(true);
-    auto watch = store_->watch("/registry/", store_->current_revision(),
-                               [flag = alive.get()](std::span<const EventPtr>) { EXPECT_TRUE(*flag); });
+    auto watch = store_->watch(
+        "/registry/", store_->current_revision(),
+        [flag = alive.get()](std::span<const EventPtr>) { EXPECT_TRUE(*flag); });
     ASSERT_TRUE(watch);
     watch->reset();
     // A late call would touch freed memory, and the sanitizers would say so.
@@ -184,19 +187,21 @@ TEST_P(ConcurrencyTest, ThousandsOfPrefixesAreEachServedTheirOwn) {
   std::vector<int> calls(kPrefixes, 0);
   std::vector<std::unique_ptr<Watch>> watches;
   for (int i = 0; i < kPrefixes; ++i) {
-    auto watch = store_->watch(cat("/ns/", i, "/"), 1, [&calls, i](std::span<const EventPtr> events) {
-      for (const EventPtr& event : events) {
-        EXPECT_TRUE(event->record->key().starts_with(cat("/ns/", i, "/")));
-        ++calls[static_cast<std::size_t>(i)];
-      }
-    });
+    auto watch = store_->watch(
+        cat("/ns/", i, "/"), 1, [&calls, i](std::span<const EventPtr> events) {
+          for (const EventPtr& event : events) {
+            EXPECT_TRUE(event->record->key().starts_with(cat("/ns/", i, "/")));
+            ++calls[static_cast<std::size_t>(i)];
+          }
+        });
     ASSERT_TRUE(watch);
     watches.push_back(std::move(*watch));
   }
   for (int i = 0; i < kPrefixes; i += 10) {
     ASSERT_TRUE(commit_sync(*store_, put(cat("/ns/", i, "/a"), "x")));
   }
-  for (int i = 0; i < kPrefixes; ++i) EXPECT_EQ(calls[static_cast<std::size_t>(i)], i % 10 == 0 ? 1 : 0);
+  for (int i = 0; i < kPrefixes; ++i)
+    EXPECT_EQ(calls[static_cast<std::size_t>(i)], i % 10 == 0 ? 1 : 0);
 }
 
 }  // namespace

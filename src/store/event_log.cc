@@ -35,8 +35,8 @@ EventLog::Slice EventLog::after(Revision revision) const {
     const auto& events = (*chunk)->events;
     auto from = events.begin() + static_cast<std::ptrdiff_t>(chunk == chunks_.begin() ? first_ : 0);
     if (slice.parts_.empty()) {
-      from = std::partition_point(from, events.end(),
-                                  [&](const EventPtr& event) { return event->revision <= revision; });
+      from = std::partition_point(
+          from, events.end(), [&](const EventPtr& event) { return event->revision <= revision; });
     }
     slice.parts_.push_back(
         {*chunk, events.data(), static_cast<std::size_t>(from - events.begin()), events.size()});

@@ -8,10 +8,12 @@
 namespace cardea::store {
 
 // Changes in the order of their revisions, in chunks that readers may keep: a reader copies a few
-// pointers under its owner's lock and walks the events without it. The owner guards everything else.
+// pointers under its owner's lock and walks the events without it. The owner guards everything
+// else.
 class EventLog {
   struct Chunk {
-    std::vector<EventPtr> events;  // never reallocates: readers look at the first `n` while it grows
+    std::vector<EventPtr> events;  // never reallocates: readers look at the first `n` while it
+                                   // grows
   };
 
  public:

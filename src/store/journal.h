@@ -16,8 +16,8 @@ struct Written {
   std::string trouble;  // what went wrong, for a person
 };
 
-// The place where a LocalStore keeps what it must not lose. After `load` it is used by the writer thread
-// of its store alone.
+// The place where a LocalStore keeps what it must not lose. After `load` it is used by the writer
+// thread of its store alone.
 class Journal {
  public:
   // Finds the current record of a key.
@@ -27,8 +27,8 @@ class Journal {
 
   virtual ~Journal() = default;
 
-  // Everything there is, once, before anything else. May note a `place` in the records. `find` is good
-  // for the writer thread, from the first write on.
+  // Everything there is, once, before anything else. May note a `place` in the records. `find` is
+  // good for the writer thread, from the first write on.
   virtual Result<Remembered> load(Find find) = 0;
 
   // Makes all events durable together, or none of them.
@@ -37,8 +37,8 @@ class Journal {
   // After kUnknown: was `events` written? Never returns kUnknown without having tried.
   virtual Written resolve(std::span<const EventPtr> events) = 0;
 
-  // One small step of forgetting what was superseded up to `compacted`, and of giving space back. `busy`
-  // says that writers are waiting.
+  // One small step of forgetting what was superseded up to `compacted`, and of giving space back.
+  // `busy` says that writers are waiting.
   virtual Tidied tidy(Revision compacted, bool busy) = 0;
 
   // Remembers that `revision` was current at `seconds` (Unix time), so that history ages across
@@ -51,7 +51,7 @@ class Journal {
   virtual std::vector<Mark> marks() const = 0;  // as of load(), oldest first
 
   virtual std::uint64_t file_bytes() const = 0;  // from any thread
-  virtual std::string trouble() const = 0;       // from the writer thread; of the last failed tidy()
+  virtual std::string trouble() const = 0;  // from the writer thread; of the last failed tidy()
 };
 
 }  // namespace cardea::store

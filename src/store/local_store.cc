@@ -24,7 +24,8 @@ Error malformed(const Txn& txn) {
       return bad_request(cat("a transaction may change `", key, "` only once"));
     }
     if (const Put* put = std::get_if<Put>(&op); put && put->value.size() >= (1u << 30)) {
-      return Error::of(Reason::kRequestEntityTooLarge, cat("the value of `", key, "` is too large"));
+      return Error::of(Reason::kRequestEntityTooLarge,
+                       cat("the value of `", key, "` is too large"));
     }
   }
   return Error{Reason::kUnknown, "", nullptr, 0};
@@ -43,7 +44,8 @@ std::size_t size_of(const Txn& txn) {
 // Decides transactions one after the other, each on top of those before it.
 class LocalStore::Batch {
  public:
-  Batch(const Timeline& timeline, std::size_t size) : timeline_(timeline), revision_(timeline.revision()) {
+  Batch(const Timeline& timeline, std::size_t size)
+      : timeline_(timeline), revision_(timeline.revision()) {
     answers_.reserve(size);
     events_.reserve(size);
   }
@@ -79,10 +81,11 @@ class LocalStore::Batch {
 
   Commit decide(const Txn& txn) {
     Commit commit;
-    commit.succeeded = std::all_of(txn.compares.begin(), txn.compares.end(), [&](const Compare& compare) {
-      RecordPtr record = present(compare.key);
-      return (record ? record->mod_revision : 0) == compare.mod_revision;
-    });
+    commit.succeeded = std::all_of(
+        txn.compares.begin(), txn.compares.end(), [&](const Compare& compare) {
+          RecordPtr record = present(compare.key);
+          return (record ? record->mod_revision : 0) == compare.mod_revision;
+        });
     if (!commit.succeeded) {
       for (const Compare& compare : txn.compares) commit.records.push_back(present(compare.key));
       commit.revision = revision_;
@@ -101,21 +104,23 @@ class LocalStore::Batch {
   RecordPtr apply(const Put& put) {
     RecordPtr previous = present(put.key);
     Revision revision = revision_ + 1;
-    RecordPtr record = Record::make(put.key, put.value, previous ? previous->create_revision : revision,
-                                    revision, previous ? previous->version + 1 : 1);
+    RecordPtr record = Record::make(put.key, put.value,
+                                    previous ? previous->create_revision : revision, revision,
+                                    previous ? previous->version + 1 : 1);
     return add(EventType::kPut, std::move(record), std::move(previous));
   }
 
   RecordPtr apply(const Delete& remove) {
     RecordPtr previous = present(remove.key);
     if (!previous) return nullptr;
-    return add(EventType::kDelete, Record::make(remove.key, {}, 0, revision_ + 1, 0), std::move(previous));
+    return add(EventType::kDelete, Record::make(remove.key, {}, 0, revision_ + 1, 0),
+               std::move(previous));
   }
 
   RecordPtr add(EventType type, RecordPtr record, RecordPtr previous) {
     changed_.insert_or_assign(record->key(), record);
-    events_.push_back(
-        std::make_shared<const Event>(Event{type, record->mod_revision, record, std::move(previous)}));
+    events_.push_back(std::make_shared<const Event>(
+        Event{type, record->mod_revision, record, std::move(previous)}));
     return record;
   }
 
@@ -129,12 +134,12 @@ class LocalStore::Batch {
 LocalStore::LocalStore(std::unique_ptr<Journal> journal, HistoryOptions history, const Clock& clock)
     : journal_(std::move(journal)), history_(history), clock_(clock) {}
 
-Result<std::unique_ptr<Store>> LocalStore::open(std::unique_ptr<Journal> journal, HistoryOptions history,
-                                                const Clock& clock) {
+Result<std::unique_ptr<Store>> LocalStore::open(std::unique_ptr<Journal> journal,
+                                                HistoryOptions history, const Clock& clock) {
   std::unique_ptr<LocalStore> store(new LocalStore(std::move(journal), history, clock));
   const Timeline& timeline = store->timeline_;
-  auto remembered =
-      store->journal_->load([&timeline](std::string_view key) { return timeline.current(key); });
+  auto remembered = store->journal_->load(
+      [&timeline](std::string_view key) { return timeline.current(key); });
   if (!remembered) return fail(std::move(remembered.error()));
   store->timeline_.restore(std::move(*remembered));
   for (const Journal::Mark& mark : store->journal_->marks()) store->marks_.push_back(mark);
@@ -152,7 +157,8 @@ LocalStore::~LocalStore() {
 }
 
 void LocalStore::commit(Txn txn, Done done) {
-  if (Error error = malformed(txn); error.reason != Reason::kUnknown) return done(fail(std::move(error)));
+  if (Error error = malformed(txn); error.reason != Reason::kUnknown)
+    return done(fail(std::move(error)));
   bool first;
   {
     std::lock_guard guard(queue_lock_);
@@ -225,8 +231,9 @@ void LocalStore::write(std::vector<Pending> pending) {
   Batch batch(timeline_, pending.size());
   for (Pending& one : pending) batch.add(std::move(one));
   if (!writable) {
-    batch.refuse(Error::of(Reason::kServiceUnavailable,
-                           cat("nothing was stored: an earlier write has to be settled first: ", doubt_)));
+    batch.refuse(
+        Error::of(Reason::kServiceUnavailable,
+                  cat("nothing was stored: an earlier write has to be settled first: ", doubt_)));
     return;
   }
   if (batch.events().empty()) return batch.answer();
@@ -244,11 +251,13 @@ void LocalStore::write(std::vector<Pending> pending) {
       batch.answer();
       break;
     case Written::Outcome::kRejected:
-      batch.refuse(Error::of(Reason::kServiceUnavailable, cat("nothing was stored: ", written.trouble)));
+      batch.refuse(
+          Error::of(Reason::kServiceUnavailable, cat("nothing was stored: ", written.trouble)));
       break;
     case Written::Outcome::kUnknown:
       doubt_ = written.trouble;
-      batch.refuse(internal_error(cat("whether this was stored is not known yet: ", written.trouble)));
+      batch.refuse(
+          internal_error(cat("whether this was stored is not known yet: ", written.trouble)));
       in_doubt_ = batch.take_events();
       break;
   }
@@ -269,21 +278,25 @@ void LocalStore::publish(std::span<const EventPtr> events) {
 }
 
 void LocalStore::note_time() {
-  std::int64_t now =
-      std::chrono::duration_cast<std::chrono::seconds>(clock_.now().time_since_epoch()).count();
-  std::int64_t grain = std::max<std::int64_t>(history_.keep.count() / 60, history_.keep.count() > 0 ? 1 : 0);
+  std::int64_t now = std::chrono::duration_cast<std::chrono::seconds>(
+                         clock_.now().time_since_epoch())
+                         .count();
+  std::int64_t grain = std::max<std::int64_t>(history_.keep.count() / 60,
+                                              history_.keep.count() > 0 ? 1 : 0);
   if (!marks_.empty() && now < marks_.back().seconds + grain) return;
   if (!marks_.empty() && timeline_.revision() == marks_.back().revision) return;
   marks_.push_back({timeline_.revision(), now});
   journal_->mark(marks_.back().revision, now);
 }
 
-// The state of the last change would stay readable for as long as nothing else happens, and what is promised to
-// expire would not. One write when things have become quiet gives that state an end, like any other.
+// The state of the last change would stay readable for as long as nothing else happens, and what is
+// promised to expire would not. One write when things have become quiet gives that state an end,
+// like any other.
 void LocalStore::close_the_last_state() {
   if (marks_.empty() || marks_.back().revision != timeline_.revision()) return;
-  std::int64_t now =
-      std::chrono::duration_cast<std::chrono::seconds>(clock_.now().time_since_epoch()).count();
+  std::int64_t now = std::chrono::duration_cast<std::chrono::seconds>(
+                         clock_.now().time_since_epoch())
+                         .count();
   if (now < marks_.back().seconds + std::max<std::int64_t>(history_.keep.count() / 5, 1)) return;
   const RecordPtr* quiet = timeline_.current(kQuietKey);
   if (quiet && (*quiet)->mod_revision == timeline_.revision()) return;
@@ -295,8 +308,9 @@ void LocalStore::close_the_last_state() {
 Revision LocalStore::oldest_to_keep() {
   close_the_last_state();
   note_time();
-  std::int64_t now =
-      std::chrono::duration_cast<std::chrono::seconds>(clock_.now().time_since_epoch()).count();
+  std::int64_t now = std::chrono::duration_cast<std::chrono::seconds>(
+                         clock_.now().time_since_epoch())
+                         .count();
   Revision oldest = 0;
   while (!marks_.empty() && marks_.front().seconds + history_.keep.count() <= now) {
     oldest = marks_.front().revision;
@@ -313,9 +327,9 @@ Revision LocalStore::oldest_to_keep() {
 void LocalStore::accept(std::vector<Compaction> compactions) {
   for (Compaction& compaction : compactions) {
     if (compaction.revision > timeline_.revision()) {
-      compaction.done(
-          fail(bad_request(cat("cannot compact to revision ", compaction.revision,
-                               ", which is in the future; the current one is ", timeline_.revision()))));
+      compaction.done(fail(
+          bad_request(cat("cannot compact to revision ", compaction.revision,
+                          ", which is in the future; the current one is ", timeline_.revision()))));
       continue;
     }
     compact_to_ = std::max(compact_to_, compaction.revision);
@@ -325,7 +339,8 @@ void LocalStore::accept(std::vector<Compaction> compactions) {
 
 bool LocalStore::do_chores(bool busy) {
   if (!settle_doubt()) {
-    finish_compactions(fail(Error::of(Reason::kServiceUnavailable, cat("not compacted: ", doubt_))));
+    finish_compactions(
+        fail(Error::of(Reason::kServiceUnavailable, cat("not compacted: ", doubt_))));
     return false;
   }
   compact_to_ = std::max(compact_to_, oldest_to_keep());
@@ -339,7 +354,8 @@ bool LocalStore::do_chores(bool busy) {
     trouble_ = std::move(trouble);
   }
   if (failed) return false;  // the next tick tries again
-  if (more || tidied == Journal::Tidied::kMore || timeline_.past_bytes() > history_.max_bytes) return true;
+  if (more || tidied == Journal::Tidied::kMore || timeline_.past_bytes() > history_.max_bytes)
+    return true;
   // A long read of an older state may hold compaction back for a moment.
   if (timeline_.compacted() >= compact_to_) finish_compactions({});
   return false;

@@ -16,21 +16,24 @@ struct HistoryOptions {
   std::uint64_t max_bytes = 128ull << 20;
 };
 
-// A store that one process owns: a Timeline to read from, a Journal to survive with, and one thread that
-// writes.
+// A store that one process owns: a Timeline to read from, a Journal to survive with, and one thread
+// that writes.
 //
-// Group commit: the thread takes all transactions that are waiting, decides each against memory and its
-// predecessors in the batch, hands everything to the journal at once, publishes, and then answers. A
-// failed batch publishes nothing. When the journal cannot tell whether a batch was written, the batch
-// is kept aside and writes are refused until the journal knows: memory and disk never disagree.
+// Group commit: the thread takes all transactions that are waiting, decides each against memory and
+// its predecessors in the batch, hands everything to the journal at once, publishes, and then
+// answers. A failed batch publishes nothing. When the journal cannot tell whether a batch was
+// written, the batch is kept aside and writes are refused until the journal knows: memory and disk
+// never disagree.
 class LocalStore : public Store {
  public:
-  static Result<std::unique_ptr<Store>> open(std::unique_ptr<Journal> journal, HistoryOptions history,
-                                             const Clock& clock);
+  static Result<std::unique_ptr<Store>> open(std::unique_ptr<Journal> journal,
+                                             HistoryOptions history, const Clock& clock);
   ~LocalStore() override;  // finishes what was committed before
 
   RecordPtr get(std::string_view key) const override { return timeline_.get(key); }
-  Result<RangeResult> range(const RangeQuery& query) const override { return timeline_.range(query); }
+  Result<RangeResult> range(const RangeQuery& query) const override {
+    return timeline_.range(query);
+  }
   std::int64_t count(const KeyRange& keys) const override { return timeline_.count(keys); }
   Revision current_revision() const override { return timeline_.revision(); }
   Revision compacted_revision() const override { return timeline_.compacted(); }

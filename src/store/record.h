@@ -6,7 +6,8 @@
 
 namespace cardea::store {
 
-// The number of a transaction. The empty store is at 1, the first write makes 2, and it never goes back.
+// The number of a transaction. The empty store is at 1, the first write makes 2, and it never goes
+// back.
 using Revision = std::int64_t;
 
 class Record;
@@ -18,8 +19,8 @@ class Derived {
   virtual ~Derived() = default;
 };
 
-// One version of one key: immutable and shared, so that reading never copies. Key, value and counters
-// live in a single allocation; hold the RecordPtr for as long as the views are used.
+// One version of one key: immutable and shared, so that reading never copies. Key, value and
+// counters live in a single allocation; hold the RecordPtr for as long as the views are used.
 //
 // A deletion is a record too (a tombstone): version 0, no value, mod_revision of the deletion.
 class Record {

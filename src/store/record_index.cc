@@ -20,7 +20,8 @@ RecordIndex::Position RecordIndex::lower_bound(std::string_view key, Revision mo
   auto slot = std::partition_point(block->begin(), block->end(), [&](const RecordPtr& record) {
     return before(*record, key, mod_revision);
   });
-  return {static_cast<std::size_t>(block - blocks_.begin()), static_cast<std::size_t>(slot - block->begin())};
+  return {static_cast<std::size_t>(block - blocks_.begin()),
+          static_cast<std::size_t>(slot - block->begin())};
 }
 
 RecordIndex::Position RecordIndex::next(Position p) const {

@@ -11,7 +11,8 @@ namespace cardea::store {
 // inserting moves at most one block of pointers, and counting the records before a position adds up
 // block sizes instead of walking records.
 //
-// A value without locks of its own: its owner guards it. Positions hold until the next modification.
+// A value without locks of its own: its owner guards it. Positions hold until the next
+// modification.
 class RecordIndex {
  public:
   static constexpr Revision kNewest = std::numeric_limits<Revision>::max();

@@ -3,8 +3,8 @@
 
 namespace cardea::store {
 
-// A shared mutex that lets a waiting writer in before new readers. std::shared_mutex prefers readers on
-// Linux, and a steady stream of them would keep the writer out. Not recursive.
+// A shared mutex that lets a waiting writer in before new readers. std::shared_mutex prefers
+// readers on Linux, and a steady stream of them would keep the writer out. Not recursive.
 class RwLock {
  public:
   RwLock() {

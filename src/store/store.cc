@@ -14,14 +14,16 @@ KeyRange keys_with_prefix(std::string_view prefix) {
 Result<Commit> commit_sync(Store& store, Txn txn) {
   std::promise<Result<Commit>> promise;
   auto future = promise.get_future();
-  store.commit(std::move(txn), [&promise](Result<Commit> answer) { promise.set_value(std::move(answer)); });
+  store.commit(std::move(txn),
+               [&promise](Result<Commit> answer) { promise.set_value(std::move(answer)); });
   return future.get();
 }
 
 Result<void> compact_sync(Store& store, Revision revision) {
   std::promise<Result<void>> promise;
   auto future = promise.get_future();
-  store.compact(revision, [&promise](Result<void> answer) { promise.set_value(std::move(answer)); });
+  store.compact(revision,
+                [&promise](Result<void> answer) { promise.set_value(std::move(answer)); });
   return future.get();
 }
 

@@ -49,9 +49,9 @@ struct Delete {
 
 using Op = std::variant<Put, Delete>;
 
-// When every compare holds, all ops happen at one new revision; otherwise none does. A key may occur in
-// one op only. Deleting what is not there does nothing, and a transaction that does nothing makes no
-// revision.
+// When every compare holds, all ops happen at one new revision; otherwise none does. A key may
+// occur in one op only. Deleting what is not there does nothing, and a transaction that does
+// nothing makes no revision.
 struct Txn {
   std::vector<Compare> compares;
   std::vector<Op> ops;
@@ -75,9 +75,9 @@ struct Event {
 };
 using EventPtr = std::shared_ptr<const Event>;
 
-// A subscription. Destroying it ends it, from any thread: when the destructor returns, the sink is not
-// running and will not run again. It may be destroyed from inside its own sink. Whoever destroys it must
-// not hold a lock that the sink takes.
+// A subscription. Destroying it ends it, from any thread: when the destructor returns, the sink is
+// not running and will not run again. It may be destroyed from inside its own sink. Whoever
+// destroys it must not hold a lock that the sink takes.
 class Watch {
  public:
   virtual ~Watch() = default;
@@ -92,8 +92,8 @@ struct StoreStats {
   std::string trouble;              // the last background failure; empty when all is well
 };
 
-// Revisions, transactions and watches over string keys such as `/registry/configmaps/ns/name`. Values
-// are bytes; the store knows nothing about their meaning.
+// Revisions, transactions and watches over string keys such as `/registry/configmaps/ns/name`.
+// Values are bytes; the store knows nothing about their meaning.
 //
 // All functions may be called from any thread. Reads and watches come from memory, show the last
 // acknowledged write, and never wait for a disk.
@@ -121,19 +121,19 @@ class Store {
   // The oldest revision whose state can still be read, and after which a watch can start.
   virtual Revision compacted_revision() const = 0;
 
-  // `done` runs once, on a thread of the store, after the write is durable and visible to get, range and
-  // watches. It must not block. A compare that does not hold is an answer, not an error. Errors:
-  // kServiceUnavailable when nothing was written and nothing will be, kInternalError when the outcome
-  // is not known yet (reads will tell), kBadRequest for a malformed transaction.
+  // `done` runs once, on a thread of the store, after the write is durable and visible to get,
+  // range and watches. It must not block. A compare that does not hold is an answer, not an error.
+  // Errors: kServiceUnavailable when nothing was written and nothing will be, kInternalError when
+  // the outcome is not known yet (reads will tell), kBadRequest for a malformed transaction.
   virtual void commit(Txn txn, Done done) = 0;
 
-  // Delivers every change of a key with this prefix whose revision is greater than `from`, without gap
-  // or duplicate. What lies in the past is delivered on the calling thread before this returns, the rest
-  // on the thread that publishes. A revision in the future waits for it. Error: kExpired.
+  // Delivers every change of a key with this prefix whose revision is greater than `from`, without
+  // gap or duplicate. What lies in the past is delivered on the calling thread before this returns,
+  // the rest on the thread that publishes. A revision in the future waits for it. Error: kExpired.
   virtual Result<std::unique_ptr<Watch>> watch(std::string prefix, Revision from, Sink sink) = 0;
 
-  // Forgets history before `revision`. `done` runs on a thread of the store when disk space has been
-  // given back too. The store also does this by itself as its options say.
+  // Forgets history before `revision`. `done` runs on a thread of the store when disk space has
+  // been given back too. The store also does this by itself as its options say.
   virtual void compact(Revision revision, Compacted done) = 0;
 
   virtual StoreStats stats() const = 0;

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "store/testing/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
 #include "store/testing/fixtures.h"
+#include "store/testing/memory_store.h"
 
 namespace cardea::store {
 namespace {
@@ -324,8 +324,10 @@ TEST_P(StoreTest, HistoryIsKeptAsLongAsTheOptionSays) {
 
 TEST_P(StoreTest, TheLastStateExpiresToo) {
   Revision last = write(put("/a", "1"));
-  auto tick = [&] { ASSERT_TRUE(compact_sync(*store_, 1)); };  // the store's thread has looked at the clock
-  clock_.advance(std::chrono::seconds(6));  // it may have done so just before the write: times are noted every 5 s
+  auto tick = [&] { ASSERT_TRUE(compact_sync(*store_, 1)); };  // the store's thread has looked at
+                                                               // the clock
+  clock_.advance(std::chrono::seconds(6));  // it may have done so just before the write: times are
+                                            // noted every 5 s
   tick();
   clock_.advance(std::chrono::seconds(61));
   tick();

@@ -48,9 +48,11 @@ class Subscriptions::Subscription {
 
  private:
   void deliver(std::span<const EventPtr> events) {
-    // The log and the live stream overlap for a moment; a revision is delivered by whichever has it first.
-    auto fresh = std::partition_point(events.begin(), events.end(),
-                                      [&](const EventPtr& event) { return event->revision <= seen_; });
+    // The log and the live stream overlap for a moment; a revision is delivered by whichever has it
+    // first.
+    auto fresh = std::partition_point(events.begin(), events.end(), [&](const EventPtr& event) {
+      return event->revision <= seen_;
+    });
     if (fresh == events.end()) return;
     seen_ = events.back()->revision;
     sink_(std::span(fresh, events.end()));
@@ -100,9 +102,11 @@ void Subscriptions::Audience::remove(const std::shared_ptr<Subscription>& subscr
   by_prefix.erase(entry);
 }
 
-Result<std::unique_ptr<Watch>> Subscriptions::add(std::string prefix, Revision from, Store::Sink sink) {
+Result<std::unique_ptr<Watch>> Subscriptions::add(std::string prefix, Revision from,
+                                                  Store::Sink sink) {
   auto subscription = std::make_shared<Subscription>(std::move(prefix), from, std::move(sink));
-  // Subscribed before the log is read: whatever is applied later than the slice reaches the backlog.
+  // Subscribed before the log is read: whatever is applied later than the slice reaches the
+  // backlog.
   audience_->add(subscription);
   auto handle = std::make_unique<Handle>(audience_, subscription);
   auto past = timeline_.events_after(from);

@@ -23,14 +23,16 @@ bool inside(std::string_view key, const KeyRange& keys) {
 }
 
 Error expired(Revision asked, Revision compacted) {
-  return Error::of(Reason::kExpired, cat("too old resource version: ", asked, " (", compacted, ")"));
+  return Error::of(Reason::kExpired,
+                   cat("too old resource version: ", asked, " (", compacted, ")"));
 }
 
 Error too_large(Revision asked, Revision current) {
   ErrorDetails details;
   details.causes.push_back({"ResourceVersionTooLarge", "Too large resource version", ""});
   details.retry_after_seconds = 1;
-  return Error::of(Reason::kTimeout, cat("Too large resource version: ", asked, ", current: ", current))
+  return Error::of(Reason::kTimeout,
+                   cat("Too large resource version: ", asked, ", current: ", current))
       .with(std::move(details));
 }
 
@@ -68,7 +70,8 @@ std::int64_t Timeline::count(const KeyRange& keys) const {
 
 std::int64_t Timeline::count_now(const KeyRange& keys) const {
   std::size_t from = current_.rank(current_.lower_bound(keys.start));
-  std::size_t to = keys.end.empty() ? current_.size() : current_.rank(current_.lower_bound(keys.end));
+  std::size_t to = keys.end.empty() ? current_.size()
+                                    : current_.rank(current_.lower_bound(keys.end));
   return to > from ? static_cast<std::int64_t>(to - from) : 0;
 }
 
@@ -135,8 +138,8 @@ RangeResult Timeline::range_now(const RangeQuery& query, std::size_t stop) const
   return result;
 }
 
-// Walks the current and the superseded records side by side and takes, of each key, the newest version
-// that is not newer than `at`.
+// Walks the current and the superseded records side by side and takes, of each key, the newest
+// version that is not newer than `at`.
 RangeResult Timeline::range_at(const RangeQuery& query, Revision at, std::size_t stop) const {
   RangeResult result;
   auto now = current_.lower_bound(query.keys.start);
@@ -248,8 +251,8 @@ void Timeline::restore(Remembered remembered) {
   }
   for (const RecordPtr& record : remembered.current) live_bytes_ += weight(*record);
 
-  // Every version that is newer than the compacted revision was an event, and so was every deletion.
-  // A version's predecessor is the one that was superseded at its revision.
+  // Every version that is newer than the compacted revision was an event, and so was every
+  // deletion. A version's predecessor is the one that was superseded at its revision.
   std::vector<EventPtr> events;
   auto& history = remembered.history;
   auto by_key_until = [](const Superseded& a, const Superseded& b) {
@@ -259,10 +262,11 @@ void Timeline::restore(Remembered remembered) {
   std::sort(history.begin(), history.end(), by_key_until);
   auto predecessor = [&](const Record& record) -> RecordPtr {
     if (record.version == 1) return nullptr;
-    auto found = std::partition_point(history.begin(), history.end(), [&](const Superseded& candidate) {
-      int order = candidate.record->key().compare(record.key());
-      return order != 0 ? order < 0 : candidate.until < record.mod_revision;
-    });
+    auto found = std::partition_point(
+        history.begin(), history.end(), [&](const Superseded& candidate) {
+          int order = candidate.record->key().compare(record.key());
+          return order != 0 ? order < 0 : candidate.until < record.mod_revision;
+        });
     if (found == history.end() || found->record->key() != record.key()) return nullptr;
     return found->until == record.mod_revision ? found->record : nullptr;
   };
@@ -282,7 +286,8 @@ void Timeline::restore(Remembered remembered) {
         Event{EventType::kDelete, old.until, std::move(tombstone), old.record}));
   }
   std::sort(events.begin(), events.end(), [](const EventPtr& a, const EventPtr& b) {
-    return a->revision != b->revision ? a->revision < b->revision : a->record->key() < b->record->key();
+    return a->revision != b->revision ? a->revision < b->revision
+                                      : a->record->key() < b->record->key();
   });
   for (EventPtr& event : events) log_.append(std::move(event));
   current_.assign_sorted(std::move(remembered.current));

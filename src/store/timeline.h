@@ -27,9 +27,9 @@ struct Remembered {
 // The state of a store in memory: the current records, the superseded ones back to the compacted
 // revision, and the log of changes.
 //
-// One thread writes (`restore`, `apply`, `compact`, `current`); any thread reads. Readers share a lock
-// that the writer takes only to publish, never while it waits for a disk, and long reads let go of it
-// every few thousand records.
+// One thread writes (`restore`, `apply`, `compact`, `current`); any thread reads. Readers share a
+// lock that the writer takes only to publish, never while it waits for a disk, and long reads let
+// go of it every few thousand records.
 class Timeline {
  public:
   RecordPtr get(std::string_view key) const;
@@ -46,8 +46,8 @@ class Timeline {
   // Publishes events of one or more revisions; the last of them is the new current revision.
   void apply(std::span<const EventPtr> events);
 
-  // Moves compacted() to `target`, or as near as long reads of older states allow for now, and frees at
-  // most `steps` of the events before it. True when none of those is left.
+  // Moves compacted() to `target`, or as near as long reads of older states allow for now, and
+  // frees at most `steps` of the events before it. True when none of those is left.
   bool compact(Revision target, std::size_t steps);
 
   // For the writing thread.

@@ -13,8 +13,10 @@ namespace cardea::conformance {
 std::string one_line(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    if (c == '\n') out += "\\n";
-    else out += c;
+    if (c == '\n')
+      out += "\\n";
+    else
+      out += c;
   }
   return out;
 }

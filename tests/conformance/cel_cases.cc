@@ -16,14 +16,18 @@ namespace {
 
 using cel::Value;
 
-// Where cel-go and Kubernetes answer otherwise: -1 for an offset behind the text, all milliseconds of a duration.
+// Where cel-go and Kubernetes answer otherwise: -1 for an offset behind the text, all milliseconds
+// of a duration.
 Value last_index_within(cel::Frame& f, const Value* a, std::size_t) {
   const std::uint64_t size = cel::code_points(a[0].string());
-  if (a[2].integer < 0 || static_cast<std::uint64_t>(a[2].integer) > size) return f.error(cat("index out of range: ", a[2].integer));
+  if (a[2].integer < 0 || static_cast<std::uint64_t>(a[2].integer) > size)
+    return f.error(cat("index out of range: ", a[2].integer));
   const std::size_t at = a[0].string().rfind(a[1].string(), static_cast<std::size_t>(a[2].integer));
   return Value::of_int(at == std::string::npos ? -1 : static_cast<std::int64_t>(at));
 }
-Value milliseconds_part(cel::Frame&, const Value* a, std::size_t) { return Value::of_int(a[0].integer / 1'000'000 % 1000); }
+Value milliseconds_part(cel::Frame&, const Value* a, std::size_t) {
+  return Value::of_int(a[0].integer / 1'000'000 % 1000);
+}
 
 cel::Environment environment_of(const json::Value& c) {
   if (c["env"].as_string() == "k8s") return cel::kubernetes_environment();
@@ -35,8 +39,12 @@ cel::Environment environment_of(const json::Value& c) {
   }
   env.library(cel::Library::kNetwork).library(cel::Library::kBlock);
   // The suite wants an error behind the end of a text, and the milliseconds within the second.
-  env.function("lastIndexOf", cel::make_overload(env.types(), {"lastIndexOf", "string_last_index_of_string_int", "string.(string, int) int", last_index_within}));
-  env.function("getMilliseconds", cel::make_overload(env.types(), {"getMilliseconds", "duration_to_milliseconds", "duration.() int", milliseconds_part}));
+  env.function("lastIndexOf",
+               cel::make_overload(env.types(), {"lastIndexOf", "string_last_index_of_string_int",
+                                                "string.(string, int) int", last_index_within}));
+  env.function("getMilliseconds",
+               cel::make_overload(env.types(), {"getMilliseconds", "duration_to_milliseconds",
+                                                "duration.() int", milliseconds_part}));
   return env;
 }
 
@@ -65,10 +73,12 @@ void declare(cel::Environment& env, const json::Value& c) {
       if (env.find_variable(m.key()) == nullptr) env.variable(m.key(), env.types().dyn());
 }
 
-std::vector<Value> bind(const cel::Environment& env, cel::Arena& arena, const json::Value& bindings) {
+std::vector<Value> bind(const cel::Environment& env, cel::Arena& arena,
+                        const json::Value& bindings) {
   std::vector<Value> slots(env.variables().size());
   for (const json::Member& m : bindings.members())
-    if (const cel::Variable* v = env.find_variable(m.key())) read_cel_value(arena, m.value, slots[v->slot]);
+    if (const cel::Variable* v = env.find_variable(m.key()))
+      read_cel_value(arena, m.value, slots[v->slot]);
   return slots;
 }
 
@@ -76,7 +86,8 @@ struct Reporter {
   const json::Value& c;
   ErrorTexts& texts;
   std::string line(std::string_view what) const {
-    return one_line(cat(c["file"].as_string(), "/", c["section"].as_string(), "/", c["name"].as_string(), ": ", what, ": ", c["expr"].as_string()));
+    return one_line(cat(c["file"].as_string(), "/", c["section"].as_string(), "/",
+                        c["name"].as_string(), ": ", what, ": ", c["expr"].as_string()));
   }
   bool fail(std::string_view what) const {
     std::printf("%s\n", line(what).c_str());
@@ -90,11 +101,13 @@ struct Reporter {
       return;
     }
     ++texts.other;
-    if (texts.list) std::printf("%s\n", line(cat("says \"", got, "\", expected \"", wanted, "\"")).c_str());
+    if (texts.list)
+      std::printf("%s\n", line(cat("says \"", got, "\", expected \"", wanted, "\"")).c_str());
   }
 };
 
-bool matches(const Reporter& report, const json::Value& expected, const Value& result, cel::Arena& arena) {
+bool matches(const Reporter& report, const json::Value& expected, const Value& result,
+             cel::Arena& arena) {
   if (expected.has("error")) {
     if (result.is_error()) {
       report.compare(expected["error"].as_string(), result.error->message);
@@ -103,14 +116,17 @@ bool matches(const Reporter& report, const json::Value& expected, const Value& r
     return report.fail(cat("expected an error, got ", cel::print_value(result)));
   }
   Value wanted;
-  const json::Value& text = expected.has("typed_result") ? expected["typed_result"]["result"] : expected["value"];
+  const json::Value& text = expected.has("typed_result") ? expected["typed_result"]["result"]
+                                                         : expected["value"];
   if (text.is_null()) return true;
   if (!read_cel_value(arena, text, wanted)) return report.fail("cannot read the expected value");
   if (same_cel_value(wanted, result)) return true;
-  return report.fail(cat("expected ", cel::print_value(wanted), ", got ", cel::print_value(result)));
+  return report.fail(
+      cat("expected ", cel::print_value(wanted), ", got ", cel::print_value(result)));
 }
 
-bool check_cost(const Reporter& report, const json::Value& c, std::string_view key, std::uint64_t cost) {
+bool check_cost(const Reporter& report, const json::Value& c, std::string_view key,
+                std::uint64_t cost) {
   if (!c.has(key)) return true;
   const std::string wanted(c[key].as_string());
   if (wanted == std::to_string(cost)) return true;
@@ -118,32 +134,43 @@ bool check_cost(const Reporter& report, const json::Value& c, std::string_view k
 }
 
 // The residual must give every completion's value, as it is and printed and read again.
-bool check_residual(const Reporter& report, const json::Value& c, std::shared_ptr<const cel::Program> program, cel::Arena& arena) {
+bool check_residual(const Reporter& report, const json::Value& c,
+                    std::shared_ptr<const cel::Program> program, cel::Arena& arena) {
   const cel::Environment& env = program->environment();
   std::vector<std::string> names;
   for (const json::Value& name : c["unknown"].items()) names.emplace_back(name.as_string());
-  const cel::Residual residual = cel::reduce(program, bind(env, arena, c["bindings"]), cel::Unknowns::variables(env, names));
+  const cel::Residual residual = cel::reduce(program, bind(env, arena, c["bindings"]),
+                                             cel::Unknowns::variables(env, names));
   const json::Value& partial = c["partial"];
   // An error of cel-go's partial evaluation may be one of its own; the completions tell.
-  if (partial.has("value") && residual.is_value() && !matches(report, partial, residual.value(), arena)) return false;
-  if (partial.has("value") && !residual.is_value()) return report.fail(cat("left ", residual.print(), ", expected a value"));
+  if (partial.has("value") && residual.is_value() &&
+      !matches(report, partial, residual.value(), arena))
+    return false;
+  if (partial.has("value") && !residual.is_value())
+    return report.fail(cat("left ", residual.print(), ", expected a value"));
   const std::string text = residual.print();
   cel::Environment again = environment_of(c);
   declare(again, c);
   again.validate_literals = false;
   again.homogeneous = false;
   const auto reread = cel::compile(text, std::move(again).share());
-  if (!reread.has_value()) return report.fail(cat("the printed residual does not compile: ", reread.error().text));
+  if (!reread.has_value())
+    return report.fail(cat("the printed residual does not compile: ", reread.error().text));
   for (const json::Value& completion : c["completions"].items()) {
     const std::vector<Value> slots = bind(env, arena, completion["bindings"]);
     cel::Evaluation evaluation;
     const Value direct = residual.run(evaluation, slots);
-    if (!matches(report, completion["expected"], direct, arena)) return report.fail(cat("  residual ", text));
-    if (direct.is_true() && !residual.can_be_true()) return report.fail(cat("said it cannot be true: ", text));
-    if (direct.is_false() && !residual.can_be_false()) return report.fail(cat("said it cannot be false: ", text));
-    if (direct.is_error() && !residual.can_fail()) return report.fail(cat("said it cannot fail: ", text));
+    if (!matches(report, completion["expected"], direct, arena))
+      return report.fail(cat("  residual ", text));
+    if (direct.is_true() && !residual.can_be_true())
+      return report.fail(cat("said it cannot be true: ", text));
+    if (direct.is_false() && !residual.can_be_false())
+      return report.fail(cat("said it cannot be false: ", text));
+    if (direct.is_error() && !residual.can_fail())
+      return report.fail(cat("said it cannot fail: ", text));
     cel::Evaluation second;
-    if (!matches(report, completion["expected"], second.run(**reread, slots), arena)) return report.fail(cat("  printed residual ", text));
+    if (!matches(report, completion["expected"], second.run(**reread, slots), arena))
+      return report.fail(cat("  printed residual ", text));
   }
   return true;
 }
@@ -157,15 +184,18 @@ bool run_case(const json::Value& c, ErrorTexts& texts) {
   options.check = !c["disable_check"].as_bool();
   const auto program = cel::compile(c["expr"].as_string(), env, options);
   if (c.has("phase")) {
-    if (program.has_value()) return report.fail(cat("compiles, expected ", c["expected"]["error"].as_string()));
+    if (program.has_value())
+      return report.fail(cat("compiles, expected ", c["expected"]["error"].as_string()));
     report.compare(c["expected"]["error"].as_string(), program.error().text);
     return true;
   }
   if (!program.has_value()) return report.fail(cat("does not compile: ", program.error().text));
   const json::Value& expected = c["expected"];
   if (expected["typed_result"].has("deduced_type")) {
-    const std::string wanted = cel::print_type(read_cel_type(env->types(), expected["typed_result"]["deduced_type"]));
-    if (cel::print_type((*program)->type()) != wanted) return report.fail(cat("type ", cel::print_type((*program)->type()), ", expected ", wanted));
+    const std::string wanted = cel::print_type(
+        read_cel_type(env->types(), expected["typed_result"]["deduced_type"]));
+    if (cel::print_type((*program)->type()) != wanted)
+      return report.fail(cat("type ", cel::print_type((*program)->type()), ", expected ", wanted));
   }
   if (c["check_only"].as_bool()) return true;
   cel::Arena arena;

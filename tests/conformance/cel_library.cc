@@ -4,10 +4,10 @@
 
 #include "base/strings.h"
 #include "cel/authorizer.h"
+#include "cel/check/schema_types.h"
 #include "cel/environments.h"
 #include "cel/eval/evaluate.h"
 #include "cel/syntax/print.h"
-#include "cel/check/schema_types.h"
 #include "conformance/cel.h"
 #include "conformance/cel_values.h"
 #include "json/patch.h"
@@ -17,7 +17,9 @@ namespace {
 
 using cel::Value;
 
-std::string text_of(const json::Value& v) { return std::string(v.as_string()); }
+std::string text_of(const json::Value& v) {
+  return std::string(v.as_string());
+}
 
 // Allows what equals the record of the case, and otherwise answers as it says.
 class FakeAuthorizer : public cel::AuthorizerInterface {
@@ -25,10 +27,14 @@ class FakeAuthorizer : public cel::AuthorizerInterface {
   explicit FakeAuthorizer(const json::Value& spec) : spec_(spec) {}
   cel::AuthorizationAnswer check(const cel::AuthorizationQuery& q) override {
     const json::Value& want = spec_["allow_if_attributes_equal"];
-    auto same = [&](std::string_view key, std::string_view got) { return want[key].as_string() == got; };
-    const bool equal = want["ResourceRequest"].as_bool() == q.resource_request && same("Path", q.path) && same("Verb", q.verb) && same("APIGroup", q.group) &&
-                       same("Resource", q.resource) && same("Subresource", q.subresource) && same("Namespace", q.space) && same("Name", q.name) &&
-                       same_user(want, q) && same_selectors(want, q);
+    auto same = [&](std::string_view key, std::string_view got) {
+      return want[key].as_string() == got;
+    };
+    const bool equal = want["ResourceRequest"].as_bool() == q.resource_request &&
+                       same("Path", q.path) && same("Verb", q.verb) && same("APIGroup", q.group) &&
+                       same("Resource", q.resource) && same("Subresource", q.subresource) &&
+                       same("Namespace", q.space) && same("Name", q.name) && same_user(want, q) &&
+                       same_selectors(want, q);
     cel::AuthorizationAnswer out;
     if (equal && want.is_object()) {
       out.decision = cel::AuthorizationAnswer::kAllow;
@@ -36,7 +42,9 @@ class FakeAuthorizer : public cel::AuthorizerInterface {
     }
     const json::Value& other = spec_["otherwise"];
     const std::string_view decision = other["decision"].as_string();
-    out.decision = decision == "Allow" ? cel::AuthorizationAnswer::kAllow : decision == "NoOpinion" ? cel::AuthorizationAnswer::kNoOpinion : cel::AuthorizationAnswer::kDeny;
+    out.decision = decision == "Allow"       ? cel::AuthorizationAnswer::kAllow
+                   : decision == "NoOpinion" ? cel::AuthorizationAnswer::kNoOpinion
+                                             : cel::AuthorizationAnswer::kDeny;
     out.reason = other["reason"].as_string();
     out.error = other["error"].as_string();
     return out;
@@ -46,16 +54,24 @@ class FakeAuthorizer : public cel::AuthorizerInterface {
   static bool same_user(const json::Value& want, const cel::AuthorizationQuery& q) {
     const std::string_view name = want["User"]["Name"].as_string();
     if (!name.starts_with("system:serviceaccount:")) return q.service_account_name.empty();
-    return name == cat("system:serviceaccount:", q.service_account_namespace, ":", q.service_account_name);
+    return name ==
+           cat("system:serviceaccount:", q.service_account_namespace, ":", q.service_account_name);
   }
   static bool same_selectors(const json::Value& want, const cel::AuthorizationQuery& q) {
     std::string fields;
-    for (const json::Value& r : want["FieldSelectorRequirements"].items()) fields += cat(fields.empty() ? "" : ",", r["Field"].as_string(), r["Operator"].as_string(), r["Value"].as_string());
+    for (const json::Value& r : want["FieldSelectorRequirements"].items())
+      fields += cat(fields.empty() ? "" : ",", r["Field"].as_string(), r["Operator"].as_string(),
+                    r["Value"].as_string());
     std::string labels;
-    for (const json::Value& r : want["LabelSelectorRequirements"].items()) labels += cat(labels.empty() ? "" : ",", r["Key"].as_string(), r["Operator"].as_string(), r["Values"][0].as_string());
-    const bool field_error = want.has("FieldSelectorParsingErr") || !want["FieldSelectorParsingErr"].is_null();
-    const bool label_error = want.has("LabelSelectorParsingErr") || !want["LabelSelectorParsingErr"].is_null();
-    return (field_error || fields == q.field_selector) && (label_error || labels == q.label_selector);
+    for (const json::Value& r : want["LabelSelectorRequirements"].items())
+      labels += cat(labels.empty() ? "" : ",", r["Key"].as_string(), r["Operator"].as_string(),
+                    r["Values"][0].as_string());
+    const bool field_error = want.has("FieldSelectorParsingErr") ||
+                             !want["FieldSelectorParsingErr"].is_null();
+    const bool label_error = want.has("LabelSelectorParsingErr") ||
+                             !want["LabelSelectorParsingErr"].is_null();
+    return (field_error || fields == q.field_selector) &&
+           (label_error || labels == q.label_selector);
   }
   const json::Value& spec_;
 };
@@ -84,7 +100,9 @@ bool text_matches(const json::Value& c, std::string_view key, std::string_view g
 struct Reporter {
   const json::Value& c;
   bool fail(std::string_view what) const {
-    std::printf("%s\n", one_line(cat(c["lib"].as_string(), "/", c["name"].as_string(), ": ", what, ": ", c["expr"].as_string())).c_str());
+    std::printf("%s\n", one_line(cat(c["lib"].as_string(), "/", c["name"].as_string(), ": ", what,
+                                     ": ", c["expr"].as_string()))
+                            .c_str());
     return false;
   }
 };
@@ -93,13 +111,14 @@ bool check_patch(const Reporter& report, const json::Value& c, const Value& resu
   json::Value patch;
   if (result.is_error()) return report.fail(cat("error ", result.error->message));
   if (!cel::to_json(result, patch)) return report.fail("the patch has no JSON form");
-  // The original is a Deployment, whose metadata and template are there even when empty, and where a field may be
-  // replaced that is not set.
+  // The original is a Deployment, whose metadata and template are there even when empty, and where
+  // a field may be replaced that is not set.
   json::Value object = c["object"];
   object.member("metadata");
   if (object["metadata"].is_null()) object.set("metadata", json::Value::object());
   json::Value& spec = object.member("spec");
-  if (!spec.has("template")) spec.set("template", json::Value::object({{"spec", json::Value::object()}}));
+  if (!spec.has("template"))
+    spec.set("template", json::Value::object({{"spec", json::Value::object()}}));
   for (std::size_t i = 0; i < patch.size(); ++i)
     if (patch[i]["op"].as_string() == "replace") patch.item(i).set("op", "add");
   const auto after = json::apply_json_patch(object, patch);
@@ -107,14 +126,16 @@ bool check_patch(const Reporter& report, const json::Value& c, const Value& resu
   if (!after) return wanted == c["object"] ? true : report.fail(after.error().message);
   json::Value got = *after;
   if (got["metadata"].empty() && !wanted.has("metadata")) got.erase("metadata");
-  if (got["spec"]["template"]["spec"].empty() && !wanted["spec"].has("template")) got.member("spec").erase("template");
+  if (got["spec"]["template"]["spec"].empty() && !wanted["spec"].has("template"))
+    got.member("spec").erase("template");
   if (got["spec"].empty() && !wanted.has("spec")) got.erase("spec");
   return got == wanted ? true : report.fail("another object after the patch");
 }
 
 bool run_case(const json::Value& c) {
   const Reporter report{c};
-  if (c["expected"]["skipped"].as_bool() && !c.has("old_self")) return true;  // a transition rule without an old value does not run
+  if (c["expected"]["skipped"].as_bool() && !c.has("old_self"))
+    return true;  // a transition rule without an old value does not run
   cel::Environment made = environment_of(c);
   const bool root = c["is_root"].as_bool();
   if (c.has("schema")) {
@@ -126,9 +147,13 @@ bool run_case(const json::Value& c) {
   const auto program = cel::compile(c["expr"].as_string(), env);
   if (!program.has_value()) {
     if (!c.has("compile_error")) return report.fail(program.error().text);
-    return text_matches(c, "compile_error", program.error().text) ? true : report.fail(cat("says ", program.error().text, ", expected ", text_of(c["compile_error"])));
+    return text_matches(c, "compile_error", program.error().text)
+               ? true
+               : report.fail(cat("says ", program.error().text, ", expected ",
+                                 text_of(c["compile_error"])));
   }
-  if (c.has("compile_error")) return report.fail(cat("compiles, expected ", text_of(c["compile_error"])));
+  if (c.has("compile_error"))
+    return report.fail(cat("compiles, expected ", text_of(c["compile_error"])));
   cel::Arena arena;
   cel::Frame frame(arena);
   std::vector<Value> slots(env->variables().size());
@@ -153,13 +178,21 @@ bool run_case(const json::Value& c) {
   const Value result = evaluation.run(**program, slots);
   if (c.has("expected_object_after_patch")) return check_patch(report, c, result);
   if (c.has("error")) {
-    if (!result.is_error()) return report.fail(cat("gives ", cel::print_value(result), ", expected an error"));
-    return text_matches(c, "error", result.error->message) ? true : report.fail(cat("says ", result.error->message, ", expected ", text_of(c["error"])));
+    if (!result.is_error())
+      return report.fail(cat("gives ", cel::print_value(result), ", expected an error"));
+    return text_matches(c, "error", result.error->message)
+               ? true
+               : report.fail(
+                     cat("says ", result.error->message, ", expected ", text_of(c["error"])));
   }
   Value wanted;
-  if (!read_cel_value(arena, c["expected"], wanted)) return report.fail("cannot read the expected value");
-  if (!same_cel_value(wanted, result)) return report.fail(cat("expected ", cel::print_value(wanted), ", got ", cel::print_value(result)));
-  if (c.has("expected_cost") && static_cast<std::uint64_t>(c["expected_cost"].as_int()) != evaluation.cost())
+  if (!read_cel_value(arena, c["expected"], wanted))
+    return report.fail("cannot read the expected value");
+  if (!same_cel_value(wanted, result))
+    return report.fail(
+        cat("expected ", cel::print_value(wanted), ", got ", cel::print_value(result)));
+  if (c.has("expected_cost") &&
+      static_cast<std::uint64_t>(c["expected_cost"].as_int()) != evaluation.cost())
     return report.fail(cat("cost ", evaluation.cost(), ", expected ", c["expected_cost"].as_int()));
   return true;
 }
@@ -170,8 +203,10 @@ Counts run_cel_library(const std::string& path) {
   Counts counts;
   for (const json::Value& c : read_lines(path)) {
     // Decoding the patched object is not the language's.
-    if (text_of(c["error"]).starts_with("strict decoding error")) ++counts.skipped;
-    else counts.check(run_case(c));
+    if (text_of(c["error"]).starts_with("strict decoding error"))
+      ++counts.skipped;
+    else
+      counts.check(run_case(c));
   }
   return counts;
 }

@@ -13,7 +13,9 @@ namespace {
 
 using cel::Value;
 
-std::string text_of(const json::Value& v) { return std::string(v.as_string()); }
+std::string text_of(const json::Value& v) {
+  return std::string(v.as_string());
+}
 
 cel::Qualifier read_qualifier(cel::Arena& arena, const json::Value& v) {
   cel::Qualifier q;
@@ -25,7 +27,8 @@ cel::Qualifier read_qualifier(cel::Arena& arena, const json::Value& v) {
 cel::UnknownPattern read_pattern(cel::Arena& arena, const json::Value& v) {
   cel::UnknownPattern p;
   p.variable = v["variable"].as_string();
-  for (const json::Value& q : v["qualifiers"].items()) p.qualifiers.push_back(read_qualifier(arena, q));
+  for (const json::Value& q : v["qualifiers"].items())
+    p.qualifiers.push_back(read_qualifier(arena, q));
   return p;
 }
 
@@ -36,8 +39,9 @@ std::string squeezed(std::string_view text) {
   return out;
 }
 
-// Differences that keep the meaning: an operand that may be no bool stays beside its neutral element, known data of
-// no declared type is marked as such, and errors of known data are written out.
+// Differences that keep the meaning: an operand that may be no bool stays beside its neutral
+// element, known data of no declared type is marked as such, and errors of known data are written
+// out.
 std::string relaxed(std::string text) {
   for (std::size_t at; (at = text.find("dyn(")) != std::string::npos;) {
     std::size_t end = at + 4;
@@ -46,19 +50,22 @@ std::string relaxed(std::string text) {
     text.erase(end, 1).erase(at, 4);
   }
   for (const std::string_view neutral : {"&&true", "||false"})
-    for (std::size_t at; (at = text.find(neutral)) != std::string::npos;) text.erase(at, neutral.size());
+    for (std::size_t at; (at = text.find(neutral)) != std::string::npos;)
+      text.erase(at, neutral.size());
   return text;
 }
 
 cel::Environment environment_of(const json::Value& c, bool with_known) {
   cel::Environment env = cel::extended_environment();
   env.library(cel::Library::kBlock);
-  for (const json::Member& m : c["decls"].members()) env.variable(m.key(), read_cel_type(env.types(), m.value));
+  for (const json::Member& m : c["decls"].members())
+    env.variable(m.key(), read_cel_type(env.types(), m.value));
   if (with_known)
     for (const json::Member& m : c["known"].members())
       if (env.find_variable(m.key()) == nullptr) env.variable(m.key(), env.types().dyn());
   for (const json::Value& u : c["unknown"].items())
-    if (env.find_variable(u["variable"].as_string()) == nullptr) env.variable(u["variable"].as_string(), env.types().dyn());
+    if (env.find_variable(u["variable"].as_string()) == nullptr)
+      env.variable(u["variable"].as_string(), env.types().dyn());
   return env;
 }
 
@@ -74,7 +81,8 @@ bool reduce_case(const json::Value& c, cel::Arena& arena, cel::Residual& out, st
   const auto program = cel::compile(c["expr"].as_string(), env, options);
   if (!program.has_value()) return why = program.error().text, false;
   std::vector<Value> slots(env->variables().size());
-  for (const json::Member& m : c["known"].members()) read_cel_value(arena, m.value, slots[env->find_variable(m.key())->slot]);
+  for (const json::Member& m : c["known"].members())
+    read_cel_value(arena, m.value, slots[env->find_variable(m.key())->slot]);
   std::vector<cel::UnknownPattern> patterns;
   for (const json::Value& u : c["unknown"].items()) patterns.push_back(read_pattern(arena, u));
   out = cel::reduce(*program, slots, cel::Unknowns(*env, patterns));
@@ -90,11 +98,14 @@ constexpr Better kBetter[] = {
     {"TestPrune#15", "this.a in [] && has(this.a) || !has(this.b)"},
     // Loops over known data become chains.
     {"TestResidualAstMacros#1", "\"a\" == bar.baz.x"},
-    {"TestTwoVarComprehensionsResidualAST#2", "y.exists(key, _, key == 1) || y.exists(key, _, key == 2) || y.exists(key, _, key == 3)"},
+    {"TestTwoVarComprehensionsResidualAST#2",
+     "y.exists(key, _, key == 1) || y.exists(key, _, key == 2) || y.exists(key, _, key == 3)"},
     {"TestTwoVarComprehensionsResidualAST#3", "x.exists(val, 1 == val || 2 == val || 3 == val)"},
     {"TestTwoVarComprehensionsResidualAST#4", "x.exists(val, 1 == val || 2 == val || 3 == val)"},
-    {"TestTwoVarComprehensionsResidualAST#5", "x.exists(val, 1 == val || 2 == val || 3 == val) || x[1] == 1"},
-    {"TestTwoVarComprehensionsResidualAST#6", "x.exists(val, 1 == val || 2 == val || 3 == val) || x[?1].hasValue()"},
+    {"TestTwoVarComprehensionsResidualAST#5",
+     "x.exists(val, 1 == val || 2 == val || 3 == val) || x[1] == 1"},
+    {"TestTwoVarComprehensionsResidualAST#6",
+     "x.exists(val, 1 == val || 2 == val || 3 == val) || x[?1].hasValue()"},
     {"TestTwoVarComprehensionsResidualAST#7", "y[?1] == optional.of(\"hello\")"},
     // A known binding is gone with its uses.
     {"TestTwoVarComprehensionsResidualAST#9", "\"hi\" + y[1]"},
@@ -110,13 +121,19 @@ bool run_partial(const json::Value& c) {
     return false;
   }
   const std::string got = residual.print();
-  if (squeezed(got) == squeezed(wanted) || relaxed(squeezed(got)) == relaxed(squeezed(wanted))) return true;
-  // Where more can be reduced, or the expectation is unsound, or names known data, the texts differ.
-  for (const std::string_view reason : {"may_differ", "error_unsound", "residual_contains_known_error", "undefined_variables"})
+  if (squeezed(got) == squeezed(wanted) || relaxed(squeezed(got)) == relaxed(squeezed(wanted)))
+    return true;
+  // Where more can be reduced, or the expectation is unsound, or names known data, the texts
+  // differ.
+  for (const std::string_view reason :
+       {"may_differ", "error_unsound", "residual_contains_known_error", "undefined_variables"})
     if (c.has(reason)) return true;
   for (const Better& b : kBetter)
-    if (text_of(c["id"]).ends_with(b.id) && relaxed(squeezed(got)) == relaxed(squeezed(b.residual))) return true;
-  std::printf("%s\n", one_line(cat(c["id"].as_string(), ": left ", got, ", expected ", wanted, ": ", c["expr"].as_string())).c_str());
+    if (text_of(c["id"]).ends_with(b.id) && relaxed(squeezed(got)) == relaxed(squeezed(b.residual)))
+      return true;
+  std::printf("%s\n", one_line(cat(c["id"].as_string(), ": left ", got, ", expected ", wanted, ": ",
+                                   c["expr"].as_string()))
+                          .c_str());
   return false;
 }
 
@@ -130,14 +147,20 @@ bool run_unknowns(const json::Value& c) {
   }
   const json::Value& expected = c["expected"];
   auto fail = [&] {
-    std::printf("%s\n", one_line(cat(c["id"].as_string(), ": left ", residual.print(), ": ", c["expr"].as_string())).c_str());
+    std::printf("%s\n", one_line(cat(c["id"].as_string(), ": left ", residual.print(), ": ",
+                                     c["expr"].as_string()))
+                            .c_str());
     return false;
   };
-  if (expected.has("unknown") || expected.has("unknown_any")) return residual.is_value() ? fail() : true;
+  if (expected.has("unknown") || expected.has("unknown_any"))
+    return residual.is_value() ? fail() : true;
   if (!residual.is_value()) return fail();
   if (expected.has("error")) return residual.value().is_error() ? true : fail();
   Value wanted;
-  return read_cel_value(arena, expected["value"], wanted) && same_cel_value(wanted, residual.value()) ? true : fail();
+  return read_cel_value(arena, expected["value"], wanted) &&
+                 same_cel_value(wanted, residual.value())
+             ? true
+             : fail();
 }
 
 bool run_pattern_case(const json::Value& c) {
@@ -146,10 +169,13 @@ bool run_pattern_case(const json::Value& c) {
   const cel::UnknownPattern attribute = read_pattern(arena, c["attribute"]);
   bool touched = false;
   // Unchecked names are tried from inside their container outwards.
-  for (const std::string& name : cel::candidate_names(c["container"].as_string(), attribute.variable)) touched |= cel::touches(pattern, name, attribute.qualifiers);
+  for (const std::string& name :
+       cel::candidate_names(c["container"].as_string(), attribute.variable))
+    touched |= cel::touches(pattern, name, attribute.qualifiers);
   if (touched == c["unknown"].as_bool()) return true;
   // Without types a dotted variable may also be a variable and fields.
-  std::printf("pattern %s: %s\n", text_of(c["name"]).c_str(), touched ? "touches" : "does not touch");
+  std::printf("pattern %s: %s\n", text_of(c["name"]).c_str(),
+              touched ? "touches" : "does not touch");
   return false;
 }
 
@@ -161,15 +187,20 @@ bool run_print(const json::Value& c) {
   options.check = false;
   const auto program = cel::compile(c["in"].as_string(), shared, options);
   if (!program.has_value()) {
-    std::printf("%s\n", one_line(cat(c["name"].as_string(), ": does not compile: ", program.error().text)).c_str());
+    std::printf(
+        "%s\n",
+        one_line(cat(c["name"].as_string(), ": does not compile: ", program.error().text)).c_str());
     return false;
   }
   struct Name {
     std::string_view name, function;
   };
-  static constexpr Name kNames[] = {{"Add", "_+_"}, {"Subtract", "_-_"}, {"LogicalAnd", "_&&_"}, {"LogicalOr", "_||_"}, {"Conditional", "_?_:_"}, {"Equals", "_==_"},
-                                    {"NotEquals", "_!=_"}, {"Less", "_<_"}, {"LessEquals", "_<=_"}, {"Greater", "_>_"}, {"GreaterEquals", "_>=_"}, {"In", "@in"},
-                                    {"Divide", "_/_"}, {"Modulo", "_%_"}, {"Multiply", "_*_"}};
+  static constexpr Name kNames[] = {
+      {"Add", "_+_"},        {"Subtract", "_-_"},       {"LogicalAnd", "_&&_"},
+      {"LogicalOr", "_||_"}, {"Conditional", "_?_:_"},  {"Equals", "_==_"},
+      {"NotEquals", "_!=_"}, {"Less", "_<_"},           {"LessEquals", "_<=_"},
+      {"Greater", "_>_"},    {"GreaterEquals", "_>=_"}, {"In", "@in"},
+      {"Divide", "_/_"},     {"Modulo", "_%_"},         {"Multiply", "_*_"}};
   cel::PrintOptions print;
   const json::Value& o = c["options"];
   print.wrap_column = static_cast<std::size_t>(o["wrap_on_column"].as_int());
@@ -183,7 +214,9 @@ bool run_print(const json::Value& c) {
   std::string joined = text_of(c["out"]);
   std::ranges::replace(joined, '\n', ' ');
   if (!c.has("options") && got == joined) return true;
-  std::printf("%s\n", one_line(cat("print ", c["name"].as_string(), ": got ", got, ", expected ", c["out"].as_string(), ": ", c["in"].as_string())).c_str());
+  std::printf("%s\n", one_line(cat("print ", c["name"].as_string(), ": got ", got, ", expected ",
+                                   c["out"].as_string(), ": ", c["in"].as_string()))
+                          .c_str());
   return false;
 }
 
@@ -191,17 +224,27 @@ template <bool (*kRun)(const json::Value&)>
 Counts run_all(const std::string& path) {
   Counts counts;
   for (const json::Value& c : read_lines(path)) {
-    if (c["needs_proto"].as_bool()) ++counts.skipped;
-    else counts.check(kRun(c));
+    if (c["needs_proto"].as_bool())
+      ++counts.skipped;
+    else
+      counts.check(kRun(c));
   }
   return counts;
 }
 
 }  // namespace
 
-Counts run_cel_partial(const std::string& path) { return run_all<run_partial>(path); }
-Counts run_cel_unknowns(const std::string& path) { return run_all<run_unknowns>(path); }
-Counts run_cel_patterns(const std::string& path) { return run_all<run_pattern_case>(path); }
-Counts run_cel_printing(const std::string& path) { return run_all<run_print>(path); }
+Counts run_cel_partial(const std::string& path) {
+  return run_all<run_partial>(path);
+}
+Counts run_cel_unknowns(const std::string& path) {
+  return run_all<run_unknowns>(path);
+}
+Counts run_cel_patterns(const std::string& path) {
+  return run_all<run_pattern_case>(path);
+}
+Counts run_cel_printing(const std::string& path) {
+  return run_all<run_print>(path);
+}
 
 }  // namespace cardea::conformance

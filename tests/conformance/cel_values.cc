@@ -4,10 +4,10 @@
 #include <cstdlib>
 
 #include "base/strings.h"
-#include "cel/syntax/lexer.h"
-#include "cel/lib/network.h"
-#include "cel/syntax/print.h"
 #include "cel/eval/time.h"
+#include "cel/lib/network.h"
+#include "cel/syntax/lexer.h"
+#include "cel/syntax/print.h"
 
 namespace cardea::conformance {
 namespace {
@@ -28,16 +28,28 @@ bool read_cel_value(cel::Arena& arena, const json::Value& v, Value& out) {
   const std::string_view tag = v.members()[0].key();
   const json::Value& body = v.members()[0].value;
   const std::string text(body.as_string());
-  if (tag == "null") out = Value::null();
-  else if (tag == "bool") out = Value::of(body.as_bool());
-  else if (tag == "int") out = Value::of_int(std::strtoll(text.c_str(), nullptr, 10));
-  else if (tag == "uint") out = Value::of_uint(std::strtoull(text.c_str(), nullptr, 10));
-  else if (tag == "double") out = Value::of_double(read_double(body));
-  else if (tag == "string") out = Value::of_text(arena.copy(text));
-  else if (tag == "bytes") out = Value::of_bytes(arena.copy(base64_decode(text).value_or("")));
-  else if (tag == "type") out = Value::of_type(arena.copy(text == "timestamp" ? "google.protobuf.Timestamp" : text == "duration" ? "google.protobuf.Duration" : text));
-  else if (tag == "timestamp") out = cel::parse_timestamp(text).value_or(Value());
-  else if (tag == "duration") out = Value::of_duration(cel::parse_duration(text).value_or(0));
+  if (tag == "null")
+    out = Value::null();
+  else if (tag == "bool")
+    out = Value::of(body.as_bool());
+  else if (tag == "int")
+    out = Value::of_int(std::strtoll(text.c_str(), nullptr, 10));
+  else if (tag == "uint")
+    out = Value::of_uint(std::strtoull(text.c_str(), nullptr, 10));
+  else if (tag == "double")
+    out = Value::of_double(read_double(body));
+  else if (tag == "string")
+    out = Value::of_text(arena.copy(text));
+  else if (tag == "bytes")
+    out = Value::of_bytes(arena.copy(base64_decode(text).value_or("")));
+  else if (tag == "type")
+    out = Value::of_type(arena.copy(text == "timestamp"  ? "google.protobuf.Timestamp"
+                                    : text == "duration" ? "google.protobuf.Duration"
+                                                         : text));
+  else if (tag == "timestamp")
+    out = cel::parse_timestamp(text).value_or(Value());
+  else if (tag == "duration")
+    out = Value::of_duration(cel::parse_duration(text).value_or(0));
   else if (tag == "list") {
     cel::ListBuilder list(arena);
     for (const json::Value& item : body.items()) {
@@ -50,7 +62,8 @@ bool read_cel_value(cel::Arena& arena, const json::Value& v, Value& out) {
     cel::MapBuilder map(arena);
     for (const json::Value& entry : body.items()) {
       Value key, value;
-      if (!read_cel_value(arena, entry[0], key) || !read_cel_value(arena, entry[1], value)) return false;
+      if (!read_cel_value(arena, entry[0], key) || !read_cel_value(arena, entry[1], value))
+        return false;
       map.add(key, value);
     }
     out = map.build();
@@ -92,7 +105,8 @@ const cel::Type* read_cel_type(cel::TypePool& types, const json::Value& v) {
     return types.parse(name);
   }
   if (v.has("list")) return types.list(read_cel_type(types, v["list"]));
-  if (v.has("map")) return types.map(read_cel_type(types, v["map"][0]), read_cel_type(types, v["map"][1]));
+  if (v.has("map"))
+    return types.map(read_cel_type(types, v["map"][0]), read_cel_type(types, v["map"][1]));
   if (v.has("type_param")) return types.param(v["type_param"].as_string());
   if (v.has("type")) return types.type_of(read_cel_type(types, v["type"]));
   if (v["message"].as_string() == "google.protobuf.Duration") return types.parse("duration");
@@ -115,14 +129,20 @@ static std::string without_escapes(std::string_view text) {
 }
 
 bool same_cel_value(const Value& a, const Value& b) {
-  if (a.kind == Kind::kString && a.list_type == 1) return b.kind == Kind::kSemver && cel::print_semver(cel::semver_of(b)) == a.string();
+  if (a.kind == Kind::kString && a.list_type == 1)
+    return b.kind == Kind::kSemver && cel::print_semver(cel::semver_of(b)) == a.string();
   if (a.kind != b.kind) return false;
   switch (a.kind) {
-    // Some expected texts were written with escapes (\\u0100) that were not resolved on their way here.
+    // Some expected texts were written with escapes (\\u0100) that were not resolved on their way
+    // here.
     case Kind::kString:
-    case Kind::kBytes: return a.string() == b.string() || (a.string().find('\\') != std::string_view::npos && without_escapes(a.string()) == b.string());
-    case Kind::kDouble: return (std::isnan(a.real) && std::isnan(b.real)) || a.real == b.real;
-    case Kind::kOptional: return a.size == b.size && (a.size == 0 || same_cel_value(*a.inner, *b.inner));
+    case Kind::kBytes:
+      return a.string() == b.string() || (a.string().find('\\') != std::string_view::npos &&
+                                          without_escapes(a.string()) == b.string());
+    case Kind::kDouble:
+      return (std::isnan(a.real) && std::isnan(b.real)) || a.real == b.real;
+    case Kind::kOptional:
+      return a.size == b.size && (a.size == 0 || same_cel_value(*a.inner, *b.inner));
     case Kind::kList:
       if (a.size != b.size) return false;
       for (std::uint32_t i = 0; i < a.size; ++i)
@@ -132,10 +152,12 @@ bool same_cel_value(const Value& a, const Value& b) {
       if (a.size != b.size) return false;
       for (std::uint32_t i = 0; i < a.size; ++i) {
         const Value other = cel::map_find(b, cel::map_key(a, i));
-        if (other.kind == Kind::kAbsent || !same_cel_value(cel::map_value(a, i), other)) return false;
+        if (other.kind == Kind::kAbsent || !same_cel_value(cel::map_value(a, i), other))
+          return false;
       }
       return true;
-    default: return cel::equal(a, b);
+    default:
+      return cel::equal(a, b);
   }
 }
 

@@ -7,7 +7,8 @@
 
 namespace cardea::conformance {
 
-// Typed values and types as the case files write them: {"int":"1"}, {"list":[...]}, {"map":["string","dyn"]}.
+// Typed values and types as the case files write them: {"int":"1"}, {"list":[...]},
+// {"map":["string","dyn"]}.
 bool read_cel_value(cel::Arena& arena, const json::Value& text, cel::Value& out);
 const cel::Type* read_cel_type(cel::TypePool& types, const json::Value& text);
 // Equal and of the same kinds all the way down; NaN equals NaN.

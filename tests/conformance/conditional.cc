@@ -1,5 +1,5 @@
-// conditional-authz.json: decisions and condition sets, their evaluation, chains. The suites about whole requests
-// are in conditional_requests.cc.
+// conditional-authz.json: decisions and condition sets, their evaluation, chains. The suites about
+// whole requests are in conditional_requests.cc.
 #include "conformance/conditional.h"
 
 #include <algorithm>
@@ -26,10 +26,14 @@ Decision::Kind kind_named(std::string_view name) {
 
 std::string name_of(const Decision& d) {
   switch (d.kind) {
-    case Decision::Kind::kAllow: return "Allow";
-    case Decision::Kind::kNoOpinion: return "NoOpinion";
-    case Decision::Kind::kConditional: return d.conditions->set() ? "ConditionsMap" : "Union";
-    case Decision::Kind::kDeny: break;
+    case Decision::Kind::kAllow:
+      return "Allow";
+    case Decision::Kind::kNoOpinion:
+      return "NoOpinion";
+    case Decision::Kind::kConditional:
+      return d.conditions->set() ? "ConditionsMap" : "Union";
+    case Decision::Kind::kDeny:
+      break;
   }
   return "Deny";
 }
@@ -37,7 +41,9 @@ std::string name_of(const Decision& d) {
 namespace {
 
 Condition::Effect effect_named(std::string_view name) {
-  return name == "Allow" ? Condition::Effect::kAllow : name == "Deny" ? Condition::Effect::kDeny : Condition::Effect::kNoOpinion;
+  return name == "Allow"  ? Condition::Effect::kAllow
+         : name == "Deny" ? Condition::Effect::kDeny
+                          : Condition::Effect::kNoOpinion;
 }
 
 std::string text_of(const Value& condition, const char* key, const char* generator) {
@@ -80,7 +86,8 @@ Conditions::Set set_of(const Value& conditions) {
 
 Conditions::Chain chain_of(const Value& entries) {
   Conditions::Chain chain;
-  for (const Value& e : entries.items()) chain.push_back({std::string(e["authorizer"].as_string()), decision_of(e["decision"])});
+  for (const Value& e : entries.items())
+    chain.push_back({std::string(e["authorizer"].as_string()), decision_of(e["decision"])});
   return chain;
 }
 
@@ -94,7 +101,8 @@ Decision decision_of(const Value& input) {
   out.kind = kind_named(name);
   out.reason = std::string(input["reason"].as_string());
   out.error = std::string(input["error"].as_string());
-  if (out.kind == Decision::Kind::kDeny && name != "Deny") out.error = cat("unknown decision ", name);
+  if (out.kind == Decision::Kind::kDeny && name != "Deny")
+    out.error = cat("unknown decision ", name);
   return out;
 }
 
@@ -137,8 +145,10 @@ Check construction(const Value& c) {
   const Value& want = c["expected"];
   Check check;
   check.same("decision", name_of(d), c["expected_decision"].as_string());
-  check.same("possible", json::print(possible_names(authz::possible_outcomes(d))), json::print(want["possible_decisions"]));
-  check.same("failure", name_of({authz::failure_decision(d), {}, "", nullptr}), want["failure_decision"].as_string());
+  check.same("possible", json::print(possible_names(authz::possible_outcomes(d))),
+             json::print(want["possible_decisions"]));
+  check.same("failure", name_of({authz::failure_decision(d), {}, "", nullptr}),
+             want["failure_decision"].as_string());
   check.that("end", authz::has_an_end(d) == want["contains_unconditional_allow_or_deny"].as_bool());
   check.that("error", d.error.empty() != want["has_error"].as_bool());
   check.same("fold", name_of(authz::folded(d)), c["derived"]["unaware_fold"].as_string());
@@ -154,12 +164,15 @@ Check set_evaluation(const Value& c) {
   check.same("decision", name_of(d), c["expected_decision"].as_string());
   check.that("error", d.error.empty() != want["has_error"].as_bool());
   check.that("named", names_condition(d, want["deciding_condition"]));
-  if (want["fallback_evaluator_called"].is_bool()) check.that("second called", (second.calls > 0) == want["fallback_evaluator_called"].as_bool());
+  if (want["fallback_evaluator_called"].is_bool())
+    check.that("second called", (second.calls > 0) == want["fallback_evaluator_called"].as_bool());
   const Value& ids = want["residual_condition_ids"];
   if (!ids.is_null() && d.conditions)
-    for (Condition::Effect e : {Condition::Effect::kDeny, Condition::Effect::kNoOpinion, Condition::Effect::kAllow})
+    for (Condition::Effect e :
+         {Condition::Effect::kDeny, Condition::Effect::kNoOpinion, Condition::Effect::kAllow})
       check.same("residual", json::print(ids_of(*d.conditions->set(), e)),
-                 json::print(ids.has(authz::effect_name(e)) ? ids[authz::effect_name(e)] : Value::array()));
+                 json::print(ids.has(authz::effect_name(e)) ? ids[authz::effect_name(e)]
+                                                            : Value::array()));
   // In whatever order the conditions stand: the same decision.
   std::ranges::reverse(set.conditions);
   check.same("reversed", name_of(authz::evaluated(set, first, &second)), name_of(d));
@@ -169,12 +182,15 @@ Check set_evaluation(const Value& c) {
 // The conditions' own evaluator, then one for types that the case lists.
 class PartialEvaluator : public authz::ConditionEvaluator {
  public:
-  PartialEvaluator(const Value& input, const Value& in_process) : in_process_(in_process) { collect(input); }
+  PartialEvaluator(const Value& input, const Value& in_process) : in_process_(in_process) {
+    collect(input);
+  }
   authz::Truth truth(const Condition& c, std::string&) override {
     if (own_.contains(c.id)) return own_[c.id] ? authz::Truth::kTrue : authz::Truth::kFalse;
     if (in_process_.is_null() || !supports(c.type)) return authz::Truth::kUnevaluatable;
     if (is_broken_[c.id]) return authz::Truth::kUnevaluatable;  // decision 10
-    return c.text == in_process_["true_when_condition_equals"].as_string() || c.id == in_process_["true_when_condition_equals"].as_string()
+    return c.text == in_process_["true_when_condition_equals"].as_string() ||
+                   c.id == in_process_["true_when_condition_equals"].as_string()
                ? authz::Truth::kTrue
                : authz::Truth::kFalse;
   }
@@ -189,8 +205,10 @@ class PartialEvaluator : public authz::ConditionEvaluator {
   }
   void collect(const Value& input) {
     for (const Value& c : input["conditions"].items()) {
-      if (c["self_evaluates_to"].is_bool()) own_[std::string(c["id"].as_string())] = c["self_evaluates_to"].as_bool();
-      if (c["evaluates_to"].as_string() == "error") is_broken_[std::string(c["id"].as_string())] = true;
+      if (c["self_evaluates_to"].is_bool())
+        own_[std::string(c["id"].as_string())] = c["self_evaluates_to"].as_bool();
+      if (c["evaluates_to"].as_string() == "error")
+        is_broken_[std::string(c["id"].as_string())] = true;
     }
     for (const Value& e : input["chain"].items()) collect(e["decision"]);
   }
@@ -206,13 +224,15 @@ void compare_residual(Check& check, const Decision& d, const Value& want) {
     check.that("conditions", wanted.conditions.size() == set->conditions.size());
     for (std::size_t i = 0; i < wanted.conditions.size() && i < set->conditions.size(); ++i) {
       const Condition &a = wanted.conditions[i], &b = set->conditions[i];
-      check.that("condition", a.id == b.id && a.effect == b.effect && a.text == b.text && a.type == b.type && a.description == b.description);
+      check.that("condition", a.id == b.id && a.effect == b.effect && a.text == b.text &&
+                                  a.type == b.type && a.description == b.description);
     }
     return;
   }
   const Conditions::Chain& chain = *d.conditions->chain();
   check.that("entries", chain.size() == want["chain"].size());
-  for (std::size_t i = 0; i < chain.size(); ++i) compare_residual(check, chain[i].decision, want["chain"][i]);
+  for (std::size_t i = 0; i < chain.size(); ++i)
+    compare_residual(check, chain[i].decision, want["chain"][i]);
 }
 
 Check partial(const Value& c) {
@@ -225,7 +245,8 @@ Check partial(const Value& c) {
     compare_residual(check, d, want);
     return check;
   }
-  // What the page recommends: partial evaluation and then the owner give what the owner alone gives.
+  // What the page recommends: partial evaluation and then the owner give what the owner alone
+  // gives.
   Scripted owner(c["input"]["conditions"], "owner_evaluates_to");
   check.same("then the owner", name_of(authz::partially_evaluated(d, owner)), "Allow");
   return check;
@@ -240,11 +261,13 @@ Check builder(const Value& c) {
   check.same("decision", name_of(d), c["expected_decision"].as_string());
   check.that("error", d.error.empty() != want["has_error"].as_bool());
   if (want.has("possible_decisions"))
-    check.same("possible", json::print(possible_names(authz::possible_outcomes(d))), json::print(want["possible_decisions"]));
+    check.same("possible", json::print(possible_names(authz::possible_outcomes(d))),
+               json::print(want["possible_decisions"]));
   Value names = Value::array();
   if (d.conditions && d.conditions->chain())
     for (const auto& n : *d.conditions->chain()) names.push_back(n.authorizer);
-  if (want.has("retained_authorizers")) check.same("retained", json::print(names), json::print(want["retained_authorizers"]));
+  if (want.has("retained_authorizers"))
+    check.same("retained", json::print(names), json::print(want["retained_authorizers"]));
   return check;
 }
 
@@ -262,8 +285,10 @@ Check unaware(const Value& c) {
   Decision folded = authz::folded(d);
   Check check;
   check.same("decision", name_of(folded), c["expected_decision"].as_string());
-  check.that("folded", (d.kind == Decision::Kind::kConditional) == c["expected"]["folded"].as_bool());
-  check.that("error", folded.error.empty() != c["expected"]["error_when_folding_is_expected"].as_bool());
+  check.that("folded",
+             (d.kind == Decision::Kind::kConditional) == c["expected"]["folded"].as_bool());
+  check.that("error",
+             folded.error.empty() != c["expected"]["error_when_folding_is_expected"].as_bool());
   return check;
 }
 
@@ -278,17 +303,22 @@ class Described : public authz::Authorizer {
   }
   Decision first() const {
     if (entry_.has("condition_effect"))
-      return authz::conditional_on({.conditions = {{.effect = effect_named(entry_["condition_effect"].as_string()), .id = "c"}}});
-    std::string error(entry_.has("error") ? entry_["error"].as_string() : entry_["authorize_error"].as_string());
+      return authz::conditional_on(
+          {.conditions = {
+               {.effect = effect_named(entry_["condition_effect"].as_string()), .id = "c"}}});
+    std::string error(entry_.has("error") ? entry_["error"].as_string()
+                                          : entry_["authorize_error"].as_string());
     return {kind_named(entry_["decision"].as_string()), {}, std::move(error), nullptr};
   }
-  Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions, const authz::ConditionData& data) const override {
+  Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions,
+                          const authz::ConditionData& data) const override {
     std::string_view outcome = entry_["condition_set_evaluates_to"].as_string();
     if (outcome == "not-supported") {
       Decision d = co_await Authorizer::evaluate(conditions, data);
       co_return d;
     }
-    co_return Decision{kind_named(outcome), {}, std::string(entry_["evaluation_error"].as_string()), nullptr};
+    co_return Decision{
+        kind_named(outcome), {}, std::string(entry_["evaluation_error"].as_string()), nullptr};
   }
   mutable int calls = 0;
 
@@ -327,7 +357,8 @@ Check two_phases(const Value& c) {
   check.that("five authorizers", flat.size() == 5);
   if (flat.size() != 5) return check;
   auto chain = [](List list) { return std::make_shared<const authz::Chain>(std::move(list)); };
-  std::shared_ptr<const authz::Authorizer> inner = authz::nested("union2", chain({flat[0], flat[1]}));
+  std::shared_ptr<const authz::Authorizer> inner = authz::nested("union2",
+                                                                 chain({flat[0], flat[1]}));
   std::shared_ptr<const authz::Authorizer> left = authz::nested("union1", chain({inner, flat[2]}));
   std::shared_ptr<const authz::Authorizer> middle = authz::nested("union3", chain({flat[3]}));
   authz::Chain whole({left, middle, flat[4]});
@@ -337,17 +368,21 @@ Check two_phases(const Value& c) {
   check.same("first phase", name_of(first), want["phase1_decision"].as_string());
   check.same("final", name_of(final), c["expected_decision"].as_string());
   check.that("error", final.error.empty() != want["has_error"].as_bool());
-  check.same("possible", json::print(possible_names(authz::possible_outcomes(first))), json::print(c["derived"]["possible_decisions"]));
-  check.same("flat", name_of(both_phases(authz::Chain(flat), authz::Asking::kConditionsAware)), name_of(final));
+  check.same("possible", json::print(possible_names(authz::possible_outcomes(first))),
+             json::print(c["derived"]["possible_decisions"]));
+  check.same("flat", name_of(both_phases(authz::Chain(flat), authz::Asking::kConditionsAware)),
+             name_of(final));
   authz::Attributes question(kNobody);
-  check.same("folded", name_of(run(whole.authorize(question)).decision), c["derived"]["unaware_decision"].as_string());
+  check.same("folded", name_of(run(whole.authorize(question)).decision),
+             c["derived"]["unaware_decision"].as_string());
   return check;
 }
 
 Check calls(const Value& c) {
   List list = described(c["chain"]);
   Check check;
-  check.same("decision", name_of(both_phases(authz::Chain(list), authz::Asking::kConditionsAware)), c["expected_decision"].as_string());
+  check.same("decision", name_of(both_phases(authz::Chain(list), authz::Asking::kConditionsAware)),
+             c["expected_decision"].as_string());
   Value counts = Value::array();
   for (const auto& a : list) counts.push_back(static_cast<const Described&>(*a).calls);
   check.same("calls", json::print(counts), json::print(c["expected"]["phase1_call_counts"]));
@@ -371,7 +406,8 @@ Check routing(const Value& c) {
   for (const Value& e : c["chain"].items()) {
     auto author = std::make_shared<Described>(e);
     entries.push_back({std::string(author->name()), author->first()});
-    if (e["condition_set_evaluates_to"].as_string() != "authorizer-not-registered") list.push_back(author);
+    if (e["condition_set_evaluates_to"].as_string() != "authorizer-not-registered")
+      list.push_back(author);
   }
   Decision whole = Decision::conditional(std::make_shared<const Conditions>(std::move(entries)));
   Decision d = run(authz::Chain(list).evaluate(whole, {}));
@@ -414,7 +450,9 @@ constexpr Suite kSuites[] = {
 
 bool has_condition(const Value& conditions, std::string_view effect, std::string_view outcome) {
   for (const Value& c : conditions.items()) {
-    std::string_view said = c["fallback_evaluates_to"].is_null() ? c["evaluates_to"].as_string() : c["fallback_evaluates_to"].as_string();
+    std::string_view said = c["fallback_evaluates_to"].is_null()
+                                ? c["evaluates_to"].as_string()
+                                : c["fallback_evaluates_to"].as_string();
     if (c["effect"].as_string() == effect && said == outcome) return true;
   }
   return false;
@@ -423,7 +461,9 @@ bool has_condition(const Value& conditions, std::string_view effect, std::string
 bool lacks_domain(const Value& conditions) {
   for (const Value& c : conditions.items()) {
     std::string_view id = c["id"].as_string(), type = c["type"].as_string();
-    if (id.find('/') == std::string_view::npos || (!type.empty() && type.find('/') == std::string_view::npos)) return true;
+    if (id.find('/') == std::string_view::npos ||
+        (!type.empty() && type.find('/') == std::string_view::npos))
+      return true;
   }
   return false;
 }
@@ -433,30 +473,40 @@ int contradicts(const Value& c) {
   std::string_view suite = c["suite"].as_string();
   // 6: an error in an Allow condition is as if false, so what else may allow stays open.
   if (suite == "condition_set_evaluation" && c["expected_decision"].as_string() == "NoOpinion" &&
-      has_condition(c["conditions"], "Allow", "error") && has_condition(c["conditions"], "Allow", "unevaluatable") &&
+      has_condition(c["conditions"], "Allow", "error") &&
+      has_condition(c["conditions"], "Allow", "unevaluatable") &&
       !has_condition(c["conditions"], "NoOpinion", "error"))
     return 6;
   // 8: the domain part of ids and types is optional.
-  if (suite == "limits_and_names" && c["expected"]["has_error"].as_bool() && c["name"].as_string().find("domain prefix") != std::string_view::npos &&
+  if (suite == "limits_and_names" && c["expected"]["has_error"].as_bool() &&
+      c["name"].as_string().find("domain prefix") != std::string_view::npos &&
       lacks_domain(c["conditions"]))
     return 8;
-  if (suite == "conditional_decision_validation" && c["name"].as_string().find("domain prefix") != std::string_view::npos) return 8;
+  if (suite == "conditional_decision_validation" &&
+      c["name"].as_string().find("domain prefix") != std::string_view::npos)
+    return 8;
   // 4: a review that comes back without a response is no silent NoOpinion.
-  if (suite == "webhook_evaluate_conditions" && c["acr_response"].as_string() == "no-response-field" && !c["expected"]["has_error"].as_bool()) return 4;
+  if (suite == "webhook_evaluate_conditions" &&
+      c["acr_response"].as_string() == "no-response-field" && !c["expected"]["has_error"].as_bool())
+    return 4;
   // 14: access reviews are objects of control themselves.
-  if (suite == "request_eligibility" && c["request"]["group"].as_string() == "authorization.k8s.io" && !c["expected"]["eligible"].as_bool() &&
-      c["request"]["verb"].as_string() == "create")
+  if (suite == "request_eligibility" &&
+      c["request"]["group"].as_string() == "authorization.k8s.io" &&
+      !c["expected"]["eligible"].as_bool() && c["request"]["verb"].as_string() == "create")
     return 14;
   // 14 again: the body of the review decides.
-  bool of_review = c["request"]["group"].as_string() == "authorization.k8s.io" && c["request"]["verb"].as_string() == "create";
-  if (suite == "api_request" && of_review && c["note"].as_string().starts_with("not eligible") && c["webhook_decision"]["conditions"].size() > 0 &&
+  bool of_review = c["request"]["group"].as_string() == "authorization.k8s.io" &&
+                   c["request"]["verb"].as_string() == "create";
+  if (suite == "api_request" && of_review && c["note"].as_string().starts_with("not eligible") &&
+      c["webhook_decision"]["conditions"].size() > 0 &&
       c["webhook_decision"]["conditions"][0]["effect"].as_string() == "Allow")
     return 14;
   return 0;
 }
 
-// Rows may refer to the one before them: its text once more, or its left side compared with something else. Where that one
-// is not given, its left side is what the rows are about: a label of the namespace.
+// Rows may refer to the one before them: its text once more, or its left side compared with
+// something else. Where that one is not given, its left side is what the rows are about: a label of
+// the namespace.
 void complete(Value& c, std::string& last) {
   if (c["suite"].as_string() != "api_request") return;
   const Value& rows = c["webhook_decision"]["conditions"];
@@ -465,7 +515,9 @@ void complete(Value& c, std::string& last) {
     if (text == "same as above") {
       text = last;
     } else if (text.starts_with("... ==")) {
-      std::string left = last.find("namespaceObject") != std::string::npos ? last.substr(0, last.find(" ==")) : "namespaceObject.metadata.labels.env";
+      std::string left = last.find("namespaceObject") != std::string::npos
+                             ? last.substr(0, last.find(" =="))
+                             : "namespaceObject.metadata.labels.env";
       text = left + text.substr(3);
     }
     last = text;
@@ -483,7 +535,8 @@ Counts run_conditional(const std::string& path) {
   for (Value c : data["cases"].items()) {
     complete(c, last);
     if (int decision = contradicts(c)) {
-      std::printf("conditional %s: skipped, decision %d says otherwise\n", std::string(c["id"].as_string()).c_str(), decision);
+      std::printf("conditional %s: skipped, decision %d says otherwise\n",
+                  std::string(c["id"].as_string()).c_str(), decision);
       ++counts.skipped;
       continue;
     }
@@ -496,9 +549,11 @@ Counts run_conditional(const std::string& path) {
     Check check = suite->run(c);
     counts.check(check.problems.empty());
     if (!check.problems.empty())
-      std::printf("conditional %s: %s\n", std::string(c["id"].as_string()).c_str(), check.problems.c_str());
+      std::printf("conditional %s: %s\n", std::string(c["id"].as_string()).c_str(),
+                  check.problems.c_str());
   }
-  for (const auto& [suite, n] : unread) std::printf("conditional %s: %d skipped, not read yet\n", suite.c_str(), n);
+  for (const auto& [suite, n] : unread)
+    std::printf("conditional %s: %d skipped, not read yet\n", suite.c_str(), n);
   return counts;
 }
 

@@ -12,11 +12,13 @@ struct Check {
   std::string problems;
 
   void that(std::string_view what, bool holds) {
-    if (!holds) problems += std::string(problems.empty() ? "" : "; ") + "wrong " + std::string(what);
+    if (!holds)
+      problems += std::string(problems.empty() ? "" : "; ") + "wrong " + std::string(what);
   }
   void same(std::string_view what, std::string_view got, std::string_view want) {
     if (got == want) return;
-    problems += std::string(problems.empty() ? "" : "; ") + std::string(what) + " is " + std::string(got) + ", want " + std::string(want);
+    problems += std::string(problems.empty() ? "" : "; ") + std::string(what) + " is " +
+                std::string(got) + ", want " + std::string(want);
   }
 };
 

@@ -1,5 +1,6 @@
-// conditional-authz.json: requests from the question to the answer, without bytes. What authorizers answer is given by the
-// case; the chain, what is asked of it, and the evaluation of conditions are the server's own.
+// conditional-authz.json: requests from the question to the answer, without bytes. What authorizers
+// answer is given by the case; the chain, what is asked of it, and the evaluation of conditions are
+// the server's own.
 #include <algorithm>
 
 #include "authz/access/access_authorizer.h"
@@ -28,10 +29,14 @@ T run(Task<T> task) {
 // Answers as told; settles its conditions as CEL, whatever type they claim.
 class Told : public authz::Authorizer {
  public:
-  Told(std::string name, std::function<Decision(const authz::Attributes&)> answer) : name_(std::move(name)), answer_(std::move(answer)) {}
+  Told(std::string name, std::function<Decision(const authz::Attributes&)> answer)
+      : name_(std::move(name)), answer_(std::move(answer)) {}
   std::string_view name() const override { return name_; }
-  std::optional<Decision> authorize(const authz::Attributes& a) const override { return answer_(a); }
-  Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions, const authz::ConditionData& data) const override {
+  std::optional<Decision> authorize(const authz::Attributes& a) const override {
+    return answer_(a);
+  }
+  Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions,
+                          const authz::ConditionData& data) const override {
     Conditions::Set set = *conditions->set();
     for (Condition& c : set.conditions) c.type = std::string(authz::kCelType);
     authz::SecondaryChecks checks(data.authorizer, data.user);
@@ -58,25 +63,32 @@ authz::Attributes attributes_of(const authz::User& user, const Value& request) {
 const authz::User kUser{.name = "user"};
 
 // Whether a request with this object gets through both phases.
-bool passes(const authz::Chain& chain, authz::Attributes a, const Value& request, bool gate, std::string_view operation) {
+bool passes(const authz::Chain& chain, authz::Attributes a, const Value& request, bool gate,
+            std::string_view operation) {
   bool aware = gate && authz::may_be_conditional(a);
-  authz::Chain::Verdict verdict = run(chain.authorize(a, aware ? authz::Asking::kConditionsAware : authz::Asking::kFolded));
+  authz::Chain::Verdict verdict = run(
+      chain.authorize(a, aware ? authz::Asking::kConditionsAware : authz::Asking::kFolded));
   if (!verdict.permit) return false;
   if (!verdict.permit->is_conditional()) return true;
-  Value object = request.has("object") ? request["object"] : Value::object({{"metadata", Value::object()}});
+  Value object = request.has("object") ? request["object"]
+                                       : Value::object({{"metadata", Value::object()}});
   if (object["metadata"].is_null()) object.set("metadata", Value::object());
   // Rows about a secondary check leave out that the object has the label that calls for it.
-  if (!request["extra"].as_string().empty()) object.member("metadata").set("labels", Value::object({{"protected-label", "yes"}}));
-  Value space = Value::object({{"metadata", Value::object({{"name", "test-ns"}, {"labels", request["namespace_labels"]}})}});
-  authz::ConditionData data{.operation = operation,
-                            .object = &object,
-                            .old_object = request["oldObject"].is_null() ? nullptr : &request["oldObject"],
-                            .namespace_object = &space,
-                            .group = a.api_group,
-                            .version = a.api_version,
-                            .resource = a.resource,
-                            .namespace_name = a.namespace_name,
-                            .user = &kUser};
+  if (!request["extra"].as_string().empty())
+    object.member("metadata").set("labels", Value::object({{"protected-label", "yes"}}));
+  Value space = Value::object(
+      {{"metadata",
+        Value::object({{"name", "test-ns"}, {"labels", request["namespace_labels"]}})}});
+  authz::ConditionData data{
+      .operation = operation,
+      .object = &object,
+      .old_object = request["oldObject"].is_null() ? nullptr : &request["oldObject"],
+      .namespace_object = &space,
+      .group = a.api_group,
+      .version = a.api_version,
+      .resource = a.resource,
+      .namespace_name = a.namespace_name,
+      .user = &kUser};
   return run(chain.evaluate(verdict.decision, data)).allowed();
 }
 
@@ -87,15 +99,19 @@ Check api_request(const Value& c) {
   const Value& told = c["webhook_decision"];
   bool by_verb = told.has("for_verb_create");
   std::string extra(request["extra"].as_string());
-  authz::Chain chain({std::make_shared<Told>("webhook",
-                                             [&](const authz::Attributes& a) {
-                                               if (a.verb == "use") return extra.starts_with("user has") ? Decision::allow() : Decision::no_opinion();
-                                               if (!by_verb) return decision_of(told);
-                                               return decision_of(told[a.verb == "create" ? "for_verb_create" : "for_verb_update_or_patch"]);
-                                             }),
-                      std::make_shared<Told>("rbac", [&](const authz::Attributes&) {
-                        return c["rbac_allows"].as_bool() ? Decision::allow("rbac") : Decision::no_opinion();
-                      })});
+  authz::Chain chain(
+      {std::make_shared<Told>(
+           "webhook",
+           [&](const authz::Attributes& a) {
+             if (a.verb == "use")
+               return extra.starts_with("user has") ? Decision::allow() : Decision::no_opinion();
+             if (!by_verb) return decision_of(told);
+             return decision_of(
+                 told[a.verb == "create" ? "for_verb_create" : "for_verb_update_or_patch"]);
+           }),
+       std::make_shared<Told>("rbac", [&](const authz::Attributes&) {
+         return c["rbac_allows"].as_bool() ? Decision::allow("rbac") : Decision::no_opinion();
+       })});
   Check check;
   for (bool gate : {true, false}) {
     bool allowed;
@@ -108,22 +124,28 @@ Check api_request(const Value& c) {
     } else {
       allowed = passes(chain, a, request, gate, a.verb == "create" ? "CREATE" : "UPDATE");
     }
-    check.that(gate ? "with the gate" : "without the gate", allowed == c["expected"][gate ? "allowed_with_feature_on" : "allowed_with_feature_off"].as_bool());
+    check.that(
+        gate ? "with the gate" : "without the gate",
+        allowed ==
+            c["expected"][gate ? "allowed_with_feature_on" : "allowed_with_feature_off"].as_bool());
   }
   return check;
 }
 
 Check eligibility(const Value& c) {
   Check check;
-  check.that("eligible", authz::may_be_conditional(attributes_of(kUser, c["request"])) == c["expected"]["eligible"].as_bool());
+  check.that("eligible", authz::may_be_conditional(attributes_of(kUser, c["request"])) ==
+                             c["expected"]["eligible"].as_bool());
   return check;
 }
 
 Check handled_types(const Value& c) {
   const Value& types = c["handledDecisionTypes"];
   Check check;
-  check.that("aware", authz::wire::takes_conditions(types) == c["expected"]["conditions_aware"].as_bool());
-  check.that("unconditional", authz::wire::takes_unconditional(types) == c["expected"]["unconditional_supported"].as_bool());
+  check.that("aware",
+             authz::wire::takes_conditions(types) == c["expected"]["conditions_aware"].as_bool());
+  check.that("unconditional", authz::wire::takes_unconditional(types) ==
+                                  c["expected"]["unconditional_supported"].as_bool());
   return check;
 }
 
@@ -133,7 +155,8 @@ Check cel_sample(const Value& c) {
   Conditions::Set set = set_of(c["conditions"]);
   for (Condition& condition : set.conditions) condition.type = std::string(authz::kCelType);
   Decision first = authz::conditional_on(set);
-  check.same("folded", name_of(authz::folded(first)), c["expected"]["unaware_decision"].as_string());
+  check.same("folded", name_of(authz::folded(first)),
+             c["expected"]["unaware_decision"].as_string());
   const Value& request = c["request"];
   authz::ConditionData data{.object = &request["object"], .old_object = &request["oldObject"]};
   authz::SecondaryChecks checks(nullptr, nullptr);
@@ -150,13 +173,21 @@ Check policy_folding(const Value& c) {
   authz::access::Policy some("", "some", Value::object());
   auto shared = std::make_shared<const authz::access::Policy>("", "always", Value::object());
   authz::access::Matches m;
-  auto condition = [](std::string id, Condition::Effect effect) { return Condition{.effect = effect, .id = std::move(id), .type = "", .text = "x"}; };
+  auto condition = [](std::string id, Condition::Effect effect) {
+    return Condition{.effect = effect, .id = std::move(id), .type = "", .text = "x"};
+  };
   for (const Value& p : c["matching_policies"].items()) {
     std::string_view name = p.as_string();
     bool open = name.ends_with("-conditional");
-    if (name.starts_with("Deny")) open ? (void)m.deny_if.push_back(condition("deny", Condition::Effect::kDeny)) : (void)(m.denies = shared.get());
-    else if (name.starts_with("NoOpinion")) open ? (void)m.abstain_if.push_back(condition("abstain", Condition::Effect::kNoOpinion)) : (void)(m.abstains = shared.get());
-    else open ? (void)m.allow_if.push_back(condition("allow", Condition::Effect::kAllow)) : (void)(m.allows = shared.get());
+    if (name.starts_with("Deny"))
+      open ? (void)m.deny_if.push_back(condition("deny", Condition::Effect::kDeny))
+           : (void)(m.denies = shared.get());
+    else if (name.starts_with("NoOpinion"))
+      open ? (void)m.abstain_if.push_back(condition("abstain", Condition::Effect::kNoOpinion))
+           : (void)(m.abstains = shared.get());
+    else
+      open ? (void)m.allow_if.push_back(condition("allow", Condition::Effect::kAllow))
+           : (void)(m.allows = shared.get());
   }
   Decision d = authz::access::combined(std::move(m));
   Check check;
@@ -164,7 +195,8 @@ Check policy_folding(const Value& c) {
   const Value& want = c["expected"]["condition_set"];
   if (want.is_null() || !d.conditions) return check;
   auto has = [&](Condition::Effect effect) {
-    return std::ranges::any_of(d.conditions->set()->conditions, [&](const Condition& one) { return one.effect == effect; });
+    return std::ranges::any_of(d.conditions->set()->conditions,
+                               [&](const Condition& one) { return one.effect == effect; });
   };
   check.that("deny part", has(Condition::Effect::kDeny) == want.has("deny"));
   check.that("noOpinion part", has(Condition::Effect::kNoOpinion) == want.has("noOpinion"));
@@ -181,30 +213,42 @@ Check authorization_phase(const Value& c) {
   Check check;
   for (bool gate : {true, false}) {
     const Value& want = c["expected"][gate ? "feature_on" : "feature_off"];
-    authz::Chain chain({std::make_shared<Told>("one", [&](const authz::Attributes&) { return decision_of(c["input"]); })});
+    authz::Chain chain({std::make_shared<Told>(
+        "one", [&](const authz::Attributes&) { return decision_of(c["input"]); })});
     bool eligible = c["request_eligible_for_conditions"].as_bool();
-    authz::Chain::Verdict v = run(chain.authorize(authz::Attributes(kUser), gate && eligible ? authz::Asking::kConditionsAware : authz::Asking::kFolded));
+    authz::Chain::Verdict v = run(
+        chain.authorize(authz::Attributes(kUser), gate && eligible ? authz::Asking::kConditionsAware
+                                                                   : authz::Asking::kFolded));
     int status = v.permit ? 200 : v.decision.error.empty() ? 403 : 500;
-    check.same(gate ? "status with the gate" : "status without", std::to_string(status), std::to_string(want["status"].as_int()));
+    check.same(gate ? "status with the gate" : "status without", std::to_string(status),
+               std::to_string(want["status"].as_int()));
   }
   return check;
 }
 
-// What enforcement answers: written exactly when the conditions allow. No error of an evaluation is a 500 (decision 6).
+// What enforcement answers: written exactly when the conditions allow. No error of an evaluation is
+// a 500 (decision 6).
 Check admission_phase(const Value& c) {
   class Settles : public authz::Authorizer {
    public:
     Settles(Decision first, Decision then) : first_(std::move(first)), then_(std::move(then)) {}
     std::string_view name() const override { return "one"; }
     std::optional<Decision> authorize(const authz::Attributes&) const override { return first_; }
-    Task<Decision> evaluate(std::shared_ptr<const Conditions>, const authz::ConditionData&) const override { co_return then_; }
+    Task<Decision> evaluate(std::shared_ptr<const Conditions>,
+                            const authz::ConditionData&) const override {
+      co_return then_;
+    }
 
    private:
     Decision first_, then_;
   };
-  Decision then{kind_named(c["condition_set_evaluates_to"].as_string()), {}, std::string(c["evaluation_error"].as_string()), nullptr};
+  Decision then{kind_named(c["condition_set_evaluates_to"].as_string()),
+                {},
+                std::string(c["evaluation_error"].as_string()),
+                nullptr};
   authz::Chain chain({std::make_shared<Settles>(decision_of(c["input"]), then)});
-  authz::Chain::Verdict v = run(chain.authorize(authz::Attributes(kUser), authz::Asking::kConditionsAware));
+  authz::Chain::Verdict v = run(
+      chain.authorize(authz::Attributes(kUser), authz::Asking::kConditionsAware));
   Check check;
   bool allowed = v.permit && run(chain.evaluate(v.decision, {})).allowed();
   check.that("written", allowed == c["expected"]["object_written"].as_bool());

@@ -1,5 +1,5 @@
-// conditional-authz.json: what access reviews answer, over a whole server without sockets; which answers of webhooks are
-// malformed; and how webhooks are configured to have conditions.
+// conditional-authz.json: what access reviews answer, over a whole server without sockets; which
+// answers of webhooks are malformed; and how webhooks are configured to have conditions.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -25,7 +25,8 @@ constexpr std::string_view kReviews = "authorization.k8s.io";
 // Lets everybody ask, and answers what they ask about as it is told.
 class Scripted : public authz::Authorizer {
  public:
-  explicit Scripted(std::string name, bool lets_ask = false) : name_(std::move(name)), lets_ask_(lets_ask) {}
+  explicit Scripted(std::string name, bool lets_ask = false)
+      : name_(std::move(name)), lets_ask_(lets_ask) {}
   std::string_view name() const override { return name_; }
   std::optional<Decision> authorize(const authz::Attributes& a) const override {
     if (a.api_group == kReviews) return lets_ask_ ? Decision::allow() : Decision::no_opinion();
@@ -41,15 +42,22 @@ class Scripted : public authz::Authorizer {
 // A server with or without the feature, asked by somebody who is not a master.
 class Asked {
  public:
-  Asked(std::vector<std::shared_ptr<const authz::Authorizer>> authorizers, bool feature) : server_({}, std::move(authorizers), feature) {}
+  Asked(std::vector<std::shared_ptr<const authz::Authorizer>> authorizers, bool feature)
+      : server_({}, std::move(authorizers), feature) {}
   rest::Loopback::Reply review(std::string_view kind, const Value& handled_types) {
-    Value spec = Value::object({{"resourceAttributes", Value::object({{"verb", "create"}, {"version", "v1"}, {"resource", "configmaps"}, {"namespace", "default"}})}});
+    Value spec = Value::object({{"resourceAttributes", Value::object({{"verb", "create"},
+                                                                      {"version", "v1"},
+                                                                      {"resource", "configmaps"},
+                                                                      {"namespace", "default"}})}});
     if (kind != "SelfSubjectAccessReview") spec.set("user", "somebody");
-    if (!handled_types.is_null()) spec.set("authorizationOptions", Value::object({{"handledDecisionTypes", handled_types}}));
+    if (!handled_types.is_null())
+      spec.set("authorizationOptions", Value::object({{"handledDecisionTypes", handled_types}}));
     std::string resource = lower(kind) + "s";
-    std::string path = kind == "LocalSubjectAccessReview" ? cat("namespaces/default/", resource) : resource;
+    std::string path = kind == "LocalSubjectAccessReview" ? cat("namespaces/default/", resource)
+                                                          : resource;
     rest::Loopback api(server_.gateway(), server_.loop(), {.name = "somebody"}, "test");
-    return api.send_and_wait("POST", cat("/apis/authorization.k8s.io/v1/", path), Value::object({{"spec", std::move(spec)}}));
+    return api.send_and_wait("POST", cat("/apis/authorization.k8s.io/v1/", path),
+                             Value::object({{"spec", std::move(spec)}}));
   }
 
  private:
@@ -72,7 +80,8 @@ Value bare(const Value& v) {
   if (!v.is_object()) return v;
   Value out = Value::object();
   for (const json::Member& m : v.members())
-    if (m.key() != "reason" && m.key() != "k8s_reason" && !(m.value.is_array() && m.value.empty())) out.set(m.key(), bare(m.value));
+    if (m.key() != "reason" && m.key() != "k8s_reason" && !(m.value.is_array() && m.value.empty()))
+      out.set(m.key(), bare(m.value));
   return out;
 }
 
@@ -81,12 +90,24 @@ const Value& all_types() {
   return types;
 }
 
-Value condition(std::string id) { return Value::object({{"id", std::move(id)}, {"type", "example.com/t"}, {"condition", "c"}}); }
-Value map_with(Value one) { return Value::object({{"type", "ConditionsMap"}, {"conditionsMap", Value::object({{"allowConditions", Value::array({std::move(one)})}})}}); }
-Value union_of(Value first) { return Value::object({{"type", "Union"}, {"union", Value::array({std::move(first)})}}); }
-Value entry(std::string name) { return Value::object({{"authorizerName", std::move(name)}, {"decision", map_with(condition("example.com/c"))}}); }
+Value condition(std::string id) {
+  return Value::object({{"id", std::move(id)}, {"type", "example.com/t"}, {"condition", "c"}});
+}
+Value map_with(Value one) {
+  return Value::object(
+      {{"type", "ConditionsMap"},
+       {"conditionsMap", Value::object({{"allowConditions", Value::array({std::move(one)})}})}});
+}
+Value union_of(Value first) {
+  return Value::object({{"type", "Union"}, {"union", Value::array({std::move(first)})}});
+}
+Value entry(std::string name) {
+  return Value::object(
+      {{"authorizerName", std::move(name)}, {"decision", map_with(condition("example.com/c"))}});
+}
 
-// The rows say what is wrong with an answer, and where; these are the answers. Null: nothing is known of such a row.
+// The rows say what is wrong with an answer, and where; these are the answers. Null: nothing is
+// known of such a row.
 Value malformed(std::string_view field, std::string_view kind, std::string_view name) {
   auto about = [&](std::string_view what) { return name.find(what) != std::string_view::npos; };
   auto with = [](std::string_view key, Value value) {
@@ -101,12 +122,17 @@ Value malformed(std::string_view field, std::string_view kind, std::string_view 
     twice.member("union").push_back(entry("a"));
     return twice;
   }
-  if (field.ends_with("union")) return kind == "required" ? Value::object({{"type", "Union"}, {"union", Value::array()}}) : Value::object({{"type", "Union"}});
+  if (field.ends_with("union"))
+    return kind == "required" ? Value::object({{"type", "Union"}, {"union", Value::array()}})
+                              : Value::object({{"type", "Union"}});
   if (field == "status.conditionalDecision.type") {
     Value tree = map_with(condition("example.com/c"));
-    if (kind == "required") tree.erase("type");
-    else if (kind == "unsupported value") tree.set("type", "Perhaps");
-    else return Value::object({{"type", "Allow"}, {"allow", Value::object()}});
+    if (kind == "required")
+      tree.erase("type");
+    else if (kind == "unsupported value")
+      tree.set("type", "Perhaps");
+    else
+      return Value::object({{"type", "Allow"}, {"allow", Value::object()}});
     return tree;
   }
   if (field.ends_with("conditionsMap")) return Value::object({{"type", "ConditionsMap"}});
@@ -116,14 +142,20 @@ Value malformed(std::string_view field, std::string_view kind, std::string_view 
     tree.member("conditionsMap").set("denyConditions", Value::array({condition("example.com/c")}));
     return tree;
   }
-  if (field.ends_with("id")) return with("id", kind == "required" ? "" : about("domain") ? "c" : "not a key");
+  if (field.ends_with("id"))
+    return with("id", kind == "required" ? "" : about("domain") ? "c" : "not a key");
   if (field.ends_with("type")) return with("type", about("domain") ? "t" : "not a key");
-  if (field.ends_with("condition")) return with("condition", std::string(authz::kLongestCondition + 1, 'x'));
-  if (field.ends_with("description")) return with("description", std::string(authz::kLongestDescription + 1, 'x'));
+  if (field.ends_with("condition"))
+    return with("condition", std::string(authz::kLongestCondition + 1, 'x'));
+  if (field.ends_with("description"))
+    return with("description", std::string(authz::kLongestDescription + 1, 'x'));
   if (field.ends_with("Conditions")) {
     Value many = Value::array();
-    for (std::size_t i = 0; i <= authz::kMostConditions; ++i) many.push_back(condition(cat("example.com/c", i)));
-    return Value::object({{"type", "ConditionsMap"}, {"conditionsMap", Value::object({{"allowConditions", std::move(many)}})}});
+    for (std::size_t i = 0; i <= authz::kMostConditions; ++i)
+      many.push_back(condition(cat("example.com/c", i)));
+    return Value::object(
+        {{"type", "ConditionsMap"},
+         {"conditionsMap", Value::object({{"allowConditions", std::move(many)}})}});
   }
   return {};
 }
@@ -153,12 +185,16 @@ Check sar_endpoint(const Value& c) {
       check.same(what, std::to_string(reply.status), std::to_string(want["http"].as_int()));
       const Value& status = reply.body["status"];
       for (std::string_view key : {"allowed", "denied"})
-        if (want[key].is_bool()) check.that(cat(what, " ", key), status[key].as_bool() == want[key].as_bool());
-      if (want["conditionalDecision"].is_bool()) check.that(cat(what, " conditions"), status.has("conditionalDecision") == want["conditionalDecision"].as_bool());
+        if (want[key].is_bool())
+          check.that(cat(what, " ", key), status[key].as_bool() == want[key].as_bool());
+      if (want["conditionalDecision"].is_bool())
+        check.that(cat(what, " conditions"),
+                   status.has("conditionalDecision") == want["conditionalDecision"].as_bool());
       if (!want["field"].is_string()) continue;
       const Value& cause = reply.body["details"]["causes"][0];
       check.same(what, cause["field"].as_string(), want["field"].as_string());
-      if (want["kind"].is_string()) check.same(what, cause["reason"].as_string(), cause_of(want["kind"].as_string()));
+      if (want["kind"].is_string())
+        check.same(what, cause["reason"].as_string(), cause_of(want["kind"].as_string()));
     }
   }
   return check;
@@ -172,10 +208,15 @@ Check sar_wire_shape(const Value& c) {
     if (name == authz::kMastersName) continue;  // every server's first
     auto one = std::make_shared<Scripted>(std::string(name), true);
     if (text.find('(') != std::string_view::npos) {
-      one->answer = {kind_named(text.substr(text.find('(') + 1, text.find(')') - text.find('(') - 1)), {}, "", nullptr};
+      one->answer = {
+          kind_named(text.substr(text.find('(') + 1, text.find(')') - text.find('(') - 1)),
+          {},
+          "",
+          nullptr};
     } else if (c["webhook_decision"].has("conditionsMap")) {
       json::FieldErrors errors;
-      auto read = authz::wire::from_tree(c["webhook_decision"], "decision", errors, authz::Author::kThirdParty);
+      auto read = authz::wire::from_tree(c["webhook_decision"], "decision", errors,
+                                         authz::Author::kThirdParty);
       check.that("decision of the row", read.has_value());
       if (read) one->answer = std::move(*read);
     } else {
@@ -186,27 +227,36 @@ Check sar_wire_shape(const Value& c) {
   Asked server(authorizers, true);
   for (const Value& kind : c["expected"]["same_for_kinds"].items())
     for (bool aware : {true, false}) {
-      const Value& want = c["expected"][aware ? "status_for_conditions_aware_client" : "status_for_unaware_client"];
+      const Value& want = c["expected"][aware ? "status_for_conditions_aware_client"
+                                              : "status_for_unaware_client"];
       if (want.is_null()) continue;
       rest::Loopback::Reply reply = server.review(kind.as_string(), aware ? all_types() : Value());
-      check.same(cat(kind.as_string(), aware ? " aware" : " unaware"), json::print(bare(reply.body["status"])), json::print(bare(want)));
+      check.same(cat(kind.as_string(), aware ? " aware" : " unaware"),
+                 json::print(bare(reply.body["status"])), json::print(bare(want)));
     }
   return check;
 }
 
 Check decision_validation(const Value& c) {
   Check check;
-  std::string_view field = c["expected"]["invalid_field"].as_string(), kind = c["expected"]["kind"].as_string();
+  std::string_view field = c["expected"]["invalid_field"].as_string(),
+                   kind = c["expected"]["kind"].as_string();
   Value tree = malformed(field, kind, c["name"].as_string());
   check.that("row: nothing is known of it", !tree.is_null());
   if (tree.is_null()) return check;
   bool is_asked = field != "status.conditionalDecision";
-  auto read = authz::wire::decision_in_status(Value::object({{"allowed", false}, {"conditionalDecision", tree}}), is_asked ? Dialect::kTree : Dialect::kNone);
-  // Conditions that nobody asked for are a decision of their own, and no Allow; everything else is for the failure policy.
-  if (read) check.that("decision", !is_asked && read->kind == Decision::Kind::kNoOpinion && !read->error.empty());
+  auto read = authz::wire::decision_in_status(
+      Value::object({{"allowed", false}, {"conditionalDecision", tree}}),
+      is_asked ? Dialect::kTree : Dialect::kNone);
+  // Conditions that nobody asked for are a decision of their own, and no Allow; everything else is
+  // for the failure policy.
+  if (read)
+    check.that("decision",
+               !is_asked && read->kind == Decision::Kind::kNoOpinion && !read->error.empty());
   std::string error = read ? read->error : read.error().message;
   if (field.starts_with("...")) field.remove_prefix(3);
-  check.that(cat("error, which is ", error), error.find(cat(field, said(kind))) != std::string::npos);
+  check.that(cat("error, which is ", error),
+             error.find(cat(field, said(kind))) != std::string::npos);
   return check;
 }
 
@@ -215,11 +265,18 @@ Check webhook_config(const Value& c) {
   if (int fd = ::mkstemp(file.data()); fd >= 0) ::close(fd);
   const Value& row = c["config"];
   std::string_view connection = row["connectionInfo.type"].as_string();
-  Value webhook = Value::object({{"timeout", "3s"},          {"authorizedTTL", "5m"},         {"unauthorizedTTL", "30s"}, {"subjectAccessReviewVersion", "v1"},
-                                 {"failurePolicy", "NoOpinion"}, {"connectionInfo", Value::object({{"type", connection}})}});
+  Value webhook = Value::object({{"timeout", "3s"},
+                                 {"authorizedTTL", "5m"},
+                                 {"unauthorizedTTL", "30s"},
+                                 {"subjectAccessReviewVersion", "v1"},
+                                 {"failurePolicy", "NoOpinion"},
+                                 {"connectionInfo", Value::object({{"type", connection}})}});
   if (connection == "KubeConfigFile") webhook.member("connectionInfo").set("kubeConfigFile", file);
   if (!row["conditionsReview"].is_null()) webhook.set("conditionsReview", row["conditionsReview"]);
-  Value document = Value::object({{"authorizers", Value::array({Value::object({{"type", "Webhook"}, {"name", "w"}, {"webhook", std::move(webhook)}})})}});
+  Value document = Value::object(
+      {{"authorizers",
+        Value::array({Value::object(
+            {{"type", "Webhook"}, {"name", "w"}, {"webhook", std::move(webhook)}})})}});
   Check check;
   authz::AuthorizerTypes types;
   types.conditions = row["feature_gate"].as_bool();
@@ -233,7 +290,9 @@ Check webhook_config(const Value& c) {
   for (std::size_t i = 0; i < errors.size() && i < want.size(); ++i) {
     std::string_view text = want[i].as_string();
     std::string_view field = text.substr(0, text.find(": "));
-    check.that(cat("error ", errors[i].message()), errors[i].message().find(cat(field, said(text.substr(field.size() + 2)))) != std::string::npos);
+    check.that(cat("error ", errors[i].message()),
+               errors[i].message().find(cat(field, said(text.substr(field.size() + 2)))) !=
+                   std::string::npos);
   }
   return check;
 }

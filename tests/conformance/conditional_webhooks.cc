@@ -15,13 +15,15 @@ Check webhook_status(const Value& c) {
   Decision d = denies ? Decision::deny({}) : Decision::no_opinion();
   d.error = "failed";
   if (webhook["transport_error"].is_null())
-    if (auto read = authz::wire::decision_in_status(webhook["sar_status"], Dialect::kTree)) d = std::move(*read);
+    if (auto read = authz::wire::decision_in_status(webhook["sar_status"], Dialect::kTree))
+      d = std::move(*read);
   Check check;
   check.same("decision", name_of(d), c["expected_decision"].as_string());
   check.that("error", d.error.empty() != c["expected"]["has_error"].as_bool());
   Value spec = Value::object();
   authz::wire::invite_conditions(spec, Dialect::kTree);
-  check.that("invitation", spec["authorizationOptions"]["handledDecisionTypes"] == c["expected"]["request_spec_contains_handledDecisionTypes"]);
+  check.that("invitation", spec["authorizationOptions"]["handledDecisionTypes"] ==
+                               c["expected"]["request_spec_contains_handledDecisionTypes"]);
   return check;
 }
 
@@ -47,7 +49,8 @@ Check webhook_settles(const Value& c) {
   } else if (std::string_view word = told.as_string(); word != "no-response-field") {
     error = word;  // no endpoint, or no answer: whoever calls says so
   }
-  Decision d = error.empty() ? authz::wire::settled_by(answer, open, "u", Dialect::kTree) : authz::failed(open, error);
+  Decision d = error.empty() ? authz::wire::settled_by(answer, open, "u", Dialect::kTree)
+                             : authz::failed(open, error);
   Check check;
   check.same("decision", name_of(d), c["expected_decision"].as_string());
   check.that("error", d.error.empty() != c["expected"]["has_error"].as_bool());

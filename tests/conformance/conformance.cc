@@ -12,11 +12,14 @@ namespace cardea::conformance {
 
 std::string folder() {
   if (const char* given = std::getenv("CARDEA_CONFORMANCE")) return given;
-  std::filesystem::path beside = std::filesystem::path(CARDEA_SOURCE_DIR) / ".." / "shared" / "conformance";
+  std::filesystem::path beside = std::filesystem::path(CARDEA_SOURCE_DIR) / ".." / "shared" /
+                                 "conformance";
   return std::filesystem::is_directory(beside) ? beside.lexically_normal().string() : "";
 }
 
-std::string own_folder() { return CARDEA_SOURCE_DIR "/tests/conformance/data"; }
+std::string own_folder() {
+  return CARDEA_SOURCE_DIR "/tests/conformance/data";
+}
 
 std::string path_of(const std::string& name) {
   for (const std::string& root : {own_folder(), folder()})
@@ -30,7 +33,8 @@ json::Value read(const std::string& path) {
   text << file.rdbuf();
   auto value = json::parse(text.str());
   if (!file || !value) {
-    std::fprintf(stderr, "cannot read %s: %s\n", path.c_str(), value ? "no such file" : value.error().message.c_str());
+    std::fprintf(stderr, "cannot read %s: %s\n", path.c_str(),
+                 value ? "no such file" : value.error().message.c_str());
     std::exit(1);
   }
   return *value;

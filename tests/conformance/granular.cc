@@ -1,4 +1,5 @@
-// Field permissions as the design's vectors have them, without a server: what changed, what guards it, what is asked.
+// Field permissions as the design's vectors have them, without a server: what changed, what guards
+// it, what is asked.
 #include <algorithm>
 #include <cstdio>
 #include <set>
@@ -24,8 +25,10 @@ using schema::Permission;
 Permission read_permission(const Value& perm) {
   // The same words as in a definition's tags.
   Value tags = Value::object({{"x-kubernetes-permission-verb", perm["verb"]}});
-  if (perm.has("parameterFrom")) tags.set("x-kubernetes-permission-parameter", perm["parameterFrom"]);
-  if (perm.has("treatment")) tags.set("x-kubernetes-permission-parameter-treatment", perm["treatment"]);
+  if (perm.has("parameterFrom"))
+    tags.set("x-kubernetes-permission-parameter", perm["parameterFrom"]);
+  if (perm.has("treatment"))
+    tags.set("x-kubernetes-permission-parameter-treatment", perm["treatment"]);
   if (perm.has("cel")) tags.set("x-kubernetes-permission-parameter-cel", perm["cel"]);
   if (perm["excluded"].as_bool()) tags.set("x-kubernetes-permission-excluded", true);
   return *schema::permission_tag(tags);
@@ -46,7 +49,8 @@ FieldSet read_paths(const Value& paths) {
   FieldSet out;
   for (const Value& path : paths.items()) {
     FieldPath elements;
-    for (const Value& name : path.items()) elements.push_back(schema::field_element(name.as_string()));
+    for (const Value& name : path.items())
+      elements.push_back(schema::field_element(name.as_string()));
     out.insert(elements);
   }
   return out;
@@ -59,7 +63,9 @@ std::vector<std::string> texts(const Value& list) {
 }
 
 struct World {
-  World(const Value& document) : types(document["schema"]["types"]), root(types.find(document["schema"]["types"][0]["name"].as_string())) {
+  World(const Value& document)
+      : types(document["schema"]["types"]),
+        root(types.find(document["schema"]["types"][0]["name"].as_string())) {
     std::vector<std::string> path;
     read_tree(document["permissionTree"], path, tree);
     tree.finish();
@@ -86,7 +92,8 @@ Outcome run(const Value& vector, const World& world, const schema::ChangedFields
   Outcome out;
   auto ask = [&](const std::string& verb) {
     out.checks.push_back(verb);
-    return std::ranges::find(grants, verb) != grants.end() || std::ranges::find(grants, "*") != grants.end();
+    return std::ranges::find(grants, verb) != grants.end() ||
+           std::ranges::find(grants, "*") != grants.end();
   };
   std::string verb(vector["verb"].as_string());
   Marker marker = Marker::kRegular;
@@ -113,7 +120,8 @@ class Comparer {
   Comparer(std::string name) : name_(std::move(name)) {}
   void same(const char* what, const Value& expected, const Value& found) {
     if (expected == found) return;
-    std::printf("granular: %s: %s: expected %s, found %s\n", name_.c_str(), what, json::print(expected).c_str(), json::print(found).c_str());
+    std::printf("granular: %s: %s: expected %s, found %s\n", name_.c_str(), what,
+                json::print(expected).c_str(), json::print(found).c_str());
     ok = false;
   }
   bool ok = true;
@@ -130,15 +138,17 @@ Value list_of(const std::vector<std::string>& list) {
 
 bool check(const Value& vector, const World& world) {
   bool is_create = vector["oldObject"].is_null();
-  schema::ChangedFields changes(vector["oldObject"], vector["object"], *world.root,
-                                {is_create ? world.ignored_on_create : world.ignored, read_paths(vector["resetFields"])});
+  schema::ChangedFields changes(
+      vector["oldObject"], vector["object"], *world.root,
+      {is_create ? world.ignored_on_create : world.ignored, read_paths(vector["resetFields"])});
   Comparer compare(std::string(vector["name"].as_string()));
   std::vector<std::string> changed;
   Value chains = Value::object();
   changes.leaves().for_each([&](const FieldPath& path) {
     changed.push_back(schema::field_text(path));
     schema::Demands one = schema::demands_of(FieldSet::of({path}), changes, world.tree, {});
-    chains.set(changed.back(), one.fields.empty() ? Value::array() : list_of(one.chain_of(one.fields[0])));
+    chains.set(changed.back(),
+               one.fields.empty() ? Value::array() : list_of(one.chain_of(one.fields[0])));
   });
   std::ranges::sort(changed);
   std::vector<std::string> expected = texts(vector["changed"]);
@@ -150,9 +160,14 @@ bool check(const Value& vector, const World& world) {
   compare.same("allowed", expect["allowed"], found.allowed);
   if (!expect["marker"].is_null()) compare.same("marker", expect["marker"], found.marker);
   if (expect.has("checks")) compare.same("checks", expect["checks"], list_of(found.checks));
-  if (expect.has("deniedField")) compare.same("deniedField", expect["deniedField"], found.denied_field);
-  // Where no permission guards the field, or too many would have to be asked, there is none to name but the request's own.
-  if (const Value& verb = expect["deniedVerb"]; !verb.is_null()) compare.same("deniedVerb", verb, found.denied_verb.empty() ? std::string(vector["verb"].as_string()) : found.denied_verb);
+  if (expect.has("deniedField"))
+    compare.same("deniedField", expect["deniedField"], found.denied_field);
+  // Where no permission guards the field, or too many would have to be asked, there is none to name
+  // but the request's own.
+  if (const Value& verb = expect["deniedVerb"]; !verb.is_null())
+    compare.same(
+        "deniedVerb", verb,
+        found.denied_verb.empty() ? std::string(vector["verb"].as_string()) : found.denied_verb);
   return compare.ok;
 }
 
@@ -164,7 +179,8 @@ Counts run_granular(const std::string& path) {
   const World world(document);
   for (const Value& vector : document["vectors"].items()) {
     if (!world.root || !world.types.complete()) {
-      std::printf("granular: %s: skipped, its schema has no counterpart here\n", std::string(vector["name"].as_string()).c_str());
+      std::printf("granular: %s: skipped, its schema has no counterpart here\n",
+                  std::string(vector["name"].as_string()).c_str());
       ++result.skipped;
       continue;
     }

@@ -1,8 +1,11 @@
-// impersonation.json: who asks, headers and permissions, to the user that is served or a refusal, with the questions put.
+// impersonation.json: who asks, headers and permissions, to the user that is served or a refusal,
+// with the questions put.
 //
-// The recorded server remembers the mode that last worked for a requestor and caches what was allowed for ten seconds;
-// this one does neither, and answers 400 to a repeated or empty Impersonate-User. Rows that differ for these reasons alone
-// are counted as skipped.
+// The recorded server remembers the mode that last worked for a requestor and caches what was
+// allowed for ten seconds; this one does neither, and answers 400 to a repeated or empty
+// Impersonate-User. Rows that differ for these reasons alone are counted as skipped.
+#include "impersonation/impersonation.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -12,7 +15,6 @@
 #include "base/strings.h"
 #include "conformance/conformance.h"
 #include "impersonation/headers.h"
-#include "impersonation/impersonation.h"
 #include "json/print.h"
 
 namespace cardea::conformance {
@@ -40,14 +42,18 @@ std::string shown(const User& user) {
 }
 
 User user_of(const Value& v) {
-  User user{.name = std::string(v["username"].as_string()), .uid = std::string(v["uid"].as_string())};
+  User user{.name = std::string(v["username"].as_string()),
+            .uid = std::string(v["uid"].as_string())};
   for (const Value& g : v["groups"].items()) user.groups.emplace_back(g.as_string());
   for (const auto& [key, values] : v["extra"].members())
-    for (const Value& one : values.items()) user.extra[std::string(key.as_string())].emplace_back(one.as_string());
+    for (const Value& one : values.items())
+      user.extra[std::string(key.as_string())].emplace_back(one.as_string());
   return user;
 }
 
-constexpr std::string_view kTexts[] = {"verb", "apiGroup", "apiVersion", "namespace", "resource", "subresource", "name", "path", "fieldSelector", "labelSelector"};
+constexpr std::string_view kTexts[] = {"verb",          "apiGroup",     "apiVersion", "namespace",
+                                       "resource",      "subresource",  "name",       "path",
+                                       "fieldSelector", "labelSelector"};
 
 // Attributes as the data has them, members in one order, empty ones left out.
 std::string shown_check(const Value& attributes, std::string_view decision) {
@@ -77,7 +83,8 @@ authz::RequestInfo info_of(const Value& r) {
 // Decides by the rules of the data, and keeps what it was asked.
 class Scripted : public authz::Authorizer {
  public:
-  Scripted(const Value& rules, const Value& fallback, const authz::RequestInfo& info) : rules_(rules), default_(fallback), info_(info) {}
+  Scripted(const Value& rules, const Value& fallback, const authz::RequestInfo& info)
+      : rules_(rules), default_(fallback), info_(info) {}
   std::string_view name() const override { return "scripted"; }
 
   std::optional<Decision> authorize(const Attributes& a) const override {
@@ -117,15 +124,24 @@ class Scripted : public authz::Authorizer {
                 : key == "namespace"   ? a.namespace_name == text
                 : key == "path"        ? a.path == text
                                        : false;
-      if (key == "verbSuffixAny") ok = std::ranges::any_of(want.items(), [&](const Value& s) { return a.verb.ends_with(s.as_string()); });
+      if (key == "verbSuffixAny")
+        ok = std::ranges::any_of(want.items(),
+                                 [&](const Value& s) { return a.verb.ends_with(s.as_string()); });
       if (!ok) return false;
     }
     return true;
   }
 
   void note(const Attributes& a, std::string_view decision) const {
-    Value v = Value::object({{"resourceRequest", a.is_resource_request}, {"verb", a.verb}, {"apiGroup", a.api_group}, {"apiVersion", a.api_version},
-                             {"namespace", a.namespace_name}, {"resource", a.resource}, {"subresource", a.subresource}, {"name", a.name}, {"path", a.path}});
+    Value v = Value::object({{"resourceRequest", a.is_resource_request},
+                             {"verb", a.verb},
+                             {"apiGroup", a.api_group},
+                             {"apiVersion", a.api_version},
+                             {"namespace", a.namespace_name},
+                             {"resource", a.resource},
+                             {"subresource", a.subresource},
+                             {"name", a.name},
+                             {"path", a.path}});
     if (a.selectors && a.selectors == info_.selectors.get()) {
       v.set("fieldSelector", info_.field_selector);
       v.set("labelSelector", info_.label_selector);
@@ -146,11 +162,13 @@ struct Seen {
   std::optional<Mode> mode;  // when somebody was impersonated
 };
 
-Seen serve(const impersonation::Impersonator& impersonator, std::shared_ptr<const authz::Chain> chain, const User& sender, const Value& headers,
+Seen serve(const impersonation::Impersonator& impersonator,
+           std::shared_ptr<const authz::Chain> chain, const User& sender, const Value& headers,
            const authz::RequestInfo& info) {
   http::Headers sent;
   for (const Value& h : headers.items()) sent.add(h[0].as_string(), h[1].as_string());
-  auto asked = impersonation::requested_user(sent, impersonator.rules() == Attempt::Rules::kConstrained);
+  auto asked = impersonation::requested_user(sent,
+                                             impersonator.rules() == Attempt::Rules::kConstrained);
   if (!asked) return {.code = 400, .message = asked.error().message};
   if (!*asked) return {.user = sender};
   Attempt attempt(sender, std::move(**asked), info, impersonator.rules());
@@ -163,12 +181,14 @@ Seen serve(const impersonation::Impersonator& impersonator, std::shared_ptr<cons
 std::map<std::string, std::uint64_t> counted(MetricRegistry& registry, const char* family) {
   std::map<std::string, std::uint64_t> out;
   auto add = [&](std::string mode, std::string decision) {
-    std::uint64_t n = registry.counter({family, ""}, {{"mode", mode}, {"decision", decision}}).value();
+    std::uint64_t n = registry.counter({family, ""}, {{"mode", mode}, {"decision", decision}})
+                          .value();
     if (n) out[mode + "/" + decision] = n;
   };
   add("", "denied");
   for (std::size_t i = 0; i < impersonation::kModes; ++i)
-    for (const char* decision : {"allowed", "denied"}) add(std::string(mode_name(static_cast<Mode>(i))), decision);
+    for (const char* decision : {"allowed", "denied"})
+      add(std::string(mode_name(static_cast<Mode>(i))), decision);
   return out;
 }
 
@@ -183,21 +203,27 @@ std::map<std::string, std::uint64_t> expected_counts(const Value& v) {
 bool names_badly(const Value& headers) {
   int names = 0;
   for (const Value& h : headers.items())
-    if (equals_ignoring_case(h[0].as_string(), "impersonate-user") && (h[1].as_string().empty() || ++names > 1)) return true;
+    if (equals_ignoring_case(h[0].as_string(), "impersonate-user") &&
+        (h[1].as_string().empty() || ++names > 1))
+      return true;
   return false;
 }
 
 class Run {
  public:
   // Compares one thing; prints what differs.
-  bool expect(std::string_view id, std::size_t step, const char* what, bool ok, const std::string& got) {
+  bool expect(std::string_view id, std::size_t step, const char* what, bool ok,
+              const std::string& got) {
     counts.check(ok);
-    if (!ok) std::printf("impersonation %.*s [%zu] %s: got %s\n", static_cast<int>(id.size()), id.data(), step, what, got.c_str());
+    if (!ok)
+      std::printf("impersonation %.*s [%zu] %s: got %s\n", static_cast<int>(id.size()), id.data(),
+                  step, what, got.c_str());
     return ok;
   }
   void skip(std::string_view id, std::size_t step, const char* why) {
     ++counts.skipped;
-    std::printf("impersonation %.*s [%zu]: skipped, %s\n", static_cast<int>(id.size()), id.data(), step, why);
+    std::printf("impersonation %.*s [%zu]: skipped, %s\n", static_cast<int>(id.size()), id.data(),
+                step, why);
   }
   Counts counts;
 };
@@ -205,18 +231,24 @@ class Run {
 constexpr const char* kBadName = "a repeated or empty Impersonate-User is 400 here";
 constexpr const char* kMemory = "there are no caches and no memory of modes here";
 
-// What Kubernetes takes by its first name, or for absent, is refused here, and that much is asked of it.
+// What Kubernetes takes by its first name, or for absent, is refused here, and that much is asked
+// of it.
 void expect_refused_name(Run& run, std::string_view id, std::size_t step, const Seen& seen) {
-  if (seen.code != 400) run.expect(id, step, "code", false, std::to_string(seen.code));
-  else run.skip(id, step, kBadName);
+  if (seen.code != 400)
+    run.expect(id, step, "code", false, std::to_string(seen.code));
+  else
+    run.skip(id, step, kBadName);
 }
 
 bool message_fits(const Value& expect, const Seen& seen) {
   if (expect.has("message") && expect["message"].as_string() != seen.message) return false;
-  return !expect.has("messageSubstring") || seen.message.find(expect["messageSubstring"].as_string()) != std::string::npos;
+  return !expect.has("messageSubstring") ||
+         seen.message.find(expect["messageSubstring"].as_string()) != std::string::npos;
 }
 
-bool user_fits(const Value& expect, const Seen& seen) { return !expect.has("user") || shown(user_of(expect["user"])) == shown(seen.user); }
+bool user_fits(const Value& expect, const Seen& seen) {
+  return !expect.has("user") || shown(user_of(expect["user"])) == shown(seen.user);
+}
 
 bool constraint_fits(const Value& expect, const Seen& seen) {
   if (!expect.has("auditConstraint")) return true;
@@ -233,7 +265,8 @@ void run_scenario(Run& run, const Value& s, const Value& rules, const Value& fal
     const Value& expect = step["expect"];
     authz::RequestInfo info = info_of(step["request"]);
     auto scripted = std::make_shared<Scripted>(rules, fallback, info);
-    auto chain = std::make_shared<authz::Chain>(std::vector<std::shared_ptr<const authz::Authorizer>>{scripted});
+    auto chain = std::make_shared<authz::Chain>(
+        std::vector<std::shared_ptr<const authz::Authorizer>>{scripted});
     MetricRegistry registry;
     impersonation::Impersonator impersonator(Attempt::Rules::kConstrained, &registry);
     User sender = user_of(step["requestor"]);
@@ -243,18 +276,25 @@ void run_scenario(Run& run, const Value& s, const Value& rules, const Value& fal
       continue;
     }
     bool has_history = succeeded.contains(sender.name);
-    run.expect(id, at, "code", expect["code"].as_int() == seen.code, std::to_string(seen.code) + " " + seen.message);
+    run.expect(id, at, "code", expect["code"].as_int() == seen.code,
+               std::to_string(seen.code) + " " + seen.message);
     run.expect(id, at, "user", user_fits(expect, seen), shown(seen.user));
-    run.expect(id, at, "constraint", constraint_fits(expect, seen), seen.mode ? std::string(constraint(*seen.mode)) : "none");
+    run.expect(id, at, "constraint", constraint_fits(expect, seen),
+               seen.mode ? std::string(constraint(*seen.mode)) : "none");
     if (expect["code"].as_int() == 200 && seen.mode) succeeded.insert(sender.name);
-    if (has_history && !message_fits(expect, seen)) run.skip(id, at, kMemory);
-    else run.expect(id, at, "message", message_fits(expect, seen), seen.message);
+    if (has_history && !message_fits(expect, seen))
+      run.skip(id, at, kMemory);
+    else
+      run.expect(id, at, "message", message_fits(expect, seen), seen.message);
     if (!expect.has("authzChecks")) continue;
     std::vector<std::string> wanted;
-    for (const Value& c : expect["authzChecks"].items()) wanted.push_back(shown_check(c["attributes"], c["decision"].as_string()));
+    for (const Value& c : expect["authzChecks"].items())
+      wanted.push_back(shown_check(c["attributes"], c["decision"].as_string()));
     // Who remembers asks less, never something else.
     bool asks_less = has_history && wanted != scripted->checks &&
-                     std::ranges::all_of(wanted, [&](const std::string& c) { return std::ranges::find(scripted->checks, c) != scripted->checks.end(); });
+                     std::ranges::all_of(wanted, [&](const std::string& c) {
+                       return std::ranges::find(scripted->checks, c) != scripted->checks.end();
+                     });
     if (asks_less) {
       run.skip(id, at, kMemory);
       continue;
@@ -264,35 +304,46 @@ void run_scenario(Run& run, const Value& s, const Value& rules, const Value& fal
     run.expect(id, at, "questions", wanted == scripted->checks, got);
     if (!expect["authzUser"].is_null()) {
       // The rewritten requestor stands for the mode of an associated node alone.
-      bool ok = !scripted->users.empty() && scripted->users.front() == shown(user_of(expect["authzUser"]));
-      run.expect(id, at, "asked as", ok, scripted->users.empty() ? "nobody" : scripted->users.front());
+      bool ok = !scripted->users.empty() &&
+                scripted->users.front() == shown(user_of(expect["authzUser"]));
+      run.expect(id, at, "asked as", ok,
+                 scripted->users.empty() ? "nobody" : scripted->users.front());
     }
     if (const Value& metrics = expect["metrics"]; !metrics.is_null()) {
-      std::string attempt = std::string(metrics["attempt"]["mode"].as_string()) + "/" + std::string(metrics["attempt"]["decision"].as_string());
+      std::string attempt = std::string(metrics["attempt"]["mode"].as_string()) + "/" +
+                            std::string(metrics["attempt"]["decision"].as_string());
       auto attempts = counted(registry, "apiserver_impersonation_attempts_total");
-      run.expect(id, at, "attempts", attempts == std::map<std::string, std::uint64_t>{{attempt, 1}}, attempts.empty() ? "none" : attempts.begin()->first);
-      run.expect(id, at, "authorization calls", counted(registry, "apiserver_impersonation_authorization_attempts_total") == expected_counts(metrics["authorizationCalls"]), "others");
+      run.expect(id, at, "attempts", attempts == std::map<std::string, std::uint64_t>{{attempt, 1}},
+                 attempts.empty() ? "none" : attempts.begin()->first);
+      run.expect(id, at, "authorization calls",
+                 counted(registry, "apiserver_impersonation_authorization_attempts_total") ==
+                     expected_counts(metrics["authorizationCalls"]),
+                 "others");
     }
   }
 }
 
 void run_both_handlers(Run& run, const Value& data) {
-  const Value request = Value::object({{"verb", "get"}, {"resourceRequest", true}, {"apiVersion", "v1"}, {"resource", "pods"}});
+  const Value request = Value::object(
+      {{"verb", "get"}, {"resourceRequest", true}, {"apiVersion", "v1"}, {"resource", "pods"}});
   const authz::RequestInfo info = info_of(request);
   const Value& rules = data["bothHandlersAuthorizer"];
   for (const Value& row : data["bothHandlers"].items())
     for (auto how : {Attempt::Rules::kConstrained, Attempt::Rules::kLegacyOnly}) {
       std::string_view id = row["id"].as_string();
       auto scripted = std::make_shared<Scripted>(rules["rules"], rules["default"], info);
-      auto chain = std::make_shared<authz::Chain>(std::vector<std::shared_ptr<const authz::Authorizer>>{scripted});
-      Seen seen = serve(impersonation::Impersonator(how), chain, user_of(row["requestor"]), row["headers"], info);
+      auto chain = std::make_shared<authz::Chain>(
+          std::vector<std::shared_ptr<const authz::Authorizer>>{scripted});
+      Seen seen = serve(impersonation::Impersonator(how), chain, user_of(row["requestor"]),
+                        row["headers"], info);
       std::size_t handler = how == Attempt::Rules::kConstrained ? 0 : 1;
       if (names_badly(row["headers"])) {
         expect_refused_name(run, id, handler, seen);
         continue;
       }
       const Value& expect = row["expect"];
-      run.expect(id, handler, "code", expect["code"].as_int() == seen.code, std::to_string(seen.code) + " " + seen.message);
+      run.expect(id, handler, "code", expect["code"].as_int() == seen.code,
+                 std::to_string(seen.code) + " " + seen.message);
       run.expect(id, handler, "message", message_fits(expect, seen), seen.message);
       run.expect(id, handler, "user", user_fits(expect, seen), shown(seen.user));
     }
@@ -303,7 +354,8 @@ class Grants {
  public:
   void add(const Value& grant) { list_.push_back(grant); }
   void revoke(const Value& users) {
-    for (const Value& u : users.items()) std::erase_if(list_, [&](const Value& g) { return g["user"].as_string() == u.as_string(); });
+    for (const Value& u : users.items())
+      std::erase_if(list_, [&](const Value& g) { return g["user"].as_string() == u.as_string(); });
   }
   std::shared_ptr<const authz::Chain> chain() const {
     auto policy = std::make_shared<authz::rbac::RoleTable>();
@@ -313,19 +365,30 @@ class Grants {
       rules.push_back(list_[i]["clusterRole"]);
       policy->set_role("", name, authz::rbac::read_rules(rules));
       Value subjects = Value::array();
-      subjects.push_back(Value::object({{"kind", "User"}, {"apiGroup", "rbac.authorization.k8s.io"}, {"name", list_[i]["user"]}}));
-      policy->add_binding("", name, Value::object({{"subjects", subjects}, {"roleRef", Value::object({{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "ClusterRole"}, {"name", name}})}}));
+      subjects.push_back(Value::object({{"kind", "User"},
+                                        {"apiGroup", "rbac.authorization.k8s.io"},
+                                        {"name", list_[i]["user"]}}));
+      policy->add_binding(
+          "", name,
+          Value::object({{"subjects", subjects},
+                         {"roleRef", Value::object({{"apiGroup", "rbac.authorization.k8s.io"},
+                                                    {"kind", "ClusterRole"},
+                                                    {"name", name}})}}));
     }
-    std::vector<std::shared_ptr<const authz::Authorizer>> list{authz::masters_authorizer(), std::make_shared<Fixed>(std::move(policy))};
+    std::vector<std::shared_ptr<const authz::Authorizer>> list{
+        authz::masters_authorizer(), std::make_shared<Fixed>(std::move(policy))};
     return std::make_shared<authz::Chain>(std::move(list));
   }
 
  private:
   class Fixed : public authz::Authorizer {
    public:
-    explicit Fixed(std::shared_ptr<const authz::rbac::RoleTable> policy) : policy_(std::move(policy)) {}
+    explicit Fixed(std::shared_ptr<const authz::rbac::RoleTable> policy)
+        : policy_(std::move(policy)) {}
     std::string_view name() const override { return "rbac"; }
-    std::optional<Decision> authorize(const Attributes& a) const override { return authz::rbac::decide(policy_, a); }
+    std::optional<Decision> authorize(const Attributes& a) const override {
+      return authz::rbac::decide(policy_, a);
+    }
 
    private:
     std::shared_ptr<const authz::rbac::RoleTable> policy_;
@@ -335,7 +398,8 @@ class Grants {
 
 void run_rbac_world(Run& run, const Value& world) {
   std::string_view id = world["id"].as_string();
-  auto rules = world["constrainedImpersonation"].as_bool() ? Attempt::Rules::kConstrained : Attempt::Rules::kLegacyOnly;
+  auto rules = world["constrainedImpersonation"].as_bool() ? Attempt::Rules::kConstrained
+                                                           : Attempt::Rules::kLegacyOnly;
   Grants grants;
   auto registry = std::make_unique<MetricRegistry>();
   auto impersonator = std::make_unique<impersonation::Impersonator>(rules, registry.get());
@@ -357,8 +421,10 @@ void run_rbac_world(Run& run, const Value& world) {
       std::string name(family.as_string());
       name.resize(std::min(name.size(), name.find('{')));
       bool ok = counted(*registry, name.c_str()) == expected_counts(want);
-      if (!ok && counts_depend_on_memory) run.skip(id, at, kMemory);
-      else run.expect(id, at, name.c_str(), ok, "others");
+      if (!ok && counts_depend_on_memory)
+        run.skip(id, at, kMemory);
+      else
+        run.expect(id, at, name.c_str(), ok, "others");
     }
     if (!step.has("request")) continue;
     const Value& expect = step["expect"];
@@ -382,15 +448,20 @@ void run_rbac_world(Run& run, const Value& world) {
     bool has_history = succeeded.contains(sender.name);
     counts_depend_on_memory |= has_history;
     if (seen.mode) succeeded.insert(sender.name);
-    if (has_history && revoked.contains(sender.name) && expect["code"].as_int() == 200 && seen.code == 403) {
+    if (has_history && revoked.contains(sender.name) && expect["code"].as_int() == 200 &&
+        seen.code == 403) {
       run.skip(id, at, kMemory);
       continue;
     }
-    run.expect(id, at, "code", expect["code"].as_int() == seen.code, std::to_string(seen.code) + " " + seen.message);
-    if (has_history && !message_fits(expect, seen)) run.skip(id, at, kMemory);
-    else run.expect(id, at, "message", message_fits(expect, seen), seen.message);
+    run.expect(id, at, "code", expect["code"].as_int() == seen.code,
+               std::to_string(seen.code) + " " + seen.message);
+    if (has_history && !message_fits(expect, seen))
+      run.skip(id, at, kMemory);
+    else
+      run.expect(id, at, "message", message_fits(expect, seen), seen.message);
     run.expect(id, at, "user", user_fits(expect, seen), shown(seen.user));
-    run.expect(id, at, "constraint", constraint_fits(expect, seen), seen.mode ? std::string(constraint(*seen.mode)) : "none");
+    run.expect(id, at, "constraint", constraint_fits(expect, seen),
+               seen.mode ? std::string(constraint(*seen.mode)) : "none");
   }
 }
 
@@ -399,7 +470,8 @@ void run_rbac_world(Run& run, const Value& world) {
 Counts run_impersonation(const std::string& path) {
   const Value data = read(path);
   Run run;
-  for (const Value& s : data["constrained"].items()) run_scenario(run, s, data["unitAuthorizer"]["rules"], data["unitAuthorizer"]["default"]);
+  for (const Value& s : data["constrained"].items())
+    run_scenario(run, s, data["unitAuthorizer"]["rules"], data["unitAuthorizer"]["default"]);
   for (const Value& s : data["derived"].items()) run_scenario(run, s, s["rules"], s["default"]);
   run_both_handlers(run, data);
   for (const Value& world : data["rbac"].items()) run_rbac_world(run, world);

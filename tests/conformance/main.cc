@@ -1,9 +1,10 @@
-// conformance [DIR]: every data-driven conformance test there is, on the files that DIR holds; without DIR, on those of
-// this repository and of the folder of public cases beside it.
+// conformance [DIR]: every data-driven conformance test there is, on the files that DIR holds;
+// without DIR, on those of this repository and of the folder of public cases beside it.
 //
-// Differences are printed as they are found; the last line is `N passed, M failed, K skipped`. Files that no test
-// reads yet count as one skipped check each. Recorded conversations are replayed by tests/e2e/replay.py against a
-// server that it starts from $CARDEA_BINARY; what waits for later work is listed beside it, in waiting.json.
+// Differences are printed as they are found; the last line is `N passed, M failed, K skipped`.
+// Files that no test reads yet count as one skipped check each. Recorded conversations are replayed
+// by tests/e2e/replay.py against a server that it starts from $CARDEA_BINARY; what waits for later
+// work is listed beside it, in waiting.json.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -28,14 +29,17 @@ std::string quoted(const std::string& text) {
   return out + "'";
 }
 
-// Runs the replay, passing its lines on. A replay that does not end with its summary is one failure.
+// Runs the replay, passing its lines on. A replay that does not end with its summary is one
+// failure.
 Counts run_conversations(const std::string& folder) {
   if (!std::getenv("CARDEA_BINARY")) {
     std::printf("http: skipped, since CARDEA_BINARY does not name a server to start\n");
     return {.skipped = 1};
   }
   std::fflush(stdout);
-  const std::string command = "/usr/bin/python3 -B " + quoted(CARDEA_SOURCE_DIR "/tests/e2e/replay.py") + " " + quoted(folder) + " 2>&1";
+  const std::string command = "/usr/bin/python3 -B " +
+                              quoted(CARDEA_SOURCE_DIR "/tests/e2e/replay.py") + " " +
+                              quoted(folder) + " 2>&1";
   FILE* output = popen(command.c_str(), "r");
   if (!output) return {.failed = 1};
   std::string line, last;
@@ -44,13 +48,17 @@ Counts run_conversations(const std::string& folder) {
     last = std::exchange(line, {});
   };
   for (int c; (c = std::fgetc(output)) != EOF;) {
-    if (c == '\n') end_line();
-    else line += static_cast<char>(c);
+    if (c == '\n')
+      end_line();
+    else
+      line += static_cast<char>(c);
   }
   if (!line.empty()) end_line();
   pclose(output);
   Counts counts;
-  if (std::sscanf(last.c_str(), "%d passed, %d failed, %d skipped", &counts.passed, &counts.failed, &counts.skipped) == 3) return counts;
+  if (std::sscanf(last.c_str(), "%d passed, %d failed, %d skipped", &counts.passed, &counts.failed,
+                  &counts.skipped) == 3)
+    return counts;
   std::printf("%s\nhttp: the replay did not come to its end\n", last.c_str());
   return {.failed = 1};
 }
@@ -82,7 +90,8 @@ constexpr std::array kParts{
     Part{"cel-partial-unknowns.jsonl", run_cel_path},
     Part{"cel-attribute-patterns.jsonl", run_cel_path},
     Part{"cel-unparse.jsonl", run_cel_path},
-    Part{"http", [](const std::string& path) {
+    Part{"http",
+         [](const std::string& path) {
            Counts counts = run_ownership(path);
            counts += run_conversations(path);
            return counts;
@@ -97,12 +106,14 @@ Counts run_part(const fs::path& path) {
     return {.skipped = 1};
   }
   Counts counts = part->run(path.string());
-  std::printf("%s: %d passed, %d failed, %d skipped\n", name.c_str(), counts.passed, counts.failed, counts.skipped);
+  std::printf("%s: %d passed, %d failed, %d skipped\n", name.c_str(), counts.passed, counts.failed,
+              counts.skipped);
   return counts;
 }
 
 bool holds_cases(const fs::directory_entry& entry) {
-  return entry.is_directory() || entry.path().extension() == ".json" || entry.path().extension() == ".jsonl";
+  return entry.is_directory() || entry.path().extension() == ".json" ||
+         entry.path().extension() == ".jsonl";
 }
 
 // What two folders both have is taken from the first.

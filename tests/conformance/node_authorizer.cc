@@ -1,9 +1,10 @@
 // node-authorizer.json: who a node is, what leads to which node, and what the Node authorizer says.
+#include "authz/node/node_authorizer.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <set>
 
-#include "authz/node/node_authorizer.h"
 #include "base/strings.h"
 #include "conformance/conformance.h"
 #include "json/print.h"
@@ -20,12 +21,22 @@ using authz::node::Placement;
 using authz::node::Vertex;
 using json::Value;
 
-constexpr const char* kKinds[] = {"node",          "pod",           "serviceAccount",   "secret",        "configmap",            "pvc", "pv",
-                                  "resourceclaim", "volumeattachment", "resourceslice", "podcertificaterequest"};
+constexpr const char* kKinds[] = {"node",
+                                  "pod",
+                                  "serviceAccount",
+                                  "secret",
+                                  "configmap",
+                                  "pvc",
+                                  "pv",
+                                  "resourceclaim",
+                                  "volumeattachment",
+                                  "resourceslice",
+                                  "podcertificaterequest"};
 
 std::string print(const Vertex& v) {
   std::string kind = kKinds[static_cast<int>(v.kind)];
-  return v.namespace_name.empty() ? cat(kind, ":", v.name) : cat(kind, ":", v.namespace_name, "/", v.name);
+  return v.namespace_name.empty() ? cat(kind, ":", v.name)
+                                  : cat(kind, ":", v.namespace_name, "/", v.name);
 }
 
 // Everything the objects of a file say.
@@ -47,7 +58,8 @@ struct World {
     if (b.empty()) return;
     bindings.push_back(b);
     edges.emplace(print(b.objects[0]), cat("pvc:", b.claim_namespace, "/", b.claim_name));
-    for (std::size_t i = 1; i < b.objects.size(); ++i) edges.emplace(print(b.objects[i]), print(b.objects[0]));
+    for (std::size_t i = 1; i < b.objects.size(); ++i)
+      edges.emplace(print(b.objects[i]), print(b.objects[0]));
   }
 };
 
@@ -55,9 +67,12 @@ World read_world(const Value& objects) {
   World w;
   for (const Value& o : objects["pods"].items()) w.place(authz::node::placement_of_pod(o));
   for (const Value& o : objects["persistentVolumes"].items()) w.bind(authz::node::binding_of(o));
-  for (const Value& o : objects["volumeAttachments"].items()) w.place(authz::node::placement_of(Kind::kVolumeAttachment, o));
-  for (const Value& o : objects["resourceSlices"].items()) w.place(authz::node::placement_of(Kind::kResourceSlice, o));
-  for (const Value& o : objects["podCertificateRequests"].items()) w.place(authz::node::placement_of(Kind::kPodCertificateRequest, o));
+  for (const Value& o : objects["volumeAttachments"].items())
+    w.place(authz::node::placement_of(Kind::kVolumeAttachment, o));
+  for (const Value& o : objects["resourceSlices"].items())
+    w.place(authz::node::placement_of(Kind::kResourceSlice, o));
+  for (const Value& o : objects["podCertificateRequests"].items())
+    w.place(authz::node::placement_of(Kind::kPodCertificateRequest, o));
   return w;
 }
 
@@ -68,10 +83,15 @@ authz::User read_user(const Value& name, const Value& groups) {
 }
 
 Features read_features(const Value& given) {
-  // Where a case names no features it speaks of a release that has them all in their last state but these.
-  Features f{.service_account_reads = true, .pod_certificate_requests = true, .cluster_trust_bundles = true};
-  if (const Value* v = given.find("KubeletServiceAccountTokenForCredentialProviders")) f.service_account_reads = v->as_bool();
-  if (const Value* v = given.find("PodCertificateRequest")) f.pod_certificate_requests = v->as_bool();
+  // Where a case names no features it speaks of a release that has them all in their last state but
+  // these.
+  Features f{.service_account_reads = true,
+             .pod_certificate_requests = true,
+             .cluster_trust_bundles = true};
+  if (const Value* v = given.find("KubeletServiceAccountTokenForCredentialProviders"))
+    f.service_account_reads = v->as_bool();
+  if (const Value* v = given.find("PodCertificateRequest"))
+    f.pod_certificate_requests = v->as_bool();
   if (const Value* v = given.find("ClusterTrustBundle")) f.cluster_trust_bundles = v->as_bool();
   if (const Value* v = given.find("CSIVolumeHealth")) f.csi_volume_health = v->as_bool();
   return f;
@@ -80,7 +100,8 @@ Features read_features(const Value& given) {
 authz::Selectors read_fields(const Value& terms) {
   std::string text;
   for (const Value& t : terms.items())
-    text += cat(text.empty() ? "" : ",", t["field"].as_string(), t["operator"].as_string(), t["value"].as_string());
+    text += cat(text.empty() ? "" : ",", t["field"].as_string(), t["operator"].as_string(),
+                t["value"].as_string());
   auto parsed = authz::read_selectors(text, "");
   return parsed ? *parsed : authz::Selectors{};
 }
@@ -105,11 +126,13 @@ const char* kind_name(const authz::Decision& d) {
 }
 
 void check(Counts& counts, const Value& name, const authz::Decision& got, const Value& want) {
-  bool ok = want["expect"].as_string() == kind_name(got) && (!want.has("reason") || want["reason"].as_string() == got.reason.text());
+  bool ok = want["expect"].as_string() == kind_name(got) &&
+            (!want.has("reason") || want["reason"].as_string() == got.reason.text());
   counts.check(ok);
   if (!ok)
-    std::printf("node-authorizer %s: got %s (%s), want %s (%s)\n", json::print(name).c_str(), kind_name(got), got.reason.text().c_str(),
-                json::print(want["expect"]).c_str(), json::print(want["reason"]).c_str());
+    std::printf("node-authorizer %s: got %s (%s), want %s (%s)\n", json::print(name).c_str(),
+                kind_name(got), got.reason.text().c_str(), json::print(want["expect"]).c_str(),
+                json::print(want["reason"]).c_str());
 }
 
 void check_edges(Counts& counts, const World& world, const Value& want) {
@@ -117,19 +140,22 @@ void check_edges(Counts& counts, const World& world, const Value& want) {
   for (const Value& e : want.items()) wanted.emplace(e[0].as_string(), e[1].as_string());
   for (const auto& edge : wanted) {
     counts.check(world.edges.contains(edge));
-    if (!world.edges.contains(edge)) std::printf("node-authorizer: no edge %s -> %s\n", edge.first.c_str(), edge.second.c_str());
+    if (!world.edges.contains(edge))
+      std::printf("node-authorizer: no edge %s -> %s\n", edge.first.c_str(), edge.second.c_str());
   }
   for (const auto& edge : world.edges)
     if (!wanted.contains(edge)) {
       counts.check(false);
-      std::printf("node-authorizer: an edge too many, %s -> %s\n", edge.first.c_str(), edge.second.c_str());
+      std::printf("node-authorizer: an edge too many, %s -> %s\n", edge.first.c_str(),
+                  edge.second.c_str());
     }
 }
 
 // The short form of pods in sequences: secretVolumes instead of volumes.
 Value expanded(Value pod) {
   Value volumes = Value::array();
-  for (const Value& s : pod["spec"]["secretVolumes"].items()) volumes.push_back(Value::object({{"secret", Value::object({{"secretName", s}})}}));
+  for (const Value& s : pod["spec"]["secretVolumes"].items())
+    volumes.push_back(Value::object({{"secret", Value::object({{"secretName", s}})}}));
   pod.member("spec").set("volumes", volumes);
   return pod;
 }
@@ -144,8 +170,11 @@ bool apply_step(const Value& step, Value& pod) {
   if (const Value* change = step.find("addEphemeralContainer")) {
     bool is_secret = change->has("envFromSecret");
     Value name = (*change)[is_secret ? "envFromSecret" : "envFromConfigMap"];
-    Value from = Value::object({{is_secret ? "secretRef" : "configMapRef", Value::object({{"name", name}})}});
-    pod.member("spec").member("ephemeralContainers").push_back(Value::object({{"envFrom", Value::array({from})}}));
+    Value from = Value::object(
+        {{is_secret ? "secretRef" : "configMapRef", Value::object({{"name", name}})}});
+    pod.member("spec")
+        .member("ephemeralContainers")
+        .push_back(Value::object({{"envFrom", Value::array({from})}}));
     return true;
   }
   if (const Value* change = step.find("setExtendedResourceClaim")) {
@@ -171,11 +200,14 @@ void run_sequence(Counts& counts, std::string_view name, const Value& sequence) 
       continue;
     }
     std::string_view wanted = step["updatePod"]["name"].as_string();
-    auto pod = std::ranges::find_if(pods, [&](const Value& p) { return wanted.empty() || p["metadata"]["name"].as_string() == wanted; });
+    auto pod = std::ranges::find_if(pods, [&](const Value& p) {
+      return wanted.empty() || p["metadata"]["name"].as_string() == wanted;
+    });
     Placement before = pod == pods.end() ? Placement{} : authz::node::placement_of_pod(*pod);
     if (pod == pods.end() || !apply_step(step, *pod)) {
       counts.check(false);
-      std::printf("node-authorizer %s: a step of an unknown sort, %s\n", std::string(name).c_str(), json::print(step).c_str());
+      std::printf("node-authorizer %s: a step of an unknown sort, %s\n", std::string(name).c_str(),
+                  json::print(step).c_str());
       continue;
     }
     graph.change(before, authz::node::placement_of_pod(*pod));
@@ -192,12 +224,14 @@ Counts run_node_authorizer(const std::string& path) {
   SystemRandom random;
   Graph graph(random);
   graph.add(world.placements, world.bindings);
-  for (const Value& c : data["cases"].items()) check(counts, c["name"], ask(graph, c["request"], read_features(c["features"])), c);
+  for (const Value& c : data["cases"].items())
+    check(counts, c["name"], ask(graph, c["request"], read_features(c["features"])), c);
   for (const json::Member& m : data["sequences"].members()) run_sequence(counts, m.key(), m.value);
   for (const Value& row : data["nodeIdentity"].items()) {
     authz::User user = read_user(row["user"], row["groups"]);
     auto node = authz::node::node_of(user);
-    bool ok = node.has_value() == row["isNode"].as_bool() && node.value_or("") == row["node"].as_string();
+    bool ok = node.has_value() == row["isNode"].as_bool() &&
+              node.value_or("") == row["node"].as_string();
     counts.check(ok);
     if (!ok) std::printf("node-authorizer: identity of %s\n", json::print(row).c_str());
   }

@@ -15,12 +15,12 @@
 #include "json/parse.h"
 #include "json/patch.h"
 #include "json/print.h"
-#include "schema/ownership/apply.h"
-#include "schema/wire/decode.h"
 #include "schema/custom/defaults.h"
-#include "schema/ownership/managed_fields.h"
 #include "schema/custom/prune.h"
+#include "schema/ownership/apply.h"
+#include "schema/ownership/managed_fields.h"
 #include "schema/ownership/strategic_merge.h"
+#include "schema/wire/decode.h"
 
 namespace cardea::conformance {
 namespace {
@@ -38,8 +38,10 @@ struct Target {
     Target out;
     std::string_view query = path.contains('?') ? path.substr(path.find('?') + 1) : "";
     for (std::string_view pair : split(query, '&'))
-      out.query[std::string(pair.substr(0, pair.find('=')))] =
-          pair.contains('=') ? std::string(pair.substr(pair.find('=') + 1)) : "";
+      out.query[std::string(pair.substr(0, pair.find('=')))] = pair.contains('=')
+                                                                   ? std::string(pair.substr(
+                                                                         pair.find('=') + 1))
+                                                                   : "";
     auto parts = split(path.substr(1, path.find('?') - 1), '/');
     std::size_t at = 0;
     auto next = [&] { return at < parts.size() ? std::string(parts[at++]) : std::string(); };
@@ -63,8 +65,8 @@ struct Target {
   }
 };
 
-// Plays the recorded conversations of one file against the functions of schema/, without a server: what the
-// server would hold is kept here, and each answer that shows managedFields is compared.
+// Plays the recorded conversations of one file against the functions of schema/, without a server:
+// what the server would hold is kept here, and each answer that shows managedFields is compared.
 class Player {
  public:
   Player(std::string name, Counts& counts) : name_(std::move(name)), counts_(counts) {
@@ -91,17 +93,21 @@ class Player {
     if (!target) return;
     const auto* resource = catalog_->find(target->group, target->version, target->resource);
     if (!resource || !resource->schema) return;
-    Call call{step, *target, resource, "", {}, std::string(step["headers"]["Content-Type"].as_string())};
-    std::string agent = step["headers"].has("User-Agent") ? std::string(step["headers"]["User-Agent"].as_string())
-                                                          : "golden/1.0";
+    Call call{step, *target, resource,
+              "",   {},      std::string(step["headers"]["Content-Type"].as_string())};
+    std::string agent = step["headers"].has("User-Agent")
+                            ? std::string(step["headers"]["User-Agent"].as_string())
+                            : "golden/1.0";
     call.manager = schema::manager_name(target->query["fieldManager"], agent);
-    call.reset = schema::reset_fields(target->group, resource->kind, target->subresource, resource->is_custom,
+    call.reset = schema::reset_fields(target->group, resource->kind, target->subresource,
+                                      resource->is_custom,
                                       resource->subresource("status") != nullptr);
     std::string_view method = step["method"].as_string();
     bool fresh = method == "POST" || method == "PUT";
     if (fresh && lacks_defaults(*resource)) {
       ++counts_.skipped;
-      return learn(call, target->name.empty() ? step["body"]["metadata"]["name"].as_string() : target->name);
+      return learn(
+          call, target->name.empty() ? step["body"]["metadata"]["name"].as_string() : target->name);
     }
     if (method == "POST" && target->name.empty()) create(call);
     if (method == "PUT") put(call);
@@ -132,9 +138,11 @@ class Player {
       object = schema::normalize(*resource.schema, object);
     } else {
       // The metadata of a custom resource takes the built-in form: there an empty list is none.
-      if (object["metadata"]["managedFields"].is_array() && object["metadata"]["managedFields"].empty())
+      if (object["metadata"]["managedFields"].is_array() &&
+          object["metadata"]["managedFields"].empty())
         object.member("metadata").erase("managedFields");
-      object = schema::apply_defaults(*resource.schema, schema::prune(*resource.schema, object, true).value);
+      object = schema::apply_defaults(*resource.schema,
+                                      schema::prune(*resource.schema, object, true).value);
       object = schema::prune_nulls(*resource.schema, object);
     }
     catalog::StrategyContext context{};
@@ -144,26 +152,30 @@ class Player {
     context.namespace_name = call.target.namespace_name;
     context.user = "admin";
     context.now = "2026-01-01T00:00:00Z";
-    if (resource.strategy && resource.strategy->defaults) resource.strategy->defaults(object, context);
+    if (resource.strategy && resource.strategy->defaults)
+      resource.strategy->defaults(object, context);
     return object;
   }
 
   schema::VersionSchemas versions(const Call& call) const {
     return [this, &call](std::string_view api_version) -> const schema::Schema* {
-      const auto* found = catalog_->find(call.target.group, api_version.substr(api_version.find('/') + 1),
-                                         call.target.resource);
+      const auto* found = catalog_->find(
+          call.target.group, api_version.substr(api_version.find('/') + 1), call.target.resource);
       return found ? found->schema : nullptr;
     };
   }
 
   schema::UpdateRequest update(const Call& call) const {
     api_version_ = call.resource->api_version();
-    schema::UpdateRequest request{call.manager, api_version_, call.target.subresource, kNow, &call.reset};
+    schema::UpdateRequest request{call.manager, api_version_, call.target.subresource, kNow,
+                                  &call.reset};
     if (call.resource->is_custom) request.schema_of = versions(call);
     return request;
   }
 
-  static int status(const Call& call) { return static_cast<int>(call.step["expect"]["status"].as_int()); }
+  static int status(const Call& call) {
+    return static_cast<int>(call.step["expect"]["status"].as_int());
+  }
   static bool succeeds(const Call& call) {
     return !call.step.has("expect") || (status(call) >= 200 && status(call) < 300);
   }
@@ -173,14 +185,16 @@ class Player {
     Value body = call.step["body"];
     std::string object_name(body["metadata"]["name"].as_string());
     if (!body.is_object() || object_name.empty() || !succeeds(call)) return;
-    Value made = schema::track_update(nullptr, ready(call, body), *call.resource->schema, update(call));
+    Value made = schema::track_update(nullptr, ready(call, body), *call.resource->schema,
+                                      update(call));
     settle(call, object_name, made);
   }
 
   void put(const Call& call) {
     auto held = objects_.find(call.target.key(call.target.name));
     if (held == objects_.end() || !call.step["body"].is_object() || !succeeds(call)) return;
-    if (!call.target.subresource.empty() && call.target.subresource != "status") return forget(call);
+    if (!call.target.subresource.empty() && call.target.subresource != "status")
+      return forget(call);
     settle(call, call.target.name, after_update(call, held->second, call.step["body"]));
   }
 
@@ -208,7 +222,8 @@ class Player {
       return learn(call, call.target.name);
     }
     if (call.target.subresource == "scale") return scale(call, *live, body);
-    if (!call.target.subresource.empty() && call.target.subresource != "status") return forget(call);
+    if (!call.target.subresource.empty() && call.target.subresource != "status")
+      return forget(call);
     Result<Value> result = Value();
     if (call.content_type.starts_with("application/json-patch"))
       result = json::apply_json_patch(*live, body);
@@ -222,7 +237,9 @@ class Player {
 
   void apply(const Call& call, const Value* live) {
     Value body = call.step["body"];
-    if (!body.is_object() || call.target.subresource == "scale" || !call.target.query.contains("fieldManager")) return;
+    if (!body.is_object() || call.target.subresource == "scale" ||
+        !call.target.query.contains("fieldManager"))
+      return;
     if (status(call) == 201) live = nullptr;
     std::string version = call.resource->api_version();
     schema::ApplyRequest request{call.manager,
@@ -237,10 +254,13 @@ class Player {
     auto result = schema::apply(live, body, *call.resource->schema, request);
     if (status(call) == 500 || status(call) == 409) {
       const Value& expected = call.step["expect"]["body"];
-      if (expected["message"].as_string().contains("please apply your changes")) return;  // resourceVersion
+      if (expected["message"].as_string().contains("please apply your changes"))
+        return;  // resourceVersion
       if (result) return report(call, expected["message"].as_string(), "success");
-      if (status(call) == 409) compare_conflict(call, expected, result.error());
-      else counts_.check(true);
+      if (status(call) == 409)
+        compare_conflict(call, expected, result.error());
+      else
+        counts_.check(true);
       return;
     }
     if (!succeeds(call)) return;
@@ -248,8 +268,8 @@ class Player {
     settle(call, call.target.name, ready(call, *result));
   }
 
-  // As the server does it: the patch changes a view of the object, and who owns the object's own field is
-  // tracked.
+  // As the server does it: the patch changes a view of the object, and who owns the object's own
+  // field is tracked.
   void scale(const Call& call, const Value& live, const Value& body) {
     auto view = json::apply_merge_patch(catalog::scale_to_change(live, *call.resource), body);
     if (!view) return;
@@ -257,15 +277,15 @@ class Player {
     if (!scaled) return report(call, "success", scaled.error().message);
     schema::UpdateRequest request = update(call);
     request.now = {};
-    objects_[call.target.key(call.target.name)] =
-        schema::track_update(&live, std::move(*scaled), *call.resource->schema, request);
+    objects_[call.target.key(call.target.name)] = schema::track_update(
+        &live, std::move(*scaled), *call.resource->schema, request);
   }
 
   void compare_conflict(const Call& call, const Value& expected, const Error& error) {
     std::vector<Value> causes;
     for (const Cause& cause : error.details ? error.details->causes : std::vector<Cause>())
-      causes.push_back(
-          Value::object({{"field", cause.field}, {"message", cause.message}, {"reason", cause.reason}}));
+      causes.push_back(Value::object(
+          {{"field", cause.field}, {"message", cause.message}, {"reason", cause.reason}}));
     auto found = lines(Value::array(causes)), wanted = lines(expected["details"]["causes"]);
     found.push_back(error.message);
     wanted.emplace_back(expected["message"].as_string());
@@ -284,7 +304,8 @@ class Player {
       return;
     }
     compare_owners(call, body["metadata"]["managedFields"], made);
-    bool whole = (call.resource->is_custom || call.resource->kind == "Deployment") && call.target.subresource.empty() &&
+    bool whole = (call.resource->is_custom || call.resource->kind == "Deployment") &&
+                 call.target.subresource.empty() &&
                  call.resource->version == call.resource->storage_version;
     if (whole && body["spec"] != made["spec"])
       report(call, json::print(body["spec"]), json::print(made["spec"]));
@@ -307,14 +328,16 @@ class Player {
 
   void report(const Call& call, std::string_view expected, std::string_view found) {
     ++counts_.failed;
-    std::printf("ownership: %s: %s %s\n    expected\n      %s\n    found\n      %s\n", name_.c_str(),
-                std::string(call.step["method"].as_string()).c_str(), std::string(call.step["path"].as_string()).c_str(),
-                std::string(expected).c_str(), std::string(found).c_str());
+    std::printf("ownership: %s: %s %s\n    expected\n      %s\n    found\n      %s\n",
+                name_.c_str(), std::string(call.step["method"].as_string()).c_str(),
+                std::string(call.step["path"].as_string()).c_str(), std::string(expected).c_str(),
+                std::string(found).c_str());
   }
 
   void learn(const Call& call, std::string_view object) {
     const Value& body = call.step["expect"]["body"];
-    if (!dry(call) && body["metadata"].has("uid") && body["kind"].as_string() == call.resource->kind)
+    if (!dry(call) && body["metadata"].has("uid") &&
+        body["kind"].as_string() == call.resource->kind)
       objects_[call.target.key(object)] = body;
   }
 
@@ -339,8 +362,9 @@ Counts run_ownership(const std::string& folder) {
   std::sort(files.begin(), files.end());
   for (const auto& file : files) {
     std::string topic = file.stem().string();
-    bool ours = topic.starts_with("apply--") || topic.starts_with("patch--") || topic.starts_with("crud--") ||
-                topic == "crd--crd-list-map-apply" || topic == "crd--crd-versions";
+    bool ours = topic.starts_with("apply--") || topic.starts_with("patch--") ||
+                topic.starts_with("crud--") || topic == "crd--crd-list-map-apply" ||
+                topic == "crd--crd-versions";
     if (ours) Player(topic, counts).play(read(file.string()));
   }
   return counts;

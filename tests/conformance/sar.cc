@@ -19,14 +19,22 @@ void set_text(Value& object, std::string_view key, std::string_view text) {
 std::string_view name_of(json::LabelSelector::Operator op) {
   using Operator = json::LabelSelector::Operator;
   switch (op) {
-    case Operator::kIn: return "in";
-    case Operator::kNotIn: return "notin";
-    case Operator::kEquals: return "=";
-    case Operator::kNotEquals: return "!=";
-    case Operator::kExists: return "exists";
-    case Operator::kDoesNotExist: return "!";
-    case Operator::kGreaterThan: return "gt";
-    case Operator::kLessThan: return "lt";
+    case Operator::kIn:
+      return "in";
+    case Operator::kNotIn:
+      return "notin";
+    case Operator::kEquals:
+      return "=";
+    case Operator::kNotEquals:
+      return "!=";
+    case Operator::kExists:
+      return "exists";
+    case Operator::kDoesNotExist:
+      return "!";
+    case Operator::kGreaterThan:
+      return "gt";
+    case Operator::kLessThan:
+      return "lt";
   }
   return "";
 }
@@ -53,27 +61,33 @@ Value shown(const authz::Attributes& a) {
   set_text(out, "name", a.name);
   if (!a.selectors) return out;
   for (const auto& t : a.selectors->fields.terms())
-    out.member("fieldSelectorRequirements").push_back(Value::object({{"field", t.field}, {"operator", t.equal ? "=" : "!="}, {"value", t.value}}));
+    out.member("fieldSelectorRequirements")
+        .push_back(Value::object(
+            {{"field", t.field}, {"operator", t.equal ? "=" : "!="}, {"value", t.value}}));
   for (const auto& r : a.selectors->labels.requirements()) {
     Value values = Value::array();
     for (const std::string& v : r.values) values.push_back(v);
-    out.member("labelSelectorRequirements").push_back(Value::object({{"key", r.key}, {"operator", name_of(r.op)}, {"values", values}}));
+    out.member("labelSelectorRequirements")
+        .push_back(
+            Value::object({{"key", r.key}, {"operator", name_of(r.op)}, {"values", values}}));
   }
   set_text(out, "fieldSelectorError", a.selectors->field_error);
   set_text(out, "labelSelectorError", a.selectors->label_error);
   return out;
 }
 
-void compare(Counts& counts, std::string_view part, const Value& name, const Value& got, const Value& want) {
+void compare(Counts& counts, std::string_view part, const Value& name, const Value& got,
+             const Value& want) {
   counts.check(got == want);
   if (got != want)
-    std::printf("sar %.*s %s: got %s, want %s\n", static_cast<int>(part.size()), part.data(), json::print(name).c_str(),
-                json::print(got).c_str(), json::print(want).c_str());
+    std::printf("sar %.*s %s: got %s, want %s\n", static_cast<int>(part.size()), part.data(),
+                json::print(name).c_str(), json::print(got).c_str(), json::print(want).c_str());
 }
 
 authz::ReviewKind kind_of(std::string_view name) {
   if (name == "LocalSubjectAccessReview") return authz::ReviewKind::kLocalSubject;
-  return name == "SelfSubjectAccessReview" ? authz::ReviewKind::kSelfSubject : authz::ReviewKind::kSubject;
+  return name == "SelfSubjectAccessReview" ? authz::ReviewKind::kSelfSubject
+                                           : authz::ReviewKind::kSubject;
 }
 
 void run_validation(Counts& counts, const Value& c) {
@@ -82,12 +96,17 @@ void run_validation(Counts& counts, const Value& c) {
   for (const json::FieldError& e : errors) got += (got.empty() ? "" : ", ") + e.message();
   std::string_view want = c["errorContains"].as_string();
   bool ok = want.empty() ? errors.empty() : got.find(want) != std::string::npos;
-  // The file is of a later version than the recorded conversations, which have another wording for both blocks.
+  // The file is of a later version than the recorded conversations, which have another wording for
+  // both blocks.
   const Value& spec = c["object"]["spec"];
-  if (!ok && spec.has("resourceAttributes") && spec.has("nonResourceAttributes") && want.starts_with("exactly one of"))
-    ok = got.find("cannot be specified in combination with resourceAttributes") != std::string::npos;
+  if (!ok && spec.has("resourceAttributes") && spec.has("nonResourceAttributes") &&
+      want.starts_with("exactly one of"))
+    ok = got.find("cannot be specified in combination with resourceAttributes") !=
+         std::string::npos;
   counts.check(ok);
-  if (!ok) std::printf("sar validation %s: got %s, want %s\n", json::print(c["name"]).c_str(), got.c_str(), std::string(want).c_str());
+  if (!ok)
+    std::printf("sar validation %s: got %s, want %s\n", json::print(c["name"]).c_str(), got.c_str(),
+                std::string(want).c_str());
 }
 
 Error refusal_of(const Value& c, const authz::User& user) {
@@ -108,8 +127,10 @@ Error refusal_of(const Value& c, const authz::User& user) {
 Value selector_with(const Value& c, bool is_label) {
   Value requirements = Value::array();
   for (std::int64_t i = 0; i < c["requirements"].as_int(); ++i)
-    requirements.push_back(Value::object({{"key", "k"}, {"operator", "In"}, {"values", Value::array({Value("v")})}}));
-  if (c["error"].as_bool()) requirements.push_back(Value::object({{"key", is_label ? "l" : "f"}, {"operator", "bad"}}));
+    requirements.push_back(
+        Value::object({{"key", "k"}, {"operator", "In"}, {"values", Value::array({Value("v")})}}));
+  if (c["error"].as_bool())
+    requirements.push_back(Value::object({{"key", is_label ? "l" : "f"}, {"operator", "bad"}}));
   return Value::object({{"requirements", requirements}});
 }
 
@@ -126,7 +147,8 @@ Counts run_sar(const std::string& path) {
   for (const Value& c : data["validation"].items()) run_validation(counts, c);
   for (const Value& c : data["forbidden"].items()) {
     authz::User user{.name = std::string(c["attributes"]["user"].as_string())};
-    compare(counts, "forbidden", c["attributes"], rest::status_document(refusal_of(c, user)), c["body"]);
+    compare(counts, "forbidden", c["attributes"], rest::status_document(refusal_of(c, user)),
+            c["body"]);
   }
   for (const Value& c : data["forbiddenDerived"].items()) {
     authz::User user{.name = std::string(c["attributes"]["user"].as_string())};
@@ -134,10 +156,14 @@ Counts run_sar(const std::string& path) {
   }
   for (const Value& c : data["evaluationError"].items()) {
     Value resource = Value::object();
-    if (!c["fieldSelector"].is_null()) resource.set("fieldSelector", selector_with(c["fieldSelector"], false));
-    if (!c["labelSelector"].is_null()) resource.set("labelSelector", selector_with(c["labelSelector"], true));
+    if (!c["fieldSelector"].is_null())
+      resource.set("fieldSelector", selector_with(c["fieldSelector"], false));
+    if (!c["labelSelector"].is_null())
+      resource.set("labelSelector", selector_with(c["labelSelector"], true));
     authz::Question question(Value::object({{"resourceAttributes", resource}}));
-    compare(counts, "evaluationError", c["expect"], authz::evaluation_error(c["authorizerError"].as_string(), question.remarks()), c["expect"]);
+    compare(counts, "evaluationError", c["expect"],
+            authz::evaluation_error(c["authorizerError"].as_string(), question.remarks()),
+            c["expect"]);
   }
   return counts;
 }

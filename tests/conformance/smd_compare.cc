@@ -18,7 +18,8 @@ FieldSet read_set(const Value& paths) {
   for (const Value& path : paths.items()) {
     FieldPath elements;
     for (const Value& element : path.items()) {
-      if (const Value* name = element.find("f")) elements.push_back(schema::field_element(name->as_string()));
+      if (const Value* name = element.find("f"))
+        elements.push_back(schema::field_element(name->as_string()));
       if (const Value* key = element.find("k")) elements.push_back("k:" + json::print(*key));
       if (const Value* value = element.find("v")) elements.push_back(schema::value_element(*value));
       if (const Value* index = element.find("i"))
@@ -29,7 +30,8 @@ FieldSet read_set(const Value& paths) {
   return set;
 }
 
-bool differs(const std::string& name, const char* what, const FieldSet& expected, const FieldSet& found) {
+bool differs(const std::string& name, const char* what, const FieldSet& expected,
+             const FieldSet& found) {
   if (expected == found) return false;
   std::printf("smd-compare: %s: %s: expected %s, found %s\n", name.c_str(), what,
               json::print(expected.fields_v1()).c_str(), json::print(found.fields_v1()).c_str());
@@ -37,7 +39,8 @@ bool differs(const std::string& name, const char* what, const FieldSet& expected
 }
 
 void check(const std::string& name, const Value& before, const Value& after, const FieldSet& added,
-           const FieldSet& modified, const FieldSet& removed, const Schema& schema, Counts& result) {
+           const FieldSet& modified, const FieldSet& removed, const Schema& schema,
+           Counts& result) {
   auto found = schema::compare(before, after, schema);
   bool bad = differs(name, "added", added, found.added);
   bad |= differs(name, "modified", modified, found.modified);
@@ -64,7 +67,8 @@ Counts run_smd_compare(const std::string& path) {
       FieldSet added = read_set(quint["added"]), modified = read_set(quint["modified"]),
                removed = read_set(quint["removed"]);
       check(name, quint["lhs"], quint["rhs"], added, modified, removed, *root, result);
-      check(name + " reversed", quint["rhs"], quint["lhs"], removed, modified, added, *root, result);
+      check(name + " reversed", quint["rhs"], quint["lhs"], removed, modified, added, *root,
+            result);
     }
   }
   return result;

@@ -8,15 +8,19 @@
 
 namespace cardea::conformance {
 
-// Reads the schema language of structured-merge-diff: named types, each a scalar, a list, a map or all of them.
+// Reads the schema language of structured-merge-diff: named types, each a scalar, a list, a map or
+// all of them.
 class Types {
  public:
   explicit Types(const json::Value& types) {
-    for (const char* name : {"__untyped_atomic_", "__untyped_deduced_", "__untyped_separable_"}) named_[name] = set_.make();
+    for (const char* name : {"__untyped_atomic_", "__untyped_deduced_", "__untyped_separable_"})
+      named_[name] = set_.make();
     named_["__untyped_atomic_"]->map_type = schema::Schema::MapType::kAtomic;
     named_["__untyped_separable_"]->list_type = schema::Schema::ListType::kSet;
-    for (const json::Value& type : types.items()) named_.try_emplace(std::string(type["name"].as_string()), set_.make());
-    for (const json::Value& type : types.items()) fill(*named_[std::string(type["name"].as_string())], type);
+    for (const json::Value& type : types.items())
+      named_.try_emplace(std::string(type["name"].as_string()), set_.make());
+    for (const json::Value& type : types.items())
+      fill(*named_[std::string(type["name"].as_string())], type);
   }
 
   const schema::Schema* find(std::string_view name) const {
@@ -55,9 +59,11 @@ class Types {
   void list(schema::Schema& schema, const json::Value& list) {
     schema.type = schema::Schema::Type::kArray;
     schema.items = resolve(list["elementType"]);
-    for (const json::Value& key : list["keys"].items()) schema.map_keys.emplace_back(key.as_string());
+    for (const json::Value& key : list["keys"].items())
+      schema.map_keys.emplace_back(key.as_string());
     if (list["elementRelationship"].as_string() == "associative")
-      schema.list_type = schema.map_keys.empty() ? schema::Schema::ListType::kSet : schema::Schema::ListType::kMap;
+      schema.list_type = schema.map_keys.empty() ? schema::Schema::ListType::kSet
+                                                 : schema::Schema::ListType::kMap;
   }
 
   void map(schema::Schema& schema, const json::Value& map) {
@@ -75,7 +81,8 @@ class Types {
     std::sort(schema.properties.begin(), schema.properties.end(),
               [](const auto& a, const auto& b) { return a.name < b.name; });
     if (map.has("elementType")) schema.additional = resolve(map["elementType"]);
-    if (map["elementRelationship"].as_string() == "atomic") schema.map_type = schema::Schema::MapType::kAtomic;
+    if (map["elementRelationship"].as_string() == "atomic")
+      schema.map_type = schema::Schema::MapType::kAtomic;
   }
 
   schema::SchemaSet set_;

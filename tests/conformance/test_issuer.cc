@@ -22,23 +22,31 @@ struct TestIssuer::State final : http::Handler {
     std::lock_guard lock(mutex);
     const http::Request& request = exchange->request();
     auto found = documents.find(request.path);
-    if (found == documents.end()) return exchange->respond({.status = 404, .headers = {}, .body = "not found"});
-    if (!found->second.bearer.empty() && request.headers.get("authorization") != cat("Bearer ", found->second.bearer))
+    if (found == documents.end())
+      return exchange->respond({.status = 404, .headers = {}, .body = "not found"});
+    if (!found->second.bearer.empty() &&
+        request.headers.get("authorization") != cat("Bearer ", found->second.bearer))
       return exchange->respond({.status = 401, .headers = {}, .body = "who are you?"});
-    exchange->respond({.status = 200, .headers = {{"Content-Type", "application/json"}}, .body = found->second.body});
+    exchange->respond({.status = 200,
+                       .headers = {{"Content-Type", "application/json"}},
+                       .body = found->second.body});
   }
 };
 
 TestIssuer::TestIssuer() : state_(std::make_unique<State>()) {
   const auto authority = net::testing::issue({.subject = {{"CN", "test CA"}}, .authority = true});
-  const auto identity = net::testing::issue({.subject = {{"CN", "issuer"}}, .alternative_names = "IP:127.0.0.1"}, &authority);
-  auto tls = net::TlsServer::make({.certificates = identity.certificate_pem(), .key = identity.key_pem()});
+  const auto identity = net::testing::issue(
+      {.subject = {{"CN", "issuer"}}, .alternative_names = "IP:127.0.0.1"}, &authority);
+  auto tls = net::TlsServer::make(
+      {.certificates = identity.certificate_pem(), .key = identity.key_pem()});
   auto port = state_->server.listen("127.0.0.1", 0, *tls);
   url_ = cat("https://127.0.0.1:", *port);
   ca_ = authority.certificate_pem();
 }
 
-TestIssuer::~TestIssuer() { state_->server.stop(std::chrono::seconds(0)); }
+TestIssuer::~TestIssuer() {
+  state_->server.stop(std::chrono::seconds(0));
+}
 
 void TestIssuer::serve(const std::string& path, std::string body, std::string bearer) {
   std::lock_guard lock(state_->mutex);
@@ -50,13 +58,17 @@ void TestIssuer::clear() {
   state_->documents.clear();
 }
 
-std::string sign_token(const authn::SigningKey& key, std::string_view alg, const json::Value& claims, const json::Value& header) {
+std::string sign_token(const authn::SigningKey& key, std::string_view alg,
+                       const json::Value& claims, const json::Value& header) {
   json::Value head = json::Value::object({{"alg", alg}, {"kid", key.id()}});
   for (const json::Member& m : header.members()) {
-    if (m.value.is_null()) head.erase(m.key());
-    else head.set(m.key(), m.value);
+    if (m.value.is_null())
+      head.erase(m.key());
+    else
+      head.set(m.key(), m.value);
   }
-  const std::string input = cat(base64_url(json::print(head)), ".", base64_url(json::print(claims)));
+  const std::string input = cat(base64_url(json::print(head)), ".",
+                                base64_url(json::print(claims)));
   auto algorithm = authn::algorithm_named(alg);
   return cat(input, ".", algorithm ? base64_url(key.sign(*algorithm, input).value_or("x")) : "eA");
 }

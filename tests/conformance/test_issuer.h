@@ -25,7 +25,9 @@ class TestIssuer {
   std::string url_, ca_;
 };
 
-// A compact token over `claims`. Members of `header` replace those it has by itself (alg and kid); null takes one away.
-std::string sign_token(const authn::SigningKey& key, std::string_view alg, const json::Value& claims, const json::Value& header = {});
+// A compact token over `claims`. Members of `header` replace those it has by itself (alg and kid);
+// null takes one away.
+std::string sign_token(const authn::SigningKey& key, std::string_view alg,
+                       const json::Value& claims, const json::Value& header = {});
 
 }  // namespace cardea::conformance

@@ -1,11 +1,12 @@
-// rbac_worlds [WORLDS] [REQUESTS] [FIRST_SEED]: random roles, bindings and requests with our decisions, and rules that
-// somebody wants to give away with our refusals, one world per line as JSON, for another evaluator to check.
+// rbac_worlds [WORLDS] [REQUESTS] [FIRST_SEED]: random roles, bindings and requests with our
+// decisions, and rules that somebody wants to give away with our refusals, one world per line as
+// JSON, for another evaluator to check.
 #include <cstdio>
 #include <cstdlib>
 
 #include "authz/rbac/escalation.h"
-#include "authz/testing/random_worlds.h"
 #include "authz/rbac/rbac_authorizer.h"
+#include "authz/testing/random_worlds.h"
 #include "json/print.h"
 
 using namespace cardea;
@@ -38,8 +39,11 @@ int main(int argc, char** argv) {
                                      {"allowed", d.allowed()},
                                      {"reason", d.reason.text()}}));
       Value object = Value::object({{"rules", world.rules()}});
-      auto refusal = check_escalation(
-          *policy, {.user = r.user, .resource = "roles", .namespace_name = r.namespace_name, .request_name = "", .object = object});
+      auto refusal = check_escalation(*policy, {.user = r.user,
+                                                .resource = "roles",
+                                                .namespace_name = r.namespace_name,
+                                                .request_name = "",
+                                                .object = object});
       given.push_back(Value::object({{"user", r.user.name},
                                      {"groups", groups},
                                      {"namespace", r.namespace_name},
@@ -48,6 +52,10 @@ int main(int argc, char** argv) {
     }
     Value objects = Value::array();
     for (const Value& o : world.objects()) objects.push_back(o);
-    std::puts(json::print(Value::object({{"seed", seed}, {"objects", objects}, {"requests", asked}, {"gifts", given}})).c_str());
+    std::puts(
+        json::print(
+            Value::object(
+                {{"seed", seed}, {"objects", objects}, {"requests", asked}, {"gifts", given}}))
+            .c_str());
   }
 }

@@ -1,4 +1,5 @@
-// The plugins that ask whether somebody may act for a signer, and the one that keeps a group to itself.
+// The plugins that ask whether somebody may act for a signer, and the one that keeps a group to
+// itself.
 #include <algorithm>
 
 #include "admission/plugins.h"
@@ -10,10 +11,14 @@ namespace {
 
 using json::Value;
 
-bool is_signing_request(const Review& r) { return r.resource.group == "certificates.k8s.io" && r.resource.name == "certificatesigningrequests"; }
+bool is_signing_request(const Review& r) {
+  return r.resource.group == "certificates.k8s.io" &&
+         r.resource.name == "certificatesigningrequests";
+}
 
 // Whether `user` may do `verb` for this signer: by its name, or by `DOMAIN/*`.
-Task<bool> may_act_for_signer(const authz::CurrentChain& authorizer, const authz::User& user, std::string signer, std::string verb) {
+Task<bool> may_act_for_signer(const authz::CurrentChain& authorizer, const authz::User& user,
+                              std::string signer, std::string verb) {
   authz::Attributes attributes(user);
   attributes.is_resource_request = true;
   attributes.verb = verb;
@@ -32,27 +37,34 @@ Task<bool> may_act_for_signer(const authz::CurrentChain& authorizer, const authz
 // Approving and signing need a permission of the signer's own, beside the one for the subresource.
 class SignerPermission : public Plugin {
  public:
-  SignerPermission(const authz::CurrentChain& authorizer, std::string_view name, std::string_view subresource, std::string_view verb)
+  SignerPermission(const authz::CurrentChain& authorizer, std::string_view name,
+                   std::string_view subresource, std::string_view verb)
       : authorizer_(authorizer), name_(name), subresource_(subresource), verb_(verb) {}
   std::string_view name() const override { return name_; }
 
   bool handles(const Review& r) const override {
-    return r.operation == Operation::kUpdate && is_signing_request(r) && r.subresource == subresource_;
+    return r.operation == Operation::kUpdate && is_signing_request(r) &&
+           r.subresource == subresource_;
   }
 
   Task<Result<void>> validate(const Review& r) const override {
     // Only a change of what a signer says counts.
-    if (verb_ == "sign" && r.object["status"]["certificate"] == (*r.old_object)["status"]["certificate"] && !(conditions_changed(r)))
+    if (verb_ == "sign" &&
+        r.object["status"]["certificate"] == (*r.old_object)["status"]["certificate"] &&
+        !(conditions_changed(r)))
       co_return Result<void>{};
     std::string signer((*r.old_object)["spec"]["signerName"].as_string());
     bool allowed = co_await may_act_for_signer(authorizer_, r.user, signer, std::string(verb_));
     if (allowed) co_return Result<void>{};
     std::string_view what = verb_ == "sign" ? "sign" : "approve";
-    co_return fail(forbidden(r, cat("user not permitted to ", what, " requests with signerName ", quoted(signer))));
+    co_return fail(forbidden(
+        r, cat("user not permitted to ", what, " requests with signerName ", quoted(signer))));
   }
 
  private:
-  static bool conditions_changed(const Review& r) { return !(r.object["status"]["conditions"] == (*r.old_object)["status"]["conditions"]); }
+  static bool conditions_changed(const Review& r) {
+    return !(r.object["status"]["conditions"] == (*r.old_object)["status"]["conditions"]);
+  }
 
   const authz::CurrentChain& authorizer_;
   std::string_view name_, subresource_, verb_;
@@ -62,15 +74,21 @@ class SignerPermission : public Plugin {
 class CertificateSubjectRestriction : public Plugin {
  public:
   std::string_view name() const override { return "CertificateSubjectRestriction"; }
-  bool handles(const Review& r) const override { return r.operation == Operation::kCreate && is_signing_request(r) && r.subresource.empty(); }
+  bool handles(const Review& r) const override {
+    return r.operation == Operation::kCreate && is_signing_request(r) && r.subresource.empty();
+  }
 
   Task<Result<void>> validate(const Review& r) const override {
-    if (r.object["spec"]["signerName"].as_string() != "kubernetes.io/kube-apiserver-client") co_return Result<void>{};
-    Result<catalog::RequestSubject> subject = catalog::request_subject(r.object["spec"]["request"].as_string());
-    if (!subject) co_return fail(forbidden(r, cat("failed to parse CSR: ", subject.error().message)));
+    if (r.object["spec"]["signerName"].as_string() != "kubernetes.io/kube-apiserver-client")
+      co_return Result<void>{};
+    Result<catalog::RequestSubject> subject = catalog::request_subject(
+        r.object["spec"]["request"].as_string());
+    if (!subject)
+      co_return fail(forbidden(r, cat("failed to parse CSR: ", subject.error().message)));
     for (const std::string& group : subject->organizations)
       if (group == authz::kMastersGroup)
-        co_return fail(forbidden(r, cat("use of kubernetes.io/kube-apiserver-client signer with ", group, " group is not allowed")));
+        co_return fail(forbidden(r, cat("use of kubernetes.io/kube-apiserver-client signer with ",
+                                        group, " group is not allowed")));
     co_return Result<void>{};
   }
 };
@@ -78,20 +96,24 @@ class CertificateSubjectRestriction : public Plugin {
 // A bundle under a signer's name needs that signer's `attest`.
 class ClusterTrustBundleAttest : public Plugin {
  public:
-  explicit ClusterTrustBundleAttest(const authz::CurrentChain& authorizer) : authorizer_(authorizer) {}
+  explicit ClusterTrustBundleAttest(const authz::CurrentChain& authorizer)
+      : authorizer_(authorizer) {}
   std::string_view name() const override { return "ClusterTrustBundleAttest"; }
   bool handles(const Review& r) const override {
     bool writes = r.operation == Operation::kCreate || r.operation == Operation::kUpdate;
-    return writes && r.resource.group == "certificates.k8s.io" && r.resource.name == "clustertrustbundles";
+    return writes && r.resource.group == "certificates.k8s.io" &&
+           r.resource.name == "clustertrustbundles";
   }
 
   Task<Result<void>> validate(const Review& r) const override {
     std::string signer(r.object["spec"]["signerName"].as_string());
     // Collecting garbage needs no permission.
-    if (signer.empty() || (r.old_object && (*r.old_object)["spec"] == r.object["spec"])) co_return Result<void>{};
+    if (signer.empty() || (r.old_object && (*r.old_object)["spec"] == r.object["spec"]))
+      co_return Result<void>{};
     bool allowed = co_await may_act_for_signer(authorizer_, r.user, signer, "attest");
     if (allowed) co_return Result<void>{};
-    co_return fail(forbidden(r, cat("user not permitted to attest for signerName ", quoted(signer))));
+    co_return fail(
+        forbidden(r, cat("user not permitted to attest for signerName ", quoted(signer))));
   }
 
  private:
@@ -101,12 +123,15 @@ class ClusterTrustBundleAttest : public Plugin {
 }  // namespace
 
 std::unique_ptr<Plugin> certificate_approval(const authz::CurrentChain& authorizer) {
-  return std::make_unique<SignerPermission>(authorizer, "CertificateApproval", "approval", "approve");
+  return std::make_unique<SignerPermission>(authorizer, "CertificateApproval", "approval",
+                                            "approve");
 }
 std::unique_ptr<Plugin> certificate_signing(const authz::CurrentChain& authorizer) {
   return std::make_unique<SignerPermission>(authorizer, "CertificateSigning", "status", "sign");
 }
-std::unique_ptr<Plugin> certificate_subject_restriction() { return std::make_unique<CertificateSubjectRestriction>(); }
+std::unique_ptr<Plugin> certificate_subject_restriction() {
+  return std::make_unique<CertificateSubjectRestriction>();
+}
 std::unique_ptr<Plugin> cluster_trust_bundle_attest(const authz::CurrentChain& authorizer) {
   return std::make_unique<ClusterTrustBundleAttest>(authorizer);
 }

@@ -1,4 +1,5 @@
-// The class a claim or ingress gets when it does not name one, and what a runtime class means for a pod.
+// The class a claim or ingress gets when it does not name one, and what a runtime class means for a
+// pod.
 #include <algorithm>
 
 #include "admission/plugins.h"
@@ -18,7 +19,8 @@ Value newest_default(std::vector<Value> classes, std::string_view annotation) {
     std::string_view time = c["metadata"]["creationTimestamp"].as_string();
     std::string_view best = chosen["metadata"]["creationTimestamp"].as_string();
     bool better = chosen.is_null() || time > best ||
-                  (time == best && c["metadata"]["name"].as_string() < chosen["metadata"]["name"].as_string());
+                  (time == best &&
+                   c["metadata"]["name"].as_string() < chosen["metadata"]["name"].as_string());
     if (better) chosen = std::move(c);
   }
   return chosen;
@@ -39,8 +41,10 @@ class DefaultStorageClass : public Plugin {
     auto classes = objects_.list(r.catalog, "storage.k8s.io", "storageclasses");
     Value chosen = newest_default(classes, "storageclass.kubernetes.io/is-default-class");
     if (chosen.is_null())
-      chosen = newest_default(std::move(classes), "storageclass.beta.kubernetes.io/is-default-class");
-    if (!chosen.is_null()) r.object.member("spec").set("storageClassName", chosen["metadata"]["name"]);
+      chosen = newest_default(std::move(classes),
+                              "storageclass.beta.kubernetes.io/is-default-class");
+    if (!chosen.is_null())
+      r.object.member("spec").set("storageClassName", chosen["metadata"]["name"]);
     co_return Result<void>{};
   }
 
@@ -53,8 +57,8 @@ class DefaultIngressClass : public Plugin {
   explicit DefaultIngressClass(Objects objects) : objects_(objects) {}
   std::string_view name() const override { return "DefaultIngressClass"; }
   bool handles(const Review& r) const override {
-    return r.operation == Operation::kCreate && r.subresource.empty() && r.resource.group == "networking.k8s.io" &&
-           r.resource.name == "ingresses";
+    return r.operation == Operation::kCreate && r.subresource.empty() &&
+           r.resource.group == "networking.k8s.io" && r.resource.name == "ingresses";
   }
   Task<Result<void>> mutate(Review& r) const override {
     bool named = r.object["spec"].has("ingressClassName") ||
@@ -62,7 +66,8 @@ class DefaultIngressClass : public Plugin {
     if (named) co_return Result<void>{};
     Value chosen = newest_default(objects_.list(r.catalog, "networking.k8s.io", "ingressclasses"),
                                   "ingressclass.kubernetes.io/is-default-class");
-    if (!chosen.is_null()) r.object.member("spec").set("ingressClassName", chosen["metadata"]["name"]);
+    if (!chosen.is_null())
+      r.object.member("spec").set("ingressClassName", chosen["metadata"]["name"]);
     co_return Result<void>{};
   }
 
@@ -91,14 +96,17 @@ class RuntimeClass : public Plugin {
     const Value& overhead = r.object["spec"]["overhead"];
     if (r.object["spec"]["runtimeClassName"].is_null()) {
       if (!overhead.empty())
-        co_return fail(forbidden(r, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"));
+        co_return fail(forbidden(
+            r,
+            "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"));
       co_return Result<void>{};
     }
     auto found = class_of(r);
     if (!found) co_return fail(found.error());
     const Value& fixed = (*found)["overhead"]["podFixed"];
     if (!(fixed.empty() && overhead.empty()) && !(fixed == overhead))
-      co_return fail(forbidden(r, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"));
+      co_return fail(forbidden(
+          r, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"));
     co_return Result<void>{};
   }
 
@@ -106,7 +114,8 @@ class RuntimeClass : public Plugin {
   Result<Value> class_of(const Review& r) const {
     std::string_view wanted = r.object["spec"]["runtimeClassName"].as_string();
     Value found = objects_.get(r.catalog, "node.k8s.io", "runtimeclasses", "", wanted);
-    if (found.is_null()) return fail(forbidden(r, cat("pod rejected: RuntimeClass ", quoted(wanted), " not found")));
+    if (found.is_null())
+      return fail(forbidden(r, cat("pod rejected: RuntimeClass ", quoted(wanted), " not found")));
     return found;
   }
 
@@ -114,7 +123,8 @@ class RuntimeClass : public Plugin {
     if (fixed.empty()) return {};
     const Value& given = r.object["spec"]["overhead"];
     if (!given.empty() && !(given == fixed))
-      return fail(forbidden(r, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"));
+      return fail(forbidden(
+          r, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"));
     r.object.member("spec").set("overhead", fixed);
     return {};
   }
@@ -124,8 +134,10 @@ class RuntimeClass : public Plugin {
     for (const json::Member& m : scheduling["nodeSelector"].members()) {
       const Value& has = spec["nodeSelector"][m.key()];
       if (!has.is_null() && !(has == m.value))
-        return fail(forbidden(r, cat("pod rejected: conflict: runtimeClass.scheduling.nodeSelector[", m.key(), "] = ",
-                                     m.value.as_string(), "; pod.spec.nodeSelector[", m.key(), "] = ", has.as_string())));
+        return fail(
+            forbidden(r, cat("pod rejected: conflict: runtimeClass.scheduling.nodeSelector[",
+                             m.key(), "] = ", m.value.as_string(), "; pod.spec.nodeSelector[",
+                             m.key(), "] = ", has.as_string())));
       spec.member("nodeSelector").set(m.key(), m.value);
     }
     for (const Value& t : scheduling["tolerations"].items()) {
@@ -141,8 +153,14 @@ class RuntimeClass : public Plugin {
 
 }  // namespace
 
-std::unique_ptr<Plugin> default_storage_class(Objects objects) { return std::make_unique<DefaultStorageClass>(objects); }
-std::unique_ptr<Plugin> default_ingress_class(Objects objects) { return std::make_unique<DefaultIngressClass>(objects); }
-std::unique_ptr<Plugin> runtime_class(Objects objects) { return std::make_unique<RuntimeClass>(objects); }
+std::unique_ptr<Plugin> default_storage_class(Objects objects) {
+  return std::make_unique<DefaultStorageClass>(objects);
+}
+std::unique_ptr<Plugin> default_ingress_class(Objects objects) {
+  return std::make_unique<DefaultIngressClass>(objects);
+}
+std::unique_ptr<Plugin> runtime_class(Objects objects) {
+  return std::make_unique<RuntimeClass>(objects);
+}
 
 }  // namespace cardea::admission

@@ -15,14 +15,17 @@ class NamespaceLifecycle : public Plugin {
   bool handles(const Review& r) const override {
     if (is_namespace(r)) return r.operation == Operation::kDelete && r.subresource.empty();
     // Reviews ask about namespaces, they do not live in them.
-    bool is_review = r.resource.name == "localsubjectaccessreviews" || r.resource.storage_prefix.empty();
+    bool is_review = r.resource.name == "localsubjectaccessreviews" ||
+                     r.resource.storage_prefix.empty();
     return r.operation == Operation::kCreate && !r.namespace_name.empty() && !is_review;
   }
 
   Task<Result<void>> mutate(Review& r) const override { co_return check(r); }
 
  private:
-  static bool is_namespace(const Review& r) { return r.resource.group.empty() && r.resource.name == "namespaces"; }
+  static bool is_namespace(const Review& r) {
+    return r.resource.group.empty() && r.resource.name == "namespaces";
+  }
 
   Result<void> check(const Review& r) const {
     if (is_namespace(r)) {
@@ -37,13 +40,16 @@ class NamespaceLifecycle : public Plugin {
                       .with({.name = name, .kind = "namespaces"}));
     json::Value ns = parsed(*record);
     if (ns["status"]["phase"].as_string() != "Terminating") {
-      // Otherwise what is admitted now could be written after the namespace has been emptied, and outlive it.
+      // Otherwise what is admitted now could be written after the namespace has been emptied, and
+      // outlive it.
       r.relies_on.push_back({std::string(record->key()), record->mod_revision});
       return {};
     }
-    Error error = forbidden(r, cat("unable to create new content in namespace ", name, " because it is being terminated"));
+    Error error = forbidden(r, cat("unable to create new content in namespace ", name,
+                                   " because it is being terminated"));
     ErrorDetails details = *error.details;
-    details.causes = {{"NamespaceTerminating", cat("namespace ", name, " is being terminated"), "metadata.namespace"}};
+    details.causes = {{"NamespaceTerminating", cat("namespace ", name, " is being terminated"),
+                       "metadata.namespace"}};
     return fail(std::move(error).with(std::move(details)));
   }
 
@@ -52,6 +58,8 @@ class NamespaceLifecycle : public Plugin {
 
 }  // namespace
 
-std::unique_ptr<Plugin> namespace_lifecycle(Objects objects) { return std::make_unique<NamespaceLifecycle>(objects); }
+std::unique_ptr<Plugin> namespace_lifecycle(Objects objects) {
+  return std::make_unique<NamespaceLifecycle>(objects);
+}
 
 }  // namespace cardea::admission

@@ -1,5 +1,5 @@
-// Who gives an object an owner lets the garbage collector delete it, and who blocks the deletion of an owner
-// changes that one.
+// Who gives an object an owner lets the garbage collector delete it, and who blocks the deletion of
+// an owner changes that one.
 #include <algorithm>
 
 #include "admission/plugins.h"
@@ -33,8 +33,8 @@ std::vector<const Value*> newly_blocking(const Review& r) {
   std::vector<const Value*> out;
   for (const Value& owner : owners_of(r.object).items()) {
     if (!blocks(owner)) continue;
-    bool did = std::ranges::any_of(old.items(),
-                                   [&](const Value& o) { return o["uid"] == owner["uid"] && blocks(o); });
+    bool did = std::ranges::any_of(
+        old.items(), [&](const Value& o) { return o["uid"] == owner["uid"] && blocks(o); });
     if (!did) out.push_back(&owner);
   }
   return out;
@@ -42,7 +42,8 @@ std::vector<const Value*> newly_blocking(const Review& r) {
 
 // The resources of a kind; of one version, since a reference names it.
 std::vector<const catalog::Resource*> resources_of(const catalog::Catalog& catalog,
-                                                   std::string_view api_version, std::string_view kind) {
+                                                   std::string_view api_version,
+                                                   std::string_view kind) {
   std::vector<const catalog::Resource*> out;
   for (const catalog::Group& group : catalog.groups())
     for (const catalog::Version& version : group.versions)
@@ -63,7 +64,8 @@ class OwnerReferences : public Plugin {
   bool handles(const Review& r) const override {
     if (r.operation != Operation::kCreate && r.operation != Operation::kUpdate) return false;
     // Which cannot change them, and old kubelets send what they do not know.
-    bool is_pod_status = r.resource.group.empty() && r.resource.name == "pods" && r.subresource == "status";
+    bool is_pod_status = r.resource.group.empty() && r.resource.name == "pods" &&
+                         r.subresource == "status";
     return !is_pod_status;
   }
 
@@ -92,7 +94,8 @@ class OwnerReferences : public Plugin {
     co_return true;
   }
 
-  static Task<Result<void>> check_deletion(const Review& r, std::shared_ptr<const authz::Chain> chain,
+  static Task<Result<void>> check_deletion(const Review& r,
+                                           std::shared_ptr<const authz::Chain> chain,
                                            std::string_view subresource) {
     Decision decision = co_await may_delete(r, chain, subresource);
     bool back = co_await back_on_loop(r);
@@ -100,8 +103,8 @@ class OwnerReferences : public Plugin {
     bool is_new = r.operation == Operation::kCreate;
     bool refused = is_new ? decision.kind == Decision::Kind::kDeny : !decision.allowed();
     if (!refused) co_return Result<void>{};
-    co_return fail(
-        forbidden(r, cat("cannot set an ownerRef on a resource you can't delete: ", told(decision))));
+    co_return fail(forbidden(
+        r, cat("cannot set an ownerRef on a resource you can't delete: ", told(decision))));
   }
 
   // What the chain says to a deletion of the object or of a part of it, conditions settled on it.
@@ -116,8 +119,10 @@ class OwnerReferences : public Plugin {
     a.subresource = subresource;
     a.namespace_name = r.namespace_name;
     a.name = r.name;
-    authz::Chain::Verdict verdict = co_await chain->authorize(a, authz::Asking::kConditionsAwareAtOnce);
-    if (verdict.decision.kind != Decision::Kind::kConditional) co_return std::move(verdict.decision);
+    authz::Chain::Verdict verdict = co_await chain->authorize(
+        a, authz::Asking::kConditionsAwareAtOnce);
+    if (verdict.decision.kind != Decision::Kind::kConditional)
+      co_return std::move(verdict.decision);
     authz::ConditionData data{.operation = operation_name(Operation::kDelete),
                               .old_object = r.old_object ? r.old_object : &r.object,
                               .group = r.resource.group,
@@ -132,16 +137,17 @@ class OwnerReferences : public Plugin {
     co_return settled;
   }
 
-  static Task<Result<void>> check_blocking(const Review& r, std::shared_ptr<const authz::Chain> chain) {
+  static Task<Result<void>> check_blocking(const Review& r,
+                                           std::shared_ptr<const authz::Chain> chain) {
     for (const Value* owner : newly_blocking(r)) {
-      std::string_view version = (*owner)["apiVersion"].as_string(), kind = (*owner)["kind"].as_string();
+      std::string_view version = (*owner)["apiVersion"].as_string(),
+                       kind = (*owner)["kind"].as_string();
       std::vector<const catalog::Resource*> resources = resources_of(r.catalog, version, kind);
       if (resources.empty())
-        co_return fail(forbidden(
-            r,
-            cat("cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion ",
-                version, " Kind ", kind, ": no matches for kind ", quoted(kind), " in version ",
-                quoted(version))));
+        co_return fail(forbidden(r, cat("cannot set blockOwnerDeletion in this case because cannot "
+                                        "find RESTMapping for APIVersion ",
+                                        version, " Kind ", kind, ": no matches for kind ",
+                                        quoted(kind), " in version ", quoted(version))));
       // A kind may be that of several resources: all of them count.
       for (const catalog::Resource* resource : resources) {
         authz::Attributes a(r.user);
@@ -157,9 +163,10 @@ class OwnerReferences : public Plugin {
         bool back = co_await back_on_loop(r);
         (void)back;
         if (!verdict.decision.allowed())
-          co_return fail(forbidden(r, cat("cannot set blockOwnerDeletion if an ownerReference refers to a "
-                                          "resource you can't set finalizers on: ",
-                                          told(verdict.decision))));
+          co_return fail(
+              forbidden(r, cat("cannot set blockOwnerDeletion if an ownerReference refers to a "
+                               "resource you can't set finalizers on: ",
+                               told(verdict.decision))));
       }
     }
     co_return Result<void>{};

@@ -9,7 +9,8 @@ using json::Value;
 Amounts read_amounts(const Value& list) {
   Amounts out;
   for (const json::Member& m : list.members()) {
-    auto amount = m.value.is_string() ? Quantity::parse(m.value.as_string()) : Result<Quantity>(Quantity(m.value.as_int()));
+    auto amount = m.value.is_string() ? Quantity::parse(m.value.as_string())
+                                      : Result<Quantity>(Quantity(m.value.as_int()));
     if (amount) out.emplace(m.key(), std::move(*amount));
   }
   return out;
@@ -38,7 +39,8 @@ void take_greater(Amounts& to, const Amounts& other) {
 Amounts pod_amounts(const Value& pod, std::string_view which, bool with_overhead) {
   const Value& spec = pod["spec"];
   Amounts total, sidecars, first;
-  for (const Value& c : spec["containers"].items()) add_amounts(total, read_amounts(c["resources"][which]));
+  for (const Value& c : spec["containers"].items())
+    add_amounts(total, read_amounts(c["resources"][which]));
   for (const Value& c : spec["initContainers"].items()) {
     Amounts own = read_amounts(c["resources"][which]);
     if (c["restartPolicy"].as_string() == "Always") {
@@ -56,8 +58,10 @@ Amounts pod_amounts(const Value& pod, std::string_view which, bool with_overhead
   for (const auto& [name, amount] : read_amounts(spec["overhead"])) {
     // A limit that is not there is not made by overhead.
     auto at = total.find(name);
-    if (at != total.end()) at->second += amount;
-    else if (which == "requests") total.emplace(name, amount);
+    if (at != total.end())
+      at->second += amount;
+    else if (which == "requests")
+      total.emplace(name, amount);
   }
   return total;
 }

@@ -15,7 +15,8 @@ using json::Value;
 constexpr std::string_view kPrefix = "pod-security.kubernetes.io/";
 constexpr std::size_t kMaxPodsToCheck = 3000;
 
-// What the labels of a namespace ask for. Wrong labels: enforcing falls to the strictest, telling to none.
+// What the labels of a namespace ask for. Wrong labels: enforcing falls to the strictest, telling
+// to none.
 struct Wanted {
   SecurityPolicy enforce, audit, warn;
   json::FieldErrors errors;
@@ -30,20 +31,25 @@ Wanted read_labels(const Value& labels) {
   };
   bool has_level[3] = {}, has_version[3] = {};
   int i = 0;
-  for (const Mode& mode : {Mode{"enforce", w.enforce, SecurityLevel::kRestricted}, Mode{"audit", w.audit, SecurityLevel::kPrivileged},
+  for (const Mode& mode : {Mode{"enforce", w.enforce, SecurityLevel::kRestricted},
+                           Mode{"audit", w.audit, SecurityLevel::kPrivileged},
                            Mode{"warn", w.warn, SecurityLevel::kPrivileged}}) {
     std::string level_key = cat(kPrefix, mode.name), version_key = cat(level_key, "-version");
     if (const Value* given = labels.find(level_key)) {
       auto level = parse_security_level(given->as_string());
       mode.policy.level = level.value_or(mode.on_error);
       has_level[i] = level.has_value();
-      if (!level) w.errors.push_back(json::invalid(cat("metadata.labels[", level_key, "]"), *given, "must be one of privileged, baseline, restricted"));
+      if (!level)
+        w.errors.push_back(json::invalid(cat("metadata.labels[", level_key, "]"), *given,
+                                         "must be one of privileged, baseline, restricted"));
     }
     if (const Value* given = labels.find(version_key)) {
       auto version = parse_policy_version(given->as_string());
       mode.policy.minor = version.value_or(SecurityPolicy::kLatest);
       has_version[i] = version.has_value();
-      if (!version) w.errors.push_back(json::invalid(cat("metadata.labels[", version_key, "]"), *given, "must be \"latest\" or \"v1.x\""));
+      if (!version)
+        w.errors.push_back(json::invalid(cat("metadata.labels[", version_key, "]"), *given,
+                                         "must be \"latest\" or \"v1.x\""));
     }
     ++i;
   }
@@ -57,7 +63,8 @@ Wanted read_labels(const Value& labels) {
 
 std::string details(const std::vector<SecurityViolation>& all) {
   std::vector<std::string> parts;
-  for (const SecurityViolation& v : all) parts.push_back(v.detail.empty() ? v.reason : cat(v.reason, " (", v.detail, ")"));
+  for (const SecurityViolation& v : all)
+    parts.push_back(v.detail.empty() ? v.reason : cat(v.reason, " (", v.detail, ")"));
   return join(parts, ", ");
 }
 
@@ -92,7 +99,8 @@ class PodSecurity : public Plugin {
       if (r.old_object && !is_significant(r.object, *r.old_object)) co_return Result<void>{};
       co_return judge(r, wanted, {r.object["metadata"], r.object["spec"]}, true);
     }
-    const Value& inside = r.resource.name == "cronjobs"       ? r.object["spec"]["jobTemplate"]["spec"]["template"]
+    const Value& inside = r.resource.name == "cronjobs"
+                              ? r.object["spec"]["jobTemplate"]["spec"]["template"]
                           : r.resource.name == "podtemplates" ? r.object["template"]
                                                               : r.object["spec"]["template"];
     if (inside.is_null()) co_return Result<void>{};
@@ -100,17 +108,25 @@ class PodSecurity : public Plugin {
   }
 
  private:
-  static constexpr std::string_view kIgnored[] = {"exec", "attach", "binding", "eviction", "log", "portforward", "proxy", "status"};
+  static constexpr std::string_view kIgnored[] = {"exec", "attach",      "binding", "eviction",
+                                                  "log",  "portforward", "proxy",   "status"};
 
-  static bool is(const Review& r, std::string_view group, std::string_view resource) { return r.resource.group == group && r.resource.name == resource; }
+  static bool is(const Review& r, std::string_view group, std::string_view resource) {
+    return r.resource.group == group && r.resource.name == resource;
+  }
   static bool is_workload(const Review& r) {
-    if (r.resource.group.empty()) return r.resource.name == "replicationcontrollers" || r.resource.name == "podtemplates";
-    if (r.resource.group == "batch") return r.resource.name == "jobs" || r.resource.name == "cronjobs";
-    constexpr std::string_view kApps[] = {"deployments", "replicasets", "statefulsets", "daemonsets"};
-    return r.resource.group == "apps" && std::ranges::find(kApps, r.resource.name) != std::end(kApps);
+    if (r.resource.group.empty())
+      return r.resource.name == "replicationcontrollers" || r.resource.name == "podtemplates";
+    if (r.resource.group == "batch")
+      return r.resource.name == "jobs" || r.resource.name == "cronjobs";
+    constexpr std::string_view kApps[] = {"deployments", "replicasets", "statefulsets",
+                                          "daemonsets"};
+    return r.resource.group == "apps" &&
+           std::ranges::find(kApps, r.resource.name) != std::end(kApps);
   }
 
-  // Most of a pod cannot change; of what can, containers and what runs in them matter to the standards.
+  // Most of a pod cannot change; of what can, containers and what runs in them matter to the
+  // standards.
   static bool is_significant(const Value& pod, const Value& old) {
     for (auto list : {"containers", "initContainers", "ephemeralContainers"}) {
       auto now = pod["spec"][list].items(), before = old["spec"][list].items();
@@ -122,15 +138,20 @@ class PodSecurity : public Plugin {
     return false;
   }
 
-  static Result<void> judge(const Review& r, const Wanted& wanted, const Template& pod, bool enforce) {
+  static Result<void> judge(const Review& r, const Wanted& wanted, const Template& pod,
+                            bool enforce) {
     if (enforce) r.annotate(cat(kPrefix, "enforce-policy"), wanted.enforce.print());
     if (auto found = violations(wanted.audit, pod.metadata, pod.spec); !found.empty())
-      r.annotate(cat(kPrefix, "audit-violations"), cat("would violate PodSecurity ", quoted(wanted.audit.print()), ": ", details(found)));
+      r.annotate(
+          cat(kPrefix, "audit-violations"),
+          cat("would violate PodSecurity ", quoted(wanted.audit.print()), ": ", details(found)));
     if (enforce)
       if (auto found = violations(wanted.enforce, pod.metadata, pod.spec); !found.empty())
-        return fail(forbidden(r, cat("violates PodSecurity ", quoted(wanted.enforce.print()), ": ", details(found))));
+        return fail(forbidden(
+            r, cat("violates PodSecurity ", quoted(wanted.enforce.print()), ": ", details(found))));
     if (auto found = violations(wanted.warn, pod.metadata, pod.spec); !found.empty())
-      r.warnings.push_back(cat("would violate PodSecurity ", quoted(wanted.warn.print()), ": ", details(found)));
+      r.warnings.push_back(
+          cat("would violate PodSecurity ", quoted(wanted.warn.print()), ": ", details(found)));
     return {};
   }
 
@@ -141,19 +162,25 @@ class PodSecurity : public Plugin {
       return fail(json::invalid_object("", "Namespace", r.name, now.errors));
     }
     Wanted before = read_labels((*r.old_object)["metadata"]["labels"]);
-    auto same = [](const json::FieldError& a, const json::FieldError& b) { return a.message() == b.message(); };
-    if (!now.errors.empty() && !std::ranges::equal(now.errors, before.errors, same)) return fail(json::invalid_object("", "Namespace", r.name, now.errors));
+    auto same = [](const json::FieldError& a, const json::FieldError& b) {
+      return a.message() == b.message();
+    };
+    if (!now.errors.empty() && !std::ranges::equal(now.errors, before.errors, same))
+      return fail(json::invalid_object("", "Namespace", r.name, now.errors));
     if (now.enforce == before.enforce || now.enforce.level == SecurityLevel::kPrivileged) return {};
-    if (now.enforce.minor == before.enforce.minor && now.enforce.level <= before.enforce.level) return {};
+    if (now.enforce.minor == before.enforce.minor && now.enforce.level <= before.enforce.level)
+      return {};
     warn_of_pods(r, now.enforce, r.warnings);
     return {};
   }
 
   // Tells which pods that are already there break the new rules, one line for each sort.
-  void warn_of_pods(const Review& r, const SecurityPolicy& policy, std::vector<std::string>& warnings) const {
+  void warn_of_pods(const Review& r, const SecurityPolicy& policy,
+                    std::vector<std::string>& warnings) const {
     std::vector<Value> pods = one_of_each_owner_first(objects_.list(r.catalog, "", "pods", r.name));
     std::size_t checked = std::min(pods.size(), kMaxPodsToCheck);
-    std::map<std::string, std::pair<std::string, int>> sorts;  // reasons: the first pod, and how many
+    std::map<std::string, std::pair<std::string, int>> sorts;  // reasons: the first pod, and how
+                                                               // many
     for (std::size_t i = 0; i < checked; ++i) {
       auto found = violations(policy, pods[i]["metadata"], pods[i]["spec"]);
       if (found.empty()) continue;
@@ -161,12 +188,18 @@ class PodSecurity : public Plugin {
       if (count++ == 0) first = pods[i]["metadata"]["name"].as_string();
     }
     if (checked < pods.size())
-      warnings.push_back(cat("new PodSecurity enforce level only checked against the first ", checked, " of ", pods.size(), " existing pods"));
-    if (!sorts.empty()) warnings.push_back(cat("existing pods in namespace ", quoted(r.name), " violate the new PodSecurity enforce level ", quoted(policy.print())));
+      warnings.push_back(cat("new PodSecurity enforce level only checked against the first ",
+                             checked, " of ", pods.size(), " existing pods"));
+    if (!sorts.empty())
+      warnings.push_back(cat("existing pods in namespace ", quoted(r.name),
+                             " violate the new PodSecurity enforce level ",
+                             quoted(policy.print())));
     std::set<std::string> lines;
     for (const auto& [why, sort] : sorts) {
       const auto& [first, count] = sort;
-      std::string others = count == 1 ? "" : count == 2 ? " (and 1 other pod)" : cat(" (and ", count - 1, " other pods)");
+      std::string others = count == 1   ? ""
+                           : count == 2 ? " (and 1 other pod)"
+                                        : cat(" (and ", count - 1, " other pods)");
       lines.insert(cat(first, others, ": ", why));
     }
     warnings.insert(warnings.end(), lines.begin(), lines.end());
@@ -187,6 +220,8 @@ class PodSecurity : public Plugin {
 
 }  // namespace
 
-std::unique_ptr<Plugin> pod_security(Objects objects) { return std::make_unique<PodSecurity>(objects); }
+std::unique_ptr<Plugin> pod_security(Objects objects) {
+  return std::make_unique<PodSecurity>(objects);
+}
 
 }  // namespace cardea::admission

@@ -21,7 +21,9 @@ struct Pod {
 
   bool is_windows() const { return spec["os"]["name"].as_string() == "windows"; }
   // Root in a user namespace of its own is nobody outside.
-  bool has_own_users() const { return minor >= 35 && spec.has("hostUsers") && !spec["hostUsers"].as_bool(); }
+  bool has_own_users() const {
+    return minor >= 35 && spec.has("hostUsers") && !spec["hostUsers"].as_bool();
+  }
 };
 
 void for_each_container(const Pod& pod, const std::function<void(const Value&)>& visit) {
@@ -38,10 +40,16 @@ Names containers_where(const Pod& pod, const std::function<bool(const Value&)>& 
   return names;
 }
 
-std::string in_quotes(const Names& names) { return cat("\"", join(names, "\", \""), "\""); }
-std::string in_quotes(const Words& words) { return in_quotes(Names(words.begin(), words.end())); }
+std::string in_quotes(const Names& names) {
+  return cat("\"", join(names, "\", \""), "\"");
+}
+std::string in_quotes(const Words& words) {
+  return in_quotes(Names(words.begin(), words.end()));
+}
 
-std::string containers(const Names& names) { return cat(names.size() == 1 ? "container " : "containers ", in_quotes(names)); }
+std::string containers(const Names& names) {
+  return cat(names.size() == 1 ? "container " : "containers ", in_quotes(names));
+}
 
 // `pod and containers "a", "b"`
 std::string setters(bool is_pod, const Names& names) {
@@ -57,7 +65,8 @@ Found app_armor(const Pod& pod) {
   Names annotations;
   auto is_bad = [&](const Value& context) {
     std::string_view type = context["appArmorProfile"]["type"].as_string();
-    if (!context.has("appArmorProfile") || type == "RuntimeDefault" || type == "Localhost") return false;
+    if (!context.has("appArmorProfile") || type == "RuntimeDefault" || type == "Localhost")
+      return false;
     types.emplace(type);
     return true;
   };
@@ -65,7 +74,8 @@ Found app_armor(const Pod& pod) {
   Names names = containers_where(pod, [&](const Value& c) { return is_bad(c["securityContext"]); });
   for (const json::Member& m : pod.metadata["annotations"].members()) {
     std::string_view profile = m.value.as_string();
-    if (m.key().starts_with(kPrefix) && !profile.empty() && profile != "runtime/default" && !profile.starts_with("localhost/"))
+    if (m.key().starts_with(kPrefix) && !profile.empty() && profile != "runtime/default" &&
+        !profile.starts_with("localhost/"))
       annotations.push_back(cat(m.key(), "=", quoted(profile)));
   }
   if (!is_pod && names.empty() && annotations.empty()) return {};
@@ -73,12 +83,14 @@ Found app_armor(const Pod& pod) {
   if (is_pod || !names.empty()) who.push_back(setters(is_pod, names));
   if (!annotations.empty()) who.push_back(annotations.size() == 1 ? "annotation" : "annotations");
   values.insert(values.end(), annotations.begin(), annotations.end());
-  return SecurityViolation{values.size() == 1 ? "forbidden AppArmor profile" : "forbidden AppArmor profiles",
-                           cat(join(who, " and "), " must not set AppArmor profile type to ", in_quotes(values))};
+  return SecurityViolation{
+      values.size() == 1 ? "forbidden AppArmor profile" : "forbidden AppArmor profiles",
+      cat(join(who, " and "), " must not set AppArmor profile type to ", in_quotes(values))};
 }
 
 // The containers that add capabilities other than these, and the capabilities.
-std::pair<Names, Words> added_capabilities(const Pod& pod, std::initializer_list<std::string_view> allowed) {
+std::pair<Names, Words> added_capabilities(const Pod& pod,
+                                           std::initializer_list<std::string_view> allowed) {
   Words bad;
   Names names = containers_where(pod, [&](const Value& c) {
     bool found = false;
@@ -93,10 +105,13 @@ std::pair<Names, Words> added_capabilities(const Pod& pod, std::initializer_list
 }
 
 Found baseline_capabilities(const Pod& pod) {
-  auto [names, bad] = added_capabilities(pod, {"AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "SETFCAP",
-                                               "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"});
+  auto [names, bad] = added_capabilities(
+      pod, {"AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD",
+            "NET_BIND_SERVICE", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"});
   if (names.empty()) return {};
-  return SecurityViolation{"non-default capabilities", cat(containers(names), " must not include ", in_quotes(bad), " in securityContext.capabilities.add")};
+  return SecurityViolation{"non-default capabilities",
+                           cat(containers(names), " must not include ", in_quotes(bad),
+                               " in securityContext.capabilities.add")};
 }
 
 Found restricted_capabilities(const Pod& pod) {
@@ -107,8 +122,12 @@ Found restricted_capabilities(const Pod& pod) {
   });
   auto [adding, bad] = added_capabilities(pod, {"NET_BIND_SERVICE"});
   Names details;
-  if (!keeping.empty()) details.push_back(cat(containers(keeping), " must set securityContext.capabilities.drop=[\"ALL\"]"));
-  if (!adding.empty()) details.push_back(cat(containers(adding), " must not include ", in_quotes(bad), " in securityContext.capabilities.add"));
+  if (!keeping.empty())
+    details.push_back(
+        cat(containers(keeping), " must set securityContext.capabilities.drop=[\"ALL\"]"));
+  if (!adding.empty())
+    details.push_back(cat(containers(adding), " must not include ", in_quotes(bad),
+                          " in securityContext.capabilities.add"));
   if (details.empty()) return {};
   return SecurityViolation{"unrestricted capabilities", join(details, "; ")};
 }
@@ -126,7 +145,8 @@ Found host_path_volumes(const Pod& pod) {
   for (const Value& v : pod.spec["volumes"].items())
     if (v.has("hostPath")) names.emplace_back(v["name"].as_string());
   if (names.empty()) return {};
-  return SecurityViolation{"hostPath volumes", cat(names.size() == 1 ? "volume " : "volumes ", in_quotes(names))};
+  return SecurityViolation{"hostPath volumes",
+                           cat(names.size() == 1 ? "volume " : "volumes ", in_quotes(names))};
 }
 
 Found host_ports(const Pod& pod) {
@@ -141,15 +161,18 @@ Found host_ports(const Pod& pod) {
     return found;
   });
   if (names.empty()) return {};
-  return SecurityViolation{"hostPort", cat(containers(names), names.size() == 1 ? " uses " : " use ", ports.size() == 1 ? "hostPort " : "hostPorts ",
-                                           join(Names(ports.begin(), ports.end()), ", "))};
+  return SecurityViolation{"hostPort",
+                           cat(containers(names), names.size() == 1 ? " uses " : " use ",
+                               ports.size() == 1 ? "hostPort " : "hostPorts ",
+                               join(Names(ports.begin(), ports.end()), ", "))};
 }
 
 Found probe_hosts(const Pod& pod) {
   Words hosts;
   Names names = containers_where(pod, [&](const Value& c) {
     bool found = false;
-    for (const Value* handler : {&c["livenessProbe"], &c["readinessProbe"], &c["startupProbe"], &c["lifecycle"]["postStart"], &c["lifecycle"]["preStop"]})
+    for (const Value* handler : {&c["livenessProbe"], &c["readinessProbe"], &c["startupProbe"],
+                                 &c["lifecycle"]["postStart"], &c["lifecycle"]["preStop"]})
       for (auto kind : {"httpGet", "tcpSocket"})
         if (std::string_view host = (*handler)[kind]["host"].as_string(); !host.empty()) {
           hosts.emplace(host);
@@ -158,14 +181,18 @@ Found probe_hosts(const Pod& pod) {
     return found;
   });
   if (names.empty()) return {};
-  return SecurityViolation{"probe or lifecycle host", cat(containers(names), names.size() == 1 ? " uses " : " use ", "probe or lifecycle ",
-                                                          hosts.size() == 1 ? "host " : "hosts ", in_quotes(hosts))};
+  return SecurityViolation{
+      "probe or lifecycle host",
+      cat(containers(names), names.size() == 1 ? " uses " : " use ", "probe or lifecycle ",
+          hosts.size() == 1 ? "host " : "hosts ", in_quotes(hosts))};
 }
 
 Found privileged(const Pod& pod) {
-  Names names = containers_where(pod, [](const Value& c) { return c["securityContext"]["privileged"].as_bool(); });
+  Names names = containers_where(
+      pod, [](const Value& c) { return c["securityContext"]["privileged"].as_bool(); });
   if (names.empty()) return {};
-  return SecurityViolation{"privileged", cat(containers(names), " must not set securityContext.privileged=true")};
+  return SecurityViolation{"privileged",
+                           cat(containers(names), " must not set securityContext.privileged=true")};
 }
 
 Found unmasked(const Pod& pod) {
@@ -177,9 +204,13 @@ Found unmasked(const Pod& pod) {
     return true;
   });
   if (names.empty()) return {};
-  return SecurityViolation{"procMount", cat(containers(names), " must not set securityContext.procMount to ", in_quotes(types))};
+  return SecurityViolation{
+      "procMount",
+      cat(containers(names), " must not set securityContext.procMount to ", in_quotes(types))};
 }
-Found baseline_proc_mount(const Pod& pod) { return pod.has_own_users() ? std::nullopt : unmasked(pod); }
+Found baseline_proc_mount(const Pod& pod) {
+  return pod.has_own_users() ? std::nullopt : unmasked(pod);
+}
 
 Found se_linux(const Pod& pod) {
   Words types;
@@ -187,7 +218,8 @@ Found se_linux(const Pod& pod) {
   auto is_bad = [&](const Value& context) {
     const Value& o = context["seLinuxOptions"];
     std::string_view type = o["type"].as_string();
-    bool known = type.empty() || type == "container_t" || type == "container_init_t" || type == "container_kvm_t" || (pod.minor >= 31 && type == "container_engine_t");
+    bool known = type.empty() || type == "container_t" || type == "container_init_t" ||
+                 type == "container_kvm_t" || (pod.minor >= 31 && type == "container_engine_t");
     bool user = !o["user"].as_string().empty(), role = !o["role"].as_string().empty();
     if (!known) types.emplace(type);
     has_user |= user;
@@ -201,20 +233,26 @@ Found se_linux(const Pod& pod) {
   if (!types.empty()) bad.push_back(cat(types.size() == 1 ? "type " : "types ", in_quotes(types)));
   if (has_user) bad.emplace_back("user may not be set");
   if (has_role) bad.emplace_back("role may not be set");
-  return SecurityViolation{"seLinuxOptions", cat(setters(is_pod, names), " set forbidden securityContext.seLinuxOptions: ", join(bad, "; "))};
+  return SecurityViolation{"seLinuxOptions",
+                           cat(setters(is_pod, names),
+                               " set forbidden securityContext.seLinuxOptions: ", join(bad, "; "))};
 }
 
 // Before 1.19 profiles were annotations.
 Found seccomp_annotations(const Pod& pod) {
   Names bad;
   for (const json::Member& m : pod.metadata["annotations"].members()) {
-    bool counts = m.key() == "seccomp.security.alpha.kubernetes.io/pod" || m.key().starts_with("container.seccomp.security.alpha.kubernetes.io/");
+    bool counts = m.key() == "seccomp.security.alpha.kubernetes.io/pod" ||
+                  m.key().starts_with("container.seccomp.security.alpha.kubernetes.io/");
     std::string_view profile = m.value.as_string();
-    if (counts && profile != "runtime/default" && profile != "docker/default" && !profile.starts_with("localhost/"))
+    if (counts && profile != "runtime/default" && profile != "docker/default" &&
+        !profile.starts_with("localhost/"))
       bad.push_back(cat(m.key(), "=", quoted(profile)));
   }
   if (bad.empty()) return {};
-  return SecurityViolation{"seccompProfile", cat(bad.size() == 1 ? "forbidden annotation " : "forbidden annotations ", join(bad, ", "))};
+  return SecurityViolation{
+      "seccompProfile",
+      cat(bad.size() == 1 ? "forbidden annotation " : "forbidden annotations ", join(bad, ", "))};
 }
 
 bool is_good_seccomp(const Value& context) {
@@ -232,18 +270,27 @@ Found forbidden_seccomp(const Pod& pod) {
   bool is_pod = is_bad(pod.spec["securityContext"]);
   Names names = containers_where(pod, [&](const Value& c) { return is_bad(c["securityContext"]); });
   if (!is_pod && names.empty()) return {};
-  return SecurityViolation{"seccompProfile", cat(setters(is_pod, names), " must not set securityContext.seccompProfile.type to ", in_quotes(types))};
+  return SecurityViolation{
+      "seccompProfile",
+      cat(setters(is_pod, names), " must not set securityContext.seccompProfile.type to ",
+          in_quotes(types))};
 }
 
-Found baseline_seccomp(const Pod& pod) { return pod.minor >= 19 ? forbidden_seccomp(pod) : seccomp_annotations(pod); }
+Found baseline_seccomp(const Pod& pod) {
+  return pod.minor >= 19 ? forbidden_seccomp(pod) : seccomp_annotations(pod);
+}
 
 Found restricted_seccomp(const Pod& pod) {
   if (pod.minor >= 25 && pod.is_windows()) return {};
   if (Found forbidden = forbidden_seccomp(pod)) return forbidden;
   if (is_good_seccomp(pod.spec["securityContext"])) return {};
-  Names names = containers_where(pod, [](const Value& c) { return !is_good_seccomp(c["securityContext"]); });
+  Names names = containers_where(
+      pod, [](const Value& c) { return !is_good_seccomp(c["securityContext"]); });
   if (names.empty()) return {};
-  return SecurityViolation{"seccompProfile", cat("pod or ", containers(names), " must set securityContext.seccompProfile.type to \"RuntimeDefault\" or \"Localhost\"")};
+  return SecurityViolation{
+      "seccompProfile",
+      cat("pod or ", containers(names),
+          " must set securityContext.seccompProfile.type to \"RuntimeDefault\" or \"Localhost\"")};
 }
 
 Found sysctls(const Pod& pod) {
@@ -268,18 +315,24 @@ Found sysctls(const Pod& pod) {
   Names bad;
   for (const Value& s : pod.spec["securityContext"]["sysctls"].items()) {
     std::string_view name = s["name"].as_string();
-    if (std::ranges::none_of(kAllowed, [&](const Allowed& a) { return a.name == name && pod.minor >= a.since; })) bad.emplace_back(name);
+    if (std::ranges::none_of(
+            kAllowed, [&](const Allowed& a) { return a.name == name && pod.minor >= a.since; }))
+      bad.emplace_back(name);
   }
   if (bad.empty()) return {};
   return SecurityViolation{"forbidden sysctls", join(bad, ", ")};
 }
 
 Found windows_host_process(const Pod& pod) {
-  auto is_set = [](const Value& context) { return context["windowsOptions"]["hostProcess"].as_bool(); };
+  auto is_set = [](const Value& context) {
+    return context["windowsOptions"]["hostProcess"].as_bool();
+  };
   bool is_pod = is_set(pod.spec["securityContext"]);
   Names names = containers_where(pod, [&](const Value& c) { return is_set(c["securityContext"]); });
   if (!is_pod && names.empty()) return {};
-  return SecurityViolation{"hostProcess", cat(setters(is_pod, names), " must not set securityContext.windowsOptions.hostProcess=true")};
+  return SecurityViolation{
+      "hostProcess",
+      cat(setters(is_pod, names), " must not set securityContext.windowsOptions.hostProcess=true")};
 }
 
 Found privilege_escalation(const Pod& pod) {
@@ -289,11 +342,15 @@ Found privilege_escalation(const Pod& pod) {
     return !allow.is_bool() || allow.as_bool();
   });
   if (names.empty()) return {};
-  return SecurityViolation{"allowPrivilegeEscalation != false", cat(containers(names), " must set securityContext.allowPrivilegeEscalation=false")};
+  return SecurityViolation{
+      "allowPrivilegeEscalation != false",
+      cat(containers(names), " must set securityContext.allowPrivilegeEscalation=false")};
 }
 
 Found restricted_volumes(const Pod& pod) {
-  constexpr std::string_view kAllowed[] = {"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret", "image"};
+  constexpr std::string_view kAllowed[] = {"configMap", "csi",       "downwardAPI",
+                                           "emptyDir",  "ephemeral", "persistentVolumeClaim",
+                                           "projected", "secret",    "image"};
   Names names;
   Words types;
   for (const Value& v : pod.spec["volumes"].items())
@@ -303,8 +360,12 @@ Found restricted_volumes(const Pod& pod) {
       types.emplace(m.key());
     }
   if (names.empty()) return {};
-  return SecurityViolation{"restricted volume types", cat(names.size() == 1 ? "volume " : "volumes ", in_quotes(names), names.size() == 1 ? " uses " : " use ",
-                                                          types.size() == 1 ? "restricted volume type " : "restricted volume types ", in_quotes(types))};
+  return SecurityViolation{
+      "restricted volume types",
+      cat(names.size() == 1 ? "volume " : "volumes ", in_quotes(names),
+          names.size() == 1 ? " uses " : " use ",
+          types.size() == 1 ? "restricted volume type " : "restricted volume types ",
+          in_quotes(types))};
 }
 
 Found run_as_non_root(const Pod& pod) {
@@ -316,18 +377,26 @@ Found run_as_non_root(const Pod& pod) {
     return v.is_bool() && !v.as_bool();
   });
   if (is_pod_bad || !refusing.empty())
-    return SecurityViolation{"runAsNonRoot != true", cat(setters(is_pod_bad, refusing), " must not set securityContext.runAsNonRoot=false")};
+    return SecurityViolation{
+        "runAsNonRoot != true",
+        cat(setters(is_pod_bad, refusing), " must not set securityContext.runAsNonRoot=false")};
   if (of_pod.as_bool()) return {};
-  Names silent = containers_where(pod, [](const Value& c) { return !c["securityContext"]["runAsNonRoot"].is_bool(); });
+  Names silent = containers_where(
+      pod, [](const Value& c) { return !c["securityContext"]["runAsNonRoot"].is_bool(); });
   if (silent.empty()) return {};
-  return SecurityViolation{"runAsNonRoot != true", cat("pod or ", containers(silent), " must set securityContext.runAsNonRoot=true")};
+  return SecurityViolation{
+      "runAsNonRoot != true",
+      cat("pod or ", containers(silent), " must set securityContext.runAsNonRoot=true")};
 }
 
 Found run_as_user(const Pod& pod) {
   if (pod.has_own_users()) return {};
-  auto is_root = [](const Value& context) { return context["runAsUser"].is_int() && context["runAsUser"].as_int() == 0; };
+  auto is_root = [](const Value& context) {
+    return context["runAsUser"].is_int() && context["runAsUser"].as_int() == 0;
+  };
   bool is_pod = is_root(pod.spec["securityContext"]);
-  Names names = containers_where(pod, [&](const Value& c) { return is_root(c["securityContext"]); });
+  Names names = containers_where(pod,
+                                 [&](const Value& c) { return is_root(c["securityContext"]); });
   if (!is_pod && names.empty()) return {};
   return SecurityViolation{"runAsUser=0", cat(setters(is_pod, names), " must not set runAsUser=0")};
 }
@@ -336,7 +405,8 @@ struct Check {
   SecurityLevel level;
   int since;  // minor version
   Found (*find)(const Pod&);
-  int replaced_since = SecurityPolicy::kLatest + 1;  // from here on, at the restricted level, a stricter one of there stands for it
+  int replaced_since = SecurityPolicy::kLatest + 1;  // from here on, at the restricted level, a
+                                                     // stricter one of there stands for it
 };
 constexpr auto kBase = SecurityLevel::kBaseline;
 constexpr auto kStrict = SecurityLevel::kRestricted;
@@ -375,22 +445,28 @@ std::optional<int> parse_policy_version(std::string_view text) {
   if (text == "latest") return SecurityPolicy::kLatest;
   if (!text.starts_with("v1.")) return std::nullopt;
   std::string_view digits = text.substr(3);
-  bool is_plain = !digits.empty() && digits.size() < 6 && std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
+  bool is_plain = !digits.empty() && digits.size() < 6 &&
+                  std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
   if (!is_plain || (digits.size() > 1 && digits[0] == '0')) return std::nullopt;
   return static_cast<int>(*parse_int(digits));
 }
 
 std::string SecurityPolicy::print() const {
   constexpr std::string_view kNames[] = {"privileged", "baseline", "restricted"};
-  return cat(kNames[static_cast<int>(level)], ":", minor == kLatest ? std::string("latest") : cat("v1.", minor));
+  return cat(kNames[static_cast<int>(level)], ":",
+             minor == kLatest ? std::string("latest") : cat("v1.", minor));
 }
 
-std::vector<SecurityViolation> violations(const SecurityPolicy& policy, const Value& metadata, const Value& spec) {
+std::vector<SecurityViolation> violations(const SecurityPolicy& policy, const Value& metadata,
+                                          const Value& spec) {
   std::vector<SecurityViolation> all;
   Pod pod{metadata, spec, policy.minor};
   for (const Check& check : kChecks) {
-    if (check.level > policy.level || policy.level == SecurityLevel::kPrivileged || policy.minor < check.since) continue;
-    if (policy.level == SecurityLevel::kRestricted && policy.minor >= check.replaced_since) continue;
+    if (check.level > policy.level || policy.level == SecurityLevel::kPrivileged ||
+        policy.minor < check.since)
+      continue;
+    if (policy.level == SecurityLevel::kRestricted && policy.minor >= check.replaced_since)
+      continue;
     if (Found found = check.find(pod)) all.push_back(std::move(*found));
   }
   return all;

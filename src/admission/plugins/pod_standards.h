@@ -8,7 +8,8 @@
 
 namespace cardea::admission {
 
-// Kubernetes' Pod Security Standards: three levels of what a pod may ask for, each as of a minor version.
+// Kubernetes' Pod Security Standards: three levels of what a pod may ask for, each as of a minor
+// version.
 enum class SecurityLevel { kPrivileged, kBaseline, kRestricted };
 std::optional<SecurityLevel> parse_security_level(std::string_view text);
 
@@ -29,8 +30,10 @@ struct SecurityViolation {
   std::string detail;  // "hostNetwork=true"
 };
 
-// Everything in which a pod, or a template of one, goes beyond the standard; baseline first, then restricted,
-// each in the order of Kubernetes' checks. `metadata` and `spec` are those of the pod. A pure function.
-std::vector<SecurityViolation> violations(const SecurityPolicy& policy, const json::Value& metadata, const json::Value& spec);
+// Everything in which a pod, or a template of one, goes beyond the standard; baseline first, then
+// restricted, each in the order of Kubernetes' checks. `metadata` and `spec` are those of the pod.
+// A pure function.
+std::vector<SecurityViolation> violations(const SecurityPolicy& policy, const json::Value& metadata,
+                                          const json::Value& spec);
 
 }  // namespace cardea::admission

@@ -15,24 +15,33 @@ using json::Value;
 constexpr std::string_view kClassSuffix = ".storageclass.storage.k8s.io/";
 constexpr std::string_view kDeviceSuffix = ".deviceclass.resource.k8s.io/devices";
 
-bool is(const catalog::Resource& r, std::string_view group, std::string_view name) { return r.group == group && r.name == name; }
-bool is_pod(const catalog::Resource& r) { return is(r, "", "pods"); }
+bool is(const catalog::Resource& r, std::string_view group, std::string_view name) {
+  return r.group == group && r.name == name;
+}
+bool is_pod(const catalog::Resource& r) {
+  return is(r, "", "pods");
+}
 
-std::string count_name(const catalog::Resource& r) { return cat("count/", r.qualified_name()); }
+std::string count_name(const catalog::Resource& r) {
+  return cat("count/", r.qualified_name());
+}
 
 bool is_extended(std::string_view name) {
-  return name.find('/') != std::string_view::npos && !name.starts_with("requests.") && name.find("kubernetes.io/") == std::string_view::npos;
+  return name.find('/') != std::string_view::npos && !name.starts_with("requests.") &&
+         name.find("kubernetes.io/") == std::string_view::npos;
 }
 
 Amounts of_compute(const Amounts& requests, const Amounts& limits) {
   Amounts out;
   for (const auto& [name, amount] : requests) {
-    bool is_plain = name == "cpu" || name == "memory" || name == "ephemeral-storage" || name.starts_with("hugepages-");
+    bool is_plain = name == "cpu" || name == "memory" || name == "ephemeral-storage" ||
+                    name.starts_with("hugepages-");
     if (is_plain) out[name] = amount;
     if (is_plain || is_extended(name)) out[cat("requests.", name)] = amount;
   }
   for (const auto& [name, amount] : limits)
-    if (name == "cpu" || name == "memory" || name == "ephemeral-storage") out[cat("limits.", name)] = amount;
+    if (name == "cpu" || name == "memory" || name == "ephemeral-storage")
+      out[cat("limits.", name)] = amount;
   return out;
 }
 
@@ -63,7 +72,8 @@ Amounts of_service(const Value& service) {
   if (type == "LoadBalancer") {
     const Value& allocates = spec["allocateLoadBalancerNodePorts"];
     if (allocates.is_bool() && !allocates.as_bool())
-      ports = std::ranges::count_if(spec["ports"].items(), [](const Value& p) { return p["nodePort"].as_int() != 0; });
+      ports = std::ranges::count_if(spec["ports"].items(),
+                                    [](const Value& p) { return p["nodePort"].as_int() != 0; });
     out["services.loadbalancers"] = Quantity(1);
   }
   if (type == "LoadBalancer" || type == "NodePort") out["services.nodeports"] = Quantity(ports);
@@ -74,21 +84,27 @@ Amounts of_claim(const Value& claim) {
   Amounts out;
   out["persistentvolumeclaims"] = Quantity(1);
   std::string storage_class(claim["spec"]["storageClassName"].as_string());
-  if (const Value* given = claim["metadata"]["annotations"].find("volume.beta.kubernetes.io/storage-class")) storage_class = given->as_string();
-  if (!storage_class.empty()) out[cat(storage_class, kClassSuffix, "persistentvolumeclaims")] = Quantity(1);
+  if (const Value* given = claim["metadata"]["annotations"].find(
+          "volume.beta.kubernetes.io/storage-class"))
+    storage_class = given->as_string();
+  if (!storage_class.empty())
+    out[cat(storage_class, kClassSuffix, "persistentvolumeclaims")] = Quantity(1);
   Amounts requests = read_amounts(claim["spec"]["resources"]["requests"]);
   auto size = requests.find("storage");
   if (size == requests.end()) return out;
   // While a volume grows, the greater of what it has and what it is to have.
   Amounts allocated = read_amounts(claim["status"]["allocatedResources"]);
-  if (auto more = allocated.find("storage"); more != allocated.end() && more->second > size->second) size->second = more->second;
+  if (auto more = allocated.find("storage"); more != allocated.end() && more->second > size->second)
+    size->second = more->second;
   out["requests.storage"] = size->second;
-  if (!storage_class.empty()) out[cat(storage_class, kClassSuffix, "requests.storage")] = size->second;
+  if (!storage_class.empty())
+    out[cat(storage_class, kClassSuffix, "requests.storage")] = size->second;
   return out;
 }
 
 std::int64_t devices_of(const Value& request) {
-  if (request["allocationMode"].as_string() == "All") return 32;  // the most that one claim can hold
+  if (request["allocationMode"].as_string() == "All")
+    return 32;  // the most that one claim can hold
   return request.has("count") ? request["count"].as_int() : 1;
 }
 
@@ -96,7 +112,8 @@ Amounts of_resource_claim(const Value& claim) {
   std::map<std::string, std::int64_t> counts;
   for (const Value& request : claim["spec"]["devices"]["requests"].items()) {
     const Value& exactly = request.has("exactly") ? request["exactly"] : request;
-    if (std::string_view c = exactly["deviceClassName"].as_string(); !c.empty()) counts[std::string(c)] += devices_of(exactly);
+    if (std::string_view c = exactly["deviceClassName"].as_string(); !c.empty())
+      counts[std::string(c)] += devices_of(exactly);
     // One of several: charge the most that each class could come to.
     std::map<std::string, std::int64_t> most;
     for (const Value& choice : request["firstAvailable"].items()) {
@@ -110,8 +127,11 @@ Amounts of_resource_claim(const Value& claim) {
   return out;
 }
 
-constexpr std::string_view kShortNames[] = {"configmaps", "resourcequotas", "replicationcontrollers", "secrets"};
-bool has_short_name(const catalog::Resource& r) { return r.group.empty() && std::ranges::find(kShortNames, r.name) != std::end(kShortNames); }
+constexpr std::string_view kShortNames[] = {"configmaps", "resourcequotas",
+                                            "replicationcontrollers", "secrets"};
+bool has_short_name(const catalog::Resource& r) {
+  return r.group.empty() && std::ranges::find(kShortNames, r.name) != std::end(kShortNames);
+}
 
 bool is_best_effort(const Value& pod) {
   auto names_any = [](const Value& resources) {
@@ -128,7 +148,9 @@ bool is_best_effort(const Value& pod) {
 }
 
 bool crosses_namespaces(const Value& pod) {
-  auto reaches_out = [](const Value& term) { return !term["namespaces"].empty() || term.has("namespaceSelector"); };
+  auto reaches_out = [](const Value& term) {
+    return !term["namespaces"].empty() || term.has("namespaceSelector");
+  };
   for (auto kind : {"podAffinity", "podAntiAffinity"}) {
     const Value& affinity = pod["spec"]["affinity"][kind];
     for (const Value& term : affinity["requiredDuringSchedulingIgnoredDuringExecution"].items())
@@ -144,16 +166,19 @@ bool selects(const Value& requirement, std::string_view name) {
   std::string_view op = requirement["operator"].as_string();
   if (op == "Exists") return !name.empty();
   if (op == "DoesNotExist") return name.empty();
-  bool found = std::ranges::any_of(requirement["values"].items(), [&](const Value& v) { return v.as_string() == name; });
+  bool found = std::ranges::any_of(requirement["values"].items(),
+                                   [&](const Value& v) { return v.as_string() == name; });
   return op == "In" ? found && !name.empty() : op == "NotIn" && !found;
 }
 
 bool in_scope(const Value& requirement, const catalog::Resource& r, const Value& object) {
   std::string_view scope = requirement["scopeName"].as_string();
   if (scope == "VolumeAttributesClass")
-    return is(r, "", "persistentvolumeclaims") && (selects(requirement, object["spec"]["volumeAttributesClassName"].as_string()) ||
-                                                   (object["status"].has("currentVolumeAttributesClassName") &&
-                                                    selects(requirement, object["status"]["currentVolumeAttributesClassName"].as_string())));
+    return is(r, "", "persistentvolumeclaims") &&
+           (selects(requirement, object["spec"]["volumeAttributesClassName"].as_string()) ||
+            (object["status"].has("currentVolumeAttributesClassName") &&
+             selects(requirement,
+                     object["status"]["currentVolumeAttributesClassName"].as_string())));
   if (!is_pod(r)) return false;
   const Value& deadline = object["spec"]["activeDeadlineSeconds"];
   bool ends = deadline.is_int() && deadline.as_int() >= 0;
@@ -162,7 +187,8 @@ bool in_scope(const Value& requirement, const catalog::Resource& r, const Value&
   if (scope == "BestEffort") return is_best_effort(object);
   if (scope == "NotBestEffort") return !is_best_effort(object);
   if (scope == "CrossNamespacePodAffinity") return crosses_namespaces(object);
-  if (scope == "PriorityClass") return selects(requirement, object["spec"]["priorityClassName"].as_string());
+  if (scope == "PriorityClass")
+    return selects(requirement, object["spec"]["priorityClassName"].as_string());
   return false;
 }
 
@@ -170,11 +196,16 @@ bool in_scope(const Value& requirement, const catalog::Resource& r, const Value&
 
 Amounts usage_of(const catalog::Resource& r, const Value& object, std::string_view now) {
   Amounts out;
-  if (is_pod(r)) out = of_pod(object, now);
-  else if (is(r, "", "services")) out = of_service(object);
-  else if (is(r, "", "persistentvolumeclaims")) out = of_claim(object);
-  else if (is(r, "resource.k8s.io", "resourceclaims")) out = of_resource_claim(object);
-  else if (has_short_name(r)) out[r.name] = Quantity(1);
+  if (is_pod(r))
+    out = of_pod(object, now);
+  else if (is(r, "", "services"))
+    out = of_service(object);
+  else if (is(r, "", "persistentvolumeclaims"))
+    out = of_claim(object);
+  else if (is(r, "resource.k8s.io", "resourceclaims"))
+    out = of_resource_claim(object);
+  else if (has_short_name(r))
+    out[r.name] = Quantity(1);
   out[count_name(r)] = Quantity(1);
   return out;
 }
@@ -182,14 +213,26 @@ Amounts usage_of(const catalog::Resource& r, const Value& object, std::string_vi
 bool is_charged_as(const catalog::Resource& r, std::string_view name) {
   if (name == count_name(r)) return true;
   if (is_pod(r)) {
-    constexpr std::string_view kNames[] = {"pods",         "cpu",           "memory",           "ephemeral-storage", "requests.cpu", "requests.memory", "requests.ephemeral-storage",
-                                           "limits.cpu", "limits.memory", "limits.ephemeral-storage"};
-    if (std::ranges::find(kNames, name) != std::end(kNames) || name.starts_with("hugepages-") || name.starts_with("requests.hugepages-")) return true;
+    constexpr std::string_view kNames[] = {"pods",
+                                           "cpu",
+                                           "memory",
+                                           "ephemeral-storage",
+                                           "requests.cpu",
+                                           "requests.memory",
+                                           "requests.ephemeral-storage",
+                                           "limits.cpu",
+                                           "limits.memory",
+                                           "limits.ephemeral-storage"};
+    if (std::ranges::find(kNames, name) != std::end(kNames) || name.starts_with("hugepages-") ||
+        name.starts_with("requests.hugepages-"))
+      return true;
     return name.starts_with("requests.") && is_extended(name.substr(9));
   }
-  if (is(r, "", "services")) return name == "services" || name == "services.nodeports" || name == "services.loadbalancers";
+  if (is(r, "", "services"))
+    return name == "services" || name == "services.nodeports" || name == "services.loadbalancers";
   if (is(r, "", "persistentvolumeclaims"))
-    return name == "persistentvolumeclaims" || name == "requests.storage" || name.ends_with(".storageclass.storage.k8s.io/requests.storage") ||
+    return name == "persistentvolumeclaims" || name == "requests.storage" ||
+           name.ends_with(".storageclass.storage.k8s.io/requests.storage") ||
            name.ends_with(".storageclass.storage.k8s.io/persistentvolumeclaims");
   if (is(r, "resource.k8s.io", "resourceclaims")) return name.ends_with(kDeviceSuffix);
   return has_short_name(r) && name == r.name;
@@ -197,14 +240,16 @@ bool is_charged_as(const catalog::Resource& r, std::string_view name) {
 
 bool in_scopes(const Value& quota, const catalog::Resource& r, const Value& object) {
   for (const Value& scope : quota["spec"]["scopes"].items())
-    if (!in_scope(Value::object({{"scopeName", scope}, {"operator", "Exists"}}), r, object)) return false;
+    if (!in_scope(Value::object({{"scopeName", scope}, {"operator", "Exists"}}), r, object))
+      return false;
   for (const Value& requirement : quota["spec"]["scopeSelector"]["matchExpressions"].items())
     if (!in_scope(requirement, r, object)) return false;
   return true;
 }
 
 std::string missing_of_pod(const Value& pod, const std::vector<std::string>& names) {
-  constexpr std::string_view kRequired[] = {"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"};
+  constexpr std::string_view kRequired[] = {
+      "cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"};
   // Who speaks for the pod as a whole need not speak for each container.
   const Value& whole = pod["spec"]["resources"];
   if (!whole["requests"].empty() || !whole["limits"].empty()) return "";
@@ -213,13 +258,15 @@ std::string missing_of_pod(const Value& pod, const std::vector<std::string>& nam
     if (std::ranges::find(kRequired, name) == std::end(kRequired)) continue;
     for (auto list : {"containers", "initContainers"})
       for (const Value& c : pod["spec"][list].items()) {
-        Amounts own = of_compute(read_amounts(c["resources"]["requests"]), read_amounts(c["resources"]["limits"]));
+        Amounts own = of_compute(read_amounts(c["resources"]["requests"]),
+                                 read_amounts(c["resources"]["limits"]));
         if (!own.contains(name)) missing[name].emplace(c["name"].as_string());
       }
   }
   if (missing.empty()) return "";
   std::vector<std::string> parts;
-  for (const auto& [name, containers] : missing) parts.push_back(cat(name, " for: ", join({containers.begin(), containers.end()}, ",")));
+  for (const auto& [name, containers] : missing)
+    parts.push_back(cat(name, " for: ", join({containers.begin(), containers.end()}, ",")));
   return cat("must specify ", join(parts, "; "));
 }
 

@@ -10,18 +10,26 @@ namespace {
 
 constexpr std::string_view kNow = "2026-01-01T00:00:00Z";
 
-const catalog::Resource& resource(std::string_view group, std::string_view version, std::string_view name) {
+const catalog::Resource& resource(std::string_view group, std::string_view version,
+                                  std::string_view name) {
   static auto catalog = catalog::Catalog::builtin();
   return *catalog->find(group, version, name);
 }
-const catalog::Resource& pods() { return resource("", "v1", "pods"); }
+const catalog::Resource& pods() {
+  return resource("", "v1", "pods");
+}
 
-std::string used(const catalog::Resource& r, std::string_view object) { return json::print(write_amounts(usage_of(r, *json::parse(object), kNow))); }
+std::string used(const catalog::Resource& r, std::string_view object) {
+  return json::print(write_amounts(usage_of(r, *json::parse(object), kNow)));
+}
 
 TEST(QuotaUsage, APodUsesTheSumOfItsContainersOrItsGreatestInitContainer) {
-  EXPECT_EQ(used(pods(), R"({"spec":{"containers":[{"resources":{"requests":{"cpu":"100m"}}},{"resources":{"requests":{"cpu":"1"},"limits":{"cpu":"2"}}}],
+  EXPECT_EQ(
+      used(
+          pods(),
+          R"({"spec":{"containers":[{"resources":{"requests":{"cpu":"100m"}}},{"resources":{"requests":{"cpu":"1"},"limits":{"cpu":"2"}}}],
       "initContainers":[{"resources":{"requests":{"cpu":"3","memory":"1Gi"}}}]}})"),
-            R"({"count/pods":"1","cpu":"3","limits.cpu":"2","memory":"1Gi","pods":"1","requests.cpu":"3","requests.memory":"1Gi"})");
+      R"({"count/pods":"1","cpu":"3","limits.cpu":"2","memory":"1Gi","pods":"1","requests.cpu":"3","requests.memory":"1Gi"})");
 }
 
 TEST(QuotaUsage, SidecarsCountBesideBoth) {
@@ -31,15 +39,27 @@ TEST(QuotaUsage, SidecarsCountBesideBoth) {
 }
 
 TEST(QuotaUsage, AnEndedPodUsesItsPlaceInTheStoreOnly) {
-  EXPECT_EQ(used(pods(), R"({"spec":{"containers":[{"resources":{"requests":{"cpu":"1"}}}]},"status":{"phase":"Succeeded"}})"), R"({"count/pods":"1"})");
-  EXPECT_EQ(used(pods(), R"({"metadata":{"deletionTimestamp":"2025-01-01T00:00:00Z","deletionGracePeriodSeconds":30},"spec":{"containers":[]}})"), R"({"count/pods":"1"})");
+  EXPECT_EQ(
+      used(
+          pods(),
+          R"({"spec":{"containers":[{"resources":{"requests":{"cpu":"1"}}}]},"status":{"phase":"Succeeded"}})"),
+      R"({"count/pods":"1"})");
+  EXPECT_EQ(
+      used(
+          pods(),
+          R"({"metadata":{"deletionTimestamp":"2025-01-01T00:00:00Z","deletionGracePeriodSeconds":30},"spec":{"containers":[]}})"),
+      R"({"count/pods":"1"})");
 }
 
 TEST(QuotaUsage, ServicesUseNodePortsByTheirType) {
   const catalog::Resource& services = resource("", "v1", "services");
-  EXPECT_EQ(used(services, R"({"spec":{"type":"NodePort","ports":[{},{}]}})"), R"({"count/services":"1","services":"1","services.nodeports":"2"})");
-  EXPECT_EQ(used(services, R"({"spec":{"type":"LoadBalancer","allocateLoadBalancerNodePorts":false,"ports":[{},{"nodePort":30000}]}})"),
-            R"({"count/services":"1","services":"1","services.loadbalancers":"1","services.nodeports":"1"})");
+  EXPECT_EQ(used(services, R"({"spec":{"type":"NodePort","ports":[{},{}]}})"),
+            R"({"count/services":"1","services":"1","services.nodeports":"2"})");
+  EXPECT_EQ(
+      used(
+          services,
+          R"({"spec":{"type":"LoadBalancer","allocateLoadBalancerNodePorts":false,"ports":[{},{"nodePort":30000}]}})"),
+      R"({"count/services":"1","services":"1","services.loadbalancers":"1","services.nodeports":"1"})");
 }
 
 TEST(QuotaUsage, EverythingElseIsCounted) {
@@ -51,13 +71,17 @@ TEST(QuotaUsage, EverythingElseIsCounted) {
 TEST(QuotaUsage, ScopesNarrow) {
   json::Value quota = *json::parse(R"({"spec":{"scopes":["BestEffort"]}})");
   EXPECT_TRUE(in_scopes(quota, pods(), *json::parse(R"({"spec":{"containers":[{}]}})")));
-  EXPECT_FALSE(in_scopes(quota, pods(), *json::parse(R"({"spec":{"containers":[{"resources":{"requests":{"cpu":"1"}}}]}})")));
+  EXPECT_FALSE(in_scopes(
+      quota, pods(),
+      *json::parse(R"({"spec":{"containers":[{"resources":{"requests":{"cpu":"1"}}}]}})")));
   EXPECT_FALSE(in_scopes(quota, resource("", "v1", "services"), *json::parse("{}")));
 }
 
 TEST(QuotaUsage, APodMustSayWhatIsLimited) {
-  json::Value pod = *json::parse(R"({"spec":{"containers":[{"name":"b"},{"name":"a","resources":{"limits":{"cpu":"1"}}}]}})");
-  EXPECT_EQ(missing_of_pod(pod, {"limits.cpu", "memory", "pods"}), "must specify limits.cpu for: b; memory for: a,b");
+  json::Value pod = *json::parse(
+      R"({"spec":{"containers":[{"name":"b"},{"name":"a","resources":{"limits":{"cpu":"1"}}}]}})");
+  EXPECT_EQ(missing_of_pod(pod, {"limits.cpu", "memory", "pods"}),
+            "must specify limits.cpu for: b; memory for: a,b");
   EXPECT_EQ(missing_of_pod(pod, {"pods"}), "");
 }
 

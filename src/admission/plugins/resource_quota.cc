@@ -22,9 +22,9 @@ Amounts only(const Amounts& all, const Amounts& names) {
   return out;
 }
 
-// Refuses what would exceed a quota of the namespace and charges the rest. The charge is written in the object's own
-// transaction, on the condition that the quota is still the one that was looked at: usage is exact however many
-// write at once.
+// Refuses what would exceed a quota of the namespace and charges the rest. The charge is written in
+// the object's own transaction, on the condition that the quota is still the one that was looked
+// at: usage is exact however many write at once.
 class ResourceQuota : public Plugin {
  public:
   explicit ResourceQuota(Objects objects) : objects_(objects) {}
@@ -32,14 +32,20 @@ class ResourceQuota : public Plugin {
 
   bool handles(const Review& r) const override {
     bool is_update = r.operation == Operation::kUpdate;
-    if ((r.operation != Operation::kCreate && !is_update) || r.namespace_name.empty() || r.resource.storage_prefix.empty()) return false;
+    if ((r.operation != Operation::kCreate && !is_update) || r.namespace_name.empty() ||
+        r.resource.storage_prefix.empty())
+      return false;
     bool is_core = r.resource.group.empty();
     if (is_core && r.resource.name == "namespaces") return false;
-    if ((is_core || r.resource.group == "events.k8s.io") && r.resource.name == "events") return false;
-    if (is_core && r.resource.name == "pods") return is_update ? r.subresource == "resize" : r.subresource.empty();
+    if ((is_core || r.resource.group == "events.k8s.io") && r.resource.name == "events")
+      return false;
+    if (is_core && r.resource.name == "pods")
+      return is_update ? r.subresource == "resize" : r.subresource.empty();
     if (!r.subresource.empty()) return false;
-    bool changes_later = (is_core && (r.resource.name == "services" || r.resource.name == "persistentvolumeclaims")) ||
-                         (r.resource.group == "resource.k8s.io" && r.resource.name == "resourceclaims");
+    bool changes_later = (is_core && (r.resource.name == "services" ||
+                                      r.resource.name == "persistentvolumeclaims")) ||
+                         (r.resource.group == "resource.k8s.io" &&
+                          r.resource.name == "resourceclaims");
     return !is_update || changes_later;
   }
 
@@ -65,7 +71,8 @@ class ResourceQuota : public Plugin {
     if (pertinent.empty()) return {};
     Amounts delta = usage_of(r.resource, r.object, r.now);
     for (const auto& [name, amount] : delta)
-      if (amount.sign() < 0) return fail(forbidden(r, cat("quota usage is negative for resource(s): ", name)));
+      if (amount.sign() < 0)
+        return fail(forbidden(r, cat("quota usage is negative for resource(s): ", name)));
     if (r.old_object) subtract(delta, usage_of(r.resource, *r.old_object, r.now));
     std::erase_if(delta, [](const auto& entry) { return entry.second.sign() == 0; });
     if (delta.empty()) return {};
@@ -77,7 +84,8 @@ class ResourceQuota : public Plugin {
   // Never below nothing: giving back is the controller's business.
   static void subtract(Amounts& from, const Amounts& what) {
     for (auto& [name, amount] : from)
-      if (auto at = what.find(name); at != what.end()) amount = at->second < amount ? amount - at->second : Quantity();
+      if (auto at = what.find(name); at != what.end())
+        amount = at->second < amount ? amount - at->second : Quantity();
   }
 
   static Result<bool> is_pertinent(const Review& r, Pertinent& p) {
@@ -92,7 +100,9 @@ class ResourceQuota : public Plugin {
       if (std::string missing = missing_of_pod(r.object, names); !missing.empty())
         return fail(forbidden(r, cat("failed quota: ", quota_name, ": ", missing)));
     for (const std::string& name : names)
-      if (!p.used.contains(name)) return fail(forbidden(r, cat("status unknown for quota: ", quota_name, ", resources: ", join(names, ","))));
+      if (!p.used.contains(name))
+        return fail(forbidden(
+            r, cat("status unknown for quota: ", quota_name, ", resources: ", join(names, ","))));
     return true;
   }
 
@@ -104,15 +114,21 @@ class ResourceQuota : public Plugin {
     for (const auto& [name, amount] : requested)
       if (now_used[name] > p.hard[name]) exceeded.emplace(name, amount);
     if (!exceeded.empty())
-      return fail(forbidden(r, cat("exceeded quota: ", p.quota["metadata"]["name"].as_string(), ", requested: ", print_amounts(exceeded),
-                                   ", used: ", print_amounts(only(p.used, exceeded)), ", limited: ", print_amounts(only(p.hard, exceeded)))));
+      return fail(forbidden(r, cat("exceeded quota: ", p.quota["metadata"]["name"].as_string(),
+                                   ", requested: ", print_amounts(exceeded),
+                                   ", used: ", print_amounts(only(p.used, exceeded)),
+                                   ", limited: ", print_amounts(only(p.hard, exceeded)))));
     if (r.dry_run) return {};
     Value next = p.quota;
     next.member("status").set("used", write_amounts(now_used));
     const catalog::Resource& quotas = *r.catalog.find("", "v1", "resourcequotas");
     schema::FieldSet reset = schema::reset_fields("", "ResourceQuota", "status", false, true);
     next = schema::track_update(&p.quota, std::move(next), *quotas.schema,
-                                {.manager = "kube-apiserver", .api_version = "v1", .subresource = "status", .now = r.now, .reset_fields = &reset});
+                                {.manager = "kube-apiserver",
+                                 .api_version = "v1",
+                                 .subresource = "status",
+                                 .now = r.now,
+                                 .reset_fields = &reset});
     r.relies_on.push_back({std::string(p.record->key()), p.record->mod_revision});
     r.also_writes.push_back({std::string(p.record->key()), json::print_object(next)});
     return {};
@@ -123,6 +139,8 @@ class ResourceQuota : public Plugin {
 
 }  // namespace
 
-std::unique_ptr<Plugin> resource_quota(Objects objects) { return std::make_unique<ResourceQuota>(objects); }
+std::unique_ptr<Plugin> resource_quota(Objects objects) {
+  return std::make_unique<ResourceQuota>(objects);
+}
 
 }  // namespace cardea::admission

@@ -28,11 +28,12 @@ class DefaultTolerationSeconds : public Plugin {
   Task<Result<void>> mutate(Review& r) const override {
     for (std::string_view taint : {kNotReady, kUnreachable}) {
       if (tolerates(r.object["spec"]["tolerations"], taint)) continue;
-      r.object.member("spec").member("tolerations").push_back(
-          Value::object({{"key", taint},
-                         {"operator", "Exists"},
-                         {"effect", "NoExecute"},
-                         {"tolerationSeconds", kTolerationSeconds}}));
+      r.object.member("spec")
+          .member("tolerations")
+          .push_back(Value::object({{"key", taint},
+                                    {"operator", "Exists"},
+                                    {"effect", "NoExecute"},
+                                    {"tolerationSeconds", kTolerationSeconds}}));
     }
     co_return Result<void>{};
   }
@@ -48,8 +49,10 @@ class TaintNodesByCondition : public Plugin {
   // A new node is not ready until it says so.
   Task<Result<void>> mutate(Review& r) const override {
     for (const Value& t : r.object["spec"]["taints"].items())
-      if (t["key"].as_string() == kNotReady && t["effect"].as_string() == "NoSchedule") co_return Result<void>{};
-    r.object.member("spec").member("taints").push_back(Value::object({{"key", kNotReady}, {"effect", "NoSchedule"}}));
+      if (t["key"].as_string() == kNotReady && t["effect"].as_string() == "NoSchedule")
+        co_return Result<void>{};
+    r.object.member("spec").member("taints").push_back(
+        Value::object({{"key", kNotReady}, {"effect", "NoSchedule"}}));
     co_return Result<void>{};
   }
 };
@@ -80,8 +83,14 @@ class StorageObjectInUseProtection : public Plugin {
 
 }  // namespace
 
-std::unique_ptr<Plugin> default_toleration_seconds() { return std::make_unique<DefaultTolerationSeconds>(); }
-std::unique_ptr<Plugin> taint_nodes_by_condition() { return std::make_unique<TaintNodesByCondition>(); }
-std::unique_ptr<Plugin> storage_object_in_use_protection() { return std::make_unique<StorageObjectInUseProtection>(); }
+std::unique_ptr<Plugin> default_toleration_seconds() {
+  return std::make_unique<DefaultTolerationSeconds>();
+}
+std::unique_ptr<Plugin> taint_nodes_by_condition() {
+  return std::make_unique<TaintNodesByCondition>();
+}
+std::unique_ptr<Plugin> storage_object_in_use_protection() {
+  return std::make_unique<StorageObjectInUseProtection>();
+}
 
 }  // namespace cardea::admission

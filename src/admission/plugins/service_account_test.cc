@@ -10,12 +10,14 @@
 namespace cardea::admission {
 namespace {
 
-using ::testing::HasSubstr;
 using json::Value;
+using ::testing::HasSubstr;
 
 class ServiceAccountPlugin : public ::testing::Test {
  protected:
-  ServiceAccountPlugin() { account("sa", R"({"imagePullSecrets":[{"name":"pull"}],"secrets":[{"name":"mine"}]})"); }
+  ServiceAccountPlugin() {
+    account("sa", R"({"imagePullSecrets":[{"name":"pull"}],"secrets":[{"name":"mine"}]})");
+  }
 
   void account(const std::string& name, std::string_view text) {
     Value object = json::parse(text).value();
@@ -51,7 +53,8 @@ class ServiceAccountPlugin : public ::testing::Test {
 constexpr auto kPath = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 TEST_F(ServiceAccountPlugin, EveryContainerFindsTheTokenWhereClientsLook) {
-  Value pod = admit(R"({"spec":{"serviceAccountName":"sa","initContainers":[{"name":"i"}],"containers":[{"name":"a"},
+  Value pod = admit(
+      R"({"spec":{"serviceAccountName":"sa","initContainers":[{"name":"i"}],"containers":[{"name":"a"},
       {"name":"b","volumeMounts":[{"name":"own","mountPath":"/var/run/secrets/kubernetes.io/serviceaccount"}]}]}})");
   const Value& spec = pod["spec"];
   ASSERT_EQ(spec["volumes"].size(), 1u) << why_;
@@ -60,7 +63,8 @@ TEST_F(ServiceAccountPlugin, EveryContainerFindsTheTokenWhereClientsLook) {
   const Value& sources = spec["volumes"][0]["projected"]["sources"];
   EXPECT_EQ(sources[0]["serviceAccountToken"]["expirationSeconds"].as_int(), 3607);
   EXPECT_EQ(sources[1]["configMap"]["name"].as_string(), "kube-root-ca.crt");
-  EXPECT_EQ(sources[2]["downwardAPI"]["items"][0]["fieldRef"]["fieldPath"].as_string(), "metadata.namespace");
+  EXPECT_EQ(sources[2]["downwardAPI"]["items"][0]["fieldRef"]["fieldPath"].as_string(),
+            "metadata.namespace");
   EXPECT_EQ(spec["initContainers"][0]["volumeMounts"][0]["mountPath"].as_string(), kPath);
   EXPECT_EQ(spec["containers"][0]["volumeMounts"][0]["name"].as_string(), volume);
   // What a container mounts there itself stays.
@@ -70,22 +74,28 @@ TEST_F(ServiceAccountPlugin, EveryContainerFindsTheTokenWhereClientsLook) {
 }
 
 TEST_F(ServiceAccountPlugin, AVolumeThatIsThereIsUsedAgain) {
-  Value pod = admit(R"({"spec":{"serviceAccountName":"sa","volumes":[{"name":"kube-api-access-abcde"}],"containers":[{"name":"a"}]}})");
+  Value pod = admit(
+      R"({"spec":{"serviceAccountName":"sa","volumes":[{"name":"kube-api-access-abcde"}],"containers":[{"name":"a"}]}})");
   EXPECT_EQ(pod["spec"]["volumes"].size(), 1u);
-  EXPECT_EQ(pod["spec"]["containers"][0]["volumeMounts"][0]["name"].as_string(), "kube-api-access-abcde");
+  EXPECT_EQ(pod["spec"]["containers"][0]["volumeMounts"][0]["name"].as_string(),
+            "kube-api-access-abcde");
 }
 
 TEST_F(ServiceAccountPlugin, PodAndAccountCanDoWithoutTheToken) {
   account("shy", R"({"automountServiceAccountToken":false})");
   auto mounts = [&](std::string_view pod) { return !admit(pod)["spec"]["volumes"].empty(); };
   EXPECT_FALSE(mounts(R"({"spec":{"serviceAccountName":"shy","containers":[{"name":"a"}]}})"));
-  EXPECT_TRUE(mounts(R"({"spec":{"serviceAccountName":"shy","automountServiceAccountToken":true,"containers":[{"name":"a"}]}})"));
-  EXPECT_FALSE(mounts(R"({"spec":{"serviceAccountName":"sa","automountServiceAccountToken":false,"containers":[{"name":"a"}]}})"));
+  EXPECT_TRUE(mounts(
+      R"({"spec":{"serviceAccountName":"shy","automountServiceAccountToken":true,"containers":[{"name":"a"}]}})"));
+  EXPECT_FALSE(mounts(
+      R"({"spec":{"serviceAccountName":"sa","automountServiceAccountToken":false,"containers":[{"name":"a"}]}})"));
 }
 
 TEST_F(ServiceAccountPlugin, APodOfAMissingAccountIsRefused) {
   EXPECT_TRUE(admit(R"({"spec":{"containers":[{"name":"a"}]}})").is_null());
-  EXPECT_EQ(why_, R"(pods "p" is forbidden: error looking up service account ns/default: serviceaccount "default" not found)");
+  EXPECT_EQ(
+      why_,
+      R"(pods "p" is forbidden: error looking up service account ns/default: serviceaccount "default" not found)");
   account("default", "{}");
   Value pod = admit(R"({"spec":{"containers":[{"name":"a"}]}})");
   EXPECT_EQ(pod["spec"]["serviceAccountName"].as_string(), "default");
@@ -93,33 +103,55 @@ TEST_F(ServiceAccountPlugin, APodOfAMissingAccountIsRefused) {
 
 TEST_F(ServiceAccountPlugin, AMirrorPodIsNotChangedAndReachesForNothing) {
   auto mirror = [&](std::string_view spec) {
-    return admit(std::string(R"({"metadata":{"annotations":{"kubernetes.io/config.mirror":"x"}},"spec":)") + std::string(spec) + "}");
+    return admit(
+        std::string(R"({"metadata":{"annotations":{"kubernetes.io/config.mirror":"x"}},"spec":)") +
+        std::string(spec) + "}");
   };
   Value pod = mirror(R"({"containers":[{"name":"a"}]})");
   EXPECT_EQ(pod["spec"], json::parse(R"({"containers":[{"name":"a"}]})").value());
   EXPECT_TRUE(mirror(R"({"serviceAccountName":"sa"})").is_null());
   EXPECT_THAT(why_, HasSubstr("may not reference service accounts"));
-  for (auto spec : {R"({"volumes":[{"secret":{"secretName":"s"}}]})", R"({"imagePullSecrets":[{"name":"s"}]})",
-                    R"({"containers":[{"env":[{"valueFrom":{"secretKeyRef":{"name":"s"}}}]}]})", R"({"containers":[{"envFrom":[{"secretRef":{"name":"s"}}]}]})",
-                    R"({"volumes":[{"projected":{"sources":[{"secret":{"name":"s"}}]}}]})", R"({"volumes":[{"csi":{"nodePublishSecretRef":{"name":"s"}}}]})"}) {
+  for (auto spec :
+       {R"({"volumes":[{"secret":{"secretName":"s"}}]})", R"({"imagePullSecrets":[{"name":"s"}]})",
+        R"({"containers":[{"env":[{"valueFrom":{"secretKeyRef":{"name":"s"}}}]}]})",
+        R"({"containers":[{"envFrom":[{"secretRef":{"name":"s"}}]}]})",
+        R"({"volumes":[{"projected":{"sources":[{"secret":{"name":"s"}}]}}]})",
+        R"({"volumes":[{"csi":{"nodePublishSecretRef":{"name":"s"}}}]})"}) {
     EXPECT_TRUE(mirror(spec).is_null());
     EXPECT_THAT(why_, HasSubstr("may not reference secrets")) << spec;
   }
-  EXPECT_TRUE(mirror(R"({"volumes":[{"projected":{"sources":[{"serviceAccountToken":{"path":"t"}}]}}]})").is_null());
+  EXPECT_TRUE(
+      mirror(R"({"volumes":[{"projected":{"sources":[{"serviceAccountToken":{"path":"t"}}]}}]})")
+          .is_null());
   EXPECT_THAT(why_, HasSubstr("ServiceAccountToken volume projections"));
 }
 
 TEST_F(ServiceAccountPlugin, AnAccountCanLimitWhichSecretsItsPodsUse) {
-  account("strict", R"({"metadata":{"annotations":{"kubernetes.io/enforce-mountable-secrets":"true"}},"secrets":[{"name":"mine"}]})");
+  account(
+      "strict",
+      R"({"metadata":{"annotations":{"kubernetes.io/enforce-mountable-secrets":"true"}},"secrets":[{"name":"mine"}]})");
   auto strict = [&](std::string_view rest) {
-    return admit(std::string(R"({"spec":{"serviceAccountName":"strict","automountServiceAccountToken":false,)") + std::string(rest) + "}}");
+    return admit(
+        std::string(
+            R"({"spec":{"serviceAccountName":"strict","automountServiceAccountToken":false,)") +
+        std::string(rest) + "}}");
   };
   EXPECT_FALSE(strict(R"("volumes":[{"secret":{"secretName":"mine"}}])").is_null()) << why_;
   EXPECT_TRUE(strict(R"("volumes":[{"secret":{"secretName":"other"}}])").is_null());
-  EXPECT_THAT(why_, HasSubstr(R"(volume with secret.secretName="other" is not allowed because service account strict does not reference that secret)"));
-  EXPECT_TRUE(strict(R"("containers":[{"name":"c","env":[{"name":"E","valueFrom":{"secretKeyRef":{"name":"other"}}}]}])").is_null());
-  EXPECT_THAT(why_, HasSubstr(R"(container c with envVar E referencing secret.secretName="other" is not allowed)"));
-  EXPECT_TRUE(strict(R"("containers":[{"name":"c","envFrom":[{"secretRef":{"name":"other"}}]}])").is_null());
+  EXPECT_THAT(
+      why_,
+      HasSubstr(
+          R"(volume with secret.secretName="other" is not allowed because service account strict does not reference that secret)"));
+  EXPECT_TRUE(
+      strict(
+          R"("containers":[{"name":"c","env":[{"name":"E","valueFrom":{"secretKeyRef":{"name":"other"}}}]}])")
+          .is_null());
+  EXPECT_THAT(
+      why_,
+      HasSubstr(
+          R"(container c with envVar E referencing secret.secretName="other" is not allowed)"));
+  EXPECT_TRUE(strict(R"("containers":[{"name":"c","envFrom":[{"secretRef":{"name":"other"}}]}])")
+                  .is_null());
   EXPECT_TRUE(strict(R"("imagePullSecrets":[{"name":"other"}])").is_null());
   EXPECT_THAT(why_, HasSubstr(R"(imagePullSecrets[0].name="other" is not allowed)"));
 }

@@ -1,10 +1,10 @@
 #include "admission/json_patch_error.h"
 #include "admission/patched_object.h"
+#include "admission/plugins.h"
+#include "admission/policy/policy_counter.h"
 #include "admission/policy/policy_invocations.h"
 #include "admission/policy/policy_match.h"
-#include "admission/policy/policy_counter.h"
 #include "admission/policy/policy_run.h"
-#include "admission/plugins.h"
 #include "base/strings.h"
 #include "json/patch.h"
 #include "schema/ownership/merge.h"
@@ -21,11 +21,15 @@ struct Refusal {
 
 class Mutation {
  public:
-  Mutation(Review& review, const Objects& objects, authz::SecondaryChecks& authorizer) : review_(review), objects_(objects), authorizer_(authorizer) {}
+  Mutation(Review& review, const Objects& objects, authz::SecondaryChecks& authorizer)
+      : review_(review), objects_(objects), authorizer_(authorizer) {}
 
   void collect(const BoundPolicy& bound) {
     for_each_invocation(
-        bound, review_, objects_, [&](const PolicyBinding* binding, const Error& error) { misconfigured(*bound.policy, binding, error); },
+        bound, review_, objects_,
+        [&](const PolicyBinding* binding, const Error& error) {
+          misconfigured(*bound.policy, binding, error);
+        },
         [&](PolicyInvocation i) { invocations_.push_back(std::move(i)); });
   }
 
@@ -36,11 +40,14 @@ class Mutation {
     const Value before = review_.object;
     again.policies.begin(again, before);
     for (const PolicyInvocation& i : invocations_) {
-      const std::string who = cat(i.policy->name, "/", i.binding->name, "/", i.param["metadata"]["namespace"].as_string(), "/", i.param["metadata"]["name"].as_string());
+      const std::string who = cat(i.policy->name, "/", i.binding->name, "/",
+                                  i.param["metadata"]["namespace"].as_string(), "/",
+                                  i.param["metadata"]["name"].as_string());
       if (!again.policies.calls(again, who)) continue;
       if (auto ok = invoke(i); !ok) return ok;
       if (authorizer_.is_waiting()) return {};
-      if (i.policy->spec["reinvocationPolicy"].as_string() == "IfNeeded") again.policies.called(who);
+      if (i.policy->spec["reinvocationPolicy"].as_string() == "IfNeeded")
+        again.policies.called(who);
     }
     if (review_.object != before) {
       again.policies.changed();
@@ -58,13 +65,16 @@ class Mutation {
   }
 
  private:
-  void refuse(const Policy& policy, const PolicyBinding* binding, const std::string& why, bool misconfiguration) {
+  void refuse(const Policy& policy, const PolicyBinding* binding, const std::string& why,
+              bool misconfiguration) {
     if (!policy.fails_closed()) return;
     const std::string with = binding ? cat(" with binding '", binding->name, "'") : std::string();
-    refusals_.push_back({cat("policy '", policy.name, "'", with, " denied request: ", why), misconfiguration});
+    refusals_.push_back(
+        {cat("policy '", policy.name, "'", with, " denied request: ", why), misconfiguration});
   }
   void misconfigured(const Policy& policy, const PolicyBinding* binding, const Error& error) {
-    refuse(policy, binding, cat("failed to configure ", binding ? "binding" : "policy", ": ", error.message), true);
+    refuse(policy, binding,
+           cat("failed to configure ", binding ? "binding" : "policy", ": ", error.message), true);
   }
 
   Result<void> invoke(const PolicyInvocation& i) {
@@ -129,7 +139,8 @@ class Mutation {
     config.set("apiVersion", review_.object["apiVersion"]);
     config.set("kind", review_.object["kind"]);
     if (const auto errors = schema::type_errors(config, *review_.resource.schema); !errors.empty())
-      return fail(bad_request(cat("failed to convert patch object to typed object: ", join(errors, "\n"))));
+      return fail(
+          bad_request(cat("failed to convert patch object to typed object: ", join(errors, "\n"))));
     return schema::merge(review_.object, config, *review_.resource.schema);
   }
 
@@ -142,12 +153,14 @@ class Mutation {
 
 class MutatingAdmissionPolicy : public Plugin {
  public:
-  MutatingAdmissionPolicy(Objects objects, const authz::CurrentChain& chain, std::unique_ptr<PolicyIndex> index, Counter* evaluations)
+  MutatingAdmissionPolicy(Objects objects, const authz::CurrentChain& chain,
+                          std::unique_ptr<PolicyIndex> index, Counter* evaluations)
       : objects_(objects), chain_(chain), index_(std::move(index)), evaluations_(evaluations) {}
   std::string_view name() const override { return "MutatingAdmissionPolicy"; }
 
   bool handles(const Review& r) const override {
-    return r.operation != Operation::kDelete && !index_->get()->about(r.resource.name).empty() && !is_admission_configuration(r);
+    return r.operation != Operation::kDelete && !index_->get()->about(r.resource.name).empty() &&
+           !is_admission_configuration(r);
   }
 
   Task<Result<void>> mutate(Review& review) const override {
@@ -158,7 +171,8 @@ class MutatingAdmissionPolicy : public Plugin {
     const Reinvocation reinvocation = review.reinvocation;
     while (true) {
       Mutation mutation(review, objects_, authorizer);
-      for (const BoundPolicy* bound : policies->about(review.resource.name)) mutation.collect(*bound);
+      for (const BoundPolicy* bound : policies->about(review.resource.name))
+        mutation.collect(*bound);
       if (evaluations_) evaluations_->add(mutation.size());
       Result<void> done = mutation.run();
       if (!authorizer.is_waiting()) co_return done;
@@ -179,10 +193,13 @@ class MutatingAdmissionPolicy : public Plugin {
 
 }  // namespace
 
-Result<std::unique_ptr<Plugin>> mutating_admission_policy(Objects objects, const authz::CurrentChain& authorizer, const Outside* outside) {
+Result<std::unique_ptr<Plugin>> mutating_admission_policy(Objects objects,
+                                                          const authz::CurrentChain& authorizer,
+                                                          const Outside* outside) {
   auto index = PolicyIndex::start(objects.store(), true);
   if (!index) return fail(index.error());
-  return std::make_unique<MutatingAdmissionPolicy>(objects, authorizer, std::move(*index), evaluation_counter(outside, "mutating"));
+  return std::make_unique<MutatingAdmissionPolicy>(objects, authorizer, std::move(*index),
+                                                   evaluation_counter(outside, "mutating"));
 }
 
 }  // namespace cardea::admission

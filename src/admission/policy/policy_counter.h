@@ -4,10 +4,14 @@
 
 namespace cardea::admission {
 
-// How many policies were evaluated for requests: those about other resources are not even looked at.
+// How many policies were evaluated for requests: those about other resources are not even looked
+// at.
 inline Counter* evaluation_counter(const Outside* outside, const std::string& type) {
   if (!outside) return nullptr;
-  return &outside->metrics.counter({"cardea_admission_policy_evaluations_total", "Admission policies evaluated, once for each binding and parameter object."}, {{"type", type}});
+  return &outside->metrics.counter(
+      {"cardea_admission_policy_evaluations_total",
+       "Admission policies evaluated, once for each binding and parameter object."},
+      {{"type", type}});
 }
 
 }  // namespace cardea::admission

@@ -20,23 +20,30 @@ PolicyExpressions compiled(const Value& spec, bool mutating) {
   const bool params = !spec["paramKind"].is_null();
   cel::PolicyCompiler compiler(params, mutating || !spec["variables"].empty());
   for (const Value& c : spec["matchConditions"].items())
-    out.match_conditions.push_back(made(c["expression"].as_string(), compiler.match_condition(c["expression"].as_string())));
+    out.match_conditions.push_back(
+        made(c["expression"].as_string(), compiler.match_condition(c["expression"].as_string())));
   for (const Value& v : spec["variables"].items()) {
     const std::string_view name = v["name"].as_string(), text = v["expression"].as_string();
     out.variables.push_back({std::string(name), made(text, compiler.variable(name, text))});
   }
   for (const Value& v : spec["validations"].items()) {
-    const std::string_view text = v["expression"].as_string(), message = v["messageExpression"].as_string();
-    out.validations.push_back({made(text, compiler.validation(text)), message.empty() ? PolicyExpression() : made(message, compiler.message(message)), v});
+    const std::string_view text = v["expression"].as_string(),
+                           message = v["messageExpression"].as_string();
+    out.validations.push_back(
+        {made(text, compiler.validation(text)),
+         message.empty() ? PolicyExpression() : made(message, compiler.message(message)), v});
   }
   for (const Value& a : spec["auditAnnotations"].items()) {
     const std::string_view text = trim(a["valueExpression"].as_string());
-    out.annotations.push_back({std::string(a["key"].as_string()), made(text, compiler.audit_annotation(text))});
+    out.annotations.push_back(
+        {std::string(a["key"].as_string()), made(text, compiler.audit_annotation(text))});
   }
   for (const Value& m : spec["mutations"].items()) {
     const bool patch = m["patchType"].as_string() == "JSONPatch";
-    const std::string_view text = trim(m[patch ? "jsonPatch" : "applyConfiguration"]["expression"].as_string());
-    out.mutations.push_back({patch, made(text, patch ? compiler.json_patch(text) : compiler.apply_configuration(text))});
+    const std::string_view text = trim(
+        m[patch ? "jsonPatch" : "applyConfiguration"]["expression"].as_string());
+    out.mutations.push_back({patch, made(text, patch ? compiler.json_patch(text)
+                                                     : compiler.apply_configuration(text))});
   }
   return out;
 }
@@ -44,13 +51,16 @@ PolicyExpressions compiled(const Value& spec, bool mutating) {
 }  // namespace
 
 const PolicyExpressions& Policy::expressions() const {
-  std::call_once(once_, [this] { expressions_ = std::make_unique<const PolicyExpressions>(compiled(spec, is_mutating)); });
+  std::call_once(once_, [this] {
+    expressions_ = std::make_unique<const PolicyExpressions>(compiled(spec, is_mutating));
+  });
   return *expressions_;
 }
 
 PolicySet::PolicySet(const Policies& policies, const Bindings& bindings) {
   std::unordered_map<std::string_view, std::vector<std::shared_ptr<const PolicyBinding>>> bound;
-  for (const auto& [name, binding] : bindings) bound[binding->spec["policyName"].as_string()].push_back(binding);
+  for (const auto& [name, binding] : bindings)
+    bound[binding->spec["policyName"].as_string()].push_back(binding);
   for (auto& [name, list] : bound) {
     const auto policy = policies.find(std::string(name));
     if (policy == policies.end()) continue;
@@ -61,7 +71,8 @@ PolicySet::PolicySet(const Policies& policies, const Bindings& bindings) {
   std::vector<std::set<std::string, std::less<>>> named(all_.size());
   for (std::size_t i = 0; i < all_.size(); ++i)
     for (const Value& rule : all_[i].policy->spec["matchConstraints"]["resourceRules"].items())
-      for (const Value& resource : rule["resources"].items()) named[i].insert(std::string(split(resource.as_string(), '/')[0]));
+      for (const Value& resource : rule["resources"].items())
+        named[i].insert(std::string(split(resource.as_string(), '/')[0]));
   const auto is_any = [&](std::size_t i) { return named[i].contains("*"); };
   for (std::size_t i = 0; i < all_.size(); ++i)
     if (is_any(i)) any_.push_back(&all_[i]);
@@ -71,7 +82,8 @@ PolicySet::PolicySet(const Policies& policies, const Bindings& bindings) {
   // Each list is complete, so that a look-up is one.
   for (auto& [resource, list] : by_resource_) {
     list.insert(list.end(), any_.begin(), any_.end());
-    std::ranges::sort(list, {}, [](const BoundPolicy* p) { return std::string_view(p->policy->name); });
+    std::ranges::sort(list, {},
+                      [](const BoundPolicy* p) { return std::string_view(p->policy->name); });
   }
 }
 
@@ -83,8 +95,10 @@ std::span<const BoundPolicy* const> PolicySet::about(std::string_view resource) 
 Result<std::unique_ptr<PolicyIndex>> PolicyIndex::start(store::Store& store, bool mutating) {
   std::unique_ptr<PolicyIndex> index(new PolicyIndex(mutating));
   const std::string kind = mutating ? "mutatingadmissionpolic" : "validatingadmissionpolic";
-  if (auto ok = index->follow(store, cat("/registry/", kind, "ies/"), false); !ok) return fail(ok.error());
-  if (auto ok = index->follow(store, cat("/registry/", kind, "ybindings/"), true); !ok) return fail(ok.error());
+  if (auto ok = index->follow(store, cat("/registry/", kind, "ies/"), false); !ok)
+    return fail(ok.error());
+  if (auto ok = index->follow(store, cat("/registry/", kind, "ybindings/"), true); !ok)
+    return fail(ok.error());
   return index;
 }
 
@@ -96,24 +110,29 @@ Result<void> PolicyIndex::follow(store::Store& store, const std::string& prefix,
     for (const store::RecordPtr& record : range->records) take(*record, false, prefix, bindings);
     current_.set(std::make_shared<const PolicySet>(policies_, bindings_));
   }
-  auto watch = store.watch(prefix, range->revision, [this, prefix, bindings](std::span<const store::EventPtr> events) {
-    std::lock_guard lock(mutex_);
-    bool is_changed = false;
-    for (const store::EventPtr& e : events) is_changed |= take(*e->record, e->type == store::EventType::kDelete, prefix, bindings);
-    if (is_changed) current_.set(std::make_shared<const PolicySet>(policies_, bindings_));
-  });
+  auto watch = store.watch(
+      prefix, range->revision, [this, prefix, bindings](std::span<const store::EventPtr> events) {
+        std::lock_guard lock(mutex_);
+        bool is_changed = false;
+        for (const store::EventPtr& e : events)
+          is_changed |= take(*e->record, e->type == store::EventType::kDelete, prefix, bindings);
+        if (is_changed) current_.set(std::make_shared<const PolicySet>(policies_, bindings_));
+      });
   if (!watch) return fail(watch.error());
   watches_.push_back(std::move(*watch));
   return {};
 }
 
-bool PolicyIndex::take(const store::Record& record, bool gone, const std::string& prefix, bool bindings) {
+bool PolicyIndex::take(const store::Record& record, bool gone, const std::string& prefix,
+                       bool bindings) {
   std::string name(record.key().substr(prefix.size()));
   const auto parsed = gone ? Result<Value>(Value()) : json::parse(record.value());
   const Value spec = parsed ? (*parsed)["spec"] : Value();
   if (bindings) {
-    if (gone) bindings_.erase(name);
-    else bindings_[name] = std::make_shared<const PolicyBinding>(PolicyBinding{name, spec});
+    if (gone)
+      bindings_.erase(name);
+    else
+      bindings_[name] = std::make_shared<const PolicyBinding>(PolicyBinding{name, spec});
     return true;
   }
   if (gone) return policies_.erase(name) > 0;

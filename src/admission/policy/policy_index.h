@@ -52,11 +52,12 @@ struct PolicyBinding {
   json::Value spec;
 };
 
-// A ValidatingAdmissionPolicy or MutatingAdmissionPolicy. Compiled when it first matches a request, so that writing
-// and loading policies costs no more than reading them.
+// A ValidatingAdmissionPolicy or MutatingAdmissionPolicy. Compiled when it first matches a request,
+// so that writing and loading policies costs no more than reading them.
 class Policy {
  public:
-  Policy(std::string name, json::Value spec, bool is_mutating) : name(std::move(name)), spec(std::move(spec)), is_mutating(is_mutating) {}
+  Policy(std::string name, json::Value spec, bool is_mutating)
+      : name(std::move(name)), spec(std::move(spec)), is_mutating(is_mutating) {}
   const PolicyExpressions& expressions() const;
   bool fails_closed() const { return spec["failurePolicy"].as_string() != "Ignore"; }
 
@@ -86,18 +87,21 @@ class PolicySet {
 
  private:
   std::vector<BoundPolicy> all_;
-  std::unordered_map<std::string, std::vector<const BoundPolicy*>, StringHash, std::equal_to<>> by_resource_;
+  std::unordered_map<std::string, std::vector<const BoundPolicy*>, StringHash, std::equal_to<>>
+      by_resource_;
   std::vector<const BoundPolicy*> any_;  // those with a wildcard
 };
 
-// Follows the policies and bindings in a store. A write is seen by every request that begins after it was acknowledged.
+// Follows the policies and bindings in a store. A write is seen by every request that begins after
+// it was acknowledged.
 class PolicyIndex {
  public:
   static Result<std::unique_ptr<PolicyIndex>> start(store::Store& store, bool mutating);
   std::shared_ptr<const PolicySet> get() const { return current_.get(); }
 
  private:
-  explicit PolicyIndex(bool mutating) : is_mutating_(mutating), current_(std::make_shared<const PolicySet>(policies_, bindings_)) {}
+  explicit PolicyIndex(bool mutating)
+      : is_mutating_(mutating), current_(std::make_shared<const PolicySet>(policies_, bindings_)) {}
   Result<void> follow(store::Store& store, const std::string& prefix, bool bindings);
   // Whether that makes another set.
   bool take(const store::Record& record, bool gone, const std::string& prefix, bool bindings);

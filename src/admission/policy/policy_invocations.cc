@@ -5,9 +5,10 @@
 
 namespace cardea::admission {
 
-void for_each_invocation(const BoundPolicy& bound, const Review& review, const Objects& objects,
-                         const std::function<void(const PolicyBinding*, const Error&)>& misconfigured,
-                         const std::function<void(PolicyInvocation)>& use) {
+void for_each_invocation(
+    const BoundPolicy& bound, const Review& review, const Objects& objects,
+    const std::function<void(const PolicyBinding*, const Error&)>& misconfigured,
+    const std::function<void(PolicyInvocation)>& use) {
   const Policy& policy = *bound.policy;
   const auto matched = match_request(policy.spec["matchConstraints"], review, objects);
   if (!matched) return misconfigured(nullptr, matched.error());
@@ -26,7 +27,8 @@ void for_each_invocation(const BoundPolicy& bound, const Review& review, const O
       misconfigured(binding.get(), params.error());
       continue;
     }
-    for (const json::Value& param : *params) use({&policy, binding.get(), (*matched)->resource, param});
+    for (const json::Value& param : *params)
+      use({&policy, binding.get(), (*matched)->resource, param});
   }
 }
 

@@ -15,11 +15,12 @@ struct PolicyInvocation {
   json::Value param;            // null: none
 };
 
-// Gives every invocation that a policy with its bindings amounts to for this request. What is wrong with the policy
-// (no binding then) or with one of its bindings goes to `misconfigured` instead: it is for the policy to say whether
-// that refuses.
-void for_each_invocation(const BoundPolicy& bound, const Review& review, const Objects& objects,
-                         const std::function<void(const PolicyBinding*, const Error&)>& misconfigured,
-                         const std::function<void(PolicyInvocation)>& use);
+// Gives every invocation that a policy with its bindings amounts to for this request. What is wrong
+// with the policy (no binding then) or with one of its bindings goes to `misconfigured` instead: it
+// is for the policy to say whether that refuses.
+void for_each_invocation(
+    const BoundPolicy& bound, const Review& review, const Objects& objects,
+    const std::function<void(const PolicyBinding*, const Error&)>& misconfigured,
+    const std::function<void(PolicyInvocation)>& use);
 
 }  // namespace cardea::admission

@@ -12,10 +12,13 @@ struct Matched {
   const catalog::Resource* resource;
 };
 
-// `match` is a MatchResources; null matches everything. An error: the namespace that must be looked at cannot be.
-Result<std::optional<Matched>> match_request(const json::Value& match, const Review& review, const Objects& objects);
+// `match` is a MatchResources; null matches everything. An error: the namespace that must be looked
+// at cannot be.
+Result<std::optional<Matched>> match_request(const json::Value& match, const Review& review,
+                                             const Objects& objects);
 
-// Whether a rule {operations, apiGroups, apiVersions, resources, scope} names the request, taken as `resource`.
+// Whether a rule {operations, apiGroups, apiVersions, resources, scope} names the request, taken as
+// `resource`.
 bool rule_matches(const json::Value& rule, const Review& review, const catalog::Resource& resource);
 
 // Configuration of admission itself, which admission must never keep from being repaired.

@@ -6,28 +6,29 @@
 
 #include "admission/objects.h"
 #include "admission/plugin.h"
-#include "authz/secondary_checks.h"
 #include "admission/policy/policy_index.h"
+#include "authz/secondary_checks.h"
 #include "cel/eval/evaluate.h"
 
 namespace cardea::admission {
 
-// What the expressions of policies may see of a request, in the version that a policy matched. Shared by all
-// policies that matched in that version.
+// What the expressions of policies may see of a request, in the version that a policy matched.
+// Shared by all policies that matched in that version.
 struct PolicyInput {
   json::Value object, old_object, request, namespace_object;
 
   static PolicyInput of(const Review& review, const catalog::Resource& as, const Objects& objects);
 };
 
-// Evaluates expressions of one policy for one request and one parameter object. Variables are computed when first
-// read, and once.
+// Evaluates expressions of one policy for one request and one parameter object. Variables are
+// computed when first read, and once.
 class PolicyRun {
  public:
   static constexpr std::int64_t kBudget = 10'000'000, kMatchBudget = 2'500'000;
   static constexpr std::uint64_t kCallLimit = 1'000'000;
 
-  PolicyRun(const Policy& policy, const PolicyInput& input, const Review& review, const json::Value* params, authz::SecondaryChecks& authorizer);
+  PolicyRun(const Policy& policy, const PolicyInput& input, const Review& review,
+            const json::Value* params, authz::SecondaryChecks& authorizer);
   ~PolicyRun();
   PolicyRun(const PolicyRun&) = delete;
 
@@ -37,7 +38,8 @@ class PolicyRun {
     bool out_of_budget = false;
   };
   // `objects`: match conditions do not see the namespace.
-  Outcome evaluate(const PolicyExpression& expression, std::int64_t& budget, bool sees_namespace = true);
+  Outcome evaluate(const PolicyExpression& expression, std::int64_t& budget,
+                   bool sees_namespace = true);
 
   // Whether the match conditions hold. An error: they could not be evaluated and none was false.
   Result<bool> matches();

@@ -1,8 +1,8 @@
+#include "admission/plugins.h"
+#include "admission/policy/policy_counter.h"
 #include "admission/policy/policy_invocations.h"
 #include "admission/policy/policy_match.h"
-#include "admission/policy/policy_counter.h"
 #include "admission/policy/policy_run.h"
-#include "admission/plugins.h"
 #include "base/strings.h"
 #include "json/print.h"
 
@@ -21,7 +21,8 @@ struct Denial {
   std::string reason;
 };
 
-// What all policies say to one request. Made again from nothing when an authorizer had to be waited for.
+// What all policies say to one request. Made again from nothing when an authorizer had to be waited
+// for.
 struct Findings {
   std::vector<Denial> denials;
   std::vector<std::string> warnings;
@@ -30,12 +31,16 @@ struct Findings {
 
 class Validation {
  public:
-  Validation(const Review& review, const Objects& objects, authz::SecondaryChecks& authorizer) : review_(review), objects_(objects), authorizer_(authorizer) {}
+  Validation(const Review& review, const Objects& objects, authz::SecondaryChecks& authorizer)
+      : review_(review), objects_(objects), authorizer_(authorizer) {}
 
   void ask(const BoundPolicy& bound) {
     const Policy& policy = *bound.policy;
     for_each_invocation(
-        bound, review_, objects_, [&](const PolicyBinding* binding, const Error& error) { misconfigured(policy, binding, error); },
+        bound, review_, objects_,
+        [&](const PolicyBinding* binding, const Error& error) {
+          misconfigured(policy, binding, error);
+        },
         [&](const PolicyInvocation& i) { evaluate(policy, *i.binding, *i.as, i.param); });
   }
 
@@ -51,10 +56,13 @@ class Validation {
 
   void misconfigured(const Policy& policy, const PolicyBinding* binding, const Error& error) {
     if (!policy.fails_closed()) return;
-    findings.denials.push_back({&policy, binding, cat("failed to configure ", binding ? "binding" : "policy", ": ", error.message), ""});
+    findings.denials.push_back(
+        {&policy, binding,
+         cat("failed to configure ", binding ? "binding" : "policy", ": ", error.message), ""});
   }
 
-  void evaluate(const Policy& policy, const PolicyBinding& binding, const catalog::Resource& as, const Value& param) {
+  void evaluate(const Policy& policy, const PolicyBinding& binding, const catalog::Resource& as,
+                const Value& param) {
     ++evaluations;
     PolicyRun run(policy, input(as), review_, param.is_null() ? nullptr : &param, authorizer_);
     const Result<bool> matches = run.matches();
@@ -68,7 +76,8 @@ class Validation {
   }
 
   // False when the budget is gone: nothing more is evaluated.
-  bool validation(PolicyRun& run, const Policy& policy, const PolicyBinding& binding, std::size_t index, std::int64_t& budget) {
+  bool validation(PolicyRun& run, const Policy& policy, const PolicyBinding& binding,
+                  std::size_t index, std::int64_t& budget) {
     const PolicyExpressions::Validation& v = policy.expressions().validations[index];
     const PolicyRun::Outcome outcome = run.evaluate(v.expression, budget);
     if (!outcome.error.empty()) {
@@ -94,20 +103,28 @@ class Validation {
   }
 
   // Evaluation went wrong: the failure policy decides.
-  void failed(const Policy& policy, const PolicyBinding& binding, std::size_t index, const std::string& message) {
+  void failed(const Policy& policy, const PolicyBinding& binding, std::size_t index,
+              const std::string& message) {
     if (policy.fails_closed()) deny(policy, binding, index, message, "");
   }
 
-  void deny(const Policy& policy, const PolicyBinding& binding, std::size_t index, const std::string& message, const std::string& reason) {
+  void deny(const Policy& policy, const PolicyBinding& binding, std::size_t index,
+            const std::string& message, const std::string& reason) {
     for (const Value& action : binding.spec["validationActions"].items()) {
-      if (action.as_string() == "Deny") findings.denials.push_back({&policy, &binding, message, reason});
+      if (action.as_string() == "Deny")
+        findings.denials.push_back({&policy, &binding, message, reason});
       if (action.as_string() == "Warn")
-        findings.warnings.push_back(cat("Validation failed for ValidatingAdmissionPolicy '", policy.name, "' with binding '", binding.name, "': ", message));
+        findings.warnings.push_back(cat("Validation failed for ValidatingAdmissionPolicy '",
+                                        policy.name, "' with binding '", binding.name,
+                                        "': ", message));
       if (action.as_string() == "Audit")
         findings.annotations.emplace_back(
-            kFailureKey, json::print(Value::array({Value::object({{"message", message}, {"policy", policy.name}, {"binding", binding.name},
-                                                                  {"expressionIndex", static_cast<std::int64_t>(index)},
-                                                                  {"validationActions", binding.spec["validationActions"]}})})));
+            kFailureKey, json::print(Value::array({Value::object(
+                             {{"message", message},
+                              {"policy", policy.name},
+                              {"binding", binding.name},
+                              {"expressionIndex", static_cast<std::int64_t>(index)},
+                              {"validationActions", binding.spec["validationActions"]}})})));
     }
   }
 
@@ -117,13 +134,16 @@ class Validation {
       const PolicyRun::Outcome outcome = run.evaluate(a.value, budget);
       if (!outcome.error.empty()) {
         // An annotation that cannot be made denies, whatever the binding's actions are.
-        if (policy.fails_closed()) findings.denials.push_back({&policy, &binding, outcome.error, ""});
+        if (policy.fails_closed())
+          findings.denials.push_back({&policy, &binding, outcome.error, ""});
         if (outcome.out_of_budget) return;
         continue;
       }
       if (!outcome.value.is_string()) continue;
       const std::string_view text = trim(outcome.value.string());
-      if (!text.empty()) findings.annotations.emplace_back(cat(policy.name, "/", a.key), std::string(text.substr(0, kLongestAnnotation)));
+      if (!text.empty())
+        findings.annotations.emplace_back(cat(policy.name, "/", a.key),
+                                          std::string(text.substr(0, kLongestAnnotation)));
     }
   }
 
@@ -134,11 +154,15 @@ class Validation {
 };
 
 Error denied(const Review& review, const Denial& first) {
-  const std::string with = first.binding ? cat(" with binding '", first.binding->name, "'") : std::string();
-  const std::string message = cat("ValidatingAdmissionPolicy '", first.policy->name, "'", with, " denied request: ", first.message);
+  const std::string with = first.binding ? cat(" with binding '", first.binding->name, "'")
+                                         : std::string();
+  const std::string message = cat("ValidatingAdmissionPolicy '", first.policy->name, "'", with,
+                                  " denied request: ", first.message);
   Error error = forbidden(review, message);
-  error.reason = first.reason == "Forbidden" ? Reason::kForbidden : first.reason == "RequestEntityTooLarge" ? Reason::kRequestEntityTooLarge
-                 : first.reason == "Unauthorized" ? Reason::kUnauthorized : Reason::kInvalid;
+  error.reason = first.reason == "Forbidden"               ? Reason::kForbidden
+                 : first.reason == "RequestEntityTooLarge" ? Reason::kRequestEntityTooLarge
+                 : first.reason == "Unauthorized"          ? Reason::kUnauthorized
+                                                           : Reason::kInvalid;
   ErrorDetails details = *error.details;
   details.causes.push_back({"", message, ""});
   return std::move(error).with(std::move(details));
@@ -146,11 +170,14 @@ Error denied(const Review& review, const Denial& first) {
 
 class ValidatingAdmissionPolicy : public Plugin {
  public:
-  ValidatingAdmissionPolicy(Objects objects, const authz::CurrentChain& chain, std::unique_ptr<PolicyIndex> index, Counter* evaluations)
+  ValidatingAdmissionPolicy(Objects objects, const authz::CurrentChain& chain,
+                            std::unique_ptr<PolicyIndex> index, Counter* evaluations)
       : objects_(objects), chain_(chain), index_(std::move(index)), evaluations_(evaluations) {}
   std::string_view name() const override { return "ValidatingAdmissionPolicy"; }
 
-  bool handles(const Review& r) const override { return !index_->get()->about(r.resource.name).empty() && !is_admission_configuration(r); }
+  bool handles(const Review& r) const override {
+    return !index_->get()->about(r.resource.name).empty() && !is_admission_configuration(r);
+  }
 
   Task<Result<void>> validate(const Review& review) const override {
     const std::shared_ptr<const PolicySet> policies = index_->get();
@@ -183,10 +210,13 @@ class ValidatingAdmissionPolicy : public Plugin {
 
 }  // namespace
 
-Result<std::unique_ptr<Plugin>> validating_admission_policy(Objects objects, const authz::CurrentChain& authorizer, const Outside* outside) {
+Result<std::unique_ptr<Plugin>> validating_admission_policy(Objects objects,
+                                                            const authz::CurrentChain& authorizer,
+                                                            const Outside* outside) {
   auto index = PolicyIndex::start(objects.store(), false);
   if (!index) return fail(index.error());
-  return std::make_unique<ValidatingAdmissionPolicy>(objects, authorizer, std::move(*index), evaluation_counter(outside, "validating"));
+  return std::make_unique<ValidatingAdmissionPolicy>(objects, authorizer, std::move(*index),
+                                                     evaluation_counter(outside, "validating"));
 }
 
 }  // namespace cardea::admission

@@ -17,7 +17,9 @@ using json::Value;
 
 // All of a patch, or why one of its operations does not apply.
 Result<Value> patched(const Value& object, const Value& operations) {
-  if (auto whole = json::apply_json_patch(object, operations); whole || whole.error().reason == Reason::kRequestEntityTooLarge) return whole;
+  if (auto whole = json::apply_json_patch(object, operations);
+      whole || whole.error().reason == Reason::kRequestEntityTooLarge)
+    return whole;
   Value so_far = object;
   for (const Value& op : operations.items()) {
     auto next = json::apply_json_patch(so_far, Value::array({op}));
@@ -28,22 +30,35 @@ Result<Value> patched(const Value& object, const Value& operations) {
 }
 
 // Of a patched object that claims to be of another kind.
-std::optional<Error> kind_change(const Value& before, const Value& after, const catalog::Resource& as) {
-  if (after.is_object() && before["kind"] == after["kind"] && before["apiVersion"] == after["apiVersion"]) return std::nullopt;
+std::optional<Error> kind_change(const Value& before, const Value& after,
+                                 const catalog::Resource& as) {
+  if (after.is_object() && before["kind"] == after["kind"] &&
+      before["apiVersion"] == after["apiVersion"])
+    return std::nullopt;
   const std::string_view api = after["apiVersion"].as_string();
-  Error error = Error::of(Reason::kUnknown, cat("converting (", api.substr(api.find('/') + 1), ".", after["kind"].as_string(), ") to (",
-                                                as.group.empty() ? "core" : std::string(split(as.group, '.')[0]), ".", as.kind, "): unknown conversion"));
+  Error error = Error::of(
+      Reason::kUnknown,
+      cat("converting (", api.substr(api.find('/') + 1), ".", after["kind"].as_string(), ") to (",
+          as.group.empty() ? "core" : std::string(split(as.group, '.')[0]), ".", as.kind,
+          "): unknown conversion"));
   error.code = 500;
   return error;
 }
 
 class MutatingAdmissionWebhook : public Plugin {
  public:
-  MutatingAdmissionWebhook(Objects objects, const authz::CurrentChain& chain, Outside outside, std::unique_ptr<WebhookIndex> index)
-      : objects_(objects), chain_(chain), caller_(objects, outside), counts_(outside.metrics, true), index_(std::move(index)) {}
+  MutatingAdmissionWebhook(Objects objects, const authz::CurrentChain& chain, Outside outside,
+                           std::unique_ptr<WebhookIndex> index)
+      : objects_(objects),
+        chain_(chain),
+        caller_(objects, outside),
+        counts_(outside.metrics, true),
+        index_(std::move(index)) {}
   std::string_view name() const override { return "MutatingAdmissionWebhook"; }
 
-  bool handles(const Review& r) const override { return !index_->get()->about(r.resource.name).empty() && !is_admission_configuration(r); }
+  bool handles(const Review& r) const override {
+    return !index_->get()->about(r.resource.name).empty() && !is_admission_configuration(r);
+  }
 
   Task<Result<void>> mutate(Review& review) const override {
     const std::shared_ptr<const WebhookSet> set = index_->get();
@@ -57,10 +72,15 @@ class MutatingAdmissionWebhook : public Plugin {
       if (*as == nullptr || !again.webhooks.calls(again, hook.id)) continue;
       if (auto refused = dry_run_refusal(hook, review)) co_return fail(std::move(*refused));
       std::vector<WebhookCaller::Question> question{{entry.hook, &invocations.input(**as)}};
-      std::vector<Result<WebhookAnswer>> answers = co_await caller_.ask(question, review.catalog, true, review.loop);
+      std::vector<Result<WebhookAnswer>> answers = co_await caller_.ask(question, review.catalog,
+                                                                        true, review.loop);
       bool is_changed = false;
-      Result<void> taken = take(review, entry, **as, invocations.input(**as).object, answers[0], is_changed);
-      annotate(review, entry, "mutation", Value::object({{"configuration", hook.configuration}, {"webhook", hook.name}, {"mutated", is_changed}}));
+      Result<void> taken = take(review, entry, **as, invocations.input(**as).object, answers[0],
+                                is_changed);
+      annotate(review, entry, "mutation",
+               Value::object({{"configuration", hook.configuration},
+                              {"webhook", hook.name},
+                              {"mutated", is_changed}}));
       if (!taken) co_return taken;
       if (is_changed) {
         invocations.object_changed();
@@ -74,21 +94,31 @@ class MutatingAdmissionWebhook : public Plugin {
   }
 
  private:
-  static std::string place(const Review& review, const WebhookSet::Entry& entry) { return cat("round_", review.reinvocation.is_second ? 1 : 0, "_index_", entry.ordinal); }
-  static void annotate(const Review& review, const WebhookSet::Entry& entry, std::string_view what, const Value& value, bool needs_request_level = false) {
-    review.annotate(cat(what, ".webhook.admission.k8s.io/", place(review, entry)), json::print(value), needs_request_level);
+  static std::string place(const Review& review, const WebhookSet::Entry& entry) {
+    return cat("round_", review.reinvocation.is_second ? 1 : 0, "_index_", entry.ordinal);
+  }
+  static void annotate(const Review& review, const WebhookSet::Entry& entry, std::string_view what,
+                       const Value& value, bool needs_request_level = false) {
+    review.annotate(cat(what, ".webhook.admission.k8s.io/", place(review, entry)),
+                    json::print(value), needs_request_level);
   }
 
-  Result<void> take(Review& review, const WebhookSet::Entry& entry, const catalog::Resource& as, const Value& object, const Result<WebhookAnswer>& answer,
+  Result<void> take(Review& review, const WebhookSet::Entry& entry, const catalog::Resource& as,
+                    const Value& object, const Result<WebhookAnswer>& answer,
                     bool& is_changed) const {
     const Webhook& hook = *entry.hook;
     if (!answer) {
-      counts_.asked(hook, review.operation, hook.fails_open ? WebhookCounts::Outcome::kFailedOpen : WebhookCounts::Outcome::kFailed, 500);
+      counts_.asked(
+          hook, review.operation,
+          hook.fails_open ? WebhookCounts::Outcome::kFailedOpen : WebhookCounts::Outcome::kFailed,
+          500);
       if (!hook.fails_open) return fail(calling_failure(hook, answer.error()));
-      review.annotate(cat("failed-open.mutating.webhook.admission.k8s.io/", place(review, entry)), hook.name);
+      review.annotate(cat("failed-open.mutating.webhook.admission.k8s.io/", place(review, entry)),
+                      hook.name);
       return {};
     }
-    for (const auto& [key, value] : answer->annotations) review.annotate(cat(hook.name, "/", key), value);
+    for (const auto& [key, value] : answer->annotations)
+      review.annotate(cat(hook.name, "/", key), value);
     for (const std::string& w : answer->warnings) review.warnings.push_back(w);
     if (!answer->is_allowed) {
       const Error refused = webhook_refusal(hook, answer->status, review);
@@ -99,18 +129,28 @@ class MutatingAdmissionWebhook : public Plugin {
     if (answer->operations.is_null()) return {};
     // From here on a mistake is the webhook's, and its failure policy has no say.
     if (!object.is_object())
-      return fail(internal_failure(cat("admission webhook ", quoted(hook.name), " attempted to modify the object, which is not supported for this operation")));
+      return fail(internal_failure(
+          cat("admission webhook ", quoted(hook.name),
+              " attempted to modify the object, which is not supported for this operation")));
     const Result<Value> raw = patched(object, answer->operations);
     if (!raw) return fail(internal_failure(raw.error().message));
     if (auto other = kind_change(object, *raw, as)) return fail(std::move(*other));
     Result<Value> done = completed(*raw, review, as);
     if (!done) return fail(internal_failure(done.error().message));
     annotate(review, entry, "patch",
-             Value::object({{"configuration", hook.configuration}, {"webhook", hook.name}, {"patch", answer->operations}, {"patchType", "JSONPatch"}}), true);
+             Value::object({{"configuration", hook.configuration},
+                            {"webhook", hook.name},
+                            {"patch", answer->operations},
+                            {"patchType", "JSONPatch"}}),
+             true);
     is_changed = *done != object;
     if (!is_changed) return {};
-    const bool is_own = object["kind"].as_string() == as.kind && object["apiVersion"].as_string() == as.api_version();
-    review.object = &as == &review.resource || !is_own ? std::move(*done) : schema::normalize(*review.resource.schema, catalog::convert(*done, as, review.resource));
+    const bool is_own = object["kind"].as_string() == as.kind &&
+                        object["apiVersion"].as_string() == as.api_version();
+    review.object = &as == &review.resource || !is_own
+                        ? std::move(*done)
+                        : schema::normalize(*review.resource.schema,
+                                            catalog::convert(*done, as, review.resource));
     return {};
   }
 
@@ -123,10 +163,13 @@ class MutatingAdmissionWebhook : public Plugin {
 
 }  // namespace
 
-Result<std::unique_ptr<Plugin>> mutating_admission_webhook(Objects objects, const authz::CurrentChain& authorizer, const Outside* outside) {
+Result<std::unique_ptr<Plugin>> mutating_admission_webhook(Objects objects,
+                                                           const authz::CurrentChain& authorizer,
+                                                           const Outside* outside) {
   auto index = WebhookIndex::start(objects.store(), true);
   if (!index) return fail(index.error());
-  return std::make_unique<MutatingAdmissionWebhook>(objects, authorizer, *outside, std::move(*index));
+  return std::make_unique<MutatingAdmissionWebhook>(objects, authorizer, *outside,
+                                                    std::move(*index));
 }
 
 }  // namespace cardea::admission

@@ -20,9 +20,12 @@ class WebhookCaller {
     std::shared_ptr<const Webhook> hook;
     const PolicyInput* input;  // until the answers are there
   };
-  // Asks all at the same time. The answers come in the order of the questions, on the loop `home`, or on the one
-  // calls are made on when it is null. An error is what failed, in the words that follow `failed calling webhook "x": `.
-  Task<std::vector<Result<WebhookAnswer>>> ask(std::vector<Question> questions, const catalog::Catalog& catalog, bool is_mutating, net::Loop* home) const;
+  // Asks all at the same time. The answers come in the order of the questions, on the loop `home`,
+  // or on the one calls are made on when it is null. An error is what failed, in the words that
+  // follow `failed calling webhook "x": `.
+  Task<std::vector<Result<WebhookAnswer>>> ask(std::vector<Question> questions,
+                                               const catalog::Catalog& catalog, bool is_mutating,
+                                               net::Loop* home) const;
 
  private:
   struct Prepared {

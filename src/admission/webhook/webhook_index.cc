@@ -18,11 +18,14 @@ std::string first_known_version(const Value& versions) {
 }
 
 Value match_of(const Value& spec) {
-  return Value::object({{"resourceRules", spec["rules"]}, {"matchPolicy", spec["matchPolicy"]}, {"namespaceSelector", spec["namespaceSelector"]},
+  return Value::object({{"resourceRules", spec["rules"]},
+                        {"matchPolicy", spec["matchPolicy"]},
+                        {"namespaceSelector", spec["namespaceSelector"]},
                         {"objectSelector", spec["objectSelector"]}});
 }
 
-// As stored objects have it: what a later version of Kubernetes would fill in is filled in when it is read.
+// As stored objects have it: what a later version of Kubernetes would fill in is filled in when it
+// is read.
 std::chrono::seconds timeout_of(const Value& spec) {
   const std::int64_t seconds = spec["timeoutSeconds"].as_int();
   return std::chrono::seconds(std::clamp<std::int64_t>(seconds == 0 ? 10 : seconds, 1, 30));
@@ -39,9 +42,13 @@ Webhook::Webhook(std::string config, std::size_t index, const Value& s)
       review_version(first_known_version(s["admissionReviewVersions"])),
       fails_open(s["failurePolicy"].as_string() == "Ignore"),
       is_reinvocable(s["reinvocationPolicy"].as_string() == "IfNeeded"),
-      is_safe_on_dry_run(s["sideEffects"].as_string() == "None" || s["sideEffects"].as_string() == "NoneOnDryRun"),
+      is_safe_on_dry_run(s["sideEffects"].as_string() == "None" ||
+                         s["sideEffects"].as_string() == "NoneOnDryRun"),
       timeout(timeout_of(s)),
-      conditions(name, Value::object({{"matchConditions", s["matchConditions"]}, {"failurePolicy", s["failurePolicy"]}}), false) {}
+      conditions(name,
+                 Value::object({{"matchConditions", s["matchConditions"]},
+                                {"failurePolicy", s["failurePolicy"]}}),
+                 false) {}
 Webhook::~Webhook() = default;
 
 WebhookSet::WebhookSet(const std::unordered_map<std::string, Webhooks>& configurations) {
@@ -54,15 +61,19 @@ WebhookSet::WebhookSet(const std::unordered_map<std::string, Webhooks>& configur
     for (const auto& hook : c->second) {
       std::set<std::string, std::less<>> named;
       for (const Value& rule : hook->spec["rules"].items())
-        for (const Value& resource : rule["resources"].items()) named.insert(std::string(split(resource.as_string(), '/')[0]));
+        for (const Value& resource : rule["resources"].items())
+          named.insert(std::string(split(resource.as_string(), '/')[0]));
       const Entry entry{hook, all.size()};
-      if (named.contains("*")) any_.push_back(entry);
-      else names.insert(named.begin(), named.end());
+      if (named.contains("*"))
+        any_.push_back(entry);
+      else
+        names.insert(named.begin(), named.end());
       all.emplace_back(entry, std::move(named));
     }
   // Each list is complete, so that a look-up is one.
   for (const auto& [entry, named] : all)
-    for (const std::string& resource : named.contains("*") ? names : named) by_resource_[resource].push_back(entry);
+    for (const std::string& resource : named.contains("*") ? names : named)
+      by_resource_[resource].push_back(entry);
 }
 
 std::span<const WebhookSet::Entry> WebhookSet::about(std::string_view resource) const {
@@ -72,7 +83,8 @@ std::span<const WebhookSet::Entry> WebhookSet::about(std::string_view resource) 
 
 Result<std::unique_ptr<WebhookIndex>> WebhookIndex::start(store::Store& store, bool mutating) {
   std::unique_ptr<WebhookIndex> index(new WebhookIndex);
-  const std::string prefix = cat("/registry/", mutating ? "mutating" : "validating", "webhookconfigurations/");
+  const std::string prefix = cat("/registry/", mutating ? "mutating" : "validating",
+                                 "webhookconfigurations/");
   auto range = store.range({.keys = store::keys_with_prefix(prefix)});
   if (!range) return fail(range.error());
   {
@@ -80,11 +92,14 @@ Result<std::unique_ptr<WebhookIndex>> WebhookIndex::start(store::Store& store, b
     for (const store::RecordPtr& record : range->records) index->take(*record, false, prefix);
     index->current_.set(std::make_shared<const WebhookSet>(index->configurations_));
   }
-  auto watch = store.watch(prefix, range->revision, [self = index.get(), prefix](std::span<const store::EventPtr> events) {
-    std::lock_guard lock(self->mutex_);
-    for (const store::EventPtr& e : events) self->take(*e->record, e->type == store::EventType::kDelete, prefix);
-    self->current_.set(std::make_shared<const WebhookSet>(self->configurations_));
-  });
+  auto watch = store.watch(
+      prefix, range->revision,
+      [self = index.get(), prefix](std::span<const store::EventPtr> events) {
+        std::lock_guard lock(self->mutex_);
+        for (const store::EventPtr& e : events)
+          self->take(*e->record, e->type == store::EventType::kDelete, prefix);
+        self->current_.set(std::make_shared<const WebhookSet>(self->configurations_));
+      });
   if (!watch) return fail(watch.error());
   index->watch_ = std::move(*watch);
   return index;
@@ -103,7 +118,8 @@ void WebhookIndex::take(const store::Record& record, bool gone, const std::strin
   if (specs_[name] == webhooks && configurations_.contains(name)) return;
   specs_[name] = webhooks;
   WebhookSet::Webhooks made;
-  for (std::size_t i = 0; i < webhooks.size(); ++i) made.push_back(std::make_shared<const Webhook>(name, i, webhooks[i]));
+  for (std::size_t i = 0; i < webhooks.size(); ++i)
+    made.push_back(std::make_shared<const Webhook>(name, i, webhooks[i]));
   configurations_[name] = std::move(made);
 }
 

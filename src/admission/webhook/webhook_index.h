@@ -20,15 +20,16 @@ class Client;
 
 namespace cardea::admission {
 
-// One webhook of a configuration, ready to be asked. Immutable but for the client, which is made when it is first asked.
+// One webhook of a configuration, ready to be asked. Immutable but for the client, which is made
+// when it is first asked.
 struct Webhook {
   Webhook(std::string configuration, std::size_t index, const json::Value& spec);
   ~Webhook();
 
   std::string configuration, name;
-  std::string id;     // tells it from every other one
+  std::string id;  // tells it from every other one
   json::Value spec;
-  json::Value match;  // as match_request reads it
+  json::Value match;           // as match_request reads it
   std::string review_version;  // of the reviews it understands the first that we speak; empty: none
   bool fails_open = false;
   bool is_reinvocable = false;
@@ -41,7 +42,8 @@ struct Webhook {
   mutable std::shared_ptr<http::Client> client;
 };
 
-// All webhooks of one kind at one moment, in the order they are asked: by configuration, then as listed. Immutable.
+// All webhooks of one kind at one moment, in the order they are asked: by configuration, then as
+// listed. Immutable.
 class WebhookSet {
  public:
   using Webhooks = std::vector<std::shared_ptr<const Webhook>>;
@@ -59,7 +61,8 @@ class WebhookSet {
   std::vector<Entry> any_;  // those with a wildcard
 };
 
-// Follows the configurations in a store. A write is seen by every request that begins after it was acknowledged.
+// Follows the configurations in a store. A write is seen by every request that begins after it was
+// acknowledged.
 class WebhookIndex {
  public:
   static Result<std::unique_ptr<WebhookIndex>> start(store::Store& store, bool mutating);

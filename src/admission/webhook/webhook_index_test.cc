@@ -14,14 +14,20 @@ constexpr const char* kPrefix = "/registry/validatingwebhookconfigurations/";
 
 class Configurations {
  public:
-  Configurations() : store(store::make_memory_store(clock)), index(std::move(*WebhookIndex::start(*store, false))) {}
+  Configurations()
+      : store(store::make_memory_store(clock)),
+        index(std::move(*WebhookIndex::start(*store, false))) {}
   void put(const std::string& name, const std::string& webhooks) {
-    ASSERT_TRUE(store::commit_sync(*store, {{}, {store::Put{kPrefix + name, R"({"webhooks":)" + webhooks + "}"}}}));
+    ASSERT_TRUE(store::commit_sync(
+        *store, {{}, {store::Put{kPrefix + name, R"({"webhooks":)" + webhooks + "}"}}}));
   }
-  void remove(const std::string& name) { ASSERT_TRUE(store::commit_sync(*store, {{}, {store::Delete{kPrefix + name}}})); }
+  void remove(const std::string& name) {
+    ASSERT_TRUE(store::commit_sync(*store, {{}, {store::Delete{kPrefix + name}}}));
+  }
   std::string about(const std::string& resource) {
     std::string out;
-    for (const auto& entry : index->get()->about(resource)) out += entry.hook->name + std::to_string(entry.ordinal) + " ";
+    for (const auto& entry : index->get()->about(resource))
+      out += entry.hook->name + std::to_string(entry.ordinal) + " ";
     return out;
   }
 
@@ -30,7 +36,9 @@ class Configurations {
   std::unique_ptr<WebhookIndex> index;
 };
 
-std::string hook(const std::string& name, const std::string& resource) { return R"({"name":")" + name + R"(","rules":[{"resources":[")" + resource + R"("]}]})"; }
+std::string hook(const std::string& name, const std::string& resource) {
+  return R"({"name":")" + name + R"(","rules":[{"resources":[")" + resource + R"("]}]})";
+}
 
 TEST(WebhookIndex, FindsOnlyThoseThatNameTheResource) {
   Configurations c;

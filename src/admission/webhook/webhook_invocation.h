@@ -11,15 +11,16 @@
 
 namespace cardea::admission {
 
-// One request on its way past webhooks: which of them it concerns, and what they are shown. Belongs to one coroutine;
-// borrows everything.
+// One request on its way past webhooks: which of them it concerns, and what they are shown. Belongs
+// to one coroutine; borrows everything.
 class WebhookInvocations {
  public:
-  WebhookInvocations(const Review& review, const Objects& objects, std::shared_ptr<const authz::Chain> chain)
+  WebhookInvocations(const Review& review, const Objects& objects,
+                     std::shared_ptr<const authz::Chain> chain)
       : review_(review), objects_(objects), chain_(std::move(chain)) {}
 
-  // The resource, in the version, that a webhook is asked about; null when it is not asked. An error refuses the
-  // request: it cannot be known whether the webhook must be asked.
+  // The resource, in the version, that a webhook is asked about; null when it is not asked. An
+  // error refuses the request: it cannot be known whether the webhook must be asked.
   Task<Result<const catalog::Resource*>> concerns(std::shared_ptr<const Webhook> hook);
 
   // What a webhook is shown; kept until the object changes.
@@ -36,7 +37,8 @@ class WebhookInvocations {
 // Numbers of webhooks, under Kubernetes' names.
 class WebhookCounts {
  public:
-  WebhookCounts(MetricRegistry& registry, bool is_mutating) : registry_(registry), type_(is_mutating ? "admit" : "validating") {}
+  WebhookCounts(MetricRegistry& registry, bool is_mutating)
+      : registry_(registry), type_(is_mutating ? "admit" : "validating") {}
   enum class Outcome { kAllowed, kDenied, kFailedOpen, kFailed };
   void asked(const Webhook& hook, Operation operation, Outcome outcome, int code) const;
 

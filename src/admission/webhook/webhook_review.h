@@ -14,7 +14,8 @@
 namespace cardea::admission {
 
 // The review that asks a webhook about a request; `version` is v1 or v1beta1.
-json::Value admission_review(std::string_view version, std::string_view uid, const PolicyInput& input);
+json::Value admission_review(std::string_view version, std::string_view uid,
+                             const PolicyInput& input);
 
 // What a webhook decided.
 struct WebhookAnswer {
@@ -25,8 +26,10 @@ struct WebhookAnswer {
   std::vector<std::pair<std::string, std::string>> annotations;
 };
 
-// An error means that this is no decision, in the words of Kubernetes: the failure policy has to say what that means.
-Result<WebhookAnswer> read_webhook_answer(const http::Answer& answer, std::string_view version, std::string_view uid, bool is_mutating);
+// An error means that this is no decision, in the words of Kubernetes: the failure policy has to
+// say what that means.
+Result<WebhookAnswer> read_webhook_answer(const http::Answer& answer, std::string_view version,
+                                          std::string_view uid, bool is_mutating);
 
 // The Status with which a webhook refuses; it never says success, nor a code below 400.
 json::Value refusal_status(std::string_view webhook, const json::Value& status);

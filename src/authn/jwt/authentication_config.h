@@ -7,8 +7,9 @@
 #include "base/result.h"
 #include "json/value.h"
 
-// AuthenticationConfiguration (apiserver.config.k8s.io), as its file says it; what a cluster's operators write to have other
-// issuers' tokens accepted. Values; nothing here has been validated. docs/authentication.md explains them.
+// AuthenticationConfiguration (apiserver.config.k8s.io), as its file says it; what a cluster's
+// operators write to have other issuers' tokens accepted. Values; nothing here has been validated.
+// docs/authentication.md explains them.
 namespace cardea::authn {
 
 struct IssuerConfig {
@@ -70,17 +71,19 @@ struct AuthenticationConfig {
   std::optional<AnonymousConfig> anonymous;
 };
 
-// Reads YAML or JSON strictly: unknown and repeated fields are errors, and so are values of another type. The messages are
-// Kubernetes'.
+// Reads YAML or JSON strictly: unknown and repeated fields are errors, and so are values of another
+// type. The messages are Kubernetes'.
 Result<AuthenticationConfig> load_authentication_config(std::string_view text);
 
 // The same for a file; errors name it. `text` stands for its content when given.
-Result<AuthenticationConfig> read_authentication_config(const std::string& file, std::optional<std::string> text = std::nullopt);
+Result<AuthenticationConfig> read_authentication_config(
+    const std::string& file, std::optional<std::string> text = std::nullopt);
 
-// Whether the section `anonymous` may stand beside an explicit --anonymous-auth (it may not), and may be replaced by another
-// at a reload (it may not).
+// Whether the section `anonymous` may stand beside an explicit --anonymous-auth (it may not), and
+// may be replaced by another at a reload (it may not).
 Result<void> check_anonymous(const AuthenticationConfig& config, bool flag_given);
-Result<void> check_anonymous_unchanged(const std::optional<AnonymousConfig>& before, const std::optional<AnonymousConfig>& after);
+Result<void> check_anonymous_unchanged(const std::optional<AnonymousConfig>& before,
+                                       const std::optional<AnonymousConfig>& after);
 
 // The document that load_authentication_config would read as `config`, without what is empty.
 json::Value document_of(const AuthenticationConfig& config);

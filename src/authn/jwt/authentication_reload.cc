@@ -6,8 +6,14 @@ namespace cardea::authn {
 
 using namespace std::chrono_literals;
 
-AuthenticationReload::AuthenticationReload(Options options, IssuerParts parts, JwtAuthenticators& authenticators, AuthenticationMetrics& metrics)
-    : options_(std::move(options)), parts_(std::move(parts)), authenticators_(authenticators), metrics_(metrics), considered_(options_.text) {
+AuthenticationReload::AuthenticationReload(Options options, IssuerParts parts,
+                                           JwtAuthenticators& authenticators,
+                                           AuthenticationMetrics& metrics)
+    : options_(std::move(options)),
+      parts_(std::move(parts)),
+      authenticators_(authenticators),
+      metrics_(metrics),
+      considered_(options_.text) {
   metrics_.config_in_use(options_.text);
   watch_ = std::make_unique<net::FileWatch>(options_.poll);
   watch_->watch({options_.file}, [this] { look(); });
@@ -32,14 +38,17 @@ AuthenticationReload::Outcome AuthenticationReload::look_once() {
   auto text = net::read_whole_file(options_.file);
   std::string why;
   Outcome outcome = Outcome::kNotYet;
-  if (text) outcome = consider(*text, why);
-  else why = text.error().message;
+  if (text)
+    outcome = consider(*text, why);
+  else
+    why = text.error().message;
   if (outcome == Outcome::kTaken || outcome == Outcome::kRefused) considered_ = *text;
   tell(outcome, text.value_or(""), why);
   return outcome;
 }
 
-void AuthenticationReload::tell(Outcome outcome, const std::string& text, const std::string& why) const {
+void AuthenticationReload::tell(Outcome outcome, const std::string& text,
+                                const std::string& why) const {
   if (outcome == Outcome::kUnchanged) return;
   {
     std::lock_guard stop(stop_mutex_);
@@ -49,11 +58,14 @@ void AuthenticationReload::tell(Outcome outcome, const std::string& text, const 
   metrics_.reloaded(taken, parts_.clock.now());
   if (taken) metrics_.config_in_use(text);
   if (parts_.log)
-    parts_.log(taken ? cat("reloaded authentication configuration from ", cardea::quoted(options_.file))
-                     : cat("failed to reload authentication configuration from file ", cardea::quoted(options_.file), ": ", why));
+    parts_.log(
+        taken ? cat("reloaded authentication configuration from ", cardea::quoted(options_.file))
+              : cat("failed to reload authentication configuration from file ",
+                    cardea::quoted(options_.file), ": ", why));
 }
 
-AuthenticationReload::Outcome AuthenticationReload::consider(const std::string& text, std::string& why) {
+AuthenticationReload::Outcome AuthenticationReload::consider(const std::string& text,
+                                                             std::string& why) {
   if (text == considered_) return Outcome::kUnchanged;
   auto config = load_authentication_config(text);
   if (!config) {
@@ -70,7 +82,8 @@ AuthenticationReload::Outcome AuthenticationReload::consider(const std::string& 
     why = issuers.error().message;
     return Outcome::kRefused;
   }
-  if (Waited waited = wait_until_healthy(**issuers, before.get(), text); waited != Waited::kHealthy) {
+  if (Waited waited = wait_until_healthy(**issuers, before.get(), text);
+      waited != Waited::kHealthy) {
     why = waited == Waited::kOvertaken ? "the file changed while its issuers were waited for"
                                        : (*issuers)->health(before.get());
     (*issuers)->stop(before.get());

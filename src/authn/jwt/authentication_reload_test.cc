@@ -1,4 +1,5 @@
-// Reloading while issuers are down: what is unchanged holds nothing up, what is newer is not kept waiting.
+// Reloading while issuers are down: what is unchanged holds nothing up, what is newer is not kept
+// waiting.
 #include "authn/jwt/authentication_reload.h"
 
 #include <gtest/gtest.h>
@@ -33,24 +34,38 @@ class AuthenticationReloadTest : public ::testing::Test {
     std::filesystem::remove_all(folder_);
   }
 
-  static std::string entry(std::string_view url, std::string_view prefix = "x:", std::string_view discovery = "") {
-    return cat(R"({"issuer":{"url":")", url, "\"", discovery.empty() ? "" : cat(R"(,"discoveryURL":")", discovery, "\""),
-               R"(,"audiences":["me"]},"claimMappings":{"username":{"claim":"sub","prefix":")", prefix, R"("}}})");
+  static std::string entry(std::string_view url,
+                           std::string_view prefix = "x:", std::string_view discovery = "") {
+    return cat(R"({"issuer":{"url":")", url, "\"",
+               discovery.empty() ? "" : cat(R"(,"discoveryURL":")", discovery, "\""),
+               R"(,"audiences":["me"]},"claimMappings":{"username":{"claim":"sub","prefix":")",
+               prefix, R"("}}})");
   }
   static std::string file_of(const std::vector<std::string>& entries) {
-    return cat(R"({"apiVersion":"apiserver.config.k8s.io/v1","kind":"AuthenticationConfiguration","jwt":[)", join(entries, ","), "]}");
+    return cat(
+        R"({"apiVersion":"apiserver.config.k8s.io/v1","kind":"AuthenticationConfiguration","jwt":[)",
+        join(entries, ","), "]}");
   }
   void write(const std::string& text) {
     std::ofstream(path_ + ".new") << text;
     std::filesystem::rename(path_ + ".new", path_);
   }
   void start(const std::string& text, std::chrono::milliseconds patience = 1h) {
-    parts_.make_fetcher = [this](const std::string&) -> Result<std::shared_ptr<Fetcher>> { return issuers_; };
+    parts_.make_fetcher = [this](const std::string&) -> Result<std::shared_ptr<Fetcher>> {
+      return issuers_;
+    };
     auto config = load_authentication_config(text);
-    jwt_ = std::make_shared<JwtAuthenticators>(build_issuers(*config, parts_).value(), std::vector<std::string>{}, clock_, &metrics_);
+    jwt_ = std::make_shared<JwtAuthenticators>(build_issuers(*config, parts_).value(),
+                                               std::vector<std::string>{}, clock_, &metrics_);
     write(text);
     reload_ = std::make_unique<AuthenticationReload>(
-        AuthenticationReload::Options{.file = path_, .text = text, .anonymous = config->anonymous, .patience = patience, .poll = 1h, .reread = 1ms}, parts_, *jwt_, metrics_);
+        AuthenticationReload::Options{.file = path_,
+                                      .text = text,
+                                      .anonymous = config->anonymous,
+                                      .patience = patience,
+                                      .poll = 1h,
+                                      .reread = 1ms},
+        parts_, *jwt_, metrics_);
   }
   void take(const std::string& text) {
     write(text);
@@ -65,8 +80,10 @@ class AuthenticationReloadTest : public ::testing::Test {
   }
   std::string user(std::string_view issuer) { return user_by(key_, issuer); }
   std::string user_by(const SigningKey& key, std::string_view issuer) {
-    json::Value claims = json::Value::object({{"iss", issuer}, {"sub", "jane"}, {"aud", "me"}, {"exp", kNow + 1'000'000}});
-    const std::string input = cat(base64_url(cat(R"({"alg":"ES256","kid":")", key.id(), R"("})")), ".", base64_url(json::print(claims)));
+    json::Value claims = json::Value::object(
+        {{"iss", issuer}, {"sub", "jane"}, {"aud", "me"}, {"exp", kNow + 1'000'000}});
+    const std::string input = cat(base64_url(cat(R"({"alg":"ES256","kid":")", key.id(), R"("})")),
+                                  ".", base64_url(json::print(claims)));
     const std::string token = cat(input, ".", base64_url(*key.sign(Algorithm::kEs256, input)));
     Credentials credentials;
     credentials.token = token;
@@ -86,8 +103,15 @@ class AuthenticationReloadTest : public ::testing::Test {
   net::Dialer dialer_;
   AuthenticationMetrics metrics_{"test"};
   std::shared_ptr<FakeIssuers> issuers_ = std::make_shared<FakeIssuers>(loops_.at(0));
-  IssuerParts parts_{.loop = loops_.at(0), .dialer = dialer_, .clock = clock_, .metrics = metrics_, .log = {}, .context = {}};
-  std::string folder_ = cat(std::filesystem::temp_directory_path().string(), "/cardea-reload-", ::getpid()), path_ = folder_ + "/authentication.json";
+  IssuerParts parts_{.loop = loops_.at(0),
+                     .dialer = dialer_,
+                     .clock = clock_,
+                     .metrics = metrics_,
+                     .log = {},
+                     .context = {}};
+  std::string folder_ = cat(std::filesystem::temp_directory_path().string(), "/cardea-reload-",
+                            ::getpid()),
+              path_ = folder_ + "/authentication.json";
   std::shared_ptr<JwtAuthenticators> jwt_;
   std::unique_ptr<AuthenticationReload> reload_;
 };
@@ -137,7 +161,8 @@ TEST_F(AuthenticationReloadTest, ANewIssuerIsWaitedForAndNeverReplacesWhatWorksB
 TEST_F(AuthenticationReloadTest, AnIssuerThatIsToBeFoundElsewhereIsANewOne) {
   start(file_of({entry("https://a")}), 50ms);
   await_healthy();
-  issuers_->serve("https://elsewhere/a", R"({"issuer":"https://other","jwks_uri":"https://a/keys"})");
+  issuers_->serve("https://elsewhere/a",
+                  R"({"issuer":"https://other","jwks_uri":"https://a/keys"})");
   take(file_of({entry("https://a", "x:", "https://elsewhere/a")}));
   EXPECT_GE(metrics_.reloads(false), 1u) << "what is said there was not looked at";
 }
@@ -148,7 +173,8 @@ TEST_F(AuthenticationReloadTest, ANewerFileEndsTheWaitingForAnOlderOne) {
   issuers_->set_down("https://c", true);
   write(file_of({entry("https://a"), entry("https://b"), entry("https://c")}));
   std::thread looking([&] { reload_->look(); });  // would wait for an hour
-  while (issuers_->asked("https://c/.well-known/openid-configuration") == 0) std::this_thread::yield();
+  while (issuers_->asked("https://c/.well-known/openid-configuration") == 0)
+    std::this_thread::yield();
   write(file_of({entry("https://b")}));
   looking.join();
   EXPECT_EQ(user("https://a"), "not mine");

@@ -17,10 +17,13 @@ namespace {
 
 using json::FieldErrors;
 
-void check_url(const std::string& url, const std::vector<std::string>& disallowed, const std::string& path, FieldErrors& errors) {
+void check_url(const std::string& url, const std::vector<std::string>& disallowed,
+               const std::string& path, FieldErrors& errors) {
   if (std::ranges::find(disallowed, url) != disallowed.end()) {
     const std::set<std::string> sorted(disallowed.begin(), disallowed.end());
-    errors.push_back(json::invalid(path, url, cat("URL must not overlap with disallowed issuers: [", join({sorted.begin(), sorted.end()}, " "), "]")));
+    errors.push_back(json::invalid(path, url,
+                                   cat("URL must not overlap with disallowed issuers: [",
+                                       join({sorted.begin(), sorted.end()}, " "), "]")));
   }
   cel::Arena arena;
   std::string why;
@@ -32,12 +35,16 @@ void check_url(const std::string& url, const std::vector<std::string>& disallowe
   // What has neither a scheme nor a leading slash is a relative reference.
   const std::string scheme = parsed ? lower(parsed->scheme) : "";
   if (scheme != "https") errors.push_back(json::invalid(path, url, "URL scheme must be https"));
-  const std::string_view rest = std::string_view(url).substr(std::min(url.size(), url.find("//") == url.npos ? url.size() : url.find("//") + 2));
-  if (rest.substr(0, rest.find_first_of("/?#")).find('@') != rest.npos) errors.push_back(json::invalid(path, url, "URL must not contain a username or password"));
+  const std::string_view rest = std::string_view(url).substr(
+      std::min(url.size(), url.find("//") == url.npos ? url.size() : url.find("//") + 2));
+  if (rest.substr(0, rest.find_first_of("/?#")).find('@') != rest.npos)
+    errors.push_back(json::invalid(path, url, "URL must not contain a username or password"));
   const std::string_view before_fragment = std::string_view(url).substr(0, url.find('#'));
-  if (const auto query = before_fragment.find('?'); query != before_fragment.npos && query + 1 < before_fragment.size())
+  if (const auto query = before_fragment.find('?');
+      query != before_fragment.npos && query + 1 < before_fragment.size())
     errors.push_back(json::invalid(path, url, "URL must not contain a query"));
-  if (before_fragment.size() + 1 < url.size()) errors.push_back(json::invalid(path, url, "URL must not contain a fragment"));
+  if (before_fragment.size() + 1 < url.size())
+    errors.push_back(json::invalid(path, url, "URL must not contain a fragment"));
 }
 
 std::string_view without_slashes(std::string_view url) {
@@ -60,44 +67,58 @@ void check_audiences(const IssuerConfig& issuer, const std::string& path, FieldE
   }
   const std::string& policy = issuer.audience_match_policy;
   if (issuer.audiences.size() > 1 && policy != "MatchAny")
-    errors.push_back(json::invalid(path + "audienceMatchPolicy", policy, "audienceMatchPolicy must be MatchAny for multiple audiences"));
+    errors.push_back(json::invalid(path + "audienceMatchPolicy", policy,
+                                   "audienceMatchPolicy must be MatchAny for multiple audiences"));
   if (issuer.audiences.size() == 1 && !policy.empty() && policy != "MatchAny")
-    errors.push_back(json::invalid(path + "audienceMatchPolicy", policy, "audienceMatchPolicy must be empty or MatchAny for single audience"));
+    errors.push_back(
+        json::invalid(path + "audienceMatchPolicy", policy,
+                      "audienceMatchPolicy must be empty or MatchAny for single audience"));
 }
 
-void check_issuer(const IssuerConfig& issuer, const ValidationContext& context, const std::string& path, FieldErrors& errors) {
-  if (issuer.url.empty()) errors.push_back(json::required(path + "url"));
-  else check_url(issuer.url, context.disallowed_issuers, path + "url", errors);
+void check_issuer(const IssuerConfig& issuer, const ValidationContext& context,
+                  const std::string& path, FieldErrors& errors) {
+  if (issuer.url.empty())
+    errors.push_back(json::required(path + "url"));
+  else
+    check_url(issuer.url, context.disallowed_issuers, path + "url", errors);
   if (!issuer.discovery_url.empty()) {
     if (!issuer.url.empty() && without_slashes(issuer.url) == without_slashes(issuer.discovery_url))
-      errors.push_back(json::invalid(path + "discoveryURL", issuer.discovery_url, "discoveryURL must be different from URL"));
+      errors.push_back(json::invalid(path + "discoveryURL", issuer.discovery_url,
+                                     "discoveryURL must be different from URL"));
     check_url(issuer.discovery_url, {}, path + "discoveryURL", errors);
   }
   check_audiences(issuer, path, errors);
   if (!issuer.certificate_authority.empty())
     if (auto bundle = certificates_of(issuer.certificate_authority); !bundle)
-      errors.push_back(json::invalid(path + "certificateAuthority", "<omitted>", bundle.error().message));
+      errors.push_back(
+          json::invalid(path + "certificateAuthority", "<omitted>", bundle.error().message));
   if (const std::string& egress = issuer.egress_selector_type; !egress.empty()) {
     if (!context.egress_selectors)
-      errors.push_back(json::invalid(path + "egressSelectorType", egress,
-                                     "egress selector is not supported when StructuredAuthenticationConfigurationEgressSelector feature gate is disabled"));
+      errors.push_back(json::invalid(
+          path + "egressSelectorType", egress,
+          "egress selector is not supported when "
+          "StructuredAuthenticationConfigurationEgressSelector feature gate is disabled"));
     else if (egress != "controlplane" && egress != "cluster")
-      errors.push_back(json::invalid(path + "egressSelectorType", egress, "egress selector must be either controlplane or cluster"));
+      errors.push_back(json::invalid(path + "egressSelectorType", egress,
+                                     "egress selector must be either controlplane or cluster"));
   }
 }
 
 }  // namespace
 
-FieldErrors validate(const JwtConfig& config, const ValidationContext& context, const std::string& path, std::vector<ClaimRules>& rules) {
+FieldErrors validate(const JwtConfig& config, const ValidationContext& context,
+                     const std::string& path, std::vector<ClaimRules>& rules) {
   FieldErrors errors;
   check_issuer(config.issuer, context, path + "issuer.", errors);
   rules.push_back(ClaimRules::compile(config, path, errors));
   return errors;
 }
 
-FieldErrors validate(const AuthenticationConfig& config, const ValidationContext& context, std::vector<ClaimRules>* rules) {
+FieldErrors validate(const AuthenticationConfig& config, const ValidationContext& context,
+                     std::vector<ClaimRules>* rules) {
   if (config.jwt.size() > kMaxJwtAuthenticators)
-    return {json::too_many("jwt", static_cast<int>(config.jwt.size()), static_cast<int>(kMaxJwtAuthenticators))};
+    return {json::too_many("jwt", static_cast<int>(config.jwt.size()),
+                           static_cast<int>(kMaxJwtAuthenticators))};
   FieldErrors errors;
   std::vector<ClaimRules> own;
   if (!rules) rules = &own;
@@ -107,14 +128,17 @@ FieldErrors validate(const AuthenticationConfig& config, const ValidationContext
     const std::string path = cat("jwt[", i, "].");
     FieldErrors found = validate(jwt, context, path, *rules);
     errors.insert(errors.end(), found.begin(), found.end());
-    if (!urls.insert(jwt.issuer.url).second) errors.push_back(json::duplicate(path + "issuer.url", jwt.issuer.url));
+    if (!urls.insert(jwt.issuer.url).second)
+      errors.push_back(json::duplicate(path + "issuer.url", jwt.issuer.url));
     if (!jwt.issuer.discovery_url.empty() && !discoveries.insert(jwt.issuer.discovery_url).second)
       errors.push_back(json::duplicate(path + "issuer.discoveryURL", jwt.issuer.discovery_url));
   }
   if (config.anonymous && !config.anonymous->enabled && !config.anonymous->paths.empty()) {
     json::Value conditions = json::Value::array();
-    for (const std::string& p : config.anonymous->paths) conditions.push_back(json::Value::object({{"Path", p}}));
-    errors.push_back(json::invalid("anonymous.conditions", conditions, "enabled should be set to true when conditions are defined"));
+    for (const std::string& p : config.anonymous->paths)
+      conditions.push_back(json::Value::object({{"Path", p}}));
+    errors.push_back(json::invalid("anonymous.conditions", conditions,
+                                   "enabled should be set to true when conditions are defined"));
   }
   return errors;
 }
@@ -128,12 +152,14 @@ Result<void> check_egress(const JwtConfig& config) {
 std::string message_of(const FieldErrors& errors) {
   std::vector<std::string> messages;
   for (const json::FieldError& error : errors)
-    if (std::string text = error.message(); std::ranges::find(messages, text) == messages.end()) messages.push_back(std::move(text));
+    if (std::string text = error.message(); std::ranges::find(messages, text) == messages.end())
+      messages.push_back(std::move(text));
   return messages.size() == 1 ? messages[0] : cat("[", join(messages, ", "), "]");
 }
 
 Result<std::string> certificates_of(std::string_view pem) {
-  std::unique_ptr<BIO, decltype(&BIO_free)> from(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), BIO_free);
+  std::unique_ptr<BIO, decltype(&BIO_free)> from(
+      BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), BIO_free);
   std::unique_ptr<BIO, decltype(&BIO_free)> to(BIO_new(BIO_s_mem()), BIO_free);
   char* name = nullptr;
   char* header = nullptr;
@@ -143,7 +169,8 @@ Result<std::string> certificates_of(std::string_view pem) {
   while (PEM_read_bio(from.get(), &name, &header, &der, &size) == 1) {
     if (std::string_view(name) == PEM_STRING_X509 && *header == '\0') {
       const unsigned char* at = der;
-      std::unique_ptr<X509, decltype(&X509_free)> certificate(d2i_X509(nullptr, &at, size), X509_free);
+      std::unique_ptr<X509, decltype(&X509_free)> certificate(d2i_X509(nullptr, &at, size),
+                                                              X509_free);
       if (!certificate || PEM_write_bio_X509(to.get(), certificate.get()) != 1) broken = true;
       any = true;
     }

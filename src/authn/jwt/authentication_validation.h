@@ -17,21 +17,24 @@ struct ValidationContext {
   bool egress_selectors = true;                 // the feature gate
 };
 
-// Everything that is wrong with the configuration, in Kubernetes' order and words. `rules` receives one entry per jwt[i]; they are
-// good for use when there are no errors.
-json::FieldErrors validate(const AuthenticationConfig& config, const ValidationContext& context, std::vector<ClaimRules>* rules = nullptr);
+// Everything that is wrong with the configuration, in Kubernetes' order and words. `rules` receives
+// one entry per jwt[i]; they are good for use when there are no errors.
+json::FieldErrors validate(const AuthenticationConfig& config, const ValidationContext& context,
+                           std::vector<ClaimRules>* rules = nullptr);
 
 // The same for one authenticator, with paths below `path` ("jwt[0]." or "").
-json::FieldErrors validate(const JwtConfig& config, const ValidationContext& context, const std::string& path, std::vector<ClaimRules>& rules);
+json::FieldErrors validate(const JwtConfig& config, const ValidationContext& context,
+                           const std::string& path, std::vector<ClaimRules>& rules);
 
-// Whether the network path an authenticator asks for is there. It never is: there is no egress configuration.
+// Whether the network path an authenticator asks for is there. It never is: there is no egress
+// configuration.
 Result<void> check_egress(const JwtConfig& config);
 
 // One line for all of them: `a`, or `[a, b]`; each said once.
 std::string message_of(const json::FieldErrors& errors);
 
-// The certificates of a PEM text as a bundle to trust: blocks named CERTIFICATE without headers. An error when there is none
-// or one cannot be read.
+// The certificates of a PEM text as a bundle to trust: blocks named CERTIFICATE without headers. An
+// error when there is none or one cannot be read.
 Result<std::string> certificates_of(std::string_view pem);
 
 }  // namespace cardea::authn

@@ -10,7 +10,9 @@ namespace {
 
 constexpr std::uint64_t kCostLimit = 1'000'000;  // of one expression, as Kubernetes has it
 
-std::unexpected<Error> refuse(std::string message) { return fail(Error::of(Reason::kUnauthorized, std::move(message))); }
+std::unexpected<Error> refuse(std::string message) {
+  return fail(Error::of(Reason::kUnauthorized, std::move(message)));
+}
 
 cel::Evaluation& evaluation() {
   thread_local cel::Evaluation one(cel::Limits{.cost = kCostLimit});
@@ -18,10 +20,12 @@ cel::Evaluation& evaluation() {
 }
 
 // Runs an expression of one variable. The value is good until the next run on this thread.
-Result<cel::Value> run(const cel::Program& program, std::string_view expression, const json::Value& variable) {
+Result<cel::Value> run(const cel::Program& program, std::string_view expression,
+                       const json::Value& variable) {
   const cel::Value bound = cel::Value::of_claims(variable);
   cel::Value value = evaluation().run(program, {&bound, 1});
-  if (value.is_error()) return refuse(cat("expression '", expression, "' resulted in error: ", value.error->message));
+  if (value.is_error())
+    return refuse(cat("expression '", expression, "' resulted in error: ", value.error->message));
   return value;
 }
 
@@ -31,7 +35,9 @@ void make_doubles(json::Value& v) {
     v = json::Value(static_cast<double>(v.as_int()));
   } else if (v.is_array()) {
     for (std::size_t i = 0; i < v.size(); ++i)
-      if (const json::Value& item = std::as_const(v)[i]; item.is_int() || item.is_array() || item.is_object()) make_doubles(v.item(i));
+      if (const json::Value& item = std::as_const(v)[i];
+          item.is_int() || item.is_array() || item.is_object())
+        make_doubles(v.item(i));
   } else if (v.is_object()) {
     for (std::size_t i = 0; i < v.size(); ++i) {
       const json::Member& m = v.members()[i];
@@ -66,7 +72,9 @@ std::string_view json_type(const json::Value& v) {
   if (v.is_string()) return "string";
   return v.is_array() ? "array" : "object";
 }
-std::string not_a_string(const json::Value& v) { return cat("json: cannot unmarshal ", json_type(v), " into Go value of type string"); }
+std::string not_a_string(const json::Value& v) {
+  return cat("json: cannot unmarshal ", json_type(v), " into Go value of type string");
+}
 
 json::Value document_of(const authz::User& user) {
   json::Value groups = json::Value::array();
@@ -77,7 +85,8 @@ json::Value document_of(const authz::User& user) {
     for (const std::string& value : values) list.push_back(value);
     extra.set(key, list);
   }
-  return json::Value::object({{"username", user.name}, {"uid", user.uid}, {"groups", groups}, {"extra", extra}});
+  return json::Value::object(
+      {{"username", user.name}, {"uid", user.uid}, {"groups", groups}, {"extra", extra}});
 }
 
 }  // namespace
@@ -98,32 +107,46 @@ Result<void> ClaimRules::hold(const std::vector<CompiledRule>& rules, const json
   return refuse(cat("validation expression '", broken->expression, "' failed: ", broken->message));
 }
 
-Result<std::string> ClaimRules::username(const json::Value& claims, const json::Value& typed) const {
+Result<std::string> ClaimRules::username(const json::Value& claims,
+                                         const json::Value& typed) const {
   if (username_program_) {
     auto value = run(*username_program_, username_.expression, typed);
-    if (!value) return refuse(cat("oidc: error evaluating username claim expression: ", value.error().message));
-    if (!value->is_string()) return refuse("oidc: error evaluating username claim expression: username claim expression must return a string");
+    if (!value)
+      return refuse(
+          cat("oidc: error evaluating username claim expression: ", value.error().message));
+    if (!value->is_string())
+      return refuse(
+          "oidc: error evaluating username claim expression: username claim expression must return "
+          "a string");
     if (value->size == 0) return refuse("oidc: empty username via CEL expression is not allowed");
     return std::string(value->string());
   }
   const json::Value* claim = claims.find(username_.claim);
-  if (!claim) return refuse(cat("oidc: parse username claims ", quoted(username_.claim), ": claim not present"));
-  if (!claim->is_string() && !claim->is_null()) return refuse(cat("oidc: parse username claims ", quoted(username_.claim), ": ", not_a_string(*claim)));
+  if (!claim)
+    return refuse(
+        cat("oidc: parse username claims ", quoted(username_.claim), ": claim not present"));
+  if (!claim->is_string() && !claim->is_null())
+    return refuse(
+        cat("oidc: parse username claims ", quoted(username_.claim), ": ", not_a_string(*claim)));
   if (username_.claim == "email") {
     const json::Value* verified = claims.find("email_verified");
     if (verified && !verified->is_bool() && !verified->is_null())
-      return refuse(cat("oidc: parse 'email_verified' claim: json: cannot unmarshal ", json_type(*verified), " into Go value of type bool"));
+      return refuse(cat("oidc: parse 'email_verified' claim: json: cannot unmarshal ",
+                        json_type(*verified), " into Go value of type bool"));
     if (verified && !verified->as_bool()) return refuse("oidc: email not verified");
   }
   return cat(username_.prefix.value_or(""), claim->as_string());
 }
 
-Result<std::vector<std::string>> ClaimRules::groups(const json::Value& claims, const json::Value& typed) const {
+Result<std::vector<std::string>> ClaimRules::groups(const json::Value& claims,
+                                                    const json::Value& typed) const {
   std::vector<std::string> out;
   if (groups_program_) {
     auto value = run(*groups_program_, groups_.expression, typed);
-    if (!value) return refuse(cat("oidc: error evaluating group claim expression: ", value.error().message));
-    if (!strings_of(*value, out)) return refuse(cat("oidc: error evaluating group claim expression: ", kNotStrings));
+    if (!value)
+      return refuse(cat("oidc: error evaluating group claim expression: ", value.error().message));
+    if (!strings_of(*value, out))
+      return refuse(cat("oidc: error evaluating group claim expression: ", kNotStrings));
     return out;
   }
   if (groups_.claim.empty()) return out;
@@ -134,9 +157,13 @@ Result<std::vector<std::string>> ClaimRules::groups(const json::Value& claims, c
     out.push_back(cat(prefix, claim.as_string()));
     return out;
   }
-  if (!claim.is_array()) return refuse(cat("oidc: parse groups claim ", quoted(groups_.claim), ": ", not_a_string(claim)));
+  if (!claim.is_array())
+    return refuse(
+        cat("oidc: parse groups claim ", quoted(groups_.claim), ": ", not_a_string(claim)));
   for (const json::Value& item : claim.items()) {
-    if (!item.is_string() && !item.is_null()) return refuse(cat("oidc: parse groups claim ", quoted(groups_.claim), ": ", not_a_string(item)));
+    if (!item.is_string() && !item.is_null())
+      return refuse(
+          cat("oidc: parse groups claim ", quoted(groups_.claim), ": ", not_a_string(item)));
     out.push_back(cat(prefix, item.as_string()));
   }
   return out;
@@ -145,24 +172,33 @@ Result<std::vector<std::string>> ClaimRules::groups(const json::Value& claims, c
 Result<std::string> ClaimRules::uid(const json::Value& claims, const json::Value& typed) const {
   if (uid_program_) {
     auto value = run(*uid_program_, uid_.expression, typed);
-    if (!value) return refuse(cat("oidc: error evaluating uid claim expression: ", value.error().message));
-    if (!value->is_string()) return refuse("oidc: error evaluating uid claim expression: uid claim expression must return a string");
+    if (!value)
+      return refuse(cat("oidc: error evaluating uid claim expression: ", value.error().message));
+    if (!value->is_string())
+      return refuse(
+          "oidc: error evaluating uid claim expression: uid claim expression must return a string");
     return std::string(value->string());
   }
   if (uid_.claim.empty()) return std::string();
   const json::Value* claim = claims.find(uid_.claim);
-  if (!claim) return refuse(cat("oidc: parse uid claim ", quoted(uid_.claim), ": claim not present"));
-  if (!claim->is_string() && !claim->is_null()) return refuse(cat("oidc: parse uid claim ", quoted(uid_.claim), ": ", not_a_string(*claim)));
+  if (!claim)
+    return refuse(cat("oidc: parse uid claim ", quoted(uid_.claim), ": claim not present"));
+  if (!claim->is_string() && !claim->is_null())
+    return refuse(cat("oidc: parse uid claim ", quoted(uid_.claim), ": ", not_a_string(*claim)));
   return std::string(claim->as_string());
 }
 
-Result<void> ClaimRules::extra(const json::Value& claims, const json::Value& typed, authz::User& user) const {
-  if (const json::Value& id = claims["jti"]; id.is_string() && !id.as_string().empty()) user.extra[std::string(kCredentialIdExtra)] = {cat("JTI=", id.as_string())};
+Result<void> ClaimRules::extra(const json::Value& claims, const json::Value& typed,
+                               authz::User& user) const {
+  if (const json::Value& id = claims["jti"]; id.is_string() && !id.as_string().empty())
+    user.extra[std::string(kCredentialIdExtra)] = {cat("JTI=", id.as_string())};
   for (const CompiledMapping& mapping : extra_) {
     auto value = run(*mapping.program, mapping.expression, typed);
     if (!value) return fail(std::move(value.error()));
     std::vector<std::string> values;
-    if (!strings_of(*value, values)) return refuse(cat("oidc: error evaluating extra claim expression: ", mapping.expression, ": ", kNotStrings));
+    if (!strings_of(*value, values))
+      return refuse(cat("oidc: error evaluating extra claim expression: ", mapping.expression, ": ",
+                        kNotStrings));
     if (!values.empty()) user.extra[mapping.key] = std::move(values);
   }
   return {};
@@ -172,16 +208,20 @@ Result<authz::User> ClaimRules::user_of(const json::Value& claims) const {
   for (const ClaimRule& rule : required_claims_) {
     const json::Value* claim = claims.find(rule.claim);
     if (!claim) return refuse(cat("oidc: required claim ", rule.claim, " not present in ID token"));
-    if (!claim->is_string() && !claim->is_null()) return refuse(cat("oidc: parse claim ", rule.claim, ": ", not_a_string(*claim)));
+    if (!claim->is_string() && !claim->is_null())
+      return refuse(cat("oidc: parse claim ", rule.claim, ": ", not_a_string(*claim)));
     if (claim->as_string() != rule.required_value)
-      return refuse(cat("oidc: required claim ", rule.claim, " value does not match. Got = ", claim->as_string(), ", want = ", rule.required_value));
+      return refuse(cat("oidc: required claim ", rule.claim, " value does not match. Got = ",
+                        claim->as_string(), ", want = ", rule.required_value));
   }
   json::Value typed;
   if (reads_claims_) {
     typed = claims;
     make_doubles(typed);
   }
-  if (auto held = hold(claim_rules_, typed); !held) return refuse(cat("oidc: error evaluating claim validation expression: ", held.error().message));
+  if (auto held = hold(claim_rules_, typed); !held)
+    return refuse(
+        cat("oidc: error evaluating claim validation expression: ", held.error().message));
 
   authz::User user;
   auto name = username(claims, typed);
@@ -196,7 +236,9 @@ Result<authz::User> ClaimRules::user_of(const json::Value& claims) const {
   if (auto added = extra(claims, typed, user); !added) return fail(std::move(added.error()));
 
   if (!user_rules_.empty())
-    if (auto held = hold(user_rules_, document_of(user)); !held) return refuse(cat("oidc: error evaluating user info validation rule: ", held.error().message));
+    if (auto held = hold(user_rules_, document_of(user)); !held)
+      return refuse(
+          cat("oidc: error evaluating user info validation rule: ", held.error().message));
   return user;
 }
 

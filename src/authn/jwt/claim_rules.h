@@ -13,13 +13,16 @@ namespace cardea::authn {
 
 using ProgramPtr = std::shared_ptr<const cel::Program>;
 
-// What one issuer's configuration makes of verified claims: rules about the claims, the mapping to a user, rules about the
-// user. Immutable; from any thread. Any error means that nobody is authenticated.
+// What one issuer's configuration makes of verified claims: rules about the claims, the mapping to
+// a user, rules about the user. Immutable; from any thread. Any error means that nobody is
+// authenticated.
 class ClaimRules {
  public:
-  // Compiles the expressions of `config`. What is wrong with claimValidationRules, claimMappings and userValidationRules is added
-  // to `errors` with paths that begin with `path`; the outcome is good for use only when nothing was added.
-  static ClaimRules compile(const JwtConfig& config, const std::string& path, json::FieldErrors& errors);
+  // Compiles the expressions of `config`. What is wrong with claimValidationRules, claimMappings
+  // and userValidationRules is added to `errors` with paths that begin with `path`; the outcome is
+  // good for use only when nothing was added.
+  static ClaimRules compile(const JwtConfig& config, const std::string& path,
+                            json::FieldErrors& errors);
 
   // `claims` are the token's, verified; groups that had to be fetched are in their place.
   Result<authz::User> user_of(const json::Value& claims) const;
@@ -36,12 +39,16 @@ class ClaimRules {
     ProgramPtr program;
   };
   ClaimRules() = default;
-  void compile_claim_rules(const JwtConfig& config, const std::string& path, json::FieldErrors& errors, bool& verified);
-  void compile_mappings(const JwtConfig& config, const std::string& path, json::FieldErrors& errors, bool verified);
-  void compile_user_rules(const JwtConfig& config, const std::string& path, json::FieldErrors& errors);
+  void compile_claim_rules(const JwtConfig& config, const std::string& path,
+                           json::FieldErrors& errors, bool& verified);
+  void compile_mappings(const JwtConfig& config, const std::string& path, json::FieldErrors& errors,
+                        bool verified);
+  void compile_user_rules(const JwtConfig& config, const std::string& path,
+                          json::FieldErrors& errors);
 
   Result<std::string> username(const json::Value& claims, const json::Value& typed) const;
-  Result<std::vector<std::string>> groups(const json::Value& claims, const json::Value& typed) const;
+  Result<std::vector<std::string>> groups(const json::Value& claims,
+                                          const json::Value& typed) const;
   Result<std::string> uid(const json::Value& claims, const json::Value& typed) const;
   Result<void> extra(const json::Value& claims, const json::Value& typed, authz::User& user) const;
   static Result<void> hold(const std::vector<CompiledRule>& rules, const json::Value& variable);

@@ -19,23 +19,28 @@ struct ClaimSource {
   std::string access_token;
 };
 
-// The source of `claim` in verified claims, when the claim itself is absent and its source has an endpoint.
+// The source of `claim` in verified claims, when the claim itself is absent and its source has an
+// endpoint.
 std::optional<ClaimSource> claim_source(const json::Value& claims, const std::string& claim);
 
-// Fetches claims from elsewhere. They come as tokens of whatever issuer the endpoint chose, whose keys are then found by discovery
-// with the same certificate authorities; audiences, algorithms and lifetime are held to what the first token was. From any thread.
+// Fetches claims from elsewhere. They come as tokens of whatever issuer the endpoint chose, whose
+// keys are then found by discovery with the same certificate authorities; audiences, algorithms and
+// lifetime are held to what the first token was. From any thread.
 class DistributedClaims {
  public:
-  DistributedClaims(net::Loop& loop, std::shared_ptr<Fetcher> fetcher, const Clock& clock) : loop_(loop), fetcher_(std::move(fetcher)), clock_(clock) {}
+  DistributedClaims(net::Loop& loop, std::shared_ptr<Fetcher> fetcher, const Clock& clock)
+      : loop_(loop), fetcher_(std::move(fetcher)), clock_(clock) {}
 
-  // The value of the claim. Continues on the loop. `expected` is what was expected of the first token.
+  // The value of the claim. Continues on the loop. `expected` is what was expected of the first
+  // token.
   Task<Result<json::Value>> resolve(ClaimSource source, TokenExpectations expected);
 
   // Asks nobody any more. What is stopped may outlive the loop.
   void stop();
 
  private:
-  std::shared_ptr<KeySource> keys_of(const std::string& issuer);  // null when there are too many issuers already, or stopped
+  std::shared_ptr<KeySource> keys_of(const std::string& issuer);  // null when there are too many
+                                                                  // issuers already, or stopped
   std::shared_ptr<Fetcher> fetcher();
 
   net::Loop& loop_;

@@ -18,10 +18,16 @@ Result<std::string> redirect_target(const std::string& base, std::string_view lo
   if (location.empty()) return fail(internal_error("redirect without a Location header"));
   const std::string_view scheme = from->tls ? "https:" : "http:";
   std::string to;
-  if (location.starts_with("//")) to = cat(scheme, location);
-  else if (location.starts_with("/")) to = cat(scheme, "//", from->authority, location);
-  else if (location.find("://") != location.npos) to = location;
-  else to = cat(scheme, "//", from->authority, from->target.substr(0, from->target.substr(0, from->target.find('?')).rfind('/') + 1), location);
+  if (location.starts_with("//"))
+    to = cat(scheme, location);
+  else if (location.starts_with("/"))
+    to = cat(scheme, "//", from->authority, location);
+  else if (location.find("://") != location.npos)
+    to = location;
+  else
+    to = cat(scheme, "//", from->authority,
+             from->target.substr(0, from->target.substr(0, from->target.find('?')).rfind('/') + 1),
+             location);
   auto parsed = http::parse_url(to);
   if (!parsed) return fail(std::move(parsed.error()));
   if (from->tls && !parsed->tls) return fail(internal_error("redirect from https to http"));
@@ -39,19 +45,28 @@ class HttpFetcher : public Fetcher {
       : client_(loop, dialer, std::move(tls), {.max_body = 1u << 20, .max_idle = 2}) {}
 
   void get(std::string url, std::string bearer, Done done) override {
-    follow(std::move(url), std::move(bearer), std::move(done), kMostRedirects, std::chrono::steady_clock::now() + std::chrono::seconds(30));
+    follow(std::move(url), std::move(bearer), std::move(done), kMostRedirects,
+           std::chrono::steady_clock::now() + std::chrono::seconds(30));
   }
 
  private:
-  void follow(std::string url, std::string bearer, Done done, int left, std::chrono::steady_clock::time_point deadline) {
-    const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    http::Call call{.url = url, .headers = {{"Accept", "application/json, application/jwk-set+json, */*"}, {"User-Agent", "cardea"}}, .timeout = std::max(time, std::chrono::milliseconds(1))};
+  void follow(std::string url, std::string bearer, Done done, int left,
+              std::chrono::steady_clock::time_point deadline) {
+    const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(
+        deadline - std::chrono::steady_clock::now());
+    http::Call call{.url = url,
+                    .headers = {{"Accept", "application/json, application/jwk-set+json, */*"},
+                                {"User-Agent", "cardea"}},
+                    .timeout = std::max(time, std::chrono::milliseconds(1))};
     if (!bearer.empty()) call.headers.set("Authorization", cat("Bearer ", bearer));
-    client_.send(std::move(call), [weak = weak_from_this(), url = std::move(url), bearer = std::move(bearer), done = std::move(done), left,
+    client_.send(std::move(call), [weak = weak_from_this(), url = std::move(url),
+                                   bearer = std::move(bearer), done = std::move(done), left,
                                    deadline](Result<http::Answer> answer) mutable {
-      if (!answer || std::ranges::find(kRedirects, answer->status) == std::end(kRedirects)) return done(std::move(answer));
+      if (!answer || std::ranges::find(kRedirects, answer->status) == std::end(kRedirects))
+        return done(std::move(answer));
       auto self = std::static_pointer_cast<HttpFetcher>(weak.lock());
-      if (!self || left == 0) return done(fail(internal_error(self ? "stopped after 10 redirects" : "stopped")));
+      if (!self || left == 0)
+        return done(fail(internal_error(self ? "stopped after 10 redirects" : "stopped")));
       auto target = redirect_target(url, answer->headers.get("location"));
       if (!target) return done(fail(std::move(target.error())));
       if (!same_host(url, *target)) bearer.clear();
@@ -64,7 +79,8 @@ class HttpFetcher : public Fetcher {
 
 }  // namespace
 
-Result<std::shared_ptr<Fetcher>> make_fetcher(net::Loop& loop, net::Dialer& dialer, const std::string& server_cas) {
+Result<std::shared_ptr<Fetcher>> make_fetcher(net::Loop& loop, net::Dialer& dialer,
+                                              const std::string& server_cas) {
   auto tls = net::TlsClient::make({.server_cas = server_cas});
   if (!tls) return fail(std::move(tls.error()));
   return std::make_shared<HttpFetcher>(loop, dialer, std::move(*tls));

@@ -8,8 +8,9 @@
 
 namespace cardea::authn {
 
-// Gets documents from one issuer and whom it points to. Redirects are followed (ten at most, never from https to http), an
-// answer may be a megabyte, and thirty seconds are enough for all of it. get() is for any thread; answers come on the loop's.
+// Gets documents from one issuer and whom it points to. Redirects are followed (ten at most, never
+// from https to http), an answer may be a megabyte, and thirty seconds are enough for all of it.
+// get() is for any thread; answers come on the loop's.
 class Fetcher : public std::enable_shared_from_this<Fetcher> {
  public:
   using Done = std::move_only_function<void(Result<http::Answer>)>;
@@ -19,6 +20,7 @@ class Fetcher : public std::enable_shared_from_this<Fetcher> {
 };
 
 // `server_cas` is PEM; empty: the system's roots. The loop and the dialer outlive it.
-Result<std::shared_ptr<Fetcher>> make_fetcher(net::Loop& loop, net::Dialer& dialer, const std::string& server_cas);
+Result<std::shared_ptr<Fetcher>> make_fetcher(net::Loop& loop, net::Dialer& dialer,
+                                              const std::string& server_cas);
 
 }  // namespace cardea::authn

@@ -11,7 +11,8 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr std::string_view kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+constexpr std::string_view kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                        "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 
 std::optional<std::int64_t> number(std::string_view text) {
   std::int64_t out = 0;
@@ -25,16 +26,22 @@ std::optional<std::chrono::sys_seconds> http_date(std::string_view text) {
   if (text.size() != 29 || !text.ends_with(" GMT")) return std::nullopt;
   auto month = std::ranges::find(kMonths, text.substr(8, 3));
   auto day = number(text.substr(5, 2)), year = number(text.substr(12, 4));
-  auto hour = number(text.substr(17, 2)), minute = number(text.substr(20, 2)), second = number(text.substr(23, 2));
-  if (month == std::end(kMonths) || !day || !year || !hour || !minute || !second) return std::nullopt;
-  std::chrono::year_month_day date{std::chrono::year(static_cast<int>(*year)), std::chrono::month(static_cast<unsigned>(month - kMonths + 1)),
+  auto hour = number(text.substr(17, 2)), minute = number(text.substr(20, 2)),
+       second = number(text.substr(23, 2));
+  if (month == std::end(kMonths) || !day || !year || !hour || !minute || !second)
+    return std::nullopt;
+  std::chrono::year_month_day date{std::chrono::year(static_cast<int>(*year)),
+                                   std::chrono::month(static_cast<unsigned>(month - kMonths + 1)),
                                    std::chrono::day(static_cast<unsigned>(*day))};
   if (!date.ok()) return std::nullopt;
-  return std::chrono::sys_days(date) + std::chrono::hours(*hour) + std::chrono::minutes(*minute) + seconds(*second);
+  return std::chrono::sys_days(date) + std::chrono::hours(*hour) + std::chrono::minutes(*minute) +
+         seconds(*second);
 }
 
 // A number beyond what fits means a long time.
-seconds delta(std::string_view text) { return seconds(std::min<std::int64_t>(number(text).value_or(0), 1 << 30)); }
+seconds delta(std::string_view text) {
+  return seconds(std::min<std::int64_t>(number(text).value_or(0), 1 << 30));
+}
 
 }  // namespace
 

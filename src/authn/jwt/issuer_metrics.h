@@ -16,10 +16,12 @@ std::string sha256_name(std::string_view text);  // "sha256:<hex>"; "" of nothin
 // What happened with the tokens and keys of one issuer. Counting takes no lock.
 class IssuerMetrics {
  public:
-  static constexpr std::array<double, 12> kBuckets = {.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10};
+  static constexpr std::array<double, 12> kBuckets = {.001, .005, .01, .025, .05, .1,
+                                                      .25,  .5,   1,   2.5,  5,   10};
 
   void token_checked(bool accepted, std::chrono::nanoseconds took);
-  void keys_fetched(bool success, std::chrono::system_clock::time_point at, std::string_view key_set);
+  void keys_fetched(bool success, std::chrono::system_clock::time_point at,
+                    std::string_view key_set);
 
  private:
   friend class AuthenticationMetrics;
@@ -27,13 +29,14 @@ class IssuerMetrics {
     std::array<std::atomic<std::uint64_t>, kBuckets.size() + 1> counts{};
     std::atomic<std::uint64_t> nanoseconds{0};
   };
-  Histogram latency_[2];  // refused, accepted
+  Histogram latency_[2];                          // refused, accepted
   std::atomic<std::int64_t> fetched_at_[2] = {};  // milliseconds since 1970
   mutable std::mutex mutex_;
   std::string key_set_;  // its hash; guarded by mutex_
 };
 
-// What /metrics says about JWT authentication, under the names kube-apiserver gives it. From any thread.
+// What /metrics says about JWT authentication, under the names kube-apiserver gives it. From any
+// thread.
 class AuthenticationMetrics {
  public:
   explicit AuthenticationMetrics(std::string_view server_id) : server_id_(sha256_name(server_id)) {}
@@ -55,7 +58,7 @@ class AuthenticationMetrics {
   std::atomic<std::int64_t> reloaded_at_[2] = {};
   std::atomic<std::uint64_t> cache_[2] = {};
   mutable std::mutex mutex_;
-  std::string config_;  // its hash; guarded by mutex_
+  std::string config_;                                             // its hash; guarded by mutex_
   std::map<std::string, std::shared_ptr<IssuerMetrics>> issuers_;  // guarded by mutex_
 };
 

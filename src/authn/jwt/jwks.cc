@@ -48,21 +48,26 @@ Result<PublicKey> make_key(const char* type, OSSL_PARAM_BLD* builder, std::strin
   auto key = PublicKey::take(raw, std::move(id));
   if (!key) return key;
   ContextPtr check(EVP_PKEY_CTX_new(key->get(), nullptr));
-  if (!check || EVP_PKEY_public_check_quick(check.get()) != 1) return bad_jwk("its numbers make no key");
+  if (!check || EVP_PKEY_public_check_quick(check.get()) != 1)
+    return bad_jwk("its numbers make no key");
   return key;
 }
 
 NumberPtr number(std::string_view bytes) {
-  return NumberPtr(BN_bin2bn(reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()), nullptr));
+  return NumberPtr(BN_bin2bn(reinterpret_cast<const unsigned char*>(bytes.data()),
+                             static_cast<int>(bytes.size()), nullptr));
 }
 
 Result<PublicKey> rsa_key(const json::Value& jwk, std::string id) {
   auto modulus = base64_url_decode(jwk["n"].as_string());
   auto exponent = base64_url_decode(jwk["e"].as_string());
   // Exponents beyond 32 bits make every verification slow, and nobody uses them.
-  if (!modulus || !exponent || modulus->empty() || modulus->size() > 1100 || exponent->empty() || exponent->size() > 4) return bad_jwk("bad RSA numbers");
+  if (!modulus || !exponent || modulus->empty() || modulus->size() > 1100 || exponent->empty() ||
+      exponent->size() > 4)
+    return bad_jwk("bad RSA numbers");
   NumberPtr n = number(*modulus), e = number(*exponent);
-  if (!n || !e || !BN_is_odd(n.get()) || !BN_is_odd(e.get()) || BN_is_one(e.get())) return bad_jwk("bad RSA numbers");
+  if (!n || !e || !BN_is_odd(n.get()) || !BN_is_odd(e.get()) || BN_is_one(e.get()))
+    return bad_jwk("bad RSA numbers");
   BuilderPtr builder(OSSL_PARAM_BLD_new());
   if (!builder || OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_N, n.get()) != 1 ||
       OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_E, e.get()) != 1)
@@ -75,11 +80,15 @@ Result<PublicKey> elliptic_key(const json::Value& jwk, std::string id) {
     if (jwk["crv"].as_string() != curve.name) continue;
     auto x = base64_url_decode(jwk["x"].as_string());
     auto y = base64_url_decode(jwk["y"].as_string());
-    if (!x || !y || x->size() != curve.coordinate || y->size() != curve.coordinate) return bad_jwk("bad coordinates");
+    if (!x || !y || x->size() != curve.coordinate || y->size() != curve.coordinate)
+      return bad_jwk("bad coordinates");
     const std::string point = cat('\x04', *x, *y);
     BuilderPtr builder(OSSL_PARAM_BLD_new());
-    if (!builder || OSSL_PARAM_BLD_push_utf8_string(builder.get(), OSSL_PKEY_PARAM_GROUP_NAME, curve.name.data(), curve.name.size()) != 1 ||
-        OSSL_PARAM_BLD_push_octet_string(builder.get(), OSSL_PKEY_PARAM_PUB_KEY, point.data(), point.size()) != 1)
+    if (!builder ||
+        OSSL_PARAM_BLD_push_utf8_string(builder.get(), OSSL_PKEY_PARAM_GROUP_NAME,
+                                        curve.name.data(), curve.name.size()) != 1 ||
+        OSSL_PARAM_BLD_push_octet_string(builder.get(), OSSL_PKEY_PARAM_PUB_KEY, point.data(),
+                                         point.size()) != 1)
       return bad_jwk("bad coordinates");
     return make_key("EC", builder.get(), std::move(id));
   }
@@ -111,7 +120,10 @@ Result<PublicKey> key_from_jwk(const json::Value& jwk) {
 json::Value jwk_from_key(const PublicKey& key, std::string_view alg) {
   json::Value jwk = json::Value::object({{"use", "sig"}, {"kid", key.id()}});
   if (!alg.empty()) jwk.set("alg", alg);
-  const Curve* curve = key.fits(Algorithm::kEs256) ? &kCurves[0] : key.fits(Algorithm::kEs384) ? &kCurves[1] : key.fits(Algorithm::kEs512) ? &kCurves[2] : nullptr;
+  const Curve* curve = key.fits(Algorithm::kEs256)   ? &kCurves[0]
+                       : key.fits(Algorithm::kEs384) ? &kCurves[1]
+                       : key.fits(Algorithm::kEs512) ? &kCurves[2]
+                                                     : nullptr;
   jwk.set("kty", curve ? "EC" : "RSA");
   if (curve) {
     jwk.set("crv", curve->name);
@@ -147,7 +159,9 @@ Result<std::shared_ptr<const KeySet>> parse_key_set(std::string_view text) {
 
 const PublicKey* KeySet::verifier_of(const Jwt& jwt, Algorithm algorithm) const {
   for (const PublicKey& key : keys)
-    if ((jwt.key_id.empty() || key.id() == jwt.key_id) && key.verify(algorithm, jwt.signing_input, jwt.signature)) return &key;
+    if ((jwt.key_id.empty() || key.id() == jwt.key_id) &&
+        key.verify(algorithm, jwt.signing_input, jwt.signature))
+      return &key;
   return nullptr;
 }
 

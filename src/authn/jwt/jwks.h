@@ -14,15 +14,18 @@ namespace cardea::authn {
 // The public keys of one issuer, as published in a JWK set (RFC 7517). Immutable; from any thread.
 struct KeySet {
   std::vector<PublicKey> keys;
-  std::vector<std::string> skipped;  // why entries of the set were left out; one bad key does not spoil the others
+  std::vector<std::string> skipped;  // why entries of the set were left out; one bad key does not
+                                     // spoil the others
 
-  // The key that made the token's signature, or null. Keys with the token's key id are tried, or all of them when it names none.
-  // `algorithm` is the token's, already held against what is allowed.
+  // The key that made the token's signature, or null. Keys with the token's key id are tried, or
+  // all of them when it names none. `algorithm` is the token's, already held against what is
+  // allowed.
   const PublicKey* verifier_of(const Jwt& jwt, Algorithm algorithm) const;
 };
 
-// Symmetric and unknown keys are skipped. What a key says of its own use and algorithm is not enforced (as Kubernetes); its
-// kind is. An error when the text is no JWK set, or is larger than any issuer's set should be.
+// Symmetric and unknown keys are skipped. What a key says of its own use and algorithm is not
+// enforced (as Kubernetes); its kind is. An error when the text is no JWK set, or is larger than
+// any issuer's set should be.
 Result<std::shared_ptr<const KeySet>> parse_key_set(std::string_view text);
 
 // One JWK, and back. `alg` is left out when empty.

@@ -14,7 +14,8 @@ const SigningKey& rsa() {
   return key;
 }
 const SigningKey& ec(int bits) {
-  static const SigningKey p256 = *SigningKey::make_ec(256), p384 = *SigningKey::make_ec(384), p521 = *SigningKey::make_ec(521);
+  static const SigningKey p256 = *SigningKey::make_ec(256), p384 = *SigningKey::make_ec(384),
+                          p521 = *SigningKey::make_ec(521);
   return bits == 256 ? p256 : bits == 384 ? p384 : p521;
 }
 
@@ -53,13 +54,15 @@ TEST(Signature, NoAlgorithmAcceptsAnotherOnesSignature) {
     auto signature = key.sign(made, "data");
     for (Algorithm claimed : all_algorithms())
       for (const SigningKey* other : {&rsa(), &ec(256), &ec(384), &ec(521)})
-        EXPECT_EQ(other->verify(claimed, "data", *signature), claimed == made && other == &key) << algorithm_name(made) << " as " << algorithm_name(claimed);
+        EXPECT_EQ(other->verify(claimed, "data", *signature), claimed == made && other == &key)
+            << algorithm_name(made) << " as " << algorithm_name(claimed);
   }
 }
 
 TEST(Signature, NamesAreExact) {
   EXPECT_EQ(algorithm_named("ES512"), Algorithm::kEs512);
-  for (const char* name : {"HS256", "none", "rs256", "EdDSA", "RS1", "", "ES256K"}) EXPECT_FALSE(algorithm_named(name)) << name;
+  for (const char* name : {"HS256", "none", "rs256", "EdDSA", "RS1", "", "ES256K"})
+    EXPECT_FALSE(algorithm_named(name)) << name;
 }
 
 TEST(SigningKey, IsReadFromItsOwnPem) {
@@ -94,7 +97,8 @@ TEST(Jwk, NumbersThatMakeNoKeyAreRefused) {
   EXPECT_FALSE(key_from_jwk(point)) << "not on the curve";
   point.set("crv", "secp256k1");
   EXPECT_FALSE(key_from_jwk(point));
-  for (auto [member, value] : {std::pair{"n", "AQAB"}, {"e", "AQ"}, {"e", "Ag"}, {"e", "AQAAAAAAAAAB"}, {"n", "!"}}) {
+  for (auto [member, value] :
+       {std::pair{"n", "AQAB"}, {"e", "AQ"}, {"e", "Ag"}, {"e", "AQAAAAAAAAAB"}, {"n", "!"}}) {
     json::Value jwk = jwk_from_key(rsa(), "");
     jwk.set(member, value);
     EXPECT_FALSE(key_from_jwk(jwk)) << member << value;
@@ -102,8 +106,11 @@ TEST(Jwk, NumbersThatMakeNoKeyAreRefused) {
 }
 
 TEST(KeySet, OneBadKeyDoesNotSpoilTheOthers) {
-  json::Value set = json::Value::object({{"keys", json::Value::array({jwk_from_key(rsa(), "RS256"), json::Value::object({{"kty", "oct"}, {"k", "AAAA"}}),
-                                                                       json::Value::object({{"kty", "OKP"}, {"crv", "Ed25519"}, {"kid", "e"}}), 7})}});
+  json::Value set = json::Value::object(
+      {{"keys",
+        json::Value::array(
+            {jwk_from_key(rsa(), "RS256"), json::Value::object({{"kty", "oct"}, {"k", "AAAA"}}),
+             json::Value::object({{"kty", "OKP"}, {"crv", "Ed25519"}, {"kid", "e"}}), 7})}});
   auto keys = parse_key_set(json::print(set));
   ASSERT_TRUE(keys);
   EXPECT_EQ((*keys)->keys.size(), 1u);

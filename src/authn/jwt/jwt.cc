@@ -15,20 +15,26 @@ Result<json::Value> decode_part(std::string_view part, std::string_view what) {
   if (!bytes) return malformed(cat(what, " is not base64url"));
   // The parser's own message may quote what it read, so it is not passed on.
   auto document = json::parse_document(*bytes);
-  if (!document || !document->value.is_object()) return malformed(cat(what, " is not a JSON object"));
+  if (!document || !document->value.is_object())
+    return malformed(cat(what, " is not a JSON object"));
   if (!document->duplicates.empty()) return malformed(cat(what, " has a member twice"));
   return std::move(document->value);
 }
 
 Result<void> check_header(const json::Value& header) {
   const json::Value& algorithm = header["alg"];
-  if (!algorithm.is_string() || algorithm.as_string().empty()) return malformed("no signature algorithm");
-  if (equals_ignoring_case(algorithm.as_string(), "none")) return malformed("the token is not signed");
-  // RFC 7515 section 4.1.11: extensions that are not understood make the token invalid, and we know none.
+  if (!algorithm.is_string() || algorithm.as_string().empty())
+    return malformed("no signature algorithm");
+  if (equals_ignoring_case(algorithm.as_string(), "none"))
+    return malformed("the token is not signed");
+  // RFC 7515 section 4.1.11: extensions that are not understood make the token invalid, and we know
+  // none.
   if (header.has("crit")) return malformed("critical header extensions are not supported");
-  if (header.has("b64") || header.has("zip")) return malformed("the payload is encoded in an unsupported way");
+  if (header.has("b64") || header.has("zip"))
+    return malformed("the payload is encoded in an unsupported way");
   if (header.has("jwk")) return malformed("the header brings a key of its own");
-  if (const json::Value* id = header.find("kid"); id && !id->is_string()) return malformed("the key id is not a string");
+  if (const json::Value* id = header.find("kid"); id && !id->is_string())
+    return malformed("the key id is not a string");
   return {};
 }
 
@@ -38,7 +44,8 @@ Result<Jwt> parse_jwt(std::string_view token) {
   if (token.size() > kMaxTokenBytes) return malformed("the token is too large");
   const std::size_t first = token.find('.');
   const std::size_t second = first == token.npos ? token.npos : token.find('.', first + 1);
-  if (second == token.npos || token.find('.', second + 1) != token.npos) return malformed("it does not have three parts");
+  if (second == token.npos || token.find('.', second + 1) != token.npos)
+    return malformed("it does not have three parts");
 
   auto header = decode_part(token.substr(0, first), "the header");
   if (!header) return fail(std::move(header.error()));

@@ -16,10 +16,12 @@ std::uint64_t next_generation() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-Outcome not_mine() { return std::optional<Identity>(); }
+Outcome not_mine() {
+  return std::optional<Identity>();
+}
 
-// Where the keys of the same issuer, found the same way, came from before; null when it is new or is to be
-// found elsewhere.
+// Where the keys of the same issuer, found the same way, came from before; null when it is new or
+// is to be found elsewhere.
 std::shared_ptr<KeySource> keys_before(const IssuerSet* before, const IssuerConfig& config) {
   const JwtIssuer* issuer = before ? before->find(config.url) : nullptr;
   if (!issuer) return nullptr;
@@ -33,10 +35,12 @@ std::shared_ptr<KeySource> keys_before(const IssuerSet* before, const IssuerConf
 
 }  // namespace
 
-IssuerSet::IssuerSet(std::vector<std::shared_ptr<const JwtIssuer>> issuers) : issuers_(std::move(issuers)), generation_(next_generation()) {
+IssuerSet::IssuerSet(std::vector<std::shared_ptr<const JwtIssuer>> issuers)
+    : issuers_(std::move(issuers)), generation_(next_generation()) {
   for (const auto& issuer : issuers_) {
     by_url_[issuer->config().issuer.url] = issuer.get();
-    if (issuer->config().issuer.url == "https://accounts.google.com") by_url_["accounts.google.com"] = issuer.get();
+    if (issuer->config().issuer.url == "https://accounts.google.com")
+      by_url_["accounts.google.com"] = issuer.get();
   }
 }
 
@@ -63,22 +67,30 @@ std::string IssuerSet::health(const IssuerSet* before) const {
   std::vector<std::string> problems;
   for (const auto& issuer : issuers_) {
     if (before && before->shares_keys(*issuer)) continue;
-    if (std::string problem = issuer->keys()->health(); !problem.empty()) problems.push_back(std::move(problem));
+    if (std::string problem = issuer->keys()->health(); !problem.empty())
+      problems.push_back(std::move(problem));
   }
-  return problems.size() > 1 ? cat("[", join(problems, ", "), "]") : problems.empty() ? "" : problems[0];
+  return problems.size() > 1 ? cat("[", join(problems, ", "), "]")
+         : problems.empty()  ? ""
+                             : problems[0];
 }
 
-Result<std::shared_ptr<const IssuerSet>> build_issuers(const AuthenticationConfig& config, const IssuerParts& parts, const IssuerSet* before) {
+Result<std::shared_ptr<const IssuerSet>> build_issuers(const AuthenticationConfig& config,
+                                                       const IssuerParts& parts,
+                                                       const IssuerSet* before) {
   std::vector<ClaimRules> rules;
-  if (auto errors = validate(config, parts.context, &rules); !errors.empty()) return fail(bad_request(cat("invalid authentication configuration: ", message_of(errors))));
+  if (auto errors = validate(config, parts.context, &rules); !errors.empty())
+    return fail(bad_request(cat("invalid authentication configuration: ", message_of(errors))));
   for (const JwtConfig& jwt : config.jwt)
     if (auto egress = check_egress(jwt); !egress) return fail(std::move(egress.error()));
   std::vector<std::shared_ptr<const JwtIssuer>> issuers;
   for (std::size_t i = 0; i < config.jwt.size(); ++i) {
     const JwtConfig& jwt = config.jwt[i];
     std::string cas;
-    if (!jwt.issuer.certificate_authority.empty()) cas = certificates_of(jwt.issuer.certificate_authority).value_or("");
-    auto fetcher = parts.make_fetcher ? parts.make_fetcher(cas) : make_fetcher(parts.loop, parts.dialer, cas);
+    if (!jwt.issuer.certificate_authority.empty())
+      cas = certificates_of(jwt.issuer.certificate_authority).value_or("");
+    auto fetcher = parts.make_fetcher ? parts.make_fetcher(cas)
+                                      : make_fetcher(parts.loop, parts.dialer, cas);
     if (!fetcher) return fail(std::move(fetcher.error()));
     auto metrics = parts.metrics.issuer(jwt.issuer.url);
     std::shared_ptr<KeySource> keys = keys_before(before, jwt.issuer);
@@ -109,10 +121,17 @@ struct Remembered {
 };
 class JwtAuthenticators::Memory : public TokenMemory<Remembered> {};
 
-JwtAuthenticators::JwtAuthenticators(std::shared_ptr<const IssuerSet> issuers, std::vector<std::string> audiences, const Clock& clock, AuthenticationMetrics* metrics)
-    : issuers_(std::move(issuers)), audiences_(std::move(audiences)), clock_(clock), metrics_(metrics), memory_(std::make_unique<Memory>()) {}
+JwtAuthenticators::JwtAuthenticators(std::shared_ptr<const IssuerSet> issuers,
+                                     std::vector<std::string> audiences, const Clock& clock,
+                                     AuthenticationMetrics* metrics)
+    : issuers_(std::move(issuers)),
+      audiences_(std::move(audiences)),
+      clock_(clock),
+      metrics_(metrics),
+      memory_(std::make_unique<Memory>()) {}
 
-// Threads may hold the last set they saw for long: it is stopped here, not when the last of them lets go.
+// Threads may hold the last set they saw for long: it is stopped here, not when the last of them
+// lets go.
 JwtAuthenticators::~JwtAuthenticators() {
   if (const auto last = issuers_.get()) last->stop();
   issuers_.set(nullptr);
@@ -128,20 +147,25 @@ void JwtAuthenticators::swap(std::shared_ptr<const IssuerSet> issuers) {
 
 // Such tokens are for this server: whoever asks on behalf of other audiences alone is not answered.
 bool JwtAuthenticators::serves(const Credentials& credentials) const {
-  return !credentials.audiences || std::ranges::any_of(audiences_, [&](const std::string& own) { return std::ranges::find(*credentials.audiences, own) != credentials.audiences->end(); });
+  return !credentials.audiences || std::ranges::any_of(audiences_, [&](const std::string& own) {
+    return std::ranges::find(*credentials.audiences, own) != credentials.audiences->end();
+  });
 }
 
 Outcome JwtAuthenticators::finish(Identity identity, const Credentials& credentials) const {
   if (credentials.audiences)
     for (const std::string& own : audiences_)
-      if (std::ranges::find(*credentials.audiences, own) != credentials.audiences->end()) identity.audiences.push_back(own);
+      if (std::ranges::find(*credentials.audiences, own) != credentials.audiences->end())
+        identity.audiences.push_back(own);
   return std::optional(std::move(identity));
 }
 
-std::optional<Outcome> JwtAuthenticators::recall(const Credentials& credentials, const IssuerSet& issuers, Time now) const {
+std::optional<Outcome> JwtAuthenticators::recall(const Credentials& credentials,
+                                                 const IssuerSet& issuers, Time now) const {
   const Remembered* known = memory_->find(credentials.token);
   if (!known) return std::nullopt;
-  if (known->generation != issuers.generation() || known->memory != memory_generation_.load(std::memory_order_relaxed) || now > known->until) {
+  if (known->generation != issuers.generation() ||
+      known->memory != memory_generation_.load(std::memory_order_relaxed) || now > known->until) {
     memory_->forget(credentials.token);
     return std::nullopt;
   }
@@ -154,7 +178,9 @@ class JwtAuthenticators::Remembering : public Authenticator {
   explicit Remembering(std::shared_ptr<const JwtAuthenticators> all) : all_(std::move(all)) {}
   std::optional<Outcome> authenticate(const Credentials& credentials) const override {
     const std::shared_ptr<const IssuerSet>& issuers = all_->issuers_.get();
-    if (credentials.token.empty() || !issuers || issuers->issuers().empty() || !all_->serves(credentials)) return not_mine();
+    if (credentials.token.empty() || !issuers || issuers->issuers().empty() ||
+        !all_->serves(credentials))
+      return not_mine();
     auto known = all_->recall(credentials, *issuers, all_->clock_.now());
     return known ? std::move(known) : not_mine();
   }
@@ -163,11 +189,15 @@ class JwtAuthenticators::Remembering : public Authenticator {
   const std::shared_ptr<const JwtAuthenticators> all_;
 };
 
-std::shared_ptr<const Authenticator> JwtAuthenticators::remembered() const { return std::make_shared<Remembering>(shared_from_this()); }
+std::shared_ptr<const Authenticator> JwtAuthenticators::remembered() const {
+  return std::make_shared<Remembering>(shared_from_this());
+}
 
 std::optional<Outcome> JwtAuthenticators::authenticate(const Credentials& credentials) const {
   const std::shared_ptr<const IssuerSet>& issuers = issuers_.get();
-  if (credentials.token.empty() || credentials.token.size() > kMaxTokenBytes || !issuers || issuers->issuers().empty() || !serves(credentials)) return not_mine();
+  if (credentials.token.empty() || credentials.token.size() > kMaxTokenBytes || !issuers ||
+      issuers->issuers().empty() || !serves(credentials))
+    return not_mine();
   const Time now = clock_.now();
   if (auto known = recall(credentials, *issuers, now)) return known;
   const auto started = std::chrono::steady_clock::now();
@@ -180,7 +210,10 @@ std::optional<Outcome> JwtAuthenticators::authenticate(const Credentials& creden
   if (!identity) return std::nullopt;
   issuer->count(identity->has_value(), std::chrono::steady_clock::now() - started);
   if (!*identity) return fail(std::move(identity->error()));
-  const Remembered* kept = memory_->keep(credentials.token, {issuers->generation(), memory_generation_.load(std::memory_order_relaxed), std::min(now + kRemembered, expiry_of(jwt->claims)), std::move(**identity)});
+  const Remembered* kept = memory_->keep(
+      credentials.token,
+      {issuers->generation(), memory_generation_.load(std::memory_order_relaxed),
+       std::min(now + kRemembered, expiry_of(jwt->claims)), std::move(**identity)});
   return finish(kept->identity, credentials);
 }
 
@@ -193,7 +226,8 @@ Task<Outcome> JwtAuthenticators::authenticate_waiting(Credentials credentials) c
     const JwtIssuer* issuer = issuers ? issuers->find(jwt->issuer()) : nullptr;
     if (!issuer) co_return not_mine();
     Result<Identity> identity = co_await issuer->check_waiting(*jwt, clock_.now());
-    // INVARIANT: a configuration that was replaced meanwhile authenticates nobody; the one in force is asked instead.
+    // INVARIANT: a configuration that was replaced meanwhile authenticates nobody; the one in force
+    // is asked instead.
     if (issuers_.get() != issuers) continue;
     issuer->count(identity.has_value(), std::chrono::steady_clock::now() - started);
     if (!identity) co_return fail(std::move(identity.error()));

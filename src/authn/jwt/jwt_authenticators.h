@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "authn/authenticator.h"
 #include "authn/jwt/authentication_config.h"
 #include "authn/jwt/authentication_validation.h"
-#include "authn/authenticator.h"
 #include "authn/jwt/issuer_metrics.h"
 #include "authn/jwt/jwt_issuer.h"
 #include "base/clock.h"
@@ -20,14 +20,15 @@
 
 namespace cardea::authn {
 
-// The issuers of one configuration, found by the `iss` of a token before anything is verified, so that their number costs nothing.
+// The issuers of one configuration, found by the `iss` of a token before anything is verified, so
+// that their number costs nothing.
 class IssuerSet {
  public:
   explicit IssuerSet(std::vector<std::shared_ptr<const JwtIssuer>> issuers);
 
   const JwtIssuer* find(std::string_view issuer) const;
-  // Why it is not healthy; "" when every issuer has been discovered. Issuers whose keys come from where
-  // `before` has them too do not count: they are no worse off than they were.
+  // Why it is not healthy; "" when every issuer has been discovered. Issuers whose keys come from
+  // where `before` has them too do not count: they are no worse off than they were.
   std::string health(const IssuerSet* before = nullptr) const;
   const std::vector<std::shared_ptr<const JwtIssuer>>& issuers() const { return issuers_; }
   // Has the keys fetched again that `before` had already.
@@ -55,34 +56,41 @@ struct IssuerParts {
   AlgorithmSet algorithms = AlgorithmSet::all();
   std::chrono::milliseconds retry{10'000};    // between attempts to discover an issuer
   std::chrono::milliseconds refetch{10'000};  // between fetches of one issuer's keys
-  using MakeFetcher = std::function<Result<std::shared_ptr<Fetcher>>(const std::string& server_cas)>;
+  using MakeFetcher = std::function<Result<std::shared_ptr<Fetcher>>(
+      const std::string& server_cas)>;
   MakeFetcher make_fetcher = {};  // empty: over the network
 };
 
-// Validates and builds. An issuer that `before` finds in the same way (URL, discovery URL, certificate
-// authority) shares its source of keys: it is not discovered again, and need not be reachable. Discovery of
-// the others begins in the background. An error: the configuration is not valid, or asks for what is not
-// there (an egress selector).
-Result<std::shared_ptr<const IssuerSet>> build_issuers(const AuthenticationConfig& config, const IssuerParts& parts, const IssuerSet* before = nullptr);
+// Validates and builds. An issuer that `before` finds in the same way (URL, discovery URL,
+// certificate authority) shares its source of keys: it is not discovered again, and need not be
+// reachable. Discovery of the others begins in the background. An error: the configuration is not
+// valid, or asks for what is not there (an egress selector).
+Result<std::shared_ptr<const IssuerSet>> build_issuers(const AuthenticationConfig& config,
+                                                       const IssuerParts& parts,
+                                                       const IssuerSet* before = nullptr);
 
 // Authenticates bearer tokens that configured issuers signed.
 //
-// Tokens of other issuers, and what is no JWT at all, are declined. A token that was accepted is remembered for ten seconds on its
-// thread, but neither beyond its expiry nor beyond the configuration that accepted it.
-class JwtAuthenticators : public Authenticator, public std::enable_shared_from_this<JwtAuthenticators> {
+// Tokens of other issuers, and what is no JWT at all, are declined. A token that was accepted is
+// remembered for ten seconds on its thread, but neither beyond its expiry nor beyond the
+// configuration that accepted it.
+class JwtAuthenticators : public Authenticator,
+                          public std::enable_shared_from_this<JwtAuthenticators> {
  public:
   // `audiences` are those of this server. `metrics` may be null.
-  JwtAuthenticators(std::shared_ptr<const IssuerSet> issuers, std::vector<std::string> audiences, const Clock& clock, AuthenticationMetrics* metrics);
+  JwtAuthenticators(std::shared_ptr<const IssuerSet> issuers, std::vector<std::string> audiences,
+                    const Clock& clock, AuthenticationMetrics* metrics);
   ~JwtAuthenticators() override;
 
   std::optional<Outcome> authenticate(const Credentials& credentials) const override;
   Task<Outcome> authenticate_waiting(Credentials credentials) const override;
 
-  // Knows what this remembers and nothing else. Asked before those who would have to read a token to know that it is not theirs.
+  // Knows what this remembers and nothing else. Asked before those who would have to read a token
+  // to know that it is not theirs.
   std::shared_ptr<const Authenticator> remembered() const;
 
-  // From the next request on, on every thread, only `issuers` count. Keys that they share with those before
-  // are fetched again.
+  // From the next request on, on every thread, only `issuers` count. Keys that they share with
+  // those before are fetched again.
   void swap(std::shared_ptr<const IssuerSet> issuers);
   void forget_all() { memory_generation_.fetch_add(1); }  // for measurements
   std::shared_ptr<const IssuerSet> issuers() const { return issuers_.get(); }
@@ -91,7 +99,8 @@ class JwtAuthenticators : public Authenticator, public std::enable_shared_from_t
   class Memory;
   class Remembering;
   // The answer for a token that is remembered; nullopt when it is not.
-  std::optional<Outcome> recall(const Credentials& credentials, const IssuerSet& issuers, Time now) const;
+  std::optional<Outcome> recall(const Credentials& credentials, const IssuerSet& issuers,
+                                Time now) const;
   Outcome finish(Identity identity, const Credentials& credentials) const;
   bool serves(const Credentials& credentials) const;
 
@@ -100,7 +109,8 @@ class JwtAuthenticators : public Authenticator, public std::enable_shared_from_t
   const Clock& clock_;
   AuthenticationMetrics* const metrics_;
   std::unique_ptr<Memory> memory_;
-  std::atomic<std::uint64_t> memory_generation_{0};  // what is remembered from another one is forgotten
+  std::atomic<std::uint64_t> memory_generation_{0};  // what is remembered from another one is
+                                                     // forgotten
 };
 
 }  // namespace cardea::authn

@@ -1,10 +1,10 @@
 #include "authn/jwt/jwt_authenticators.h"
-#include "authn/testing/shared_clock.h"
 
 #include <gtest/gtest.h>
 
 #include <future>
 
+#include "authn/testing/shared_clock.h"
 #include "base/strings.h"
 #include "json/parse.h"
 #include "json/print.h"
@@ -17,27 +17,39 @@ using namespace std::chrono_literals;
 constexpr std::int64_t kNow = 1'800'000'000;
 
 std::string token_of(const SigningKey& key, const json::Value& claims) {
-  const std::string input = cat(base64_url(cat(R"({"alg":"ES256","kid":")", key.id(), R"("})")), ".", base64_url(json::print(claims)));
+  const std::string input = cat(base64_url(cat(R"({"alg":"ES256","kid":")", key.id(), R"("})")),
+                                ".", base64_url(json::print(claims)));
   return cat(input, ".", base64_url(*key.sign(Algorithm::kEs256, input)));
 }
 
 class JwtAuthenticatorsTest : public ::testing::Test {
  protected:
   std::shared_ptr<const JwtIssuer> issuer(const std::string& url, std::string_view more = "") {
-    auto config = load_authentication_config(cat(R"({"apiVersion":"apiserver.config.k8s.io/v1","kind":"AuthenticationConfiguration","jwt":[{"issuer":{"url":")", url,
-                                                 R"(","audiences":["me"]},"claimMappings":{"username":{"claim":"sub","prefix":"x:"}})", more, "}]}"));
+    auto config = load_authentication_config(cat(
+        R"({"apiVersion":"apiserver.config.k8s.io/v1","kind":"AuthenticationConfiguration","jwt":[{"issuer":{"url":")",
+        url, R"(","audiences":["me"]},"claimMappings":{"username":{"claim":"sub","prefix":"x:"}})",
+        more, "}]}"));
     EXPECT_TRUE(config) << config.error().message;
     std::vector<ClaimRules> rules;
     EXPECT_EQ(message_of(validate(config->jwt[0], {}, "", rules)), "[]");
     auto keys = std::make_shared<KeySet>();
     keys->keys = {key_};
-    return std::make_shared<JwtIssuer>(JwtIssuer::Parts{.config = config->jwt[0], .rules = std::move(rules[0]), .algorithms = AlgorithmSet::all(), .keys = fixed_keys(keys), .distributed = {}, .metrics = {}});
+    return std::make_shared<JwtIssuer>(JwtIssuer::Parts{.config = config->jwt[0],
+                                                        .rules = std::move(rules[0]),
+                                                        .algorithms = AlgorithmSet::all(),
+                                                        .keys = fixed_keys(keys),
+                                                        .distributed = {},
+                                                        .metrics = {}});
   }
-  std::shared_ptr<const IssuerSet> set(std::vector<std::shared_ptr<const JwtIssuer>> issuers) { return std::make_shared<IssuerSet>(std::move(issuers)); }
+  std::shared_ptr<const IssuerSet> set(std::vector<std::shared_ptr<const JwtIssuer>> issuers) {
+    return std::make_shared<IssuerSet>(std::move(issuers));
+  }
   json::Value claims(std::string_view issuer = "https://a") {
-    return json::Value::object({{"iss", issuer}, {"sub", "jane"}, {"aud", "me"}, {"exp", kNow + 3600}});
+    return json::Value::object(
+        {{"iss", issuer}, {"sub", "jane"}, {"aud", "me"}, {"exp", kNow + 3600}});
   }
-  std::string outcome(const JwtAuthenticators& jwt, const std::string& token, const std::vector<std::string>* audiences = nullptr) {
+  std::string outcome(const JwtAuthenticators& jwt, const std::string& token,
+                      const std::vector<std::string>* audiences = nullptr) {
     Credentials credentials;
     credentials.token = token;
     credentials.audiences = audiences;
@@ -64,9 +76,15 @@ TEST_F(JwtAuthenticatorsTest, KnowsATokenOfItsIssuer) {
 }
 
 TEST_F(JwtAuthenticatorsTest, AnErrorIsNeverAnAllow) {
-  JwtAuthenticators jwt(set({issuer("https://a", R"(,"claimValidationRules":[{"expression":"claims.missing == 'x'"}])")}), {}, clock_, nullptr);
+  JwtAuthenticators jwt(
+      set({issuer("https://a",
+                  R"(,"claimValidationRules":[{"expression":"claims.missing == 'x'"}])")}),
+      {}, clock_, nullptr);
   EXPECT_EQ(outcome(jwt, token_of(key_, claims())), "refused");
-  JwtAuthenticators user(set({issuer("https://a", R"(,"userValidationRules":[{"expression":"user.extra['no'][0] == 'x'"}])")}), {}, clock_, nullptr);
+  JwtAuthenticators user(
+      set({issuer("https://a",
+                  R"(,"userValidationRules":[{"expression":"user.extra['no'][0] == 'x'"}])")}),
+      {}, clock_, nullptr);
   EXPECT_EQ(outcome(user, token_of(key_, claims())), "refused");
 }
 
@@ -88,7 +106,8 @@ TEST_F(JwtAuthenticatorsTest, ARememberedTokenEndsWithItsConfiguration) {
   EXPECT_EQ(outcome(jwt, token), "x:jane");
   jwt.swap(set({}));
   EXPECT_EQ(outcome(jwt, token), "not mine");
-  jwt.swap(set({issuer("https://a", R"(,"userValidationRules":[{"expression":"user.username != 'x:jane'"}])")}));
+  jwt.swap(set({issuer("https://a",
+                       R"(,"userValidationRules":[{"expression":"user.username != 'x:jane'"}])")}));
   EXPECT_EQ(outcome(jwt, token), "refused");
 }
 
@@ -101,11 +120,13 @@ TEST_F(JwtAuthenticatorsTest, ATokenChangedAnywhereIsNotTheRememberedOne) {
     changed[i] = changed[i] == 'A' ? 'B' : 'A';
     EXPECT_NE(outcome(jwt, changed), "x:jane") << i;
   }
-  for (std::size_t length = 0; length < token.size(); ++length) EXPECT_NE(outcome(jwt, token.substr(0, length)), "x:jane");
+  for (std::size_t length = 0; length < token.size(); ++length)
+    EXPECT_NE(outcome(jwt, token.substr(0, length)), "x:jane");
 }
 
 TEST_F(JwtAuthenticatorsTest, WhatIsRememberedIsNoMoreThanWhatWasAccepted) {
-  auto jwt = std::make_shared<JwtAuthenticators>(set({issuer("https://a")}), std::vector<std::string>{}, clock_, nullptr);
+  auto jwt = std::make_shared<JwtAuthenticators>(set({issuer("https://a")}),
+                                                 std::vector<std::string>{}, clock_, nullptr);
   auto remembered = jwt->remembered();
   const std::string token = token_of(key_, claims());
   Credentials credentials;
@@ -134,30 +155,49 @@ TEST_F(JwtAuthenticatorsTest, AReviewForOtherAudiencesIsDeclined) {
 TEST_F(JwtAuthenticatorsTest, LifetimesAndAudiencesAreHeldTo) {
   JwtAuthenticators jwt(set({issuer("https://a")}), {}, clock_, nullptr);
   for (auto [claim, value] : std::initializer_list<std::pair<std::string_view, json::Value>>{
-           {"exp", kNow - 1}, {"exp", json::Value()}, {"exp", "soon"}, {"nbf", kNow + 61}, {"aud", "other"}, {"aud", json::Value::array({"x"})}, {"aud", 7}, {"sub", 7}, {"exp", 1e300}, {"nbf", 1e300}}) {
+           {"exp", kNow - 1},
+           {"exp", json::Value()},
+           {"exp", "soon"},
+           {"nbf", kNow + 61},
+           {"aud", "other"},
+           {"aud", json::Value::array({"x"})},
+           {"aud", 7},
+           {"sub", 7},
+           {"exp", 1e300},
+           {"nbf", 1e300}}) {
     json::Value changed = claims();
     changed.set(claim, value);
     const bool far = claim == "exp" && value.is_double();
-    EXPECT_EQ(outcome(jwt, token_of(key_, changed)), far ? "x:jane" : "refused") << claim << json::print(value);
+    EXPECT_EQ(outcome(jwt, token_of(key_, changed)), far ? "x:jane" : "refused")
+        << claim << json::print(value);
   }
 }
 
 TEST_F(JwtAuthenticatorsTest, ExpressionsSeeClaimsAsKubernetesDoes) {
   auto holds = [&](std::string_view expression) {
     const std::string rule = json::print(json::Value::object({{"expression", expression}}));
-    JwtAuthenticators jwt(set({issuer("https://a", cat(R"(,"claimValidationRules":[)", rule, "]"))}), {}, clock_, nullptr);
+    JwtAuthenticators jwt(
+        set({issuer("https://a", cat(R"(,"claimValidationRules":[)", rule, "]"))}), {}, clock_,
+        nullptr);
     json::Value c = claims();
-    for (auto [key, text] : {std::pair{"a.b", R"({"c-d":[{"e/f":"x"}],"n":1,"__k__":"raw"})"}, {"list", R"([1,2])"}, {"x__y", "1"}, {"in", "\"kw\""}, {"null", "null"}})
+    for (auto [key, text] : {std::pair{"a.b", R"({"c-d":[{"e/f":"x"}],"n":1,"__k__":"raw"})"},
+                             {"list", R"([1,2])"},
+                             {"x__y", "1"},
+                             {"in", "\"kw\""},
+                             {"null", "null"}})
       c.set(key, *json::parse(text));
     return outcome(jwt, token_of(key_, c)) == "x:jane";
   };
   EXPECT_TRUE(holds("claims.a__dot__b.c__dash__d[0].e__slash__f == 'x'"));
   EXPECT_TRUE(holds("claims['a.b']['c-d'][0]['e/f'] == 'x'"));
-  EXPECT_TRUE(holds("claims.a__dot__b.__k__ == 'raw'")) << "an unknown escape below the top is no escape";
+  EXPECT_TRUE(holds("claims.a__dot__b.__k__ == 'raw'"))
+      << "an unknown escape below the top is no escape";
   EXPECT_TRUE(holds("claims.x__underscores__y == 1"));
   EXPECT_TRUE(holds("claims.__in__ == 'kw'"));
-  EXPECT_TRUE(holds("has(claims.sub) && !has(claims.nothing) && claims.?nothing.orValue('d') == 'd'"));
-  EXPECT_TRUE(holds("type(claims.exp) == double && claims.exp > 5 && claims.list.all(n, n + 1.0 > 1.0)"));
+  EXPECT_TRUE(
+      holds("has(claims.sub) && !has(claims.nothing) && claims.?nothing.orValue('d') == 'd'"));
+  EXPECT_TRUE(
+      holds("type(claims.exp) == double && claims.exp > 5 && claims.list.all(n, n + 1.0 > 1.0)"));
   EXPECT_TRUE(holds("claims[?'a.b']['n'].orValue(2.0) == 1.0"));
   EXPECT_TRUE(holds("claims.exists(v, v == 'kw')")) << "claims are gone through by value";
   EXPECT_TRUE(holds("'n' in claims.a__dot__b && size(claims.a__dot__b) == 3"));

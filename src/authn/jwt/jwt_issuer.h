@@ -25,16 +25,16 @@ class JwtIssuer {
   };
   explicit JwtIssuer(Parts parts) : parts_(std::move(parts)) {}
 
-  // Who the token says it is, in an Identity, or why it is refused. `jwt`'s issuer is this one. nullopt: keys or claims have to be
-  // fetched first; ask check_waiting.
+  // Who the token says it is, in an Identity, or why it is refused. `jwt`'s issuer is this one.
+  // nullopt: keys or claims have to be fetched first; ask check_waiting.
   std::optional<Result<Identity>> check(const Jwt& jwt, Time now) const;
   Task<Result<Identity>> check_waiting(Jwt jwt, Time now) const;
 
   void count(bool accepted, std::chrono::nanoseconds took) const {
     if (parts_.metrics) parts_.metrics->token_checked(accepted, took);
   }
-  // Nothing is fetched any more, except for the keys when somebody else needs them; what is stopped may
-  // outlive the loop.
+  // Nothing is fetched any more, except for the keys when somebody else needs them; what is stopped
+  // may outlive the loop.
   void stop(bool keeps_keys = false) const {
     if (!keeps_keys) parts_.keys->stop();
     if (parts_.distributed) parts_.distributed->stop();
@@ -44,9 +44,12 @@ class JwtIssuer {
 
  private:
   // The key that signed, null when none of ours did, or why it cannot have been signed properly.
-  Result<const PublicKey*> verify(const Jwt& jwt, Time now, std::shared_ptr<const KeySet>& keys) const;
+  Result<const PublicKey*> verify(const Jwt& jwt, Time now,
+                                  std::shared_ptr<const KeySet>& keys) const;
   Result<Identity> identify(const Jwt& jwt, const json::Value& claims, const PublicKey& key) const;
-  TokenExpectations expectations() const { return {parts_.config.issuer.url, parts_.config.issuer.audiences, parts_.algorithms}; }
+  TokenExpectations expectations() const {
+    return {parts_.config.issuer.url, parts_.config.issuer.audiences, parts_.algorithms};
+  }
 
   const Parts parts_;
 };

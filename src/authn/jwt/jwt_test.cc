@@ -7,7 +7,8 @@
 namespace cardea::authn {
 namespace {
 
-std::string token_of(std::string_view header, std::string_view payload, std::string_view signature = "sig") {
+std::string token_of(std::string_view header, std::string_view payload,
+                     std::string_view signature = "sig") {
   return cat(base64_url(header), ".", base64_url(payload), ".", base64_url(signature));
 }
 std::string refusal(std::string_view token) {
@@ -29,7 +30,9 @@ TEST(Jwt, IsTakenApart) {
 }
 
 TEST(Jwt, RefusesWhatIsNotCompact) {
-  for (const char* text : {"", ".", "..", "...", "a.b", "a.b.c", R"({"payload":"e30","signatures":[{},{}]})"}) EXPECT_NE(refusal(text), "") << text;
+  for (const char* text :
+       {"", ".", "..", "...", "a.b", "a.b.c", R"({"payload":"e30","signatures":[{},{}]})"})
+    EXPECT_NE(refusal(text), "") << text;
   const std::string good = token_of(kHeader, "{}");
   EXPECT_EQ(refusal(good), "");
   EXPECT_NE(refusal(good + ".x"), "");
@@ -39,15 +42,18 @@ TEST(Jwt, RefusesWhatIsNotCompact) {
 }
 
 TEST(Jwt, RefusesTokensOverSixteenKibibytes) {
-  const std::string large = token_of(kHeader, cat(R"({"x":")", std::string(kMaxTokenBytes, 'y'), R"("})"));
+  const std::string large = token_of(kHeader,
+                                     cat(R"({"x":")", std::string(kMaxTokenBytes, 'y'), R"("})"));
   EXPECT_NE(refusal(large).find("too large"), std::string::npos);
 }
 
 TEST(Jwt, RefusesHeadersThatChooseHowTheyAreChecked) {
-  for (const char* header : {R"({})", R"({"alg":"none"})", R"({"alg":"NONE"})", R"({"alg":""})", R"({"alg":1})", R"({"alg":["RS256"]})",
-                             R"({"alg":"RS256","crit":["exp"]})", R"({"alg":"RS256","crit":[]})", R"({"alg":"RS256","b64":false})",
-                             R"({"alg":"RS256","zip":"DEF"})", R"({"alg":"RS256","jwk":{"kty":"RSA"}})", R"({"alg":"RS256","kid":7})",
-                             R"({"alg":"RS256","alg":"RS256"})", R"([1])", R"("x")"})
+  for (const char* header :
+       {R"({})", R"({"alg":"none"})", R"({"alg":"NONE"})", R"({"alg":""})", R"({"alg":1})",
+        R"({"alg":["RS256"]})", R"({"alg":"RS256","crit":["exp"]})", R"({"alg":"RS256","crit":[]})",
+        R"({"alg":"RS256","b64":false})", R"({"alg":"RS256","zip":"DEF"})",
+        R"({"alg":"RS256","jwk":{"kty":"RSA"}})", R"({"alg":"RS256","kid":7})",
+        R"({"alg":"RS256","alg":"RS256"})", R"([1])", R"("x")"})
     EXPECT_NE(refusal(token_of(header, "{}")), "") << header;
 }
 
@@ -58,14 +64,17 @@ TEST(Jwt, RefusesMembersThatAppearTwice) {
 }
 
 TEST(Jwt, RefusalsShowNothingOfTheToken) {
-  for (const std::string& token : {token_of("{\"alg\":\"RS256\" SECRET}", "{}"), token_of(kHeader, "SECRET"), token_of(kHeader, R"({"SECRET":1,"SECRET":2})")})
+  for (const std::string& token :
+       {token_of("{\"alg\":\"RS256\" SECRET}", "{}"), token_of(kHeader, "SECRET"),
+        token_of(kHeader, R"({"SECRET":1,"SECRET":2})")})
     EXPECT_EQ(refusal(token).find("SECRET"), std::string::npos) << refusal(token);
 }
 
 TEST(Base64Url, LeavesOneSpellingPerValue) {
   EXPECT_EQ(base64_url("\xfb\xff"), "-_8");
   EXPECT_EQ(base64_url_decode("-_8"), "\xfb\xff");
-  for (const char* wrong : {"a", "-_9", "-_8=", "+/8", "YQ==", "Y Q", "YR"}) EXPECT_FALSE(base64_url_decode(wrong)) << wrong;
+  for (const char* wrong : {"a", "-_9", "-_8=", "+/8", "YQ==", "Y Q", "YR"})
+    EXPECT_FALSE(base64_url_decode(wrong)) << wrong;
 }
 
 }  // namespace

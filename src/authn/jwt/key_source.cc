@@ -22,7 +22,9 @@ class FixedKeys : public KeySource {
   std::string health() const override { return ""; }
   std::shared_ptr<const KeySet> keys(Time) override { return keys_; }
   bool may_refresh() const override { return false; }
-  Task<Result<void>> refresh() override { co_return fail(internal_error("no keys matches jwk keyid")); }
+  Task<Result<void>> refresh() override {
+    co_return fail(internal_error("no keys matches jwk keyid"));
+  }
   Task<Result<void>> ready() override { co_return Result<void>(); }
 
  private:
@@ -46,13 +48,15 @@ struct DatedKeys {
   Time end;  // from then on they do not count
 };
 
-// Lives on the loop; what other threads read is atomic or behind `mutex_`. The handle below is what others hold: when it goes,
-// so does the state, on its loop.
+// Lives on the loop; what other threads read is atomic or behind `mutex_`. The handle below is what
+// others hold: when it goes, so does the state, on its loop.
 class Discovery : public std::enable_shared_from_this<Discovery> {
  public:
-  Discovery(net::Loop& loop, std::shared_ptr<Fetcher> fetcher, const Clock& clock, DiscoveryOptions options)
+  Discovery(net::Loop& loop, std::shared_ptr<Fetcher> fetcher, const Clock& clock,
+            DiscoveryOptions options)
       : loop_(loop), fetcher_(std::move(fetcher)), clock_(clock), options_(std::move(options)) {
-    problem_ = cat("oidc: authenticator for issuer ", cardea::quoted(options_.issuer), " is not initialized");
+    problem_ = cat("oidc: authenticator for issuer ", cardea::quoted(options_.issuer),
+                   " is not initialized");
   }
 
   void start() {
@@ -70,7 +74,8 @@ class Discovery : public std::enable_shared_from_this<Discovery> {
   std::shared_ptr<const KeySet> keys(Time now, bool may_ask) {
     const std::shared_ptr<const DatedKeys>& last = keys_.get();
     if (!last) return nullptr;
-    if (std::int64_t due = due_.load(std::memory_order_relaxed); may_ask && to_milliseconds(now) >= due)
+    if (std::int64_t due = due_.load(std::memory_order_relaxed);
+        may_ask && to_milliseconds(now) >= due)
       ask_soon(due, now);
     return now < last->end ? last->set : nullptr;
   }
@@ -87,18 +92,26 @@ class Discovery : public std::enable_shared_from_this<Discovery> {
     });
   }
   bool may_refresh() const {
-    return discovered_.load(std::memory_order_acquire) && (fetching_.load(std::memory_order_acquire) || steady_now() >= next_fetch_.load(std::memory_order_acquire));
+    return discovered_.load(std::memory_order_acquire) &&
+           (fetching_.load(std::memory_order_acquire) ||
+            steady_now() >= next_fetch_.load(std::memory_order_acquire));
   }
   void refresh(Waiter waiter) {
-    loop_.post([self = shared_from_this(), waiter = std::move(waiter)]() mutable { self->fetch(std::move(waiter)); });
+    loop_.post([self = shared_from_this(), waiter = std::move(waiter)]() mutable {
+      self->fetch(std::move(waiter));
+    });
   }
   void ready(Waiter waiter) {
-    loop_.post([self = shared_from_this(), waiter = std::move(waiter)]() mutable { self->wait_ready(std::move(waiter)); });
+    loop_.post([self = shared_from_this(), waiter = std::move(waiter)]() mutable {
+      self->wait_ready(std::move(waiter));
+    });
   }
 
  private:
   static std::int64_t steady_now() {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    return std::chrono::duration_cast<std::chrono::milliseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
   }
 
   void log(const std::string& line) const {
@@ -107,7 +120,8 @@ class Discovery : public std::enable_shared_from_this<Discovery> {
 
   void discover() {
     if (ended_) return;
-    std::string url = options_.discovery_url.empty() ? well_known(options_.issuer) : options_.discovery_url;
+    std::string url = options_.discovery_url.empty() ? well_known(options_.issuer)
+                                                     : options_.discovery_url;
     fetcher_->get(std::move(url), "", [weak = weak_from_this()](Result<http::Answer> answer) {
       if (auto self = weak.lock()) self->on_discovery(std::move(answer));
     });
@@ -115,12 +129,17 @@ class Discovery : public std::enable_shared_from_this<Discovery> {
 
   Result<std::string> read_discovery(Result<http::Answer> answer) const {
     if (!answer) return fail(std::move(answer.error()));
-    if (answer->status != 200) return fail(internal_error(cat(answer->status, " ", http::status_text(answer->status), ": ", answer->body.substr(0, 200))));
+    if (answer->status != 200)
+      return fail(internal_error(cat(answer->status, " ", http::status_text(answer->status), ": ",
+                                     answer->body.substr(0, 200))));
     auto document = json::parse(answer->body);
-    if (!document || !document->is_object()) return fail(internal_error("oidc: failed to decode provider discovery object"));
+    if (!document || !document->is_object())
+      return fail(internal_error("oidc: failed to decode provider discovery object"));
     const std::string_view issuer = (*document)["issuer"].as_string();
     if (issuer != options_.issuer)
-      return fail(internal_error(cat("oidc: issuer did not match the issuer returned by provider, expected ", cardea::quoted(options_.issuer), " got ", cardea::quoted(issuer))));
+      return fail(internal_error(
+          cat("oidc: issuer did not match the issuer returned by provider, expected ",
+              cardea::quoted(options_.issuer), " got ", cardea::quoted(issuer))));
     const std::string_view url = (*document)["jwks_uri"].as_string();
     if (url.empty()) return fail(internal_error("provider did not return JWKS URL"));
     return std::string(url);
@@ -135,7 +154,8 @@ class Discovery : public std::enable_shared_from_this<Discovery> {
       jwks_url_ = std::move(*url);
       discovered_.store(true, std::memory_order_release);
     } else {
-      std::string problem = cat("oidc: authenticator for issuer ", cardea::quoted(options_.issuer), " is not healthy: ", url.error().message);
+      std::string problem = cat("oidc: authenticator for issuer ", cardea::quoted(options_.issuer),
+                                " is not healthy: ", url.error().message);
       log(problem);
       outcome = fail(internal_error(problem));
       {
@@ -149,17 +169,20 @@ class Discovery : public std::enable_shared_from_this<Discovery> {
   }
 
   void wait_ready(Waiter waiter) {
-    if (discovered_.load(std::memory_order_relaxed) || ended_) return waiter(ended_ ? Result<void>(fail(internal_error("stopped"))) : Result<void>());
+    if (discovered_.load(std::memory_order_relaxed) || ended_)
+      return waiter(ended_ ? Result<void>(fail(internal_error("stopped"))) : Result<void>());
     ready_waiters_.push_back(std::move(waiter));
   }
 
   void fetch(Waiter waiter) {
     if (ended_) return waiter(fail(internal_error("stopped")));
-    if (!discovered_.load(std::memory_order_relaxed)) return waiter(fail(internal_error("oidc: authenticator not initialized")));
+    if (!discovered_.load(std::memory_order_relaxed))
+      return waiter(fail(internal_error("oidc: authenticator not initialized")));
     if (!fetching_.load(std::memory_order_relaxed)) {
       if (steady_now() < next_fetch_.load(std::memory_order_relaxed)) {
         // Whoever came for keys that another one has just fetched has them now.
-        return waiter(last_fetch_ ? Result<void>() : Result<void>(fail(internal_error(last_fetch_problem_))));
+        return waiter(last_fetch_ ? Result<void>()
+                                  : Result<void>(fail(internal_error(last_fetch_problem_))));
       }
       start_fetch(false);
     }
@@ -182,8 +205,8 @@ class Discovery : public std::enable_shared_from_this<Discovery> {
     loop_.post([self = shared_from_this()] { self->begin_renewal(); });
   }
 
-  // A renewal asks where the keys are, then for the keys. One at a time; one that was wanted meanwhile
-  // follows.
+  // A renewal asks where the keys are, then for the keys. One at a time; one that was wanted
+  // meanwhile follows.
   void begin_renewal() {
     if (ended_ || renewing_) return;
     if (!discovered_.load(std::memory_order_relaxed))
@@ -230,34 +253,43 @@ class Discovery : public std::enable_shared_from_this<Discovery> {
   // When to ask again: after `wait`, by the clock or by the loop's own time.
   void ask_again_in(Milliseconds wait) {
     due_.store(to_milliseconds(clock_.now() + wait), std::memory_order_relaxed);
-    if (!refresh_timer_) refresh_timer_ = std::make_unique<net::Timer>(loop_, [this] { begin_renewal(); });
+    if (!refresh_timer_)
+      refresh_timer_ = std::make_unique<net::Timer>(loop_, [this] { begin_renewal(); });
     refresh_timer_->start(wait);
   }
   Milliseconds refresh_in(const http::Headers& headers) const {
-    Milliseconds said =
-        lifetime_of(headers).value_or(std::chrono::duration_cast<std::chrono::seconds>(options_.refresh));
+    Milliseconds said = lifetime_of(headers).value_or(
+        std::chrono::duration_cast<std::chrono::seconds>(options_.refresh));
     return std::min(std::max(said, kSoonest), options_.refresh);
   }
 
   void on_keys(Result<http::Answer> answer) {
     auto take = [&]() -> Result<void> {
-      if (!answer) return fail(internal_error(cat("oidc: get keys failed: ", answer.error().message)));
-      if (answer->status != 200) return fail(internal_error(cat("oidc: get keys failed: ", answer->status, " ", http::status_text(answer->status))));
+      if (!answer)
+        return fail(internal_error(cat("oidc: get keys failed: ", answer.error().message)));
+      if (answer->status != 200)
+        return fail(internal_error(cat("oidc: get keys failed: ", answer->status, " ",
+                                       http::status_text(answer->status))));
       auto set = parse_key_set(answer->body);
-      if (!set) return fail(internal_error(cat("oidc: failed to decode keys: ", set.error().message)));
-      for (const std::string& why : (*set)->skipped) log(cat("oidc: issuer ", cardea::quoted(options_.issuer), ": ", why));
+      if (!set)
+        return fail(internal_error(cat("oidc: failed to decode keys: ", set.error().message)));
+      for (const std::string& why : (*set)->skipped)
+        log(cat("oidc: issuer ", cardea::quoted(options_.issuer), ": ", why));
       keys_.set(std::make_shared<const DatedKeys>(std::move(*set), asked_at_ + options_.max_age));
       return {};
     };
     if (ended_) return;
     Result<void> outcome = take();
-    if (outcome || keys_.get()) ask_again_in(outcome ? refresh_in(answer->headers) : options_.refetch);
+    if (outcome || keys_.get())
+      ask_again_in(outcome ? refresh_in(answer->headers) : options_.refetch);
     last_fetch_ = outcome.has_value();
     if (!outcome) {
       last_fetch_problem_ = outcome.error().message;
       log(cat("oidc: issuer ", cardea::quoted(options_.issuer), ": ", last_fetch_problem_));
     }
-    if (options_.metrics) options_.metrics->keys_fetched(outcome.has_value(), clock_.now(), outcome ? answer->body : "");
+    if (options_.metrics)
+      options_.metrics->keys_fetched(outcome.has_value(), clock_.now(),
+                                     outcome ? answer->body : "");
     fetching_.store(false, std::memory_order_release);
     wake(key_waiters_, outcome);
     if (fetch_renews_) return end_renewal(outcome);
@@ -287,7 +319,8 @@ class Discovery : public std::enable_shared_from_this<Discovery> {
   std::atomic<bool> discovered_{false};
   std::atomic<bool> fetching_{false};
   std::atomic<std::int64_t> next_fetch_{0};  // steady milliseconds
-  std::atomic<std::int64_t> due_{0};  // when keys are to be fetched again, by the clock, in milliseconds
+  std::atomic<std::int64_t> due_{0};         // when keys are to be fetched again, by the clock, in
+                                             // milliseconds
   std::atomic<std::uint64_t> wanted_{0}, settled_{0};  // renewals, counted
   Snapshot<DatedKeys> keys_;
   mutable std::mutex mutex_;
@@ -308,7 +341,9 @@ class Discovery : public std::enable_shared_from_this<Discovery> {
 
 class DiscoveredKeys : public KeySource {
  public:
-  explicit DiscoveredKeys(std::shared_ptr<Discovery> discovery) : discovery_(std::move(discovery)) { discovery_->start(); }
+  explicit DiscoveredKeys(std::shared_ptr<Discovery> discovery) : discovery_(std::move(discovery)) {
+    discovery_->start();
+  }
   ~DiscoveredKeys() override { stop(); }
   void stop() override {
     if (!stopped_.exchange(true)) discovery_->stop();
@@ -319,12 +354,14 @@ class DiscoveredKeys : public KeySource {
   bool may_refresh() const override { return discovery_->may_refresh(); }
   Task<Result<void>> refresh() override {
     if (stopped_) co_return fail(internal_error("stopped"));
-    Result<void> outcome = co_await await_callback<Result<void>>([d = discovery_](auto done) { d->refresh(std::move(done)); });
+    Result<void> outcome = co_await await_callback<Result<void>>(
+        [d = discovery_](auto done) { d->refresh(std::move(done)); });
     co_return outcome;
   }
   Task<Result<void>> ready() override {
     if (stopped_) co_return fail(internal_error("stopped"));
-    Result<void> outcome = co_await await_callback<Result<void>>([d = discovery_](auto done) { d->ready(std::move(done)); });
+    Result<void> outcome = co_await await_callback<Result<void>>(
+        [d = discovery_](auto done) { d->ready(std::move(done)); });
     co_return outcome;
   }
   void renew() override {
@@ -333,8 +370,8 @@ class DiscoveredKeys : public KeySource {
   bool is_current() const override { return discovery_->is_current(); }
   Task<Result<void>> current() override {
     if (stopped_) co_return fail(internal_error("stopped"));
-    Result<void> outcome =
-        co_await await_callback<Result<void>>([d = discovery_](auto done) { d->current(std::move(done)); });
+    Result<void> outcome = co_await await_callback<Result<void>>(
+        [d = discovery_](auto done) { d->current(std::move(done)); });
     co_return outcome;
   }
 
@@ -345,10 +382,14 @@ class DiscoveredKeys : public KeySource {
 
 }  // namespace
 
-std::shared_ptr<KeySource> fixed_keys(std::shared_ptr<const KeySet> keys) { return std::make_shared<FixedKeys>(std::move(keys)); }
+std::shared_ptr<KeySource> fixed_keys(std::shared_ptr<const KeySet> keys) {
+  return std::make_shared<FixedKeys>(std::move(keys));
+}
 
-std::shared_ptr<KeySource> discovered_keys(net::Loop& loop, std::shared_ptr<Fetcher> fetcher, const Clock& clock, DiscoveryOptions options) {
-  return std::make_shared<DiscoveredKeys>(std::make_shared<Discovery>(loop, std::move(fetcher), clock, std::move(options)));
+std::shared_ptr<KeySource> discovered_keys(net::Loop& loop, std::shared_ptr<Fetcher> fetcher,
+                                           const Clock& clock, DiscoveryOptions options) {
+  return std::make_shared<DiscoveredKeys>(
+      std::make_shared<Discovery>(loop, std::move(fetcher), clock, std::move(options)));
 }
 
 }  // namespace cardea::authn

@@ -30,7 +30,8 @@ class KeySourceTest : public ::testing::Test {
     issuer_->serve(kDiscovery, R"({"issuer":"https://issuer/","jwks_uri":"https://issuer/keys"})");
     issuer_->serve(kKeys, FakeIssuers::key_set({&first_}));
   }
-  std::shared_ptr<KeySource> source(std::chrono::milliseconds retry = 1h, std::chrono::milliseconds refetch = 1h) {
+  std::shared_ptr<KeySource> source(std::chrono::milliseconds retry = 1h,
+                                    std::chrono::milliseconds refetch = 1h) {
     return discovered_keys(loops_.at(0), issuer_, clock_,
                            {.issuer = "https://issuer/",
                             .discovery_url = {},
@@ -41,10 +42,12 @@ class KeySourceTest : public ::testing::Test {
   }
   bool has(const std::shared_ptr<KeySource>& source, const SigningKey& key) {
     auto keys = source->keys(clock_.now());
-    return keys && std::ranges::any_of(keys->keys, [&](const PublicKey& k) { return k.id() == key.id(); });
+    return keys &&
+           std::ranges::any_of(keys->keys, [&](const PublicKey& k) { return k.id() == key.id(); });
   }
 
-  // Until the loop has done what it was given, and what came of that: answers come by way of the loop.
+  // Until the loop has done what it was given, and what came of that: answers come by way of the
+  // loop.
   void settle() {
     for (int i = 0; i < 10; ++i) {
       std::promise<void> done;
@@ -109,7 +112,9 @@ TEST_F(KeySourceTest, AnIssuerThatIsOfflineAtFirstIsFoundLater) {
   issuer_->set_down(true);
   auto keys = source(1ms);
   EXPECT_FALSE(wait(keys->ready()));
-  EXPECT_EQ(keys->health(), "oidc: authenticator for issuer \"https://issuer/\" is not healthy: connection refused");
+  EXPECT_EQ(
+      keys->health(),
+      "oidc: authenticator for issuer \"https://issuer/\" is not healthy: connection refused");
   EXPECT_FALSE(keys->may_refresh());
   EXPECT_EQ(wait(keys->refresh()).error().message, "oidc: authenticator not initialized");
   issuer_->set_down(false);
@@ -122,7 +127,10 @@ TEST_F(KeySourceTest, AnIssuerThatSaysItIsAnotherIsNotHealthy) {
   issuer_->serve(kDiscovery, R"({"issuer":"https://issuer","jwks_uri":"https://issuer/keys"})");
   auto keys = source();
   EXPECT_FALSE(wait(keys->ready()));
-  EXPECT_NE(keys->health().find(R"(oidc: issuer did not match the issuer returned by provider, expected "https://issuer/" got "https://issuer")"), std::string::npos);
+  EXPECT_NE(
+      keys->health().find(
+          R"(oidc: issuer did not match the issuer returned by provider, expected "https://issuer/" got "https://issuer")"),
+      std::string::npos);
 }
 
 TEST_F(KeySourceTest, KeysThatAreDueAreFetchedAgainInTheBackground) {

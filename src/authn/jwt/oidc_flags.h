@@ -9,8 +9,8 @@
 
 namespace cardea::authn {
 
-// One issuer as the `--oidc-*` flags describe it. Each field is the flag of the same name; `given` are the names of those that
-// were on the command line, with their default value or another.
+// One issuer as the `--oidc-*` flags describe it. Each field is the flag of the same name; `given`
+// are the names of those that were on the command line, with their default value or another.
 struct OidcFlags {
   std::string issuer_url, client_id, ca_file;
   std::string username_claim = "sub", username_prefix;
@@ -20,17 +20,20 @@ struct OidcFlags {
   std::vector<std::string> given;
 };
 
-// Takes the `--oidc-*` flags out of a command line, `--name=value` or `--name value`; other arguments are added to `others`.
-Result<OidcFlags> parse_oidc_flags(const std::vector<std::string>& arguments, std::vector<std::string>& others);
+// Takes the `--oidc-*` flags out of a command line, `--name=value` or `--name value`; other
+// arguments are added to `others`.
+Result<OidcFlags> parse_oidc_flags(const std::vector<std::string>& arguments,
+                                   std::vector<std::string>& others);
 
-// Adds one flag, named as on the command line without its dashes ("oidc-client-id"). False when there is no such flag; an error
-// when its value makes no sense.
+// Adds one flag, named as on the command line without its dashes ("oidc-client-id"). False when
+// there is no such flag; an error when its value makes no sense.
 Result<bool> add_oidc_flag(OidcFlags& flags, std::string_view name, const std::string& value);
 
 // Whether the flags fit together and with a configuration file; the messages are Kubernetes'.
 Result<void> check_oidc_flags(const OidcFlags& flags, bool has_config_file);
 
-// The configuration that means the same, when any flag was given. `ca` is the text of the CA file, or empty.
+// The configuration that means the same, when any flag was given. `ca` is the text of the CA file,
+// or empty.
 AuthenticationConfig config_of(const OidcFlags& flags, const std::string& ca);
 Result<AlgorithmSet> algorithms_of(const OidcFlags& flags);
 

@@ -32,14 +32,26 @@ struct AlgorithmRow {
   bool pss;
 };
 constexpr std::array<AlgorithmRow, kAlgorithmCount> kAlgorithms = {{
-    {"RS256", EVP_sha256, 0, false}, {"RS384", EVP_sha384, 0, false}, {"RS512", EVP_sha512, 0, false},
-    {"ES256", EVP_sha256, 256, false}, {"ES384", EVP_sha384, 384, false}, {"ES512", EVP_sha512, 521, false},
-    {"PS256", EVP_sha256, 0, true}, {"PS384", EVP_sha384, 0, true}, {"PS512", EVP_sha512, 0, true},
+    {"RS256", EVP_sha256, 0, false},
+    {"RS384", EVP_sha384, 0, false},
+    {"RS512", EVP_sha512, 0, false},
+    {"ES256", EVP_sha256, 256, false},
+    {"ES384", EVP_sha384, 384, false},
+    {"ES512", EVP_sha512, 521, false},
+    {"PS256", EVP_sha256, 0, true},
+    {"PS384", EVP_sha384, 0, true},
+    {"PS512", EVP_sha512, 0, true},
 }};
-const AlgorithmRow& row_of(Algorithm algorithm) { return kAlgorithms[static_cast<std::size_t>(algorithm)]; }
+const AlgorithmRow& row_of(Algorithm algorithm) {
+  return kAlgorithms[static_cast<std::size_t>(algorithm)];
+}
 
-const unsigned char* bytes(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
-unsigned char* bytes(std::string& text) { return reinterpret_cast<unsigned char*>(text.data()); }
+const unsigned char* bytes(std::string_view text) {
+  return reinterpret_cast<const unsigned char*>(text.data());
+}
+unsigned char* bytes(std::string& text) {
+  return reinterpret_cast<unsigned char*>(text.data());
+}
 
 int elliptic_bits_of(EVP_PKEY* key) {
   char name[64] = {};
@@ -60,7 +72,8 @@ bool set_padding(EVP_PKEY_CTX* context, const AlgorithmRow& row) {
          EVP_PKEY_CTX_set_rsa_pss_saltlen(context, RSA_PSS_SALTLEN_DIGEST) == 1;
 }
 
-// The DER form OpenSSL reads, of r and s side by side: SEQUENCE { INTEGER r, INTEGER s }. At most 141 bytes.
+// The DER form OpenSSL reads, of r and s side by side: SEQUENCE { INTEGER r, INTEGER s }. At most
+// 141 bytes.
 class DerSignature {
  public:
   explicit DerSignature(std::string_view jose) {
@@ -91,13 +104,19 @@ class DerSignature {
   std::size_t size_ = 0;
 };
 
-std::size_t coordinate_bytes(int elliptic_bits) { return static_cast<std::size_t>(elliptic_bits + 7) / 8; }
+std::size_t coordinate_bytes(int elliptic_bits) {
+  return static_cast<std::size_t>(elliptic_bits + 7) / 8;
+}
 
-Error bad_key(std::string_view why) { return bad_request(cat("unusable key: ", why)); }
+Error bad_key(std::string_view why) {
+  return bad_request(cat("unusable key: ", why));
+}
 
 }  // namespace
 
-std::string_view algorithm_name(Algorithm algorithm) { return row_of(algorithm).name; }
+std::string_view algorithm_name(Algorithm algorithm) {
+  return row_of(algorithm).name;
+}
 
 std::optional<Algorithm> algorithm_named(std::string_view name) {
   for (std::size_t i = 0; i < kAlgorithms.size(); ++i)
@@ -123,9 +142,12 @@ Result<PublicKey> PublicKey::take(evp_pkey_st* raw, std::string id) {
   return taken;
 }
 
-bool PublicKey::fits(Algorithm algorithm) const { return row_of(algorithm).elliptic_bits == elliptic_bits_; }
+bool PublicKey::fits(Algorithm algorithm) const {
+  return row_of(algorithm).elliptic_bits == elliptic_bits_;
+}
 
-bool PublicKey::verify(Algorithm algorithm, std::string_view data, std::string_view signature) const {
+bool PublicKey::verify(Algorithm algorithm, std::string_view data,
+                       std::string_view signature) const {
   const AlgorithmRow& row = row_of(algorithm);
   if (!fits(algorithm)) return false;
   std::optional<DerSignature> der;
@@ -138,8 +160,12 @@ bool PublicKey::verify(Algorithm algorithm, std::string_view data, std::string_v
   // One context per thread: making it is most of what a verification allocates.
   thread_local const DigestPtr context(EVP_MD_CTX_new());
   EVP_PKEY_CTX* padding = nullptr;
-  bool valid = context && EVP_DigestVerifyInit(context.get(), &padding, row.digest(), nullptr, key_.get()) == 1 && set_padding(padding, row) &&
-               EVP_DigestVerify(context.get(), bytes(signature), signature.size(), bytes(data), data.size()) == 1;
+  bool valid = context &&
+               EVP_DigestVerifyInit(context.get(), &padding, row.digest(), nullptr, key_.get()) ==
+                   1 &&
+               set_padding(padding, row) &&
+               EVP_DigestVerify(context.get(), bytes(signature), signature.size(), bytes(data),
+                                data.size()) == 1;
   if (context) EVP_MD_CTX_reset(context.get());  // lets go of the key
   if (!valid) ERR_clear_error();
   return valid;
@@ -171,7 +197,8 @@ Result<PublicKey> with_derived_id(EVP_PKEY* raw) {
 Result<SigningKey> SigningKey::parse(std::string_view pem) {
   BioPtr bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
   // A password is never asked for on the terminal.
-  EVP_PKEY* raw = PEM_read_bio_PrivateKey(bio.get(), nullptr, [](char*, int, int, void*) { return 0; }, nullptr);
+  EVP_PKEY* raw = PEM_read_bio_PrivateKey(
+      bio.get(), nullptr, [](char*, int, int, void*) { return 0; }, nullptr);
   ERR_clear_error();
   auto key = with_derived_id(raw);
   if (!key) return fail(std::move(key.error()));
@@ -179,34 +206,45 @@ Result<SigningKey> SigningKey::parse(std::string_view pem) {
 }
 
 Result<SigningKey> SigningKey::make_rsa(int bits) {
-  auto key = with_derived_id(EVP_PKEY_Q_keygen(nullptr, nullptr, "RSA", static_cast<std::size_t>(bits)));
+  auto key = with_derived_id(
+      EVP_PKEY_Q_keygen(nullptr, nullptr, "RSA", static_cast<std::size_t>(bits)));
   if (!key) return fail(std::move(key.error()));
   return SigningKey(std::move(*key));
 }
 
 Result<SigningKey> SigningKey::make_ec(int bits) {
-  auto key = with_derived_id(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", bits == 256 ? "P-256" : bits == 384 ? "P-384" : "P-521"));
+  auto key = with_derived_id(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC",
+                                               bits == 256   ? "P-256"
+                                               : bits == 384 ? "P-384"
+                                                             : "P-521"));
   if (!key) return fail(std::move(key.error()));
   return SigningKey(std::move(*key));
 }
 
 Algorithm SigningKey::algorithm() const {
   switch (elliptic_bits_) {
-    case 256: return Algorithm::kEs256;
-    case 384: return Algorithm::kEs384;
-    case 521: return Algorithm::kEs512;
-    default: return Algorithm::kRs256;
+    case 256:
+      return Algorithm::kEs256;
+    case 384:
+      return Algorithm::kEs384;
+    case 521:
+      return Algorithm::kEs512;
+    default:
+      return Algorithm::kRs256;
   }
 }
 
 Result<std::string> SigningKey::sign(Algorithm algorithm, std::string_view data) const {
   const AlgorithmRow& row = row_of(algorithm);
-  if (!fits(algorithm)) return fail(internal_error(cat("a key of another kind cannot sign with `", row.name, "`")));
+  if (!fits(algorithm))
+    return fail(internal_error(cat("a key of another kind cannot sign with `", row.name, "`")));
   DigestPtr context(EVP_MD_CTX_new());
   EVP_PKEY_CTX* padding = nullptr;
   std::size_t size = 0;
   std::string signature;
-  bool made = context && EVP_DigestSignInit(context.get(), &padding, row.digest(), nullptr, key_.get()) == 1 && set_padding(padding, row) &&
+  bool made = context &&
+              EVP_DigestSignInit(context.get(), &padding, row.digest(), nullptr, key_.get()) == 1 &&
+              set_padding(padding, row) &&
               EVP_DigestSign(context.get(), nullptr, &size, bytes(data), data.size()) == 1;
   if (made) {
     signature.resize(size);
@@ -220,7 +258,8 @@ Result<std::string> SigningKey::sign(Algorithm algorithm, std::string_view data)
   if (!row.elliptic_bits) return signature;
 
   const unsigned char* at = bytes(std::string_view(signature));
-  std::unique_ptr<ECDSA_SIG, Freed<ECDSA_SIG_free>> parts(d2i_ECDSA_SIG(nullptr, &at, static_cast<long>(signature.size())));
+  std::unique_ptr<ECDSA_SIG, Freed<ECDSA_SIG_free>> parts(
+      d2i_ECDSA_SIG(nullptr, &at, static_cast<long>(signature.size())));
   const auto half = static_cast<int>(coordinate_bytes(row.elliptic_bits));
   std::string jose(2 * static_cast<std::size_t>(half), '\0');
   BN_bn2binpad(ECDSA_SIG_get0_r(parts.get()), bytes(jose), half);
@@ -250,8 +289,8 @@ EVP_PKEY* key_of_block(std::string_view name, const unsigned char* der, long siz
 }
 
 bool holds_key(std::string_view name) {
-  return name == PEM_STRING_PUBLIC || name == PEM_STRING_RSA_PUBLIC || name == PEM_STRING_X509 || name == PEM_STRING_PKCS8INF ||
-         name == PEM_STRING_RSA || name == PEM_STRING_ECPRIVATEKEY;
+  return name == PEM_STRING_PUBLIC || name == PEM_STRING_RSA_PUBLIC || name == PEM_STRING_X509 ||
+         name == PEM_STRING_PKCS8INF || name == PEM_STRING_RSA || name == PEM_STRING_ECPRIVATEKEY;
 }
 
 }  // namespace
@@ -276,7 +315,8 @@ Result<std::vector<PublicKey>> parse_public_keys(std::string_view pem) {
     keys.push_back(std::move(*key));
   }
   ERR_clear_error();
-  if (keys.empty()) return fail(bad_request("data does not contain any valid RSA or ECDSA public keys"));
+  if (keys.empty())
+    return fail(bad_request("data does not contain any valid RSA or ECDSA public keys"));
   return keys;
 }
 

@@ -12,21 +12,34 @@ struct evp_pkey_st;  // OpenSSL's EVP_PKEY
 
 namespace cardea::authn {
 
-// The signatures we verify (RFC 7518): RSA with PKCS#1 or PSS padding, and ECDSA. Nothing symmetric, no `none`, no EdDSA.
-enum class Algorithm : std::uint8_t { kRs256, kRs384, kRs512, kEs256, kEs384, kEs512, kPs256, kPs384, kPs512 };
+// The signatures we verify (RFC 7518): RSA with PKCS#1 or PSS padding, and ECDSA. Nothing
+// symmetric, no `none`, no EdDSA.
+enum class Algorithm : std::uint8_t {
+  kRs256,
+  kRs384,
+  kRs512,
+  kEs256,
+  kEs384,
+  kEs512,
+  kPs256,
+  kPs384,
+  kPs512
+};
 inline constexpr int kAlgorithmCount = 9;
 
-std::string_view algorithm_name(Algorithm algorithm);                    // "RS256"
-std::optional<Algorithm> algorithm_named(std::string_view name);         // exact spelling
+std::string_view algorithm_name(Algorithm algorithm);             // "RS256"
+std::optional<Algorithm> algorithm_named(std::string_view name);  // exact spelling
 
-// A public key: RSA of 2048 to 8192 bits, or EC on P-256, P-384 or P-521. A value that shares; from any thread.
+// A public key: RSA of 2048 to 8192 bits, or EC on P-256, P-384 or P-521. A value that shares; from
+// any thread.
 class PublicKey {
  public:
   // Takes ownership of a key, private or public; refuses kinds and sizes that are not ours.
   static Result<PublicKey> take(evp_pkey_st* key, std::string id = "");
 
-  // Whether `signature` (JOSE form: ECDSA as r and s side by side) was made over `data` by the key's owner. False for
-  // every algorithm that does not belong to this kind of key or curve, so a key's kind decides and not the sender.
+  // Whether `signature` (JOSE form: ECDSA as r and s side by side) was made over `data` by the
+  // key's owner. False for every algorithm that does not belong to this kind of key or curve, so a
+  // key's kind decides and not the sender.
   bool verify(Algorithm algorithm, std::string_view data, std::string_view signature) const;
 
   const std::string& id() const { return id_; }
@@ -58,8 +71,8 @@ class SigningKey : public PublicKey {
   explicit SigningKey(PublicKey key) : PublicKey(std::move(key)) {}
 };
 
-// Every public key in a PEM text: PUBLIC KEY, RSA PUBLIC KEY, CERTIFICATE, and the public half of private keys. Their ids are
-// the derived ones. An error when there is none, or one cannot be read.
+// Every public key in a PEM text: PUBLIC KEY, RSA PUBLIC KEY, CERTIFICATE, and the public half of
+// private keys. Their ids are the derived ones. An error when there is none, or one cannot be read.
 Result<std::vector<PublicKey>> parse_public_keys(std::string_view pem);
 
 }  // namespace cardea::authn

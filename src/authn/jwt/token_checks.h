@@ -9,7 +9,8 @@
 #include "authn/jwt/signature.h"
 #include "base/result.h"
 
-// What OpenID Connect asks of a token besides its signature. Pure functions; the messages are Kubernetes'.
+// What OpenID Connect asks of a token besides its signature. Pure functions; the messages are
+// Kubernetes'.
 namespace cardea::authn {
 
 using Time = std::chrono::system_clock::time_point;
@@ -33,8 +34,9 @@ struct TokenExpectations {
   AlgorithmSet algorithms;
 };
 
-// The cheap checks, before any key is looked at: shape of the registered claims, distributed claims have sources, issuer,
-// audience, lifetime (no leeway after `exp`, a minute before `nbf`), algorithm. Gives the algorithm.
+// The cheap checks, before any key is looked at: shape of the registered claims, distributed claims
+// have sources, issuer, audience, lifetime (no leeway after `exp`, a minute before `nbf`),
+// algorithm. Gives the algorithm.
 Result<Algorithm> check_token(const Jwt& jwt, const TokenExpectations& expected, Time now);
 
 // When the token stops being valid; only for one that check_token accepted.

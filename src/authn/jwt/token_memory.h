@@ -10,10 +10,12 @@
 
 namespace cardea::authn {
 
-// Remembers what verified tokens turned out to be, so that the next request with the same one needs no signature check.
+// Remembers what verified tokens turned out to be, so that the next request with the same one needs
+// no signature check.
 //
-// Each thread has a table of its own: no lock, and what is found may be changed by its thread. A table has a fixed number of
-// places; a token takes the place of the one that was there. Tokens are compared whole.
+// Each thread has a table of its own: no lock, and what is found may be changed by its thread. A
+// table has a fixed number of places; a token takes the place of the one that was there. Tokens are
+// compared whole.
 template <typename T>
 class TokenMemory {
  public:
@@ -57,8 +59,10 @@ class TokenMemory {
       std::erase_if(tables, [](const auto& entry) { return entry.second.holder.expired(); });
       found = tables.emplace(id_, Table{alive_, std::vector<Place>(places_)}).first;
     }
-    // A token ends with its signature, which nobody chooses: its last bytes spread as well as all of them.
-    const std::string_view end = token.substr(token.size() - std::min<std::size_t>(token.size(), 32));
+    // A token ends with its signature, which nobody chooses: its last bytes spread as well as all
+    // of them.
+    const std::string_view end = token.substr(token.size() -
+                                              std::min<std::size_t>(token.size(), 32));
     return found->second.places[std::hash<std::string_view>{}(end) % places_];
   }
 

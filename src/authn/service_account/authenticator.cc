@@ -2,8 +2,8 @@
 #include <array>
 
 #include "authn/jwt/jwt.h"
-#include "authn/service_account/tokens.h"
 #include "authn/jwt/token_memory.h"
+#include "authn/service_account/tokens.h"
 #include "base/strings.h"
 #include "base/time_parse.h"
 #include "catalog/catalog.h"
@@ -15,19 +15,23 @@ namespace {
 
 using json::Value;
 
-// Clocks of several servers differ by this much at most: what was issued "in the future" by less is good.
+// Clocks of several servers differ by this much at most: what was issued "in the future" by less is
+// good.
 constexpr std::int64_t kLeewaySeconds = 60;
 constexpr std::string_view kClaim = "kubernetes.io/serviceaccount/";
 constexpr std::string_view kExtra = "authentication.kubernetes.io/";
 
-Error refuse(std::string why) { return Error::of(Reason::kUnauthorized, std::move(why)); }
+Error refuse(std::string why) {
+  return Error::of(Reason::kUnauthorized, std::move(why));
+}
 
 // An object that must be there, with this uid, for the token to be good.
 struct Bond {
   enum class Kind : std::uint8_t { kAccount, kSecret, kPod, kNode };
   Kind kind;
   std::string name, uid, key;
-  store::Revision good_at = 0;  // the revision of the record that was found good; another one has to be read
+  store::Revision good_at = 0;  // the revision of the record that was found good; another one has
+                                // to be read
 };
 
 // A token whose signature is good, read once.
@@ -74,11 +78,13 @@ Result<std::vector<std::string>> audience_claim(const Value& claims) {
 
 class ServiceAccountAuthenticator : public Authenticator {
  public:
-  ServiceAccountAuthenticator(std::shared_ptr<const ServiceAccountTokens> tokens, const store::Store& store, const Clock& clock)
+  ServiceAccountAuthenticator(std::shared_ptr<const ServiceAccountTokens> tokens,
+                              const store::Store& store, const Clock& clock)
       : tokens_(std::move(tokens)), store_(store), clock_(clock) {
     auto builtin = catalog::Catalog::builtin();
     constexpr std::string_view kResources[] = {"serviceaccounts", "secrets", "pods", "nodes"};
-    for (std::size_t i = 0; i < prefixes_.size(); ++i) prefixes_[i] = builtin->find("", "v1", kResources[i])->storage_prefix;
+    for (std::size_t i = 0; i < prefixes_.size(); ++i)
+      prefixes_[i] = builtin->find("", "v1", kResources[i])->storage_prefix;
   }
 
   std::optional<Outcome> authenticate(const Credentials& c) const override {
@@ -103,24 +109,32 @@ class ServiceAccountAuthenticator : public Authenticator {
   // What never changes about a token.
   Result<Verified> verify(const Jwt& jwt) const {
     const PublicKey* key = tokens_->verifier_of(jwt);
-    if (!key) return fail(refuse("the signature of the service account token is not by one of our keys"));
+    if (!key)
+      return fail(refuse("the signature of the service account token is not by one of our keys"));
     Verified out;
     out.is_legacy = jwt.issuer() == kLegacyIssuer;
-    out.identity = {.authenticator = "service-account", .issuer = std::string(jwt.issuer()), .key_id = key->id()};
-    if (auto ok = out.is_legacy ? read_legacy(jwt.claims, out) : read_bound(jwt.claims, out); !ok) return fail(ok.error());
+    out.identity = {.authenticator = "service-account",
+                    .issuer = std::string(jwt.issuer()),
+                    .key_id = key->id()};
+    if (auto ok = out.is_legacy ? read_legacy(jwt.claims, out) : read_bound(jwt.claims, out); !ok)
+      return fail(ok.error());
     return out;
   }
 
-  void add_bond(Verified& out, Bond::Kind kind, std::string_view namespace_name, std::string name, std::string uid) const {
+  void add_bond(Verified& out, Bond::Kind kind, std::string_view namespace_name, std::string name,
+                std::string uid) const {
     const std::string& prefix = prefixes_[static_cast<std::size_t>(kind)];
-    std::string key = kind == Bond::Kind::kNode ? cat(prefix, name) : cat(prefix, namespace_name, "/", name);
+    std::string key = kind == Bond::Kind::kNode ? cat(prefix, name)
+                                                : cat(prefix, namespace_name, "/", name);
     out.bonds.push_back({kind, std::move(name), std::move(uid), std::move(key)});
   }
 
-  void name_user(Verified& out, std::string_view namespace_name, std::string_view account, std::string_view uid) const {
-    out.identity.user = {.name = cat("system:serviceaccount:", namespace_name, ":", account),
-                         .uid = std::string(uid),
-                         .groups = {"system:serviceaccounts", cat("system:serviceaccounts:", namespace_name)}};
+  void name_user(Verified& out, std::string_view namespace_name, std::string_view account,
+                 std::string_view uid) const {
+    out.identity.user = {
+        .name = cat("system:serviceaccount:", namespace_name, ":", account),
+        .uid = std::string(uid),
+        .groups = {"system:serviceaccounts", cat("system:serviceaccounts:", namespace_name)}};
   }
 
   Result<void> read_bound(const Value& claims, Verified& out) const {
@@ -131,14 +145,16 @@ class ServiceAccountAuthenticator : public Authenticator {
     auto subject = text_claim(claims, "sub");
     auto id = text_claim(claims, "jti");
     auto audiences = audience_claim(claims);
-    auto expires = time_claim(claims, "exp"), not_before = time_claim(claims, "nbf"), issued = time_claim(claims, "iat");
+    auto expires = time_claim(claims, "exp"), not_before = time_claim(claims, "nbf"),
+         issued = time_claim(claims, "iat");
     auto warn_after = time_claim(about, "warnafter");
     for (const auto* text : {&space, &account, &uid, &subject, &id})
       if (!*text) return fail(text->error());
     for (const auto* time : {&expires, &not_before, &issued, &warn_after})
       if (!*time) return fail(time->error());
     if (!audiences) return fail(audiences.error());
-    if (space->empty() || account->empty() || uid->empty()) return fail(refuse("the token names no service account"));
+    if (space->empty() || account->empty() || uid->empty())
+      return fail(refuse("the token names no service account"));
     name_user(out, *space, *account, *uid);
     if (*subject != out.identity.user.name) return fail(refuse("sub claim is invalid"));
     if (*expires == 0) return fail(refuse("the token has no expiry"));
@@ -161,15 +177,18 @@ class ServiceAccountAuthenticator : public Authenticator {
       const char* claim;
       Bond::Kind kind;
     };
-    constexpr Row kRows[] = {{"secret", Bond::Kind::kSecret}, {"pod", Bond::Kind::kPod}, {"node", Bond::Kind::kNode}};
+    constexpr Row kRows[] = {
+        {"secret", Bond::Kind::kSecret}, {"pod", Bond::Kind::kPod}, {"node", Bond::Kind::kNode}};
     for (const Row& row : kRows) {
       const Value& ref = about[row.claim];
       if (ref.is_null()) continue;
       auto name = text_claim(ref, "name"), uid = text_claim(ref, "uid");
-      if (!name || !uid || name->empty()) return fail(refuse(cat("the claim about a ", row.claim, " is malformed")));
+      if (!name || !uid || name->empty())
+        return fail(refuse(cat("the claim about a ", row.claim, " is malformed")));
       // The node of a bound pod is told and not checked: the pod answers for it.
       bool only_told = row.kind == Bond::Kind::kNode && about.has("pod");
-      if (!only_told && uid->empty()) return fail(refuse(cat("the claim about a ", row.claim, " has no uid")));
+      if (!only_told && uid->empty())
+        return fail(refuse(cat("the claim about a ", row.claim, " has no uid")));
       if (row.kind != Bond::Kind::kSecret) {
         out.identity.user.extra[cat(kExtra, row.claim, "-name")] = {*name};
         if (!uid->empty()) out.identity.user.extra[cat(kExtra, row.claim, "-uid")] = {*uid};
@@ -198,7 +217,8 @@ class ServiceAccountAuthenticator : public Authenticator {
     name_user(out, rows[0].value, rows[2].value, rows[3].value);
     auto subject = text_claim(claims, "sub");
     if (!subject) return fail(subject.error());
-    if (*subject != out.identity.user.name) return fail(refuse(subject->empty() ? "sub claim is missing" : "sub claim is invalid"));
+    if (*subject != out.identity.user.name)
+      return fail(refuse(subject->empty() ? "sub claim is missing" : "sub claim is invalid"));
     auto expires = time_claim(claims, "exp"), not_before = time_claim(claims, "nbf");
     if (!expires || !not_before) return fail(refuse("a time of the token is malformed"));
     out.expires = *expires;
@@ -209,26 +229,37 @@ class ServiceAccountAuthenticator : public Authenticator {
     return {};
   }
 
-  // What may be otherwise with every request: the time, whom the token is meant for, what it is bound to.
+  // What may be otherwise with every request: the time, whom the token is meant for, what it is
+  // bound to.
   Outcome admit(Verified& token, const Credentials& c) const {
-    const std::int64_t now = std::chrono::duration_cast<std::chrono::seconds>(clock_.now().time_since_epoch()).count();
-    if (token.expires != 0 && token.expires < now) return fail(refuse("service account token has expired"));
-    if (token.not_before > now + kLeewaySeconds) return fail(refuse("service account token is not valid yet"));
-    if (token.issued > now + kLeewaySeconds) return fail(refuse("service account token is issued in the future"));
-    const std::vector<std::string>& asked = c.audiences ? *c.audiences : tokens_->options().audiences;
+    const std::int64_t now = std::chrono::duration_cast<std::chrono::seconds>(
+                                 clock_.now().time_since_epoch())
+                                 .count();
+    if (token.expires != 0 && token.expires < now)
+      return fail(refuse("service account token has expired"));
+    if (token.not_before > now + kLeewaySeconds)
+      return fail(refuse("service account token is not valid yet"));
+    if (token.issued > now + kLeewaySeconds)
+      return fail(refuse("service account token is issued in the future"));
+    const std::vector<std::string>& asked = c.audiences ? *c.audiences
+                                                        : tokens_->options().audiences;
     std::vector<std::string> served;
     for (const std::string& a : token.audiences)
       if (std::ranges::find(asked, a) != asked.end()) served.push_back(a);
     if (served.empty())
-      return fail(refuse(cat("token audiences ", list_text(token.audiences), " is invalid for the target audiences ", list_text(asked))));
+      return fail(refuse(cat("token audiences ", list_text(token.audiences),
+                             " is invalid for the target audiences ", list_text(asked))));
     for (Bond& bond : token.bonds)
       if (auto ok = check(bond, token.is_legacy, c.token, now); !ok) return fail(ok.error());
     Identity identity = token.identity;
     identity.audiences = std::move(served);
-    if (token.is_legacy) identity.annotations.emplace_back("authentication.k8s.io/legacy-token", identity.user.name);
+    if (token.is_legacy)
+      identity.annotations.emplace_back("authentication.k8s.io/legacy-token", identity.user.name);
     if (token.warn_after != 0 && now > token.warn_after)
-      identity.annotations.emplace_back("authentication.k8s.io/stale-token",
-                                        cat("subject: ", identity.user.name, ", seconds after warning threshold: ", now - token.warn_after));
+      identity.annotations.emplace_back(
+          "authentication.k8s.io/stale-token",
+          cat("subject: ", identity.user.name,
+              ", seconds after warning threshold: ", now - token.warn_after));
     return identity;
   }
 
@@ -251,8 +282,7 @@ class ServiceAccountAuthenticator : public Authenticator {
     }
     // A pod that ends in grace keeps its token until the time it was given is over.
     auto at = parse_rfc3339(deleted);
-    if (is_legacy || !at || at->seconds <= now)
-      return fail(gone(bond, is_legacy));
+    if (is_legacy || !at || at->seconds <= now) return fail(gone(bond, is_legacy));
     return {};
   }
 
@@ -265,17 +295,26 @@ class ServiceAccountAuthenticator : public Authenticator {
   }
 
   static Error gone(const Bond& bond, bool is_legacy) {
-    if (bond.kind == Bond::Kind::kAccount) return refuse(cat("serviceaccounts ", quoted(bond.name), " not found"));
-    return refuse(is_legacy ? "Token has been invalidated" : "service account token has been invalidated");
+    if (bond.kind == Bond::Kind::kAccount)
+      return refuse(cat("serviceaccounts ", quoted(bond.name), " not found"));
+    return refuse(is_legacy ? "Token has been invalidated"
+                            : "service account token has been invalidated");
   }
 
   static Error other_uid(const Bond& bond, std::string_view uid, bool is_legacy) {
     switch (bond.kind) {
       case Bond::Kind::kAccount:
-        return refuse(cat(is_legacy ? "ServiceAccount" : "service account", " UID (", uid, ") does not match claim (", bond.uid, ")"));
-      case Bond::Kind::kSecret: return refuse(cat("secret UID (", uid, ") does not match service account secret ref claim (", bond.uid, ")"));
-      case Bond::Kind::kPod: return refuse(cat("pod UID (", uid, ") does not match service account pod ref claim (", bond.uid, ")"));
-      case Bond::Kind::kNode: return refuse(cat("node UID (", uid, ") does not match service account node ref claim (", bond.uid, ")"));
+        return refuse(cat(is_legacy ? "ServiceAccount" : "service account", " UID (", uid,
+                          ") does not match claim (", bond.uid, ")"));
+      case Bond::Kind::kSecret:
+        return refuse(cat("secret UID (", uid,
+                          ") does not match service account secret ref claim (", bond.uid, ")"));
+      case Bond::Kind::kPod:
+        return refuse(cat("pod UID (", uid, ") does not match service account pod ref claim (",
+                          bond.uid, ")"));
+      case Bond::Kind::kNode:
+        return refuse(cat("node UID (", uid, ") does not match service account node ref claim (",
+                          bond.uid, ")"));
     }
     return refuse("service account token has been invalidated");
   }
@@ -289,8 +328,9 @@ class ServiceAccountAuthenticator : public Authenticator {
 
 }  // namespace
 
-std::unique_ptr<Authenticator> service_account_authenticator(std::shared_ptr<const ServiceAccountTokens> tokens,
-                                                             const store::Store& store, const Clock& clock) {
+std::unique_ptr<Authenticator> service_account_authenticator(
+    std::shared_ptr<const ServiceAccountTokens> tokens, const store::Store& store,
+    const Clock& clock) {
   return std::make_unique<ServiceAccountAuthenticator>(std::move(tokens), store, clock);
 }
 

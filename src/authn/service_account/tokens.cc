@@ -11,12 +11,14 @@ namespace {
 
 using json::Value;
 
-// What a kubelet asks for when a pod mounts the default token: seconds that nobody would choose by hand.
+// What a kubelet asks for when a pod mounts the default token: seconds that nobody would choose by
+// hand.
 constexpr std::int64_t kMountedLifetime = 3607;
 constexpr std::int64_t kExtendedLifetime = 365 * 24 * 3600;
 
 // The algorithms that Kubernetes signs such tokens with. The key's kind decides among them.
-constexpr Algorithm kAllowed[] = {Algorithm::kRs256, Algorithm::kEs256, Algorithm::kEs384, Algorithm::kEs512};
+constexpr Algorithm kAllowed[] = {Algorithm::kRs256, Algorithm::kEs256, Algorithm::kEs384,
+                                  Algorithm::kEs512};
 
 std::string_view algorithm_of(const PublicKey& key) {
   for (Algorithm a : kAllowed)
@@ -42,12 +44,14 @@ std::int64_t seconds(std::chrono::system_clock::time_point at) {
 
 }  // namespace
 
-ServiceAccountTokens::ServiceAccountTokens(ServiceAccountOptions options, SigningKey signer, std::vector<PublicKey> others,
-                                           const Clock& clock, Random& random)
+ServiceAccountTokens::ServiceAccountTokens(ServiceAccountOptions options, SigningKey signer,
+                                           std::vector<PublicKey> others, const Clock& clock,
+                                           Random& random)
     : options_(std::move(options)), signer_(std::move(signer)), clock_(clock), random_(random) {
   keys_.keys.push_back(signer_);
   for (PublicKey& key : others)
-    if (std::ranges::find(keys_.keys, key.id(), &PublicKey::id) == keys_.keys.end()) keys_.keys.push_back(std::move(key));
+    if (std::ranges::find(keys_.keys, key.id(), &PublicKey::id) == keys_.keys.end())
+      keys_.keys.push_back(std::move(key));
   std::set<std::string> algorithms;
   Value set = Value::array();
   for (const PublicKey& key : keys_.keys) {
@@ -55,11 +59,12 @@ ServiceAccountTokens::ServiceAccountTokens(ServiceAccountOptions options, Signin
     set.push_back(jwk_from_key(key, algorithm_of(key)));
   }
   key_set_document_ = json::print(Value::object({{"keys", set}}));
-  discovery_document_ = json::print(Value::object({{"issuer", options_.issuers.front()},
-                                                   {"jwks_uri", options_.jwks_uri},
-                                                   {"response_types_supported", list(std::vector{"id_token"})},
-                                                   {"subject_types_supported", list(std::vector{"public"})},
-                                                   {"id_token_signing_alg_values_supported", list(algorithms)}}));
+  discovery_document_ = json::print(
+      Value::object({{"issuer", options_.issuers.front()},
+                     {"jwks_uri", options_.jwks_uri},
+                     {"response_types_supported", list(std::vector{"id_token"})},
+                     {"subject_types_supported", list(std::vector{"public"})},
+                     {"id_token_signing_alg_values_supported", list(algorithms)}}));
 }
 
 Result<IssuedToken> ServiceAccountTokens::issue(const ServiceAccountClaims& c) const {
@@ -68,21 +73,24 @@ Result<IssuedToken> ServiceAccountTokens::issue(const ServiceAccountClaims& c) c
     return std::ranges::find(options_.audiences, a) != options_.audiences.end();
   });
   bool extends = options_.extend_expiration && c.pod && c.lifetime == kMountedLifetime && is_ours;
-  Value about = Value::object({{"namespace", c.namespace_name}, {"serviceaccount", reference(c.account)}});
+  Value about = Value::object(
+      {{"namespace", c.namespace_name}, {"serviceaccount", reference(c.account)}});
   if (c.pod) about.set("pod", reference(*c.pod));
   if (c.node) about.set("node", reference(*c.node));
   if (c.secret) about.set("secret", reference(*c.secret));
   if (extends) about.set("warnafter", now + c.lifetime);
   std::string id = make_uid(random_);
-  Value payload = Value::object({{"iss", options_.issuers.front()},
-                                 {"sub", cat("system:serviceaccount:", c.namespace_name, ":", c.account.name)},
-                                 {"aud", list(c.audiences)},
-                                 {"iat", now},
-                                 {"nbf", now},
-                                 {"exp", now + (extends ? kExtendedLifetime : c.lifetime)},
-                                 {"jti", id},
-                                 {"kubernetes.io", about}});
-  Value header = Value::object({{"alg", algorithm_name(signer_.algorithm())}, {"kid", signer_.id()}});
+  Value payload = Value::object(
+      {{"iss", options_.issuers.front()},
+       {"sub", cat("system:serviceaccount:", c.namespace_name, ":", c.account.name)},
+       {"aud", list(c.audiences)},
+       {"iat", now},
+       {"nbf", now},
+       {"exp", now + (extends ? kExtendedLifetime : c.lifetime)},
+       {"jti", id},
+       {"kubernetes.io", about}});
+  Value header = Value::object(
+      {{"alg", algorithm_name(signer_.algorithm())}, {"kid", signer_.id()}});
   std::string token = cat(base64_url(json::print(header)), ".", base64_url(json::print(payload)));
   auto signature = signer_.sign(signer_.algorithm(), token);
   if (!signature) return fail(signature.error());

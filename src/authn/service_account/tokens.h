@@ -51,17 +51,19 @@ struct IssuedToken {
   std::string id = {};       // its claim `jti`
 };
 
-// Makes the tokens of service accounts and says by which keys others can verify them. Immutable; from any thread.
+// Makes the tokens of service accounts and says by which keys others can verify them. Immutable;
+// from any thread.
 class ServiceAccountTokens {
  public:
   // `others` are further keys whose tokens are accepted.
-  ServiceAccountTokens(ServiceAccountOptions options, SigningKey signer, std::vector<PublicKey> others, const Clock& clock,
-                       Random& random);
+  ServiceAccountTokens(ServiceAccountOptions options, SigningKey signer,
+                       std::vector<PublicKey> others, const Clock& clock, Random& random);
 
   const ServiceAccountOptions& options() const { return options_; }
 
-  // Kubernetes' grace for clients that never read their mounted token again: one that a kubelet asks for (3607 seconds, bound
-  // to a pod, for this server) lives a year, and carries the time from which on it counts as stale.
+  // Kubernetes' grace for clients that never read their mounted token again: one that a kubelet
+  // asks for (3607 seconds, bound to a pod, for this server) lives a year, and carries the time
+  // from which on it counts as stale.
   Result<IssuedToken> issue(const ServiceAccountClaims& claims) const;
 
   // The signature's key, or null.
@@ -79,10 +81,12 @@ class ServiceAccountTokens {
   std::string discovery_document_, key_set_document_;
 };
 
-// Recognises tokens of service accounts. That the signature is good may be remembered; that the account and whatever the
-// token is bound to still exist is looked up in the store with every request, so that deleting one of them revokes the
-// token with the next. All of what is borrowed outlives this.
-std::unique_ptr<Authenticator> service_account_authenticator(std::shared_ptr<const ServiceAccountTokens> tokens,
-                                                             const store::Store& store, const Clock& clock);
+// Recognises tokens of service accounts. That the signature is good may be remembered; that the
+// account and whatever the token is bound to still exist is looked up in the store with every
+// request, so that deleting one of them revokes the token with the next. All of what is borrowed
+// outlives this.
+std::unique_ptr<Authenticator> service_account_authenticator(
+    std::shared_ptr<const ServiceAccountTokens> tokens, const store::Store& store,
+    const Clock& clock);
 
 }  // namespace cardea::authn

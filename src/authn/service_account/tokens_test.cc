@@ -14,9 +14,9 @@
 namespace cardea::authn {
 namespace {
 
+using json::Value;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using json::Value;
 
 const SigningKey& first_key() {
   static const SigningKey key = *SigningKey::make_rsa();
@@ -40,22 +40,30 @@ class ServiceAccountTokensTest : public ::testing::Test {
     return Value::object({{"metadata", Value::object({{"name", name}, {"uid", uid}})}});
   }
   void put(std::string key, const Value& object) {
-    ASSERT_TRUE(store::commit_sync(*store_, {{}, {store::Put{std::move(key), json::print(object)}}}));
+    ASSERT_TRUE(
+        store::commit_sync(*store_, {{}, {store::Put{std::move(key), json::print(object)}}}));
   }
-  void remove(std::string key) { ASSERT_TRUE(store::commit_sync(*store_, {{}, {store::Delete{std::move(key)}}})); }
+  void remove(std::string key) {
+    ASSERT_TRUE(store::commit_sync(*store_, {{}, {store::Delete{std::move(key)}}}));
+  }
 
   ServiceAccountClaims plain() const {
     return {.namespace_name = "ns", .account = {"sa", "u1"}, .audiences = {"api"}};
   }
-  std::string issue(const ServiceAccountClaims& claims) const { return tokens_->issue(claims)->token; }
+  std::string issue(const ServiceAccountClaims& claims) const {
+    return tokens_->issue(claims)->token;
+  }
   // The answer, or what was said against it.
-  std::string ask(std::string_view token, const std::vector<std::string>* audiences = nullptr) const {
+  std::string ask(std::string_view token,
+                  const std::vector<std::string>* audiences = nullptr) const {
     auto outcome = *authenticator_->authenticate({.token = token, .audiences = audiences});
     if (!outcome) return outcome.error().message;
     return *outcome ? (*outcome)->user.name : "not mine";
   }
-  std::string signed_token(const Value& claims, const SigningKey& key = first_key(), std::string_view alg = "") const {
-    Value header = Value::object({{"alg", alg.empty() ? algorithm_name(key.algorithm()) : alg}, {"kid", key.id()}});
+  std::string signed_token(const Value& claims, const SigningKey& key = first_key(),
+                           std::string_view alg = "") const {
+    Value header = Value::object(
+        {{"alg", alg.empty() ? algorithm_name(key.algorithm()) : alg}, {"kid", key.id()}});
     std::string token = cat(base64_url(json::print(header)), ".", base64_url(json::print(claims)));
     return cat(token, ".", base64_url(*key.sign(key.algorithm(), token)));
   }
@@ -66,9 +74,12 @@ class ServiceAccountTokensTest : public ::testing::Test {
   SystemRandom random_;
   std::unique_ptr<store::Store> store_ = store::make_memory_store(clock_);
   std::shared_ptr<const ServiceAccountTokens> tokens_ = std::make_shared<ServiceAccountTokens>(
-      ServiceAccountOptions{.issuers = {"https://one", "https://two"}, .audiences = {"api", "api2"}, .jwks_uri = "https://one/keys"}, first_key(),
-      std::vector<PublicKey>(), clock_, random_);
-  std::unique_ptr<Authenticator> authenticator_ = service_account_authenticator(tokens_, *store_, clock_);
+      ServiceAccountOptions{.issuers = {"https://one", "https://two"},
+                            .audiences = {"api", "api2"},
+                            .jwks_uri = "https://one/keys"},
+      first_key(), std::vector<PublicKey>(), clock_, random_);
+  std::unique_ptr<Authenticator> authenticator_ = service_account_authenticator(tokens_, *store_,
+                                                                                clock_);
 };
 
 TEST_F(ServiceAccountTokensTest, ATokenNamesAccountGroupsAndWhatItIsBoundTo) {
@@ -81,7 +92,9 @@ TEST_F(ServiceAccountTokensTest, ATokenNamesAccountGroupsAndWhatItIsBoundTo) {
   EXPECT_EQ(who.user.name, kSa);
   EXPECT_EQ(who.user.uid, "u1");
   EXPECT_THAT(who.user.groups, ElementsAre("system:serviceaccounts", "system:serviceaccounts:ns"));
-  auto extra = [&](const std::string& key) { return who.user.extra.at("authentication.kubernetes.io/" + key); };
+  auto extra = [&](const std::string& key) {
+    return who.user.extra.at("authentication.kubernetes.io/" + key);
+  };
   EXPECT_THAT(extra("pod-name"), ElementsAre("p"));
   EXPECT_THAT(extra("pod-uid"), ElementsAre("u2"));
   EXPECT_THAT(extra("node-name"), ElementsAre("n"));
@@ -95,7 +108,7 @@ TEST_F(ServiceAccountTokensTest, ATokenNamesAccountGroupsAndWhatItIsBoundTo) {
 
 TEST_F(ServiceAccountTokensTest, DeletingWhatATokenIsBoundToRevokesItWithTheNextRequest) {
   struct Case {
-    std::optional<ObjectRef> ServiceAccountClaims::*bond;
+    std::optional<ObjectRef> ServiceAccountClaims::* bond;
     ObjectRef ref;
     std::string key;
   };
@@ -151,7 +164,9 @@ TEST_F(ServiceAccountTokensTest, ATokenForOthersIsNotForUs) {
   auto claims = plain();
   claims.audiences = {"vault", "backup"};
   std::string token = issue(claims);
-  EXPECT_EQ(ask(token), R"(token audiences ["vault" "backup"] is invalid for the target audiences ["api" "api2"])");
+  EXPECT_EQ(
+      ask(token),
+      R"(token audiences ["vault" "backup"] is invalid for the target audiences ["api" "api2"])");
   std::vector<std::string> asked = {"backup", "x"};
   auto outcome = *authenticator_->authenticate({.token = token, .audiences = &asked});
   ASSERT_TRUE(outcome && *outcome);
@@ -175,8 +190,10 @@ TEST_F(ServiceAccountTokensTest, AnErrorIsNeverAnAllow) {
   const Value good = claims_of(issue(plain()));
   auto with = [&](std::string_view key, Value value) {
     Value claims = good;
-    if (value.is_null()) claims.erase(key);
-    else claims.set(key, std::move(value));
+    if (value.is_null())
+      claims.erase(key);
+    else
+      claims.set(key, std::move(value));
     return ask(signed_token(claims));
   };
   EXPECT_EQ(ask(signed_token(good)), kSa);
@@ -187,10 +204,12 @@ TEST_F(ServiceAccountTokensTest, AnErrorIsNeverAnAllow) {
   EXPECT_EQ(with("sub", 7), "the claim `sub` is not a string");
   EXPECT_EQ(with("exp", Value()), "the token has no expiry");
   EXPECT_EQ(with("exp", "never"), "the claim `exp` is not a number");
-  EXPECT_EQ(with("aud", Value()), R"(token audiences [] is invalid for the target audiences ["api" "api2"])");
+  EXPECT_EQ(with("aud", Value()),
+            R"(token audiences [] is invalid for the target audiences ["api" "api2"])");
   EXPECT_EQ(with("aud", Value::array({1})), "the claim `aud` is not a list of strings");
   EXPECT_EQ(with("kubernetes.io", Value()), "the token names no service account");
-  EXPECT_EQ(with("kubernetes.io", Value::object({{"namespace", 1}})), "the claim `namespace` is not a string");
+  EXPECT_EQ(with("kubernetes.io", Value::object({{"namespace", 1}})),
+            "the claim `namespace` is not a string");
   Value no_uid = good["kubernetes.io"];
   no_uid.set("pod", Value::object({{"name", "p"}}));
   EXPECT_EQ(with("kubernetes.io", no_uid), "the claim about a pod has no uid");
@@ -207,12 +226,14 @@ TEST_F(ServiceAccountTokensTest, OnlyOurKeysSignOurTokens) {
   EXPECT_EQ(ask(signed_token(good, first_key(), "PS256")), why);
   EXPECT_EQ(ask(signed_token(good, first_key(), "HS256")), why);
   EXPECT_EQ(ask(signed_token(good, first_key(), "none")), "not mine");
-  for (std::string_view text : {"", ".", "a.b.c", "abc", "..", "eyJhbGciOiJSUzI1NiJ9.e30."}) EXPECT_EQ(ask(text), "not mine") << text;
+  for (std::string_view text : {"", ".", "a.b.c", "abc", "..", "eyJhbGciOiJSUzI1NiJ9.e30."})
+    EXPECT_EQ(ask(text), "not mine") << text;
   EXPECT_EQ(ask(std::string(20'000, 'a')), "not mine");
 }
 
 TEST_F(ServiceAccountTokensTest, FurtherKeysAreAccepted) {
-  auto both = std::make_shared<ServiceAccountTokens>(tokens_->options(), first_key(), std::vector<PublicKey>{other_key()}, clock_, random_);
+  auto both = std::make_shared<ServiceAccountTokens>(
+      tokens_->options(), first_key(), std::vector<PublicKey>{other_key()}, clock_, random_);
   auto reader = service_account_authenticator(both, *store_, clock_);
   const Value good = claims_of(issue(plain()));
   for (const SigningKey* key : {&first_key(), &other_key()}) {
@@ -241,11 +262,14 @@ TEST_F(ServiceAccountTokensTest, OnlyMountedTokensForThisServerAreExtended) {
   EXPECT_EQ(lifetime(claims), std::pair(std::int64_t(365 * 24 * 3600), true));
   EXPECT_EQ(tokens_->issue(claims)->expires, 1'800'000'000 + 3607);
   std::string token = issue(claims);
-  auto annotations = [&] { return (**authenticator_->authenticate({.token = token}))->annotations; };
+  auto annotations = [&] {
+    return (**authenticator_->authenticate({.token = token}))->annotations;
+  };
   EXPECT_TRUE(annotations().empty());
   clock_.advance(std::chrono::seconds(3610));
   ASSERT_EQ(annotations().size(), 1u);
-  EXPECT_EQ(annotations()[0].second, "subject: system:serviceaccount:ns:sa, seconds after warning threshold: 3");
+  EXPECT_EQ(annotations()[0].second,
+            "subject: system:serviceaccount:ns:sa, seconds after warning threshold: 3");
   claims.audiences = {"vault"};
   EXPECT_EQ(lifetime(claims), std::pair(std::int64_t(3607), false));
 }
@@ -265,7 +289,8 @@ TEST_F(ServiceAccountTokensTest, ATokenThatLiesInASecretIsGoodWhileTheSecretHold
   EXPECT_EQ(ask(token), kSa);
   std::vector<std::string> asked = {"vault"};
   EXPECT_THAT(ask(token, &asked), HasSubstr("is invalid for"));
-  secret.member("metadata").set("labels", Value::object({{"kubernetes.io/legacy-token-invalid-since", "2026-01-01"}}));
+  secret.member("metadata")
+      .set("labels", Value::object({{"kubernetes.io/legacy-token-invalid-since", "2026-01-01"}}));
   put("/registry/secrets/ns/s", secret);
   EXPECT_THAT(ask(token), HasSubstr("marked invalid"));
   remove("/registry/secrets/ns/s");

@@ -12,7 +12,8 @@
 
 namespace cardea::authn {
 
-// Issuers without a network, for tests: answers on the loop, in the order it was asked. From any thread.
+// Issuers without a network, for tests: answers on the loop, in the order it was asked. From any
+// thread.
 class FakeIssuers : public Fetcher {
  public:
   explicit FakeIssuers(net::Loop& loop) : loop_(loop) {}
@@ -32,8 +33,10 @@ class FakeIssuers : public Fetcher {
     documents_[url] = {std::move(body), std::move(cache_control)};
   }
   // An issuer with its discovery document and its keys.
-  void serve_issuer(const std::string& issuer, std::initializer_list<const SigningKey*> keys, std::string cache_control = "") {
-    serve(issuer + "/.well-known/openid-configuration", json::print(json::Value::object({{"issuer", issuer}, {"jwks_uri", issuer + "/keys"}})));
+  void serve_issuer(const std::string& issuer, std::initializer_list<const SigningKey*> keys,
+                    std::string cache_control = "") {
+    serve(issuer + "/.well-known/openid-configuration",
+          json::print(json::Value::object({{"issuer", issuer}, {"jwks_uri", issuer + "/keys"}})));
     serve(issuer + "/keys", key_set(keys), std::move(cache_control));
   }
   static std::string key_set(std::initializer_list<const SigningKey*> keys) {
@@ -45,8 +48,10 @@ class FakeIssuers : public Fetcher {
   void set_down(bool down) { set_down("", down); }  // all of them
   void set_down(const std::string& prefix, bool down) {
     std::lock_guard lock(mutex_);
-    if (down) down_.insert(prefix);
-    else down_.erase(prefix);
+    if (down)
+      down_.insert(prefix);
+    else
+      down_.erase(prefix);
   }
   // Keeps questions until they are let go. They are then answered by what is served at that time.
   void hold() {
@@ -73,10 +78,15 @@ class FakeIssuers : public Fetcher {
     bool is_down = false;
     for (const std::string& prefix : down_) is_down |= url.starts_with(prefix);
     if (auto found = documents_.find(url); !is_down) {
-      answer = found == documents_.end() ? http::Answer{.status = 404, .headers = {}, .body = ""} : http::Answer{.status = 200, .headers = {}, .body = found->second.body};
-      if (found != documents_.end() && !found->second.cache_control.empty()) answer->headers.set("cache-control", found->second.cache_control);
+      answer = found == documents_.end()
+                   ? http::Answer{.status = 404, .headers = {}, .body = ""}
+                   : http::Answer{.status = 200, .headers = {}, .body = found->second.body};
+      if (found != documents_.end() && !found->second.cache_control.empty())
+        answer->headers.set("cache-control", found->second.cache_control);
     }
-    loop_.post([done = std::move(done), answer = std::move(answer)]() mutable { done(std::move(answer)); });
+    loop_.post([done = std::move(done), answer = std::move(answer)]() mutable {
+      done(std::move(answer));
+    });
   }
 
   net::Loop& loop_;

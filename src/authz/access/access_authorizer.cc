@@ -10,7 +10,9 @@
 namespace cardea::authz::access {
 namespace {
 
-Explanation because(const Policy& policy) { return {policy.shared_from_this(), 0}; }
+Explanation because(const Policy& policy) {
+  return {policy.shared_from_this(), 0};
+}
 
 // A question to policies: the request itself, or, to denials, one of the things that it comes to.
 struct Question {
@@ -20,7 +22,8 @@ struct Question {
         effect(indirect),
         // Who says a word for a stream means the request as it is.
         value(effect && effect->is_word ? request : attributes),
-        unknowns(is_impersonation_check(request) ? language().impersonation_unknowns : language().unknowns) {
+        unknowns(is_impersonation_check(request) ? language().impersonation_unknowns
+                                                 : language().unknowns) {
     variables[Language::kRequest] = value.get();
     variables[Language::kImpersonatedRequest] = cel::Value::null();
   }
@@ -34,9 +37,9 @@ struct Question {
 
   // Tells the conditions of one policy apart.
   std::string more() const {
-    return effect
-               ? cat("_as_", attributes.verb, attributes.api_group == request.api_group ? "" : "_elsewhere")
-               : "";
+    return effect ? cat("_as_", attributes.verb,
+                        attributes.api_group == request.api_group ? "" : "_elsewhere")
+                  : "";
   }
 };
 
@@ -44,7 +47,11 @@ struct Question {
 class Considering {
  public:
   Considering(const Policy& policy, const Question& question, Budget& budget, Matches& out)
-      : policy_(policy), question_(question), budget_(budget), out_(out), effect_(policy.effect()) {}
+      : policy_(policy),
+        question_(question),
+        budget_(budget),
+        out_(out),
+        effect_(policy.effect()) {}
 
   void run() {
     if (!policy_.problem().empty()) {
@@ -91,7 +98,8 @@ class Considering {
   void settle(const cel::Value& v) {
     if (v.is_true())
       hold();
-    else if (!v.is_false()) broken(error_text(v));
+    else if (!v.is_false())
+      broken(error_text(v));
   }
 
   // Null: it came to a value, which is settled.
@@ -120,7 +128,8 @@ class Considering {
     auto& list = effect_ == Condition::Effect::kDeny    ? out_.deny_if
                  : effect_ == Condition::Effect::kAllow ? out_.allow_if
                                                         : out_.abstain_if;
-    bool is_there = std::ranges::any_of(list, [&](const Condition& c) { return c.id == condition.id; });
+    bool is_there = std::ranges::any_of(list,
+                                        [&](const Condition& c) { return c.id == condition.id; });
     if (is_there) condition.id += cat("_", list.size());
     list.push_back(std::move(condition));
   }
@@ -138,7 +147,8 @@ class Considering {
     if (rest && matters(effect_, rest->residual())) unnamed(std::move(rest));
   }
   void unnamed(std::shared_ptr<const Residue> rest) {
-    if (reaches_all(question_.request)) return deny_because(cat(because(policy_).text(), ": ", kAskByName));
+    if (reaches_all(question_.request))
+      return deny_because(cat(because(policy_).text(), ": ", kAskByName));
     if (!names_) return leave_condition(std::move(rest));
     leave_condition(std::make_shared<const NamedResidue>(std::move(*names_), std::move(rest)));
   }
@@ -151,8 +161,10 @@ class Considering {
   std::optional<std::vector<std::string>> names_;  // of a denial by rules that name objects
 };
 
-// One run of what is open. On the stack, for it is too much to be kept where a coroutine keeps what it needs later.
-[[gnu::noinline]] Decision settled_once(const Decision& open, const ConditionData& data, SecondaryChecks& checks, ConditionMeter* meter) {
+// One run of what is open. On the stack, for it is too much to be kept where a coroutine keeps what
+// it needs later.
+[[gnu::noinline]] Decision settled_once(const Decision& open, const ConditionData& data,
+                                        SecondaryChecks& checks, ConditionMeter* meter) {
   WithParent<ResidualRuns, SecondaryChecks&, ConditionMeter*> runs(data, checks, meter);
   return partially_evaluated(open, runs);
 }
@@ -161,18 +173,23 @@ void append(std::vector<Condition>& to, std::vector<Condition> more) {
   for (Condition& c : more) to.push_back(std::move(c));
 }
 
-// Whom a policy without an expression names: "u:NAME", "g:NAME"; a service account by its user name.
+// Whom a policy without an expression names: "u:NAME", "g:NAME"; a service account by its user
+// name.
 AllowedSubject subject_of(std::string_view key) {
   constexpr std::string_view kAccount = "system:serviceaccount:";
   std::string_view name = key.substr(2);
   if (key.starts_with("g:")) return {.kind = "Group", .name = std::string(name)};
-  std::size_t colon = name.starts_with(kAccount) ? name.find(':', kAccount.size()) : std::string_view::npos;
+  std::size_t colon = name.starts_with(kAccount) ? name.find(':', kAccount.size())
+                                                 : std::string_view::npos;
   if (colon == std::string_view::npos) return {.kind = "User", .name = std::string(name)};
-  return {.kind = "ServiceAccount", .name = std::string(name.substr(colon + 1)), .namespace_name = std::string(name.substr(kAccount.size(), colon - kAccount.size()))};
+  return {.kind = "ServiceAccount",
+          .name = std::string(name.substr(colon + 1)),
+          .namespace_name = std::string(name.substr(kAccount.size(), colon - kAccount.size()))};
 }
 
 // Settles conditions; the policies are not looked at again.
-Task<Decision> evaluated(std::shared_ptr<const Conditions> conditions, const ConditionData& data, std::shared_ptr<ConditionMeter> meter) {
+Task<Decision> evaluated(std::shared_ptr<const Conditions> conditions, const ConditionData& data,
+                         std::shared_ptr<ConditionMeter> meter) {
   SecondaryChecks checks(data.authorizer, data.user);
   Decision open = Decision::conditional(conditions);
   Stopwatch watch;
@@ -190,16 +207,20 @@ Task<Decision> evaluated(std::shared_ptr<const Conditions> conditions, const Con
 // All policies as they were at one moment.
 class FrozenAccess : public Authorizer {
  public:
-  FrozenAccess(std::shared_ptr<const Index> index, std::shared_ptr<ConditionMeter> meter) : index_(std::move(index)), meter_(std::move(meter)) {}
+  FrozenAccess(std::shared_ptr<const Index> index, std::shared_ptr<ConditionMeter> meter)
+      : index_(std::move(index)), meter_(std::move(meter)) {}
   std::string_view name() const override { return "access"; }
   std::string_view type() const override { return "Access"; }
   std::optional<Decision> authorize(const Attributes& attributes) const override {
     return index_->size() == 0 ? Decision::no_opinion() : decide(*index_, attributes);
   }
-  Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions, const ConditionData& data) const override {
+  Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions,
+                          const ConditionData& data) const override {
     return evaluated(std::move(conditions), data, meter_);
   }
-  void add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const override { add_allowed_by(*index_, attributes, allowed); }
+  void add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const override {
+    add_allowed_by(*index_, attributes, allowed);
+  }
   bool may_deny() const override { return index_->denials() > 0; }
 
  private:
@@ -210,7 +231,8 @@ class FrozenAccess : public Authorizer {
 }  // namespace
 
 Decision combined(Matches m) {
-  if (m.denies) return Decision::deny(m.denial.empty() ? because(*m.denies) : Explanation(m.denial));
+  if (m.denies)
+    return Decision::deny(m.denial.empty() ? because(*m.denies) : Explanation(m.denial));
   Conditions::Set set{.conditions = std::move(m.deny_if)};
   if (m.abstains) {
     if (set.conditions.empty()) return Decision::no_opinion(because(*m.abstains));
@@ -267,7 +289,8 @@ class Deciding {
           (is_local && request_.above_namespaces))
         continue;
       has_local_ |= is_local;
-      Considering(*policy, question, is_local ? local_budget_ : cluster_budget_, is_local ? local_ : cluster_)
+      Considering(*policy, question, is_local ? local_budget_ : cluster_budget_,
+                  is_local ? local_ : cluster_)
           .run();
     }
   }
@@ -275,9 +298,11 @@ class Deciding {
   Decision outcome() {
     auto by_id = [](const Condition& a, const Condition& b) { return a.id < b.id; };
     for (Matches* m : {&cluster_, &local_})
-      for (auto* list : {&m->deny_if, &m->abstain_if, &m->allow_if}) std::ranges::sort(*list, by_id);
+      for (auto* list : {&m->deny_if, &m->abstain_if, &m->allow_if})
+        std::ranges::sort(*list, by_id);
     Decision first = combined(std::move(cluster_));
-    bool is_open = first.kind == Decision::Kind::kNoOpinion || first.kind == Decision::Kind::kConditional;
+    bool is_open = first.kind == Decision::Kind::kNoOpinion ||
+                   first.kind == Decision::Kind::kConditional;
     if (!has_local_ || !is_open) return first;
     Decision second = combined(std::move(local_));
     if (first.kind == Decision::Kind::kNoOpinion && first.error.empty()) return second;
@@ -303,20 +328,22 @@ Decision decide(const Index& index, const Attributes& attributes) {
         alone && !is_about_names(*found[0], attributes))
       return Decision::conditional(alone);
   Deciding deciding(attributes);
-  // What fails for being too dear denies: so denials, which not everybody may write, come before all others, and the
-  // namespace has a budget of its own.
+  // What fails for being too dear denies: so denials, which not everybody may write, come before
+  // all others, and the namespace has a budget of its own.
   Question own(attributes, attributes, nullptr);
   deciding.ask(found, own, true);
   for (std::size_t i = 0; i < indirect.found.size(); ++i)
     if (!indirect.found[i].empty())
       deciding.ask(indirect.found[i],
-                   Question(indirect.effects[i].attributes, attributes, &indirect.effects[i]), true);
+                   Question(indirect.effects[i].attributes, attributes, &indirect.effects[i]),
+                   true);
   deciding.ask(found, own, false);
   return deciding.outcome();
 }
 
 AccessAuthorizer::AccessAuthorizer(const PolicyFeed& feed, MetricRegistry* metrics)
-    : feed_(feed), meter_(metrics ? std::make_shared<ConditionMeter>(*metrics, "access") : nullptr) {}
+    : feed_(feed),
+      meter_(metrics ? std::make_shared<ConditionMeter>(*metrics, "access") : nullptr) {}
 
 std::optional<Decision> AccessAuthorizer::authorize(const Attributes& attributes) const {
   const std::shared_ptr<const Index>& index = feed_.index();
@@ -324,7 +351,8 @@ std::optional<Decision> AccessAuthorizer::authorize(const Attributes& attributes
   return decide(*index, attributes);
 }
 
-Task<Decision> AccessAuthorizer::evaluate(std::shared_ptr<const Conditions> conditions, const ConditionData& data) const {
+Task<Decision> AccessAuthorizer::evaluate(std::shared_ptr<const Conditions> conditions,
+                                          const ConditionData& data) const {
   return evaluated(std::move(conditions), data, meter_);
 }
 
@@ -332,7 +360,9 @@ namespace {
 
 // What of a policy selects the request, and the expression that has the last word.
 json::Value shown_rule(const Policy& policy, const Attributes& attributes) {
-  auto at = std::ranges::find_if(policy.rules(), [&](const rbac::PolicyRule& rule) { return rbac::rule_allows(rule, attributes); });
+  auto at = std::ranges::find_if(policy.rules(), [&](const rbac::PolicyRule& rule) {
+    return rbac::rule_allows(rule, attributes);
+  });
   json::Value out = at == policy.rules().end() ? json::Value::object() : rbac::as_json(*at);
   if (policy.program()) out.set("expression", policy.program()->source().text());
   return out;
@@ -342,7 +372,8 @@ json::Value shown_rule(const Policy& policy, const Attributes& attributes) {
 
 void add_allowed_by(const Index& index, const Attributes& attributes, AllowedSubjects& allowed) {
   if (index.size() == 0) return;
-  static const std::vector<std::string> kEverybody = {cat("g:", kAuthenticatedGroup), cat("g:", kUnauthenticatedGroup)};
+  static const std::vector<std::string> kEverybody = {cat("g:", kAuthenticatedGroup),
+                                                      cat("g:", kUnauthenticatedGroup)};
   index.for_each_selecting(attributes, [&](const Policy& policy) {
     bool allows = policy.effect() == Condition::Effect::kAllow;
     if (allows && !policy.problem().empty()) return;  // one that cannot be compiled allows nothing
@@ -351,12 +382,14 @@ void add_allowed_by(const Index& index, const Attributes& attributes, AllowedSub
                              : policy.effect() == Condition::Effect::kDeny ? "may deny"
                                                                            : "may leave open";
       allowed.incomplete = true;
-      allowed.remarks.push_back(cat(policy.shown_name(), " ", may, " this, depending on who asks, or for which object"));
+      allowed.remarks.push_back(
+          cat(policy.shown_name(), " ", may, " this, depending on who asks, or for which object"));
     }
     if (!allows) return;
     for (const std::string& key : policy.reach().subjects ? *policy.reach().subjects : kEverybody) {
       AllowedSubject subject = subject_of(key);
-      subject.binding_kind = policy.namespace_name().empty() ? "ClusterAccessPolicy" : "AccessPolicy";
+      subject.binding_kind = policy.namespace_name().empty() ? "ClusterAccessPolicy"
+                                                             : "AccessPolicy";
       subject.binding_namespace = policy.namespace_name();
       subject.binding = policy.name();
       subject.rule = shown_rule(policy, attributes);
@@ -370,22 +403,26 @@ void AccessAuthorizer::add_allowed(const Attributes& attributes, AllowedSubjects
   add_allowed_by(*index, attributes, allowed);
 }
 
-std::shared_ptr<const Authorizer> AccessAuthorizer::frozen() const { return std::make_shared<FrozenAccess>(feed_.index(), meter_); }
+std::shared_ptr<const Authorizer> AccessAuthorizer::frozen() const {
+  return std::make_shared<FrozenAccess>(feed_.index(), meter_);
+}
 
-void AccessAuthorizer::add_rules(const User& user, std::string_view namespace_name, Rules& rules) const {
+void AccessAuthorizer::add_rules(const User& user, std::string_view namespace_name,
+                                 Rules& rules) const {
   // What expressions say depends on the request, so that a list of rules can only ever be a part.
   std::shared_ptr<const Index> index = feed_.index();
   if (index->size() == 0) return;
   index->for_each_about(user, namespace_name, [&](const Policy& policy) {
-    bool is_plain =
-        policy.effect() == Condition::Effect::kAllow && !policy.program() && policy.problem().empty();
+    bool is_plain = policy.effect() == Condition::Effect::kAllow && !policy.program() &&
+                    policy.problem().empty();
     bool takes_away = policy.effect() != Condition::Effect::kAllow;
     if (!is_plain) rules.incomplete = true;
     if (!is_plain && !takes_away) return;
     for (const rbac::PolicyRule& r : policy.granted()) {
       if (r.non_resource_urls.empty())
         (takes_away ? rules.denied_resources : rules.resource_rules)
-            .push_back({r.verbs, r.api_groups, r.resources, r.resource_names, policy.is_for_everybody()});
+            .push_back(
+                {r.verbs, r.api_groups, r.resources, r.resource_names, policy.is_for_everybody()});
       else
         (takes_away ? rules.denied_paths : rules.non_resource_rules)
             .push_back({r.verbs, r.non_resource_urls, policy.is_for_everybody()});

@@ -5,11 +5,11 @@
 
 namespace cardea::authz::access {
 
-// Decides by ClusterAccessPolicies and AccessPolicies. What their expressions say about the request is settled at once;
-// what they say about the object is left as conditions, one for each policy.
+// Decides by ClusterAccessPolicies and AccessPolicies. What their expressions say about the request
+// is settled at once; what they say about the object is left as conditions, one for each policy.
 //
-// Deny before NoOpinion before Allow, whichever policy says so. Policies of a namespace are heard only where those of
-// the cluster leave it open. Borrows the feed.
+// Deny before NoOpinion before Allow, whichever policy says so. Policies of a namespace are heard
+// only where those of the cluster leave it open. Borrows the feed.
 class AccessAuthorizer : public Authorizer {
  public:
   // With `metrics`, which outlive it, evaluations are measured.
@@ -18,10 +18,11 @@ class AccessAuthorizer : public Authorizer {
   std::string_view name() const override { return "access"; }
   std::string_view type() const override { return "Access"; }
   std::optional<Decision> authorize(const Attributes& attributes) const override;
-  Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions, const ConditionData& data) const override;
+  Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions,
+                          const ConditionData& data) const override;
   void add_rules(const User& user, std::string_view namespace_name, Rules& rules) const override;
-  // The subjects of policies that allow, with the expression, if any, as a member of the rule. Policies with an expression
-  // and those that do not allow make the list incomplete.
+  // The subjects of policies that allow, with the expression, if any, as a member of the rule.
+  // Policies with an expression and those that do not allow make the list incomplete.
   void add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const override;
   std::shared_ptr<const Authorizer> frozen() const override;
   bool may_deny() const override { return feed_.index()->denials() > 0; }
@@ -35,7 +36,8 @@ class AccessAuthorizer : public Authorizer {
 Decision decide(const Index& index, const Attributes& attributes);
 void add_allowed_by(const Index& index, const Attributes& attributes, AllowedSubjects& allowed);
 
-// What the policies of one level amount to. `holds`: they matched whatever the object is. Conditions may be empty.
+// What the policies of one level amount to. `holds`: they matched whatever the object is.
+// Conditions may be empty.
 struct Matches {
   const Policy* denies = nullptr;
   const Policy* abstains = nullptr;

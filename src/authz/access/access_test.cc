@@ -29,7 +29,8 @@ PolicyPtr policy(std::string name, std::string spec, std::string space = "") {
 
 struct Ask {
   User user{.name = "alice", .groups = {"dev", "system:authenticated"}};
-  std::string verb = "create", group = "", resource = "pods", subresource = "", space = "ns", name = "";
+  std::string verb = "create", group = "", resource = "pods", subresource = "", space = "ns",
+              name = "";
   Attributes attributes() const {
     Attributes a(user);
     a.is_resource_request = true;
@@ -58,7 +59,9 @@ Decision settle(const Decision& d, const char* object, const char* old = "null")
   auto none = PolicyFeed::load(*store);
   AccessAuthorizer authorizer(**none);
   Value o = *json::parse(object), p = *json::parse(old);
-  ConditionData data{.operation = old == std::string_view("null") ? "CREATE" : "UPDATE", .object = &o, .old_object = &p};
+  ConditionData data{.operation = old == std::string_view("null") ? "CREATE" : "UPDATE",
+                     .object = &o,
+                     .old_object = &p};
   return run(authorizer.evaluate(d.conditions, data));
 }
 
@@ -68,7 +71,8 @@ TEST(Access, APolicyWithoutSubjectsAndRulesConcernsEverything) {
 }
 
 TEST(Access, SubjectsAndRulesSelect) {
-  Index index = index_of({policy("p", R"({"effect":"Allow","subjects":[{"kind":"User","name":"alice"}],
+  Index index = index_of(
+      {policy("p", R"({"effect":"Allow","subjects":[{"kind":"User","name":"alice"}],
                                          "rules":[{"verbs":["create"],"apiGroups":[""],"resources":["pods","pods/exec"]}]})")});
   EXPECT_TRUE(decide(index, Ask{}.attributes()).allowed());
   EXPECT_EQ(decide(index, Ask{.user = {.name = "bob"}}.attributes()).kind, Kind::kNoOpinion);
@@ -108,24 +112,41 @@ TEST(Access, TheNamespaceIsReadOnceAndOnlyForWhoLooksAtIt) {
   auto outcome = [&](Index index, const Counted& space) {
     Decision d = decide(index, Ask{}.attributes());
     EXPECT_EQ(d.kind, Kind::kConditional);
-    return run(authorizer.evaluate(d.conditions, {.operation = "CREATE", .object = &object, .namespace_on_demand = &space})).kind;
+    return run(authorizer.evaluate(
+                   d.conditions,
+                   {.operation = "CREATE", .object = &object, .namespace_on_demand = &space}))
+        .kind;
   };
   Counted unread, read;
-  EXPECT_EQ(outcome(index_of({policy("p", R"({"effect":"Allow","expression":"object.metadata.name == 'a'"})")}), unread), Kind::kAllow);
-  EXPECT_EQ(unread.reads, 0);
-  EXPECT_EQ(outcome(index_of({policy("d", R"({"effect":"Deny","expression":"namespaceObject.metadata.labels.env == 'prod'"})"),
-                              policy("p", R"({"effect":"Allow","expression":"request.verb == 'create' && namespaceObject.metadata.labels.env == 'dev'"})")}),
-                    read),
+  EXPECT_EQ(outcome(index_of({policy(
+                        "p", R"({"effect":"Allow","expression":"object.metadata.name == 'a'"})")}),
+                    unread),
             Kind::kAllow);
+  EXPECT_EQ(unread.reads, 0);
+  EXPECT_EQ(
+      outcome(
+          index_of(
+              {policy(
+                   "d",
+                   R"({"effect":"Deny","expression":"namespaceObject.metadata.labels.env == 'prod'"})"),
+               policy(
+                   "p",
+                   R"({"effect":"Allow","expression":"request.verb == 'create' && namespaceObject.metadata.labels.env == 'dev'"})")}),
+          read),
+      Kind::kAllow);
   EXPECT_EQ(read.reads, 1);
 }
 
 TEST(Access, WhatReadsNothingOfTheRequestLeavesTheSameWhoeverAsks) {
-  Index index = index_of({policy("p", R"({"effect":"Allow","expression":"object.metadata.name.startsWith('a') && size('xy') == 2"})")});
-  Decision first = decide(index, Ask{}.attributes()), second = decide(index, Ask{.user = {.name = "bob"}, .resource = "secrets"}.attributes());
+  Index index = index_of({policy(
+      "p",
+      R"({"effect":"Allow","expression":"object.metadata.name.startsWith('a') && size('xy') == 2"})")});
+  Decision first = decide(index, Ask{}.attributes()),
+           second = decide(index, Ask{.user = {.name = "bob"}, .resource = "secrets"}.attributes());
   ASSERT_EQ(first.kind, Kind::kConditional);
   ASSERT_EQ(second.kind, Kind::kConditional);
-  const Condition &a = first.conditions->set()->conditions.at(0), &b = second.conditions->set()->conditions.at(0);
+  const Condition &a = first.conditions->set()->conditions.at(0),
+                  &b = second.conditions->set()->conditions.at(0);
   EXPECT_EQ(a.compiled, b.compiled);
   EXPECT_EQ(a.shown_text(), R"(object.metadata.name.startsWith("a"))");
   EXPECT_TRUE(settle(first, R"({"metadata":{"name":"a1"}})").allowed());
@@ -137,20 +158,26 @@ TEST(Access, AnErrorIsNeverAnAllow) {
   Decision d = settle(decide(index, Ask{}.attributes()), "{}");
   EXPECT_EQ(d.kind, Kind::kNoOpinion);
   EXPECT_FALSE(d.error.empty());
-  index = index_of({policy("p", R"({"effect":"Deny","expression":"object.spec.x == 1"})"), policy("all", R"({"effect":"Allow"})")});
+  index = index_of({policy("p", R"({"effect":"Deny","expression":"object.spec.x == 1"})"),
+                    policy("all", R"({"effect":"Allow"})")});
   d = settle(decide(index, Ask{}.attributes()), "{}");
   EXPECT_EQ(d.kind, Kind::kDeny);
   EXPECT_FALSE(d.error.empty());
 }
 
 TEST(Access, TheRequestToBeIsUnknownWhenImpersonationIsChecked) {
-  PolicyPtr allow = policy("reads", R"({"effect":"Allow","expression":"request.name == 'jane' && impersonatedRequest.verb in ['get', 'list'] && 'g' in impersonatedRequest.userInfo.groups"})");
+  PolicyPtr allow = policy(
+      "reads",
+      R"({"effect":"Allow","expression":"request.name == 'jane' && impersonatedRequest.verb in ['get', 'list'] && 'g' in impersonatedRequest.userInfo.groups"})");
   Index index = index_of({allow});
   User asked{.name = "jane", .groups = {"g"}};
-  for (std::string verb : {"impersonate", "impersonate:user-info", "impersonate-on:user-info:create"}) {
+  for (std::string verb :
+       {"impersonate", "impersonate:user-info", "impersonate-on:user-info:create"}) {
     Decision d = decide(index, Ask{.verb = verb, .name = "jane"}.attributes());
     ASSERT_EQ(d.kind, Kind::kConditional) << verb;
-    EXPECT_EQ(d.conditions->set()->conditions.at(0).shown_text(), R"(impersonatedRequest.verb in ["get", "list"] && "g" in impersonatedRequest.userInfo.groups)");
+    EXPECT_EQ(
+        d.conditions->set()->conditions.at(0).shown_text(),
+        R"(impersonatedRequest.verb in ["get", "list"] && "g" in impersonatedRequest.userInfo.groups)");
     SystemClock clock;
     auto store = store::make_memory_store(clock);
     auto none = PolicyFeed::load(*store);
@@ -166,12 +193,19 @@ TEST(Access, TheRequestToBeIsUnknownWhenImpersonationIsChecked) {
 }
 
 TEST(Access, TheRequestToBeIsNullForEverythingElse) {
-  Index allows = index_of({policy("p", R"({"effect":"Allow","expression":"impersonatedRequest.verb == 'get'"})")});
+  Index allows = index_of(
+      {policy("p", R"({"effect":"Allow","expression":"impersonatedRequest.verb == 'get'"})")});
   EXPECT_EQ(decide(allows, Ask{}.attributes()).kind, Kind::kNoOpinion);
   EXPECT_EQ(decide(allows, Ask{.verb = "impersonated"}.attributes()).kind, Kind::kNoOpinion);
-  Index denies = index_of({policy("p", R"({"effect":"Deny","expression":"impersonatedRequest.verb == 'get'"})"), policy("all", R"({"effect":"Allow"})")});
+  Index denies = index_of(
+      {policy("p", R"({"effect":"Deny","expression":"impersonatedRequest.verb == 'get'"})"),
+       policy("all", R"({"effect":"Allow"})")});
   EXPECT_EQ(decide(denies, Ask{}.attributes()).kind, Kind::kDeny);
-  Index careful = index_of({policy("p", R"({"effect":"Deny","expression":"impersonatedRequest != null && impersonatedRequest.verb == 'get'"})"), policy("all", R"({"effect":"Allow"})")});
+  Index careful = index_of(
+      {policy(
+           "p",
+           R"({"effect":"Deny","expression":"impersonatedRequest != null && impersonatedRequest.verb == 'get'"})"),
+       policy("all", R"({"effect":"Allow"})")});
   EXPECT_TRUE(decide(careful, Ask{}.attributes()).allowed());
   EXPECT_EQ(decide(careful, Ask{.verb = "impersonate"}.attributes()).kind, Kind::kConditional);
 }
@@ -181,7 +215,9 @@ TEST(Access, WhatDoesNotCompileNeverAllowsAndDeniesWhatItSelects) {
   PolicyPtr bad_allow = policy("bad", R"({"effect":"Allow","expression":"object."})");
   EXPECT_FALSE(bad_allow->problem().empty());
   EXPECT_EQ(decide(index_of({bad_allow}), Ask{}.attributes()).kind, Kind::kNoOpinion);
-  PolicyPtr bad_deny = policy("bad", R"({"effect":"Deny","expression":"object.","rules":[{"verbs":["*"],"apiGroups":[""],"resources":["pods"]}]})");
+  PolicyPtr bad_deny = policy(
+      "bad",
+      R"({"effect":"Deny","expression":"object.","rules":[{"verbs":["*"],"apiGroups":[""],"resources":["pods"]}]})");
   Decision d = decide(index_of({all, bad_deny}), Ask{}.attributes());
   EXPECT_EQ(d.kind, Kind::kDeny);
   EXPECT_NE(d.reason.text().find("does not compile"), std::string::npos);
@@ -189,13 +225,21 @@ TEST(Access, WhatDoesNotCompileNeverAllowsAndDeniesWhatItSelects) {
 }
 
 TEST(Access, ANamespacedPolicyNeitherReachesOutNorOverrulesTheCluster) {
-  PolicyPtr local_allow = policy("a", R"({"effect":"Allow"})", "ns"), local_deny = policy("d", R"({"effect":"Deny"})", "ns");
+  PolicyPtr local_allow = policy("a", R"({"effect":"Allow"})", "ns"),
+            local_deny = policy("d", R"({"effect":"Deny"})", "ns");
   EXPECT_TRUE(decide(index_of({local_allow}), Ask{}.attributes()).allowed());
-  EXPECT_EQ(decide(index_of({local_allow}), Ask{.space = "other"}.attributes()).kind, Kind::kNoOpinion);
+  EXPECT_EQ(decide(index_of({local_allow}), Ask{.space = "other"}.attributes()).kind,
+            Kind::kNoOpinion);
   EXPECT_EQ(decide(index_of({local_allow}), Ask{.space = ""}.attributes()).kind, Kind::kNoOpinion);
-  EXPECT_EQ(decide(index_of({local_allow, policy("c", R"({"effect":"Deny"})")}), Ask{}.attributes()).kind, Kind::kDeny);
-  EXPECT_TRUE(decide(index_of({local_deny, policy("c", R"({"effect":"Allow"})")}), Ask{}.attributes()).allowed());
-  Decision d = decide(index_of({local_deny, policy("c", R"({"effect":"Allow","expression":"object.x == 1"})")}), Ask{}.attributes());
+  EXPECT_EQ(
+      decide(index_of({local_allow, policy("c", R"({"effect":"Deny"})")}), Ask{}.attributes()).kind,
+      Kind::kDeny);
+  EXPECT_TRUE(
+      decide(index_of({local_deny, policy("c", R"({"effect":"Allow"})")}), Ask{}.attributes())
+          .allowed());
+  Decision d = decide(
+      index_of({local_deny, policy("c", R"({"effect":"Allow","expression":"object.x == 1"})")}),
+      Ask{}.attributes());
   ASSERT_EQ(d.kind, Kind::kConditional);
   EXPECT_TRUE(settle(d, R"({"x":1})").allowed());
   EXPECT_EQ(settle(d, R"({"x":2})").kind, Kind::kDeny);
@@ -207,7 +251,8 @@ TEST(Access, WhoAsksAboutTheWholeClusterIsToldWhatAnyNamespaceTakesAway) {
        policy("there", R"({"effect":"Deny"})", "elsewhere"),
        policy("open", R"({"effect":"NoOpinion"})", "elsewhere"),
        policy("more", R"({"effect":"Allow"})", "elsewhere"),
-       policy("other", R"({"effect":"Deny","subjects":[{"kind":"User","name":"bob"}]})", "elsewhere")});
+       policy("other", R"({"effect":"Deny","subjects":[{"kind":"User","name":"bob"}]})",
+              "elsewhere")});
   auto about = [&](std::string_view space) {
     std::vector<std::string> out;
     index.for_each_about(User{.name = "alice", .groups = {"system:authenticated"}}, space,
@@ -219,7 +264,8 @@ TEST(Access, WhoAsksAboutTheWholeClusterIsToldWhatAnyNamespaceTakesAway) {
 }
 
 TEST(Access, DenyGoesBeforeNoOpinionAndNoOpinionBeforeAllow) {
-  PolicyPtr allow = policy("a", R"({"effect":"Allow"})"), idle = policy("n", R"({"effect":"NoOpinion","expression":"object.x == 1"})");
+  PolicyPtr allow = policy("a", R"({"effect":"Allow"})"),
+            idle = policy("n", R"({"effect":"NoOpinion","expression":"object.x == 1"})");
   Decision d = decide(index_of({allow, idle}), Ask{}.attributes());
   ASSERT_EQ(d.kind, Kind::kConditional);
   EXPECT_EQ(settle(d, R"({"x":1})").kind, Kind::kNoOpinion);
@@ -228,61 +274,82 @@ TEST(Access, DenyGoesBeforeNoOpinionAndNoOpinionBeforeAllow) {
 
 // Whether `text` holds, a hundred thousand times: more than half of what one expression may cost.
 std::string repeated(std::string_view list, std::string text) {
-  for (std::string_view v : {"a", "b", "c", "d", "e"}) text = cat(list, ".all(", v, ", ", text, ")");
+  for (std::string_view v : {"a", "b", "c", "d", "e"})
+    text = cat(list, ".all(", v, ", ", text, ")");
   return text;
 }
 const std::string kTen = "[1,2,3,4,5,6,7,8,9,10]";
 const std::string kDear = repeated(kTen, "request.verb != 'zz'");
-std::string spec(std::string_view effect, std::string_view expression) { return cat(R"({"effect":")", effect, R"(","expression":")", expression, R"("})"); }
+std::string spec(std::string_view effect, std::string_view expression) {
+  return cat(R"({"effect":")", effect, R"(","expression":")", expression, R"("})");
+}
 
 TEST(Access, PoliciesOfOneScopeShareOneBudgetAndWhatPassesItFailsClosed) {
   Ask ask;
   for (std::string_view more : {"", " || object.a == 1"}) {
-    const std::string matches = cat(kDear, more), differs = cat("(", kDear, more, ") && request.verb == 'other'");
+    const std::string matches = cat(kDear, more),
+                      differs = cat("(", kDear, more, ") && request.verb == 'other'");
     for (std::string space : {"", "ns"}) {
-      EXPECT_TRUE(decide(index_of({policy("a", spec("Allow", matches), space)}), ask.attributes()).allowed());
+      EXPECT_TRUE(decide(index_of({policy("a", spec("Allow", matches), space)}), ask.attributes())
+                      .allowed());
 
-      Index denying = index_of({policy("allows", R"({"effect":"Allow"})", space), policy("a", spec("Deny", differs), space)});
+      Index denying = index_of({policy("allows", R"({"effect":"Allow"})", space),
+                                policy("a", spec("Deny", differs), space)});
       EXPECT_TRUE(decide(denying, ask.attributes()).allowed());
       for (auto name : {"b", "c"}) denying.add(policy(name, spec("Deny", differs), space));
       Decision denied = decide(denying, ask.attributes());
       EXPECT_EQ(denied.kind, Kind::kDeny);
-      EXPECT_NE(denied.reason.text().find("denies what it selects: "), std::string::npos) << denied.reason.text();
+      EXPECT_NE(denied.reason.text().find("denies what it selects: "), std::string::npos)
+          << denied.reason.text();
 
-      Index abstaining = index_of({policy("allows", R"({"effect":"Allow"})", space), policy("a", spec("NoOpinion", differs), space)});
+      Index abstaining = index_of({policy("allows", R"({"effect":"Allow"})", space),
+                                   policy("a", spec("NoOpinion", differs), space)});
       EXPECT_TRUE(decide(abstaining, ask.attributes()).allowed());
       for (auto name : {"b", "c"}) abstaining.add(policy(name, spec("NoOpinion", differs), space));
-      EXPECT_EQ(decide(abstaining, ask.attributes()).kind, Kind::kNoOpinion) << "what might outrank an Allow lets none through";
+      EXPECT_EQ(decide(abstaining, ask.attributes()).kind, Kind::kNoOpinion)
+          << "what might outrank an Allow lets none through";
 
       Index allowing = index_of({policy("denies", spec("Deny", "request.verb == 'other'"), space)});
       for (auto name : {"a", "b", "c"}) allowing.add(policy(name, spec("Allow", differs), space));
-      EXPECT_EQ(decide(allowing, ask.attributes()).kind, Kind::kNoOpinion) << "denials come first, whatever the others cost";
+      EXPECT_EQ(decide(allowing, ask.attributes()).kind, Kind::kNoOpinion)
+          << "denials come first, whatever the others cost";
     }
   }
 }
 
 TEST(Access, ADearNamespaceLeavesTheClusterItsBudget) {
-  Index index = index_of({policy("denies", spec("Deny", "request.verb == 'other'")), policy("allows", spec("Allow", "request.verb == 'create'"))});
+  Index index = index_of({policy("denies", spec("Deny", "request.verb == 'other'")),
+                          policy("allows", spec("Allow", "request.verb == 'create'"))});
   for (auto name : {"a", "b", "c"}) index.add(policy(name, spec("NoOpinion", kDear), "ns"));
   EXPECT_TRUE(decide(index, Ask().attributes()).allowed());
 }
 
 TEST(Access, WhatIsNotCountedIsPaidAllTheSame) {
   // Nothing is in an empty list, which cel-go knows without looking at the operand.
-  EXPECT_EQ(decide(index_of({policy("a", spec("Allow", cat(kTen, ".all(z, !(", kDear, " in []))")))}), Ask().attributes()).kind, Kind::kNoOpinion);
+  EXPECT_EQ(
+      decide(index_of({policy("a", spec("Allow", cat(kTen, ".all(z, !(", kDear, " in []))")))}),
+             Ask().attributes())
+          .kind,
+      Kind::kNoOpinion);
 }
 
 TEST(Access, ConditionsShareOneBudget) {
   const char* object = R"({"list":[1,2,3,4,5,6,7,8,9,10],"verb":"create"})";
-  const std::string differs = cat(repeated("object.list", "object.verb != 'zz'"), " && object.verb == 'other'");
-  Index index = index_of({policy("allows", R"({"effect":"Allow"})"), policy("a", spec("Deny", differs))});
+  const std::string differs = cat(repeated("object.list", "object.verb != 'zz'"),
+                                  " && object.verb == 'other'");
+  Index index = index_of(
+      {policy("allows", R"({"effect":"Allow"})"), policy("a", spec("Deny", differs))});
   EXPECT_TRUE(settle(decide(index, Ask().attributes()), object).allowed());
   for (auto name : {"b", "c", "d", "e"}) index.add(policy(name, spec("Deny", differs)));
   EXPECT_EQ(settle(decide(index, Ask().attributes()), object).kind, Kind::kDeny);
 }
 
 TEST(Access, AGrantIsItsRulesNarrowedByTheExpression) {
-  auto granted = policy("p", R"({"effect":"Allow","expression":"request.verb == 'get' && request.resource == 'pods' && request.apiGroup == '' && request.subresource == ''"})")->granted();
+  auto granted =
+      policy(
+          "p",
+          R"({"effect":"Allow","expression":"request.verb == 'get' && request.resource == 'pods' && request.apiGroup == '' && request.subresource == ''"})")
+          ->granted();
   ASSERT_EQ(granted.size(), 1u);
   EXPECT_EQ(granted[0].verbs, std::vector<std::string>{"get"});
   EXPECT_EQ(granted[0].resources, std::vector<std::string>{"pods"});
@@ -296,26 +363,40 @@ TEST(Access, WhoCanListsSubjectsOfPlainPoliciesAndTellsOfTheOthers) {
     User nobody;
     add_allowed_by(index, Ask{.user = nobody}.attributes(), allowed);
     std::string out = allowed.incomplete ? "and others: " : "";
-    for (const AllowedSubject& s : allowed.subjects) out += cat(s.kind, " ", s.namespace_name, "/", s.name, " by ", s.binding_kind, " ", s.binding, " ", json::print(s.rule), "; ");
+    for (const AllowedSubject& s : allowed.subjects)
+      out += cat(s.kind, " ", s.namespace_name, "/", s.name, " by ", s.binding_kind, " ", s.binding,
+                 " ", json::print(s.rule), "; ");
     for (const std::string& r : allowed.remarks) out += r;
     return out;
   };
   const char* rules = R"("rules":[{"verbs":["create"],"apiGroups":[""],"resources":["pods"]}])";
-  PolicyPtr plain = policy("plain", cat(R"({"effect":"Allow","subjects":[{"kind":"User","name":"u"},{"kind":"Group","name":"g"},{"kind":"ServiceAccount","name":"robot","namespace":"ns"}],)", rules, "}"));
+  PolicyPtr plain = policy(
+      "plain",
+      cat(R"({"effect":"Allow","subjects":[{"kind":"User","name":"u"},{"kind":"Group","name":"g"},{"kind":"ServiceAccount","name":"robot","namespace":"ns"}],)",
+          rules, "}"));
   PolicyPtr everybody = policy("everybody", R"({"effect":"Allow"})", "ns");
   PolicyPtr elsewhere = policy("elsewhere", R"({"effect":"Deny"})", "other");
-  PolicyPtr owners = policy("owners", R"({"effect":"Allow","expression":"request.userInfo.username == 'anna' && object.metadata.name == 'x'"})");
+  PolicyPtr owners = policy(
+      "owners",
+      R"({"effect":"Allow","expression":"request.userInfo.username == 'anna' && object.metadata.name == 'x'"})");
   PolicyPtr broken = policy("broken", R"({"effect":"Allow","expression":"no such thing"})");
   PolicyPtr never = policy("never", R"({"effect":"Deny","subjects":[{"kind":"User","name":"u"}]})");
   EXPECT_EQ(who_can(Index()), "");
   const std::string rule = R"({"apiGroups":[""],"resources":["pods"],"verbs":["create"]})";
-  EXPECT_EQ(who_can(index_of({plain, elsewhere, broken})), cat("User /u by ClusterAccessPolicy plain ", rule, "; Group /g by ClusterAccessPolicy plain ", rule,
-                                                               "; ServiceAccount ns/robot by ClusterAccessPolicy plain ", rule, "; "));
-  EXPECT_EQ(who_can(index_of({everybody})), "Group /system:authenticated by AccessPolicy everybody {}; Group /system:unauthenticated by AccessPolicy everybody {}; ");
-  EXPECT_EQ(who_can(index_of({owners})),
-            R"(and others: User /anna by ClusterAccessPolicy owners {"expression":"request.userInfo.username == 'anna' && object.metadata.name == 'x'"}; )"
-            R"(ClusterAccessPolicy "owners" may allow this, depending on who asks, or for which object)");
-  EXPECT_EQ(who_can(index_of({never})), R"(and others: ClusterAccessPolicy "never" may deny this, depending on who asks, or for which object)");
+  EXPECT_EQ(
+      who_can(index_of({plain, elsewhere, broken})),
+      cat("User /u by ClusterAccessPolicy plain ", rule, "; Group /g by ClusterAccessPolicy plain ",
+          rule, "; ServiceAccount ns/robot by ClusterAccessPolicy plain ", rule, "; "));
+  EXPECT_EQ(who_can(index_of({everybody})),
+            "Group /system:authenticated by AccessPolicy everybody {}; Group "
+            "/system:unauthenticated by AccessPolicy everybody {}; ");
+  EXPECT_EQ(
+      who_can(index_of({owners})),
+      R"(and others: User /anna by ClusterAccessPolicy owners {"expression":"request.userInfo.username == 'anna' && object.metadata.name == 'x'"}; )"
+      R"(ClusterAccessPolicy "owners" may allow this, depending on who asks, or for which object)");
+  EXPECT_EQ(
+      who_can(index_of({never})),
+      R"(and others: ClusterAccessPolicy "never" may deny this, depending on who asks, or for which object)");
 }
 
 TEST(Access, AFrozenOneDecidesByThePoliciesAsTheyWere) {
@@ -326,7 +407,8 @@ TEST(Access, AFrozenOneDecidesByThePoliciesAsTheyWere) {
   Ask ask;
   auto before = authorizer.frozen();
   store::Txn txn;
-  txn.ops.push_back(store::Put{cat(kClusterPrefix, "all"), R"({"metadata":{"name":"all"},"spec":{"effect":"Allow"}})"});
+  txn.ops.push_back(store::Put{cat(kClusterPrefix, "all"),
+                               R"({"metadata":{"name":"all"},"spec":{"effect":"Allow"}})"});
   ASSERT_TRUE(store::commit_sync(*store, std::move(txn)));
   EXPECT_EQ(before->authorize(ask.attributes())->kind, Kind::kNoOpinion);
   EXPECT_TRUE(authorizer.authorize(ask.attributes())->allowed());
@@ -336,20 +418,28 @@ TEST(Access, AFrozenOneDecidesByThePoliciesAsTheyWere) {
 TEST(Access, TheIndexFindsWhatAWalkFinds) {
   std::mt19937 random(7);
   auto below = [&](int n) { return std::uniform_int_distribution<int>(0, n - 1)(random); };
-  auto pick = [&](std::initializer_list<const char*> list) { return std::string(*(list.begin() + below(static_cast<int>(list.size())))); };
+  auto pick = [&](std::initializer_list<const char*> list) {
+    return std::string(*(list.begin() + below(static_cast<int>(list.size()))));
+  };
   std::vector<PolicyPtr> all;
   Index index;
   for (int i = 0; i < 400; ++i) {
     std::string spec = cat(R"({"effect":")", pick({"Allow", "Deny", "NoOpinion"}), "\"");
-    if (below(2)) spec += cat(R"(,"subjects":[{"kind":")", pick({"User", "Group"}), R"(","name":")", pick({"alice", "bob", "dev", "ops"}), R"("}])");
     if (below(2))
-      spec += cat(R"(,"rules":[{"verbs":["*"],"apiGroups":[""],"resources":[")", pick({"pods", "secrets", "*", "pods/exec", "*/scale"}), R"("])",
+      spec += cat(R"(,"subjects":[{"kind":")", pick({"User", "Group"}), R"(","name":")",
+                  pick({"alice", "bob", "dev", "ops"}), R"("}])");
+    if (below(2))
+      spec += cat(R"(,"rules":[{"verbs":["*"],"apiGroups":[""],"resources":[")",
+                  pick({"pods", "secrets", "*", "pods/exec", "*/scale"}), R"("])",
                   below(3) ? "" : R"(,"resourceNames":["x","y"])", "}]");
     if (below(2))
-      spec += cat(R"(,"expression":")",
-                  pick({"request.resource == 'pods'", "request.userInfo.username in ['alice', 'carol']", "request.name == 'x' && object.a == 1",
-                        "request.namespace == 'ns' || request.namespace == 'other'", "object.a ? request.name == 'x' : false", "1 == 2 ? true : request.verb == 'get'"}),
-                  "\"");
+      spec += cat(
+          R"(,"expression":")",
+          pick({"request.resource == 'pods'", "request.userInfo.username in ['alice', 'carol']",
+                "request.name == 'x' && object.a == 1",
+                "request.namespace == 'ns' || request.namespace == 'other'",
+                "object.a ? request.name == 'x' : false", "1 == 2 ? true : request.verb == 'get'"}),
+          "\"");
     all.push_back(policy(cat("p", i), spec + "}", below(3) ? "" : pick({"ns", "other"})));
     index.add(all.back());
   }
@@ -361,8 +451,13 @@ TEST(Access, TheIndexFindsWhatAWalkFinds) {
     EXPECT_EQ(before.size(), index.size() + 1);
   }
   for (int i = 0; i < 500; ++i) {
-    Ask ask{.user = {.name = pick({"alice", "bob", "carol"}), .groups = {pick({"dev", "ops", "x"})}}, .verb = pick({"get", "create"}),
-            .resource = pick({"pods", "secrets"}), .subresource = pick({"", "exec", "scale"}), .space = pick({"", "ns", "other"}), .name = pick({"", "x", "z"})};
+    Ask ask{
+        .user = {.name = pick({"alice", "bob", "carol"}), .groups = {pick({"dev", "ops", "x"})}},
+        .verb = pick({"get", "create"}),
+        .resource = pick({"pods", "secrets"}),
+        .subresource = pick({"", "exec", "scale"}),
+        .space = pick({"", "ns", "other"}),
+        .name = pick({"", "x", "z"})};
     Attributes a = ask.attributes();
     Index every;
     Matches none;
@@ -383,7 +478,9 @@ TEST(Access, TheIndexFindsWhatAWalkFinds) {
       }
       denies |= is_in && p->effect() == Policy::Effect::kDeny;
     }
-    if (!denies) { EXPECT_NE(decide(index, a).kind, Kind::kDeny); }
+    if (!denies) {
+      EXPECT_NE(decide(index, a).kind, Kind::kDeny);
+    }
   }
 }
 

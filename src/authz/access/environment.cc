@@ -8,13 +8,29 @@ namespace {
 
 using cel::Value;
 
-constexpr std::string_view kUnknown[] = {"operation", "object", "oldObject", "options", "namespaceObject", "authorizer", "authorizer.requestResource"};
+constexpr std::string_view kUnknown[] = {"operation",
+                                         "object",
+                                         "oldObject",
+                                         "options",
+                                         "namespaceObject",
+                                         "authorizer",
+                                         "authorizer.requestResource"};
 constexpr std::string_view kImpersonated = "impersonatedRequest";
 
 void declare_request(cel::Environment& env) {
-  env.record("access.UserInfo", {{"username", "string"}, {"uid", "string"}, {"groups", "list(string)"}, {"extra", "map(string, list(string))"}});
-  env.record("access.Request", {{"userInfo", ".access.UserInfo"}, {"verb", "string"}, {"apiGroup", "string"}, {"apiVersion", "string"},
-                                {"resource", "string"}, {"subresource", "string"}, {"namespace", "string"}, {"name", "string"}, {"path", "string"}});
+  env.record("access.UserInfo", {{"username", "string"},
+                                 {"uid", "string"},
+                                 {"groups", "list(string)"},
+                                 {"extra", "map(string, list(string))"}});
+  env.record("access.Request", {{"userInfo", ".access.UserInfo"},
+                                {"verb", "string"},
+                                {"apiGroup", "string"},
+                                {"apiVersion", "string"},
+                                {"resource", "string"},
+                                {"subresource", "string"},
+                                {"namespace", "string"},
+                                {"name", "string"},
+                                {"path", "string"}});
   env.variable("request", ".access.Request").variable("operation", "string");
 }
 
@@ -34,7 +50,8 @@ Language make_language() {
   std::vector<std::string> names(std::begin(kUnknown), std::end(kUnknown));
   std::uint64_t bits = 0;
   for (const std::string& name : names) bits |= cel::slot_bit(shared->find_variable(name)->slot);
-  CARDEA_CHECK(shared->find_variable("authorizer.requestResource")->slot == Language::kRequestResource);
+  CARDEA_CHECK(shared->find_variable("authorizer.requestResource")->slot ==
+               Language::kRequestResource);
   CARDEA_CHECK(shared->find_variable("request")->slot == Language::kRequest);
   const cel::Variable* impersonated = shared->find_variable(kImpersonated);
   CARDEA_CHECK(impersonated->slot == Language::kImpersonatedRequest);
@@ -50,9 +67,12 @@ Language make_language() {
 }
 
 const Value kNameKey[] = {Value::of_text("name")};
-const Value kUserKeys[] = {Value::of_text("username"), Value::of_text("uid"), Value::of_text("groups"), Value::of_text("extra")};
-const Value kKeys[] = {Value::of_text("userInfo"), Value::of_text("verb"), Value::of_text("apiGroup"), Value::of_text("apiVersion"), Value::of_text("resource"),
-                       Value::of_text("subresource"), Value::of_text("namespace"), Value::of_text("name"), Value::of_text("path")};
+const Value kUserKeys[] = {Value::of_text("username"), Value::of_text("uid"),
+                           Value::of_text("groups"), Value::of_text("extra")};
+const Value kKeys[] = {
+    Value::of_text("userInfo"),   Value::of_text("verb"),     Value::of_text("apiGroup"),
+    Value::of_text("apiVersion"), Value::of_text("resource"), Value::of_text("subresource"),
+    Value::of_text("namespace"),  Value::of_text("name"),     Value::of_text("path")};
 
 }  // namespace
 
@@ -62,7 +82,8 @@ const Language& language() {
 }
 
 bool is_impersonation_check(const Attributes& a) {
-  return a.verb == "impersonate" || a.verb.starts_with("impersonate:") || a.verb.starts_with("impersonate-on:");
+  return a.verb == "impersonate" || a.verb.starts_with("impersonate:") ||
+         a.verb.starts_with("impersonate-on:");
 }
 
 cel::Environment language_without_objects() {
@@ -72,7 +93,9 @@ cel::Environment language_without_objects() {
   return env;
 }
 
-Value json_or_null(const json::Value* document) { return document && !document->is_null() ? Value::of_json(*document) : Value::null(); }
+Value json_or_null(const json::Value* document) {
+  return document && !document->is_null() ? Value::of_json(*document) : Value::null();
+}
 
 RequestValue::RequestValue(const Attributes& a) {
   const User& user = a.user;
@@ -89,11 +112,18 @@ RequestValue::RequestValue(const Attributes& a) {
     extra_values_.push_back(Value::of_items(list.data(), list.size()));
   }
   extra_ = {.keys = extra_keys_.data(), .values = extra_values_.data()};
-  user_values_ = {Value::of_text(user.name), Value::of_text(user.uid), Value::of_items(groups, user.groups.size()),
+  user_values_ = {Value::of_text(user.name), Value::of_text(user.uid),
+                  Value::of_items(groups, user.groups.size()),
                   Value::of_map(&extra_, extra_keys_.size())};
   user_ = {.keys = kUserKeys, .values = user_values_.data()};
-  values_ = {Value::of_map(&user_, std::size(kUserKeys)), Value::of_text(a.verb), Value::of_text(a.api_group), Value::of_text(a.api_version),
-             Value::of_text(a.resource), Value::of_text(a.subresource), Value::of_text(a.namespace_name), Value::of_text(a.name),
+  values_ = {Value::of_map(&user_, std::size(kUserKeys)),
+             Value::of_text(a.verb),
+             Value::of_text(a.api_group),
+             Value::of_text(a.api_version),
+             Value::of_text(a.resource),
+             Value::of_text(a.subresource),
+             Value::of_text(a.namespace_name),
+             Value::of_text(a.name),
              Value::of_text(a.path)};
   node_ = {.keys = kKeys, .values = values_.data()};
   request_ = Value::of_map(&node_, std::size(kKeys));

@@ -14,33 +14,46 @@ namespace cardea::authz::access {
 // What the expression of an access policy may read.
 //
 //   request                                        known when authorizing
-//   operation object oldObject options             known when the object is; unknown before, whatever is asked
-//   namespaceObject authorizer
-//   impersonatedRequest                            of a check whether somebody may be impersonated: known when the
-//                                                  check is settled, unknown before; null for all other questions
+//   operation object oldObject options             known when the object is; unknown before,
+//   whatever is asked namespaceObject authorizer impersonatedRequest                            of
+//   a check whether somebody may be impersonated: known when the
+//                                                  check is settled, unknown before; null for all
+//                                                  other questions
 struct Language {
-  enum Slot : std::size_t { kRequest, kOperation, kObject, kOldObject, kOptions, kNamespaceObject, kAuthorizer, kRequestResource, kImpersonatedRequest, kSlots };
+  enum Slot : std::size_t {
+    kRequest,
+    kOperation,
+    kObject,
+    kOldObject,
+    kOptions,
+    kNamespaceObject,
+    kAuthorizer,
+    kRequestResource,
+    kImpersonatedRequest,
+    kSlots
+  };
 
   std::shared_ptr<const cel::Environment> environment;
   cel::Unknowns unknowns;                // of a question that is no impersonation check
   cel::Unknowns impersonation_unknowns;  // of one that is
-  cel::Unknowns
-      unnamed_unknowns;  // of one without a name, to a denial: `request.name` is known with the object
-  std::uint64_t unknown_bits = 0;        // of both, as Node::reads counts slots
+  cel::Unknowns unnamed_unknowns;  // of one without a name, to a denial: `request.name` is known
+                                   // with the object
+  std::uint64_t unknown_bits = 0;  // of both, as Node::reads counts slots
 };
 // Whether the question is one that the impersonation filter asks, or is spelled like one.
 bool is_impersonation_check(const Attributes& attributes);
 // The one there is; made when first asked for.
 const Language& language();
 
-// The same without `object` and `oldObject`, to be declared with the types of a resource. For checking, not for running.
+// The same without `object` and `oldObject`, to be declared with the types of a resource. For
+// checking, not for running.
 cel::Environment language_without_objects();
 
 // Values for the slots.
 using Variables = std::array<cel::Value, Language::kSlots>;
 
-// `request` of a question, as CEL reads it. Lies where it is made, so that asking allocates nothing for users of up
-// to kMostInPlace groups; borrows the attributes.
+// `request` of a question, as CEL reads it. Lies where it is made, so that asking allocates nothing
+// for users of up to kMostInPlace groups; borrows the attributes.
 class RequestValue {
  public:
   explicit RequestValue(const Attributes& attributes);
@@ -75,7 +88,8 @@ class NameValue {
 // A document as CEL reads it; null where there is none. Borrows.
 cel::Value json_or_null(const json::Value* document);
 
-// What the second phase adds, without `namespaceObject`, `authorizer` and `impersonatedRequest`. Borrows `data`.
+// What the second phase adds, without `namespaceObject`, `authorizer` and `impersonatedRequest`.
+// Borrows `data`.
 void bind(Variables& variables, const ConditionData& data);
 
 }  // namespace cardea::authz::access

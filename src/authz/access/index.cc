@@ -12,10 +12,15 @@ constexpr std::uint64_t kAnySubject = 0x2545f4914f6cdd1d;
 // A policy that lists more combinations than this is found by fewer parts.
 constexpr std::size_t kMostKeys = 256;
 
-std::uint64_t mixed(std::uint64_t key, std::uint64_t part, std::uint64_t place) { return rbac::folded_product(key ^ (part + place), 0x9e3779b97f4a7c15); }
+std::uint64_t mixed(std::uint64_t key, std::uint64_t part, std::uint64_t place) {
+  return rbac::folded_product(key ^ (part + place), 0x9e3779b97f4a7c15);
+}
 
 const std::vector<std::string> kAny = {""};
-const std::vector<std::string>& values(const std::optional<std::vector<std::string>>& part, bool counts) { return part && counts ? *part : kAny; }
+const std::vector<std::string>& values(const std::optional<std::vector<std::string>>& part,
+                                       bool counts) {
+  return part && counts ? *part : kAny;
+}
 
 }  // namespace
 
@@ -49,11 +54,15 @@ const Index::Bucket* Index::Map::find(std::uint64_t key) const {
 
 Index::Map::Shard& Index::Map::own(std::uint64_t key) {
   std::shared_ptr<Page>& page = pages_[key >> 58];
-  if (!page) page = std::make_shared<Page>();
-  else if (page.use_count() > 1) page = std::make_shared<Page>(*page);
+  if (!page)
+    page = std::make_shared<Page>();
+  else if (page.use_count() > 1)
+    page = std::make_shared<Page>(*page);
   std::shared_ptr<Shard>& shard = page->shards[(key >> 52) & (kWidth - 1)];
-  if (!shard) shard = std::make_shared<Shard>();
-  else if (shard.use_count() > 1) shard = std::make_shared<Shard>(*shard);
+  if (!shard)
+    shard = std::make_shared<Shard>();
+  else if (shard.use_count() > 1)
+    shard = std::make_shared<Shard>(*shard);
   return *shard;
 }
 
@@ -77,16 +86,20 @@ void Index::Map::for_each(const std::function<void(const Bucket&)>& visit) const
         if (shard) std::ranges::for_each(shard->buckets, visit);
 }
 
-void Index::for_each(const std::function<bool(const Policy&)>& wanted, const std::function<void(const Policy&)>& visit) const {
+void Index::for_each(const std::function<bool(const Policy&)>& wanted,
+                     const std::function<void(const Policy&)>& visit) const {
   std::map<std::pair<std::string_view, std::string_view>, const Policy*> found;
   map_.for_each([&](const Bucket& bucket) {
     for (const PolicyPtr& p : bucket.policies)
-      if (wanted(*p)) found.emplace(std::pair(std::string_view(p->namespace_name()), std::string_view(p->name())), p.get());
+      if (wanted(*p))
+        found.emplace(std::pair(std::string_view(p->namespace_name()), std::string_view(p->name())),
+                      p.get());
   });
   for (const auto& [name, policy] : found) visit(*policy);
 }
 
-void Index::for_each_about(const User& user, std::string_view namespace_name, const std::function<void(const Policy&)>& visit) const {
+void Index::for_each_about(const User& user, std::string_view namespace_name,
+                           const std::function<void(const Policy&)>& visit) const {
   auto reaches = [&](const Policy& p) {
     if (p.namespace_name().empty() || p.namespace_name() == namespace_name) return true;
     return namespace_name.empty() && p.effect() != Policy::Effect::kAllow;
@@ -94,7 +107,8 @@ void Index::for_each_about(const User& user, std::string_view namespace_name, co
   for_each([&](const Policy& p) { return reaches(p) && p.concerns(user); }, visit);
 }
 
-void Index::for_each_selecting(const Attributes& attributes, const std::function<void(const Policy&)>& visit) const {
+void Index::for_each_selecting(const Attributes& attributes,
+                               const std::function<void(const Policy&)>& visit) const {
   for_each([&](const Policy& p) { return p.selects_for_some(attributes); }, visit);
 }
 
@@ -104,9 +118,13 @@ void Index::change(const PolicyPtr& policy, bool is_there) {
   // A request without a name reaches what is denied by name.
   if (denies && reach.names && std::ranges::find(*reach.names, "") == reach.names->end())
     reach.names->emplace_back();
-  std::uint8_t form = (reach.resources ? kResource : 0) | (reach.namespaces ? kNamespace : 0) | (reach.names ? kName : 0);
-  auto size = [](const std::optional<std::vector<std::string>>& part) { return part ? part->size() : 1; };
-  std::size_t keys = size(reach.subjects) * size(reach.resources) * size(reach.namespaces) * size(reach.names);
+  std::uint8_t form = (reach.resources ? kResource : 0) | (reach.namespaces ? kNamespace : 0) |
+                      (reach.names ? kName : 0);
+  auto size = [](const std::optional<std::vector<std::string>>& part) {
+    return part ? part->size() : 1;
+  };
+  std::size_t keys = size(reach.subjects) * size(reach.resources) * size(reach.namespaces) *
+                     size(reach.names);
   if (keys > kMostKeys && (form & kName)) {
     form &= ~kName;
     keys /= std::max<std::size_t>(1, reach.names->size());
@@ -123,17 +141,22 @@ void Index::change(const PolicyPtr& policy, bool is_there) {
         for (const std::string& name : values(reach.names, form & kName)) {
           std::uint64_t key = key_of(subject, form, hash(resource), hash(space), hash(name));
           Bucket& bucket = map_.edit(key);
-          if (is_there) bucket.policies.push_back(policy);
-          else std::erase(bucket.policies, policy);
+          if (is_there)
+            bucket.policies.push_back(policy);
+          else
+            std::erase(bucket.policies, policy);
           if (bucket.policies.empty()) map_.erase(key);
           Bucket& forms = map_.edit(subject);
           forms.forms[form] += is_there ? 1 : -1;
-          if (std::ranges::all_of(forms.forms, [](std::uint32_t n) { return n == 0; })) map_.erase(subject);
+          if (std::ranges::all_of(forms.forms, [](std::uint32_t n) { return n == 0; }))
+            map_.erase(subject);
         }
   };
-  if (!reach.subjects) put(kAnySubject);
+  if (!reach.subjects)
+    put(kAnySubject);
   else
-    for (const std::string& s : *reach.subjects) put(subject_key(s[0], std::string_view(s).substr(2)));
+    for (const std::string& s : *reach.subjects)
+      put(subject_key(s[0], std::string_view(s).substr(2)));
   size_ += is_there ? 1 : -1;
   if (denies) denials_ += is_there ? 1 : -1;
 }

@@ -14,10 +14,11 @@ namespace {
 
 using json::Value;
 
-// Whether an error inside might show although what `implied_by` found does not hold: the condition of a `?:` is
-// evaluated in any case.
+// Whether an error inside might show although what `implied_by` found does not hold: the condition
+// of a `?:` is evaluated in any case.
 bool has_choice(const cel::Node& node) {
-  return node.op == cel::Op::kConditional || std::ranges::any_of(node.children(), [](const cel::Node* n) { return has_choice(*n); });
+  return node.op == cel::Op::kConditional ||
+         std::ranges::any_of(node.children(), [](const cel::Node* n) { return has_choice(*n); });
 }
 
 void unite(std::vector<std::string>& into, const std::vector<std::string>& more) {
@@ -25,7 +26,9 @@ void unite(std::vector<std::string>& into, const std::vector<std::string>& more)
     if (std::ranges::find(into, text) == into.end()) into.push_back(text);
 }
 
-bool has_star(const std::vector<std::string>& list) { return std::ranges::find(list, "*") != list.end(); }
+bool has_star(const std::vector<std::string>& list) {
+  return std::ranges::find(list, "*") != list.end();
+}
 
 std::string hex(std::uint64_t n) {
   std::string out;
@@ -35,7 +38,8 @@ std::string hex(std::uint64_t n) {
 
 std::string condition_id_of(std::string_view namespace_name, std::string_view name,
                             std::string_view more = "") {
-  std::string_view domain = namespace_name.empty() ? "clusteraccesspolicy.access.cardea.dev/" : "accesspolicy.access.cardea.dev/";
+  std::string_view domain = namespace_name.empty() ? "clusteraccesspolicy.access.cardea.dev/"
+                                                   : "accesspolicy.access.cardea.dev/";
   std::string id = cat(domain, name, more);
   // A name may be longer than the name of a label; its hash keeps two such apart.
   if (label_key_problems(id).empty()) return id;
@@ -56,11 +60,16 @@ bool reaches_a_name(const rbac::PolicyRule& rule, const Attributes& a) {
 }  // namespace
 
 Policy::Policy(std::string_view namespace_name, std::string_view name, const Value& object)
-    : namespace_name_(namespace_name), name_(name), condition_id_(condition_id_of(namespace_name, name)), description_(object["spec"]["description"].as_string()) {
+    : namespace_name_(namespace_name),
+      name_(name),
+      condition_id_(condition_id_of(namespace_name, name)),
+      description_(object["spec"]["description"].as_string()) {
   const Value& spec = object["spec"];
   std::string_view effect = spec["effect"].as_string();
   // What has no effect that is known must not allow.
-  effect_ = effect == "Allow" ? Effect::kAllow : effect == "NoOpinion" ? Effect::kNoOpinion : Effect::kDeny;
+  effect_ = effect == "Allow"       ? Effect::kAllow
+            : effect == "NoOpinion" ? Effect::kNoOpinion
+                                    : Effect::kDeny;
   read_subjects(spec["subjects"]);
   any_rule_ = spec["rules"].empty();
   rules_ = rbac::read_rules(spec["rules"]);
@@ -86,7 +95,8 @@ void Policy::compile(const Value& spec) {
   std::string_view text = spec["expression"].as_string();
   if (text.empty()) return;
   if (text.size() > kLongestExpression) {
-    problem_ = cat("expression is too long: ", text.size(), " bytes, at most ", kLongestExpression, " are allowed");
+    problem_ = cat("expression is too long: ", text.size(), " bytes, at most ", kLongestExpression,
+                   " are allowed");
     return;
   }
   auto compiled = cel::compile(text, language().environment);
@@ -100,7 +110,8 @@ void Policy::compile(const Value& spec) {
     return;
   }
   program_ = std::move(*compiled);
-  needs_object_ = (program_->root().reads & language().unknown_bits) != 0 || program_->root().has_effects;
+  needs_object_ = (program_->root().reads & language().unknown_bits) != 0 ||
+                  program_->root().has_effects;
   for (const std::string& a : cel::attributes_of(program_->root())) {
     bool is_whole = a == "request" || a.starts_with("request[");
     reads_name_ |= is_whole || a.starts_with("request.name");
@@ -117,7 +128,9 @@ void Policy::fix() const {
   if (!matters(effect_, residue_->residual())) return;
   Conditions::Set set;
   set.conditions.push_back(condition_on(residue_));
-  if (Decision alone = conditional_on(std::move(set), Author::kOwnChecked); alone.kind == Decision::Kind::kConditional) conditions_ = alone.conditions;
+  if (Decision alone = conditional_on(std::move(set), Author::kOwnChecked);
+      alone.kind == Decision::Kind::kConditional)
+    conditions_ = alone.conditions;
 }
 
 const std::shared_ptr<const Residue>& Policy::fixed_residue() const {
@@ -130,7 +143,8 @@ const std::shared_ptr<const Conditions>& Policy::fixed_conditions() const {
   return conditions_;
 }
 
-Condition Policy::condition_on(std::shared_ptr<const Condition::Compiled> rest, std::string_view more) const {
+Condition Policy::condition_on(std::shared_ptr<const Condition::Compiled> rest,
+                               std::string_view more) const {
   std::string id = more.empty() ? condition_id_ : condition_id_of(namespace_name_, name_, more);
   return {.effect = effect_,
           .id = std::move(id),
@@ -178,8 +192,10 @@ void Policy::find_reach() {
     unite(names, rule.resource_names);
     for (const std::string& r : rule.resources) {
       std::string plain = r.substr(0, r.find('/'));
-      if (plain == "*") any_resource = true;
-      else unite(resources, {plain});
+      if (plain == "*")
+        any_resource = true;
+      else
+        unite(resources, {plain});
     }
   }
   if (!any_resource && !reach_.resources) reach_.resources = std::move(resources);
@@ -188,11 +204,22 @@ void Policy::find_reach() {
 
 std::vector<rbac::PolicyRule> Policy::granted() const {
   std::vector<rbac::PolicyRule> out = rules_;
-  if (any_rule_) out = {{.verbs = {"*"}, .api_groups = {"*"}, .resources = {"*"}, .resource_names = {}, .non_resource_urls = {}},
-                        {.verbs = {"*"}, .api_groups = {}, .resources = {}, .resource_names = {}, .non_resource_urls = {"*"}}};
+  if (any_rule_)
+    out = {{.verbs = {"*"},
+            .api_groups = {"*"},
+            .resources = {"*"},
+            .resource_names = {},
+            .non_resource_urls = {}},
+           {.verbs = {"*"},
+            .api_groups = {},
+            .resources = {},
+            .resource_names = {},
+            .non_resource_urls = {"*"}}};
   // Paths lie in no namespace.
-  if (!namespace_name_.empty()) std::erase_if(out, [](const rbac::PolicyRule& r) { return !r.non_resource_urls.empty(); });
-  auto narrow = [](std::vector<std::string>& list, const std::optional<std::vector<std::string>>& to) {
+  if (!namespace_name_.empty())
+    std::erase_if(out, [](const rbac::PolicyRule& r) { return !r.non_resource_urls.empty(); });
+  auto narrow = [](std::vector<std::string>& list,
+                   const std::optional<std::vector<std::string>>& to) {
     if (!to) return true;
     std::vector<std::string> kept;
     for (const std::string& text : *to)
@@ -200,8 +227,10 @@ std::vector<rbac::PolicyRule> Policy::granted() const {
     list = std::move(kept);
     return !list.empty();
   };
-  auto verbs = implied("request.verb"), groups = implied("request.apiGroup"), resources = implied("request.resource");
-  auto names = implied("request.name"), subresources = implied("request.subresource"), paths = implied("request.path");
+  auto verbs = implied("request.verb"), groups = implied("request.apiGroup"),
+       resources = implied("request.resource");
+  auto names = implied("request.name"), subresources = implied("request.subresource"),
+       paths = implied("request.path");
   std::erase_if(out, [&](rbac::PolicyRule& rule) {
     if (!narrow(rule.verbs, verbs)) return true;
     if (!rule.non_resource_urls.empty()) {
@@ -231,21 +260,30 @@ std::vector<rbac::PolicyRule> Policy::granted() const {
 }
 
 bool Policy::concerns(const User& user) const {
-  return any_subject_ || std::ranges::any_of(subjects_, [&](const Subject& s) { return s.is_group ? user.in_group(s.name) : s.name == user.name; });
+  return any_subject_ || std::ranges::any_of(subjects_, [&](const Subject& s) {
+           return s.is_group ? user.in_group(s.name) : s.name == user.name;
+         });
 }
 
 std::string Policy::explain(std::uint64_t) const {
-  std::string_view verb = effect_ == Effect::kAllow ? "allowed by " : effect_ == Effect::kDeny ? "denied by " : "left open by ";
-  return description_.empty() ? cat(verb, shown_name()) : cat(verb, shown_name(), " (", description_, ")");
+  std::string_view verb = effect_ == Effect::kAllow  ? "allowed by "
+                          : effect_ == Effect::kDeny ? "denied by "
+                                                     : "left open by ";
+  return description_.empty() ? cat(verb, shown_name())
+                              : cat(verb, shown_name(), " (", description_, ")");
 }
 
-bool Policy::selects(const Attributes& a) const { return concerns(a.user) && selects_for_some(a); }
+bool Policy::selects(const Attributes& a) const {
+  return concerns(a.user) && selects_for_some(a);
+}
 
 bool Policy::selects_for_some(const Attributes& a) const {
-  if (!namespace_name_.empty() && (!a.is_resource_request || a.namespace_name != namespace_name_)) return false;
+  if (!namespace_name_.empty() && (!a.is_resource_request || a.namespace_name != namespace_name_))
+    return false;
   const bool reaches_names = effect_ == Effect::kDeny && a.is_resource_request && a.name.empty();
   return any_rule_ || std::ranges::any_of(rules_, [&](const rbac::PolicyRule& r) {
-           return rbac::rule_allows(r, a) || (reaches_names && lacks_name_only(r, a) && reaches_a_name(r, a));
+           return rbac::rule_allows(r, a) ||
+                  (reaches_names && lacks_name_only(r, a) && reaches_a_name(r, a));
          });
 }
 
@@ -267,7 +305,8 @@ std::optional<std::vector<std::string>> Policy::denied_names(const Attributes& a
 }
 
 std::string Policy::shown_name() const {
-  return namespace_name_.empty() ? cat("ClusterAccessPolicy ", quoted(name_)) : cat("AccessPolicy ", quoted(cat(namespace_name_, "/", name_)));
+  return namespace_name_.empty() ? cat("ClusterAccessPolicy ", quoted(name_))
+                                 : cat("AccessPolicy ", quoted(cat(namespace_name_, "/", name_)));
 }
 
 }  // namespace cardea::authz::access

@@ -19,8 +19,8 @@ class Residue;  // authz/access/residuals.h
 
 // A ClusterAccessPolicy or AccessPolicy as decisions read it. Immutable, shared between threads.
 //
-// One that cannot be compiled stays in force as far as that is safe: as a Deny it denies all that its subjects and
-// rules select, otherwise it never matches.
+// One that cannot be compiled stays in force as far as that is safe: as a Deny it denies all that
+// its subjects and rules select, otherwise it never matches.
 class Policy : public Explanation::Source, public std::enable_shared_from_this<Policy> {
  public:
   // Reads a stored object. An empty namespace means a ClusterAccessPolicy.
@@ -38,48 +38,51 @@ class Policy : public Explanation::Source, public std::enable_shared_from_this<P
   const std::string& problem() const { return problem_; }
   // Whether the expression reads anything but `request`.
   bool needs_object() const { return needs_object_; }
-  // What is left of the expression whatever the request is, when it reads nothing of it. Made when first asked for, and
-  // kept. Null where that depends on the request.
+  // What is left of the expression whatever the request is, when it reads nothing of it. Made when
+  // first asked for, and kept. Null where that depends on the request.
   const std::shared_ptr<const Residue>& fixed_residue() const;
-  // What the policy answers where no other selects the request, and what is left is fixed. Null where that is not a
-  // condition.
+  // What the policy answers where no other selects the request, and what is left is fixed. Null
+  // where that is not a condition.
   const std::shared_ptr<const Conditions>& fixed_conditions() const;
   // `more` tells several conditions of one policy apart.
-  Condition condition_on(std::shared_ptr<const Condition::Compiled> rest, std::string_view more = "") const;
+  Condition condition_on(std::shared_ptr<const Condition::Compiled> rest,
+                         std::string_view more = "") const;
 
-  const std::string& condition_id() const { return condition_id_; }  // clusteraccesspolicy.access.cardea.dev/NAME: a label key
-  std::string shown_name() const;    // ClusterAccessPolicy "NAME"; AccessPolicy "NAMESPACE/NAME"
+  const std::string& condition_id() const {
+    return condition_id_;
+  }  // clusteraccesspolicy.access.cardea.dev/NAME: a label key
+  std::string shown_name() const;  // ClusterAccessPolicy "NAME"; AccessPolicy "NAMESPACE/NAME"
 
   // `allowed by ClusterAccessPolicy "x" (its description)`.
   std::string explain(std::uint64_t key) const override;
 
   // Whether it concerns the user at all.
   bool concerns(const User& user) const;
-  // Whether namespace, subjects and rules select the request. A denial of names selects what has no name too,
-  // unless the selectors of the request exclude them.
+  // Whether namespace, subjects and rules select the request. A denial of names selects what has no
+  // name too, unless the selectors of the request exclude them.
   bool selects(const Attributes& attributes) const;
   // The same, whoever asks.
   bool selects_for_some(const Attributes& attributes) const;
   // Whether a rule says the verb itself; `*` is not enough.
   bool says_verb(const Attributes& attributes) const;
-  // Of a denial that selects a request without a name: the names that its rules deny; nullopt: whatever the
-  // name is.
+  // Of a denial that selects a request without a name: the names that its rules deny; nullopt:
+  // whatever the name is.
   std::optional<std::vector<std::string>> denied_names(const Attributes& attributes) const;
   // Whether the expression reads what the object is called.
   bool reads_name() const { return reads_name_; }
   // Whether it is the same whoever asks.
   bool is_for_everybody() const { return any_subject_ && !reads_user_; }
 
-  // Everything that must hold for the policy to matter, as far as that is known: one of these values each. nullopt:
-  // any. For finding policies and for telling what one grants.
+  // Everything that must hold for the policy to matter, as far as that is known: one of these
+  // values each. nullopt: any. For finding policies and for telling what one grants.
   struct Reach {
     std::optional<std::vector<std::string>> subjects;  // "u:NAME", "g:NAME"
     std::optional<std::vector<std::string>> resources, namespaces, names;
   };
   const Reach& reach() const { return reach_; }
 
-  // What it gives to those whom it concerns, as rules: its own, narrowed by what the expression says about verb, group,
-  // resource and name. Without either: everything.
+  // What it gives to those whom it concerns, as rules: its own, narrowed by what the expression
+  // says about verb, group, resource and name. Without either: everything.
   std::vector<rbac::PolicyRule> granted() const;
 
  private:

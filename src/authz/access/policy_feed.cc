@@ -9,11 +9,12 @@ constexpr std::string_view kPrefixes[] = {kClusterPrefix, kNamespacedPrefix};
 
 PolicyPtr policy_of(const store::Record& record) {
   std::string_view key = record.key();
-  // What cannot be read has no effect that allows: a default-constructed object is a Deny of everything, which would
-  // lock everybody out for a damaged record.
+  // What cannot be read has no effect that allows: a default-constructed object is a Deny of
+  // everything, which would lock everybody out for a damaged record.
   auto object = json::parse(record.value());
   if (!object) return nullptr;
-  if (key.starts_with(kClusterPrefix)) return std::make_shared<const Policy>("", key.substr(kClusterPrefix.size()), *object);
+  if (key.starts_with(kClusterPrefix))
+    return std::make_shared<const Policy>("", key.substr(kClusterPrefix.size()), *object);
   std::string_view rest = key.substr(kNamespacedPrefix.size());
   auto slash = rest.find('/');
   if (slash == std::string_view::npos || slash == 0) return nullptr;
@@ -40,8 +41,10 @@ void PolicyFeed::erase(std::string_view key) {
 void PolicyFeed::take(std::span<const store::EventPtr> events) {
   std::lock_guard lock(mutex_);
   for (const store::EventPtr& e : events) {
-    if (e->type == store::EventType::kPut) put(*e->record);
-    else erase(e->record->key());
+    if (e->type == store::EventType::kPut)
+      put(*e->record);
+    else
+      erase(e->record->key());
   }
   index_.set(std::make_shared<const Index>(next_));
 }
@@ -57,13 +60,17 @@ Result<std::unique_ptr<PolicyFeed>> PolicyFeed::load(store::Store& store) {
   }
   feed->index_.set(std::make_shared<const Index>(feed->next_));
   for (std::size_t i = 0; i < std::size(kPrefixes); ++i) {
-    auto watch = store.watch(std::string(kPrefixes[i]), read[i], [self = feed.get()](std::span<const store::EventPtr> events) { self->take(events); });
+    auto watch = store.watch(
+        std::string(kPrefixes[i]), read[i],
+        [self = feed.get()](std::span<const store::EventPtr> events) { self->take(events); });
     if (!watch) return fail(watch.error());
     feed->watches_.push_back(std::move(*watch));
   }
   return feed;
 }
 
-PolicyFeed::~PolicyFeed() { watches_.clear(); }
+PolicyFeed::~PolicyFeed() {
+  watches_.clear();
+}
 
 }  // namespace cardea::authz::access

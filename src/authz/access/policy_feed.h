@@ -12,8 +12,8 @@
 
 namespace cardea::authz::access {
 
-// Keeps the index in step with the store: every write of an access policy makes the next Index before the write is
-// acknowledged, so that whoever wrote sees the effect with the next request.
+// Keeps the index in step with the store: every write of an access policy makes the next Index
+// before the write is acknowledged, so that whoever wrote sees the effect with the next request.
 //
 // `index()` may be asked from any thread and takes no lock. The store outlives it.
 class PolicyFeed {
@@ -40,7 +40,8 @@ class PolicyFeed {
   std::vector<std::unique_ptr<store::Watch>> watches_;
 };
 
-inline constexpr std::string_view kClusterPrefix = "/registry/access.cardea.dev/clusteraccesspolicies/";
+inline constexpr std::string_view
+    kClusterPrefix = "/registry/access.cardea.dev/clusteraccesspolicies/";
 inline constexpr std::string_view kNamespacedPrefix = "/registry/access.cardea.dev/accesspolicies/";
 
 }  // namespace cardea::authz::access

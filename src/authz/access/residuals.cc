@@ -37,14 +37,16 @@ cel::Value Budget::run(const cel::Residual& residual, std::span<const cel::Value
   return v;
 }
 
-cel::Residual Budget::reduce(const std::shared_ptr<const cel::Program>& program, std::span<const cel::Value> variables, const cel::Unknowns& unknowns) {
+cel::Residual Budget::reduce(const std::shared_ptr<const cel::Program>& program,
+                             std::span<const cel::Value> variables, const cel::Unknowns& unknowns) {
   cel::Residual rest = cel::reduce(program, variables, unknowns, limits());
   pay(rest.spent());
   return rest;
 }
 
 std::string error_text(const cel::Value& v) {
-  return v.is_error() ? std::string(v.error->message) : cat("gives ", cel::type_name(v), ", not a bool");
+  return v.is_error() ? std::string(v.error->message)
+                      : cat("gives ", cel::type_name(v), ", not a bool");
 }
 
 std::string NamedResidue::text() const {
@@ -54,16 +56,23 @@ std::string NamedResidue::text() const {
   return rest_ ? cat(names, " && (", rest_->text(), ")") : names;
 }
 
-ResidualRuns::ResidualRuns(const ConditionData& data, SecondaryChecks& checks, ConditionMeter* meter)
+ResidualRuns::ResidualRuns(const ConditionData& data, SecondaryChecks& checks,
+                           ConditionMeter* meter)
     : data_(data), meter_(meter), name_(data.object_name()) {
   bind(variables_, data);
   variables_[Language::kRequest] = name_.get();
   asks_ = {.asks = &checks};
   resource_.asks = &checks;
-  resource_.query = {.group = data.group, .resource = data.resource, .subresource = data.subresource, .space = data.namespace_name, .name = data.name};
+  resource_.query = {.group = data.group,
+                     .resource = data.resource,
+                     .subresource = data.subresource,
+                     .space = data.namespace_name,
+                     .name = data.name};
   variables_[Language::kAuthorizer] = cel::authorizer_value(asks_);
   variables_[Language::kRequestResource] = cel::resource_check_value(resource_);
-  variables_[Language::kImpersonatedRequest] = data.impersonated ? impersonated_.emplace(*data.impersonated).get() : cel::Value::null();
+  variables_[Language::kImpersonatedRequest] = data.impersonated
+                                                   ? impersonated_.emplace(*data.impersonated).get()
+                                                   : cel::Value::null();
 }
 
 Truth ResidualRuns::truth(const Condition& c, std::string& error) {
@@ -73,7 +82,8 @@ Truth ResidualRuns::truth(const Condition& c, std::string& error) {
 }
 
 Truth ResidualRuns::evaluate(const Condition& c, std::string& error) {
-  if (const Residue* rest = dynamic_cast<const Residue*>(c.compiled.get())) return run(*rest, error);
+  if (const Residue* rest = dynamic_cast<const Residue*>(c.compiled.get()))
+    return run(*rest, error);
   if (const NamedResidue* named = dynamic_cast<const NamedResidue*>(c.compiled.get())) {
     if (!named->names(data_.object_name())) return Truth::kFalse;
     return named->rest() ? run(*named->rest(), error) : Truth::kTrue;

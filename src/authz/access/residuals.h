@@ -11,19 +11,21 @@
 namespace cardea::authz::access {
 
 inline constexpr cel::Limits kLimits{.cost = 1'000'000};
-// Nobody waits longer because somebody wrote many policies: all of the cluster share one such limit when a request is
-// judged, all of its namespace another, and their conditions both.
+// Nobody waits longer because somebody wrote many policies: all of the cluster share one such limit
+// when a request is judged, all of its namespace another, and their conditions both.
 inline constexpr std::uint64_t kMostTogether = 1'000'000;
-inline constexpr std::string_view kTooDear = "the access policies that match this request exceed their common cost limit";
+inline constexpr std::string_view
+    kTooDear = "the access policies that match this request exceed their common cost limit";
 
-// What several expressions may cost together, each within kLimits. What passes it fails, as does what
-// comes after. Of one thread.
+// What several expressions may cost together, each within kLimits. What passes it fails, as does
+// what comes after. Of one thread.
 class Budget {
  public:
   explicit Budget(std::uint64_t units) : left_(units) {}
   cel::Value run(const cel::Program& program, std::span<const cel::Value> variables);
   cel::Value run(const cel::Residual& residual, std::span<const cel::Value> variables);
-  cel::Residual reduce(const std::shared_ptr<const cel::Program>& program, std::span<const cel::Value> variables, const cel::Unknowns& unknowns);
+  cel::Residual reduce(const std::shared_ptr<const cel::Program>& program,
+                       std::span<const cel::Value> variables, const cel::Unknowns& unknowns);
   bool is_used_up() const { return left_ == 0; }
 
  private:
@@ -46,14 +48,16 @@ class Residue : public Condition::Compiled {
   cel::Residual residual_;
 };
 
-// What is left of a denial of names, once the rest of the request is known: one of the names, and perhaps an
-// expression.
+// What is left of a denial of names, once the rest of the request is known: one of the names, and
+// perhaps an expression.
 class NamedResidue : public Condition::Compiled {
  public:
   NamedResidue(std::vector<std::string> names, std::shared_ptr<const Residue> rest)
       : names_(std::move(names)), rest_(std::move(rest)) {}
   std::string text() const override;
-  bool names(std::string_view name) const { return std::ranges::find(names_, name) != names_.end(); }
+  bool names(std::string_view name) const {
+    return std::ranges::find(names_, name) != names_.end();
+  }
   const std::shared_ptr<const Residue>& rest() const { return rest_; }  // null: the name is enough
 
  private:
@@ -62,9 +66,12 @@ class NamedResidue : public Condition::Compiled {
 };
 
 // Whether a policy of that effect can still matter.
-inline bool matters(Condition::Effect effect, const cel::Residual& rest) { return rest.can_be_true() || (effect != Condition::Effect::kAllow && rest.can_fail()); }
+inline bool matters(Condition::Effect effect, const cel::Residual& rest) {
+  return rest.can_be_true() || (effect != Condition::Effect::kAllow && rest.can_fail());
+}
 
-// Runs residues, and the text of conditions in CEL that come without one. Belongs to one evaluation; borrows all.
+// Runs residues, and the text of conditions in CEL that come without one. Belongs to one
+// evaluation; borrows all.
 class ResidualRuns : public ConditionEvaluator {
  public:
   ResidualRuns(const ConditionData& data, SecondaryChecks& checks, ConditionMeter* meter = nullptr);

@@ -1,5 +1,5 @@
-// Random policies over random requests and objects: what authorization and the conditions it leaves come to together is
-// what looking at the whole request at once comes to.
+// Random policies over random requests and objects: what authorization and the conditions it leaves
+// come to together is what looking at the whole request at once comes to.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -24,41 +24,79 @@ using Effect = Policy::Effect;
 class Chance {
  public:
   explicit Chance(std::uint64_t seed) : random_(seed) {}
-  std::size_t below(std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random_); }
-  std::string pick(std::initializer_list<const char*> list) { return *(list.begin() + below(list.size())); }
+  std::size_t below(std::size_t n) {
+    return std::uniform_int_distribution<std::size_t>(0, n - 1)(random_);
+  }
+  std::string pick(std::initializer_list<const char*> list) {
+    return *(list.begin() + below(list.size()));
+  }
 
   std::string expression(int depth = 0) {
     switch (depth > 2 ? 0 : below(6)) {
-      case 0: case 1: return atom();
-      case 2: return cat("(", expression(depth + 1), " && ", expression(depth + 1), ")");
-      case 3: return cat("(", expression(depth + 1), " || ", expression(depth + 1), ")");
-      case 4: return cat("!(", expression(depth + 1), ")");
-      default: return cat("(", expression(depth + 1), " ? ", expression(depth + 1), " : ", expression(depth + 1), ")");
+      case 0:
+      case 1:
+        return atom();
+      case 2:
+        return cat("(", expression(depth + 1), " && ", expression(depth + 1), ")");
+      case 3:
+        return cat("(", expression(depth + 1), " || ", expression(depth + 1), ")");
+      case 4:
+        return cat("!(", expression(depth + 1), ")");
+      default:
+        return cat("(", expression(depth + 1), " ? ", expression(depth + 1), " : ",
+                   expression(depth + 1), ")");
     }
   }
 
  private:
   std::string atom() {
-    return pick({"request.verb == 'create'", "request.userInfo.username == 'alice'", "'dev' in request.userInfo.groups", "request.name.startsWith('x')",
-                 "request.userInfo.extra['scope'][0] == 's'", "request.namespace == object.metadata.namespace", "object.metadata.name == request.name", "object.a == 1",
-                 "oldObject == null", "object != null", "operation == 'CREATE'", "has(object.b)", "object.b.c.startsWith('x')", "object.list.all(i, i > 1)", "object.list.exists(i, i == 2)",
-                 "oldObject.a == object.a", "namespaceObject.metadata.labels.env == 'p'", "options.dryRun == ['All']", "true", "false", "object.list[3] == 1", "1 / (object.a - 1) > 0"});
+    return pick({"request.verb == 'create'",
+                 "request.userInfo.username == 'alice'",
+                 "'dev' in request.userInfo.groups",
+                 "request.name.startsWith('x')",
+                 "request.userInfo.extra['scope'][0] == 's'",
+                 "request.namespace == object.metadata.namespace",
+                 "object.metadata.name == request.name",
+                 "object.a == 1",
+                 "oldObject == null",
+                 "object != null",
+                 "operation == 'CREATE'",
+                 "has(object.b)",
+                 "object.b.c.startsWith('x')",
+                 "object.list.all(i, i > 1)",
+                 "object.list.exists(i, i == 2)",
+                 "oldObject.a == object.a",
+                 "namespaceObject.metadata.labels.env == 'p'",
+                 "options.dryRun == ['All']",
+                 "true",
+                 "false",
+                 "object.list[3] == 1",
+                 "1 / (object.a - 1) > 0"});
   }
   std::mt19937_64 random_;
 };
 
 PolicyPtr random_policy(Chance& g, std::size_t i) {
   Value spec = Value::object({{"effect", g.pick({"Allow", "Allow", "Deny", "NoOpinion"})}});
-  if (g.below(3) == 0) spec.set("subjects", Value::array({Value::object({{"kind", "User"}, {"name", g.pick({"alice", "bob"})}})}));
   if (g.below(3) == 0)
-    spec.set("rules", Value::array({Value::object({{"verbs", Value::array({g.pick({"create", "update", "*"})})}, {"apiGroups", Value::array({""})}, {"resources", Value::array({"pods"})}})}));
+    spec.set("subjects",
+             Value::array({Value::object({{"kind", "User"}, {"name", g.pick({"alice", "bob"})}})}));
+  if (g.below(3) == 0)
+    spec.set(
+        "rules",
+        Value::array({Value::object({{"verbs", Value::array({g.pick({"create", "update", "*"})})},
+                                     {"apiGroups", Value::array({""})},
+                                     {"resources", Value::array({"pods"})}})}));
   if (g.below(8) != 0) spec.set("expression", g.below(60) == 0 ? "object." : g.expression());
-  return std::make_shared<const Policy>(g.below(3) == 0 ? "ns" : "", cat("p", i), Value::object({{"spec", spec}}));
+  return std::make_shared<const Policy>(g.below(3) == 0 ? "ns" : "", cat("p", i),
+                                        Value::object({{"spec", spec}}));
 }
 
 Value random_object(Chance& g) {
   if (g.below(6) == 0) return {};
-  Value out = Value::object({{"metadata", Value::object({{"name", g.pick({"x1", "y"})}, {"namespace", g.pick({"ns", "other"})}})}});
+  Value out = Value::object(
+      {{"metadata",
+        Value::object({{"name", g.pick({"x1", "y"})}, {"namespace", g.pick({"ns", "other"})}})}});
   if (g.below(2)) out.set("a", static_cast<std::int64_t>(g.below(3)));
   if (g.below(2)) out.set("b", Value::object({{"c", g.pick({"x", "y"})}}));
   if (g.below(2)) out.set("list", Value::array({static_cast<std::int64_t>(g.below(3)), 2, 3}));
@@ -72,11 +110,18 @@ struct World {
   Value object, old_object, options, space;
 
   explicit World(Chance& g)
-      : user{.name = g.pick({"alice", "bob", "carol"}), .groups = {g.pick({"dev", "ops"})}}, verb(g.pick({"create", "update", "delete"})), name(g.pick({"", "x1", "y"})),
-        operation(g.pick({"CREATE", "UPDATE"})), object(random_object(g)), old_object(random_object(g)) {
+      : user{.name = g.pick({"alice", "bob", "carol"}), .groups = {g.pick({"dev", "ops"})}},
+        verb(g.pick({"create", "update", "delete"})),
+        name(g.pick({"", "x1", "y"})),
+        operation(g.pick({"CREATE", "UPDATE"})),
+        object(random_object(g)),
+        old_object(random_object(g)) {
     if (g.below(2)) user.extra["scope"] = {g.pick({"s", "t"})};
     if (g.below(2)) options = Value::object({{"dryRun", Value::array({"All"})}});
-    if (g.below(2)) space = Value::object({{"metadata", Value::object({{"labels", Value::object({{"env", g.pick({"p", "q"})}})}})}});
+    if (g.below(2))
+      space = Value::object(
+          {{"metadata",
+            Value::object({{"labels", Value::object({{"env", g.pick({"p", "q"})}})}})}});
   }
   Attributes attributes() const {
     Attributes a(user);
@@ -89,21 +134,31 @@ struct World {
     a.takes_conditions = true;
     return a;
   }
-  std::string shown() const { return cat(operation, " object ", json::print(object), " oldObject ", json::print(old_object), " options ", json::print(options), " namespaceObject ", json::print(space)); }
+  std::string shown() const {
+    return cat(operation, " object ", json::print(object), " oldObject ", json::print(old_object),
+               " options ", json::print(options), " namespaceObject ", json::print(space));
+  }
   ConditionData data() const {
-    return {.operation = operation, .object = &object, .old_object = &old_object, .options = &options, .namespace_object = &space, .user = &user};
+    return {.operation = operation,
+            .object = &object,
+            .old_object = &old_object,
+            .options = &options,
+            .namespace_object = &space,
+            .user = &user};
   }
 };
 
-// What the policies of one level say to a request of which everything is known. Written from the page on access policies,
-// not from the code.
-Kind at_once(const std::vector<PolicyPtr>& policies, const Attributes& asked, const Attributes& known,
-             const Variables& variables, const Variables& with_name, bool of_namespace) {
+// What the policies of one level say to a request of which everything is known. Written from the
+// page on access policies, not from the code.
+Kind at_once(const std::vector<PolicyPtr>& policies, const Attributes& asked,
+             const Attributes& known, const Variables& variables, const Variables& with_name,
+             bool of_namespace) {
   bool denies = false, abstains = false, allows = false;
   for (const PolicyPtr& p : policies) {
     // To a denial a request has the name that its object brings.
     bool is_denial = p->effect() == Effect::kDeny;
-    if (p->namespace_name().empty() == of_namespace || !p->selects(is_denial ? known : asked)) continue;
+    if (p->namespace_name().empty() == of_namespace || !p->selects(is_denial ? known : asked))
+      continue;
     bool holds = true, fails = false;
     if (!p->problem().empty()) {
       fails = p->effect() == Effect::kDeny;
@@ -118,7 +173,10 @@ Kind at_once(const std::vector<PolicyPtr>& policies, const Attributes& asked, co
     if (p->effect() == Effect::kNoOpinion) abstains |= holds || fails;
     if (p->effect() == Effect::kAllow) allows |= holds;
   }
-  return denies ? Kind::kDeny : abstains ? Kind::kNoOpinion : allows ? Kind::kAllow : Kind::kNoOpinion;
+  return denies     ? Kind::kDeny
+         : abstains ? Kind::kNoOpinion
+         : allows   ? Kind::kAllow
+                    : Kind::kNoOpinion;
 }
 
 Decision settled(const AccessAuthorizer& authorizer, Decision d, const World& world) {
@@ -175,16 +233,21 @@ TEST(Access, TwoPhasesGiveWhatOneGivesWithRandomPolicies) {
     conditional += d.kind == Kind::kConditional;
     Decision got = settled(authorizer, d, world);
     allowed += got.allowed();
-    ASSERT_EQ(got.kind, want) << "case " << i << " of seed " << seed << ": " << json::print(wire::as_tree(d)) << " with " << world.shown() << " gives " << got.reason.text() << got.error;
+    ASSERT_EQ(got.kind, want) << "case " << i << " of seed " << seed << ": "
+                              << json::print(wire::as_tree(d)) << " with " << world.shown()
+                              << " gives " << got.reason.text() << got.error;
     ASSERT_TRUE(allows(possible_outcomes(d), got.kind)) << "case " << i << " of seed " << seed;
     // Whoever cannot take conditions is allowed only what would have been.
-    if (folded(d).allowed()) { ASSERT_EQ(want, Kind::kAllow); }
+    if (folded(d).allowed()) {
+      ASSERT_EQ(want, Kind::kAllow);
+    }
     // What is printed and read again means the same.
     if (d.kind == Kind::kConditional && i % 16 == 0) {
       json::FieldErrors errors;
       auto read = wire::from_tree(wire::as_tree(d), "decision", errors, Author::kOwn);
       ASSERT_TRUE(read) << read.error().message;
-      ASSERT_EQ(settled(authorizer, *read, world).kind, want) << "case " << i << " of seed " << seed << ", printed: " << json::print(wire::as_tree(d));
+      ASSERT_EQ(settled(authorizer, *read, world).kind, want)
+          << "case " << i << " of seed " << seed << ", printed: " << json::print(wire::as_tree(d));
     }
   }
   EXPECT_GT(conditional, cases / 10);

@@ -29,27 +29,41 @@ class Shape : public schema::FileShape {
     const Schema* text = scalar(Schema::Type::kString);
     const Schema* flag = scalar(Schema::Type::kBoolean);
     const Schema* condition = record("WebhookMatchCondition", {{"expression", text}});
-    const Schema* connection = record("WebhookConnectionInfo", {{"type", text}, {"kubeConfigFile", text}});
-    const Schema* review = record("WebhookConditionsReview", {{"version", text}, {"kubeConfigContextName", text}});
-    Schema* webhook =
-        record("WebhookConfiguration",
-               {{"authorizedTTL", text}, {"cacheAuthorizedRequests", flag}, {"unauthorizedTTL", text}, {"cacheUnauthorizedRequests", flag},
-                {"timeout", text}, {"subjectAccessReviewVersion", text}, {"matchConditionSubjectAccessReviewVersion", text},
-                {"failurePolicy", text}, {"connectionInfo", connection}, {"matchConditions", list_of(condition)}});
+    const Schema* connection = record("WebhookConnectionInfo",
+                                      {{"type", text}, {"kubeConfigFile", text}});
+    const Schema* review = record("WebhookConditionsReview",
+                                  {{"version", text}, {"kubeConfigContextName", text}});
+    Schema* webhook = record("WebhookConfiguration",
+                             {{"authorizedTTL", text},
+                              {"cacheAuthorizedRequests", flag},
+                              {"unauthorizedTTL", text},
+                              {"cacheUnauthorizedRequests", flag},
+                              {"timeout", text},
+                              {"subjectAccessReviewVersion", text},
+                              {"matchConditionSubjectAccessReviewVersion", text},
+                              {"failurePolicy", text},
+                              {"connectionInfo", connection},
+                              {"matchConditions", list_of(condition)}});
     if (with_conditions) {
-      webhook->properties.push_back({.name = "conditionsEndpointKubeConfigContext", .schema = text});
+      webhook->properties.push_back(
+          {.name = "conditionsEndpointKubeConfigContext", .schema = text});
       webhook->properties.push_back({.name = "conditionsReview", .schema = review});
       std::ranges::sort(webhook->properties, {}, &schema::Property::name);
     }
-    const Schema* authorizer = record("AuthorizerConfiguration", {{"type", text}, {"name", text}, {"webhook", webhook}});
-    root_ = record(kKind, {{"apiVersion", text}, {"kind", text}, {"authorizers", list_of(authorizer)}});
+    const Schema* authorizer = record("AuthorizerConfiguration",
+                                      {{"type", text}, {"name", text}, {"webhook", webhook}});
+    root_ = record(kKind,
+                   {{"apiVersion", text}, {"kind", text}, {"authorizers", list_of(authorizer)}});
   }
 };
 
-std::unexpected<Error> bad(std::string message) { return fail(bad_request(std::move(message))); }
+std::unexpected<Error> bad(std::string message) {
+  return fail(bad_request(std::move(message)));
+}
 
 Result<void> check_kind(const Value& document, std::string_view text) {
-  std::string_view version = document["apiVersion"].as_string(), kind = document["kind"].as_string();
+  std::string_view version = document["apiVersion"].as_string(),
+                   kind = document["kind"].as_string();
   if (kind.empty()) return bad(cat("Object 'Kind' is missing in '", text, "'"));
   if (version.empty()) return bad(cat("Object 'apiVersion' is missing in '", text, "'"));
   for (std::string_view known : {"v1alpha1", "v1beta1", "v1"})
@@ -70,23 +84,32 @@ Result<WebhookConfig> webhook_of(const Value& v) {
     std::string_view field;
     std::chrono::nanoseconds& to;
   };
-  for (const Row& row : {Row{"authorizedTTL", out.authorized_ttl}, Row{"unauthorizedTTL", out.unauthorized_ttl}, Row{"timeout", out.timeout}}) {
+  for (const Row& row :
+       {Row{"authorizedTTL", out.authorized_ttl}, Row{"unauthorizedTTL", out.unauthorized_ttl},
+        Row{"timeout", out.timeout}}) {
     auto duration = duration_in(v[row.field], row.field);
     if (!duration) return fail(duration.error());
     row.to = *duration;
   }
-  if (v["cacheAuthorizedRequests"].is_bool()) out.cache_authorized = v["cacheAuthorizedRequests"].as_bool();
-  if (v["cacheUnauthorizedRequests"].is_bool()) out.cache_unauthorized = v["cacheUnauthorizedRequests"].as_bool();
+  if (v["cacheAuthorizedRequests"].is_bool())
+    out.cache_authorized = v["cacheAuthorizedRequests"].as_bool();
+  if (v["cacheUnauthorizedRequests"].is_bool())
+    out.cache_unauthorized = v["cacheUnauthorizedRequests"].as_bool();
   out.review_version = v["subjectAccessReviewVersion"].as_string();
   out.match_condition_review_version = v["matchConditionSubjectAccessReviewVersion"].as_string();
   out.failure_policy = v["failurePolicy"].as_string();
   const Value& connection = v["connectionInfo"];
   out.connection_type = connection["type"].as_string();
-  if (const Value* file = connection.find("kubeConfigFile"); file && file->is_string()) out.kubeconfig_file = file->as_string();
-  if (const Value* context = v.find("conditionsEndpointKubeConfigContext"); context && context->is_string()) out.conditions_context = context->as_string();
+  if (const Value* file = connection.find("kubeConfigFile"); file && file->is_string())
+    out.kubeconfig_file = file->as_string();
+  if (const Value* context = v.find("conditionsEndpointKubeConfigContext");
+      context && context->is_string())
+    out.conditions_context = context->as_string();
   if (const Value& review = v["conditionsReview"]; review.is_object())
-    out.conditions_review = {std::string(review["version"].as_string()), std::string(review["kubeConfigContextName"].as_string())};
-  for (const Value& c : v["matchConditions"].items()) out.match_conditions.emplace_back(c["expression"].as_string());
+    out.conditions_review = {std::string(review["version"].as_string()),
+                             std::string(review["kubeConfigContextName"].as_string())};
+  for (const Value& c : v["matchConditions"].items())
+    out.match_conditions.emplace_back(c["expression"].as_string());
   return out;
 }
 
@@ -118,7 +141,8 @@ std::vector<std::string> AuthorizationConfig::built_in_types() const {
 Result<AuthorizationConfig> authorization_config_of(const Value& document) {
   AuthorizationConfig out;
   for (const Value& a : document["authorizers"].items()) {
-    AuthorizerConfig one{std::string(a["type"].as_string()), std::string(a["name"].as_string()), std::nullopt};
+    AuthorizerConfig one{std::string(a["type"].as_string()), std::string(a["name"].as_string()),
+                         std::nullopt};
     if (a["webhook"].is_object()) {
       auto webhook = webhook_of(a["webhook"]);
       if (!webhook) return fail(webhook.error());
@@ -131,7 +155,8 @@ Result<AuthorizationConfig> authorization_config_of(const Value& document) {
 
 Result<AuthorizationConfig> parse_authorization_config(std::string_view text) {
   if (text.empty()) return AuthorizationConfig{};
-  if (text.size() > kMaxText) return bad(cat("the configuration is longer than ", kMaxText, " bytes"));
+  if (text.size() > kMaxText)
+    return bad(cat("the configuration is longer than ", kMaxText, " bytes"));
   auto document = read_text(text);
   if (!document) return fail(document.error());
   if (!document->value.is_object()) return bad("the configuration is no object");
@@ -142,28 +167,35 @@ Result<AuthorizationConfig> parse_authorization_config(std::string_view text) {
   if (!decoded) return fail(decoded.error());
   std::vector<std::string> strict = decoded->strict;
   if (!document->duplicate_lines.empty())
-    strict.insert(strict.begin(), cat("yaml: unmarshal errors:\n  ", join(document->duplicate_lines, "\n  ")));
+    strict.insert(strict.begin(),
+                  cat("yaml: unmarshal errors:\n  ", join(document->duplicate_lines, "\n  ")));
   if (!strict.empty()) return bad(schema::strict_error(strict));
   auto config = authorization_config_of(decoded->value);
   if (config) set_defaults(*config);
   return config;
 }
 
-Result<AuthorizationConfig> load_authorization_config(std::string_view text, std::span<const std::string> required_types,
+Result<AuthorizationConfig> load_authorization_config(std::string_view text,
+                                                      std::span<const std::string> required_types,
                                                       const AuthorizerTypes& types) {
   auto config = parse_authorization_config(text);
-  if (!config) return bad(cat("failed to load AuthorizationConfiguration from file: ", config.error().message));
+  if (!config)
+    return bad(
+        cat("failed to load AuthorizationConfiguration from file: ", config.error().message));
   std::vector<std::string> problems;
   for (const json::FieldError& e : validate(*config, types)) problems.push_back(e.message());
   if (!problems.empty()) return bad(aggregated(problems));
   for (const AuthorizerConfig& a : config->authorizers)
     if (a.type != "Webhook" && a.name != lower(a.type))
-      problems.push_back(cat("expected name ", lower(a.type), " for authorizer ", a.type, " instead of ", a.name));
+      problems.push_back(
+          cat("expected name ", lower(a.type), " for authorizer ", a.type, " instead of ", a.name));
   std::vector<std::string> present = config->built_in_types();
   std::set<std::string> missing;
   for (const std::string& type : required_types)
     if (!std::ranges::binary_search(present, type)) missing.insert(type);
-  if (!missing.empty()) problems.push_back(cat("missing required types: [", join({missing.begin(), missing.end()}, " "), "]"));
+  if (!missing.empty())
+    problems.push_back(
+        cat("missing required types: [", join({missing.begin(), missing.end()}, " "), "]"));
   if (!problems.empty()) return bad(aggregated(problems));
   return config;
 }

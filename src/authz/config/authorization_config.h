@@ -10,8 +10,8 @@
 #include "json/field_error.h"
 #include "json/value.h"
 
-// AuthorizationConfiguration (apiserver.config.k8s.io): which authorizers are asked, in which order, as its file says it.
-// Values and pure functions; docs/authorization.md explains the file.
+// AuthorizationConfiguration (apiserver.config.k8s.io): which authorizers are asked, in which
+// order, as its file says it. Values and pure functions; docs/authorization.md explains the file.
 namespace cardea::authz {
 
 struct WebhookConfig {
@@ -24,7 +24,8 @@ struct WebhookConfig {
   std::string connection_type;                 // "KubeConfigFile", "InClusterConfig"
   std::optional<std::string> kubeconfig_file;
   std::vector<std::string> match_conditions;
-  // How it may answer with conditions: at most one of the two. A context is one of the kubeconfig's.
+  // How it may answer with conditions: at most one of the two. A context is one of the
+  // kubeconfig's.
   std::optional<std::string> conditions_context;  // conditionsEndpointKubeConfigContext: as lists
   struct ConditionsReview {
     std::string version, context;
@@ -49,10 +50,11 @@ struct AuthorizationConfig {
   std::vector<std::string> built_in_types() const;  // those that are no webhooks, sorted
 };
 
-// Reads YAML or JSON strictly: unknown and repeated fields are errors. Fills in the defaults. An empty text is an empty
-// configuration.
+// Reads YAML or JSON strictly: unknown and repeated fields are errors. Fills in the defaults. An
+// empty text is an empty configuration.
 Result<AuthorizationConfig> parse_authorization_config(std::string_view text);
-// What a document that was decoded already says, without defaults. Durations that cannot be read are an error.
+// What a document that was decoded already says, without defaults. Durations that cannot be read
+// are an error.
 Result<AuthorizationConfig> authorization_config_of(const json::Value& document);
 
 // Which types there are, of which there may be several, and what they may be asked to do.
@@ -62,13 +64,14 @@ struct AuthorizerTypes {
   bool conditions = false;  // whether webhooks may answer with conditions
 };
 
-// What is wrong with it, with paths as kube-apiserver gives them: `authorizers[0].timeout` is a webhook's. Looks at the
-// kubeconfig files it names.
+// What is wrong with it, with paths as kube-apiserver gives them: `authorizers[0].timeout` is a
+// webhook's. Looks at the kubeconfig files it names.
 json::FieldErrors validate(const AuthorizationConfig& config, const AuthorizerTypes& types);
 
-// What a server takes: parsed, valid, built-in authorizers named after their types, and none of `required_types` missing.
-// The error names everything that is wrong.
-Result<AuthorizationConfig> load_authorization_config(std::string_view text, std::span<const std::string> required_types = {},
-                                                      const AuthorizerTypes& types = {});
+// What a server takes: parsed, valid, built-in authorizers named after their types, and none of
+// `required_types` missing. The error names everything that is wrong.
+Result<AuthorizationConfig> load_authorization_config(
+    std::string_view text, std::span<const std::string> required_types = {},
+    const AuthorizerTypes& types = {});
 
 }  // namespace cardea::authz

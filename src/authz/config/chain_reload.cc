@@ -19,27 +19,41 @@ std::string sha256(std::string_view bytes) {
   return out;
 }
 
-double seconds(const Clock& clock) { return std::chrono::duration<double>(clock.now().time_since_epoch()).count(); }
+double seconds(const Clock& clock) {
+  return std::chrono::duration<double>(clock.now().time_since_epoch()).count();
+}
 
 }  // namespace
 
 ChainReload::ChainReload(Parts parts, AuthorizationConfig config, std::string_view text)
-    : parts_(std::move(parts)), config_(std::move(config)), required_types_(config_.built_in_types()) {
+    : parts_(std::move(parts)),
+      config_(std::move(config)),
+      required_types_(config_.built_in_types()) {
   show_hash(text);
 }
 
 void ChainReload::show_hash(std::string_view text) {
-  Gauge& now = parts_.metrics.gauge({"apiserver_authorization_config_controller_last_config_info", "The configuration file in use, by its hash."},
-                                    {{"apiserver_id_hash", sha256(parts_.server_id)}, {"hash", sha256(text)}});
+  Gauge& now = parts_.metrics.gauge(
+      {"apiserver_authorization_config_controller_last_config_info",
+       "The configuration file in use, by its hash."},
+      {{"apiserver_id_hash", sha256(parts_.server_id)}, {"hash", sha256(text)}});
   if (hash_ && hash_ != &now) hash_->hide();
   hash_ = &now;
   hash_->set(1);
 }
 
 void ChainReload::failed(const std::string& why) {
-  MetricRegistry::Labels labels = {{"status", "failure"}, {"apiserver_id_hash", sha256(parts_.server_id)}};
-  parts_.metrics.counter({"apiserver_authorization_config_controller_automatic_reloads_total", "Changed configuration files, by what came of them."}, labels).add();
-  parts_.metrics.gauge({"apiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds", "When a configuration file was last taken over or refused."}, labels)
+  MetricRegistry::Labels labels = {{"status", "failure"},
+                                   {"apiserver_id_hash", sha256(parts_.server_id)}};
+  parts_.metrics
+      .counter({"apiserver_authorization_config_controller_automatic_reloads_total",
+                "Changed configuration files, by what came of them."},
+               labels)
+      .add();
+  parts_.metrics
+      .gauge({"apiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds",
+              "When a configuration file was last taken over or refused."},
+             labels)
       .set(seconds(parts_.clock));
   parts_.log(cat("the changed authorization configuration is not taken over: ", why));
 }
@@ -54,9 +68,17 @@ void ChainReload::take(const Result<std::string>& text) {
   parts_.chain.set(std::move(*chain));
   config_ = std::move(*config);
   show_hash(*text);
-  MetricRegistry::Labels labels = {{"status", "success"}, {"apiserver_id_hash", sha256(parts_.server_id)}};
-  parts_.metrics.counter({"apiserver_authorization_config_controller_automatic_reloads_total", "Changed configuration files, by what came of them."}, labels).add();
-  parts_.metrics.gauge({"apiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds", "When a configuration file was last taken over or refused."}, labels)
+  MetricRegistry::Labels labels = {{"status", "success"},
+                                   {"apiserver_id_hash", sha256(parts_.server_id)}};
+  parts_.metrics
+      .counter({"apiserver_authorization_config_controller_automatic_reloads_total",
+                "Changed configuration files, by what came of them."},
+               labels)
+      .add();
+  parts_.metrics
+      .gauge({"apiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds",
+              "When a configuration file was last taken over or refused."},
+             labels)
       .set(seconds(parts_.clock));
   parts_.log("the changed authorization configuration was taken over");
 }

@@ -11,14 +11,16 @@
 
 namespace cardea::authz {
 
-// Takes a changed configuration file over: builds the chain it describes and lets it decide from then on.
+// Takes a changed configuration file over: builds the chain it describes and lets it decide from
+// then on.
 //
-// What means the same as before changes nothing. What is not valid, drops a built-in authorizer that was there at the
-// start, or cannot be built leaves the old chain in place and is told. Webhooks of a new chain begin with empty
-// caches. For the thread that watches the file.
+// What means the same as before changes nothing. What is not valid, drops a built-in authorizer
+// that was there at the start, or cannot be built leaves the old chain in place and is told.
+// Webhooks of a new chain begin with empty caches. For the thread that watches the file.
 class ChainReload {
  public:
-  using Build = std::function<Result<std::shared_ptr<const Chain>>(const AuthorizationConfig& config)>;
+  using Build = std::function<Result<std::shared_ptr<const Chain>>(
+      const AuthorizationConfig& config)>;
   struct Parts {
     CurrentChain& chain;
     Build build;

@@ -6,9 +6,12 @@
 namespace cardea::authz {
 namespace {
 
-// Whom to ask whether conditions hold; null when there are none to ask about. Without a context of its own it is who is
-// asked about requests.
-Result<std::shared_ptr<const WebhookClient>> client_for_conditions(const WebhookConfig& w, Upstream upstream, WebhookOptions calls, const WebhookSurroundings& s) {
+// Whom to ask whether conditions hold; null when there are none to ask about. Without a context of
+// its own it is who is asked about requests.
+Result<std::shared_ptr<const WebhookClient>> client_for_conditions(const WebhookConfig& w,
+                                                                   Upstream upstream,
+                                                                   WebhookOptions calls,
+                                                                   const WebhookSurroundings& s) {
   std::shared_ptr<const WebhookClient> none;
   if (!w.conditions_context && !w.conditions_review) return none;
   std::string context = w.conditions_context ? *w.conditions_context : w.conditions_review->context;
@@ -23,39 +26,54 @@ Result<std::shared_ptr<const WebhookClient>> client_for_conditions(const Webhook
     upstream = std::move(*other);
   }
   calls.tried = nullptr;  // has numbers of its own
-  auto client = WebhookClient::make(s.loop, s.dialer, std::move(upstream), std::move(calls), &s.files);
+  auto client = WebhookClient::make(s.loop, s.dialer, std::move(upstream), std::move(calls),
+                                    &s.files);
   if (!client) return fail(client.error());
   return std::shared_ptr<const WebhookClient>(std::move(*client));
 }
 
 }  // namespace
 
-Result<std::shared_ptr<const Authorizer>> make_webhook(const AuthorizerConfig& config, const WebhookSurroundings& s) {
+Result<std::shared_ptr<const Authorizer>> make_webhook(const AuthorizerConfig& config,
+                                                       const WebhookSurroundings& s) {
   const WebhookConfig& w = *config.webhook;
-  auto wrong = [&](const std::string& why) { return fail(bad_request(cat("authorizer `", config.name, "`: ", why))); };
-  auto upstream = w.connection_type == "InClusterConfig" ? in_cluster_upstream() : read_kubeconfig(w.kubeconfig_file.value_or(""));
+  auto wrong = [&](const std::string& why) {
+    return fail(bad_request(cat("authorizer `", config.name, "`: ", why)));
+  };
+  auto upstream = w.connection_type == "InClusterConfig"
+                      ? in_cluster_upstream()
+                      : read_kubeconfig(w.kubeconfig_file.value_or(""));
   if (!upstream) return wrong(upstream.error().message);
-  if (w.connection_type == "InClusterConfig") upstream->server += cat("/apis/authorization.k8s.io/", w.review_version, "/subjectaccessreviews");
+  if (w.connection_type == "InClusterConfig")
+    upstream->server += cat("/apis/authorization.k8s.io/", w.review_version,
+                            "/subjectaccessreviews");
   auto conditions = MatchConditions::compile(w.match_conditions, "matchConditions");
   if (!conditions) return wrong(conditions.error().front().message());
   auto metrics = std::make_shared<WebhookMetrics>(s.metrics, config.name);
   WebhookOptions calls{.timeout = std::chrono::ceil<std::chrono::milliseconds>(w.timeout),
                        .random = &s.random,
-                       .tried = [metrics](TryOutcome outcome, std::chrono::nanoseconds took) { metrics->tried(outcome, took); }};
+                       .tried = [metrics](TryOutcome outcome, std::chrono::nanoseconds took) {
+                         metrics->tried(outcome, took);
+                       }};
   auto conditions_client = client_for_conditions(w, *upstream, calls, s);
   if (!conditions_client) return wrong(conditions_client.error().message);
-  auto client = WebhookClient::make(s.loop, s.dialer, std::move(*upstream), std::move(calls), &s.files);
+  auto client = WebhookClient::make(s.loop, s.dialer, std::move(*upstream), std::move(calls),
+                                    &s.files);
   if (!client) return wrong(client.error().message);
-  WebhookAuthorizerOptions options{.name = config.name,
-                                   .review_version = w.review_version,
-                                   .denies_on_failure = w.failure_policy == "Deny",
-                                   .authorized_ttl = w.cache_authorized ? w.authorized_ttl : std::chrono::nanoseconds(0),
-                                   .unauthorized_ttl = w.cache_unauthorized ? w.unauthorized_ttl : std::chrono::nanoseconds(0),
-                                   .conditions = std::move(*conditions),
-                                   .dialect = w.conditions_context ? wire::Dialect::kList : w.conditions_review ? wire::Dialect::kTree : wire::Dialect::kNone,
-                                   .conditions_client = std::move(*conditions_client),
-                                   .random = &s.random};
-  return std::make_shared<WebhookAuthorizer>(std::move(options), std::move(*client), s.clock, std::move(metrics));
+  WebhookAuthorizerOptions options{
+      .name = config.name,
+      .review_version = w.review_version,
+      .denies_on_failure = w.failure_policy == "Deny",
+      .authorized_ttl = w.cache_authorized ? w.authorized_ttl : std::chrono::nanoseconds(0),
+      .unauthorized_ttl = w.cache_unauthorized ? w.unauthorized_ttl : std::chrono::nanoseconds(0),
+      .conditions = std::move(*conditions),
+      .dialect = w.conditions_context  ? wire::Dialect::kList
+                 : w.conditions_review ? wire::Dialect::kTree
+                                       : wire::Dialect::kNone,
+      .conditions_client = std::move(*conditions_client),
+      .random = &s.random};
+  return std::make_shared<WebhookAuthorizer>(std::move(options), std::move(*client), s.clock,
+                                             std::move(metrics));
 }
 
 }  // namespace cardea::authz

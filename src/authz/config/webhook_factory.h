@@ -22,7 +22,9 @@ struct WebhookSurroundings {
   MetricRegistry& metrics;
 };
 
-// Makes the authorizer that a valid configuration describes: reads its kubeconfig, begins with an empty cache.
-Result<std::shared_ptr<const Authorizer>> make_webhook(const AuthorizerConfig& config, const WebhookSurroundings& surroundings);
+// Makes the authorizer that a valid configuration describes: reads its kubeconfig, begins with an
+// empty cache.
+Result<std::shared_ptr<const Authorizer>> make_webhook(const AuthorizerConfig& config,
+                                                       const WebhookSurroundings& surroundings);
 
 }  // namespace cardea::authz

@@ -1,5 +1,5 @@
-// Field permissions against a judge written straight from the description: objects flattened into paths, every changed
-// path looked at by itself. Shares no code with what it checks.
+// Field permissions against a judge written straight from the description: objects flattened into
+// paths, every changed path looked at by itself. Shares no code with what it checks.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,8 @@ struct Tag {
 
 class World {
  public:
-  World(std::mt19937& random, bool has_duplicates) : random_(random), has_duplicates_(has_duplicates) {
+  World(std::mt19937& random, bool has_duplicates)
+      : random_(random), has_duplicates_(has_duplicates) {
     root_ = object(0);
     std::vector<std::string> path;
     tag_below(*root_, path);
@@ -64,7 +65,8 @@ class World {
     if (s.type == Schema::Type::kArray) {
       std::vector<Value> items(v.items().begin(), v.items().end());
       if (chance(30)) std::ranges::shuffle(items, random_);
-      if (!items.empty() && chance(30)) items.erase(items.begin() + pick(static_cast<int>(items.size())));
+      if (!items.empty() && chance(30))
+        items.erase(items.begin() + pick(static_cast<int>(items.size())));
       if (s.list_type == Schema::ListType::kMap && !items.empty() && chance(60)) {
         Value& item = items[static_cast<std::size_t>(pick(static_cast<int>(items.size())))];
         Value name = item["name"];
@@ -87,9 +89,12 @@ class World {
   static constexpr const char* kKeys[] = {"x", "y/1", "y/2", "z)"};
 
   void edit_member(Value& out, std::string_view key, const Schema& s) {
-    if (chance(8)) out.erase(key);
-    else if (const Value* there = out.find(key)) out.set(key, chance(40) ? edited(*there, s) : *there);
-    else if (chance(8)) out.set(key, value(s));
+    if (chance(8))
+      out.erase(key);
+    else if (const Value* there = out.find(key))
+      out.set(key, chance(40) ? edited(*there, s) : *there);
+    else if (chance(8))
+      out.set(key, value(s));
   }
   Value text() {
     static constexpr const char* kTexts[] = {"u", "v", "w/1", "w/2"};
@@ -156,19 +161,25 @@ class World {
     };
     if (s.type == Schema::Type::kArray) {
       if (s.list_type == Schema::ListType::kSet) below("*", *s.items, {"", "setValue"});
-      if (s.list_type == Schema::ListType::kMap) below("*", *s.items, {"", "listKey:name", "value:kind"});
+      if (s.list_type == Schema::ListType::kMap)
+        below("*", *s.items, {"", "listKey:name", "value:kind"});
       return;
     }
     for (const auto& p : s.properties) below(p.name, *p.schema, {""});
     if (s.additional) below("*", *s.additional, {"", "mapKey"});
   }
 
-  void tag_node(const Schema& s, const std::vector<std::string>& path, const std::vector<std::string>& sources) {
-    Tag tag{cat("p", pick(6)), sources[static_cast<std::size_t>(pick(static_cast<int>(sources.size())))], "", chance(15)};
+  void tag_node(const Schema& s, const std::vector<std::string>& path,
+                const std::vector<std::string>& sources) {
+    Tag tag{cat("p", pick(6)),
+            sources[static_cast<std::size_t>(pick(static_cast<int>(sources.size())))], "",
+            chance(15)};
     if (!tag.source.empty() && chance(50)) tag.treatment = "slash-delimited-prefix";
-    Value words = Value::object({{"x-kubernetes-permission-verb", tag.name}, {"x-kubernetes-permission-excluded", tag.excluded}});
+    Value words = Value::object({{"x-kubernetes-permission-verb", tag.name},
+                                 {"x-kubernetes-permission-excluded", tag.excluded}});
     if (!tag.source.empty()) words.set("x-kubernetes-permission-parameter", tag.source);
-    if (!tag.treatment.empty()) words.set("x-kubernetes-permission-parameter-treatment", tag.treatment);
+    if (!tag.treatment.empty())
+      words.set("x-kubernetes-permission-parameter-treatment", tag.treatment);
     tree_.add(path, *schema::permission_tag(words));
     tags_[&s] = tag;
   }
@@ -182,13 +193,16 @@ class World {
 };
 
 std::string naive_element(const Schema& list, const Value& item) {
-  return list.list_type == Schema::ListType::kSet ? cat("v:\"", item.as_string(), "\"") : cat("k:{\"name\":\"", item["name"].as_string(), "\"}");
+  return list.list_type == Schema::ListType::kSet
+             ? cat("v:\"", item.as_string(), "\"")
+             : cat("k:{\"name\":\"", item["name"].as_string(), "\"}");
 }
 
 using Flat = std::map<FieldPath, std::string>;
 
 void flatten(const Value& v, const Schema& s, FieldPath& path, Flat& out) {
-  bool is_atom = s.type == Schema::Type::kString || (s.type == Schema::Type::kArray && s.list_type == Schema::ListType::kAtomic);
+  bool is_atom = s.type == Schema::Type::kString ||
+                 (s.type == Schema::Type::kArray && s.list_type == Schema::ListType::kAtomic);
   if (is_atom || v.is_null() || v.empty()) {
     if (!path.empty()) out[path] = json::print(v);
     return;
@@ -203,13 +217,15 @@ void flatten(const Value& v, const Schema& s, FieldPath& path, Flat& out) {
     return;
   }
   std::map<std::string, std::vector<Value>> groups;
-  for (const Value& item : v.items())
-    groups[naive_element(s, item)].push_back(item);
+  for (const Value& item : v.items()) groups[naive_element(s, item)].push_back(item);
   for (const auto& [element, items] : groups) {
     path.push_back(element);
-    if (items.size() > 1) out[path] = json::print(Value::array(items));
-    else if (s.list_type == Schema::ListType::kSet) out[path] = "";
-    else flatten(items[0], *s.items, path, out);
+    if (items.size() > 1)
+      out[path] = json::print(Value::array(items));
+    else if (s.list_type == Schema::ListType::kSet)
+      out[path] = "";
+    else
+      flatten(items[0], *s.items, path, out);
     path.pop_back();
   }
 }
@@ -221,7 +237,9 @@ Flat flat(const Value& v, const Schema& s) {
   return out;
 }
 
-bool is_above(const FieldPath& a, const FieldPath& b) { return a.size() < b.size() && std::equal(a.begin(), a.end(), b.begin()); }
+bool is_above(const FieldPath& a, const FieldPath& b) {
+  return a.size() < b.size() && std::equal(a.begin(), a.end(), b.begin());
+}
 
 std::set<FieldPath> naive_leaves(const Value& before, const Value& after, const Schema& s) {
   Flat left = flat(before, s), right = flat(after, s);
@@ -231,12 +249,14 @@ std::set<FieldPath> naive_leaves(const Value& before, const Value& after, const 
   for (const auto& [path, text] : right)
     if (!left.contains(path)) all.insert(path);
   for (const FieldPath& path : all)
-    if (std::ranges::none_of(all, [&](const FieldPath& other) { return is_above(path, other); })) out.insert(path);
+    if (std::ranges::none_of(all, [&](const FieldPath& other) { return is_above(path, other); }))
+      out.insert(path);
   return out;
 }
 
 // Every list whose items, each looked at once, are not in the order in which they were.
-void naive_reordered(const Value& before, const Value& after, const Schema& s, FieldPath& path, std::set<FieldPath>& out) {
+void naive_reordered(const Value& before, const Value& after, const Schema& s, FieldPath& path,
+                     std::set<FieldPath>& out) {
   if (s.type == Schema::Type::kObject && before.is_object() && after.is_object()) {
     for (const Member& m : after.members()) {
       const Value* was = before.find(m.key());
@@ -247,14 +267,16 @@ void naive_reordered(const Value& before, const Value& after, const Schema& s, F
       path.pop_back();
     }
   }
-  if (s.type != Schema::Type::kArray || s.list_type == Schema::ListType::kAtomic || !before.is_array() || !after.is_array()) return;
+  if (s.type != Schema::Type::kArray || s.list_type == Schema::ListType::kAtomic ||
+      !before.is_array() || !after.is_array())
+    return;
   auto firsts = [&](const Value& list, const Value& other) {
     std::vector<std::pair<std::string, const Value*>> found;
     for (const Value& item : list.items()) {
       std::string element = naive_element(s, item);
       auto known = std::ranges::count_if(found, [&](const auto& f) { return f.first == element; });
-      auto others = std::ranges::count_if(other.items(),
-                                          [&](const Value& o) { return naive_element(s, o) == element; });
+      auto others = std::ranges::count_if(
+          other.items(), [&](const Value& o) { return naive_element(s, o) == element; });
       if (known < others) found.push_back({element, &item});
     }
     return found;
@@ -283,7 +305,8 @@ const Value* naive_child(const Value* v, const std::string& element) {
   if (!v) return nullptr;
   if (element[0] == 'f') return v->find(element.substr(2));
   for (const Value& item : v->items()) {
-    std::string found = element[0] == 'v' ? cat("v:\"", item.as_string(), "\"") : cat("k:{\"name\":\"", item["name"].as_string(), "\"}");
+    std::string found = element[0] == 'v' ? cat("v:\"", item.as_string(), "\"")
+                                          : cat("k:{\"name\":\"", item["name"].as_string(), "\"}");
     if (found == element) return &item;
   }
   return nullptr;
@@ -305,7 +328,8 @@ std::string naive_verb(const Tag& tag, std::string raw) {
 }
 
 // One chain, or two where a parameter is another before and after.
-std::vector<NaiveChain> naive_chains(const World& world, const FieldPath& path, const Value& before, const Value& after) {
+std::vector<NaiveChain> naive_chains(const World& world, const FieldPath& path, const Value& before,
+                                     const Value& after) {
   NaiveChain sides[2];
   const Value* at[2] = {&before, &after};
   const Schema* s = &world.root();
@@ -348,7 +372,8 @@ struct NaiveJudgement {
   std::vector<std::string> asked;
 };
 
-bool judge_chain(const NaiveChain& chain, bool is_granular, const Grants& grants, NaiveJudgement& out) {
+bool judge_chain(const NaiveChain& chain, bool is_granular, const Grants& grants,
+                 NaiveJudgement& out) {
   auto ask = [&](const std::string& verb) {
     if (std::ranges::find(out.asked, verb) == out.asked.end()) out.asked.push_back(verb);
     return grants.contains(verb);
@@ -362,12 +387,15 @@ bool judge_chain(const NaiveChain& chain, bool is_granular, const Grants& grants
       if (!ask(step.verb)) return false;
     }
   if (has_excluded || !is_granular) return true;
-  return std::ranges::any_of(chain, [&](const Step& step) { return !step.verb.empty() && ask(step.verb); });
+  return std::ranges::any_of(
+      chain, [&](const Step& step) { return !step.verb.empty() && ask(step.verb); });
 }
 
-NaiveJudgement naive_judgement(const World& world, const Value& before, const Value& after, bool is_granular, const Grants& grants) {
+NaiveJudgement naive_judgement(const World& world, const Value& before, const Value& after,
+                               bool is_granular, const Grants& grants) {
   NaiveJudgement out;
-  for (const auto& leaves : {naive_leaves(before, after, world.root()), naive_reordered(before, after, world.root())})
+  for (const auto& leaves :
+       {naive_leaves(before, after, world.root()), naive_reordered(before, after, world.root())})
     for (const FieldPath& leaf : leaves)
       for (const NaiveChain& chain : naive_chains(world, leaf, before, after))
         if (!judge_chain(chain, is_granular, grants, out)) {
@@ -382,7 +410,8 @@ struct Judgement {
   std::vector<std::string> asked;
 };
 
-Judgement judgement(const World& world, const schema::ChangedFields& changes, bool is_granular, const Grants& grants) {
+Judgement judgement(const World& world, const schema::ChangedFields& changes, bool is_granular,
+                    const Grants& grants) {
   schema::Demands demands = schema::demands_of(changes, world.tree(), {});
   Answers answers;
   FieldJudge judge(demands, is_granular ? Marker::kGranular : Marker::kRegular, answers);
@@ -395,7 +424,8 @@ Judgement judgement(const World& world, const schema::ChangedFields& changes, bo
 Grants random_grants(World& world) {
   Grants out;
   for (int i = 0; i < 6; ++i)
-    for (const char* parameter : {"", "(x)", "(y/1)", "(y)", "(y/2)", "(z%29)", "(u)", "(v)", "(w)", "(w/1)", "(w/2)", "(c1)", "(c2)", "(c3)"})
+    for (const char* parameter : {"", "(x)", "(y/1)", "(y)", "(y/2)", "(z%29)", "(u)", "(v)", "(w)",
+                                  "(w/1)", "(w/2)", "(c1)", "(c2)", "(c3)"})
       if (world.chance(45)) out.insert(cat("granular:p", i, parameter));
   return out;
 }
@@ -426,7 +456,8 @@ TEST(FieldPermissionsAgreement, TheChangedFieldsTheVerbsAskedAndTheAnswerAreThos
         Judgement ours = judgement(world, changes, is_granular, grants);
         NaiveJudgement theirs = naive_judgement(world, before, after, is_granular, grants);
         if (theirs.asked.size() > kMostVerbs) continue;
-        ASSERT_EQ(ours.allowed, theirs.allowed) << json::print(before) << " -> " << json::print(after);
+        ASSERT_EQ(ours.allowed, theirs.allowed)
+            << json::print(before) << " -> " << json::print(after);
         ASSERT_EQ(ours.asked, theirs.asked) << json::print(before) << " -> " << json::print(after);
         ++(ours.allowed ? allowed : refused);
       }
@@ -437,10 +468,11 @@ TEST(FieldPermissionsAgreement, TheChangedFieldsTheVerbsAskedAndTheAnswerAreThos
 }
 
 // What stands at the nodes of each excluded verb, wherever it is in the object.
-void collect(const World& world, const Value& v, const Schema& s, std::map<std::string, std::multiset<std::string>>& out) {
+void collect(const World& world, const Value& v, const Schema& s,
+             std::map<std::string, std::multiset<std::string>>& out) {
   auto look = [&](const Value& next, const Schema& below, std::string_view key) {
     if (const Tag* tag = world.tag(&below); tag && tag->excluded) {
-      std::string raw = tag->source == "value:kind"   ? std::string(next["kind"].as_string())
+      std::string raw = tag->source == "value:kind"     ? std::string(next["kind"].as_string())
                         : tag->source == "listKey:name" ? std::string(next["name"].as_string())
                         : tag->source == "setValue"     ? std::string(next.as_string())
                                                         : std::string(key);
@@ -450,7 +482,8 @@ void collect(const World& world, const Value& v, const Schema& s, std::map<std::
       flatten(next, below, path, content);
       std::string printed;
       for (const auto& [p, text] : content)
-        if (text != "null" && text != "{}" && text != "[]") printed += cat(join(p, "/"), "=", text, ";");
+        if (text != "null" && text != "{}" && text != "[]")
+          printed += cat(join(p, "/"), "=", text, ";");
       if (!is_empty && !printed.empty()) out[naive_verb(*tag, raw)].insert(printed);
     }
     collect(world, next, below, out);
@@ -477,7 +510,10 @@ TEST(FieldPermissionsAgreement, NoSequenceOfAllowedEditsChangesWhatIsNotAllowed)
     for (int i = 0; i < 5; ++i) {
       Value next = world.edited(last, world.root());
       if (next.is_null()) next = Value::object();
-      if (!judgement(world, schema::ChangedFields(last, next, world.root(), {}), is_granular, grants).allowed) continue;
+      if (!judgement(world, schema::ChangedFields(last, next, world.root(), {}), is_granular,
+                     grants)
+               .allowed)
+        continue;
       last = next;
       ++steps;
     }
@@ -487,7 +523,8 @@ TEST(FieldPermissionsAgreement, NoSequenceOfAllowedEditsChangesWhatIsNotAllowed)
     for (const auto& both : {before, after})
       for (const auto& [verb, content] : both)
         if (before[verb] != after[verb]) {
-          ASSERT_TRUE(!verb.empty() && grants.contains(verb)) << verb << ": " << json::print(first) << " -> " << json::print(last);
+          ASSERT_TRUE(!verb.empty() && grants.contains(verb))
+              << verb << ": " << json::print(first) << " -> " << json::print(last);
         }
     if (!is_granular || round % 2 == 0) continue;
     // Whether an empty container is there is the one thing that its parts decide about.
@@ -500,7 +537,9 @@ TEST(FieldPermissionsAgreement, NoSequenceOfAllowedEditsChangesWhatIsNotAllowed)
       if (is_empty(left, leaf) && is_empty(right, leaf)) continue;
       NaiveJudgement ignored;
       for (const NaiveChain& chain : naive_chains(world, leaf, first, last))
-        ASSERT_TRUE(judge_chain(chain, true, grants, ignored)) << schema::field_text(leaf) << ": " << json::print(first) << " -> " << json::print(last);
+        ASSERT_TRUE(judge_chain(chain, true, grants, ignored))
+            << schema::field_text(leaf) << ": " << json::print(first) << " -> "
+            << json::print(last);
     }
   }
   EXPECT_GT(steps, kSequences / 4);

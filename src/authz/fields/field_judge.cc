@@ -26,7 +26,8 @@ std::optional<bool> FieldJudge::known(std::uint32_t index) {
 }
 
 void FieldJudge::refuse(FieldRefusal::Why why, const Demand& demand, std::string verb) {
-  refusal_ = FieldRefusal{why, schema::field_text(demand.field), std::move(verb), demands_.chain_of(demand)};
+  refusal_ = FieldRefusal{why, schema::field_text(demand.field), std::move(verb),
+                          demands_.chain_of(demand)};
 }
 
 std::optional<bool> FieldJudge::judge(const Demand& demand) {
@@ -48,7 +49,8 @@ std::optional<bool> FieldJudge::judge(const Demand& demand) {
     if (!allowed) return std::nullopt;
     if (*allowed) return true;
   }
-  refuse(FieldRefusal::Why::kNotCovered, demand, demand.chain.empty() ? "" : demands_.verbs[demand.chain.back()]);
+  refuse(FieldRefusal::Why::kNotCovered, demand,
+         demand.chain.empty() ? "" : demands_.verbs[demand.chain.back()]);
   return false;
 }
 
@@ -62,6 +64,8 @@ const std::string* FieldJudge::next() {
   return nullptr;
 }
 
-void FieldJudge::answer(bool allowed, Answers::Holds holds) { answers_.add(*wanted_, allowed, holds); }
+void FieldJudge::answer(bool allowed, Answers::Holds holds) {
+  answers_.add(*wanted_, allowed, holds);
+}
 
 }  // namespace cardea::authz::fields

@@ -20,8 +20,8 @@ enum class Marker : std::uint8_t {
 
 inline constexpr std::size_t kMostVerbs = 100;  // asked for one request
 
-// What was asked for one request so far, in order, each verb once. Kept while a write is tried again, but for the answers
-// that conditions gave to the objects of one attempt.
+// What was asked for one request so far, in order, each verb once. Kept while a write is tried
+// again, but for the answers that conditions gave to the objects of one attempt.
 class Answers {
  public:
   std::optional<bool> find(std::string_view verb) const;
@@ -46,18 +46,19 @@ struct FieldRefusal {
     kTooMany,     // more than kMostVerbs would have to be asked
   };
   Why why;
-  std::string field;               // "metadata.labels.app"
-  std::string verb;                // the one that is lacking; empty where no permission guards the field
+  std::string field;  // "metadata.labels.app"
+  std::string verb;   // the one that is lacking; empty where no permission guards the field
   std::vector<std::string> chain;  // all that would have covered it, general to specific
 };
 
-// Decides whether changes are allowed, without asking anybody itself: it names the verb to ask for next, and goes on
-// with the answer. Asks as little as can be: for each field from general to specific until something allows it, no
-// verb twice, and nothing after the first refusal.
+// Decides whether changes are allowed, without asking anybody itself: it names the verb to ask for
+// next, and goes on with the answer. Asks as little as can be: for each field from general to
+// specific until something allows it, no verb twice, and nothing after the first refusal.
 class FieldJudge {
  public:
   // Both outlive it.
-  FieldJudge(const schema::Demands& demands, Marker marker, Answers& answers) : demands_(demands), marker_(marker), answers_(answers) {}
+  FieldJudge(const schema::Demands& demands, Marker marker, Answers& answers)
+      : demands_(demands), marker_(marker), answers_(answers) {}
 
   // The verb that has to be asked for; null when the judgement is there.
   const std::string* next();
@@ -65,7 +66,8 @@ class FieldJudge {
   const std::optional<FieldRefusal>& refusal() const { return refusal_; }
 
  private:
-  // Of the demand at hand: true and false are answers, nothing means that `wanted_` has to be asked.
+  // Of the demand at hand: true and false are answers, nothing means that `wanted_` has to be
+  // asked.
   std::optional<bool> judge(const schema::Demand& demand);
   std::optional<bool> known(std::uint32_t index);
   void refuse(FieldRefusal::Why why, const schema::Demand& demand, std::string verb);

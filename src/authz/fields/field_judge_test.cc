@@ -30,7 +30,8 @@ TEST(FieldJudge, NeverAsksForMoreThanAHundredVerbs) {
 }
 
 TEST(FieldJudge, AsksNothingTwiceWhenAWriteIsTriedAgain) {
-  schema::Demands demands{{"granular:metadata", "granular:labels"}, {{.field = {"f:metadata", "f:labels"}, .chain = {0, 1}}}};
+  schema::Demands demands{{"granular:metadata", "granular:labels"},
+                          {{.field = {"f:metadata", "f:labels"}, .chain = {0, 1}}}};
   Answers answers;
   for (int tries = 0; tries < 2; ++tries) {
     FieldJudge judge(demands, Marker::kGranular, answers);
@@ -56,17 +57,20 @@ TEST(FieldJudge, WhatConditionsSaidOfOtherObjectsDoesNotCount) {
 }
 
 TEST(FieldJudge, WhatIsExcludedInsideAnAtomDoesNotCoverTheRestOfIt) {
-  schema::Demands demands{{"granular:specification", "granular:secret"}, {{.field = {"f:spec"}, .chain = {0}, .inside = {1}}}};
+  schema::Demands demands{{"granular:specification", "granular:secret"},
+                          {{.field = {"f:spec"}, .chain = {0}, .inside = {1}}}};
   for (bool has_specification : {false, true}) {
     Answers answers;
     FieldJudge judge(demands, Marker::kGranular, answers);
-    while (const std::string* verb = judge.next()) judge.answer(*verb == "granular:secret" || has_specification);
+    while (const std::string* verb = judge.next())
+      judge.answer(*verb == "granular:secret" || has_specification);
     EXPECT_EQ(!judge.refusal(), has_specification);
   }
 }
 
 TEST(FieldJudge, NobodyHasAPermissionOfWhichNoVerbCanBeMade) {
-  schema::Demands demands{{"granular:metadata"}, {{.field = {"f:a"}, .chain = {0}, .unnamed = "granular:label(<key>)"}}};
+  schema::Demands demands{{"granular:metadata"},
+                          {{.field = {"f:a"}, .chain = {0}, .unnamed = "granular:label(<key>)"}}};
   for (Marker marker : {Marker::kRegular, Marker::kGranular}) {
     Answers answers;
     FieldJudge judge(demands, marker, answers);
@@ -79,7 +83,8 @@ TEST(FieldJudge, NobodyHasAPermissionOfWhichNoVerbCanBeMade) {
 TEST(FieldJudge, AFieldThatNothingGuardsIsForHoldersOfTheVerbAlone) {
   schema::Demands demands{{}, {{.field = {"f:data", "f:k"}}}};
   Answers answers;
-  FieldJudge regular(demands, Marker::kRegular, answers), granular(demands, Marker::kGranular, answers);
+  FieldJudge regular(demands, Marker::kRegular, answers),
+      granular(demands, Marker::kGranular, answers);
   EXPECT_EQ(regular.next(), nullptr);
   EXPECT_FALSE(regular.refusal());
   EXPECT_EQ(granular.next(), nullptr);

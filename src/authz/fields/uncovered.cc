@@ -6,7 +6,8 @@ namespace cardea::authz::fields {
 
 void UncoveredFeed::put(const store::Record& record) {
   auto object = json::parse(record.value());
-  // What cannot be read stays as it was last understood: a damaged record must not open what was shut.
+  // What cannot be read stays as it was last understood: a damaged record must not open what was
+  // shut.
   if (object) sets_[std::string(record.key())] = (*object)["spec"];
 }
 
@@ -23,8 +24,10 @@ void UncoveredFeed::publish() {
 void UncoveredFeed::take(std::span<const store::EventPtr> events) {
   std::lock_guard lock(mutex_);
   for (const store::EventPtr& e : events) {
-    if (e->type == store::EventType::kPut) put(*e->record);
-    else if (auto at = sets_.find(e->record->key()); at != sets_.end()) sets_.erase(at);
+    if (e->type == store::EventType::kPut)
+      put(*e->record);
+    else if (auto at = sets_.find(e->record->key()); at != sets_.end())
+      sets_.erase(at);
   }
   publish();
 }
@@ -35,12 +38,16 @@ Result<std::unique_ptr<UncoveredFeed>> UncoveredFeed::load(store::Store& store) 
   if (!range) return fail(range.error());
   for (const store::RecordPtr& record : range->records) feed->put(*record);
   feed->publish();
-  auto watch = store.watch(std::string(kUncoveredPrefix), range->revision, [self = feed.get()](std::span<const store::EventPtr> events) { self->take(events); });
+  auto watch = store.watch(
+      std::string(kUncoveredPrefix), range->revision,
+      [self = feed.get()](std::span<const store::EventPtr> events) { self->take(events); });
   if (!watch) return fail(watch.error());
   feed->watch_ = std::move(*watch);
   return feed;
 }
 
-UncoveredFeed::~UncoveredFeed() { watch_.reset(); }
+UncoveredFeed::~UncoveredFeed() {
+  watch_.reset();
+}
 
 }  // namespace cardea::authz::fields

@@ -17,13 +17,13 @@ namespace cardea::authz::fields {
 // What the UncoveredPermissionSets of a cluster exclude from every other permission. A value.
 struct Uncovered {
   schema::ExcludedVerbs verbs;
-  // Of these, what admission may not write for somebody who lacks them either: all but those that every set which
-  // names them says admission may write.
+  // Of these, what admission may not write for somebody who lacks them either: all but those that
+  // every set which names them says admission may write.
   schema::ExcludedVerbs guarded_from_admission;
 };
 
-// Keeps it in step with the store: every write of a set counts before it is acknowledged. `current` may be asked from
-// any thread and takes no lock. The store outlives it.
+// Keeps it in step with the store: every write of a set counts before it is acknowledged. `current`
+// may be asked from any thread and takes no lock. The store outlives it.
 class UncoveredFeed {
  public:
   // Reads everything that is stored.
@@ -48,6 +48,7 @@ class UncoveredFeed {
 };
 
 inline constexpr std::string_view kPermissionGroup = "permissionconfig.k8s.io";
-inline constexpr std::string_view kUncoveredPrefix = "/registry/permissionconfig.k8s.io/uncoveredpermissionsets/";
+inline constexpr std::string_view
+    kUncoveredPrefix = "/registry/permissionconfig.k8s.io/uncoveredpermissionsets/";
 
 }  // namespace cardea::authz::fields

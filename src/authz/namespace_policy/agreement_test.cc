@@ -70,34 +70,43 @@ struct World {
   std::vector<Binding> bindings;
 };
 
-// The five steps as they are told, on the documents, with all facts at hand. Slow and plain on purpose.
+// The five steps as they are told, on the documents, with all facts at hand. Slow and plain on
+// purpose.
 struct Naive {
   const World& world;
 
-  static bool in(const Texts& list, const std::string& word) { return std::ranges::find(list, word) != list.end(); }
+  static bool in(const Texts& list, const std::string& word) {
+    return std::ranges::find(list, word) != list.end();
+  }
   // A word is matched positively by any of `names`, and taken away by any of `reached`.
   static bool m(const Texts& list, const Texts& names, const Texts& reached) {
     if (in(list, "-*")) return false;
     for (const std::string& r : reached)
       if (in(list, "-" + r)) return false;
-    return in(list, "*") || std::ranges::any_of(names, [&](const std::string& n) { return in(list, n); });
+    return in(list, "*") ||
+           std::ranges::any_of(names, [&](const std::string& n) { return in(list, n); });
   }
   static Texts verbs_of(const Ask& ask) {
     Texts out{ask.verb};
     if (!ask.is_resource) return out;
     if (ask.verb == "patch") out.push_back("update");
     if (ask.verb == "deletecollection") out.push_back("delete");
-    if (ask.subresource == "exec" && ask.resource == "pods" && (ask.verb == "create" || ask.verb == "get")) out.push_back("exec");
+    if (ask.subresource == "exec" && ask.resource == "pods" &&
+        (ask.verb == "create" || ask.verb == "get"))
+      out.push_back("exec");
     if (ask.subresource == "proxy") out.push_back("proxy");
-    if (ask.verb == "create" && ask.resource.ends_with("accessreviews") ) out.push_back("permission-request");
+    if (ask.verb == "create" && ask.resource.ends_with("accessreviews"))
+      out.push_back("permission-request");
     return out;
   }
   static bool is_write(const Ask& ask) {
-    return (ask.verb == "create" || ask.verb == "update" || ask.verb == "patch" || ask.verb == "delete" || ask.verb == "deletecollection") && ask.subresource != "exec" &&
-           ask.subresource != "proxy";
+    return (ask.verb == "create" || ask.verb == "update" || ask.verb == "patch" ||
+            ask.verb == "delete" || ask.verb == "deletecollection") &&
+           ask.subresource != "exec" && ask.subresource != "proxy";
   }
   static bool labels(const Rule& rule, const Ask& ask, const Facts& facts) {
-    bool is_create = ask.verb == "create", is_delete = ask.verb == "delete" || ask.verb == "deletecollection";
+    bool is_create = ask.verb == "create",
+         is_delete = ask.verb == "delete" || ask.verb == "deletecollection";
     bool had = !is_create && facts.is_labelled_before, has = !is_delete && facts.is_labelled_after;
     if (rule.deny) return had || has;
     return is_create ? has : had;
@@ -107,8 +116,10 @@ struct Naive {
     using Kind = Restriction::Kind;
     bool is_create = ask.verb == "create", is_change = ask.verb == "update" || ask.verb == "patch";
     switch (rule.restriction.kind) {
-      case Kind::kNone: return true;
-      case Kind::kLabelsContain: return is_write(ask) ? labels(rule, ask, facts) : closed;
+      case Kind::kNone:
+        return true;
+      case Kind::kLabelsContain:
+        return is_write(ask) ? labels(rule, ask, facts) : closed;
       case Kind::kFieldsMutatable: {
         if (!is_write(ask) || !(is_create || is_change)) return closed;
         bool listed = facts.changes_labels, others = facts.changes_replicas || facts.changes_others;
@@ -118,25 +129,33 @@ struct Naive {
         if (ask.resource != "pods" || !ask.group.empty()) return closed;
         if ((ask.verb == "list" || ask.verb == "watch" || ask.verb == "get") && ask.name.empty())
           return ask.selected_node.empty() ? closed : ask.selected_node == ask.user.name;
-        if (is_write(ask) && is_create && ask.subresource.empty()) return facts.node_after == ask.user.name;
+        if (is_write(ask) && is_create && ask.subresource.empty())
+          return facts.node_after == ask.user.name;
         if (is_write(ask) && !is_create) return facts.node_before == ask.user.name;
         return ask.name.empty() ? closed : facts.node_before == ask.user.name;
       }
-      case Kind::kCel: return is_write(ask) ? facts.changes_replicas : closed;
-      default: return closed;
+      case Kind::kCel:
+        return is_write(ask) ? facts.changes_replicas : closed;
+      default:
+        return closed;
     }
   }
   static bool applies(const Rule& rule, const Ask& ask, const Facts& facts) {
     Texts verbs = verbs_of(ask);
     if (!ask.is_resource)
-      return m(rule.verbs, verbs, verbs) && (rule.deny || rule.restriction.kind == Restriction::Kind::kNone) && std::ranges::any_of(rule.non_resource_urls, [&](const std::string& u) {
-               return u == "*" || u == ask.path || (u.ends_with('*') && ask.path.starts_with(u.substr(0, u.size() - 1)));
+      return m(rule.verbs, verbs, verbs) &&
+             (rule.deny || rule.restriction.kind == Restriction::Kind::kNone) &&
+             std::ranges::any_of(rule.non_resource_urls, [&](const std::string& u) {
+               return u == "*" || u == ask.path ||
+                      (u.ends_with('*') && ask.path.starts_with(u.substr(0, u.size() - 1)));
              });
     if (rule.resource_kinds.empty()) return false;
-    if (!rule.api_groups.empty() && !in(rule.api_groups, "*") && !in(rule.api_groups, ask.group)) return false;
+    if (!rule.api_groups.empty() && !in(rule.api_groups, "*") && !in(rule.api_groups, ask.group))
+      return false;
     Texts kinds;
     ResourceGroups::built_in().expand(rule.resource_kinds, kinds);
-    std::string full = ask.subresource.empty() ? ask.resource : ask.resource + "/" + ask.subresource;
+    std::string full = ask.subresource.empty() ? ask.resource
+                                               : ask.resource + "/" + ask.subresource;
     bool has_verb = m(rule.verbs, verbs, verbs), has_kind = m(kinds, {full}, {full, ask.resource});
     bool is_named = rule.resource_names.empty() || in(rule.resource_names, ask.name);
     bool is_nameless = !is_named && ask.name.empty();
@@ -148,9 +167,13 @@ struct Naive {
     }
     // Taking the label off on the way to what it forbids.
     bool guards = rule.deny && rule.restriction.kind == Restriction::Kind::kLabelsContain &&
-                  (in(rule.verbs, "*") || in(rule.verbs, "update") || in(rule.verbs, "patch") || in(rule.verbs, "delete") || in(rule.verbs, "deletecollection"));
-    bool strips = (ask.verb == "update" || ask.verb == "patch") && facts.is_labelled_before && !facts.is_labelled_after;
-    if (guards && m(kinds, {full, ask.resource}, {full, ask.resource}) && (ask.verb == "update" || ask.verb == "patch")) return is_write(ask) ? strips : true;
+                  (in(rule.verbs, "*") || in(rule.verbs, "update") || in(rule.verbs, "patch") ||
+                   in(rule.verbs, "delete") || in(rule.verbs, "deletecollection"));
+    bool strips = (ask.verb == "update" || ask.verb == "patch") && facts.is_labelled_before &&
+                  !facts.is_labelled_after;
+    if (guards && m(kinds, {full, ask.resource}, {full, ask.resource}) &&
+        (ask.verb == "update" || ask.verb == "patch"))
+      return is_write(ask) ? strips : true;
     return false;
   }
 
@@ -206,8 +229,9 @@ struct Naive {
     return takes(rule.verbs, verbs) || takes(kinds, reached);
   }
   static bool denies_indirectly(const Rule& rule, const Ask& ask, const Facts& facts) {
-    return !leaves_out(rule, ask) &&
-           std::ranges::any_of(comes_to(ask), [&](const Ask& other) { return applies(rule, other, facts); });
+    return !leaves_out(rule, ask) && std::ranges::any_of(comes_to(ask), [&](const Ask& other) {
+      return applies(rule, other, facts);
+    });
   }
 
   Decision::Kind decide(const Ask& ask, const Facts& facts) const {
@@ -217,10 +241,13 @@ struct Naive {
       bool denies = false, allows = false, is_broken = false;
       for (const Binding& b : world.bindings) {
         if (b.space != level) continue;
-        bool is_for = in(b.users, ask.user.name) || std::ranges::any_of(ask.user.groups, [&](const std::string& g) { return in(b.groups, g); });
+        bool is_for = in(b.users, ask.user.name) ||
+                      std::ranges::any_of(ask.user.groups,
+                                          [&](const std::string& g) { return in(b.groups, g); });
         if (!is_for) continue;
         auto role = world.roles.find({b.role.namespace_name, b.role.name});
-        if (role == world.roles.end() || (b.role.namespace_name != b.space && b.role.namespace_name != "master")) {
+        if (role == world.roles.end() ||
+            (b.role.namespace_name != b.space && b.role.namespace_name != "master")) {
           is_broken = true;
           continue;
         }
@@ -251,12 +278,42 @@ class Dice {
   std::mt19937_64 random_;
 };
 
-const Texts kVerbs{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "exec", "proxy", "permission-request", "custom"};
-const Texts kVerbWords{"*", "*", "get", "list", "create", "update", "patch", "delete", "deletecollection", "exec", "proxy", "permission-request", "custom",
-                       "-get", "-update", "-delete", "-exec", "-custom", "-*"};
+const Texts kVerbs{"get",
+                   "list",
+                   "watch",
+                   "create",
+                   "update",
+                   "patch",
+                   "delete",
+                   "deletecollection",
+                   "exec",
+                   "proxy",
+                   "permission-request",
+                   "custom"};
+const Texts kVerbWords{"*",       "*",      "get",
+                       "list",    "create", "update",
+                       "patch",   "delete", "deletecollection",
+                       "exec",    "proxy",  "permission-request",
+                       "custom",  "-get",   "-update",
+                       "-delete", "-exec",  "-custom",
+                       "-*"};
 const Texts kResources{"pods", "secrets", "policies", "subjectaccessreviews", "widgets"};
-const Texts kKindWords{"*", "*", "pods", "pods/exec", "pods/status", "secrets", "subjectaccessreviews", "resourcegroup:policy", "-pods", "-pods/exec", "-secrets", "-resourcegroup:policy", "-*", "widgets/proxy"};
-const Texts kUsers{"u0", "u1", "u2"}, kGroups{"g0", "g1"}, kSpaces{"master", "a", "b"}, kNames{"n0", "n1"}, kApiGroups{"", "apps"};
+const Texts kKindWords{"*",
+                       "*",
+                       "pods",
+                       "pods/exec",
+                       "pods/status",
+                       "secrets",
+                       "subjectaccessreviews",
+                       "resourcegroup:policy",
+                       "-pods",
+                       "-pods/exec",
+                       "-secrets",
+                       "-resourcegroup:policy",
+                       "-*",
+                       "widgets/proxy"};
+const Texts kUsers{"u0", "u1", "u2"}, kGroups{"g0", "g1"}, kSpaces{"master", "a", "b"},
+    kNames{"n0", "n1"}, kApiGroups{"", "apps"};
 
 Rule random_rule(Dice& dice, bool with_restrictions) {
   Rule rule;
@@ -276,7 +333,8 @@ Rule random_rule(Dice& dice, bool with_restrictions) {
   if (dice.one_in(4)) return rule;
   using Kind = Restriction::Kind;
   Restriction& r = rule.restriction;
-  r.kind = std::array{Kind::kLabelsContain, Kind::kFieldsMutatable, Kind::kSameMinion, Kind::kCel}[dice.below(4)];
+  r.kind = std::array{Kind::kLabelsContain, Kind::kFieldsMutatable, Kind::kSameMinion,
+                      Kind::kCel}[dice.below(4)];
   if (dice.one_in(30)) r.kind = Kind::kUnknown;
   if (r.kind == Kind::kLabelsContain) r.items = {"protected"};
   if (r.kind == Kind::kFieldsMutatable) r.items = {"labels"};
@@ -290,12 +348,14 @@ World random_world(Dice& dice, bool with_restrictions) {
   for (const std::string& space : kSpaces) {
     for (std::size_t i = 0; i < 3; ++i) {
       std::vector<Rule>& rules = w.roles[{space, cat("r", i)}];
-      for (std::size_t n = with_restrictions ? 1 + dice.below(3) : dice.below(3); n > 0; --n) rules.push_back(random_rule(dice, with_restrictions));
+      for (std::size_t n = with_restrictions ? 1 + dice.below(3) : dice.below(3); n > 0; --n)
+        rules.push_back(random_rule(dice, with_restrictions));
     }
     for (std::size_t i = dice.below(4); i > 0; --i) {
       RoleRef role{dice.one_in(2) ? space : "master", cat("r", dice.below(3))};
       if (dice.one_in(40)) role.name = "missing";
-      w.bindings.push_back({space, cat("b", i), role, dice.some(kUsers, 0, 2), dice.some(kGroups, 0, 1)});
+      w.bindings.push_back(
+          {space, cat("b", i), role, dice.some(kUsers, 0, 2), dice.some(kGroups, 0, 1)});
     }
   }
   return w;
@@ -304,13 +364,19 @@ World random_world(Dice& dice, bool with_restrictions) {
 Value role_document(const World& w, const std::string& space) {
   Value roles = Value::object();
   for (const auto& [where, rules] : w.roles)
-    if (where.first == space) roles.set(where.second, as_json(Role{space, where.second, Value::object({{"name", where.second}}), rules}, true));
+    if (where.first == space)
+      roles.set(
+          where.second,
+          as_json(Role{space, where.second, Value::object({{"name", where.second}}), rules}, true));
   return Value::object({{"roles", roles}});
 }
 Value binding_document(const World& w, const std::string& space) {
   Value out = Value::object();
   for (const Binding& b : w.bindings)
-    if (b.space == space) out.set(b.name, as_json(RoleBinding{space, b.name, Value::object({{"name", b.name}}), b.role, b.users, b.groups}, true));
+    if (b.space == space)
+      out.set(b.name, as_json(RoleBinding{space, b.name, Value::object({{"name", b.name}}), b.role,
+                                          b.users, b.groups},
+                              true));
   return Value::object({{"roleBindings", out}});
 }
 
@@ -329,10 +395,11 @@ Ask random_ask(Dice& dice) {
   ask.group = dice.of(kApiGroups);
   if (dice.one_in(3)) ask.subresource = dice.of({"exec", "status", "proxy"});
   ask.space = dice.of({"", "master", "a", "b", "empty"});
-  bool has_name = ask.verb != "list" && ask.verb != "watch" && ask.verb != "deletecollection" && !(ask.verb == "create" && ask.subresource.empty());
+  bool has_name = ask.verb != "list" && ask.verb != "watch" && ask.verb != "deletecollection" &&
+                  !(ask.verb == "create" && ask.subresource.empty());
   if (has_name || dice.one_in(10)) ask.name = dice.of({"n0", "n1", "n2"});
-  ask.reaches_all =
-      ask.name.empty() && (ask.verb == "list" || ask.verb == "watch" || ask.verb == "deletecollection");
+  ask.reaches_all = ask.name.empty() &&
+                    (ask.verb == "list" || ask.verb == "watch" || ask.verb == "deletecollection");
   return ask;
 }
 
@@ -348,7 +415,8 @@ TEST(PolicyAgreement, TheIndexDecidesAsTheFiveStepsDo) {
     auto next = std::make_shared<Index>(*index);
     for (const std::string& space : kSpaces) {
       next->change_policy(space, role_document(before, space), role_document(w, space));
-      next->change_bindings(space, "master", binding_document(before, space), binding_document(w, space));
+      next->change_bindings(space, "master", binding_document(before, space),
+                            binding_document(w, space));
     }
     index = next;
     std::shared_ptr<const Index> shared = index;
@@ -362,7 +430,9 @@ TEST(PolicyAgreement, TheIndexDecidesAsTheFiveStepsDo) {
       Decision::Kind expected = Naive{w}.decide(ask, facts);
       ++kinds[static_cast<int>(expected)];
       ASSERT_EQ(static_cast<int>(d.kind), static_cast<int>(expected))
-          << ask.user.name << " " << ask.verb << " " << ask.group << " " << ask.resource << "/" << ask.subresource << " " << ask.space << " " << ask.name << ask.path << " after " << done + i;
+          << ask.user.name << " " << ask.verb << " " << ask.group << " " << ask.resource << "/"
+          << ask.subresource << " " << ask.space << " " << ask.name << ask.path << " after "
+          << done + i;
     }
     before = std::move(w);
   }
@@ -410,10 +480,12 @@ TEST(PolicyAgreement, TwoPhasesDecideAsOneThatKnowsEverything) {
     std::shared_ptr<const Index> shared = index;
     for (long i = 0; i < per_world; ++i) {
       Ask ask = random_ask(dice);
-      if (ask.is_resource && dice.one_in(2)) ask.verb = dice.of({"create", "update", "patch", "delete"});
-      ask.reaches_all =
-          ask.name.empty() && (ask.verb == "list" || ask.verb == "watch" || ask.verb == "deletecollection");
-      bool is_create = ask.verb == "create", is_delete = ask.verb == "delete" || ask.verb == "deletecollection";
+      if (ask.is_resource && dice.one_in(2))
+        ask.verb = dice.of({"create", "update", "patch", "delete"});
+      ask.reaches_all = ask.name.empty() && (ask.verb == "list" || ask.verb == "watch" ||
+                                             ask.verb == "deletecollection");
+      bool is_create = ask.verb == "create",
+           is_delete = ask.verb == "delete" || ask.verb == "deletecollection";
       Facts facts;
       facts.name_after = dice.of({"n0", "n1", "n2"});
       facts.is_labelled_before = !is_create && dice.one_in(2);
@@ -435,20 +507,29 @@ TEST(PolicyAgreement, TwoPhasesDecideAsOneThatKnowsEverything) {
       if (!ask.selected_node.empty()) a.selectors = &selectors;
       Decision d = decide(shared, a, around);
       std::string name = ask.name.empty() ? facts.name_after : ask.name;
-      Value old = is_create ? Value() : object_of(facts, false, name), now = is_delete ? Value() : object_of(facts, true, name);
+      Value old = is_create ? Value() : object_of(facts, false, name),
+            now = is_delete ? Value() : object_of(facts, true, name);
       if (d.kind == Decision::Kind::kConditional) {
         ++conditional;
         facts.changes_labels |= facts.is_labelled_before != facts.is_labelled_after;
-        schema::ChangedFields changed(old, now, any, {.server = schema::IgnoredFields::of_server(is_create), .reset = {}});
-        ConditionData data{.operation = is_create ? "CREATE" : is_delete ? "DELETE" : "UPDATE", .object = &now, .old_object = &old, .user = &ask.user, .changed = &changed};
+        schema::ChangedFields changed(
+            old, now, any, {.server = schema::IgnoredFields::of_server(is_create), .reset = {}});
+        ConditionData data{.operation = is_create   ? "CREATE"
+                                        : is_delete ? "DELETE"
+                                                    : "UPDATE",
+                           .object = &now,
+                           .old_object = &old,
+                           .user = &ask.user,
+                           .changed = &changed};
         const ConditionData parent = data;
         data.parent = &parent;
         d = run(authorizer.evaluate(d.conditions, data));
       }
       Decision::Kind expected = Naive{w}.decide(ask, facts);
       ASSERT_EQ(static_cast<int>(d.kind), static_cast<int>(expected))
-          << ask.user.name << " " << ask.verb << " " << ask.group << " " << ask.resource << "/" << ask.subresource << " " << ask.space << " " << ask.name << ask.path << " after " << done + i << " "
-          << d.reason.text() << " " << d.error;
+          << ask.user.name << " " << ask.verb << " " << ask.group << " " << ask.resource << "/"
+          << ask.subresource << " " << ask.space << " " << ask.name << ask.path << " after "
+          << done + i << " " << d.reason.text() << " " << d.error;
     }
   }
   EXPECT_GT(conditional, decisions / 50);

@@ -21,35 +21,43 @@ constexpr std::size_t kMostWork = 2'000'000;  // rules that are looked at
 using Held = std::vector<const CompiledRole*>;
 using Texts = std::vector<std::string>;
 
-bool has(const Texts& list, std::string_view word) { return std::ranges::find(list, word) != list.end(); }
+bool has(const Texts& list, std::string_view word) {
+  return std::ranges::find(list, word) != list.end();
+}
 
 struct Levels {
   Held master, local;
   bool is_broken_at_master = false, is_broken_locally = false;
 };
 
-void collect(const Index& index, const Index::Scope* scope, const User& author, Held& out, bool& is_broken) {
+void collect(const Index& index, const Index::Scope* scope, const User& author, Held& out,
+             bool& is_broken) {
   if (!scope) return;
   is_broken |= !scope->problem().empty();
   for (const Grant* g : scope->all()) {
     if (!g->is_of(author)) continue;
     const CompiledRole* role = index.role(*g);
-    if (!role || !role->problem().empty()) is_broken = true;
-    else if (std::ranges::find(out, role) == out.end()) out.push_back(role);
+    if (!role || !role->problem().empty())
+      is_broken = true;
+    else if (std::ranges::find(out, role) == out.end())
+      out.push_back(role);
   }
 }
 
 enum class Held3 { kDenied, kAllowed, kOpen };
 
-// A permission as rules see it. A create that names nothing is denied by the name that its object brings, and not allowed by it.
+// A permission as rules see it. A create that names nothing is denied by the name that its object
+// brings, and not allowed by it.
 struct Asked {
   const RequestWords& words;
   const RequestWords& named;  // the same where the request has its name, or can have none
   const KindNames* kinds;
-  mutable std::optional<DenialWords> denials = std::nullopt;  // of `named`, made for the first denial
+  mutable std::optional<DenialWords> denials = std::nullopt;  // of `named`, made for the first
+                                                              // denial
 };
 
-Held3 at_level(const Held& roles, const Asked& asked, const Restriction& restriction, std::size_t& work) {
+Held3 at_level(const Held& roles, const Asked& asked, const Restriction& restriction,
+               std::size_t& work) {
   bool allows = false;
   for (const CompiledRole* role : roles) {
     work += role->rules().size();
@@ -61,7 +69,8 @@ Held3 at_level(const Held& roles, const Asked& asked, const Restriction& restric
         continue;
       }
       if (role->matches(i, asked.words) == Match::kNo) continue;
-      allows |= rule.restriction.kind == Restriction::Kind::kNone || rule.restriction == restriction;
+      allows |= rule.restriction.kind == Restriction::Kind::kNone ||
+                rule.restriction == restriction;
     }
   }
   return allows ? Held3::kAllowed : Held3::kOpen;
@@ -70,7 +79,8 @@ Held3 at_level(const Held& roles, const Asked& asked, const Restriction& restric
 // Everything that the rules of both sides mention.
 struct Alphabet {
   std::set<std::string> verbs, kinds, api_groups, names, paths;
-  std::map<std::string, std::set<std::string>, std::less<>> groups_of;  // of a resource: more that count
+  std::map<std::string, std::set<std::string>, std::less<>> groups_of;  // of a resource: more that
+                                                                        // count
 
   // What an API group of this resource may be.
   std::vector<std::string_view> groups_for(std::string_view resource) const {
@@ -98,8 +108,13 @@ struct Alphabet {
   }
   void add_others() {
     for (std::string_view v : well_known_verbs()) verbs.emplace(v);
-    for (std::string_view v : {kOther, std::string_view("granular"), kOtherGranular}) verbs.emplace(v);
-    for (std::string_view base : {std::string_view("pods"), std::string_view("subjectaccessreviews"), kOther, std::string_view("\x01" "accessreviews")}) kinds.emplace(base);
+    for (std::string_view v : {kOther, std::string_view("granular"), kOtherGranular})
+      verbs.emplace(v);
+    for (std::string_view base :
+         {std::string_view("pods"), std::string_view("subjectaccessreviews"), kOther,
+          std::string_view("\x01"
+                           "accessreviews")})
+      kinds.emplace(base);
     kinds.emplace("subjectrulesreviews");
     add_effects();
     // Subresources that are not named follow their resource, and proxies have a verb of their own.
@@ -117,8 +132,8 @@ struct Alphabet {
   }
 
  private:
-  // A denial reaches every way to what it is about: resources, their parts and their groups that no rule
-  // names.
+  // A denial reaches every way to what it is about: resources, their parts and their groups that no
+  // rule names.
   void add_effects() {
     for (const EffectRow& row : effect_rows()) {
       const std::string_view to = row.to_resource.empty() ? row.resource : row.to_resource;
@@ -134,9 +149,12 @@ struct Alphabet {
     kinds.emplace(resource);
     if (group != "*") groups_of[std::string(resource)].emplace(group);
     for (std::string_view sub : split(subresources, ' '))
-      if (!sub.empty() && sub != "*" && sub != "/" && sub != "-") kinds.insert(cat(resource, "/", sub));
+      if (!sub.empty() && sub != "*" && sub != "/" && sub != "-")
+        kinds.insert(cat(resource, "/", sub));
   }
-  static std::string_view plain(std::string_view word) { return word.starts_with('-') ? word.substr(1) : word; }
+  static std::string_view plain(std::string_view word) {
+    return word.starts_with('-') ? word.substr(1) : word;
+  }
   static void add_word(std::set<std::string>& to, std::string_view word) {
     if (plain(word) != "*") to.emplace(plain(word));
   }
@@ -157,7 +175,8 @@ struct Alphabet {
 };
 
 // Those of an alphabet that a rule may match: what it names, and what that stands for.
-Texts kinds_for(const Alphabet& alphabet, const CompiledRole& role, std::size_t rule, const KindNames* known) {
+Texts kinds_for(const Alphabet& alphabet, const CompiledRole& role, std::size_t rule,
+                const KindNames* known) {
   const Texts& words = role.kinds_of(rule);
   if (has(words, "*")) return {alphabet.kinds.begin(), alphabet.kinds.end()};
   std::set<std::string> out;
@@ -167,7 +186,8 @@ Texts kinds_for(const Alphabet& alphabet, const CompiledRole& role, std::size_t 
     auto slash = word.find('/');
     std::string sub = slash == std::string::npos ? "" : word.substr(slash);
     if (!known) continue;
-    for (const auto& [group, resource] : known->resources_of(word.substr(0, slash))) out.insert(cat(resource, sub));
+    for (const auto& [group, resource] : known->resources_of(word.substr(0, slash)))
+      out.insert(cat(resource, sub));
   }
   return {out.begin(), out.end()};
 }
@@ -183,11 +203,14 @@ Texts verbs_for(const Alphabet& alphabet, const Rule& rule) {
   return {out.begin(), out.end()};
 }
 
-std::string shown(const std::string& word, std::string_view what) { return word.find(kOther) == std::string::npos ? word : std::string(what); }
+std::string shown(const std::string& word, std::string_view what) {
+  return word.find(kOther) == std::string::npos ? word : std::string(what);
+}
 
 Permission permission_of(const Attributes& a, const Restriction& restriction) {
   Permission out;
-  out.verb = shown(std::string(a.verb), a.verb == kOtherGranular ? "any other granular verb" : "any other verb");
+  out.verb = shown(std::string(a.verb),
+                   a.verb == kOtherGranular ? "any other granular verb" : "any other verb");
   out.restriction = restriction;
   if (!a.is_resource_request) {
     out.path = a.path;
@@ -196,7 +219,9 @@ Permission permission_of(const Attributes& a, const Restriction& restriction) {
   }
   out.api_group = shown(std::string(a.api_group), "any other");
   std::string kind = shown(std::string(a.resource), "any other kind");
-  out.kind = a.subresource.empty() ? kind : cat(kind, "/", shown(std::string(a.subresource), "any subresource"));
+  out.kind = a.subresource.empty()
+                 ? kind
+                 : cat(kind, "/", shown(std::string(a.subresource), "any subresource"));
   out.name = shown(std::string(a.name), "any other");
   return out;
 }
@@ -211,12 +236,15 @@ std::string Permission::text() const {
   return out;
 }
 
-std::optional<Permission> first_missing(const Index& index, const User& author, std::string_view namespace_name, const std::vector<Rule>& rules,
-                                        const KindNames* kinds, const ResourceGroups& groups) {
+std::optional<Permission> first_missing(const Index& index, const User& author,
+                                        std::string_view namespace_name,
+                                        const std::vector<Rule>& rules, const KindNames* kinds,
+                                        const ResourceGroups& groups) {
   bool is_master = namespace_name == index.master();
   Levels held;
   collect(index, index.scope(index.master()), author, held.master, held.is_broken_at_master);
-  if (!is_master) collect(index, index.scope(namespace_name), author, held.local, held.is_broken_locally);
+  if (!is_master)
+    collect(index, index.scope(namespace_name), author, held.local, held.is_broken_locally);
   const CompiledRole wanted(namespace_name, "", rules, "", groups);
   Alphabet alphabet;
   alphabet.add(wanted, kinds);
@@ -240,12 +268,14 @@ std::optional<Permission> first_missing(const Index& index, const User& author, 
     bool is_sure = false;
     for (std::size_t i = 0; i < wanted.rules().size() && !is_sure; ++i)
       if (wanted.rules()[i].deny && wanted.rules()[i].restriction.kind == Restriction::Kind::kNone)
-        denials.for_each(wanted, i, [&](Match match, const IndirectEffect*, const RequestWords& read) {
-          // Without a name every object is meant, unless one is to come.
-          is_sure = match == Match::kYes || match == Match::kReached ||
-                    (match == Match::kByName && !equals_ignoring_case(read.attributes.verb, "create"));
-          return !is_sure;
-        });
+        denials.for_each(wanted, i,
+                         [&](Match match, const IndirectEffect*, const RequestWords& read) {
+                           // Without a name every object is meant, unless one is to come.
+                           is_sure = match == Match::kYes || match == Match::kReached ||
+                                     (match == Match::kByName &&
+                                      !equals_ignoring_case(read.attributes.verb, "create"));
+                           return !is_sure;
+                         });
     return is_sure;
   };
   auto missing = [&](std::size_t i, const Attributes& a) -> std::optional<Permission> {
@@ -255,13 +285,17 @@ std::optional<Permission> first_missing(const Index& index, const User& author, 
     auto is_covered = [&](const RequestWords& named) {
       return is_taken_back(named) || is_held({words, named, kinds}, rules[i].restriction);
     };
-    bool brings_its_name = a.is_resource_request && a.name.empty() && equals_ignoring_case(a.verb, "create");
-    if (!brings_its_name) return is_covered(words) ? std::nullopt : std::optional(permission_of(a, rules[i].restriction));
+    bool brings_its_name = a.is_resource_request && a.name.empty() &&
+                           equals_ignoring_case(a.verb, "create");
+    if (!brings_its_name)
+      return is_covered(words) ? std::nullopt
+                               : std::optional(permission_of(a, rules[i].restriction));
     for (const std::string& name : alphabet.names) {
       if (name.empty()) continue;
       Attributes brought = a;
       brought.name = name;
-      if (!is_covered(RequestWords(brought, kinds))) return permission_of(brought, rules[i].restriction);
+      if (!is_covered(RequestWords(brought, kinds)))
+        return permission_of(brought, rules[i].restriction);
     }
     return std::nullopt;
   };
@@ -285,7 +319,8 @@ std::optional<Permission> first_missing(const Index& index, const User& author, 
     for (const std::string& kind : kinds_for(alphabet, wanted, i, kinds)) {
       auto slash = kind.find('/');
       a.resource = std::string_view(kind).substr(0, slash);
-      a.subresource = slash == std::string::npos ? std::string_view() : std::string_view(kind).substr(slash + 1);
+      a.subresource = slash == std::string::npos ? std::string_view()
+                                                 : std::string_view(kind).substr(slash + 1);
       const std::vector<std::string_view> api_groups = alphabet.groups_for(a.resource);
       for (const std::string& verb : verbs) {
         a.verb = verb;
@@ -294,7 +329,13 @@ std::optional<Permission> first_missing(const Index& index, const User& author, 
           for (const std::string& name : alphabet.names) {
             a.name = name;
             if (auto found = missing(i, a)) return found;
-            if (work > kMostWork) return Permission{.verb = "*", .api_group = "any other", .kind = join(rule.resource_kinds, ","), .name = "", .path = "", .restriction = rule.restriction};
+            if (work > kMostWork)
+              return Permission{.verb = "*",
+                                .api_group = "any other",
+                                .kind = join(rule.resource_kinds, ","),
+                                .name = "",
+                                .path = "",
+                                .restriction = rule.restriction};
           }
         }
       }
@@ -328,7 +369,8 @@ std::vector<rbac::PolicyRule> granted_by(const std::vector<Rule>& rules, const K
       auto slash = k.find('/');
       if (known)
         for (const auto& [group, resource] : known->resources_of(k.substr(0, slash)))
-          given.resources.push_back(slash == std::string::npos ? resource : resource + k.substr(slash));
+          given.resources.push_back(slash == std::string::npos ? resource
+                                                               : resource + k.substr(slash));
     }
     if (!given.resources.empty()) out.push_back(given);
     if (!rule.non_resource_urls.empty())
@@ -341,7 +383,8 @@ std::vector<rbac::PolicyRule> granted_by(const std::vector<Rule>& rules, const K
   return out;
 }
 
-std::vector<Rule> lifted(const std::vector<Rule>& before, const std::vector<Rule>& after, const ResourceGroups& groups) {
+std::vector<Rule> lifted(const std::vector<Rule>& before, const std::vector<Rule>& after,
+                         const ResourceGroups& groups) {
   std::vector<Rule> out;
   for (const Rule& rule : before) {
     if (!rule.deny || std::ranges::find(after, rule) != after.end()) continue;
@@ -354,6 +397,8 @@ std::vector<Rule> lifted(const std::vector<Rule>& before, const std::vector<Rule
   return out;
 }
 
-bool changes_denials(const std::vector<Rule>& before, const std::vector<Rule>& after) { return !lifted(before, after).empty() || !lifted(after, before).empty(); }
+bool changes_denials(const std::vector<Rule>& before, const std::vector<Rule>& after) {
+  return !lifted(before, after).empty() || !lifted(after, before).empty();
+}
 
 }  // namespace cardea::authz::namespace_policy

@@ -21,9 +21,13 @@ class Identities {
   std::size_t count() const { return user_.groups.size() + 1; }
   std::uint64_t hash(std::size_t i) const {
     if (i == 0) return user_hash_;
-    return i <= group_hashes_.size() ? group_hashes_[i - 1] : Grant::group_hash(user_.groups[i - 1]);
+    return i <= group_hashes_.size() ? group_hashes_[i - 1]
+                                     : Grant::group_hash(user_.groups[i - 1]);
   }
-  bool is(std::size_t i, const Grant& g) const { return i == 0 ? !g.is_group && g.subject == user_.name : g.is_group && g.subject == user_.groups[i - 1]; }
+  bool is(std::size_t i, const Grant& g) const {
+    return i == 0 ? !g.is_group && g.subject == user_.name
+                  : g.is_group && g.subject == user_.groups[i - 1];
+  }
 
  private:
   const User& user_;
@@ -41,7 +45,7 @@ struct Level {
   Found deny, allow;
   bool deny_is_restricted = false;  // it holds only because nobody can tell
   bool deny_is_by_name = false;     // it names objects that the request would reach among others
-  std::string deny_as;              // what the request comes to, where that is what is denied; for a person
+  std::string deny_as;  // what the request comes to, where that is what is denied; for a person
   std::string error;
   std::vector<std::pair<const CompiledRole*, std::size_t>> seen;  // with conditions
   std::vector<Condition> deny_if, allow_if;
@@ -58,7 +62,8 @@ struct Level {
 // One question, at both levels.
 class Asking {
  public:
-  Asking(const Index& index, const Attributes& a, const Surroundings& s) : index_(index), attributes_(a), surroundings_(s), words_(a, s.kinds), who_(a.user) {}
+  Asking(const Index& index, const Attributes& a, const Surroundings& s)
+      : index_(index), attributes_(a), surroundings_(s), words_(a, s.kinds), who_(a.user) {}
 
   void prefetch(const Index::Scope& scope) const {
     for (std::size_t i = 0; i < who_.count(); ++i) scope.prefetch(who_.hash(i));
@@ -87,7 +92,8 @@ class Asking {
  private:
   static std::string unusable(const Grant& g, const CompiledRole* role) {
     std::string name = quoted(cat(g.role.namespace_name, "/", g.role.name));
-    return role ? cat("role ", name, " cannot be read: ", role->problem()) : cat("role ", name, " not found");
+    return role ? cat("role ", name, " cannot be read: ", role->problem())
+                : cat("role ", name, " not found");
   }
 
   void look(const Grant& g, const CompiledRole& role, Level& out) const {
@@ -123,28 +129,30 @@ class Asking {
     std::size_t before = out.deny_if.size();
     Match own = Match::kNo;
     bool is_met = false;
-    denials_->for_each(role, i, [&](Match match, const IndirectEffect* effect, const RequestWords& words) {
-      // A restriction that does not ask what is done is the same for another word for it.
-      if (effect && !effect->on_parent && match == own && kind != Restriction::Kind::kCel) return true;
-      if (!effect) own = match;
-      Restricted restricted(role, i, match, words.attributes, surroundings_, effect);
-      std::optional<bool> now = restricted.now();
-      if (!now && !attributes_.takes_conditions) {
-        // Who cannot wait for the object is denied what it might deny.
-        now = true;
-        out.deny_is_restricted = true;
-      }
-      if (now && *now) {
-        out.deny = {&g, i};
-        out.deny_is_by_name = match == Match::kReached;
-        if (effect) out.deny_as = as_text(*effect);
-        return false;
-      }
-      if (now) return true;
-      if (out.deny_if.size() == before) is_met = out.met(role, i);
-      if (!is_met) out.deny_if.push_back(restricted.later(out.deny_if.size() - before));
-      return true;
-    });
+    denials_->for_each(
+        role, i, [&](Match match, const IndirectEffect* effect, const RequestWords& words) {
+          // A restriction that does not ask what is done is the same for another word for it.
+          if (effect && !effect->on_parent && match == own && kind != Restriction::Kind::kCel)
+            return true;
+          if (!effect) own = match;
+          Restricted restricted(role, i, match, words.attributes, surroundings_, effect);
+          std::optional<bool> now = restricted.now();
+          if (!now && !attributes_.takes_conditions) {
+            // Who cannot wait for the object is denied what it might deny.
+            now = true;
+            out.deny_is_restricted = true;
+          }
+          if (now && *now) {
+            out.deny = {&g, i};
+            out.deny_is_by_name = match == Match::kReached;
+            if (effect) out.deny_as = as_text(*effect);
+            return false;
+          }
+          if (now) return true;
+          if (out.deny_if.size() == before) is_met = out.met(role, i);
+          if (!is_met) out.deny_if.push_back(restricted.later(out.deny_if.size() - before));
+          return true;
+        });
   }
 
   const Index& index_;
@@ -155,7 +163,9 @@ class Asking {
   mutable std::optional<DenialWords> denials_;  // made for the first denial
 };
 
-Explanation because(const std::shared_ptr<const Index>& index, const Found& found) { return {index, Index::key(*found.grant, found.rule)}; }
+Explanation because(const std::shared_ptr<const Index>& index, const Found& found) {
+  return {index, Index::key(*found.grant, found.rule)};
+}
 
 Decision combined(const std::shared_ptr<const Index>& index, Level level) {
   if (level.deny.grant) {
@@ -164,12 +174,15 @@ Decision combined(const std::shared_ptr<const Index>& index, Level level) {
     if (!level.deny_as.empty())
       return Decision::deny(cat(because(index, level.deny).text(), ": ", level.deny_as));
     if (!level.deny_is_restricted) return Decision::deny(because(index, level.deny));
-    return Decision::deny(cat(because(index, level.deny).text(), ", whose restriction depends on the object"));
+    return Decision::deny(
+        cat(because(index, level.deny).text(), ", whose restriction depends on the object"));
   }
-  if (!level.error.empty()) return {Decision::Kind::kDeny, "policy cannot be evaluated", std::move(level.error), nullptr};
+  if (!level.error.empty())
+    return {Decision::Kind::kDeny, "policy cannot be evaluated", std::move(level.error), nullptr};
   bool may_allow = level.allow.grant || !level.allow_if.empty();
   if (level.deny_if.empty() && !may_allow) return Decision::no_opinion();
-  if (level.deny_if.empty() && level.allow.grant) return Decision::allow(because(index, level.allow));
+  if (level.deny_if.empty() && level.allow.grant)
+    return Decision::allow(because(index, level.allow));
   Conditions::Set set;
   auto by_id = [](const Condition& a, const Condition& b) { return a.id < b.id; };
   std::ranges::sort(level.deny_if, by_id);
@@ -181,7 +194,8 @@ Decision combined(const std::shared_ptr<const Index>& index, Level level) {
                               .id = condition_id(role, level.allow.rule),
                               .type = std::string(kCelType),
                               .text = "true",
-                              .description = cat("rule ", level.allow.rule, " of role ", role.namespace_name(), "/", role.name()),
+                              .description = cat("rule ", level.allow.rule, " of role ",
+                                                 role.namespace_name(), "/", role.name()),
                               .compiled = nullptr});
   } else {
     for (Condition& c : level.allow_if) set.conditions.push_back(std::move(c));
@@ -189,7 +203,9 @@ Decision combined(const std::shared_ptr<const Index>& index, Level level) {
   return conditional_on(std::move(set));
 }
 
-bool is_final(const Decision& d) { return d.kind == Decision::Kind::kAllow || d.kind == Decision::Kind::kDeny; }
+bool is_final(const Decision& d) {
+  return d.kind == Decision::Kind::kAllow || d.kind == Decision::Kind::kDeny;
+}
 
 Decision joined(Decision master, Decision local) {
   if (master.kind == Decision::Kind::kNoOpinion && master.error.empty()) return local;
@@ -204,7 +220,8 @@ const Index::Scope* local_scope(const Index& index, const Attributes& a) {
 
 }  // namespace
 
-Decision decide(const std::shared_ptr<const Index>& index, const Attributes& a, const Surroundings& surroundings) {
+Decision decide(const std::shared_ptr<const Index>& index, const Attributes& a,
+                const Surroundings& surroundings) {
   const Index::Scope* master = index->scope(index->master());
   const Index::Scope* local = local_scope(*index, a);
   if (!master && !local) return Decision::no_opinion();
@@ -223,7 +240,8 @@ Decision decide(const std::shared_ptr<const Index>& index, const Attributes& a, 
   return joined(std::move(first), combined(index, std::move(level)));
 }
 
-Answer decide_with_reasons(const std::shared_ptr<const Index>& index, const Attributes& a, const Surroundings& surroundings) {
+Answer decide_with_reasons(const std::shared_ptr<const Index>& index, const Attributes& a,
+                           const Surroundings& surroundings) {
   Answer out;
   out.decision = decide(index, a, surroundings);
   Asking asking(*index, a, surroundings);
@@ -231,10 +249,12 @@ Answer decide_with_reasons(const std::shared_ptr<const Index>& index, const Attr
     if (!scope) continue;
     Level level;
     asking.look(*scope, true, level);
-    if (level.allow.grant && out.allowed_by.empty()) out.allowed_by = because(index, level.allow).text();
+    if (level.allow.grant && out.allowed_by.empty())
+      out.allowed_by = because(index, level.allow).text();
   }
   if (out.decision.allowed()) return out;
-  out.denied_because = out.decision.kind == Decision::Kind::kDeny ? out.decision.reason.text() : "denied by default";
+  out.denied_because = out.decision.kind == Decision::Kind::kDeny ? out.decision.reason.text()
+                                                                  : "denied by default";
   if (out.decision.kind == Decision::Kind::kConditional) out.denied_because = "conditional";
   return out;
 }

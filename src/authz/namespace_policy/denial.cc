@@ -9,7 +9,8 @@ DenialWords::DenialWords(const RequestWords& request, const KindNames* kinds)
 
 Match DenialWords::matches(const CompiledRole& role, std::size_t rule, std::size_t effect) const {
   Match match = role.matches(rule, words_[effect]);
-  // A whole collection is left to what the selector of the request excludes, whatever the effect is called.
+  // A whole collection is left to what the selector of the request excludes, whatever the effect is
+  // called.
   if (match != Match::kByName || !reaches_all(request_.attributes)) return match;
   for (const std::string& name : role.rules()[rule].resource_names)
     if (!selectors_exclude(request_.attributes, name)) return Match::kReached;

@@ -4,19 +4,20 @@
 
 namespace cardea::authz::namespace_policy {
 
-// A request as denials read it: itself, and everything that it comes to (authz/effects.h). Made when the
-// first denial is met, and on the stack. Borrows the words.
+// A request as denials read it: itself, and everything that it comes to (authz/effects.h). Made
+// when the first denial is met, and on the stack. Borrows the words.
 class DenialWords {
  public:
   DenialWords(const RequestWords& request, const KindNames* kinds);
   DenialWords(const DenialWords&) = delete;
 
-  // Calls `visit(match, effect, words)` with each reading of the request that the denial concerns, until it
-  // gives false. The effect is null where the request itself is meant.
+  // Calls `visit(match, effect, words)` with each reading of the request that the denial concerns,
+  // until it gives false. The effect is null where the request itself is meant.
   template <typename Visit>
   void for_each(const CompiledRole& role, std::size_t rule, Visit visit) const {
     Match own = role.matches(rule, request_);
-    if (own != Match::kNo && !visit(own, static_cast<const IndirectEffect*>(nullptr), request_)) return;
+    if (own != Match::kNo && !visit(own, static_cast<const IndirectEffect*>(nullptr), request_))
+      return;
     if (effects_.empty() || role.leaves_out(rule, request_)) return;
     for (std::size_t i = 0; i < effects_.size(); ++i) {
       Match match = matches(role, rule, i);

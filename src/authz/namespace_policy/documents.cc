@@ -10,13 +10,19 @@ namespace {
 using json::FieldErrors;
 using json::Value;
 
-std::string under(const std::string& at, std::string_view field) { return at.empty() ? std::string(field) : cat(at, ".", field); }
-std::string item_of(const std::string& at, std::size_t i) { return cat(at, "[", i, "]"); }
+std::string under(const std::string& at, std::string_view field) {
+  return at.empty() ? std::string(field) : cat(at, ".", field);
+}
+std::string item_of(const std::string& at, std::size_t i) {
+  return cat(at, "[", i, "]");
+}
 
-// An object whose keys are read in any case, each by one of its names. Tells of keys that nobody asked for.
+// An object whose keys are read in any case, each by one of its names. Tells of keys that nobody
+// asked for.
 class Fields {
  public:
-  Fields(const Value& object, std::string at, FieldErrors& errors) : object_(object), at_(std::move(at)), errors_(errors) {
+  Fields(const Value& object, std::string at, FieldErrors& errors)
+      : object_(object), at_(std::move(at)), errors_(errors) {
     if (!object.is_object()) errors.push_back(json::type_invalid(at_, object, "must be an object"));
     asked_.resize(object.members().size());
   }
@@ -27,18 +33,22 @@ class Fields {
     const Value* found = nullptr;
     std::span<const json::Member> members = object_.members();
     for (std::size_t i = 0; i < members.size(); ++i) {
-      bool is_it = std::ranges::any_of(names, [&](std::string_view n) { return equals_ignoring_case(n, members[i].key()); });
+      bool is_it = std::ranges::any_of(
+          names, [&](std::string_view n) { return equals_ignoring_case(n, members[i].key()); });
       if (!is_it) continue;
       asked_[i] = true;
-      if (found) errors_.push_back(json::duplicate(under(at_, *names.begin()), members[i].key()));
-      else found = &members[i].value;
+      if (found)
+        errors_.push_back(json::duplicate(under(at_, *names.begin()), members[i].key()));
+      else
+        found = &members[i].value;
     }
     return found ? *found : kAbsent;
   }
 
   std::string text(std::initializer_list<std::string_view> names) {
     const Value& v = get(names);
-    if (!v.is_null() && !v.is_string()) errors_.push_back(json::type_invalid(under(at_, *names.begin()), v, "must be a string"));
+    if (!v.is_null() && !v.is_string())
+      errors_.push_back(json::type_invalid(under(at_, *names.begin()), v, "must be a string"));
     return std::string(v.as_string());
   }
 
@@ -51,22 +61,27 @@ class Fields {
     return is_yes;
   }
 
-  std::vector<std::string> texts(std::initializer_list<std::string_view> names, bool in_lower_case = false) {
+  std::vector<std::string> texts(std::initializer_list<std::string_view> names,
+                                 bool in_lower_case = false) {
     const Value& v = get(names);
     std::string at = under(at_, *names.begin());
     std::vector<std::string> out;
-    if (!v.is_null() && !v.is_array()) errors_.push_back(json::type_invalid(at, v, "must be a list of strings"));
+    if (!v.is_null() && !v.is_array())
+      errors_.push_back(json::type_invalid(at, v, "must be a list of strings"));
     for (std::size_t i = 0; i < v.items().size(); ++i) {
       const Value& item = v[i];
-      if (!item.is_string()) errors_.push_back(json::type_invalid(item_of(at, i), item, "must be a string"));
-      else out.push_back(in_lower_case ? lower(item.as_string()) : std::string(item.as_string()));
+      if (!item.is_string())
+        errors_.push_back(json::type_invalid(item_of(at, i), item, "must be a string"));
+      else
+        out.push_back(in_lower_case ? lower(item.as_string()) : std::string(item.as_string()));
     }
     return out;
   }
 
   void refuse_the_rest() {
     for (std::size_t i = 0; i < asked_.size(); ++i)
-      if (!asked_[i]) errors_.push_back(json::forbidden(under(at_, object_.members()[i].key()), "unknown field"));
+      if (!asked_[i])
+        errors_.push_back(json::forbidden(under(at_, object_.members()[i].key()), "unknown field"));
   }
 
  private:
@@ -81,7 +96,8 @@ struct Identity {
   std::string namespace_name, name;
   Value metadata;
 };
-Identity read_identity(Fields& fields, const Place& place, const std::string& at, FieldErrors& errors) {
+Identity read_identity(Fields& fields, const Place& place, const std::string& at,
+                       FieldErrors& errors) {
   Identity out;
   out.metadata = fields.get({"metadata"});
   if (!out.metadata.is_null() && !out.metadata.is_object()) {
@@ -94,7 +110,9 @@ Identity read_identity(Fields& fields, const Place& place, const std::string& at
   fields.get({"apiVersion"});
   auto agree = [&](const char* key, const std::string& beside) {
     std::string inside(out.metadata[key].as_string());
-    if (!beside.empty() && !inside.empty() && beside != inside) errors.push_back(json::invalid(under(at, key), beside, cat("metadata says ", quoted(inside))));
+    if (!beside.empty() && !inside.empty() && beside != inside)
+      errors.push_back(
+          json::invalid(under(at, key), beside, cat("metadata says ", quoted(inside))));
   };
   agree("name", name);
   agree("namespace", space);
@@ -112,7 +130,9 @@ RoleRef read_reference(const Value& sent, const std::string& at, FieldErrors& er
   Fields fields(sent, at, errors);
   RoleRef out{fields.text({"namespace"}), fields.text({"name"})};
   // An ObjectReference may say more, none of which tells roles apart.
-  for (std::string_view other : {"kind", "apiVersion", "apiGroup", "uid", "resourceVersion", "fieldPath"}) fields.get({other});
+  for (std::string_view other :
+       {"kind", "apiVersion", "apiGroup", "uid", "resourceVersion", "fieldPath"})
+    fields.get({other});
   fields.refuse_the_rest();
   return out;
 }
@@ -148,8 +168,10 @@ Restriction read_restriction(const Value& sent, const std::string& at, FieldErro
     return out;
   }
   fields.refuse_the_rest();
-  if (own.empty()) out.written = Value();
-  else out = {.kind = Kind::kUnknown, .items = {}, .expression = {}, .written = sent};
+  if (own.empty())
+    out.written = Value();
+  else
+    out = {.kind = Kind::kUnknown, .items = {}, .expression = {}, .written = sent};
   errors.insert(errors.end(), own.begin(), own.end());
   return out;
 }
@@ -167,13 +189,20 @@ void set_list(Value& object, std::string_view key, const std::vector<std::string
 Value restriction_json(const Restriction& r) {
   using Kind = Restriction::Kind;
   switch (r.kind) {
-    case Kind::kNone: return {};
-    case Kind::kFieldsMutatable: return Value::object({{"fieldsMutatable", list(r.items)}});
-    case Kind::kLabelsContain: return Value::object({{"labelsContain", list(r.items)}});
-    case Kind::kSameMinion: return Value::object({{"kind", "sameMinionRestriction"}});
-    case Kind::kPersonalReview: return Value::object({{"kind", "IsPersonalSubjectAccessReview"}});
-    case Kind::kCel: return Value::object({{"kind", "cel"}, {"expression", r.expression}});
-    case Kind::kUnknown: break;
+    case Kind::kNone:
+      return {};
+    case Kind::kFieldsMutatable:
+      return Value::object({{"fieldsMutatable", list(r.items)}});
+    case Kind::kLabelsContain:
+      return Value::object({{"labelsContain", list(r.items)}});
+    case Kind::kSameMinion:
+      return Value::object({{"kind", "sameMinionRestriction"}});
+    case Kind::kPersonalReview:
+      return Value::object({{"kind", "IsPersonalSubjectAccessReview"}});
+    case Kind::kCel:
+      return Value::object({{"kind", "cel"}, {"expression", r.expression}});
+    case Kind::kUnknown:
+      break;
   }
   return r.written;
 }
@@ -186,13 +215,17 @@ Value object_of(std::string_view kind, bool is_inside, const Value& metadata) {
   return out;
 }
 
-Value reference_json(const RoleRef& ref) { return Value::object({{"namespace", ref.namespace_name}, {"name", ref.name}}); }
+Value reference_json(const RoleRef& ref) {
+  return Value::object({{"namespace", ref.namespace_name}, {"name", ref.name}});
+}
 
 // The elements of a container, by key.
 template <typename Element, typename Read>
-std::map<std::string, Element, std::less<>> read_elements(const Value& sent, const std::string& at, FieldErrors& errors, Read read) {
+std::map<std::string, Element, std::less<>> read_elements(const Value& sent, const std::string& at,
+                                                          FieldErrors& errors, Read read) {
   std::map<std::string, Element, std::less<>> out;
-  if (!sent.is_null() && !sent.is_object()) errors.push_back(json::type_invalid(at, sent, "must be an object"));
+  if (!sent.is_null() && !sent.is_object())
+    errors.push_back(json::type_invalid(at, sent, "must be an object"));
   for (const json::Member& m : sent.members()) {
     Element element = read(m.value, cat(at, "[", m.key(), "]"));
     if (element.name.empty()) {
@@ -215,7 +248,8 @@ Rule read_rule(const Value& sent, const std::string& at, FieldErrors& errors) {
   out.resource_names = fields.texts({"resourceNames"});
   out.non_resource_urls = fields.texts({"nonResourceURLs"});
   out.api_groups = fields.texts({"apiGroups"}, true);
-  out.restriction = read_restriction(fields.get({"attributeRestrictions"}), under(at, "attributeRestrictions"), errors);
+  out.restriction = read_restriction(fields.get({"attributeRestrictions"}),
+                                     under(at, "attributeRestrictions"), errors);
   fields.refuse_the_rest();
   return out;
 }
@@ -226,13 +260,16 @@ Role read_role(const Value& sent, const Place& place, const std::string& at, Fie
   Role out{who.namespace_name, who.name, who.metadata, {}};
   const Value& rules = fields.get({"rules", "rule"});
   std::string where = under(at, "rules");
-  if (!rules.is_null() && !rules.is_array()) errors.push_back(json::type_invalid(where, rules, "must be a list of rules"));
-  for (std::size_t i = 0; i < rules.items().size(); ++i) out.rules.push_back(read_rule(rules[i], item_of(where, i), errors));
+  if (!rules.is_null() && !rules.is_array())
+    errors.push_back(json::type_invalid(where, rules, "must be a list of rules"));
+  for (std::size_t i = 0; i < rules.items().size(); ++i)
+    out.rules.push_back(read_rule(rules[i], item_of(where, i), errors));
   fields.refuse_the_rest();
   return out;
 }
 
-RoleBinding read_role_binding(const Value& sent, const Place& place, const std::string& at, FieldErrors& errors) {
+RoleBinding read_role_binding(const Value& sent, const Place& place, const std::string& at,
+                              FieldErrors& errors) {
   Fields fields(sent, at, errors);
   Identity who = read_identity(fields, place, at, errors);
   RoleBinding out{who.namespace_name, who.name, who.metadata, {}, {}, {}};
@@ -243,7 +280,9 @@ RoleBinding read_role_binding(const Value& sent, const Place& place, const std::
   std::string role_name = fields.text({"roleName"});
   if (!reference.is_null()) {
     out.role = read_reference(reference, under(at, "roleRef"), errors);
-    if (is_global || !role_name.empty()) errors.push_back(json::forbidden(under(at, "roleName"), "may not be set together with roleRef"));
+    if (is_global || !role_name.empty())
+      errors.push_back(
+          json::forbidden(under(at, "roleName"), "may not be set together with roleRef"));
   } else if (!role_name.empty()) {
     out.role = {is_global ? std::string(place.master) : out.namespace_name, role_name};
   }
@@ -261,16 +300,19 @@ PolicyDocument read_policy(const Value& sent, const Place& place, FieldErrors& e
   }
   PolicyDocument out{who.namespace_name, who.name, who.metadata, fields.get({"lastModified"}), {}};
   Place inside{out.namespace_name, place.master};
-  out.roles = read_elements<Role>(fields.get({"roles"}), "roles", errors,
-                                  [&](const Value& v, const std::string& at) { return read_role(v, inside, at, errors); });
+  out.roles = read_elements<Role>(
+      fields.get({"roles"}), "roles", errors,
+      [&](const Value& v, const std::string& at) { return read_role(v, inside, at, errors); });
   fields.refuse_the_rest();
   return out;
 }
 
-PolicyBindingDocument read_policy_binding(const Value& sent, const Place& place, FieldErrors& errors) {
+PolicyBindingDocument read_policy_binding(const Value& sent, const Place& place,
+                                          FieldErrors& errors) {
   Fields fields(sent, "", errors);
   Identity who = read_identity(fields, place, "", errors);
-  PolicyBindingDocument out{who.namespace_name, who.name, who.metadata, fields.get({"lastModified"}), {}, {}};
+  PolicyBindingDocument out{who.namespace_name,           who.name, who.metadata,
+                            fields.get({"lastModified"}), {},       {}};
   const Value& reference = fields.get({"policyRef"});
   if (!reference.is_null()) out.policy = read_reference(reference, "policyRef", errors);
   if (out.policy.namespace_name.empty()) out.policy.namespace_name = out.name;
@@ -280,8 +322,11 @@ PolicyBindingDocument read_policy_binding(const Value& sent, const Place& place,
     out.metadata.set("name", out.name);
   }
   Place inside{out.namespace_name, place.master};
-  out.role_bindings = read_elements<RoleBinding>(fields.get({"roleBindings"}), "roleBindings", errors,
-                                                 [&](const Value& v, const std::string& at) { return read_role_binding(v, inside, at, errors); });
+  out.role_bindings = read_elements<RoleBinding>(fields.get({"roleBindings"}), "roleBindings",
+                                                 errors,
+                                                 [&](const Value& v, const std::string& at) {
+                                                   return read_role_binding(v, inside, at, errors);
+                                                 });
   fields.refuse_the_rest();
   return out;
 }
@@ -290,11 +335,13 @@ Value as_json(const Rule& rule) {
   Value out = Value::object();
   if (rule.deny) out.set("deny", true);
   out.set("verbs", list(rule.verbs));
-  if (!rule.resource_kinds.empty() || rule.non_resource_urls.empty()) out.set("resourceKinds", list(rule.resource_kinds));
+  if (!rule.resource_kinds.empty() || rule.non_resource_urls.empty())
+    out.set("resourceKinds", list(rule.resource_kinds));
   set_list(out, "resourceNames", rule.resource_names);
   set_list(out, "nonResourceURLs", rule.non_resource_urls);
   set_list(out, "apiGroups", rule.api_groups);
-  if (Value restriction = restriction_json(rule.restriction); !restriction.is_null()) out.set("attributeRestrictions", std::move(restriction));
+  if (Value restriction = restriction_json(rule.restriction); !restriction.is_null())
+    out.set("attributeRestrictions", std::move(restriction));
   return out;
 }
 

@@ -8,13 +8,15 @@
 #include "json/field_error.h"
 #include "json/value.h"
 
-// Policy documents: who may do what in a namespace, with deny, negation and restrictions. Values and pure functions;
-// docs/namespace-policy.md explains them.
+// Policy documents: who may do what in a namespace, with deny, negation and restrictions. Values
+// and pure functions; docs/namespace-policy.md explains them.
 //
-// Reading is generous: keys in any case, `"Deny": "true"`, `rule` for `rules`, `resources` for `resourceKinds`, name and
-// namespace beside `kind` instead of in `metadata`, `referencesGlobalRole` and `roleName` for `roleRef`. Printing is
-// canonical. What has no meaning (an unknown field, a text where a list belongs) is an error with its path: a
-// misspelled `deny` must not become an allow. Reading goes on after an error; what was read then is only good for showing.
+// Reading is generous: keys in any case, `"Deny": "true"`, `rule` for `rules`, `resources` for
+// `resourceKinds`, name and namespace beside `kind` instead of in `metadata`,
+// `referencesGlobalRole` and `roleName` for `roleRef`. Printing is canonical. What has no meaning
+// (an unknown field, a text where a list belongs) is an error with its path: a misspelled `deny`
+// must not become an allow. Reading goes on after an error; what was read then is only good for
+// showing.
 namespace cardea::authz::namespace_policy {
 
 inline constexpr std::string_view kGroup = "authorization.openshift.io";
@@ -23,11 +25,13 @@ inline constexpr std::string_view kApiVersion = "authorization.openshift.io/v1be
 inline constexpr std::string_view kPolicyName = "default";  // of the one Policy of a namespace
 inline constexpr std::string_view kDefaultMaster = "master";
 // Where containers rest: `NAMESPACE/NAME` follows.
-inline constexpr std::string_view kPoliciesPrefix = "/registry/authorization.openshift.io/policies/";
-inline constexpr std::string_view kPolicyBindingsPrefix = "/registry/authorization.openshift.io/policybindings/";
+inline constexpr std::string_view
+    kPoliciesPrefix = "/registry/authorization.openshift.io/policies/";
+inline constexpr std::string_view
+    kPolicyBindingsPrefix = "/registry/authorization.openshift.io/policybindings/";
 
-inline constexpr std::size_t kMostRules = 1000;   // of a role
-inline constexpr std::size_t kMostWords = 1000;   // of one list of a rule
+inline constexpr std::size_t kMostRules = 1000;      // of a role
+inline constexpr std::size_t kMostWords = 1000;      // of one list of a rule
 inline constexpr std::size_t kMostSubjects = 10000;  // of a binding, users or groups
 
 // What the object must be like for a rule to count.
@@ -84,7 +88,8 @@ struct PolicyDocument {
   std::map<std::string, Role, std::less<>> roles;
 };
 
-// Bindings of a namespace to roles of one policy: its own, or that of the master namespace, after which it is named.
+// Bindings of a namespace to roles of one policy: its own, or that of the master namespace, after
+// which it is named.
 struct PolicyBindingDocument {
   std::string namespace_name, name;
   json::Value metadata, last_modified;
@@ -98,13 +103,16 @@ struct Place {
   std::string_view master = kDefaultMaster;
 };
 
-// Paths of errors begin with `at`: "" or "roles[edit]". A Policy named `Policy` becomes `default`. Elements of containers
-// are known by their key; one without a name takes it.
+// Paths of errors begin with `at`: "" or "roles[edit]". A Policy named `Policy` becomes `default`.
+// Elements of containers are known by their key; one without a name takes it.
 Rule read_rule(const json::Value& sent, const std::string& at, json::FieldErrors& errors);
-Role read_role(const json::Value& sent, const Place& place, const std::string& at, json::FieldErrors& errors);
-RoleBinding read_role_binding(const json::Value& sent, const Place& place, const std::string& at, json::FieldErrors& errors);
+Role read_role(const json::Value& sent, const Place& place, const std::string& at,
+               json::FieldErrors& errors);
+RoleBinding read_role_binding(const json::Value& sent, const Place& place, const std::string& at,
+                              json::FieldErrors& errors);
 PolicyDocument read_policy(const json::Value& sent, const Place& place, json::FieldErrors& errors);
-PolicyBindingDocument read_policy_binding(const json::Value& sent, const Place& place, json::FieldErrors& errors);
+PolicyBindingDocument read_policy_binding(const json::Value& sent, const Place& place,
+                                          json::FieldErrors& errors);
 
 // Canonical. Inside a container, elements have no kind and apiVersion of their own.
 json::Value as_json(const Rule& rule);
@@ -113,12 +121,15 @@ json::Value as_json(const RoleBinding& binding, bool is_inside = false);
 json::Value as_json(const PolicyDocument& policy);
 json::Value as_json(const PolicyBindingDocument& binding);
 
-// What must not be written. Of a container also: keys that differ from names, and for bindings that each refers to the
-// policy that the container is for. Whether a role exists is for whoever holds the containers: `dangling` words it.
+// What must not be written. Of a container also: keys that differ from names, and for bindings that
+// each refers to the policy that the container is for. Whether a role exists is for whoever holds
+// the containers: `dangling` words it.
 json::FieldErrors validate(const Rule& rule, const std::string& at, const ResourceGroups& groups);
-json::FieldErrors validate(const Role& role, const Place& place, const std::string& at, const ResourceGroups& groups);
+json::FieldErrors validate(const Role& role, const Place& place, const std::string& at,
+                           const ResourceGroups& groups);
 json::FieldErrors validate(const RoleBinding& binding, const Place& place, const std::string& at);
-json::FieldErrors validate(const PolicyDocument& policy, const Place& place, const ResourceGroups& groups);
+json::FieldErrors validate(const PolicyDocument& policy, const Place& place,
+                           const ResourceGroups& groups);
 json::FieldErrors validate(const PolicyBindingDocument& binding, const Place& place);
 // `roleRef: Not found: "hammer/editors"`.
 json::FieldError dangling(const RoleRef& role, const std::string& at);

@@ -17,34 +17,41 @@ namespace cardea::authz::namespace_policy {
 struct Grant : rbac::Counted {
   bool is_group = false;
   std::string subject;
-  std::uint64_t hash = 0;       // of the subject
+  std::uint64_t hash = 0;  // of the subject
   std::uint64_t role_hash = 0;
   RoleRef role;
   std::string namespace_name, binding;
 
   static std::uint64_t user_hash(std::string_view user);
   static std::uint64_t group_hash(std::string_view group);
-  bool is_of(const User& user) const { return is_group ? user.in_group(subject) : user.name == subject; }
+  bool is_of(const User& user) const {
+    return is_group ? user.in_group(subject) : user.name == subject;
+  }
 };
 
-// All policies at one moment, found by whom they concern: first the namespace, then the user or group. A decision looks up
-// the user and each group, in the master namespace and in its own; never the list of bindings.
+// All policies at one moment, found by whom they concern: first the namespace, then the user or
+// group. A decision looks up the user and each group, in the master namespace and in its own; never
+// the list of bindings.
 //
-// Copying shares everything; a copy that nobody else sees yet may be changed, at the cost of the change. Afterwards it is
-// read from any thread without locks. Explains the decisions made from it.
+// Copying shares everything; a copy that nobody else sees yet may be changed, at the cost of the
+// change. Afterwards it is read from any thread without locks. Explains the decisions made from it.
 class Index : public Explanation::Source {
  public:
-  explicit Index(std::string master = std::string(kDefaultMaster), std::shared_ptr<const ResourceGroups> groups = nullptr);
+  explicit Index(std::string master = std::string(kDefaultMaster),
+                 std::shared_ptr<const ResourceGroups> groups = nullptr);
 
   const std::string& master() const { return master_; }
   const ResourceGroups& groups() const { return *groups_; }
   bool empty() const { return scopes_.size() == 0; }
 
-  // Changing, for the one who builds the next state: a container as it was (null: it was not there) and is now (null: it
-  // is gone). Costs what differs. What cannot be read fails closed: a role denies those who are bound to it, bindings
-  // deny everybody in their namespace whom the master namespace does not allow.
-  void change_policy(std::string_view namespace_name, const json::Value& before, const json::Value& after);
-  void change_bindings(std::string_view namespace_name, std::string_view name, const json::Value& before, const json::Value& after);
+  // Changing, for the one who builds the next state: a container as it was (null: it was not there)
+  // and is now (null: it is gone). Costs what differs. What cannot be read fails closed: a role
+  // denies those who are bound to it, bindings deny everybody in their namespace whom the master
+  // namespace does not allow.
+  void change_policy(std::string_view namespace_name, const json::Value& before,
+                     const json::Value& after);
+  void change_bindings(std::string_view namespace_name, std::string_view name,
+                       const json::Value& before, const json::Value& after);
 
   // What binds in a namespace.
   class Scope : public rbac::Counted {
@@ -78,11 +85,13 @@ class Index : public Explanation::Source {
   const Scope* scope(std::string_view namespace_name) const;
   const CompiledRole* role(const Grant& grant) const;
   const CompiledRole* find_role(std::string_view namespace_name, std::string_view name) const;
-  // Whether any binding, in whichever namespace, is of this role and for this user. Looks at every namespace that binds.
+  // Whether any binding, in whichever namespace, is of this role and for this user. Looks at every
+  // namespace that binds.
   bool binds(const RoleRef& role, const User& user) const;
   // Whether any role denies, or anything cannot be read and so might.
   bool may_deny() const { return denying_roles_ > 0 || unread_scopes_ > 0; }
-  // Whether some namespace but the master has a denial for this user, or what cannot be read. Looks at every namespace that binds.
+  // Whether some namespace but the master has a denial for this user, or what cannot be read. Looks
+  // at every namespace that binds.
   bool may_deny_somewhere(const User& user) const;
 
   // Says what a rule did: `denied by rule in hammer: rule 0 of role "hammer/x", bound by "y"`.

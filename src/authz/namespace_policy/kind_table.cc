@@ -8,7 +8,9 @@
 namespace cardea::authz::namespace_policy {
 namespace {
 
-std::uint64_t hash_of(std::string_view group, std::string_view resource) { return rbac::hash_name(resource, rbac::hash_name(group)); }
+std::uint64_t hash_of(std::string_view group, std::string_view resource) {
+  return rbac::hash_name(resource, rbac::hash_name(group));
+}
 
 }  // namespace
 
@@ -24,7 +26,8 @@ struct CatalogKinds::Table {
     std::vector<Entry> all;
     for (const catalog::Group& group : catalog.groups())
       for (const catalog::Version& version : group.versions)
-        for (const catalog::Resource* r : version.resources) all.push_back({hash_of(r->group, r->name), r->group, r->name, lower(r->kind)});
+        for (const catalog::Resource* r : version.resources)
+          all.push_back({hash_of(r->group, r->name), r->group, r->name, lower(r->kind)});
     slots.assign(std::bit_ceil(all.size() * 2 + 2), {});
     for (Entry& e : all) {
       std::size_t at = place_of(e.hash, e.group, e.resource);
@@ -32,9 +35,12 @@ struct CatalogKinds::Table {
     }
     generation = catalog.generation();
   }
-  std::size_t place_of(std::uint64_t hash, std::string_view group, std::string_view resource) const {
+  std::size_t place_of(std::uint64_t hash, std::string_view group,
+                       std::string_view resource) const {
     std::size_t mask = slots.size() - 1, at = hash & mask;
-    while (!slots[at].resource.empty() && !(slots[at].hash == hash && slots[at].resource == resource && slots[at].group == group)) at = (at + 1) & mask;
+    while (!slots[at].resource.empty() &&
+           !(slots[at].hash == hash && slots[at].resource == resource && slots[at].group == group))
+      at = (at + 1) & mask;
     return at;
   }
 };
@@ -42,8 +48,10 @@ struct CatalogKinds::Table {
 const CatalogKinds::Table& CatalogKinds::table() const {
   thread_local Table seen;
   const std::shared_ptr<const catalog::Catalog>& now = catalog_.get();
-  if (!now) seen = Table{0, std::vector<Table::Entry>(1)};
-  else if (seen.slots.empty() || seen.generation != now->generation()) seen.fill(*now);
+  if (!now)
+    seen = Table{0, std::vector<Table::Entry>(1)};
+  else if (seen.slots.empty() || seen.generation != now->generation())
+    seen.fill(*now);
   return seen;
 }
 
@@ -53,10 +61,12 @@ std::string_view CatalogKinds::kind_of(std::string_view group, std::string_view 
   return t.slots[t.place_of(hash_of(group, resource), group, resource)].kind;
 }
 
-std::vector<std::pair<std::string, std::string>> CatalogKinds::resources_of(std::string_view kind) const {
+std::vector<std::pair<std::string, std::string>> CatalogKinds::resources_of(
+    std::string_view kind) const {
   std::vector<std::pair<std::string, std::string>> out;
   for (const Table::Entry& e : table().slots)
-    if (!e.resource.empty() && equals_ignoring_case(e.kind, kind)) out.emplace_back(e.group, e.resource);
+    if (!e.resource.empty() && equals_ignoring_case(e.kind, kind))
+      out.emplace_back(e.group, e.resource);
   return out;
 }
 

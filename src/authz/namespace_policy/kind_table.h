@@ -10,16 +10,19 @@
 
 namespace cardea::authz::namespace_policy {
 
-// Kinds as a catalogue has them. Made once for each catalogue and thread: asking costs one lookup, and takes no lock.
+// Kinds as a catalogue has them. Made once for each catalogue and thread: asking costs one lookup,
+// and takes no lock.
 class CatalogKinds : public KindNames {
  public:
   explicit CatalogKinds(const Snapshot<catalog::Catalog>& catalog) : catalog_(catalog) {}
   std::string_view kind_of(std::string_view group, std::string_view resource) const override;
-  std::vector<std::pair<std::string, std::string>> resources_of(std::string_view kind) const override;
-  bool is_excluded(std::string_view group, std::string_view resource, std::string_view verb) const override;
+  std::vector<std::pair<std::string, std::string>> resources_of(
+      std::string_view kind) const override;
+  bool is_excluded(std::string_view group, std::string_view resource,
+                   std::string_view verb) const override;
   const Snapshot<catalog::Catalog>& catalog() const { return catalog_; }
-  // What UncoveredPermissionSets exclude counts, beside what schemas do. Before the first question; the feed
-  // outlives this.
+  // What UncoveredPermissionSets exclude counts, beside what schemas do. Before the first question;
+  // the feed outlives this.
   void follow(const fields::UncoveredFeed& uncovered) { uncovered_ = &uncovered; }
 
  private:

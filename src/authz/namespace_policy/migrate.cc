@@ -29,8 +29,14 @@ Value list_of(const Texts& texts) {
   for (const std::string& t : texts) out.push_back(t);
   return out;
 }
-std::string either(const Texts& parts) { return parts.empty() ? "false" : parts.size() == 1 ? parts[0] : cat("(", join(parts, " || "), ")"); }
-std::string all_of(const Texts& parts) { return parts.empty() ? "true" : join(parts, " && "); }
+std::string either(const Texts& parts) {
+  return parts.empty()       ? "false"
+         : parts.size() == 1 ? parts[0]
+                             : cat("(", join(parts, " || "), ")");
+}
+std::string all_of(const Texts& parts) {
+  return parts.empty() ? "true" : join(parts, " && ");
+}
 
 bool is_plain(const Texts& words) {
   return std::ranges::none_of(words, [](const std::string& w) { return w.starts_with('-'); });
@@ -47,12 +53,15 @@ Texts negated(const Texts& words) {
     if (w.starts_with('-')) out.push_back(w.substr(1));
   return out;
 }
-bool has(const Texts& list, std::string_view word) { return std::ranges::find(list, word) != list.end(); }
+bool has(const Texts& list, std::string_view word) {
+  return std::ranges::find(list, word) != list.end();
+}
 void add_once(Texts& list, std::string word) {
   if (!has(list, word)) list.push_back(std::move(word));
 }
 
-// Whether a verb of a rule is the verb of the request, or counts as it; requests for paths have no other verb than their own.
+// Whether a verb of a rule is the verb of the request, or counts as it; requests for paths have no
+// other verb than their own.
 std::string verbs_expression(const Texts& verbs, bool for_paths) {
   Texts plain, parts;
   for (const std::string& v : verbs) {
@@ -60,22 +69,32 @@ std::string verbs_expression(const Texts& verbs, bool for_paths) {
     if (for_paths) continue;
     if (v == "update") add_once(plain, "patch");
     if (v == "delete") add_once(plain, "deletecollection");
-    if (v == "exec") parts.push_back(R"((request.resource == "pods" && request.subresource == "exec" && request.verb in ["create", "get"]))");
+    if (v == "exec")
+      parts.push_back(
+          R"((request.resource == "pods" && request.subresource == "exec" && request.verb in ["create", "get"]))");
     if (v == "proxy") parts.push_back(R"(request.subresource == "proxy")");
-    if (v == "permission-request") parts.push_back(R"((request.verb == "create" && request.resource.endsWith("accessreviews")))");
+    if (v == "permission-request")
+      parts.push_back(
+          R"((request.verb == "create" && request.resource.endsWith("accessreviews")))");
   }
-  if (!plain.empty()) parts.insert(parts.begin(), cat("request.verb in ", json::print(list_of(plain))));
+  if (!plain.empty())
+    parts.insert(parts.begin(), cat("request.verb in ", json::print(list_of(plain))));
   return either(parts);
 }
 
-// Whether the request is for a resource of this name, or for one of a kind of this name. `reaches`: or for what is below.
+// Whether the request is for a resource of this name, or for one of a kind of this name. `reaches`:
+// or for what is below.
 std::string kind_expression(std::string_view word, bool reaches, const KindNames* names) {
   auto slash = word.find('/');
-  std::string_view resource = word.substr(0, slash), sub = slash == std::string_view::npos ? std::string_view() : word.substr(slash + 1);
+  std::string_view resource = word.substr(0, slash), sub = slash == std::string_view::npos
+                                                               ? std::string_view()
+                                                               : word.substr(slash + 1);
   Texts ways{cat("request.resource == ", text_of(resource))};
   if (names)
     for (const auto& [group, plural] : names->resources_of(resource))
-      if (plural != resource) ways.push_back(cat("(request.resource == ", text_of(plural), " && request.apiGroup == ", text_of(group), ")"));
+      if (plural != resource)
+        ways.push_back(cat("(request.resource == ", text_of(plural),
+                           " && request.apiGroup == ", text_of(group), ")"));
   std::string out = either(ways);
   bool is_whole = reaches && sub.empty();
   return is_whole ? out : cat("(", out, " && request.subresource == ", text_of(sub), ")");
@@ -92,7 +111,9 @@ std::string labels_expression(std::string_view of, const Texts& items) {
     auto equals = item.find('=');
     std::string key = text_of(std::string_view(item).substr(0, equals));
     parts.push_back(cat(key, " in ", of, ".metadata.labels"));
-    if (equals != std::string::npos) parts.push_back(cat(of, ".metadata.labels[", key, "] == ", text_of(std::string_view(item).substr(equals + 1))));
+    if (equals != std::string::npos)
+      parts.push_back(cat(of, ".metadata.labels[", key,
+                          "] == ", text_of(std::string_view(item).substr(equals + 1))));
   }
   return all_of(parts);
 }
@@ -116,10 +137,13 @@ class Migrating {
     std::string_view space = document["metadata"]["namespace"].as_string();
     if (space.empty()) space = document["namespace"].as_string();
     Place place{space, master_};
-    if (space.empty()) errors.push_back(json::required("metadata.namespace", "policies belong to a namespace"));
+    if (space.empty())
+      errors.push_back(json::required("metadata.namespace", "policies belong to a namespace"));
     auto keep_role = [&](const Role& r) { roles_[{r.namespace_name, r.name}] = r; };
     auto keep_binding = [&](const RoleBinding& b) { bindings_.push_back(b); };
-    auto take = [&](json::FieldErrors more) { errors.insert(errors.end(), more.begin(), more.end()); };
+    auto take = [&](json::FieldErrors more) {
+      errors.insert(errors.end(), more.begin(), more.end());
+    };
     std::size_t before = errors.size();
     if (kind == "policy") {
       PolicyDocument p = read_policy(document, place, errors);
@@ -138,23 +162,30 @@ class Migrating {
       if (errors.size() == before) take(validate(b, place, ""));
       keep_binding(b);
     } else {
-      errors.push_back(json::not_supported("kind", document["kind"], {"Policy", "PolicyBinding", "Role", "RoleBinding", "List"}));
+      errors.push_back(json::not_supported(
+          "kind", document["kind"], {"Policy", "PolicyBinding", "Role", "RoleBinding", "List"}));
     }
   }
 
   Migration run(json::FieldErrors& errors) {
     for (const RoleBinding& b : bindings_)
-      if (!roles_.contains({b.role.namespace_name, b.role.name})) errors.push_back(dangling(b.role, cat("roleBindings[", b.name, "]")));
+      if (!roles_.contains({b.role.namespace_name, b.role.name}))
+        errors.push_back(dangling(b.role, cat("roleBindings[", b.name, "]")));
     if (!errors.empty()) return {};
-    // What a namespace denies must not reach what the master namespace allows: RBAC comes after both.
+    // What a namespace denies must not reach what the master namespace allows: RBAC comes after
+    // both.
     for (const RoleBinding& b : bindings_)
-      if (b.namespace_name != master_) has_local_denials_ |= std::ranges::any_of(role_of(b).rules, [](const Rule& r) { return r.deny; });
+      if (b.namespace_name != master_)
+        has_local_denials_ |= std::ranges::any_of(role_of(b).rules,
+                                                  [](const Rule& r) { return r.deny; });
     for (const RoleBinding& b : bindings_) migrate(b);
     return std::move(out_);
   }
 
  private:
-  const Role& role_of(const RoleBinding& b) const { return roles_.find({b.role.namespace_name, b.role.name})->second; }
+  const Role& role_of(const RoleBinding& b) const {
+    return roles_.find({b.role.namespace_name, b.role.name})->second;
+  }
 
   static Value subjects(const RoleBinding& b, bool for_rbac) {
     Value out = Value::array();
@@ -169,10 +200,15 @@ class Migrating {
   }
 
   // The rule in RBAC's words; false: it cannot say that.
-  bool as_rbac(const Rule& rule, const Texts& kinds, bool is_master, std::vector<rbac::PolicyRule>& out) const {
-    if (rule.deny || rule.restriction.kind != Kind::kNone || !is_plain(rule.verbs) || !is_plain(kinds)) return false;
+  bool as_rbac(const Rule& rule, const Texts& kinds, bool is_master,
+               std::vector<rbac::PolicyRule>& out) const {
+    if (rule.deny || rule.restriction.kind != Kind::kNone || !is_plain(rule.verbs) ||
+        !is_plain(kinds))
+      return false;
     constexpr std::string_view kByObject[] = {"exec", "proxy", "permission-request"};
-    if (!has(rule.verbs, "*") && std::ranges::any_of(kByObject, [&](std::string_view v) { return has(rule.verbs, v); })) return false;
+    if (!has(rule.verbs, "*") &&
+        std::ranges::any_of(kByObject, [&](std::string_view v) { return has(rule.verbs, v); }))
+      return false;
     Texts verbs;
     for (const std::string& v : rule.verbs) {
       add_once(verbs, v);
@@ -180,24 +216,30 @@ class Migrating {
       if (v == "delete") add_once(verbs, "deletecollection");
     }
     if (has(verbs, "*")) verbs = {"*"};
-    Texts groups = rule.api_groups.empty() || has(rule.api_groups, "*") ? Texts{"*"} : rule.api_groups;
+    Texts groups = rule.api_groups.empty() || has(rule.api_groups, "*") ? Texts{"*"}
+                                                                        : rule.api_groups;
     Texts resources;
     for (const std::string& k : kinds) {
       std::string_view resource = std::string_view(k).substr(0, k.find('/'));
       // One that is named by its kind belongs to one group, the others of the rule to all.
-      if (names_ && !names_->resources_of(resource).empty() && std::ranges::any_of(names_->resources_of(resource), [&](const auto& r) { return r.second != resource; })) return false;
+      if (names_ && !names_->resources_of(resource).empty() &&
+          std::ranges::any_of(names_->resources_of(resource),
+                              [&](const auto& r) { return r.second != resource; }))
+        return false;
       add_once(resources, k);
     }
     if (has(resources, "*")) resources = {"*"};
     if (!resources.empty()) out.push_back({verbs, groups, resources, rule.resource_names, {}});
-    if (is_master && !rule.non_resource_urls.empty()) out.push_back({rule.verbs, {}, {}, {}, rule.non_resource_urls});
+    if (is_master && !rule.non_resource_urls.empty())
+      out.push_back({rule.verbs, {}, {}, {}, rule.non_resource_urls});
     return true;
   }
 
   void migrate(const RoleBinding& b) {
     const Role& role = role_of(b);
     bool is_master = b.namespace_name == master_;
-    std::string where = cat("binding ", b.namespace_name, "/", b.name, " of role ", role.namespace_name, "/", role.name);
+    std::string where = cat("binding ", b.namespace_name, "/", b.name, " of role ",
+                            role.namespace_name, "/", role.name);
     if (b.user_names.empty() && b.group_names.empty()) {
       out_.notes.push_back(cat(where, ": names nobody, left out"));
       return;
@@ -212,7 +254,9 @@ class Migrating {
         std::string_view word = std::string_view(k).substr(k.starts_with('-') ? 1 : 0);
         word = word.substr(0, word.find('/'));
         if (names_ && word != "*" && !word.ends_with('s') && names_->resources_of(word).empty())
-          out_.changes.push_back(cat(where, ", rule ", i, ": `", word, "` is taken for the name of a resource; where it is a kind, write the plural"));
+          out_.changes.push_back(
+              cat(where, ", rule ", i, ": `", word,
+                  "` is taken for the name of a resource; where it is a kind, write the plural"));
       }
       bool is_overridden = is_master && has_local_denials_;
       if (!is_overridden && as_rbac(rule, kinds, is_master, plain)) continue;
@@ -221,68 +265,113 @@ class Migrating {
     if (!plain.empty()) add_rbac(b, role, plain, is_master, where);
   }
 
-  void add_rbac(const RoleBinding& b, const Role& role, const std::vector<rbac::PolicyRule>& rules, bool is_master, const std::string& where) {
+  void add_rbac(const RoleBinding& b, const Role& role, const std::vector<rbac::PolicyRule>& rules,
+                bool is_master, const std::string& where) {
     bool is_cluster = role.namespace_name == master_;
     std::string name = cat("policy:", role.name);
     if (made_.insert(cat(role.namespace_name, "/", role.name, is_master ? "/all" : "")).second) {
-      // A role that is bound in the master namespace may name paths; elsewhere they would mean nothing.
+      // A role that is bound in the master namespace may name paths; elsewhere they would mean
+      // nothing.
       Value list = Value::array();
       for (const rbac::PolicyRule& r : rules) list.push_back(rbac::as_json(r));
       Value meta = Value::object({{"name", is_master ? cat(name, ":everywhere") : name}});
       if (!is_cluster) meta.set("namespace", role.namespace_name);
-      out_.objects.push_back(Value::object({{"apiVersion", cat(rbac::kGroup, "/v1")}, {"kind", is_cluster ? "ClusterRole" : "Role"}, {"metadata", meta}, {"rules", list}}));
+      out_.objects.push_back(Value::object({{"apiVersion", cat(rbac::kGroup, "/v1")},
+                                            {"kind", is_cluster ? "ClusterRole" : "Role"},
+                                            {"metadata", meta},
+                                            {"rules", list}}));
     }
     Value meta = Value::object({{"name", cat("policy:", b.name)}});
     if (!is_master) meta.set("namespace", b.namespace_name);
-    Value ref = Value::object({{"apiGroup", rbac::kGroup}, {"kind", is_cluster ? "ClusterRole" : "Role"}, {"name", is_master ? cat(name, ":everywhere") : name}});
-    out_.objects.push_back(Value::object({{"apiVersion", cat(rbac::kGroup, "/v1")}, {"kind", is_master ? "ClusterRoleBinding" : "RoleBinding"}, {"metadata", meta}, {"roleRef", ref}, {"subjects", subjects(b, true)}}));
-    out_.notes.push_back(cat(where, ": ", rules.size(), " rules as ", is_master ? "ClusterRoleBinding " : "RoleBinding ", quoted(cat("policy:", b.name))));
+    Value ref = Value::object({{"apiGroup", rbac::kGroup},
+                               {"kind", is_cluster ? "ClusterRole" : "Role"},
+                               {"name", is_master ? cat(name, ":everywhere") : name}});
+    out_.objects.push_back(
+        Value::object({{"apiVersion", cat(rbac::kGroup, "/v1")},
+                       {"kind", is_master ? "ClusterRoleBinding" : "RoleBinding"},
+                       {"metadata", meta},
+                       {"roleRef", ref},
+                       {"subjects", subjects(b, true)}}));
+    out_.notes.push_back(cat(where, ": ", rules.size(), " rules as ",
+                             is_master ? "ClusterRoleBinding " : "RoleBinding ",
+                             quoted(cat("policy:", b.name))));
   }
 
-  // What must hold beyond the match; empty: nothing. False: it cannot be said, so that an allow must go.
+  // What must hold beyond the match; empty: nothing. False: it cannot be said, so that an allow
+  // must go.
   bool restriction(const Rule& rule, const std::string& where, std::string& out) {
     auto lost = [&](std::string_view what) {
-      out_.changes.push_back(cat(where, ": ", what, rule.deny ? "; denied whatever the object is" : "; not allowed any more"));
+      out_.changes.push_back(
+          cat(where, ": ", what,
+              rule.deny ? "; denied whatever the object is" : "; not allowed any more"));
       return rule.deny;
     };
     switch (rule.restriction.kind) {
-      case Kind::kNone: return true;
+      case Kind::kNone:
+        return true;
       case Kind::kLabelsContain: {
-        std::string old = labels_expression("oldObject", rule.restriction.items), now = labels_expression("object", rule.restriction.items);
-        out = rule.deny ? cat("((oldObject != null && ", old, ") || (object != null && ", now, "))") : cat("(oldObject != null ? (", old, ") : (object != null && ", now, "))");
-        if (rule.deny) out_.changes.push_back(cat(where, ": taking the label off first is no longer refused; deny updates of labelled objects, or bind nobody who may change labels"));
+        std::string old = labels_expression("oldObject", rule.restriction.items),
+                    now = labels_expression("object", rule.restriction.items);
+        out = rule.deny ? cat("((oldObject != null && ", old, ") || (object != null && ", now, "))")
+                        : cat("(oldObject != null ? (", old, ") : (object != null && ", now, "))");
+        if (rule.deny)
+          out_.changes.push_back(
+              cat(where,
+                  ": taking the label off first is no longer refused; deny updates of labelled "
+                  "objects, or bind nobody who may change labels"));
         return true;
       }
-      case Kind::kCel: out = cat("(", rule.restriction.expression, ")"); return true;
-      case Kind::kPersonalReview: out = cat("(", kPersonal, ")"); return true;
-      case Kind::kSameMinion:
-        out = R"((oldObject != null ? oldObject : object).?spec.?nodeName.orValue("") == request.userInfo.username.replace("system:node:", "", 1))";
-        out_.changes.push_back(cat(where, ": pods of the own node can be written, no longer read; the Node authorizer lets kubelets read theirs"));
+      case Kind::kCel:
+        out = cat("(", rule.restriction.expression, ")");
         return true;
-      case Kind::kFieldsMutatable: return lost("access policies cannot tell which fields change");
-      case Kind::kUnknown: break;
+      case Kind::kPersonalReview:
+        out = cat("(", kPersonal, ")");
+        return true;
+      case Kind::kSameMinion:
+        out =
+            R"((oldObject != null ? oldObject : object).?spec.?nodeName.orValue("") == request.userInfo.username.replace("system:node:", "", 1))";
+        out_.changes.push_back(cat(where,
+                                   ": pods of the own node can be written, no longer read; the "
+                                   "Node authorizer lets kubelets read theirs"));
+        return true;
+      case Kind::kFieldsMutatable:
+        return lost("access policies cannot tell which fields change");
+      case Kind::kUnknown:
+        break;
     }
     return lost("the restriction is not known");
   }
 
-  void add_access_policy(const RoleBinding& b, const Role& role, std::size_t i, const Texts& kinds, bool is_master, const std::string& where) {
+  void add_access_policy(const RoleBinding& b, const Role& role, std::size_t i, const Texts& kinds,
+                         bool is_master, const std::string& where) {
     const Rule& rule = role.rules[i];
     std::string which = cat(where, ", rule ", i), extra;
     if (!restriction(rule, which, extra)) return;
     if (rule.deny && !(is_plain(rule.verbs) && is_plain(kinds)))
-      out_.changes.push_back(cat(which,
-                                 ": what its negations leave out is denied all the same where it comes to "
-                                 "something that the rule denies"));
+      out_.changes.push_back(
+          cat(which,
+              ": what its negations leave out is denied all the same where it comes to "
+              "something that the rule denies"));
     std::string expression = match_expression(rule, kinds, names_);
     if (!is_master) expression = cat("request.resource != \"\" && ", expression);
     if (!extra.empty()) expression += cat(" && ", extra);
-    std::string name = lower(cat("policy-", role.namespace_name, "-", role.name, "-", b.name, "-", i));
-    if (!dns_subdomain_problems(name).empty()) name = cat("policy-", i, "-", rbac::hash_name(cat(b.namespace_name, "/", name)));
+    std::string name = lower(
+        cat("policy-", role.namespace_name, "-", role.name, "-", b.name, "-", i));
+    if (!dns_subdomain_problems(name).empty())
+      name = cat("policy-", i, "-", rbac::hash_name(cat(b.namespace_name, "/", name)));
     Value meta = Value::object({{"name", name}});
     if (!is_master) meta.set("namespace", b.namespace_name);
-    Value spec = Value::object({{"effect", rule.deny ? "Deny" : "Allow"}, {"description", which}, {"subjects", subjects(b, false)}, {"expression", expression}});
-    out_.objects.push_back(Value::object({{"apiVersion", cat(access::kGroup, "/v1alpha1")}, {"kind", is_master ? "ClusterAccessPolicy" : "AccessPolicy"}, {"metadata", meta}, {"spec", spec}}));
-    out_.notes.push_back(cat(which, ": as ", is_master ? "ClusterAccessPolicy " : "AccessPolicy ", quoted(name)));
+    Value spec = Value::object({{"effect", rule.deny ? "Deny" : "Allow"},
+                                {"description", which},
+                                {"subjects", subjects(b, false)},
+                                {"expression", expression}});
+    out_.objects.push_back(
+        Value::object({{"apiVersion", cat(access::kGroup, "/v1alpha1")},
+                       {"kind", is_master ? "ClusterAccessPolicy" : "AccessPolicy"},
+                       {"metadata", meta},
+                       {"spec", spec}}));
+    out_.notes.push_back(
+        cat(which, ": as ", is_master ? "ClusterAccessPolicy " : "AccessPolicy ", quoted(name)));
   }
 
   std::string_view master_;
@@ -302,7 +391,8 @@ namespace {
 Texts streams_expressions(const Texts& verbs, const Texts& kinds, const KindNames* names) {
   Texts out;
   for (const EffectRow& row : effect_rows()) {
-    if (row.kind != EffectRow::Kind::kWord || !(has(verbs, "*") || has(verbs, row.to_verb))) continue;
+    if (row.kind != EffectRow::Kind::kWord || !(has(verbs, "*") || has(verbs, row.to_verb)))
+      continue;
     for (const std::string& kind : positive(kinds)) {
       if (kind == "*" || kind.find('/') != std::string::npos) continue;
       Texts parts{kind_expression(kind, true, names),
@@ -346,8 +436,10 @@ std::string match_expression(const Rule& rule, const Texts& kinds, const KindNam
     }
     for (std::string& m : meant) parts.push_back(std::move(m));
     add_no_verbs(parts, false);
-    if (Texts no = negated(kinds); !no.empty()) parts.push_back(has(no, "*") ? "false" : cat("!(", kinds_expression(no, true, names), ")"));
-    if (!rule.api_groups.empty() && !has(rule.api_groups, "*")) parts.push_back(cat("request.apiGroup in ", json::print(list_of(rule.api_groups))));
+    if (Texts no = negated(kinds); !no.empty())
+      parts.push_back(has(no, "*") ? "false" : cat("!(", kinds_expression(no, true, names), ")"));
+    if (!rule.api_groups.empty() && !has(rule.api_groups, "*"))
+      parts.push_back(cat("request.apiGroup in ", json::print(list_of(rule.api_groups))));
     if (!rule.resource_names.empty())
       parts.push_back(cat("request.name in ", json::print(list_of(rule.resource_names))));
     ways.push_back(cat("(", all_of(parts), ")"));
@@ -355,7 +447,8 @@ std::string match_expression(const Rule& rule, const Texts& kinds, const KindNam
   Texts urls;
   for (const std::string& u : rule.non_resource_urls) {
     std::string plain = u.substr(0, u.find('*'));
-    urls.push_back(plain.size() == u.size() ? cat("request.path == ", text_of(u)) : cat("request.path.startsWith(", text_of(plain), ")"));
+    urls.push_back(plain.size() == u.size() ? cat("request.path == ", text_of(u))
+                                            : cat("request.path.startsWith(", text_of(plain), ")"));
   }
   if (!urls.empty()) {
     Texts parts{R"(request.resource == "")"};
@@ -367,7 +460,8 @@ std::string match_expression(const Rule& rule, const Texts& kinds, const KindNam
   return either(ways);
 }
 
-Migration migrate(const std::vector<Value>& documents, std::string_view master, const KindNames* kinds, json::FieldErrors& errors) {
+Migration migrate(const std::vector<Value>& documents, std::string_view master,
+                  const KindNames* kinds, json::FieldErrors& errors) {
   Migrating migrating(master, kinds);
   for (const Value& d : documents) migrating.read(d, errors);
   return migrating.run(errors);

@@ -9,12 +9,14 @@
 namespace cardea::authz::namespace_policy {
 namespace {
 
-Task<Decision> evaluated(std::shared_ptr<const Conditions> conditions, const ConditionData& data, const Surroundings& surroundings, ConditionMeter* meter) {
+Task<Decision> evaluated(std::shared_ptr<const Conditions> conditions, const ConditionData& data,
+                         const Surroundings& surroundings, ConditionMeter* meter) {
   SecondaryChecks checks(data.authorizer, data.user);
   Decision open = Decision::conditional(conditions);
   Stopwatch watch;
   for (;;) {
-    WithParent<RestrictionRuns, SecondaryChecks&, const Surroundings&> runs(data, checks, surroundings);
+    WithParent<RestrictionRuns, SecondaryChecks&, const Surroundings&> runs(data, checks,
+                                                                            surroundings);
     Decision outcome = partially_evaluated(open, runs);
     if (!checks.is_waiting()) {
       if (meter) meter->took(true, watch.elapsed());
@@ -39,16 +41,23 @@ bool is_everything(const Rule& rule) {
 class FrozenPolicy : public Authorizer {
  public:
   FrozenPolicy(std::shared_ptr<const Index> index, Surroundings surroundings)
-      : index_(std::move(index)), nodes_(surroundings.nodes ? surroundings.nodes->frozen() : nullptr), surroundings_(std::move(surroundings)) {
+      : index_(std::move(index)),
+        nodes_(surroundings.nodes ? surroundings.nodes->frozen() : nullptr),
+        surroundings_(std::move(surroundings)) {
     surroundings_.nodes = nodes_.get();
   }
   std::string_view name() const override { return "policy"; }
   std::string_view type() const override { return "Policy"; }
-  std::optional<Decision> authorize(const Attributes& attributes) const override { return decide(index_, attributes, surroundings_); }
-  Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions, const ConditionData& data) const override {
+  std::optional<Decision> authorize(const Attributes& attributes) const override {
+    return decide(index_, attributes, surroundings_);
+  }
+  Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions,
+                          const ConditionData& data) const override {
     return evaluated(std::move(conditions), data, surroundings_, nullptr);
   }
-  void add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const override { add_allowed_by(*index_, attributes, surroundings_, allowed); }
+  void add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const override {
+    add_allowed_by(*index_, attributes, surroundings_, allowed);
+  }
   bool may_deny() const override { return index_->may_deny(); }
 
  private:
@@ -69,7 +78,8 @@ struct LevelSubjects {
   bool is_restricted = false, is_broken = false;
 };
 
-LevelSubjects subjects_at(const Index& index, const Index::Scope& scope, const Attributes& a, const Surroundings& surroundings) {
+LevelSubjects subjects_at(const Index& index, const Index::Scope& scope, const Attributes& a,
+                          const Surroundings& surroundings) {
   LevelSubjects out;
   out.is_broken = !scope.problem().empty();
   if (out.is_broken) return out;
@@ -85,7 +95,8 @@ LevelSubjects subjects_at(const Index& index, const Index::Scope& scope, const A
     bool is_listed = false;
     for (std::size_t i = 0; i < role->rules().size(); ++i) {
       const Rule& rule = role->rules()[i];
-      // A restriction may hold for some objects, or for this one: whoever it names is named, and that is told.
+      // A restriction may hold for some objects, or for this one: whoever it names is named, and
+      // that is told.
       auto is_open = [&](Match match) {
         return (match != Match::kYes && match != Match::kReached) ||
                (rule.restriction.kind != Restriction::Kind::kNone && !role->is_broken(i));
@@ -122,8 +133,11 @@ std::string names_of(const std::set<std::pair<bool, std::string>>& denied, bool 
 
 }  // namespace
 
-PolicyAuthorizer::PolicyAuthorizer(const PolicyFeed& feed, Surroundings surroundings, MetricRegistry* metrics)
-    : feed_(feed), surroundings_(std::move(surroundings)), meter_(metrics ? std::make_shared<ConditionMeter>(*metrics, "policy") : nullptr) {}
+PolicyAuthorizer::PolicyAuthorizer(const PolicyFeed& feed, Surroundings surroundings,
+                                   MetricRegistry* metrics)
+    : feed_(feed),
+      surroundings_(std::move(surroundings)),
+      meter_(metrics ? std::make_shared<ConditionMeter>(*metrics, "policy") : nullptr) {}
 
 std::optional<Decision> PolicyAuthorizer::authorize(const Attributes& attributes) const {
   const std::shared_ptr<const Index>& index = feed_.index();
@@ -131,7 +145,8 @@ std::optional<Decision> PolicyAuthorizer::authorize(const Attributes& attributes
   return decide(index, attributes, surroundings_);
 }
 
-Task<Decision> PolicyAuthorizer::evaluate(std::shared_ptr<const Conditions> conditions, const ConditionData& data) const {
+Task<Decision> PolicyAuthorizer::evaluate(std::shared_ptr<const Conditions> conditions,
+                                          const ConditionData& data) const {
   return evaluated(std::move(conditions), data, surroundings_, meter_.get());
 }
 
@@ -140,9 +155,12 @@ Answer PolicyAuthorizer::explain(const Attributes& attributes) const {
   return decide_with_reasons(index, attributes, surroundings_);
 }
 
-std::shared_ptr<const Authorizer> PolicyAuthorizer::frozen() const { return std::make_shared<FrozenPolicy>(feed_.index(), surroundings_); }
+std::shared_ptr<const Authorizer> PolicyAuthorizer::frozen() const {
+  return std::make_shared<FrozenPolicy>(feed_.index(), surroundings_);
+}
 
-void PolicyAuthorizer::add_rules(const User& user, std::string_view namespace_name, Rules& rules) const {
+void PolicyAuthorizer::add_rules(const User& user, std::string_view namespace_name,
+                                 Rules& rules) const {
   std::shared_ptr<const Index> index = feed_.index();
   auto resources_of = [&](const std::vector<std::string>& kinds) {
     std::vector<std::string> out;
@@ -151,27 +169,40 @@ void PolicyAuthorizer::add_rules(const User& user, std::string_view namespace_na
       auto known = surroundings_.kinds ? surroundings_.kinds->resources_of(k.substr(0, slash))
                                        : std::vector<std::pair<std::string, std::string>>();
       for (const auto& [group, resource] : known)
-        if (std::string full = resource + k.substr(slash); std::ranges::find(out, full) == out.end())
+        if (std::string full = resource + k.substr(slash);
+            std::ranges::find(out, full) == out.end())
           out.push_back(std::move(full));
       if (known.empty()) out.push_back(k);
     }
     return out;
   };
-  // Verbs stand for others, and negations for all but themselves: of a denial only what it is about is told.
-  auto deny = [&](const std::vector<std::string>& kinds, const std::vector<std::string>& names, const std::vector<std::string>& urls) {
-    if (!kinds.empty()) rules.denied_resources.push_back({{"*"}, {"*"}, is_plain(kinds) ? resources_of(kinds) : std::vector<std::string>{"*"}, names});
+  // Verbs stand for others, and negations for all but themselves: of a denial only what it is about
+  // is told.
+  auto deny = [&](const std::vector<std::string>& kinds, const std::vector<std::string>& names,
+                  const std::vector<std::string>& urls) {
+    if (!kinds.empty())
+      rules.denied_resources.push_back(
+          {{"*"},
+           {"*"},
+           is_plain(kinds) ? resources_of(kinds) : std::vector<std::string>{"*"},
+           names});
     if (!urls.empty()) rules.denied_paths.push_back({{"*"}, urls});
   };
   auto deny_all = [&] { deny({"*"}, {}, {"*"}); };
   auto add = [&](const CompiledRole& role, std::size_t i, bool is_master) {
     const Rule& rule = role.rules()[i];
-    if (role.is_broken(i)) deny_all();
-    else if (rule.deny) deny(role.kinds_of(i), rule.resource_names, is_master ? rule.non_resource_urls : std::vector<std::string>());
-    if (rule.deny || rule.restriction.kind != Restriction::Kind::kNone || !is_plain(rule.verbs) || !is_plain(rule.resource_kinds)) {
+    if (role.is_broken(i))
+      deny_all();
+    else if (rule.deny)
+      deny(role.kinds_of(i), rule.resource_names,
+           is_master ? rule.non_resource_urls : std::vector<std::string>());
+    if (rule.deny || rule.restriction.kind != Restriction::Kind::kNone || !is_plain(rule.verbs) ||
+        !is_plain(rule.resource_kinds)) {
       rules.incomplete = true;
       return;
     }
-    std::vector<std::string> groups = rule.api_groups.empty() ? std::vector<std::string>{"*"} : rule.api_groups;
+    std::vector<std::string> groups = rule.api_groups.empty() ? std::vector<std::string>{"*"}
+                                                              : rule.api_groups;
     std::vector<std::string> kinds = resources_of(role.kinds_of(i));
     if (!kinds.empty())
       rules.resource_rules.push_back({.verbs = rule.verbs,
@@ -179,13 +210,17 @@ void PolicyAuthorizer::add_rules(const User& user, std::string_view namespace_na
                                       .resources = kinds,
                                       .resource_names = rule.resource_names,
                                       .leaves_out_excluded = !is_everything(rule)});
-    if (is_master && !rule.non_resource_urls.empty()) rules.non_resource_rules.push_back({rule.verbs, rule.non_resource_urls});
+    if (is_master && !rule.non_resource_urls.empty())
+      rules.non_resource_rules.push_back({rule.verbs, rule.non_resource_urls});
   };
   // Whoever asks about the whole cluster is told what any namespace denies.
   if (namespace_name.empty() && index->may_deny_somewhere(user)) deny_all();
   for (std::string_view where : {std::string_view(index->master()), namespace_name}) {
     bool is_master = where == index->master();
-    const Index::Scope* scope = where.empty() || (is_master && where.data() != index->master().data()) ? nullptr : index->scope(where);
+    const Index::Scope* scope = where.empty() ||
+                                        (is_master && where.data() != index->master().data())
+                                    ? nullptr
+                                    : index->scope(where);
     if (!scope) continue;
     if (!scope->problem().empty()) {
       deny_all();
@@ -200,7 +235,8 @@ void PolicyAuthorizer::add_rules(const User& user, std::string_view namespace_na
       if (!role || !role->problem().empty()) {
         deny_all();
         rules.incomplete = true;
-        rules.errors.push_back(cat("role ", quoted(cat(g->role.namespace_name, "/", g->role.name)), " cannot be used"));
+        rules.errors.push_back(cat("role ", quoted(cat(g->role.namespace_name, "/", g->role.name)),
+                                   " cannot be used"));
         continue;
       }
       if (!seen.insert(role).second) continue;
@@ -209,13 +245,16 @@ void PolicyAuthorizer::add_rules(const User& user, std::string_view namespace_na
   }
 }
 
-void add_allowed_by(const Index& index, const Attributes& a, const Surroundings& surroundings, AllowedSubjects& allowed) {
+void add_allowed_by(const Index& index, const Attributes& a, const Surroundings& surroundings,
+                    AllowedSubjects& allowed) {
   const Index::Scope* master = index.scope(index.master());
-  bool is_local = a.is_resource_request && !a.namespace_name.empty() && a.namespace_name != index.master();
+  bool is_local = a.is_resource_request && !a.namespace_name.empty() &&
+                  a.namespace_name != index.master();
   const Index::Scope* local = is_local ? index.scope(a.namespace_name) : nullptr;
   std::set<std::pair<bool, std::string>> denied;
   bool is_restricted = false, is_broken = false;
-  // Whom an earlier authorizer allows, it has named already; whom later ones name though they are denied here, the chain leaves out.
+  // Whom an earlier authorizer allows, it has named already; whom later ones name though they are
+  // denied here, the chain leaves out.
   for (const Index::Scope* scope : {master, local}) {
     if (!scope) continue;
     LevelSubjects level = subjects_at(index, *scope, a, surroundings);
@@ -240,10 +279,14 @@ void add_allowed_by(const Index& index, const Attributes& a, const Surroundings&
     allowed.incomplete = true;
     allowed.remarks.push_back(std::move(text));
   };
-  remark(is_restricted, "conditional: rules of namespace policy allow or deny some of this depending on the object");
+  remark(
+      is_restricted,
+      "conditional: rules of namespace policy allow or deny some of this depending on the object");
   std::string users = names_of(denied, false), groups = names_of(denied, true);
-  remark(!groups.empty(), cat("namespace policy denies this to members of ", groups, ": those listed may be among them"));
-  remark(!users.empty(), cat("namespace policy denies this to ", users, ", who may be members of a group that is listed"));
+  remark(!groups.empty(), cat("namespace policy denies this to members of ", groups,
+                              ": those listed may be among them"));
+  remark(!users.empty(), cat("namespace policy denies this to ", users,
+                             ", who may be members of a group that is listed"));
   remark(is_broken, "some namespace policies cannot be used, and deny those whom they concern");
 }
 

@@ -8,21 +8,25 @@
 
 namespace cardea::authz::namespace_policy {
 
-// Decides by the policy documents of the master namespace and of the request's own. What the request and the policies
-// settle is answered at once, without allocating; what restrictions leave to the object comes back as conditions.
-// Borrows the feed and what the surroundings point to.
+// Decides by the policy documents of the master namespace and of the request's own. What the
+// request and the policies settle is answered at once, without allocating; what restrictions leave
+// to the object comes back as conditions. Borrows the feed and what the surroundings point to.
 class PolicyAuthorizer : public Authorizer {
  public:
   // With `metrics`, which outlive it, evaluations are measured.
-  PolicyAuthorizer(const PolicyFeed& feed, Surroundings surroundings, MetricRegistry* metrics = nullptr);
+  PolicyAuthorizer(const PolicyFeed& feed, Surroundings surroundings,
+                   MetricRegistry* metrics = nullptr);
 
   std::string_view name() const override { return "policy"; }
   std::string_view type() const override { return "Policy"; }
   std::optional<Decision> authorize(const Attributes& attributes) const override;
-  Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions, const ConditionData& data) const override;
-  // Rules that deny nothing, take nothing away and have no restriction; `incomplete` tells that there are others.
+  Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions,
+                          const ConditionData& data) const override;
+  // Rules that deny nothing, take nothing away and have no restriction; `incomplete` tells that
+  // there are others.
   void add_rules(const User& user, std::string_view namespace_name, Rules& rules) const override;
-  // Who is bound to a rule that allows, without those whom a rule denies by the same name. Remarks tell what is not exact.
+  // Who is bound to a rule that allows, without those whom a rule denies by the same name. Remarks
+  // tell what is not exact.
   void add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const override;
   std::shared_ptr<const Authorizer> frozen() const override;
   bool may_deny() const override { return feed_.index()->may_deny(); }
@@ -39,6 +43,7 @@ class PolicyAuthorizer : public Authorizer {
 };
 
 // As the authorizer's own, from an index that stays as it is.
-void add_allowed_by(const Index& index, const Attributes& attributes, const Surroundings& surroundings, AllowedSubjects& allowed);
+void add_allowed_by(const Index& index, const Attributes& attributes,
+                    const Surroundings& surroundings, AllowedSubjects& allowed);
 
 }  // namespace cardea::authz::namespace_policy

@@ -13,17 +13,21 @@ json::Value document_of(const store::Record* record) {
   return json::parse(record->value()).value_or(json::Value("unreadable"));
 }
 
-void change(Index& index, std::string_view key, const store::Record* before, const store::Record* after) {
+void change(Index& index, std::string_view key, const store::Record* before,
+            const store::Record* after) {
   bool is_policy = key.starts_with(kPoliciesPrefix);
-  std::string_view rest = key.substr(is_policy ? kPoliciesPrefix.size() : kPolicyBindingsPrefix.size());
+  std::string_view rest = key.substr(is_policy ? kPoliciesPrefix.size()
+                                               : kPolicyBindingsPrefix.size());
   auto slash = rest.find('/');
   if (slash == std::string_view::npos || slash == 0) return;
   std::string_view space = rest.substr(0, slash), name = rest.substr(slash + 1);
   // A namespace has one policy; what else lies there is nobody's.
   if (is_policy && name != kPolicyName) return;
   json::Value was = document_of(before), is = document_of(after);
-  if (is_policy) index.change_policy(space, was, is);
-  else index.change_bindings(space, name, was, is);
+  if (is_policy)
+    index.change_policy(space, was, is);
+  else
+    index.change_bindings(space, name, was, is);
 }
 
 }  // namespace
@@ -37,24 +41,30 @@ void PolicyFeed::take(std::span<const store::EventPtr> events) {
   index_.set(std::make_shared<const Index>(next_));
 }
 
-Result<std::unique_ptr<PolicyFeed>> PolicyFeed::load(store::Store& store, std::string master, std::shared_ptr<const ResourceGroups> groups) {
+Result<std::unique_ptr<PolicyFeed>> PolicyFeed::load(store::Store& store, std::string master,
+                                                     std::shared_ptr<const ResourceGroups> groups) {
   std::unique_ptr<PolicyFeed> feed(new PolicyFeed(Index(std::move(master), std::move(groups))));
   store::Revision read[std::size(kPrefixes)];
   for (std::size_t i = 0; i < std::size(kPrefixes); ++i) {
     auto range = store.range({.keys = store::keys_with_prefix(kPrefixes[i])});
     if (!range) return fail(range.error());
-    for (const store::RecordPtr& record : range->records) change(feed->next_, record->key(), nullptr, record.get());
+    for (const store::RecordPtr& record : range->records)
+      change(feed->next_, record->key(), nullptr, record.get());
     read[i] = range->revision;
   }
   feed->index_.set(std::make_shared<const Index>(feed->next_));
   for (std::size_t i = 0; i < std::size(kPrefixes); ++i) {
-    auto watch = store.watch(std::string(kPrefixes[i]), read[i], [self = feed.get()](std::span<const store::EventPtr> events) { self->take(events); });
+    auto watch = store.watch(
+        std::string(kPrefixes[i]), read[i],
+        [self = feed.get()](std::span<const store::EventPtr> events) { self->take(events); });
     if (!watch) return fail(watch.error());
     feed->watches_.push_back(std::move(*watch));
   }
   return feed;
 }
 
-PolicyFeed::~PolicyFeed() { watches_.clear(); }
+PolicyFeed::~PolicyFeed() {
+  watches_.clear();
+}
 
 }  // namespace cardea::authz::namespace_policy

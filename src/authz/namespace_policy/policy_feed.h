@@ -10,15 +10,16 @@
 
 namespace cardea::authz::namespace_policy {
 
-// Keeps the index in step with the store: every write of a container makes the next Index before the write is
-// acknowledged, so that whoever wrote sees the effect with the next request.
+// Keeps the index in step with the store: every write of a container makes the next Index before
+// the write is acknowledged, so that whoever wrote sees the effect with the next request.
 //
 // `index()` may be asked from any thread and takes no lock. The store outlives it.
 class PolicyFeed {
  public:
   // Reads everything that is stored: there is no index that knows less.
-  static Result<std::unique_ptr<PolicyFeed>> load(store::Store& store, std::string master = std::string(kDefaultMaster),
-                                                  std::shared_ptr<const ResourceGroups> groups = nullptr);
+  static Result<std::unique_ptr<PolicyFeed>> load(
+      store::Store& store, std::string master = std::string(kDefaultMaster),
+      std::shared_ptr<const ResourceGroups> groups = nullptr);
   ~PolicyFeed();
   PolicyFeed(const PolicyFeed&) = delete;
   PolicyFeed& operator=(const PolicyFeed&) = delete;

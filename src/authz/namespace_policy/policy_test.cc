@@ -1,4 +1,5 @@
-// What policies decide, told as stories: Clark who owns the cluster, Hubert of the project, Edgar who edits.
+// What policies decide, told as stories: Clark who owns the cluster, Hubert of the project, Edgar
+// who edits.
 #include <gtest/gtest.h>
 
 #include "authz/namespace_policy/policy_authorizer.h"
@@ -24,7 +25,9 @@ T run(Task<T> task) {
   return std::move(*value);
 }
 
-Value parsed(std::string_view text) { return json::parse(text).value(); }
+Value parsed(std::string_view text) {
+  return json::parse(text).value();
+}
 
 constexpr std::string_view kMaster = R"({"roles":{
   "view":{"rules":[{"verbs":["watch","list","get"],"resourceKinds":["*","-roles","-rolebindings","-policybindings","-policies"]}]},
@@ -49,7 +52,8 @@ constexpr std::string_view kHammerBindings = R"({"roleBindings":{
   "fat":{"roleRef":{"namespace":"hammer","name":"fatFingered"},"userNames":["edgar"]}}})";
 
 struct Ask {
-  std::string user, verb, resource = "deployments", group = "apps", space = "hammer", name = "d", subresource = "";
+  std::string user, verb, resource = "deployments", group = "apps", space = "hammer", name = "d",
+                          subresource = "";
 };
 
 class NamespacePolicy : public testing::Test {
@@ -93,7 +97,14 @@ class NamespacePolicy : public testing::Test {
   Decision settle(const Decision& d, std::string_view object, std::string_view old) {
     Value now = parsed(object), before = parsed(old);
     std::string operation = before.is_null() ? "CREATE" : now.is_null() ? "DELETE" : "UPDATE";
-    ConditionData data{.operation = operation, .object = &now, .old_object = &before, .group = ask_.group, .version = "v1", .resource = ask_.resource, .name = ask_.name, .user = &user_};
+    ConditionData data{.operation = operation,
+                       .object = &now,
+                       .old_object = &before,
+                       .group = ask_.group,
+                       .version = "v1",
+                       .resource = ask_.resource,
+                       .name = ask_.name,
+                       .user = &user_};
     const ConditionData parent = data;
     data.parent = &parent;
     Decision out = run(authorizer_->evaluate(d.conditions, data));
@@ -113,7 +124,8 @@ class NamespacePolicy : public testing::Test {
       return Decision::conditional(std::make_shared<const Conditions>(std::move(out)));
     }
     Conditions::Chain out;
-    for (const NamedDecision& n : *d.conditions->chain()) out.push_back({n.authorizer, texts_only(n.decision)});
+    for (const NamedDecision& n : *d.conditions->chain())
+      out.push_back({n.authorizer, texts_only(n.decision)});
     return Decision::conditional(std::make_shared<const Conditions>(std::move(out)));
   }
 
@@ -133,15 +145,24 @@ class NamespacePolicy : public testing::Test {
 TEST_F(NamespacePolicy, AllowsWhatTheMasterNamespaceAllowsEverywhere) {
   EXPECT_TRUE(decide({"clark", "delete"}).allowed());
   EXPECT_TRUE(decide({.user = "clark", .verb = "get", .space = ""}).allowed());
-  EXPECT_EQ(decide({"hubert", "delete"}).reason.text(), R"(allowed by rule in hammer: rule 1 of role "master/admin", bound by "projectAdmins")");
+  EXPECT_EQ(
+      decide({"hubert", "delete"}).reason.text(),
+      R"(allowed by rule in hammer: rule 1 of role "master/admin", bound by "projectAdmins")");
   EXPECT_EQ(decide({.user = "hubert", .verb = "get", .space = "anvil"}).kind, Kind::kNoOpinion);
   EXPECT_EQ(decide({"stranger", "get"}).kind, Kind::kNoOpinion);
 }
 
 TEST_F(NamespacePolicy, KeepsEditorsFromPolicy) {
   EXPECT_TRUE(decide({"edgar", "update"}).kind == Kind::kConditional) << "the label must stay";
-  EXPECT_TRUE(decide({.user = "edgar", .verb = "create", .resource = "configmaps", .group = "", .name = ""}).allowed());
-  EXPECT_EQ(decide({.user = "edgar", .verb = "update", .resource = "roles", .group = "authorization.openshift.io"}).kind, Kind::kNoOpinion);
+  EXPECT_TRUE(
+      decide({.user = "edgar", .verb = "create", .resource = "configmaps", .group = "", .name = ""})
+          .allowed());
+  EXPECT_EQ(decide({.user = "edgar",
+                    .verb = "update",
+                    .resource = "roles",
+                    .group = "authorization.openshift.io"})
+                .kind,
+            Kind::kNoOpinion);
 }
 
 TEST_F(NamespacePolicy, DeniesTheDeletionOfWhatIsProtected) {
@@ -149,7 +170,9 @@ TEST_F(NamespacePolicy, DeniesTheDeletionOfWhatIsProtected) {
   ASSERT_EQ(d.kind, Kind::kConditional);
   Decision denied = settle(d, "null", R"({"metadata":{"labels":{"protected":"yes"}}})");
   EXPECT_EQ(denied.kind, Kind::kDeny);
-  EXPECT_TRUE(denied.reason.text().starts_with(R"(condition "policy.openshift.io/hammer.fatFingered.0")")) << denied.reason.text();
+  EXPECT_TRUE(
+      denied.reason.text().starts_with(R"(condition "policy.openshift.io/hammer.fatFingered.0")"))
+      << denied.reason.text();
   EXPECT_TRUE(settle(d, "null", R"({"metadata":{"labels":{"other":"yes"}}})").allowed());
   EXPECT_EQ(decide({"edgar", "deletecollection"}).kind, Kind::kConditional);
 }
@@ -159,8 +182,12 @@ TEST_F(NamespacePolicy, ALabelThatForbidsCannotBeTakenOffFirst) {
     for (const char* subresource : {"", "status"}) {
       Decision d = decide({.user = "edgar", .verb = verb, .subresource = subresource});
       ASSERT_EQ(d.kind, Kind::kConditional);
-      EXPECT_EQ(settle(d, R"({"metadata":{}})", R"({"metadata":{"labels":{"protected":"yes"}}})").kind, Kind::kDeny);
-      EXPECT_TRUE(settle(d, R"({"metadata":{"labels":{"protected":"yes"}},"spec":{"replicas":3}})", R"({"metadata":{"labels":{"protected":"yes"}}})").allowed());
+      EXPECT_EQ(
+          settle(d, R"({"metadata":{}})", R"({"metadata":{"labels":{"protected":"yes"}}})").kind,
+          Kind::kDeny);
+      EXPECT_TRUE(settle(d, R"({"metadata":{"labels":{"protected":"yes"}},"spec":{"replicas":3}})",
+                         R"({"metadata":{"labels":{"protected":"yes"}}})")
+                      .allowed());
     }
   }
 }
@@ -173,13 +200,26 @@ TEST_F(NamespacePolicy, LetsLabelersChangeLabelsAndNothingElse) {
     ASSERT_EQ(d.kind, Kind::kConditional);
     EXPECT_EQ(d.conditions->set()->conditions[0].type, kFieldsType);
     EXPECT_EQ(d.conditions->set()->conditions[0].shown_text(), R"(["labels"])");
-    EXPECT_TRUE(settle(d, R"({"metadata":{"name":"d","labels":{"protected":"yes"}},"spec":{"replicas":1}})", R"({"metadata":{"name":"d"},"spec":{"replicas":1}})").allowed());
-    EXPECT_EQ(settle(d, R"({"metadata":{"name":"d","labels":{"a":"b"}},"spec":{"replicas":2}})", R"({"metadata":{"name":"d"},"spec":{"replicas":1}})").kind, Kind::kNoOpinion);
+    EXPECT_TRUE(
+        settle(d, R"({"metadata":{"name":"d","labels":{"protected":"yes"}},"spec":{"replicas":1}})",
+               R"({"metadata":{"name":"d"},"spec":{"replicas":1}})")
+            .allowed());
+    EXPECT_EQ(settle(d, R"({"metadata":{"name":"d","labels":{"a":"b"}},"spec":{"replicas":2}})",
+                     R"({"metadata":{"name":"d"},"spec":{"replicas":1}})")
+                  .kind,
+              Kind::kNoOpinion);
   }
 }
 
 TEST_F(NamespacePolicy, LetsKubeletsTouchPodsOfTheirNodeOnly) {
-  auto pod = [](std::string verb, std::string name, std::string sub = "") { return Ask{.user = "system:node:n1", .verb = std::move(verb), .resource = "pods", .group = "", .name = std::move(name), .subresource = std::move(sub)}; };
+  auto pod = [](std::string verb, std::string name, std::string sub = "") {
+    return Ask{.user = "system:node:n1",
+               .verb = std::move(verb),
+               .resource = "pods",
+               .group = "",
+               .name = std::move(name),
+               .subresource = std::move(sub)};
+  };
   EXPECT_TRUE(decide(pod("get", "mine")).allowed());
   EXPECT_FALSE(decide(pod("get", "other")).allowed());
   EXPECT_TRUE(decide(pod("create", "mine", "exec")).allowed());
@@ -201,31 +241,52 @@ TEST_F(NamespacePolicy, LetsKubeletsTouchPodsOfTheirNodeOnly) {
 }
 
 TEST_F(NamespacePolicy, LetsPeopleAskAboutThemselves) {
-  Decision d = decide({.user = "ann", .verb = "create", .resource = "subjectaccessreviews", .group = "authorization.k8s.io", .name = ""});
+  Decision d = decide({.user = "ann",
+                       .verb = "create",
+                       .resource = "subjectaccessreviews",
+                       .group = "authorization.k8s.io",
+                       .name = ""});
   ASSERT_EQ(d.kind, Kind::kConditional);
   EXPECT_TRUE(settle(d, R"({"spec":{"user":"ann"}})", "null").allowed());
   EXPECT_TRUE(settle(d, R"({"spec":{}})", "null").allowed());
   EXPECT_TRUE(settle(d, R"({"spec":{"user":"ann","groups":["everybody"]}})", "null").allowed());
   EXPECT_EQ(settle(d, R"({"spec":{"user":"bob"}})", "null").kind, Kind::kNoOpinion);
-  EXPECT_EQ(settle(d, R"({"spec":{"user":"ann","groups":["everybody","admins"]}})", "null").kind, Kind::kNoOpinion);
+  EXPECT_EQ(settle(d, R"({"spec":{"user":"ann","groups":["everybody","admins"]}})", "null").kind,
+            Kind::kNoOpinion);
   EXPECT_EQ(settle(d, R"({"user":"bob"})", "null").kind, Kind::kNoOpinion);
 }
 
 TEST_F(NamespacePolicy, EveryItemOfAPersonalBatchIsAboutItsSender) {
-  Decision d = decide({.user = "ann", .verb = "create", .resource = "batchsubjectaccessreviews", .group = "access.cardea.dev", .name = ""});
+  Decision d = decide({.user = "ann",
+                       .verb = "create",
+                       .resource = "batchsubjectaccessreviews",
+                       .group = "access.cardea.dev",
+                       .name = ""});
   ASSERT_EQ(d.kind, Kind::kConditional);
-  EXPECT_TRUE(settle(d, R"({"spec":{"user":"ann","items":[{},{"user":"ann"},{"groups":["everybody"]}]}})", "null").allowed());
-  for (auto item : {R"({"user":"bob"})", R"({"user":"ann","groups":["system:masters"]})", R"({"user":"ann","groups":["everybody","admins"]})", R"({"user":"ann","uid":"7"})",
-                    R"({"user":"ann","extra":{"scope":["s"]}})"}) {
-    EXPECT_EQ(settle(d, cat(R"({"spec":{"user":"ann","items":[{},)", item, "]}}"), "null").kind, Kind::kNoOpinion) << item;
+  EXPECT_TRUE(
+      settle(d, R"({"spec":{"user":"ann","items":[{},{"user":"ann"},{"groups":["everybody"]}]}})",
+             "null")
+          .allowed());
+  for (auto item : {R"({"user":"bob"})", R"({"user":"ann","groups":["system:masters"]})",
+                    R"({"user":"ann","groups":["everybody","admins"]})",
+                    R"({"user":"ann","uid":"7"})", R"({"user":"ann","extra":{"scope":["s"]}})"}) {
+    EXPECT_EQ(settle(d, cat(R"({"spec":{"user":"ann","items":[{},)", item, "]}}"), "null").kind,
+              Kind::kNoOpinion)
+        << item;
     EXPECT_EQ(settle(d, cat(R"({"spec":)", item, "}"), "null").kind, Kind::kNoOpinion) << item;
   }
 }
 
 TEST_F(NamespacePolicy, AReviewOfWhoCanIsAboutEverybody) {
   for (auto group : {"access.cardea.dev", "authorization.openshift.io", ""})
-    for (auto resource : {"resourceaccessreviews", "localresourceaccessreviews", "ResourceAccessReviews"})
-      EXPECT_EQ(decide({.user = "ann", .verb = "create", .resource = resource, .group = group, .name = ""}).kind, Kind::kNoOpinion) << group << " " << resource;
+    for (auto resource :
+         {"resourceaccessreviews", "localresourceaccessreviews", "ResourceAccessReviews"})
+      EXPECT_EQ(
+          decide(
+              {.user = "ann", .verb = "create", .resource = resource, .group = group, .name = ""})
+              .kind,
+          Kind::kNoOpinion)
+          << group << " " << resource;
 }
 
 TEST_F(NamespacePolicy, ACallerWhoCannotWaitIsDeniedWhatMightBeDenied) {
@@ -238,13 +299,15 @@ TEST_F(NamespacePolicy, ACallerWhoCannotWaitIsDeniedWhatMightBeDenied) {
 }
 
 TEST_F(NamespacePolicy, AnErrorIsNeverAnAllow) {
-  put("policybindings/hammer/master", R"({"roleBindings":{"x":{"roleRef":{"namespace":"master","name":"gone"},"userNames":["hubert"]},"y":{"roleRef":{"namespace":"master","name":"admin"},"userNames":["hubert","other"]}}})");
+  put("policybindings/hammer/master",
+      R"({"roleBindings":{"x":{"roleRef":{"namespace":"master","name":"gone"},"userNames":["hubert"]},"y":{"roleRef":{"namespace":"master","name":"admin"},"userNames":["hubert","other"]}}})");
   Decision d = decide({"hubert", "delete"});
   EXPECT_EQ(d.kind, Kind::kDeny);
   EXPECT_EQ(d.error, R"(role "master/gone" not found)");
   EXPECT_TRUE(decide({"other", "delete"}).allowed()) << "whom the broken binding does not name";
   EXPECT_TRUE(decide({"clark", "delete"}).allowed()) << "an earlier step decided";
-  put("policybindings/hammer/master", R"({"roleBindings":{"x":{"roleRef":{"namespace":"master","name":"admin"},"userNames":"hubert"}}})");
+  put("policybindings/hammer/master",
+      R"({"roleBindings":{"x":{"roleRef":{"namespace":"master","name":"admin"},"userNames":"hubert"}}})");
   EXPECT_EQ(decide({"anybody", "get"}).kind, Kind::kDeny);
   EXPECT_NE(decide({"anybody", "get"}).error, "");
   put("policybindings/hammer/master", "not json");
@@ -252,34 +315,44 @@ TEST_F(NamespacePolicy, AnErrorIsNeverAnAllow) {
   EXPECT_TRUE(decide({"clark", "delete"}).allowed());
   put("policybindings/hammer/master", kHammerMasterBindings);
   EXPECT_TRUE(decide({"hubert", "delete"}).allowed());
-  put("policies/hammer/default", R"({"roles":{"fatFingered":{"rules":[{"deny":true,"verbs":["delete"],"resourceKinds":["deployments"],"attributeRestrictions":{"kind":"fullMoon"}}]}}})");
-  EXPECT_EQ(decide({"edgar", "delete"}).kind, Kind::kDeny) << "a restriction that is not known holds for a denial";
+  put("policies/hammer/default",
+      R"({"roles":{"fatFingered":{"rules":[{"deny":true,"verbs":["delete"],"resourceKinds":["deployments"],"attributeRestrictions":{"kind":"fullMoon"}}]}}})");
+  EXPECT_EQ(decide({"edgar", "delete"}).kind, Kind::kDeny)
+      << "a restriction that is not known holds for a denial";
   put("policies/hammer/default", R"({"roles":{"fatFingered":{"rules":[{"verbs":"*"}]}}})");
-  EXPECT_EQ(decide({"edgar", "get"}).kind, Kind::kDeny) << "a role that cannot be read might have denied";
+  EXPECT_EQ(decide({"edgar", "get"}).kind, Kind::kDeny)
+      << "a role that cannot be read might have denied";
 }
 
 TEST_F(NamespacePolicy, AWriteIsSeenByTheNextDecision) {
   EXPECT_EQ(decide({"newcomer", "get"}).kind, Kind::kNoOpinion);
-  put("policybindings/hammer/master", R"({"roleBindings":{"v":{"roleRef":{"namespace":"master","name":"view"},"userNames":["newcomer"]}}})");
+  put("policybindings/hammer/master",
+      R"({"roleBindings":{"v":{"roleRef":{"namespace":"master","name":"view"},"userNames":["newcomer"]}}})");
   EXPECT_TRUE(decide({"newcomer", "get"}).allowed());
-  auto gone = store::commit_sync(*store_, {{}, {store::Delete{"/registry/authorization.openshift.io/policybindings/hammer/master"}}});
+  auto gone = store::commit_sync(
+      *store_,
+      {{}, {store::Delete{"/registry/authorization.openshift.io/policybindings/hammer/master"}}});
   ASSERT_TRUE(gone && gone->succeeded);
   EXPECT_EQ(decide({"newcomer", "get"}).kind, Kind::kNoOpinion);
 }
 
 TEST_F(NamespacePolicy, KeepsBothReasons) {
-  put("policies/hammer/default", R"({"roles":{"fatFingered":{"rules":[{"deny":true,"verbs":["delete"],"resourceKinds":["deployment"]}]},"labelers":{}}})");
+  put("policies/hammer/default",
+      R"({"roles":{"fatFingered":{"rules":[{"deny":true,"verbs":["delete"],"resourceKinds":["deployment"]}]},"labelers":{}}})");
   Answer answer = authorizer_->explain(attributes({"edgar", "delete"}));
   EXPECT_EQ(answer.decision.kind, Kind::kDeny);
   EXPECT_TRUE(answer.allowed_by.starts_with("allowed by rule in hammer")) << answer.allowed_by;
-  EXPECT_TRUE(answer.denied_because.starts_with("denied by rule in hammer")) << answer.denied_because;
-  EXPECT_EQ(authorizer_->explain(attributes({"stranger", "delete"})).denied_because, "denied by default");
+  EXPECT_TRUE(answer.denied_because.starts_with("denied by rule in hammer"))
+      << answer.denied_because;
+  EXPECT_EQ(authorizer_->explain(attributes({"stranger", "delete"})).denied_because,
+            "denied by default");
 }
 
 TEST_F(NamespacePolicy, DecidesWithoutAllocating) {
   Attributes a = attributes({"hubert", "delete"});
   authorizer_->authorize(a);
-  if (counted_allocations() < 0) GTEST_SKIP() << "the thread sanitizer has an allocator of its own, so nothing counts here";
+  if (counted_allocations() < 0)
+    GTEST_SKIP() << "the thread sanitizer has an allocator of its own, so nothing counts here";
   long before = counted_allocations();
   bool allowed = authorizer_->authorize(a)->allowed();
   EXPECT_EQ(counted_allocations(), before);
@@ -293,7 +366,8 @@ TEST_F(NamespacePolicy, TellsWhoCan) {
   for (const AllowedSubject& s : found.subjects) names.push_back(cat(s.kind, " ", s.name));
   EXPECT_EQ(names, (std::vector<std::string>{"User clark", "User edgar", "User hubert"}));
   EXPECT_TRUE(found.incomplete) << "edgar only what is not protected";
-  put("policies/hammer/default", R"({"roles":{"fatFingered":{"rules":[{"deny":true,"verbs":["delete"],"resourceKinds":["deployment"]}]},"labelers":{}}})");
+  put("policies/hammer/default",
+      R"({"roles":{"fatFingered":{"rules":[{"deny":true,"verbs":["delete"],"resourceKinds":["deployment"]}]},"labelers":{}}})");
   AllowedSubjects now;
   authorizer_->add_allowed(attributes({"", "delete"}), now);
   ASSERT_EQ(now.subjects.size(), 2u);
@@ -305,37 +379,59 @@ class Named : public Authorizer {
  public:
   std::string_view name() const override { return "named"; }
   std::optional<Decision> authorize(const Attributes& a) const override {
-    bool is_named = a.user.name == "edgar" || a.user.name == "zoe" || a.user.in_group("interns") || a.user.in_group("editors");
+    bool is_named = a.user.name == "edgar" || a.user.name == "zoe" || a.user.in_group("interns") ||
+                    a.user.in_group("editors");
     return is_named ? Decision::allow("named") : Decision::no_opinion();
   }
   void add_allowed(const Attributes&, AllowedSubjects& allowed) const override {
-    for (auto [kind, name] : {std::pair("User", "edgar"), std::pair("User", "zoe"), std::pair("Group", "interns"), std::pair("Group", "editors")})
-      allowed.subjects.push_back({.kind = kind, .name = name, .namespace_name = "", .binding_kind = "", .binding_namespace = "", .binding = "", .role_kind = "", .role = "", .rule = {}});
+    for (auto [kind, name] : {std::pair("User", "edgar"), std::pair("User", "zoe"),
+                              std::pair("Group", "interns"), std::pair("Group", "editors")})
+      allowed.subjects.push_back({.kind = kind,
+                                  .name = name,
+                                  .namespace_name = "",
+                                  .binding_kind = "",
+                                  .binding_namespace = "",
+                                  .binding = "",
+                                  .role_kind = "",
+                                  .role = "",
+                                  .rule = {}});
   }
 };
 
 TEST_F(NamespacePolicy, WhomItDeniesNobodyAfterItIsSaidToAllow) {
-  put("policies/hammer/default", R"({"roles":{"fatFingered":{"rules":[{"deny":true,"verbs":["delete"],"resourceKinds":["deployment"]}]},"labelers":{}}})");
-  put("policybindings/hammer/hammer", R"({"roleBindings":{"fat":{"roleRef":{"namespace":"hammer","name":"fatFingered"},"userNames":["edgar"],"groupNames":["interns"]}}})");
+  put("policies/hammer/default",
+      R"({"roles":{"fatFingered":{"rules":[{"deny":true,"verbs":["delete"],"resourceKinds":["deployment"]}]},"labelers":{}}})");
+  put("policybindings/hammer/hammer",
+      R"({"roleBindings":{"fat":{"roleRef":{"namespace":"hammer","name":"fatFingered"},"userNames":["edgar"],"groupNames":["interns"]}}})");
   auto names = [](const AllowedSubjects& found) {
     std::vector<std::string> out;
     for (const AllowedSubject& s : found.subjects) out.push_back(cat(s.kind, " ", s.name));
     return out;
   };
-  std::shared_ptr<const Authorizer> policy = authorizer_->frozen(), named = std::make_shared<Named>();
+  std::shared_ptr<const Authorizer> policy = authorizer_->frozen(),
+                                    named = std::make_shared<Named>();
   AllowedSubjects found = Chain({policy, named}).allowed(attributes({"", "delete"}));
-  EXPECT_EQ(names(found), (std::vector<std::string>{"User clark", "User hubert", "User zoe", "Group editors"}));
+  EXPECT_EQ(names(found),
+            (std::vector<std::string>{"User clark", "User hubert", "User zoe", "Group editors"}));
   EXPECT_TRUE(found.incomplete);
   ASSERT_EQ(found.remarks.size(), 2u);
-  EXPECT_EQ(found.remarks[0], R"(namespace policy denies this to members of "interns": those listed may be among them)");
-  EXPECT_EQ(found.remarks[1], R"(namespace policy denies this to "edgar", who may be members of a group that is listed)");
-  EXPECT_EQ(names(Chain({named, policy}).allowed(attributes({"", "delete"})))[0], "User edgar") << "who allows first allows";
+  EXPECT_EQ(
+      found.remarks[0],
+      R"(namespace policy denies this to members of "interns": those listed may be among them)");
+  EXPECT_EQ(
+      found.remarks[1],
+      R"(namespace policy denies this to "edgar", who may be members of a group that is listed)");
+  EXPECT_EQ(names(Chain({named, policy}).allowed(attributes({"", "delete"})))[0], "User edgar")
+      << "who allows first allows";
   // Everybody is in some groups.
-  put("policybindings/hammer/hammer", R"({"roleBindings":{"fat":{"roleRef":{"namespace":"hammer","name":"fatFingered"},"groupNames":["system:authenticated"]}}})");
-  EXPECT_EQ(names(Chain({authorizer_->frozen(), named}).allowed(attributes({"", "delete"}))), std::vector<std::string>{"User clark"});
+  put("policybindings/hammer/hammer",
+      R"({"roleBindings":{"fat":{"roleRef":{"namespace":"hammer","name":"fatFingered"},"groupNames":["system:authenticated"]}}})");
+  EXPECT_EQ(names(Chain({authorizer_->frozen(), named}).allowed(attributes({"", "delete"}))),
+            std::vector<std::string>{"User clark"});
   // What depends on the object leaves nobody out.
   put("policies/hammer/default", kHammer);
-  EXPECT_EQ(names(Chain({authorizer_->frozen(), named}).allowed(attributes({"", "delete"}))).size(), 7u);
+  EXPECT_EQ(names(Chain({authorizer_->frozen(), named}).allowed(attributes({"", "delete"}))).size(),
+            7u);
 }
 
 TEST_F(NamespacePolicy, ListsPlainRulesAndTellsThatThereAreOthers) {
@@ -349,36 +445,50 @@ TEST_F(NamespacePolicy, ListsPlainRulesAndTellsThatThereAreOthers) {
 TEST_F(NamespacePolicy, ListsWhatItMayDenyRatherTooMuchThanTooLittle) {
   auto denied = [&](std::string_view rule, std::string_view space = "hammer") {
     put("policies/hammer/default", cat(R"({"roles":{"r":{"rules":[)", rule, "]}}}"));
-    put("policybindings/hammer/hammer", R"({"roleBindings":{"b":{"roleRef":{"namespace":"hammer","name":"r"},"userNames":["bot"]}}})");
+    put("policybindings/hammer/hammer",
+        R"({"roleBindings":{"b":{"roleRef":{"namespace":"hammer","name":"r"},"userNames":["bot"]}}})");
     Rules rules;
     authorizer_->add_rules({.name = "bot"}, space, rules);
     std::vector<std::string> out;
-    for (const ResourceRule& r : rules.denied_resources) out.insert(out.end(), r.resources.begin(), r.resources.end());
+    for (const ResourceRule& r : rules.denied_resources)
+      out.insert(out.end(), r.resources.begin(), r.resources.end());
     return join(out, ",");
   };
   EXPECT_EQ(denied(R"({"verbs":["get"],"resourceKinds":["pods"]})"), "");
-  EXPECT_EQ(denied(R"({"deny":true,"verbs":["get"],"resourceKinds":["Deployment"],"attributeRestrictions":{"labelsContain":["x"]}})"), "deployments");
+  EXPECT_EQ(
+      denied(
+          R"({"deny":true,"verbs":["get"],"resourceKinds":["Deployment"],"attributeRestrictions":{"labelsContain":["x"]}})"),
+      "deployments");
   EXPECT_EQ(denied(R"({"deny":true,"verbs":["get"],"resourceKinds":["*","-pods"]})"), "*");
-  EXPECT_EQ(denied(R"({"deny":true,"verbs":["get"],"resourceKinds":["resourcegroup:nothing"]})"), "*");
-  EXPECT_EQ(denied(R"({"deny":true,"verbs":["get"],"resourceKinds":["pods"],"attributeRestrictions":{"kind":"nobody-knows"}})"), "*");
-  EXPECT_EQ(denied(R"({"verbs":["get"],"resourceKinds":["resourcegroup:nothing"]})"), "*") << "what cannot be read denies";
-  EXPECT_EQ(denied(R"({"deny":true,"verbs":["get"],"resourceKinds":["pods"]})", ""), "*") << "somewhere in the cluster";
+  EXPECT_EQ(denied(R"({"deny":true,"verbs":["get"],"resourceKinds":["resourcegroup:nothing"]})"),
+            "*");
+  EXPECT_EQ(
+      denied(
+          R"({"deny":true,"verbs":["get"],"resourceKinds":["pods"],"attributeRestrictions":{"kind":"nobody-knows"}})"),
+      "*");
+  EXPECT_EQ(denied(R"({"verbs":["get"],"resourceKinds":["resourcegroup:nothing"]})"), "*")
+      << "what cannot be read denies";
+  EXPECT_EQ(denied(R"({"deny":true,"verbs":["get"],"resourceKinds":["pods"]})", ""), "*")
+      << "somewhere in the cluster";
 }
 
 TEST_F(NamespacePolicy, WordsAreComparedWithoutCase) {
-  EXPECT_EQ(decide({.user = "edgar", .verb = "Delete"}).kind, Kind::kDeny) << "no such request can wait for an object";
+  EXPECT_EQ(decide({.user = "edgar", .verb = "Delete"}).kind, Kind::kDeny)
+      << "no such request can wait for an object";
   EXPECT_TRUE(decide({"clark", "DELETE"}).allowed());
 }
 
 TEST_F(NamespacePolicy, ADenialOfANameWaitsForTheNameOfWhatIsCreated) {
-  put("policies/hammer/default", R"({"roles":{"fatFingered":{"rules":[{"deny":true,"verbs":["create","delete"],"resourceKinds":["deployments"],"resourceNames":["crown"]}]},"labelers":{}}})");
+  put("policies/hammer/default",
+      R"({"roles":{"fatFingered":{"rules":[{"deny":true,"verbs":["create","delete"],"resourceKinds":["deployments"],"resourceNames":["crown"]}]},"labelers":{}}})");
   Decision d = decide({.user = "edgar", .verb = "create", .name = ""});
   ASSERT_EQ(d.kind, Kind::kConditional);
   ask_.name = "crown";
   EXPECT_EQ(settle(d, R"({"metadata":{"name":"crown"}})", "null").kind, Kind::kDeny);
   ask_.name = "hat";
   EXPECT_TRUE(settle(d, R"({"metadata":{"name":"hat"}})", "null").allowed());
-  EXPECT_EQ(decide({.user = "edgar", .verb = "deletecollection", .name = ""}).kind, Kind::kDeny) << "all of them, the crown too";
+  EXPECT_EQ(decide({.user = "edgar", .verb = "deletecollection", .name = ""}).kind, Kind::kDeny)
+      << "all of them, the crown too";
   EXPECT_EQ(decide({.user = "edgar", .verb = "delete", .name = "crown"}).kind, Kind::kDeny);
   EXPECT_TRUE(decide({.user = "edgar", .verb = "delete", .name = "hat"}).allowed());
 }

@@ -14,9 +14,14 @@ struct Named {
   std::string_view name, members;  // separated by spaces
 };
 constexpr Named kBuiltIn[] = {
-    {"builds", "builds builds/clone builds/log buildconfigs buildconfigs/instantiate buildconfigs/webhooks buildlogs"},
-    {"deployments", "deployments deploymentconfigs generatedeploymentconfigs deploymentconfigrollbacks"},
-    {"images", "images imagerepositories imagerepositorymappings imagerepositorytags imagestreams imagestreamimages imagestreammappings imagestreamtags"},
+    {"builds",
+     "builds builds/clone builds/log buildconfigs buildconfigs/instantiate buildconfigs/webhooks "
+     "buildlogs"},
+    {"deployments",
+     "deployments deploymentconfigs generatedeploymentconfigs deploymentconfigrollbacks"},
+    {"images",
+     "images imagerepositories imagerepositorymappings imagerepositorytags imagestreams "
+     "imagestreamimages imagestreammappings imagestreamtags"},
     {"oauth", "oauthauthorizetokens oauthaccesstokens oauthclients oauthclientauthorizations"},
     {"users", "users groups identities useridentitymappings"},
     {"templates", "templates templateconfigs processedtemplates"},
@@ -24,19 +29,31 @@ constexpr Named kBuiltIn[] = {
     {"policy", "policies policybindings"},
     {"granter", "roles rolebindings resourceaccessreviews subjectaccessreviews"},
     {"quota", "limitranges resourcequotas resourcequotausages"},
-    {"exposedopenshift", "resourcegroup:builds resourcegroup:deployments resourcegroup:images resourcegroup:templates routes"},
-    {"allopenshift", "resourcegroup:exposedopenshift resourcegroup:users resourcegroup:oauth resourcegroup:policy resourcegroup:sdn "
-                     "resourcegroup:granter resourcegroup:allopenshift-status projects"},
+    {"exposedopenshift",
+     "resourcegroup:builds resourcegroup:deployments resourcegroup:images resourcegroup:templates "
+     "routes"},
+    {"allopenshift",
+     "resourcegroup:exposedopenshift resourcegroup:users resourcegroup:oauth resourcegroup:policy "
+     "resourcegroup:sdn "
+     "resourcegroup:granter resourcegroup:allopenshift-status projects"},
     {"allopenshift-status", "imagestreams/status routes/status"},
     {"privatekube", "minions nodes bindings events namespaces"},
-    {"exposedkube", "pods pods/log replicationcontrollers serviceaccounts services endpoints persistentvolumeclaims"},
-    {"allkube", "resourcegroup:privatekube resourcegroup:exposedkube resourcegroup:quota resourcegroup:allkube-status secrets"},
-    {"allkube-status", "pods/status resourcequotas/status namespaces/status replicationcontrollers/status"},
+    {"exposedkube",
+     "pods pods/log replicationcontrollers serviceaccounts services endpoints "
+     "persistentvolumeclaims"},
+    {"allkube",
+     "resourcegroup:privatekube resourcegroup:exposedkube resourcegroup:quota "
+     "resourcegroup:allkube-status secrets"},
+    {"allkube-status",
+     "pods/status resourcequotas/status namespaces/status replicationcontrollers/status"},
     {"escalating", "oauthauthorizetokens oauthaccesstokens secrets"},
-    {"non-escalating", "resourcegroup:allkube resourcegroup:allopenshift -resourcegroup:escalating"},
+    {"non-escalating",
+     "resourcegroup:allkube resourcegroup:allopenshift -resourcegroup:escalating"},
 };
 
-bool is_group(std::string_view word) { return word.starts_with(kGroupWord); }
+bool is_group(std::string_view word) {
+  return word.starts_with(kGroupWord);
+}
 
 void add_once(std::vector<std::string>& list, std::string word) {
   if (std::ranges::find(list, word) == list.end()) list.push_back(std::move(word));
@@ -69,7 +86,8 @@ class Opening {
         continue;
       }
       std::string nested = plain.substr(kGroupWord.size());
-      if (!written_.contains(nested)) errors_.push_back(json::not_found(name, plain));
+      if (!written_.contains(nested))
+        errors_.push_back(json::not_found(name, plain));
       else if (const auto* members = open(nested))
         for (const std::string& m : *members) add_once(to, m);
     }
@@ -87,7 +105,8 @@ class Opening {
 Map written_built_in() {
   Map written;
   for (const Named& g : kBuiltIn)
-    for (std::string_view word : split(g.members, ' ')) written[std::string(g.name)].emplace_back(word);
+    for (std::string_view word : split(g.members, ' '))
+      written[std::string(g.name)].emplace_back(word);
   return written;
 }
 
@@ -103,13 +122,19 @@ const ResourceGroups& ResourceGroups::built_in() {
 
 ResourceGroups ResourceGroups::with(const json::Value& document, json::FieldErrors& errors) {
   Map written = written_built_in();
-  if (!document.is_object()) errors.push_back(json::type_invalid("", document, "resource groups are an object of lists"));
+  if (!document.is_object())
+    errors.push_back(json::type_invalid("", document, "resource groups are an object of lists"));
   for (const json::Member& m : document.members()) {
     std::vector<std::string> words;
-    if (!m.value.is_array()) errors.push_back(json::type_invalid(std::string(m.key()), m.value, "must be a list of resources"));
+    if (!m.value.is_array())
+      errors.push_back(
+          json::type_invalid(std::string(m.key()), m.value, "must be a list of resources"));
     for (const json::Value& word : m.value.items()) {
-      if (word.is_string() && !word.as_string().empty()) words.push_back(lower(word.as_string()));
-      else errors.push_back(json::invalid(std::string(m.key()), word, "must be the name of a resource"));
+      if (word.is_string() && !word.as_string().empty())
+        words.push_back(lower(word.as_string()));
+      else
+        errors.push_back(
+            json::invalid(std::string(m.key()), word, "must be the name of a resource"));
     }
     written.insert_or_assign(lower(m.key()), std::move(words));
   }
@@ -121,12 +146,15 @@ const std::vector<std::string>* ResourceGroups::members(std::string_view name) c
   return at == open_.end() ? nullptr : &at->second;
 }
 
-bool ResourceGroups::expand(const std::vector<std::string>& kinds, std::vector<std::string>& out) const {
+bool ResourceGroups::expand(const std::vector<std::string>& kinds,
+                            std::vector<std::string>& out) const {
   bool is_whole = true;
   for (const std::string& word : kinds) {
     bool is_negated = word.starts_with('-');
     std::string_view plain = std::string_view(word).substr(is_negated ? 1 : 0);
-    const std::vector<std::string>* members = is_group(plain) ? this->members(plain.substr(kGroupWord.size())) : nullptr;
+    const std::vector<std::string>* members = is_group(plain)
+                                                  ? this->members(plain.substr(kGroupWord.size()))
+                                                  : nullptr;
     if (!members) {
       is_whole &= !is_group(plain);
       out.push_back(word);

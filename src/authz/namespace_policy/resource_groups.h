@@ -11,8 +11,8 @@ namespace cardea::authz::namespace_policy {
 
 inline constexpr std::string_view kGroupWord = "resourcegroup:";
 
-// Names for lists of resources: a rule says `resourcegroup:builds`. Groups may name others; a group that names itself by
-// any way is an error. An immutable value.
+// Names for lists of resources: a rule says `resourcegroup:builds`. Groups may name others; a group
+// that names itself by any way is an error. An immutable value.
 class ResourceGroups {
  public:
   // Those that every server knows.
@@ -22,8 +22,8 @@ class ResourceGroups {
 
   // Everything in it, nested groups opened, each once; null: there is no such group.
   const std::vector<std::string>* members(std::string_view name) const;
-  // A list of kinds with its groups opened, `-resourcegroup:x` as `-` before each member. False: some group is not known;
-  // its word stays as it is.
+  // A list of kinds with its groups opened, `-resourcegroup:x` as `-` before each member. False:
+  // some group is not known; its word stays as it is.
   bool expand(const std::vector<std::string>& kinds, std::vector<std::string>& out) const;
 
  private:

@@ -7,9 +7,9 @@
 #include "authz/conditions.h"
 #include "authz/effects.h"
 #include "authz/evaluation.h"
-#include "authz/node/graph.h"
 #include "authz/namespace_policy/kind_table.h"
 #include "authz/namespace_policy/role.h"
+#include "authz/node/graph.h"
 
 namespace cardea::authz::namespace_policy {
 
@@ -27,10 +27,12 @@ struct Surroundings {
 // How conditions on changed fields are typed; their text is the list as JSON.
 inline constexpr std::string_view kFieldsType = "policy.openshift.io/fields-mutatable";
 
-// A rule with a restriction that concerns a request: whether the restriction holds, as far as that is known.
+// A rule with a restriction that concerns a request: whether the restriction holds, as far as that
+// is known.
 class Restricted {
  public:
-  // `effect`: of a denial that concerns what the request comes to, whose attributes are given; else null.
+  // `effect`: of a denial that concerns what the request comes to, whose attributes are given; else
+  // null.
   Restricted(const CompiledRole& role, std::size_t rule, Match match, const Attributes& attributes,
              const Surroundings& surroundings, const IndirectEffect* effect = nullptr)
       : role_(role),
@@ -42,7 +44,8 @@ class Restricted {
 
   // nullopt: the object decides. What cannot be known holds for a deny, and does not for an allow.
   std::optional<bool> now() const;
-  // The condition that is left, once `now` left it open. So many of the same rule were there before.
+  // The condition that is left, once `now` left it open. So many of the same rule were there
+  // before.
   Condition later(std::size_t before = 0) const;
 
  private:
@@ -59,14 +62,16 @@ class Restricted {
   mutable std::optional<cel::Residual> residual_;
 };
 
-// `policy.openshift.io/hammer.editor.0`; a hash where that is no label key. `more` tells several of one rule
-// apart.
+// `policy.openshift.io/hammer.editor.0`; a hash where that is no label key. `more` tells several of
+// one rule apart.
 std::string condition_id(const CompiledRole& role, std::size_t rule, std::string_view more = "");
 
 // Settles conditions that this room made, by what they were compiled to or by their text.
 class RestrictionRuns : public ConditionEvaluator {
  public:
-  RestrictionRuns(const ConditionData& data, SecondaryChecks& checks, const Surroundings& surroundings) : data_(data), surroundings_(surroundings), cel_(data, checks) {}
+  RestrictionRuns(const ConditionData& data, SecondaryChecks& checks,
+                  const Surroundings& surroundings)
+      : data_(data), surroundings_(surroundings), cel_(data, checks) {}
   Truth truth(const Condition& condition, std::string& error) override;
 
  private:

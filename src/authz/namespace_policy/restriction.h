@@ -9,8 +9,9 @@
 
 namespace cardea::authz::namespace_policy {
 
-// One entry of `fieldsMutatable`: `labels`, `spec.replicas`, `spec.template.spec.containers[*].image`,
-// `metadata.labels["app.kubernetes.io/name"]`. Reaches everything below.
+// One entry of `fieldsMutatable`: `labels`, `spec.replicas`,
+// `spec.template.spec.containers[*].image`, `metadata.labels["app.kubernetes.io/name"]`. Reaches
+// everything below.
 class FieldPattern {
  public:
   // Empty with a problem for a person: it cannot be read.
@@ -34,10 +35,12 @@ LabelPattern read_label_pattern(std::string_view text);
 // Whether the object has all of them.
 bool has_labels(const json::Value& object, const std::vector<LabelPattern>& labels);
 
-// A CEL expression over request, object and oldObject. Null with a problem: it does not compile or gives no bool.
+// A CEL expression over request, object and oldObject. Null with a problem: it does not compile or
+// gives no bool.
 std::shared_ptr<const cel::Program> compile_expression(std::string_view text, std::string& problem);
 
 // What is wrong with a restriction by itself and with the rule it stands in.
-json::FieldErrors validate_restriction(const Rule& rule, const std::vector<std::string>& kinds, const std::string& at);
+json::FieldErrors validate_restriction(const Rule& rule, const std::vector<std::string>& kinds,
+                                       const std::string& at);
 
 }  // namespace cardea::authz::namespace_policy

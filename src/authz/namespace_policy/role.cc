@@ -12,27 +12,43 @@ namespace {
 
 using Kind = Restriction::Kind;
 
-bool has(const std::vector<std::string>& list, std::string_view word) { return std::ranges::find(list, word) != list.end(); }
+bool has(const std::vector<std::string>& list, std::string_view word) {
+  return std::ranges::find(list, word) != list.end();
+}
 
-const std::uint64_t kOnWhatIsThere =
-    verb_bit(verb_number("update")) | verb_bit(verb_number("patch")) | verb_bit(verb_number("delete")) | verb_bit(verb_number("deletecollection"));
+const std::uint64_t kOnWhatIsThere = verb_bit(verb_number("update")) |
+                                     verb_bit(verb_number("patch")) |
+                                     verb_bit(verb_number("delete")) |
+                                     verb_bit(verb_number("deletecollection"));
 
 // Permissions on single fields are parts of writing an object.
-const std::uint64_t kWrites = verb_bit(verb_number("create")) | verb_bit(verb_number("update")) | verb_bit(verb_number("patch"));
+const std::uint64_t kWrites = verb_bit(verb_number("create")) | verb_bit(verb_number("update")) |
+                              verb_bit(verb_number("patch"));
 bool is_for_fields(std::string_view verb) {
   constexpr std::string_view kGate = "granular";
-  return equals_ignoring_case(verb.substr(0, kGate.size()), kGate) && (verb.size() == kGate.size() || verb[kGate.size()] == ':');
+  return equals_ignoring_case(verb.substr(0, kGate.size()), kGate) &&
+         (verb.size() == kGate.size() || verb[kGate.size()] == ':');
 }
 
 constexpr std::string_view kChanging[] = {"update", "patch"};
-bool is_change(std::string_view verb) { return std::ranges::any_of(kChanging, [&](std::string_view v) { return equals_ignoring_case(v, verb); }); }
+bool is_change(std::string_view verb) {
+  return std::ranges::any_of(kChanging,
+                             [&](std::string_view v) { return equals_ignoring_case(v, verb); });
+}
 
 }  // namespace
 
-std::uint64_t CompiledRole::hash(std::string_view namespace_name, std::string_view name) { return rbac::hash_name(name, rbac::hash_name(namespace_name)); }
+std::uint64_t CompiledRole::hash(std::string_view namespace_name, std::string_view name) {
+  return rbac::hash_name(name, rbac::hash_name(namespace_name));
+}
 
-CompiledRole::CompiledRole(std::string_view namespace_name, std::string_view name, std::vector<Rule> rules, std::string problem, const ResourceGroups& groups)
-    : namespace_name_(namespace_name), name_(name), problem_(std::move(problem)), hash_(hash(namespace_name, name)) {
+CompiledRole::CompiledRole(std::string_view namespace_name, std::string_view name,
+                           std::vector<Rule> rules, std::string problem,
+                           const ResourceGroups& groups)
+    : namespace_name_(namespace_name),
+      name_(name),
+      problem_(std::move(problem)),
+      hash_(hash(namespace_name, name)) {
   if (problem_.empty()) rules_ = std::move(rules);
   std::size_t count = rules_.size();
   heads_.resize(count);
@@ -65,9 +81,12 @@ void CompiledRole::compile(std::size_t index, const ResourceGroups& groups) {
     bool negated = v.starts_with('-');
     std::string_view plain = std::string_view(v).substr(negated ? 1 : 0);
     int number = verb_number(plain);
-    if (plain == "*") (negated ? h.no_verb : h.any_verb) = true;
-    else if (number >= 0) (negated ? h.verbs_no : h.verbs_yes) |= verb_bit(number);
-    else other_verbs.push_back(v);
+    if (plain == "*")
+      (negated ? h.no_verb : h.any_verb) = true;
+    else if (number >= 0)
+      (negated ? h.verbs_no : h.verbs_yes) |= verb_bit(number);
+    else
+      other_verbs.push_back(v);
   }
   h.verbs_end = add_words(other_verbs, false);
   h.negated_verbs_end = add_words(other_verbs, true);
@@ -91,8 +110,9 @@ void CompiledRole::compile(std::size_t index, const ResourceGroups& groups) {
   }
   h.names_end = static_cast<std::uint32_t>(words_.size());
 
-  h.is_everything = h.any_verb && h.any_kind && h.any_group && h.any_name && rule.verbs.size() == 1 &&
-                    kinds_[index].size() == 1 && rule.restriction.kind == Kind::kNone;
+  h.is_everything = h.any_verb && h.any_kind && h.any_group && h.any_name &&
+                    rule.verbs.size() == 1 && kinds_[index].size() == 1 &&
+                    rule.restriction.kind == Kind::kNone;
 
   const Restriction& r = rule.restriction;
   std::string problem;
@@ -102,7 +122,8 @@ void CompiledRole::compile(std::size_t index, const ResourceGroups& groups) {
     h.restriction_broken |= !programs_[index];
   }
   if (r.kind == Kind::kFieldsMutatable)
-    for (const std::string& item : r.items) fields_[index].push_back(FieldPattern::parse(item, problem));
+    for (const std::string& item : r.items)
+      fields_[index].push_back(FieldPattern::parse(item, problem));
   if (r.kind == Kind::kLabelsContain) {
     for (const std::string& item : r.items) labels_[index].push_back(read_label_pattern(item));
     // Those that a label keeps from something must not take the label off.
@@ -111,24 +132,29 @@ void CompiledRole::compile(std::size_t index, const ResourceGroups& groups) {
   h.restriction_broken |= !problem.empty();
 }
 
-bool CompiledRole::names_verb(std::uint32_t from, std::uint32_t to, const RequestWords& request) const {
+bool CompiledRole::names_verb(std::uint32_t from, std::uint32_t to,
+                              const RequestWords& request) const {
   if (request.verb == 0) return false;
   for (std::uint32_t i = from; i < to; ++i)
-    if (words_[i] == request.verb && equals_ignoring_case(texts_[i], request.attributes.verb)) return true;
+    if (words_[i] == request.verb && equals_ignoring_case(texts_[i], request.attributes.verb))
+      return true;
   return false;
 }
 
 bool CompiledRole::leaves_out_verb(const Head& h, const RequestWords& request) const {
   if (h.no_verb || (h.verbs_no & request.verb_bits) != 0) return true;
   // `*` without `update` is no leave to update field by field.
-  if ((h.verbs_no & kWrites) != 0 && request.verb != 0 && is_for_fields(request.attributes.verb)) return true;
+  if ((h.verbs_no & kWrites) != 0 && request.verb != 0 && is_for_fields(request.attributes.verb))
+    return true;
   return names_verb(h.verbs_end, h.negated_verbs_end, request);
 }
 
 bool CompiledRole::has_verb(const Head& h, const RequestWords& request) const {
   if (leaves_out_verb(h, request)) return false;
-  if ((h.verbs_yes & request.verb_bits) != 0 || names_verb(h.begin, h.verbs_end, request)) return true;
-  // What is excluded from all that encloses it is no part of `*` either, unless that is everything there is.
+  if ((h.verbs_yes & request.verb_bits) != 0 || names_verb(h.begin, h.verbs_end, request))
+    return true;
+  // What is excluded from all that encloses it is no part of `*` either, unless that is everything
+  // there is.
   return h.any_verb && (h.deny || h.is_everything || request.verb == 0 || !request.is_excluded());
 }
 
@@ -141,11 +167,13 @@ bool CompiledRole::leaves_out_kind(const Head& h, const RequestWords& request) c
 
 bool CompiledRole::has_kind(const Head& h, const RequestWords& request, bool of_whole) const {
   if (!h.has_kinds) return false;
-  if (h.kinds_broken && h.deny) return true;  // whatever it leaves out may not have been meant to be left out
+  if (h.kinds_broken && h.deny)
+    return true;  // whatever it leaves out may not have been meant to be left out
   if (leaves_out_kind(h, request)) return false;
   if (h.any_kind) return true;
   for (std::uint32_t i = h.negated_verbs_end; i < h.kinds_end; ++i)
-    if (of_whole ? request.is_under(words_[i], texts_[i]) : request.is_named(words_[i], texts_[i])) return true;
+    if (of_whole ? request.is_under(words_[i], texts_[i]) : request.is_named(words_[i], texts_[i]))
+      return true;
   return false;
 }
 
@@ -157,26 +185,32 @@ bool CompiledRole::leaves_out(std::size_t rule, const RequestWords& request) con
 bool CompiledRole::has_group(const Head& h, const RequestWords& request) const {
   if (h.any_group) return true;
   for (std::uint32_t i = h.negated_kinds_end; i < h.groups_end; ++i)
-    if (words_[i] == request.group && equals_ignoring_case(texts_[i], request.attributes.api_group)) return true;
+    if (words_[i] == request.group && equals_ignoring_case(texts_[i], request.attributes.api_group))
+      return true;
   return false;
 }
 
 bool CompiledRole::has_url(std::size_t rule, const Attributes& attributes) const {
-  return std::ranges::any_of(rules_[rule].non_resource_urls, [&](const std::string& url) { return rbac::url_matches(url, attributes.path); });
+  return std::ranges::any_of(rules_[rule].non_resource_urls, [&](const std::string& url) {
+    return rbac::url_matches(url, attributes.path);
+  });
 }
 
 bool CompiledRole::is_excluded(std::size_t rule, const Attributes& attributes) const {
-  return std::ranges::all_of(rules_[rule].resource_names,
-                             [&](const std::string& name) { return selectors_exclude(attributes, name); });
+  return std::ranges::all_of(rules_[rule].resource_names, [&](const std::string& name) {
+    return selectors_exclude(attributes, name);
+  });
 }
 
 Match CompiledRole::matches(std::size_t rule, const RequestWords& request) const {
   const Head& h = heads_[rule];
   if (h.is_broken() && !h.deny) return Match::kNo;
   const Attributes& a = request.attributes;
-  if (!a.is_resource_request) return has_verb(h, request) && has_url(rule, a) ? Match::kYes : Match::kNo;
+  if (!a.is_resource_request)
+    return has_verb(h, request) && has_url(rule, a) ? Match::kYes : Match::kNo;
   bool is_named = h.any_name;
-  for (std::uint32_t i = h.groups_end; !is_named && request.name != 0 && i < h.names_end; ++i) is_named = words_[i] == request.name && texts_[i] == a.name;
+  for (std::uint32_t i = h.groups_end; !is_named && request.name != 0 && i < h.names_end; ++i)
+    is_named = words_[i] == request.name && texts_[i] == a.name;
   bool is_nameless = !is_named && a.name.empty();
   // A request without a name reaches what has one.
   if (!is_named && !(h.deny && is_nameless)) return Match::kNo;

@@ -18,18 +18,19 @@ enum class Match : std::uint8_t {
   kYes,
   kReached,    // a deny of names, and a request for all objects of a collection
   kByName,     // a deny of names, and a request that has no name yet: its object will bring one
-  kStripping,  // a deny of labelled objects, and a change of such an object, which might take the label away
-               // first
+  kStripping,  // a deny of labelled objects, and a change of such an object, which might take the
+               // label away first
 };
 
 // A role as decisions read it: immutable, shared between the states of the index.
 //
-// One that could not be read has a problem and no rules: whoever is bound to it is denied. A rule that names an unknown
-// resource group, or has a restriction that is not known, fails closed by itself: it denies what it denies, and allows
-// nothing.
+// One that could not be read has a problem and no rules: whoever is bound to it is denied. A rule
+// that names an unknown resource group, or has a restriction that is not known, fails closed by
+// itself: it denies what it denies, and allows nothing.
 class CompiledRole : public rbac::Counted {
  public:
-  CompiledRole(std::string_view namespace_name, std::string_view name, std::vector<Rule> rules, std::string problem, const ResourceGroups& groups);
+  CompiledRole(std::string_view namespace_name, std::string_view name, std::vector<Rule> rules,
+               std::string problem, const ResourceGroups& groups);
 
   static std::uint64_t hash(std::string_view namespace_name, std::string_view name);
   std::uint64_t hash() const { return hash_; }
@@ -42,24 +43,29 @@ class CompiledRole : public rbac::Counted {
   bool has_deny() const { return has_deny_; }
   bool is_broken(std::size_t rule) const { return heads_[rule].is_broken(); }
 
-  // Whether verbs, kinds, groups, names or paths of the rule fit. What its restriction says is not asked.
+  // Whether verbs, kinds, groups, names or paths of the rule fit. What its restriction says is not
+  // asked.
   Match matches(std::size_t rule, const RequestWords& request) const;
-  // Whether a negation of the rule takes the request away: its author means something else, whatever the
-  // request comes to.
+  // Whether a negation of the rule takes the request away: its author means something else,
+  // whatever the request comes to.
   bool leaves_out(std::size_t rule, const RequestWords& request) const;
 
   // What a restriction in CEL was compiled to; null for others, and where it does not compile.
-  const std::shared_ptr<const cel::Program>& program_of(std::size_t rule) const { return programs_[rule]; }
+  const std::shared_ptr<const cel::Program>& program_of(std::size_t rule) const {
+    return programs_[rule];
+  }
   const std::vector<FieldPattern>& fields_of(std::size_t rule) const { return fields_[rule]; }
   const std::vector<LabelPattern>& labels_of(std::size_t rule) const { return labels_[rule]; }
 
  private:
   struct Head {
     std::uint64_t verbs_yes = 0, verbs_no = 0;
-    std::uint32_t verbs_end = 0, negated_verbs_end = 0, kinds_end = 0, negated_kinds_end = 0, groups_end = 0, names_end = 0;  // in words_
+    std::uint32_t verbs_end = 0, negated_verbs_end = 0, kinds_end = 0, negated_kinds_end = 0,
+                  groups_end = 0, names_end = 0;  // in words_
     std::uint32_t begin = 0;
     bool deny = false, kinds_broken = false, restriction_broken = false;
-    bool any_verb = false, no_verb = false, any_kind = false, no_kind = false, any_group = false, any_name = false, has_kinds = false;
+    bool any_verb = false, no_verb = false, any_kind = false, no_kind = false, any_group = false,
+         any_name = false, has_kinds = false;
     bool is_everything = false;  // all verbs on all objects, with nothing taken away
     bool guards_labels = false;  // a deny by labels
     bool is_broken() const { return kinds_broken || restriction_broken; }

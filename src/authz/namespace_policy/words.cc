@@ -7,9 +7,29 @@
 namespace cardea::authz::namespace_policy {
 namespace {
 
-constexpr std::string_view kVerbs[] = {"exec",  "watch",            "list", "get",      "create",      "update",  "delete", "proxy",  "permission-request",
-                                       "patch", "deletecollection", "bind", "escalate", "impersonate", "approve", "sign",   "attest", "use",
-                                       "deny",  "head",             "post", "put",      "options"};
+constexpr std::string_view kVerbs[] = {"exec",
+                                       "watch",
+                                       "list",
+                                       "get",
+                                       "create",
+                                       "update",
+                                       "delete",
+                                       "proxy",
+                                       "permission-request",
+                                       "patch",
+                                       "deletecollection",
+                                       "bind",
+                                       "escalate",
+                                       "impersonate",
+                                       "approve",
+                                       "sign",
+                                       "attest",
+                                       "use",
+                                       "deny",
+                                       "head",
+                                       "post",
+                                       "put",
+                                       "options"};
 constexpr auto kHashes = [] {
   std::array<std::uint64_t, std::size(kVerbs)> out{};
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = word_hash(kVerbs[i]);
@@ -21,15 +41,19 @@ constexpr std::uint64_t bit(std::string_view verb) {
     if (kVerbs[i] == verb) return verb_bit(static_cast<int>(i));
   return 0;
 }
-constexpr std::uint64_t kExec = bit("exec"), kProxy = bit("proxy"), kAsk = bit("permission-request"), kCreate = bit("create"), kGet = bit("get"),
-                        kUpdate = bit("update"), kDelete = bit("delete"), kPatch = bit("patch"), kDeleteAll = bit("deletecollection");
+constexpr std::uint64_t kExec = bit("exec"), kProxy = bit("proxy"),
+                        kAsk = bit("permission-request"), kCreate = bit("create"),
+                        kGet = bit("get"), kUpdate = bit("update"), kDelete = bit("delete"),
+                        kPatch = bit("patch"), kDeleteAll = bit("deletecollection");
 
 bool ends_with_reviews(std::string_view resource) {
   constexpr std::string_view kEnd = "accessreviews";
-  return resource.size() >= kEnd.size() && equals_ignoring_case(resource.substr(resource.size() - kEnd.size()), kEnd);
+  return resource.size() >= kEnd.size() &&
+         equals_ignoring_case(resource.substr(resource.size() - kEnd.size()), kEnd);
 }
 
-// Reviews that tell a part of what another one tells. What somebody asks about themselves is no part of it.
+// Reviews that tell a part of what another one tells. What somebody asks about themselves is no
+// part of it.
 constexpr struct {
   std::string_view form, whole;
 } kReviewForms[] = {{"localresourceaccessreviews", "resourceaccessreviews"},
@@ -59,7 +83,9 @@ std::uint64_t verb_bits_of(const Attributes& a) {
   if (own == kDeleteAll) bits |= kDelete;
   bool connects = (own & (kCreate | kGet)) != 0;
   if (!a.subresource.empty()) {
-    if (connects && equals_ignoring_case(a.subresource, "exec") && equals_ignoring_case(a.resource, "pods")) bits |= kExec;
+    if (connects && equals_ignoring_case(a.subresource, "exec") &&
+        equals_ignoring_case(a.resource, "pods"))
+      bits |= kExec;
     if (equals_ignoring_case(a.subresource, "proxy")) bits |= kProxy;
   }
   if (own == kCreate && ends_with_reviews(a.resource)) bits |= kAsk;
@@ -71,7 +97,9 @@ RequestWords::RequestWords(const Attributes& a, const KindNames* kinds)
   verb = verb_number(a.verb) < 0 ? word_hash(a.verb) : 0;
   plain = full = kind_plain = kind_full = group = name = 0;
   if (!a.is_resource_request) return;
-  auto with_subresource = [&](std::uint64_t h) { return a.subresource.empty() ? h : word_hash(a.subresource, word_hash("/", h)); };
+  auto with_subresource = [&](std::uint64_t h) {
+    return a.subresource.empty() ? h : word_hash(a.subresource, word_hash("/", h));
+  };
   if (kinds) kind = kinds->kind_of(a.api_group, a.resource);
   plain = word_hash(a.resource);
   full = with_subresource(plain);
@@ -81,10 +109,14 @@ RequestWords::RequestWords(const Attributes& a, const KindNames* kinds)
   name = a.name.empty() ? 0 : word_hash(a.name);
 }
 
-bool RequestWords::spells(std::string_view word, std::string_view resource, bool with_subresource) const {
-  if (!with_subresource || attributes.subresource.empty()) return equals_ignoring_case(word, resource);
-  return word.size() == resource.size() + 1 + attributes.subresource.size() && equals_ignoring_case(word.substr(0, resource.size()), resource) &&
-         word[resource.size()] == '/' && equals_ignoring_case(word.substr(resource.size() + 1), attributes.subresource);
+bool RequestWords::spells(std::string_view word, std::string_view resource,
+                          bool with_subresource) const {
+  if (!with_subresource || attributes.subresource.empty())
+    return equals_ignoring_case(word, resource);
+  return word.size() == resource.size() + 1 + attributes.subresource.size() &&
+         equals_ignoring_case(word.substr(0, resource.size()), resource) &&
+         word[resource.size()] == '/' &&
+         equals_ignoring_case(word.substr(resource.size() + 1), attributes.subresource);
 }
 
 bool RequestWords::is_named(std::uint64_t hash, std::string_view word) const {
@@ -93,7 +125,8 @@ bool RequestWords::is_named(std::uint64_t hash, std::string_view word) const {
 }
 
 bool RequestWords::is_excluded() const {
-  if (!kinds_ || !attributes.is_resource_request || !attributes.verb.starts_with("granular:")) return false;
+  if (!kinds_ || !attributes.is_resource_request || !attributes.verb.starts_with("granular:"))
+    return false;
   if (!is_excluded_)
     is_excluded_ = kinds_->is_excluded(attributes.api_group, attributes.resource, attributes.verb);
   return *is_excluded_;

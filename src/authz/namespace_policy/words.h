@@ -9,29 +9,35 @@
 
 namespace cardea::authz::namespace_policy {
 
-// Words of rules are compared without regard to case, by hash first and then by text. Hashes can be continued, so that
-// `pods/log` need not be put together.
+// Words of rules are compared without regard to case, by hash first and then by text. Hashes can be
+// continued, so that `pods/log` need not be put together.
 constexpr std::uint64_t kEmptyWord = 14695981039346656037u;
 constexpr std::uint64_t word_hash(std::string_view text, std::uint64_t h = kEmptyWord) {
-  for (char c : text) h = (h ^ static_cast<unsigned char>(c >= 'A' && c <= 'Z' ? c + 32 : c)) * 1099511628211u;
+  for (char c : text)
+    h = (h ^ static_cast<unsigned char>(c >= 'A' && c <= 'Z' ? c + 32 : c)) * 1099511628211u;
   return h;
 }
 
 // The place of a well-known verb, of which sets are kept as bits; -1: it is none.
 int verb_number(std::string_view verb);
-constexpr std::uint64_t verb_bit(int number) { return number < 0 ? 0 : std::uint64_t{1} << number; }
+constexpr std::uint64_t verb_bit(int number) {
+  return number < 0 ? 0 : std::uint64_t{1} << number;
+}
 // All of them, in the order of their numbers.
 const std::vector<std::string_view>& well_known_verbs();
 
-// What kinds of objects resources hold: rules may say `DeploymentConfig` for `deploymentconfigs`. From any thread.
+// What kinds of objects resources hold: rules may say `DeploymentConfig` for `deploymentconfigs`.
+// From any thread.
 class KindNames {
  public:
   virtual ~KindNames() = default;
   // In lower case; empty: not known. Good until this thread asks again.
   virtual std::string_view kind_of(std::string_view group, std::string_view resource) const = 0;
   // Group and resource of everything of a kind, in whichever case it is spelled.
-  virtual std::vector<std::pair<std::string, std::string>> resources_of(std::string_view kind) const = 0;
-  // Whether a permission on single fields (`granular:label(x)`) is excluded from all that encloses it.
+  virtual std::vector<std::pair<std::string, std::string>> resources_of(
+      std::string_view kind) const = 0;
+  // Whether a permission on single fields (`granular:label(x)`) is excluded from all that encloses
+  // it.
   virtual bool is_excluded(std::string_view /*group*/, std::string_view /*resource*/,
                            std::string_view /*verb*/) const {
     return false;
@@ -43,19 +49,20 @@ struct RequestWords {
   RequestWords(const Attributes& attributes, const KindNames* kinds);
 
   const Attributes& attributes;
-  std::string_view kind;         // of the resource, in lower case; empty: not known
-  std::uint64_t verb_bits;       // its verb, and what that counts as
-  std::uint64_t verb;            // of a verb that is not well known; else 0
-  std::uint64_t plain, full;     // the resource; with its subresource
-  std::uint64_t kind_plain, kind_full;  // the same by kind; of a kind that is not known, those of the resource
+  std::string_view kind;                // of the resource, in lower case; empty: not known
+  std::uint64_t verb_bits;              // its verb, and what that counts as
+  std::uint64_t verb;                   // of a verb that is not well known; else 0
+  std::uint64_t plain, full;            // the resource; with its subresource
+  std::uint64_t kind_plain, kind_full;  // the same by kind; of a kind that is not known, those of
+                                        // the resource
   std::uint64_t group, name;
 
   // What is not called `word`, given with its hash, is some other resource.
   bool is_named(std::uint64_t hash, std::string_view word) const;
   // The same, or what `word` is a part of: `pods` is meant by `pods/log`.
   bool is_under(std::uint64_t hash, std::string_view word) const;
-  // Whether the request asks for a review that is a form of the one called `word`: who may not ask who can do
-  // something anywhere may not ask it about one namespace.
+  // Whether the request asks for a review that is a form of the one called `word`: who may not ask
+  // who can do something anywhere may not ask it about one namespace.
   bool is_form_of(std::string_view word) const;
   // Whether the verb is a permission on single fields that nothing implies.
   bool is_excluded() const;
@@ -66,8 +73,9 @@ struct RequestWords {
   bool spells(std::string_view word, std::string_view resource, bool with_subresource) const;
 };
 
-// As which verbs a request counts beside its own: patch as update, deletecollection as delete, a stream to a pod as `exec`,
-// anything through a proxy as `proxy`, asking for a review of access as `permission-request`.
+// As which verbs a request counts beside its own: patch as update, deletecollection as delete, a
+// stream to a pod as `exec`, anything through a proxy as `proxy`, asking for a review of access as
+// `permission-request`.
 std::uint64_t verb_bits_of(const Attributes& attributes);
 
 }  // namespace cardea::authz::namespace_policy

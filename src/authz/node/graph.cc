@@ -10,14 +10,18 @@ using json::Value;
 
 void Graph::link(const Vertex& v, std::string_view node, std::uint32_t times, bool is_there) {
   LinkKey key = hash_(static_cast<std::uint8_t>(v.kind), v.namespace_name, v.name, node);
-  if (is_there) links_.add(key, times);
-  else links_.remove(key, times);
+  if (is_there)
+    links_.add(key, times);
+  else
+    links_.remove(key, times);
 }
 
 void Graph::put(const Placement& p, bool is_there) {
   if (p.objects.empty()) return;
-  if (is_there) ++nodes_[p.node];
-  else if (auto at = nodes_.find(p.node); at != nodes_.end() && --at->second == 0) nodes_.erase(at);
+  if (is_there)
+    ++nodes_[p.node];
+  else if (auto at = nodes_.find(p.node); at != nodes_.end() && --at->second == 0)
+    nodes_.erase(at);
   for (const Vertex& v : p.objects) {
     link(v, p.node, 1, is_there);
     if (v.kind != Kind::kClaim) continue;
@@ -25,8 +29,10 @@ void Graph::put(const Placement& p, bool is_there) {
     Claim& claim = claims_[key];
     for (const Binding& b : claim.volumes)
       for (const Vertex& behind : b.objects) link(behind, p.node, 1, is_there);
-    if (is_there) ++claim.nodes[p.node];
-    else if (auto at = claim.nodes.find(p.node); at != claim.nodes.end() && --at->second == 0) claim.nodes.erase(at);
+    if (is_there)
+      ++claim.nodes[p.node];
+    else if (auto at = claim.nodes.find(p.node); at != claim.nodes.end() && --at->second == 0)
+      claim.nodes.erase(at);
     if (claim.empty()) claims_.erase(key);
   }
 }
@@ -37,8 +43,10 @@ void Graph::put(const Binding& b, bool is_there) {
   Claim& claim = claims_[key];
   for (const auto& [node, times] : claim.nodes)
     for (const Vertex& v : b.objects) link(v, node, times, is_there);
-  if (is_there) claim.volumes.push_back(b);
-  else if (auto at = std::ranges::find(claim.volumes, b); at != claim.volumes.end()) claim.volumes.erase(at);
+  if (is_there)
+    claim.volumes.push_back(b);
+  else if (auto at = std::ranges::find(claim.volumes, b); at != claim.volumes.end())
+    claim.volumes.erase(at);
   if (claim.empty()) claims_.erase(key);
 }
 
@@ -70,7 +78,9 @@ void Graph::add(const std::vector<Placement>& placements, const std::vector<Bind
   publish();
 }
 
-std::shared_ptr<const Graph> Graph::frozen() const { return std::shared_ptr<const Graph>(new Graph(hash_, current_.get())); }
+std::shared_ptr<const Graph> Graph::frozen() const {
+  return std::shared_ptr<const Graph>(new Graph(hash_, current_.get()));
+}
 
 Graph::Nodes Graph::nodes() const {
   std::lock_guard lock(writing_);
@@ -106,8 +116,9 @@ Value parsed(const store::RecordPtr& record) {
   return value ? std::move(*value) : Value();
 }
 
-// Most pods that are written often enough to matter run nowhere yet or never change what they refer to; those
-// without a node need no parsing. Stored objects are printed by us, so the name is spelled in one way.
+// Most pods that are written often enough to matter run nowhere yet or never change what they refer
+// to; those without a node need no parsing. Stored objects are printed by us, so the name is
+// spelled in one way.
 bool says_anything(const store::RecordPtr& record, std::string_view word) {
   return record && !record->deleted() && record->value().find(word) != std::string_view::npos;
 }
@@ -122,8 +133,10 @@ Binding binding(const store::RecordPtr& record) {
 }
 
 void take(Graph& graph, Kind kind, const store::RecordPtr& before, const store::RecordPtr& after) {
-  if (kind == Kind::kVolume) graph.change(binding(before), binding(after));
-  else graph.change(placement(kind, before), placement(kind, after));
+  if (kind == Kind::kVolume)
+    graph.change(binding(before), binding(after));
+  else
+    graph.change(placement(kind, before), placement(kind, after));
 }
 
 }  // namespace
@@ -136,13 +149,17 @@ Result<std::unique_ptr<GraphFeed>> GraphFeed::start(store::Store& store, Graph& 
     std::vector<Placement> placements;
     std::vector<Binding> bindings;
     for (const store::RecordPtr& record : present->records) {
-      if (source.kind == Kind::kVolume) bindings.push_back(binding(record));
-      else placements.push_back(placement(source.kind, record));
+      if (source.kind == Kind::kVolume)
+        bindings.push_back(binding(record));
+      else
+        placements.push_back(placement(source.kind, record));
     }
     graph.add(placements, bindings);
-    auto watch = store.watch(source.prefix, present->revision, [&graph, kind = source.kind](std::span<const store::EventPtr> events) {
-      for (const store::EventPtr& e : events) take(graph, kind, e->previous, e->record);
-    });
+    auto watch = store.watch(source.prefix, present->revision,
+                             [&graph, kind = source.kind](std::span<const store::EventPtr> events) {
+                               for (const store::EventPtr& e : events)
+                                 take(graph, kind, e->previous, e->record);
+                             });
     if (!watch) return fail(watch.error());
     feed->watches_.push_back(std::move(*watch));
   }

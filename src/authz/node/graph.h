@@ -16,24 +16,27 @@
 
 namespace cardea::authz::node {
 
-// Which objects are needed on which node: pods that run there, what they refer to, and so on along claims and
-// volumes.
+// Which objects are needed on which node: pods that run there, what they refer to, and so on along
+// claims and volumes.
 //
-// The question is always "does this object lead to that node?", so that is what is kept: a set of (object, node),
-// each with the number of ways that lead there. A question is one lookup, however many pods share a secret; a
-// change of a pod costs what that pod refers to, however many pods there are.
+// The question is always "does this object lead to that node?", so that is what is kept: a set of
+// (object, node), each with the number of ways that lead there. A question is one lookup, however
+// many pods share a secret; a change of a pod costs what that pod refers to, however many pods
+// there are.
 //
 // Questions come from any thread and take no lock. Changes may come from any thread.
 class Graph {
  public:
   explicit Graph(Random& random) : hash_(random.next(), random.next()) {}
 
-  bool leads_to(Kind kind, std::string_view namespace_name, std::string_view name, std::string_view node) const {
-    return current_.get()->contains(hash_(static_cast<std::uint8_t>(kind), namespace_name, name, node));
+  bool leads_to(Kind kind, std::string_view namespace_name, std::string_view name,
+                std::string_view node) const {
+    return current_.get()->contains(
+        hash_(static_cast<std::uint8_t>(kind), namespace_name, name, node));
   }
 
-  // What an object said before (empty: it was not there) and says now. The difference is visible to questions that
-  // are asked after this returns.
+  // What an object said before (empty: it was not there) and says now. The difference is visible to
+  // questions that are asked after this returns.
   void change(const Placement& before, const Placement& after);
   void change(const Binding& before, const Binding& after);
 
@@ -43,8 +46,9 @@ class Graph {
   // The graph as it is now; it never changes again.
   std::shared_ptr<const Graph> frozen() const;
 
-  // Every node that something leads to, in order, and the graph that says so. Waits for a change that is being made, and
-  // costs the number of nodes: for those who ask about all of them, not for decisions.
+  // Every node that something leads to, in order, and the graph that says so. Waits for a change
+  // that is being made, and costs the number of nodes: for those who ask about all of them, not for
+  // decisions.
   struct Nodes {
     std::vector<std::string> names;
     std::shared_ptr<const Graph> graph;
@@ -61,7 +65,8 @@ class Graph {
     bool empty() const { return nodes.empty() && volumes.empty(); }
   };
 
-  Graph(const LinkHash& hash, std::shared_ptr<const LinkSet> links) : hash_(hash), current_(std::move(links)) {}
+  Graph(const LinkHash& hash, std::shared_ptr<const LinkSet> links)
+      : hash_(hash), current_(std::move(links)) {}
 
   void put(const Placement& p, bool is_there);
   void put(const Binding& b, bool is_there);
@@ -73,12 +78,14 @@ class Graph {
 
   mutable std::mutex writing_;  // guards what follows
   LinkSet links_;
-  std::unordered_map<std::string, Claim, StringHash, std::equal_to<>> claims_;  // by "namespace/name"
-  std::map<std::string, std::uint32_t, std::less<>> nodes_;  // with the number of objects that say that they are needed there
+  std::unordered_map<std::string, Claim, StringHash, std::equal_to<>> claims_;  // by
+                                                                                // "namespace/name"
+  std::map<std::string, std::uint32_t, std::less<>> nodes_;  // with the number of objects that say
+                                                             // that they are needed there
 };
 
-// Fills a graph from a store and keeps it filled: what a write changed is in the graph before the write is
-// acknowledged. Borrows both.
+// Fills a graph from a store and keeps it filled: what a write changed is in the graph before the
+// write is acknowledged. Borrows both.
 class GraphFeed {
  public:
   static Result<std::unique_ptr<GraphFeed>> start(store::Store& store, Graph& graph);

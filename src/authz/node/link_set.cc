@@ -10,7 +10,8 @@ namespace {
 
 constexpr int kBits = 5;  // thirty-two ways at each level
 
-// Five bits of the key. Past the 128 bits there is nothing to tell keys apart, and equal keys never get there.
+// Five bits of the key. Past the 128 bits there is nothing to tell keys apart, and equal keys never
+// get there.
 unsigned slot_of(LinkKey key, int level) {
   int at = level * kBits;
   if (at >= 64) return key.high >> (at - 64) & 31;
@@ -22,10 +23,14 @@ unsigned slot_of(LinkKey key, int level) {
 class SipHash {
  public:
   SipHash(std::uint64_t k0, std::uint64_t k1)
-      : v0_(0x736f6d6570736575 ^ k0), v1_(0x646f72616e646f6d ^ k1 ^ 0xee), v2_(0x6c7967656e657261 ^ k0), v3_(0x7465646279746573 ^ k1) {}
+      : v0_(0x736f6d6570736575 ^ k0),
+        v1_(0x646f72616e646f6d ^ k1 ^ 0xee),
+        v2_(0x6c7967656e657261 ^ k0),
+        v3_(0x7465646279746573 ^ k1) {}
 
   void add(std::string_view text) {
-    for (; fill_ > 0 && !text.empty(); text.remove_prefix(1)) add_byte(static_cast<unsigned char>(text[0]));
+    for (; fill_ > 0 && !text.empty(); text.remove_prefix(1))
+      add_byte(static_cast<unsigned char>(text[0]));
     for (; text.size() >= 8; text.remove_prefix(8)) {
       std::uint64_t word;
       std::memcpy(&word, text.data(), 8);
@@ -78,7 +83,8 @@ class SipHash {
 
 }  // namespace
 
-LinkKey LinkHash::operator()(std::uint8_t kind, std::string_view a, std::string_view b, std::string_view c) const {
+LinkKey LinkHash::operator()(std::uint8_t kind, std::string_view a, std::string_view b,
+                             std::string_view c) const {
   SipHash hash(low_, high_);
   // The sizes first: no two triples spell the same bytes.
   hash.add(std::uint64_t{kind} << 56 | (a.size() & 0xfffffff) << 28 | (b.size() & 0xfffffff));
@@ -100,7 +106,9 @@ struct LinkSet::Node {
   std::vector<Entry> entries;  // in the order of their slots, as are the children
   std::vector<NodePtr> children;
 
-  static std::size_t index(std::uint32_t slots, unsigned slot) { return std::popcount(slots & ((1u << slot) - 1)); }
+  static std::size_t index(std::uint32_t slots, unsigned slot) {
+    return std::popcount(slots & ((1u << slot) - 1));
+  }
 };
 
 std::uint32_t LinkSet::count(LinkKey key) const {
@@ -123,12 +131,16 @@ void LinkSet::add(LinkKey key, std::uint32_t times) {
 
 void LinkSet::remove(LinkKey key, std::uint32_t times) {
   std::uint32_t there = count(key);
-  if (std::uint32_t taken = std::min(there, times)) edit(root_, 0, key, -std::int64_t{taken}, edition_);
+  if (std::uint32_t taken = std::min(there, times))
+    edit(root_, 0, key, -std::int64_t{taken}, edition_);
 }
 
-void LinkSet::edit(NodePtr& at, int level, LinkKey key, std::int64_t change, std::uint64_t edition) {
-  if (!at) at = std::make_shared<Node>();
-  else if (at->edition != edition) at = std::make_shared<Node>(*at);
+void LinkSet::edit(NodePtr& at, int level, LinkKey key, std::int64_t change,
+                   std::uint64_t edition) {
+  if (!at)
+    at = std::make_shared<Node>();
+  else if (at->edition != edition)
+    at = std::make_shared<Node>(*at);
   Node& node = *at;
   node.edition = edition;
   unsigned slot = slot_of(key, level);
@@ -149,7 +161,9 @@ void LinkSet::edit(NodePtr& at, int level, LinkKey key, std::int64_t change, std
     edit(child, level + 1, key, change, edition);
     node.entries.erase(node.entries.begin() + static_cast<std::ptrdiff_t>(i));
     node.entry_slots &= ~bit;
-    node.children.insert(node.children.begin() + static_cast<std::ptrdiff_t>(Node::index(node.child_slots, slot)), std::move(child));
+    node.children.insert(
+        node.children.begin() + static_cast<std::ptrdiff_t>(Node::index(node.child_slots, slot)),
+        std::move(child));
     node.child_slots |= bit;
     return;
   }
@@ -161,13 +175,16 @@ void LinkSet::edit(NodePtr& at, int level, LinkKey key, std::int64_t change, std
       Node::Entry last = child->entries[0];
       node.children.erase(node.children.begin() + static_cast<std::ptrdiff_t>(i));
       node.child_slots &= ~bit;
-      node.entries.insert(node.entries.begin() + static_cast<std::ptrdiff_t>(Node::index(node.entry_slots, slot)), last);
+      node.entries.insert(
+          node.entries.begin() + static_cast<std::ptrdiff_t>(Node::index(node.entry_slots, slot)),
+          last);
       node.entry_slots |= bit;
     }
     return;
   }
-  node.entries.insert(node.entries.begin() + static_cast<std::ptrdiff_t>(Node::index(node.entry_slots, slot)),
-                      {key, static_cast<std::uint32_t>(change)});
+  node.entries.insert(
+      node.entries.begin() + static_cast<std::ptrdiff_t>(Node::index(node.entry_slots, slot)),
+      {key, static_cast<std::uint32_t>(change)});
   node.entry_slots |= bit;
 }
 

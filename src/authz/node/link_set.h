@@ -12,19 +12,21 @@ struct LinkKey {
   friend auto operator<=>(const LinkKey&, const LinkKey&) = default;
 };
 
-// Makes LinkKeys with SipHash-2-4 under a secret that is drawn anew in every process: nobody outside can
-// look for two texts with the same key, so equal keys mean equal texts. A value.
+// Makes LinkKeys with SipHash-2-4 under a secret that is drawn anew in every process: nobody
+// outside can look for two texts with the same key, so equal keys mean equal texts. A value.
 class LinkHash {
  public:
-  LinkHash(std::uint64_t secret_low, std::uint64_t secret_high) : low_(secret_low), high_(secret_high) {}
-  LinkKey operator()(std::uint8_t kind, std::string_view a, std::string_view b, std::string_view c) const;
+  LinkHash(std::uint64_t secret_low, std::uint64_t secret_high)
+      : low_(secret_low), high_(secret_high) {}
+  LinkKey operator()(std::uint8_t kind, std::string_view a, std::string_view b,
+                     std::string_view c) const;
 
  private:
   std::uint64_t low_, high_;
 };
 
-// How often each key was added: a persistent set. A copy costs a pointer and never changes again; an edit copies
-// the few nodes on the way to the key, and shares the rest with all copies.
+// How often each key was added: a persistent set. A copy costs a pointer and never changes again;
+// an edit copies the few nodes on the way to the key, and shares the rest with all copies.
 //
 // Copies are read from any thread without a lock. Editing belongs to one thread at a time.
 class LinkSet {
@@ -36,8 +38,8 @@ class LinkSet {
   // Takes away at most as often as it was added.
   void remove(LinkKey key, std::uint32_t times = 1);
 
-  // Ends a series of edits: what follows copies again instead of changing what this series made. To be called
-  // before a copy is given to others.
+  // Ends a series of edits: what follows copies again instead of changing what this series made. To
+  // be called before a copy is given to others.
   void seal() { ++edition_; }
 
   void for_each(const std::function<void(LinkKey, std::uint32_t)>& visit) const;

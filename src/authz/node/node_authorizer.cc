@@ -15,19 +15,29 @@ struct Question {
   const Graph& graph;
   const Features& features;
 
-  bool is(std::string_view group, std::string_view resource) const { return asked.api_group == group && asked.resource == resource; }
-  bool verb_in(std::initializer_list<std::string_view> verbs) const { return std::ranges::find(verbs, asked.verb) != verbs.end(); }
+  bool is(std::string_view group, std::string_view resource) const {
+    return asked.api_group == group && asked.resource == resource;
+  }
+  bool verb_in(std::initializer_list<std::string_view> verbs) const {
+    return std::ranges::find(verbs, asked.verb) != verbs.end();
+  }
 
-  // Whether the request is about this node's objects alone. What could not be read of a selector does not count.
+  // Whether the request is about this node's objects alone. What could not be read of a selector
+  // does not count.
   bool selects_node() const {
     if (!asked.selectors) return false;
-    return std::ranges::any_of(asked.selectors->fields.terms(),
-                               [this](const auto& term) { return term.equal && term.field == "spec.nodeName" && term.value == node; });
+    return std::ranges::any_of(asked.selectors->fields.terms(), [this](const auto& term) {
+      return term.equal && term.field == "spec.nodeName" && term.value == node;
+    });
   }
 };
 
-Decision allow() { return Decision::allow(); }
-Decision pass(const char* why = "") { return Decision::no_opinion(*why ? Explanation(why) : Explanation()); }
+Decision allow() {
+  return Decision::allow();
+}
+Decision pass(const char* why = "") {
+  return Decision::no_opinion(*why ? Explanation(why) : Explanation());
+}
 
 // Beside what is told apart below, all nodes may do the same.
 struct StaticRule {
@@ -49,7 +59,8 @@ constexpr StaticRule kStaticRules[] = {
 
 Decision by_static_rules(const Question& q) {
   for (const StaticRule& rule : kStaticRules)
-    if (q.asked.subresource.empty() && q.is(rule.group, rule.resource) && !q.asked.verb.empty() && std::ranges::find(rule.verbs, q.asked.verb) != std::end(rule.verbs))
+    if (q.asked.subresource.empty() && q.is(rule.group, rule.resource) && !q.asked.verb.empty() &&
+        std::ranges::find(rule.verbs, q.asked.verb) != std::end(rule.verbs))
       return allow();
   return pass();
 }
@@ -58,7 +69,8 @@ Decision by_static_rules(const Question& q) {
 Decision related(const Question& q, Kind kind) {
   if (q.asked.name.empty()) return pass("No Object name found");
   if (q.graph.leads_to(kind, q.asked.namespace_name, q.asked.name, q.node)) return allow();
-  return Decision::no_opinion(cat("no relationship found between node '", q.node, "' and this object"));
+  return Decision::no_opinion(
+      cat("no relationship found between node '", q.node, "' and this object"));
 }
 
 Decision get_only(const Question& q, Kind kind) {
@@ -74,11 +86,21 @@ Decision read_namespaced(const Question& q, Kind kind) {
   return related(q, kind);
 }
 
-Decision secrets(const Question& q) { return read_namespaced(q, Kind::kSecret); }
-Decision config_maps(const Question& q) { return read_namespaced(q, Kind::kConfigMap); }
-Decision volumes(const Question& q) { return get_only(q, Kind::kVolume); }
-Decision volume_attachments(const Question& q) { return get_only(q, Kind::kVolumeAttachment); }
-Decision resource_claims(const Question& q) { return get_only(q, Kind::kResourceClaim); }
+Decision secrets(const Question& q) {
+  return read_namespaced(q, Kind::kSecret);
+}
+Decision config_maps(const Question& q) {
+  return read_namespaced(q, Kind::kConfigMap);
+}
+Decision volumes(const Question& q) {
+  return get_only(q, Kind::kVolume);
+}
+Decision volume_attachments(const Question& q) {
+  return get_only(q, Kind::kVolumeAttachment);
+}
+Decision resource_claims(const Question& q) {
+  return get_only(q, Kind::kResourceClaim);
+}
 
 Decision claims(const Question& q) {
   if (q.asked.subresource != "status") return get_only(q, Kind::kClaim);
@@ -93,27 +115,35 @@ Decision service_accounts(const Question& q) {
     return related(q, Kind::kServiceAccount);
   }
   if (q.asked.verb != "create" || q.asked.name.empty()) return pass(kTokensOnly);
-  if (q.asked.subresource != "token") return pass("can only create token subresource of serviceaccount");
+  if (q.asked.subresource != "token")
+    return pass("can only create token subresource of serviceaccount");
   return related(q, Kind::kServiceAccount);
 }
 
 Decision leases(const Question& q) {
-  if (!q.verb_in({"get", "create", "update", "patch", "delete"})) return pass("can only get, create, update, patch, or delete a node lease");
-  if (q.asked.namespace_name != "kube-node-lease") return pass("can only access leases in the \"kube-node-lease\" system namespace");
+  if (!q.verb_in({"get", "create", "update", "patch", "delete"}))
+    return pass("can only get, create, update, patch, or delete a node lease");
+  if (q.asked.namespace_name != "kube-node-lease")
+    return pass("can only access leases in the \"kube-node-lease\" system namespace");
   // A create has no name yet; NodeRestriction looks at it.
-  if (q.asked.verb != "create" && q.asked.name != q.node) return pass("can only access node lease with the same name as the requesting node");
+  if (q.asked.verb != "create" && q.asked.name != q.node)
+    return pass("can only access node lease with the same name as the requesting node");
   return allow();
 }
 
 Decision csi_nodes(const Question& q) {
-  if (!q.verb_in({"get", "create", "update", "patch", "delete"})) return pass("can only get, create, update, patch, or delete a CSINode");
+  if (!q.verb_in({"get", "create", "update", "patch", "delete"}))
+    return pass("can only get, create, update, patch, or delete a CSINode");
   if (q.asked.subresource == "status" && q.features.csi_volume_health) {
-    if (!*q.features.csi_volume_health) return pass("CSINode status access requires CSIVolumeHealth feature");
-    if (!q.verb_in({"get", "update", "patch"})) return pass("can only get, update, or patch CSINode status");
+    if (!*q.features.csi_volume_health)
+      return pass("CSINode status access requires CSIVolumeHealth feature");
+    if (!q.verb_in({"get", "update", "patch"}))
+      return pass("can only get, update, or patch CSINode status");
   } else if (!q.asked.subresource.empty()) {
     return pass("cannot authorize CSINode subresources");
   }
-  if (q.asked.verb != "create" && q.asked.name != q.node) return pass("can only access CSINode with the same name as the requesting node");
+  if (q.asked.verb != "create" && q.asked.name != q.node)
+    return pass("can only access CSINode with the same name as the requesting node");
   return allow();
 }
 
@@ -121,31 +151,48 @@ Decision resource_slices(const Question& q) {
   if (!q.asked.subresource.empty()) return pass("cannot authorize ResourceSlice subresources");
   if (q.asked.verb == "create") return allow();  // NodeRestriction looks at its node
   if (q.verb_in({"get", "update", "patch", "delete"})) return related(q, Kind::kResourceSlice);
-  if (!q.verb_in({"list", "watch", "deletecollection"})) return pass("only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, deletecollection");
-  return q.selects_node() ? allow() : pass("can only list/watch/deletecollection resourceslices with nodeName field selector");
+  if (!q.verb_in({"list", "watch", "deletecollection"}))
+    return pass(
+        "only the following verbs are allowed for a ResourceSlice: get, watch, list, create, "
+        "update, patch, delete, deletecollection");
+  return q.selects_node() ? allow()
+                          : pass(
+                                "can only list/watch/deletecollection resourceslices with nodeName "
+                                "field selector");
 }
 
 Decision pod_certificate_requests(const Question& q) {
   if (!q.features.pod_certificate_requests) return pass();
-  if (!q.asked.subresource.empty()) return pass("nodes may not access the status subresource of PodCertificateRequests");
+  if (!q.asked.subresource.empty())
+    return pass("nodes may not access the status subresource of PodCertificateRequests");
   if (q.asked.verb == "create") return allow();  // NodeRestriction looks at its node
   if (q.asked.verb == "get") return related(q, Kind::kPodCertificateRequest);
-  if (!q.verb_in({"list", "watch"})) return Decision::no_opinion(cat("nodes may not ", q.asked.verb, " podcertificaterequests"));
-  return q.selects_node() ? allow() : pass("can only list/watch podcertificaterequests with nodeName field selector");
+  if (!q.verb_in({"list", "watch"}))
+    return Decision::no_opinion(cat("nodes may not ", q.asked.verb, " podcertificaterequests"));
+  return q.selects_node()
+             ? allow()
+             : pass("can only list/watch podcertificaterequests with nodeName field selector");
 }
 
 Decision cluster_trust_bundles(const Question& q) {
-  return q.features.cluster_trust_bundles && q.asked.subresource.empty() && q.verb_in({"get", "list", "watch"}) ? allow() : pass();
+  return q.features.cluster_trust_bundles && q.asked.subresource.empty() &&
+                 q.verb_in({"get", "list", "watch"})
+             ? allow()
+             : pass();
 }
 
 Decision nodes(const Question& q) {
   if (q.asked.subresource == "status") return q.verb_in({"update", "patch"}) ? allow() : pass();
   if (!q.asked.subresource.empty()) return pass();
-  if (q.verb_in({"create", "update", "patch"})) return allow();  // NodeRestriction looks at the name
+  if (q.verb_in({"create", "update", "patch"}))
+    return allow();  // NodeRestriction looks at the name
   if (!q.verb_in({"get", "list", "watch"})) return pass();
   if (q.asked.name == q.node) return allow();
-  if (q.asked.name.empty()) return Decision::no_opinion(cat("node '", q.node, "' cannot read all nodes, only its own Node object"));
-  return Decision::no_opinion(cat("node '", q.node, "' cannot read '", q.asked.name, "', only its own Node object"));
+  if (q.asked.name.empty())
+    return Decision::no_opinion(
+        cat("node '", q.node, "' cannot read all nodes, only its own Node object"));
+  return Decision::no_opinion(
+      cat("node '", q.node, "' cannot read '", q.asked.name, "', only its own Node object"));
 }
 
 Decision pods(const Question& q) {
@@ -156,7 +203,8 @@ Decision pods(const Question& q) {
   if (q.asked.verb == "get") return related(q, Kind::kPod);
   if (!q.verb_in({"list", "watch"})) return pass();
   if (q.selects_node()) return allow();
-  if (q.asked.name.empty()) return pass("can only list/watch pods with spec.nodeName field selector");
+  if (q.asked.name.empty())
+    return pass("can only list/watch pods with spec.nodeName field selector");
   return related(q, Kind::kPod);
 }
 
@@ -193,7 +241,8 @@ std::set<std::string> named_in(const Attributes& asked) {
   if (!asked.name.empty()) out.emplace(asked.name);
   if (asked.selectors)
     for (const auto& term : asked.selectors->fields.terms())
-      if (term.equal && term.field == "spec.nodeName" && !term.value.empty()) out.emplace(term.value);
+      if (term.equal && term.field == "spec.nodeName" && !term.value.empty())
+        out.emplace(term.value);
   return out;
 }
 
@@ -214,7 +263,8 @@ std::optional<std::string_view> node_of(const User& user) {
   return name.substr(kPrefix.size());
 }
 
-NodeAuthorizer::NodeAuthorizer(const Graph& graph, Features features) : graph_(graph), live_(graph), features_(features) {}
+NodeAuthorizer::NodeAuthorizer(const Graph& graph, Features features)
+    : graph_(graph), live_(graph), features_(features) {}
 
 NodeAuthorizer::NodeAuthorizer(const NodeAuthorizer& live, std::shared_ptr<const Graph> graph)
     : still_(std::move(graph)), graph_(*still_), live_(live.live_), features_(live.features_) {}
@@ -227,7 +277,8 @@ std::shared_ptr<const Authorizer> NodeAuthorizer::frozen() const {
 std::optional<Decision> NodeAuthorizer::authorize(const Attributes& attributes) const {
   std::optional<std::string_view> node = node_of(attributes.user);
   if (!node) return Decision::no_opinion();
-  if (node->empty()) return Decision::no_opinion(cat("unknown node for user ", quoted(attributes.user.name)));
+  if (node->empty())
+    return Decision::no_opinion(cat("unknown node for user ", quoted(attributes.user.name)));
   if (!attributes.is_resource_request) return Decision::no_opinion();
   return decide({attributes, *node, graph_, features_});
 }
@@ -236,7 +287,9 @@ void NodeAuthorizer::add_allowed(const Attributes& attributes, AllowedSubjects& 
   if (!attributes.is_resource_request) return;
   // Names and links of one moment, which is not before that of a frozen one.
   Graph::Nodes nodes = live_.nodes();
-  auto may = [&](std::string_view node) { return decide({attributes, node, *nodes.graph, features_}).allowed(); };
+  auto may = [&](std::string_view node) {
+    return decide({attributes, node, *nodes.graph, features_}).allowed();
+  };
   std::set<std::string> candidates = named_in(attributes);
   if (may(any_node(candidates))) {
     allowed.subjects.push_back({.kind = "Group", .name = "system:nodes"});

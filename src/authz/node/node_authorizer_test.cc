@@ -20,11 +20,14 @@ class FixedRandom : public Random {
   std::uint64_t next() override { return 7; }
 };
 
-Value pod(std::string_view text) { return *json::parse(text); }
+Value pod(std::string_view text) {
+  return *json::parse(text);
+}
 
 const User kNode{.name = "system:node:n1", .groups = {"system:nodes"}};
 
-Attributes question(const User& user, const char* verb, const char* resource, const char* ns, const char* name) {
+Attributes question(const User& user, const char* verb, const char* resource, const char* ns,
+                    const char* name) {
   Attributes a(user);
   a.is_resource_request = true;
   a.verb = verb;
@@ -34,14 +37,16 @@ Attributes question(const User& user, const char* verb, const char* resource, co
   return a;
 }
 
-Decision ask(const Graph& graph, const User& user, const char* verb, const char* resource, const char* ns, const char* name) {
+Decision ask(const Graph& graph, const User& user, const char* verb, const char* resource,
+             const char* ns, const char* name) {
   return *NodeAuthorizer(graph).authorize(question(user, verb, resource, ns, name));
 }
 
 TEST(NodeAuthorizer, HasNoOpinionOfThoseWhoAreNoNodes) {
   FixedRandom random;
   Graph graph(random);
-  for (const User& user : {User{.name = "system:node:n1"}, User{.name = "jane", .groups = {"system:nodes"}}}) {
+  for (const User& user :
+       {User{.name = "system:node:n1"}, User{.name = "jane", .groups = {"system:nodes"}}}) {
     Decision d = ask(graph, user, "get", "nodes", "", "n1");
     EXPECT_EQ(d.kind, Decision::Kind::kNoOpinion);
     EXPECT_TRUE(d.reason.empty());
@@ -51,7 +56,8 @@ TEST(NodeAuthorizer, HasNoOpinionOfThoseWhoAreNoNodes) {
 TEST(NodeAuthorizer, ANodeWithoutANameIsUnknown) {
   FixedRandom random;
   Graph graph(random);
-  Decision d = ask(graph, User{.name = "system:node:", .groups = {"system:nodes"}}, "get", "nodes", "", "");
+  Decision d = ask(graph, User{.name = "system:node:", .groups = {"system:nodes"}}, "get", "nodes",
+                   "", "");
   EXPECT_EQ(d.kind, Decision::Kind::kNoOpinion);
   EXPECT_EQ(d.reason.text(), "unknown node for user \"system:node:\"");
 }
@@ -59,7 +65,8 @@ TEST(NodeAuthorizer, ANodeWithoutANameIsUnknown) {
 TEST(NodeAuthorizer, ASecretOfAPodIsReadableWhileThePodIsThere) {
   FixedRandom random;
   Graph graph(random);
-  Placement p = placement_of_pod(pod(R"({"metadata":{"name":"p","namespace":"a"},"spec":{"nodeName":"n1","volumes":[{"secret":{"secretName":"s"}}]}})"));
+  Placement p = placement_of_pod(pod(
+      R"({"metadata":{"name":"p","namespace":"a"},"spec":{"nodeName":"n1","volumes":[{"secret":{"secretName":"s"}}]}})"));
   EXPECT_FALSE(ask(graph, kNode, "get", "secrets", "a", "s").allowed());
   graph.change({}, p);
   EXPECT_TRUE(ask(graph, kNode, "get", "secrets", "a", "s").allowed());
@@ -73,7 +80,10 @@ TEST(NodeAuthorizer, ASecretOfAPodIsReadableWhileThePodIsThere) {
 TEST(NodeAuthorizer, AMirrorPodGivesItsNodeNothingButItself) {
   FixedRandom random;
   Graph graph(random);
-  graph.change({}, placement_of_pod(pod(R"({"metadata":{"name":"p","namespace":"a","annotations":{"kubernetes.io/config.mirror":""}},
+  graph.change(
+      {},
+      placement_of_pod(pod(
+          R"({"metadata":{"name":"p","namespace":"a","annotations":{"kubernetes.io/config.mirror":""}},
       "spec":{"nodeName":"n1","serviceAccountName":"sa","volumes":[{"secret":{"secretName":"s"}}]}})")));
   EXPECT_TRUE(ask(graph, kNode, "get", "pods", "a", "p").allowed());
   EXPECT_FALSE(ask(graph, kNode, "get", "secrets", "a", "s").allowed());
@@ -81,7 +91,8 @@ TEST(NodeAuthorizer, AMirrorPodGivesItsNodeNothingButItself) {
 }
 
 TEST(NodeAuthorizer, OnlyTheSecretsOfAVolumeThatKubeletsReadAreReadable) {
-  Binding b = binding_of(pod(R"({"metadata":{"name":"v"},"spec":{"claimRef":{"namespace":"a","name":"c"},
+  Binding b = binding_of(
+      pod(R"({"metadata":{"name":"v"},"spec":{"claimRef":{"namespace":"a","name":"c"},
       "csi":{"nodeStageSecretRef":{"namespace":"k","name":"stage"},"controllerPublishSecretRef":{"namespace":"k","name":"controller"}}}})"));
   ASSERT_EQ(b.objects.size(), 2u);
   EXPECT_EQ(b.objects[0], (Vertex{Kind::kVolume, "", "v"}));
@@ -102,20 +113,25 @@ TEST(NodeAuthorizer, NamesTheNodesThatAnObjectLeadsTo) {
   Graph graph(random);
   NodeAuthorizer authorizer(graph);
   auto place = [](const char* name, const char* node) {
-    return placement_of_pod(pod(std::string(R"({"metadata":{"name":")") + name + R"(","namespace":"a"},"spec":{"nodeName":")" + node + R"(","volumes":[{"secret":{"secretName":"s"}}]}})"));
+    return placement_of_pod(pod(std::string(R"({"metadata":{"name":")") + name +
+                                R"(","namespace":"a"},"spec":{"nodeName":")" + node +
+                                R"(","volumes":[{"secret":{"secretName":"s"}}]}})"));
   };
   Placement on_n2 = place("q", "n2");
   graph.change({}, on_n2);
   graph.change({}, place("p", "n1"));
   graph.change({}, place("r", "n1"));
   User nobody;
-  EXPECT_EQ(who_can(authorizer, question(nobody, "get", "secrets", "a", "s")), (std::vector<std::string>{"User system:node:n1", "User system:node:n2"}));
-  EXPECT_EQ(who_can(authorizer, question(nobody, "get", "pods", "a", "q")), (std::vector<std::string>{"User system:node:n2"}));
+  EXPECT_EQ(who_can(authorizer, question(nobody, "get", "secrets", "a", "s")),
+            (std::vector<std::string>{"User system:node:n1", "User system:node:n2"}));
+  EXPECT_EQ(who_can(authorizer, question(nobody, "get", "pods", "a", "q")),
+            (std::vector<std::string>{"User system:node:n2"}));
   EXPECT_TRUE(who_can(authorizer, question(nobody, "get", "secrets", "a", "other")).empty());
   EXPECT_TRUE(who_can(authorizer, question(nobody, "list", "secrets", "a", "")).empty());
   EXPECT_TRUE(who_can(authorizer, question(nobody, "delete", "secrets", "a", "s")).empty());
   graph.change(on_n2, {});
-  EXPECT_EQ(who_can(authorizer, question(nobody, "get", "secrets", "a", "s")), (std::vector<std::string>{"User system:node:n1"}));
+  EXPECT_EQ(who_can(authorizer, question(nobody, "get", "secrets", "a", "s")),
+            (std::vector<std::string>{"User system:node:n1"}));
 }
 
 TEST(NodeAuthorizer, NamesTheNodeThatAQuestionSpeaksOfAndTheGroupWhereAnyNodeMay) {
@@ -123,9 +139,11 @@ TEST(NodeAuthorizer, NamesTheNodeThatAQuestionSpeaksOfAndTheGroupWhereAnyNodeMay
   Graph graph(random);
   NodeAuthorizer authorizer(graph);
   User nobody;
-  EXPECT_EQ(who_can(authorizer, question(nobody, "get", "nodes", "", "n7")), (std::vector<std::string>{"User system:node:n7"}));
+  EXPECT_EQ(who_can(authorizer, question(nobody, "get", "nodes", "", "n7")),
+            (std::vector<std::string>{"User system:node:n7"}));
   EXPECT_TRUE(who_can(authorizer, question(nobody, "list", "nodes", "", "")).empty());
-  EXPECT_EQ(who_can(authorizer, question(nobody, "list", "services", "a", "")), (std::vector<std::string>{"Group system:nodes"}));
+  EXPECT_EQ(who_can(authorizer, question(nobody, "list", "services", "a", "")),
+            (std::vector<std::string>{"Group system:nodes"}));
   Selectors selectors;
   selectors.fields = *json::FieldSelector::parse("spec.nodeName=n3");
   Attributes pods = question(nobody, "list", "pods", "", "");
@@ -141,7 +159,8 @@ TEST(NodeAuthorizer, AFrozenOneDecidesByTheGraphAsItWas) {
   FixedRandom random;
   Graph graph(random);
   NodeAuthorizer authorizer(graph);
-  Placement p = placement_of_pod(pod(R"({"metadata":{"name":"p","namespace":"a"},"spec":{"nodeName":"n1","volumes":[{"secret":{"secretName":"s"}}]}})"));
+  Placement p = placement_of_pod(pod(
+      R"({"metadata":{"name":"p","namespace":"a"},"spec":{"nodeName":"n1","volumes":[{"secret":{"secretName":"s"}}]}})"));
   Attributes a = question(kNode, "get", "secrets", "a", "s");
   auto before = authorizer.frozen();
   graph.change({}, p);
@@ -200,10 +219,14 @@ class RandomWorld {
 
   std::pair<std::string, Value> next() {
     switch (random_() % 6) {
-      case 0: return volume();
-      case 1: return simple("volumeattachments", "");
-      case 2: return simple("resourceslices", "");
-      default: return some_pod();
+      case 0:
+        return volume();
+      case 1:
+        return simple("volumeattachments", "");
+      case 2:
+        return simple("resourceslices", "");
+      default:
+        return some_pod();
     }
   }
   bool one_in(int n) { return random_() % n == 0; }
@@ -220,28 +243,44 @@ class RandomWorld {
     if (!one_in(5)) spec.set("nodeName", name("n", 3));
     Value volumes = Value::array();
     for (int i = random_() % 4; i > 0; --i) {
-      if (one_in(2)) volumes.push_back(Value::object({{"name", "v"}, {"persistentVolumeClaim", reference("claimName", name("claim", 3))}}));
-      else if (one_in(3)) volumes.push_back(Value::object({{"name", "v"}, {"ephemeral", Value::object()}}));
-      else volumes.push_back(Value::object({{"name", "v"}, {"secret", reference("secretName", name("secret", 3))}}));
+      if (one_in(2))
+        volumes.push_back(Value::object(
+            {{"name", "v"}, {"persistentVolumeClaim", reference("claimName", name("claim", 3))}}));
+      else if (one_in(3))
+        volumes.push_back(Value::object({{"name", "v"}, {"ephemeral", Value::object()}}));
+      else
+        volumes.push_back(
+            Value::object({{"name", "v"}, {"secret", reference("secretName", name("secret", 3))}}));
     }
     spec.set("volumes", volumes);
-    spec.set("resourceClaims", Value::array({Value::object({{"name", "r"}, {"resourceClaimTemplateName", "t"}})}));
-    if (one_in(2)) status.set("resourceClaimStatuses", Value::array({Value::object({{"name", "r"}, {"resourceClaimName", name("rc", 3)}})}));
-    return {"/registry/pods/" + ns + "/" + called, Value::object({{"metadata", meta}, {"spec", spec}, {"status", status}})};
+    spec.set("resourceClaims",
+             Value::array({Value::object({{"name", "r"}, {"resourceClaimTemplateName", "t"}})}));
+    if (one_in(2))
+      status.set(
+          "resourceClaimStatuses",
+          Value::array({Value::object({{"name", "r"}, {"resourceClaimName", name("rc", 3)}})}));
+    return {"/registry/pods/" + ns + "/" + called,
+            Value::object({{"metadata", meta}, {"spec", spec}, {"status", status}})};
   }
 
   std::pair<std::string, Value> volume() {
     std::string called = name("pv", 4);
-    Value spec = Value::object({{"flexVolume", Value::object({{"secretRef", reference("name", name("secret", 3))}})}});
-    if (!one_in(4)) spec.set("claimRef", Value::object({{"namespace", name("ns", 2)}, {"name", one_in(4) ? name("pod", 8) + "-v" : name("claim", 3)}}));
-    return {"/registry/persistentvolumes/" + called, Value::object({{"metadata", reference("name", called)}, {"spec", spec}})};
+    Value spec = Value::object(
+        {{"flexVolume", Value::object({{"secretRef", reference("name", name("secret", 3))}})}});
+    if (!one_in(4))
+      spec.set("claimRef",
+               Value::object({{"namespace", name("ns", 2)},
+                              {"name", one_in(4) ? name("pod", 8) + "-v" : name("claim", 3)}}));
+    return {"/registry/persistentvolumes/" + called,
+            Value::object({{"metadata", reference("name", called)}, {"spec", spec}})};
   }
 
   std::pair<std::string, Value> simple(const char* resource, const char*) {
     std::string called = name("x", 3);
     Value spec = Value::object();
     if (!one_in(4)) spec.set("nodeName", name("n", 3));
-    return {std::string("/registry/") + resource + "/" + called, Value::object({{"metadata", reference("name", called)}, {"spec", spec}})};
+    return {std::string("/registry/") + resource + "/" + called,
+            Value::object({{"metadata", reference("name", called)}, {"spec", spec}})};
   }
 
   std::mt19937 random_;
@@ -254,15 +293,20 @@ class NaiveGraph {
     if (key.starts_with("/registry/persistentvolumes/")) {
       Binding b = binding_of(object);
       for (std::size_t i = 0; i < b.objects.size(); ++i)
-        edges_[b.objects[i]].insert(i == 0 ? Vertex{Kind::kClaim, b.claim_namespace, b.claim_name} : b.objects[0]);
+        edges_[b.objects[i]].insert(i == 0 ? Vertex{Kind::kClaim, b.claim_namespace, b.claim_name}
+                                           : b.objects[0]);
       return;
     }
-    Kind kind = key.starts_with("/registry/pods/") ? Kind::kPod : key.starts_with("/registry/resourceslices/") ? Kind::kResourceSlice : Kind::kVolumeAttachment;
+    Kind kind = key.starts_with("/registry/pods/")             ? Kind::kPod
+                : key.starts_with("/registry/resourceslices/") ? Kind::kResourceSlice
+                                                               : Kind::kVolumeAttachment;
     Placement p = kind == Kind::kPod ? placement_of_pod(object) : placement_of(kind, object);
     if (p.node.empty()) return;
     const Value& meta = object["metadata"];
-    Vertex self{kind, std::string(meta["namespace"].as_string()), std::string(meta["name"].as_string())};
-    for (const Vertex& v : p.objects) edges_[v].insert(v == self ? Vertex{Kind::kNode, "", p.node} : self);
+    Vertex self{kind, std::string(meta["namespace"].as_string()),
+                std::string(meta["name"].as_string())};
+    for (const Vertex& v : p.objects)
+      edges_[v].insert(v == self ? Vertex{Kind::kNode, "", p.node} : self);
   }
   bool leads_to(const Vertex& from, const Vertex& node) const {
     if (from == node) return true;
@@ -284,15 +328,23 @@ void expect_same(const Graph& graph, const std::map<std::string, Value>& world) 
   NaiveGraph naive;
   for (const auto& [key, object] : world) {
     naive.add(key, object);
-    if (key.starts_with("/registry/persistentvolumes/")) rebuilt.change({}, binding_of(object));
-    else if (key.starts_with("/registry/pods/")) rebuilt.change({}, placement_of_pod(object));
-    else rebuilt.change({}, placement_of(key.starts_with("/registry/resourceslices/") ? Kind::kResourceSlice : Kind::kVolumeAttachment, object));
+    if (key.starts_with("/registry/persistentvolumes/"))
+      rebuilt.change({}, binding_of(object));
+    else if (key.starts_with("/registry/pods/"))
+      rebuilt.change({}, placement_of_pod(object));
+    else
+      rebuilt.change(
+          {}, placement_of(key.starts_with("/registry/resourceslices/") ? Kind::kResourceSlice
+                                                                        : Kind::kVolumeAttachment,
+                           object));
   }
   ASSERT_EQ(graph.content(), rebuilt.content());
   for (const auto& [vertex, to] : naive.edges())
     for (const char* node : {"n0", "n1", "n2"})
-      ASSERT_EQ(graph.leads_to(vertex.kind, vertex.namespace_name, vertex.name, node), naive.leads_to(vertex, {Kind::kNode, "", node}))
-          << static_cast<int>(vertex.kind) << " " << vertex.namespace_name << "/" << vertex.name << " " << node;
+      ASSERT_EQ(graph.leads_to(vertex.kind, vertex.namespace_name, vertex.name, node),
+                naive.leads_to(vertex, {Kind::kNode, "", node}))
+          << static_cast<int>(vertex.kind) << " " << vertex.namespace_name << "/" << vertex.name
+          << " " << node;
 }
 
 TEST(Graph, IsAfterRandomChangesTheSameAsOneBuiltFromScratchAndAsTheOneThatIsWalked) {

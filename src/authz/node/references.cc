@@ -10,39 +10,48 @@ using json::Value;
 
 namespace {
 
-constexpr std::string_view kContainerLists[] = {"initContainers", "containers", "ephemeralContainers"};
+constexpr std::string_view kContainerLists[] = {"initContainers", "containers",
+                                                "ephemeralContainers"};
 
 // Where a volume of a pod names a secret.
 constexpr std::pair<std::string_view, std::string_view> kVolumeSecrets[] = {
-    {"cephfs", "secretRef"}, {"cinder", "secretRef"}, {"flexVolume", "secretRef"}, {"rbd", "secretRef"},
-    {"scaleIO", "secretRef"}, {"iscsi", "secretRef"}, {"storageos", "secretRef"}, {"csi", "nodePublishSecretRef"},
+    {"cephfs", "secretRef"},    {"cinder", "secretRef"},         {"flexVolume", "secretRef"},
+    {"rbd", "secretRef"},       {"scaleIO", "secretRef"},        {"iscsi", "secretRef"},
+    {"storageos", "secretRef"}, {"csi", "nodePublishSecretRef"},
 };
 
 // Where a PersistentVolume of a sort other than CSI and Azure names one.
-constexpr std::string_view kPlainSources[] = {"cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos"};
+constexpr std::string_view kPlainSources[] = {"cephfs",  "cinder", "flexVolume", "rbd",
+                                              "scaleIO", "iscsi",  "storageos"};
 
 void add_name(std::vector<std::string>& names, const Value& name) {
   if (!name.as_string().empty()) names.emplace_back(name.as_string());
 }
 
 // `env_key` and `from_key` name the reference in env and envFrom.
-void add_environment(std::vector<std::string>& names, const Value& spec, const char* env_key, const char* from_key) {
+void add_environment(std::vector<std::string>& names, const Value& spec, const char* env_key,
+                     const char* from_key) {
   for (std::string_view list : kContainerLists)
     for (const Value& container : spec[list].items()) {
-      for (const Value& from : container["envFrom"].items()) add_name(names, from[from_key]["name"]);
-      for (const Value& env : container["env"].items()) add_name(names, env["valueFrom"][env_key]["name"]);
+      for (const Value& from : container["envFrom"].items())
+        add_name(names, from[from_key]["name"]);
+      for (const Value& env : container["env"].items())
+        add_name(names, env["valueFrom"][env_key]["name"]);
     }
 }
 
-void add_all(std::vector<Vertex>& to, Kind kind, std::string_view namespace_name, std::vector<std::string> names) {
+void add_all(std::vector<Vertex>& to, Kind kind, std::string_view namespace_name,
+             std::vector<std::string> names) {
   for (std::string& n : names) to.push_back({kind, std::string(namespace_name), std::move(n)});
 }
 
 std::vector<std::string> claims_of(const Value& pod) {
   std::vector<std::string> names;
   for (const Value& v : pod["spec"]["volumes"].items()) {
-    if (v.has("persistentVolumeClaim")) add_name(names, v["persistentVolumeClaim"]["claimName"]);
-    else if (v.has("ephemeral")) names.push_back(cat(pod["metadata"]["name"].as_string(), "-", v["name"].as_string()));
+    if (v.has("persistentVolumeClaim"))
+      add_name(names, v["persistentVolumeClaim"]["claimName"]);
+    else if (v.has("ephemeral"))
+      names.push_back(cat(pod["metadata"]["name"].as_string(), "-", v["name"].as_string()));
   }
   return names;
 }
@@ -58,8 +67,10 @@ const Value& generated_claim(const Value& pod, std::string_view name) {
 std::vector<std::string> resource_claims_of(const Value& pod) {
   std::vector<std::string> names;
   for (const Value& c : pod["spec"]["resourceClaims"].items()) {
-    if (c.has("resourceClaimName")) add_name(names, c["resourceClaimName"]);
-    else if (c.has("resourceClaimTemplateName")) add_name(names, generated_claim(pod, c["name"].as_string()));
+    if (c.has("resourceClaimName"))
+      add_name(names, c["resourceClaimName"]);
+    else if (c.has("resourceClaimTemplateName"))
+      add_name(names, generated_claim(pod, c["name"].as_string()));
   }
   add_name(names, pod["status"]["extendedResourceClaimStatus"]["resourceClaimName"]);
   return names;
@@ -93,7 +104,8 @@ std::vector<std::string> config_maps_of_pod(const Value& pod) {
   add_environment(names, spec, "configMapKeyRef", "configMapRef");
   for (const Value& v : spec["volumes"].items()) {
     add_name(names, v["configMap"]["name"]);
-    for (const Value& s : v["projected"]["sources"].items()) add_name(names, s["configMap"]["name"]);
+    for (const Value& s : v["projected"]["sources"].items())
+      add_name(names, s["configMap"]["name"]);
   }
   return names;
 }
@@ -119,7 +131,8 @@ Placement placement_of(Kind kind, const Value& object) {
   Placement p{.node = std::string(object["spec"]["nodeName"].as_string()), .objects = {}};
   if (p.node.empty()) return p;
   const Value& meta = object["metadata"];
-  p.objects.push_back({kind, std::string(meta["namespace"].as_string()), std::string(meta["name"].as_string())});
+  p.objects.push_back(
+      {kind, std::string(meta["namespace"].as_string()), std::string(meta["name"].as_string())});
   return p;
 }
 
@@ -130,9 +143,12 @@ Binding binding_of(const Value& volume) {
   b.claim_namespace = spec["claimRef"]["namespace"].as_string();
   b.claim_name = spec["claimRef"]["name"].as_string();
   auto add_secret = [&b](std::string_view given, std::string_view name) {
-    if (!name.empty()) b.objects.push_back({Kind::kSecret, std::string(given.empty() ? b.claim_namespace : given), std::string(name)});
+    if (!name.empty())
+      b.objects.push_back({Kind::kSecret, std::string(given.empty() ? b.claim_namespace : given),
+                           std::string(name)});
   };
-  if (const Value* azure = spec.find("azureFile")) add_secret((*azure)["secretNamespace"].as_string(), (*azure)["secretName"].as_string());
+  if (const Value* azure = spec.find("azureFile"))
+    add_secret((*azure)["secretNamespace"].as_string(), (*azure)["secretName"].as_string());
   for (std::string_view source : kPlainSources) {
     const Value& reference = spec[source]["secretRef"];
     add_secret(reference["namespace"].as_string(), reference["name"].as_string());
@@ -143,7 +159,8 @@ Binding binding_of(const Value& volume) {
     add_secret(reference["namespace"].as_string(), reference["name"].as_string());
   }
   settle(b.objects);
-  b.objects.insert(b.objects.begin(), {Kind::kVolume, "", std::string(volume["metadata"]["name"].as_string())});
+  b.objects.insert(b.objects.begin(),
+                   {Kind::kVolume, "", std::string(volume["metadata"]["name"].as_string())});
   return b;
 }
 

@@ -27,7 +27,9 @@ class Gathering {
   }
 
  private:
-  static std::string_view name_of(const Value* role) { return (*role)["metadata"]["name"].as_string(); }
+  static std::string_view name_of(const Value* role) {
+    return (*role)["metadata"]["name"].as_string();
+  }
 
   // A role whose rules were added once has nothing new to add, which also ends circles.
   void visit(const Value& role) {
@@ -50,7 +52,8 @@ class Gathering {
 
 }  // namespace
 
-std::vector<Value> aggregated_rules(std::string_view name, const std::vector<Value>& cluster_roles) {
+std::vector<Value> aggregated_rules(std::string_view name,
+                                    const std::vector<Value>& cluster_roles) {
   return Gathering(cluster_roles).gather(name);
 }
 

@@ -6,9 +6,11 @@
 
 namespace cardea::authz::rbac {
 
-// The rules that the aggregated ClusterRole `name` should have: those of the roles it selects, selector by selector,
-// roles by name, each rule once. A selected role that is aggregated itself counts with the rules it should have, so
-// that one look is enough; roles that select each other in a circle add nothing of their own to it.
-std::vector<json::Value> aggregated_rules(std::string_view name, const std::vector<json::Value>& cluster_roles);
+// The rules that the aggregated ClusterRole `name` should have: those of the roles it selects,
+// selector by selector, roles by name, each rule once. A selected role that is aggregated itself
+// counts with the rules it should have, so that one look is enough; roles that select each other in
+// a circle add nothing of their own to it.
+std::vector<json::Value> aggregated_rules(std::string_view name,
+                                          const std::vector<json::Value>& cluster_roles);
 
 }  // namespace cardea::authz::rbac

@@ -1,12 +1,12 @@
-// The index against an evaluator written straight from the description of RBAC: objects in lists, looked through from
-// the beginning for every request.
+// The index against an evaluator written straight from the description of RBAC: objects in lists,
+// looked through from the beginning for every request.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
 
-#include "authz/testing/random_worlds.h"
 #include "authz/rbac/rbac_authorizer.h"
+#include "authz/testing/random_worlds.h"
 #include "base/strings.h"
 #include "json/print.h"
 
@@ -21,9 +21,15 @@ class NaiveEvaluator {
   explicit NaiveEvaluator(const std::vector<Value>& objects) {
     for (const Value& o : objects) {
       std::string_view kind = o["kind"].as_string();
-      (kind == "Role" ? roles_ : kind == "ClusterRole" ? cluster_roles_ : kind == "RoleBinding" ? bindings_ : cluster_bindings_).push_back(&o);
+      (kind == "Role"          ? roles_
+       : kind == "ClusterRole" ? cluster_roles_
+       : kind == "RoleBinding" ? bindings_
+                               : cluster_bindings_)
+          .push_back(&o);
     }
-    auto by_name = [](const Value* a, const Value* b) { return (*a)["metadata"]["name"].as_string() < (*b)["metadata"]["name"].as_string(); };
+    auto by_name = [](const Value* a, const Value* b) {
+      return (*a)["metadata"]["name"].as_string() < (*b)["metadata"]["name"].as_string();
+    };
     std::ranges::sort(bindings_, by_name);
     std::ranges::sort(cluster_bindings_, by_name);
   }
@@ -59,8 +65,10 @@ class NaiveEvaluator {
     if (kind == "User") return user.name == name;
     if (kind == "Group") return std::ranges::find(user.groups, name) != user.groups.end();
     if (kind != "ServiceAccount") return false;
-    std::string where(s["namespace"].as_string().empty() ? binding_namespace : s["namespace"].as_string());
-    return !where.empty() && user.name == "system:serviceaccount:" + where + ":" + std::string(name);
+    std::string where(s["namespace"].as_string().empty() ? binding_namespace
+                                                         : s["namespace"].as_string());
+    return !where.empty() &&
+           user.name == "system:serviceaccount:" + where + ":" + std::string(name);
   }
 
   static bool matches(const Value& rule, const RandomRequest& r) {
@@ -75,14 +83,16 @@ class NaiveEvaluator {
       }
       return false;
     }
-    if (!contains(rule["apiGroups"], "*") && !contains(rule["apiGroups"], r.api_group)) return false;
+    if (!contains(rule["apiGroups"], "*") && !contains(rule["apiGroups"], r.api_group))
+      return false;
     std::string combined = r.subresource.empty() ? r.resource : r.resource + "/" + r.subresource;
     bool resource = contains(rule["resources"], "*") || contains(rule["resources"], combined) ||
                     (!r.subresource.empty() && contains(rule["resources"], "*/" + r.subresource));
     return resource && (rule["resourceNames"].empty() || contains(rule["resourceNames"], r.name));
   }
 
-  std::optional<Answer> try_binding(const Value& b, std::string_view where, const RandomRequest& r, std::vector<std::string>& errors) const {
+  std::optional<Answer> try_binding(const Value& b, std::string_view where, const RandomRequest& r,
+                                    std::vector<std::string>& errors) const {
     const Value* subject = nullptr;
     for (const Value& s : b["subjects"].items())
       if (applies(s, where, r.user)) {
@@ -95,12 +105,15 @@ class NaiveEvaluator {
     std::string error;
     if (kind == "Role") {
       for (const Value* o : roles_)
-        if ((*o)["metadata"]["namespace"].as_string() == where && (*o)["metadata"]["name"].as_string() == name) role = o;
+        if ((*o)["metadata"]["namespace"].as_string() == where &&
+            (*o)["metadata"]["name"].as_string() == name)
+          role = o;
       if (!role) error = "role.rbac.authorization.k8s.io " + cardea::quoted(name) + " not found";
     } else if (kind == "ClusterRole") {
       for (const Value* o : cluster_roles_)
         if ((*o)["metadata"]["name"].as_string() == name) role = o;
-      if (!role) error = "clusterrole.rbac.authorization.k8s.io " + cardea::quoted(name) + " not found";
+      if (!role)
+        error = "clusterrole.rbac.authorization.k8s.io " + cardea::quoted(name) + " not found";
     } else {
       error = "unsupported role reference kind: " + cardea::quoted(kind);
     }
@@ -113,23 +126,29 @@ class NaiveEvaluator {
     return std::nullopt;
   }
 
-  static std::string reason(const Value& b, std::string_view where, const std::string& kind, const std::string& role, const Value& s) {
+  static std::string reason(const Value& b, std::string_view where, const std::string& kind,
+                            const std::string& role, const Value& s) {
     std::string binding(b["metadata"]["name"].as_string()), who(s["name"].as_string());
     if (s["kind"].as_string() == "ServiceAccount")
-      who += "/" + std::string(s["namespace"].as_string().empty() ? where : s["namespace"].as_string());
-    std::string text = where.empty() ? "ClusterRoleBinding " + cardea::quoted(binding) : "RoleBinding " + cardea::quoted(binding + "/" + std::string(where));
-    return "RBAC: allowed by " + text + " of " + kind + " " + cardea::quoted(role) + " to " + std::string(s["kind"].as_string()) + " " + cardea::quoted(who);
+      who += "/" +
+             std::string(s["namespace"].as_string().empty() ? where : s["namespace"].as_string());
+    std::string text = where.empty()
+                           ? "ClusterRoleBinding " + cardea::quoted(binding)
+                           : "RoleBinding " + cardea::quoted(binding + "/" + std::string(where));
+    return "RBAC: allowed by " + text + " of " + kind + " " + cardea::quoted(role) + " to " +
+           std::string(s["kind"].as_string()) + " " + cardea::quoted(who);
   }
 
   std::vector<const Value*> roles_, cluster_roles_, bindings_, cluster_bindings_;
 };
 
 std::string shown(const RandomRequest& r) {
-  return cat(r.user.name, " [", join(r.user.groups, " "), "] ", r.verb, " ", r.api_group, " ", r.resource, "/", r.subresource, " ", r.name, " in ",
-             r.namespace_name, " ", r.path);
+  return cat(r.user.name, " [", join(r.user.groups, " "), "] ", r.verb, " ", r.api_group, " ",
+             r.resource, "/", r.subresource, " ", r.name, " in ", r.namespace_name, " ", r.path);
 }
 
-void expect_agreement(const std::shared_ptr<const RoleTable>& policy, const NaiveEvaluator& naive, const RandomRequest& r, int* allowed = nullptr) {
+void expect_agreement(const std::shared_ptr<const RoleTable>& policy, const NaiveEvaluator& naive,
+                      const RandomRequest& r, int* allowed = nullptr) {
   Decision decision = decide(policy, r.attributes());
   if (allowed) *allowed += decision.allowed();
   NaiveEvaluator::Answer expected = naive.decide(r);
@@ -170,7 +189,9 @@ TEST(RbacAgreement, HoldsWhileThePolicyChanges) {
     std::vector<std::pair<std::shared_ptr<const RoleTable>, std::vector<Value>>> states;
     for (const auto& source : {world.objects(), other.objects()})
       for (const Value& o : source) {
-        auto same = std::ranges::find_if(present, [&](const Value& p) { return p["kind"] == o["kind"] && p["metadata"] == o["metadata"]; });
+        auto same = std::ranges::find_if(present, [&](const Value& p) {
+          return p["kind"] == o["kind"] && p["metadata"] == o["metadata"];
+        });
         if (same != present.end()) {
           remove_object(next, *same);
           present.erase(same);
@@ -182,11 +203,14 @@ TEST(RbacAgreement, HoldsWhileThePolicyChanges) {
           remove_object(next, present[gone]);
           present.erase(present.begin() + static_cast<std::ptrdiff_t>(gone));
         }
-        if (random() % 3 == 0) states.emplace_back(std::make_shared<const RoleTable>(next), present);
+        if (random() % 3 == 0)
+          states.emplace_back(std::make_shared<const RoleTable>(next), present);
       }
     for (const auto& [policy, objects] : states) {
       NaiveEvaluator naive(objects);
-      for (int i = 0; i < 20; ++i) ASSERT_NO_FATAL_FAILURE(expect_agreement(policy, naive, world.request())) << "seed " << seed;
+      for (int i = 0; i < 20; ++i)
+        ASSERT_NO_FATAL_FAILURE(expect_agreement(policy, naive, world.request()))
+            << "seed " << seed;
     }
   }
 }

@@ -31,13 +31,19 @@ bool Subject::is_user(std::string_view user) const {
   if (kind_ == Kind::kUser) return name() == user;
   if (kind_ != Kind::kServiceAccount) return false;
   std::string_view where = namespace_name();
-  if (where.empty() || user.size() != kAccountPrefix.size() + where.size() + 1 + name_size_) return false;
-  return user.starts_with(kAccountPrefix) && user.substr(kAccountPrefix.size(), where.size()) == where &&
+  if (where.empty() || user.size() != kAccountPrefix.size() + where.size() + 1 + name_size_)
+    return false;
+  return user.starts_with(kAccountPrefix) &&
+         user.substr(kAccountPrefix.size(), where.size()) == where &&
          user[kAccountPrefix.size() + where.size()] == ':' && user.ends_with(name());
 }
 
-std::uint64_t Subject::user_hash(std::string_view user) { return hash_name(user); }
-std::uint64_t Subject::group_hash(std::string_view group) { return hash_name(group, 1); }
+std::uint64_t Subject::user_hash(std::string_view user) {
+  return hash_name(user);
+}
+std::uint64_t Subject::group_hash(std::string_view group) {
+  return hash_name(group, 1);
+}
 
 std::uint64_t Subject::hash() const {
   if (kind_ == Kind::kGroup) return group_hash(name());
@@ -45,15 +51,19 @@ std::uint64_t Subject::hash() const {
   return user_hash(cat(kAccountPrefix, namespace_name(), ":", name()));
 }
 
-Binding* Binding::make(std::string_view namespace_name, std::string_view name, const json::Value& object) {
+Binding* Binding::make(std::string_view namespace_name, std::string_view name,
+                       const json::Value& object) {
   const json::Value& role = object["roleRef"];
   const json::Value& list = object["subjects"];
   std::string_view role_name = role["name"].as_string(), role_kind = role["kind"].as_string();
   auto where = [&](const json::Value& s) {
     std::string_view own = s["namespace"].as_string();
-    return s["kind"].as_string() != "ServiceAccount" ? std::string_view() : own.empty() ? namespace_name : own;
+    return s["kind"].as_string() != "ServiceAccount" ? std::string_view()
+           : own.empty()                             ? namespace_name
+                                                     : own;
   };
-  std::size_t size = sizeof(Binding) + list.size() * sizeof(Subject) + namespace_name.size() + name.size() + role_name.size() + role_kind.size();
+  std::size_t size = sizeof(Binding) + list.size() * sizeof(Subject) + namespace_name.size() +
+                     name.size() + role_name.size() + role_kind.size();
   for (const json::Value& s : list.items()) size += s["name"].as_string().size() + where(s).size();
   Binding* b = new (take_memory(size)) Binding();
   b->size_ = static_cast<std::uint32_t>(size);
@@ -62,8 +72,11 @@ Binding* Binding::make(std::string_view namespace_name, std::string_view name, c
   b->name_size_ = static_cast<std::uint32_t>(name.size());
   b->role_size_ = static_cast<std::uint32_t>(role_name.size());
   b->role_kind_size_ = static_cast<std::uint32_t>(role_kind.size());
-  b->role_kind_ = role_kind == "Role" ? RoleKind::kRole : role_kind == "ClusterRole" ? RoleKind::kClusterRole : RoleKind::kOther;
-  b->role_hash_ = Role::hash(b->role_kind_ == RoleKind::kRole ? namespace_name : std::string_view(), role_name);
+  b->role_kind_ = role_kind == "Role"          ? RoleKind::kRole
+                  : role_kind == "ClusterRole" ? RoleKind::kClusterRole
+                                               : RoleKind::kOther;
+  b->role_hash_ = Role::hash(b->role_kind_ == RoleKind::kRole ? namespace_name : std::string_view(),
+                             role_name);
   char* text = const_cast<char*>(b->text());
   auto put = [&text](std::string_view part) {
     if (!part.empty()) std::memcpy(text, part.data(), part.size());

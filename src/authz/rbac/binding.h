@@ -10,8 +10,8 @@ namespace cardea::authz::rbac {
 
 class Binding;
 
-// One subject of a binding. Lies inside its binding and finds it from there, so that one pointer tells who was
-// granted what and by whom.
+// One subject of a binding. Lies inside its binding and finds it from there, so that one pointer
+// tells who was granted what and by whom.
 class Subject {
  public:
   enum class Kind : std::uint8_t { kUser, kGroup, kServiceAccount, kOther };
@@ -19,7 +19,8 @@ class Subject {
   Kind kind() const { return kind_; }
   std::string_view kind_name() const;
   std::string_view name() const { return {text(), name_size_}; }
-  // Of a service account: where it lives, which is the binding's own namespace unless it says otherwise.
+  // Of a service account: where it lives, which is the binding's own namespace unless it says
+  // otherwise.
   std::string_view namespace_name() const { return {text() + name_size_, namespace_size_}; }
   const Binding& binding() const;
   std::uint32_t index() const { return index_; }  // among the binding's subjects
@@ -50,8 +51,10 @@ class Subject {
 // A RoleBinding or ClusterRoleBinding as decisions read it: one allocation, immutable, shared.
 class Binding : public Counted {
  public:
-  // Reads a stored object. Comes with one owner, the caller. An empty namespace means a ClusterRoleBinding.
-  static Binding* make(std::string_view namespace_name, std::string_view name, const json::Value& object);
+  // Reads a stored object. Comes with one owner, the caller. An empty namespace means a
+  // ClusterRoleBinding.
+  static Binding* make(std::string_view namespace_name, std::string_view name,
+                       const json::Value& object);
   static void drop(const Binding* binding);
 
   enum class RoleKind : std::uint8_t { kRole, kClusterRole, kOther };
@@ -61,9 +64,13 @@ class Binding : public Counted {
   std::string_view name() const { return {text() + namespace_size_, name_size_}; }
   RoleKind role_kind() const { return role_kind_; }
   std::string_view role_name() const { return {text() + namespace_size_ + name_size_, role_size_}; }
-  std::string_view role_kind_name() const { return {text() + namespace_size_ + name_size_ + role_size_, role_kind_size_}; }
+  std::string_view role_kind_name() const {
+    return {text() + namespace_size_ + name_size_ + role_size_, role_kind_size_};
+  }
   // Of the role it refers to: empty for a ClusterRole.
-  std::string_view role_namespace() const { return role_kind_ == RoleKind::kRole ? namespace_name() : std::string_view(); }
+  std::string_view role_namespace() const {
+    return role_kind_ == RoleKind::kRole ? namespace_name() : std::string_view();
+  }
   std::uint64_t role_hash() const { return role_hash_; }
 
   std::uint32_t subject_count() const { return subject_count_; }
@@ -81,6 +88,8 @@ class Binding : public Counted {
   RoleKind role_kind_;
 };
 
-inline const Binding& Subject::binding() const { return *(reinterpret_cast<const Binding*>(this - index_) - 1); }
+inline const Binding& Subject::binding() const {
+  return *(reinterpret_cast<const Binding*>(this - index_) - 1);
+}
 
 }  // namespace cardea::authz::rbac

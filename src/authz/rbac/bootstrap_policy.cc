@@ -7,7 +7,9 @@
 #include "base/strings.h"
 
 asm(".section .rodata\n"
-    ".global cardea_bootstrap_policy_begin\ncardea_bootstrap_policy_begin:\n.incbin \"" CARDEA_BOOTSTRAP_POLICY "\"\n"
+    ".global cardea_bootstrap_policy_begin\ncardea_bootstrap_policy_begin:\n.incbin "
+    "\"" CARDEA_BOOTSTRAP_POLICY
+    "\"\n"
     ".global cardea_bootstrap_policy_end\ncardea_bootstrap_policy_end:\n"
     ".byte 0\n"
     ".text\n");
@@ -33,14 +35,16 @@ std::vector<std::string_view> words(std::string_view line) {
 
 Value list(std::string_view text) {
   Value out = Value::array();
-  for (std::string_view item : split(text, ',')) out.push_back(item == "\"\"" ? Value("") : Value(item));
+  for (std::string_view item : split(text, ','))
+    out.push_back(item == "\"\"" ? Value("") : Value(item));
   return out;
 }
 
 Value object(std::string_view kind, std::string_view namespace_name, std::string_view name) {
-  Value meta = Value::object({{"name", name},
-                              {"labels", Value::object({{"kubernetes.io/bootstrapping", "rbac-defaults"}})},
-                              {"annotations", Value::object({{kAutoUpdate, "true"}})}});
+  Value meta = Value::object(
+      {{"name", name},
+       {"labels", Value::object({{"kubernetes.io/bootstrapping", "rbac-defaults"}})},
+       {"annotations", Value::object({{kAutoUpdate, "true"}})}});
   if (!namespace_name.empty()) meta.set("namespace", namespace_name);
   return Value::object({{"apiVersion", cat(kGroup, "/v1")}, {"kind", kind}, {"metadata", meta}});
 }
@@ -53,9 +57,12 @@ Value subject(std::string_view text) {
   auto colon = text.find(':');
   std::string_view kind = text.substr(0, colon), name = text.substr(colon + 1);
   if (kind != "serviceaccount")
-    return Value::object({{"kind", kind == "user" ? "User" : "Group"}, {"apiGroup", kGroup}, {"name", name}});
+    return Value::object(
+        {{"kind", kind == "user" ? "User" : "Group"}, {"apiGroup", kGroup}, {"name", name}});
   auto slash = name.find('/');
-  return Value::object({{"kind", "ServiceAccount"}, {"namespace", name.substr(0, slash)}, {"name", name.substr(slash + 1)}});
+  return Value::object({{"kind", "ServiceAccount"},
+                        {"namespace", name.substr(0, slash)},
+                        {"name", name.substr(slash + 1)}});
 }
 
 void add_subjects(Value& binding, std::span<const std::string_view> texts) {
@@ -65,8 +72,10 @@ void add_subjects(Value& binding, std::span<const std::string_view> texts) {
 // A line below a role.
 void add_line(Value& role, const std::vector<std::string_view>& w) {
   if (w[0] == "aggregates") {
-    Value selector = Value::object({{"matchLabels", Value::object({{cat(kLabelPrefix, w[1]), "true"}})}});
-    role.set("aggregationRule", Value::object({{"clusterRoleSelectors", Value::array({selector})}}));
+    Value selector = Value::object(
+        {{"matchLabels", Value::object({{cat(kLabelPrefix, w[1]), "true"}})}});
+    role.set("aggregationRule",
+             Value::object({{"clusterRoleSelectors", Value::array({selector})}}));
     role.set("rules", Value());
     return;
   }
@@ -93,7 +102,8 @@ Value begin_object(const std::vector<std::string_view>& w) {
   if (w[0] == "role") return object("Role", w[1], w[2]);
   bool is_cluster = w[0] == "clusterrolebinding";
   CARDEA_CHECK(is_cluster || w[0] == "rolebinding");
-  Value binding = is_cluster ? object("ClusterRoleBinding", "", w[1]) : object("RoleBinding", w[1], w[2]);
+  Value binding = is_cluster ? object("ClusterRoleBinding", "", w[1])
+                             : object("RoleBinding", w[1], w[2]);
   binding.set("roleRef", is_cluster ? role_ref("ClusterRole", w[2]) : role_ref("Role", w[3]));
   add_subjects(binding, all.subspan(is_cluster ? 3 : 4));
   return binding;
@@ -131,7 +141,8 @@ std::vector<Value> missing_items(const Value& present, const Value& wanted) {
 }
 
 bool merge_list(Value& owner, std::string_view key, const Value& expected, bool remove_extra) {
-  std::vector<Value> missing = missing_items(owner[key], expected), extra = missing_items(expected, owner[key]);
+  std::vector<Value> missing = missing_items(owner[key], expected),
+                     extra = missing_items(expected, owner[key]);
   if (missing.empty() && (extra.empty() || !remove_extra)) return false;
   if (remove_extra) {
     owner.set(key, expected);
@@ -165,7 +176,8 @@ bool merge_aggregation(Value& role, const Value& expected, bool remove_extra) {
     return was_aggregated;
   }
   Value rule = role["aggregationRule"].is_object() ? role["aggregationRule"] : Value::object();
-  if (!merge_list(rule, "clusterRoleSelectors", want["clusterRoleSelectors"], remove_extra)) return false;
+  if (!merge_list(rule, "clusterRoleSelectors", want["clusterRoleSelectors"], remove_extra))
+    return false;
   role.set("aggregationRule", std::move(rule));
   return true;
 }
@@ -177,21 +189,27 @@ std::vector<Value> bootstrap_policy() {
   std::string_view text{cardea_bootstrap_policy_begin, cardea_bootstrap_policy_end};
   for (std::string_view line : split(text, '\n')) {
     if (line.empty() || line.starts_with('#')) continue;
-    if (line.starts_with(' ')) add_line(out.back(), words(line));
-    else out.push_back(begin_object(words(line)));
+    if (line.starts_with(' '))
+      add_line(out.back(), words(line));
+    else
+      out.push_back(begin_object(words(line)));
   }
   return out;
 }
 
 std::vector<PolicyRule> bootstrap_rules(std::string_view cluster_role) {
   for (const Value& o : bootstrap_policy())
-    if (o["kind"].as_string() == "ClusterRole" && o["metadata"]["name"].as_string() == cluster_role) return read_rules(o["rules"]);
+    if (o["kind"].as_string() == "ClusterRole" && o["metadata"]["name"].as_string() == cluster_role)
+      return read_rules(o["rules"]);
   return {};
 }
 
-bool is_protected(const Value& existing) { return existing["metadata"]["annotations"][kAutoUpdate].as_string() == "false"; }
+bool is_protected(const Value& existing) {
+  return existing["metadata"]["annotations"][kAutoUpdate].as_string() == "false";
+}
 
-std::optional<Reconciled> reconcile(const Value& expected, const Value& existing, bool remove_extra) {
+std::optional<Reconciled> reconcile(const Value& expected, const Value& existing,
+                                    bool remove_extra) {
   bool is_binding = expected.has("roleRef");
   if (is_binding && expected["roleRef"] != existing["roleRef"]) return Reconciled{expected, true};
   Value object = existing;
@@ -199,7 +217,8 @@ std::optional<Reconciled> reconcile(const Value& expected, const Value& existing
   if (is_binding) {
     changed |= merge_list(object, "subjects", expected["subjects"], remove_extra);
   } else {
-    if (expected["aggregationRule"].is_null()) changed |= merge_rules(object, expected, remove_extra);
+    if (expected["aggregationRule"].is_null())
+      changed |= merge_rules(object, expected, remove_extra);
     changed |= merge_aggregation(object, expected, remove_extra);
   }
   if (!changed) return std::nullopt;

@@ -7,21 +7,23 @@
 
 namespace cardea::authz::rbac {
 
-// The roles and bindings every cluster begins with, as objects: cluster roles, then their bindings, then those of
-// namespaces. Made anew from data/bootstrap_policy.txt with each call.
+// The roles and bindings every cluster begins with, as objects: cluster roles, then their bindings,
+// then those of namespaces. Made anew from data/bootstrap_policy.txt with each call.
 std::vector<json::Value> bootstrap_policy();
 
-// The rules of one of the default cluster roles, `system:node` for example; none when there is no such role.
+// The rules of one of the default cluster roles, `system:node` for example; none when there is no
+// such role.
 std::vector<PolicyRule> bootstrap_rules(std::string_view cluster_role);
 
-// What has to be done so that `existing` gives at least what `expected` does; nullopt: nothing. Permissions and
-// subjects that somebody added stay (unless `remove_extra`); so do labels and annotations, whose existing values win.
-// A binding to another role must be made anew: `replaces`.
+// What has to be done so that `existing` gives at least what `expected` does; nullopt: nothing.
+// Permissions and subjects that somebody added stay (unless `remove_extra`); so do labels and
+// annotations, whose existing values win. A binding to another role must be made anew: `replaces`.
 struct Reconciled {
   json::Value object;
   bool replaces = false;
 };
-std::optional<Reconciled> reconcile(const json::Value& expected, const json::Value& existing, bool remove_extra = false);
+std::optional<Reconciled> reconcile(const json::Value& expected, const json::Value& existing,
+                                    bool remove_extra = false);
 
 // Whether its owner has opted out.
 bool is_protected(const json::Value& existing);

@@ -12,10 +12,13 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-// Beyond this many a rule is no longer taken apart: a few kilobytes of lists can stand for billions.
+// Beyond this many a rule is no longer taken apart: a few kilobytes of lists can stand for
+// billions.
 constexpr std::size_t kMostAtoms = 100'000;
 
-bool has(const Texts& list, std::string_view text) { return std::ranges::find(list, text) != list.end(); }
+bool has(const Texts& list, std::string_view text) {
+  return std::ranges::find(list, text) != list.end();
+}
 
 bool resource_covered(const Texts& held, std::string_view wanted) {
   if (has(held, "*") || has(held, wanted)) return true;
@@ -34,14 +37,21 @@ Texts distinct(const Texts& list) {
 
 bool covers(const PolicyRule& held, const PolicyRule& wanted) {
   auto all = [](const Texts& texts, auto holds) { return std::ranges::all_of(texts, holds); };
-  if (!has(held.verbs, "*") && !all(wanted.verbs, [&](const auto& v) { return has(held.verbs, v); })) return false;
-  if (!has(held.api_groups, "*") && !all(wanted.api_groups, [&](const auto& g) { return has(held.api_groups, g); })) return false;
-  if (!all(wanted.resources, [&](const auto& r) { return resource_covered(held.resources, r); })) return false;
+  if (!has(held.verbs, "*") &&
+      !all(wanted.verbs, [&](const auto& v) { return has(held.verbs, v); }))
+    return false;
+  if (!has(held.api_groups, "*") &&
+      !all(wanted.api_groups, [&](const auto& g) { return has(held.api_groups, g); }))
+    return false;
+  if (!all(wanted.resources, [&](const auto& r) { return resource_covered(held.resources, r); }))
+    return false;
   if (!held.resource_names.empty() &&
-      (wanted.resource_names.empty() || !all(wanted.resource_names, [&](const auto& n) { return has(held.resource_names, n); })))
+      (wanted.resource_names.empty() ||
+       !all(wanted.resource_names, [&](const auto& n) { return has(held.resource_names, n); })))
     return false;
   return all(wanted.non_resource_urls, [&](const auto& url) {
-    return std::ranges::any_of(held.non_resource_urls, [&](const auto& h) { return url_covers(h, url); });
+    return std::ranges::any_of(held.non_resource_urls,
+                               [&](const auto& h) { return url_covers(h, url); });
   });
 }
 
@@ -57,12 +67,17 @@ std::size_t product(std::initializer_list<std::size_t> factors) {
 }
 
 // The part of a rule about resources, and the part about URLs, each taken apart on its own.
-void add_missing_resources(const std::vector<PolicyRule>& held, const PolicyRule& rule, std::vector<PolicyRule>& out) {
+void add_missing_resources(const std::vector<PolicyRule>& held, const PolicyRule& rule,
+                           std::vector<PolicyRule>& out) {
   PolicyRule r{rule.verbs, rule.api_groups, rule.resources, rule.resource_names, {}};
   if (r.verbs.empty() || r.api_groups.empty() || r.resources.empty() || is_covered(held, r)) return;
   std::size_t names = std::max<std::size_t>(r.resource_names.size(), 1);
   if (product({r.verbs.size(), r.api_groups.size(), r.resources.size(), names}) > kMostAtoms) {
-    r = {distinct(r.verbs), distinct(r.api_groups), distinct(r.resources), distinct(r.resource_names), {}};
+    r = {distinct(r.verbs),
+         distinct(r.api_groups),
+         distinct(r.resources),
+         distinct(r.resource_names),
+         {}};
     names = std::max<std::size_t>(r.resource_names.size(), 1);
     if (product({r.verbs.size(), r.api_groups.size(), r.resources.size(), names}) > kMostAtoms) {
       out.push_back(std::move(r));
@@ -79,7 +94,8 @@ void add_missing_resources(const std::vector<PolicyRule>& held, const PolicyRule
         }
 }
 
-void add_missing_urls(const std::vector<PolicyRule>& held, const PolicyRule& rule, std::vector<PolicyRule>& out) {
+void add_missing_urls(const std::vector<PolicyRule>& held, const PolicyRule& rule,
+                      std::vector<PolicyRule>& out) {
   PolicyRule r{rule.verbs, {}, {}, {}, rule.non_resource_urls};
   if (r.verbs.empty() || r.non_resource_urls.empty() || is_covered(held, r)) return;
   if (product({r.verbs.size(), r.non_resource_urls.size()}) > kMostAtoms) {
@@ -105,7 +121,8 @@ bool url_covers(std::string_view held, std::string_view wanted) {
   return wanted.starts_with(held);
 }
 
-std::vector<PolicyRule> missing_rules(const std::vector<PolicyRule>& held, const std::vector<PolicyRule>& wanted) {
+std::vector<PolicyRule> missing_rules(const std::vector<PolicyRule>& held,
+                                      const std::vector<PolicyRule>& wanted) {
   std::vector<PolicyRule> out;
   for (const PolicyRule& rule : wanted) {
     add_missing_resources(held, rule, out);
@@ -115,7 +132,8 @@ std::vector<PolicyRule> missing_rules(const std::vector<PolicyRule>& held, const
 }
 
 bool is_simple(const PolicyRule& r) {
-  return r.api_groups.size() == 1 && r.resources.size() == 1 && r.resource_names.size() <= 1 && r.non_resource_urls.empty();
+  return r.api_groups.size() == 1 && r.resources.size() == 1 && r.resource_names.size() <= 1 &&
+         r.non_resource_urls.empty();
 }
 
 std::vector<PolicyRule> compacted(std::vector<PolicyRule> rules) {
@@ -126,21 +144,26 @@ std::vector<PolicyRule> compacted(std::vector<PolicyRule> rules) {
       out.push_back(std::move(r));
       continue;
     }
-    auto [it, is_new] = places.try_emplace({r.api_groups[0], r.resources[0], r.resource_names}, simple.size());
-    if (is_new) simple.push_back(std::move(r));
-    else std::ranges::move(r.verbs, std::back_inserter(simple[it->second].verbs));
+    auto [it, is_new] = places.try_emplace({r.api_groups[0], r.resources[0], r.resource_names},
+                                           simple.size());
+    if (is_new)
+      simple.push_back(std::move(r));
+    else
+      std::ranges::move(r.verbs, std::back_inserter(simple[it->second].verbs));
   }
   std::ranges::move(simple, std::back_inserter(out));
   return out;
 }
 
-std::string escalation_text(const User& user, std::vector<PolicyRule> missing, const std::string& resolution_errors) {
+std::string escalation_text(const User& user, std::vector<PolicyRule> missing,
+                            const std::string& resolution_errors) {
   std::set<std::string> lines;
   for (const PolicyRule& r : compacted(std::move(missing))) lines.insert(compact_text(r));
   Texts groups;
   for (const std::string& g : user.groups) groups.push_back(quoted(g));
   std::string text = cat("user ", quoted(user.name), " (groups=[", join(groups, " "),
-                         "]) is attempting to grant RBAC permissions not currently held:\n", join({lines.begin(), lines.end()}, "\n"));
+                         "]) is attempting to grant RBAC permissions not currently held:\n",
+                         join({lines.begin(), lines.end()}, "\n"));
   if (!resolution_errors.empty()) text += cat("; resolution errors: [", resolution_errors, "]");
   return text;
 }

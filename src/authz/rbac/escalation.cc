@@ -8,11 +8,17 @@ namespace {
 
 using json::Value;
 
-bool is_binding(const Grant& g) { return g.resource == "rolebindings" || g.resource == "clusterrolebindings"; }
+bool is_binding(const Grant& g) {
+  return g.resource == "rolebindings" || g.resource == "clusterrolebindings";
+}
 
-bool aggregates(const Value* role) { return role && !(*role)["aggregationRule"]["clusterRoleSelectors"].empty(); }
+bool aggregates(const Value* role) {
+  return role && !(*role)["aggregationRule"]["clusterRoleSelectors"].empty();
+}
 
-std::vector<PolicyRule> everything() { return {{{"*"}, {"*"}, {"*"}, {}, {}}, {{"*"}, {}, {}, {}, {"*"}}}; }
+std::vector<PolicyRule> everything() {
+  return {{{"*"}, {"*"}, {"*"}, {}, {}}, {{"*"}, {}, {}, {}, {"*"}}};
+}
 
 // What the user holds.
 struct Holdings {
@@ -20,8 +26,10 @@ struct Holdings {
   std::string errors;
 };
 
-// Kubernetes reads the store here, and its errors name the resource of the request whatever is missing.
-Holdings holdings_of(const RoleTable& policy, const User& user, std::string_view namespace_name, std::string_view resource) {
+// Kubernetes reads the store here, and its errors name the resource of the request whatever is
+// missing.
+Holdings holdings_of(const RoleTable& policy, const User& user, std::string_view namespace_name,
+                     std::string_view resource) {
   Holdings out;
   for (const Subject* grant : policy.grants_of(user, namespace_name))
     if (const Role* role = policy.role_of(grant->binding()))
@@ -79,9 +87,11 @@ std::optional<EscalationRefusal> check_escalation(const RoleTable& policy, const
     // Of another kind: validation says so.
     if (kind != "Role" && kind != "ClusterRole") return std::nullopt;
     using Kind = EscalationRefusal::Kind;
-    if (kind == "Role" && g.namespace_name.empty()) return EscalationRefusal{Kind::kBadRequest, "Namespace parameter required."};
+    if (kind == "Role" && g.namespace_name.empty())
+      return EscalationRefusal{Kind::kBadRequest, "Namespace parameter required."};
     if (name.empty()) return EscalationRefusal{Kind::kBadRequest, "Name parameter required."};
-    const Role* role = policy.find_role(kind == "Role" ? g.namespace_name : std::string_view(), name);
+    const Role* role = policy.find_role(kind == "Role" ? g.namespace_name : std::string_view(),
+                                        name);
     if (!role) return EscalationRefusal{Kind::kMissingRole, std::string(name)};
     wanted = role->rules();
   } else {
@@ -89,10 +99,13 @@ std::optional<EscalationRefusal> check_escalation(const RoleTable& policy, const
   }
   Holdings held = holdings_of(policy, g.user, g.namespace_name, g.resource);
   if (auto missing = missing_rules(held.rules, wanted); !missing.empty())
-    return EscalationRefusal{EscalationRefusal::Kind::kForbidden, escalation_text(g.user, std::move(missing), held.errors)};
+    return EscalationRefusal{EscalationRefusal::Kind::kForbidden,
+                             escalation_text(g.user, std::move(missing), held.errors)};
   // An aggregation gathers whatever comes to match it.
-  if (g.resource == "clusterroles" && (aggregates(&g.object) || aggregates(g.old)) && !missing_rules(held.rules, everything()).empty())
-    return EscalationRefusal{EscalationRefusal::Kind::kForbidden, "must have cluster-admin privileges to use the aggregationRule"};
+  if (g.resource == "clusterroles" && (aggregates(&g.object) || aggregates(g.old)) &&
+      !missing_rules(held.rules, everything()).empty())
+    return EscalationRefusal{EscalationRefusal::Kind::kForbidden,
+                             "must have cluster-admin privileges to use the aggregationRule"};
   return std::nullopt;
 }
 
@@ -100,7 +113,8 @@ std::vector<PolicyRule> granted_by(const RoleTable& policy, const Grant& g) {
   if (!is_binding(g)) return read_rules(g.object["rules"]);
   const Value& ref = g.object["roleRef"];
   const Role* role = policy.find_role(
-      ref["kind"].as_string() == "Role" ? g.namespace_name : std::string_view(), ref["name"].as_string());
+      ref["kind"].as_string() == "Role" ? g.namespace_name : std::string_view(),
+      ref["name"].as_string());
   return role ? role->rules() : std::vector<PolicyRule>();
 }
 

@@ -5,8 +5,9 @@
 
 namespace cardea::authz::rbac {
 
-// Hashes of the policy index. Not keyed: whoever could craft collisions writes bindings of their own namespace, and
-// slows down that one alone. Equal hashes are always followed by a comparison of the texts.
+// Hashes of the policy index. Not keyed: whoever could craft collisions writes bindings of their
+// own namespace, and slows down that one alone. Equal hashes are always followed by a comparison of
+// the texts.
 
 inline std::uint64_t folded_product(std::uint64_t a, std::uint64_t b) {
   __uint128_t product = static_cast<__uint128_t>(a) * b;
@@ -25,7 +26,8 @@ inline std::uint64_t hash_name(std::string_view text, std::uint64_t seed = 0) {
     h = folded_product(h ^ word, kSecond);
   }
   std::uint64_t word = 0;
-  for (std::size_t i = 0; i < left; ++i) word |= static_cast<std::uint64_t>(static_cast<unsigned char>(at[i])) << (8 * i);
+  for (std::size_t i = 0; i < left; ++i)
+    word |= static_cast<std::uint64_t>(static_cast<unsigned char>(at[i])) << (8 * i);
   return folded_product(h ^ word, kFirst);
 }
 

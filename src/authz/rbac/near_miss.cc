@@ -21,7 +21,8 @@ struct Candidate {
 
 // Whether the rule knows the resource by another part: `pods` where `pods/log` is asked for.
 bool knows_resource(const PolicyRule& rule, const Attributes& a) {
-  return std::ranges::any_of(rule.resources, [&](std::string_view r) { return r.substr(0, r.find('/')) == a.resource; });
+  return std::ranges::any_of(
+      rule.resources, [&](std::string_view r) { return r.substr(0, r.find('/')) == a.resource; });
 }
 
 // How many parts are wrong; 0: the rule has nothing to do with the request.
@@ -45,9 +46,12 @@ std::string missing_parts(const Candidate& c, const Attributes& a) {
   if (c.mismatch.verb) parts.push_back(cat("verb ", quoted(a.verb)));
   if (c.mismatch.api_group) parts.push_back(cat("API group ", quoted(a.api_group)));
   if (c.mismatch.resource)
-    parts.push_back(cat("resource ", quoted(a.subresource.empty() ? std::string(a.resource) : cat(a.resource, "/", a.subresource))));
+    parts.push_back(
+        cat("resource ", quoted(a.subresource.empty() ? std::string(a.resource)
+                                                      : cat(a.resource, "/", a.subresource))));
   if (c.mismatch.name)
-    parts.push_back(a.name.empty() ? std::string("requests that name no object") : cat("resource name ", quoted(a.name)));
+    parts.push_back(a.name.empty() ? std::string("requests that name no object")
+                                   : cat("resource name ", quoted(a.name)));
   return join(parts, " and ");
 }
 
@@ -57,11 +61,13 @@ std::string_view first_field(const Mismatch& m) {
 
 Hint hint_of(const Candidate& c, const Attributes& a) {
   const Binding& b = c.grant->binding();
-  std::string binding = b.is_cluster_binding() ? cat("ClusterRoleBinding ", quoted(b.name()))
-                                               : cat("RoleBinding ", quoted(cat(b.name(), "/", b.namespace_name())));
+  std::string binding = b.is_cluster_binding()
+                            ? cat("ClusterRoleBinding ", quoted(b.name()))
+                            : cat("RoleBinding ", quoted(cat(b.name(), "/", b.namespace_name())));
   std::size_t index = static_cast<std::size_t>(c.rule - c.role->rules().data());
-  return {.text = cat(b.role_kind_name(), " ", quoted(b.role_name()), ", bound to ", c.grant->kind_name(), " ", quoted(c.grant->name()),
-                      " by ", binding, ", has ", clipped(compact_text(*c.rule)), ": it lacks ", clipped(missing_parts(c, a))),
+  return {.text = cat(b.role_kind_name(), " ", quoted(b.role_name()), ", bound to ",
+                      c.grant->kind_name(), " ", quoted(c.grant->name()), " by ", binding, ", has ",
+                      clipped(compact_text(*c.rule)), ": it lacks ", clipped(missing_parts(c, a))),
           .field = cat("rules[", index, "].", first_field(c.mismatch)),
           .role_namespace = c.role->namespace_name(),
           .role = c.role->name()};

@@ -35,21 +35,27 @@ Place place_of(std::string_view key) {
 }
 
 // What cannot be read grants nothing.
-json::Value object_of(const store::Record& record) { return json::parse(record.value()).value_or(json::Value()); }
+json::Value object_of(const store::Record& record) {
+  return json::parse(record.value()).value_or(json::Value());
+}
 
 void add(RoleTable& policy, const store::Record& record) {
   Place at = place_of(record.key());
   if (!at.collection) return;
   json::Value object = object_of(record);
-  if (at.collection->is_binding) policy.add_binding(at.namespace_name, at.name, object);
-  else policy.set_role(at.namespace_name, at.name, read_rules(object["rules"]));
+  if (at.collection->is_binding)
+    policy.add_binding(at.namespace_name, at.name, object);
+  else
+    policy.set_role(at.namespace_name, at.name, read_rules(object["rules"]));
 }
 
 void remove(RoleTable& policy, const store::Record& record) {
   Place at = place_of(record.key());
   if (!at.collection) return;
-  if (at.collection->is_binding) policy.remove_binding(at.namespace_name, at.name, object_of(record));
-  else policy.remove_role(at.namespace_name, at.name);
+  if (at.collection->is_binding)
+    policy.remove_binding(at.namespace_name, at.name, object_of(record));
+  else
+    policy.remove_role(at.namespace_name, at.name);
 }
 
 }  // namespace
@@ -65,15 +71,18 @@ Result<std::unique_ptr<PolicyIndex>> PolicyIndex::load(store::Store& store) {
   }
   index->policy_.set(std::make_shared<const RoleTable>(index->next_));
   for (std::size_t i = 0; i < std::size(kCollections); ++i) {
-    auto watch = store.watch(std::string(kCollections[i].prefix), read[i],
-                             [self = index.get()](std::span<const store::EventPtr> events) { self->take(events); });
+    auto watch = store.watch(
+        std::string(kCollections[i].prefix), read[i],
+        [self = index.get()](std::span<const store::EventPtr> events) { self->take(events); });
     if (!watch) return fail(watch.error());
     index->watches_.push_back(std::move(*watch));
   }
   return index;
 }
 
-PolicyIndex::~PolicyIndex() { watches_.clear(); }
+PolicyIndex::~PolicyIndex() {
+  watches_.clear();
+}
 
 void PolicyIndex::take(std::span<const store::EventPtr> events) {
   std::lock_guard lock(mutex_);

@@ -10,8 +10,9 @@
 
 namespace cardea::authz::rbac {
 
-// Keeps the policy in step with the store: every write of a role or binding makes the next RoleTable before the write
-// is acknowledged, so that whoever wrote sees the effect with the next request.
+// Keeps the policy in step with the store: every write of a role or binding makes the next
+// RoleTable before the write is acknowledged, so that whoever wrote sees the effect with the next
+// request.
 //
 // `policy()` may be asked from any thread and takes no lock. The store outlives the index.
 class PolicyIndex {

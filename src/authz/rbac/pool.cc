@@ -45,12 +45,15 @@ class Pool {
   // What is left of the last chunk, less than the largest block, is let go.
   void grow() {
     // Twice the size always holds a huge page that begins where one must.
-    void* memory = ::mmap(nullptr, 2 * kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* memory = ::mmap(nullptr, 2 * kHugePage, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
     char* begin = static_cast<char*>(memory);
-    char* aligned = begin + (kHugePage - reinterpret_cast<std::size_t>(begin) % kHugePage) % kHugePage;
+    char* aligned = begin +
+                    (kHugePage - reinterpret_cast<std::size_t>(begin) % kHugePage) % kHugePage;
     if (aligned > begin) ::munmap(begin, static_cast<std::size_t>(aligned - begin));
-    if (char* rest = aligned + kHugePage; rest < begin + 2 * kHugePage) ::munmap(rest, static_cast<std::size_t>(begin + 2 * kHugePage - rest));
+    if (char* rest = aligned + kHugePage; rest < begin + 2 * kHugePage)
+      ::munmap(rest, static_cast<std::size_t>(begin + 2 * kHugePage - rest));
     // A small policy takes the pages it uses and no more.
     if (chunks_++ > 0) ::madvise(aligned, kHugePage, MADV_HUGEPAGE);
     at_ = aligned;

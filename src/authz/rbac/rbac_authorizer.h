@@ -6,8 +6,8 @@
 
 namespace cardea::authz::rbac {
 
-// Allows what a role that is bound to the user allows; never denies. Answers at once, from the policy of this
-// moment, and allocates nothing unless there is a broken binding to report.
+// Allows what a role that is bound to the user allows; never denies. Answers at once, from the
+// policy of this moment, and allocates nothing unless there is a broken binding to report.
 class RbacAuthorizer : public Authorizer {
  public:
   explicit RbacAuthorizer(const PolicyIndex& index) : index_(index) {}  // the index outlives it

@@ -20,9 +20,12 @@ class Identities {
   std::size_t count() const { return user_.groups.size() + 1; }
   std::uint64_t hash(std::size_t i) const {
     if (i == 0) return user_hash_;
-    return i <= group_hashes_.size() ? group_hashes_[i - 1] : Subject::group_hash(user_.groups[i - 1]);
+    return i <= group_hashes_.size() ? group_hashes_[i - 1]
+                                     : Subject::group_hash(user_.groups[i - 1]);
   }
-  bool is(std::size_t i, const Subject& s) const { return i == 0 ? s.is_user(user_.name) : s.is_group(user_.groups[i - 1]); }
+  bool is(std::size_t i, const Subject& s) const {
+    return i == 0 ? s.is_user(user_.name) : s.is_group(user_.groups[i - 1]);
+  }
 
  private:
   const User& user_;
@@ -31,8 +34,11 @@ class Identities {
 };
 
 std::string missing_role(const Binding& b, std::string_view as) {
-  if (b.role_kind() == Binding::RoleKind::kOther) return cat("unsupported role reference kind: ", quoted(b.role_kind_name()));
-  std::string_view kind = !as.empty() ? as : b.role_kind() == Binding::RoleKind::kRole ? "role" : "clusterrole";
+  if (b.role_kind() == Binding::RoleKind::kOther)
+    return cat("unsupported role reference kind: ", quoted(b.role_kind_name()));
+  std::string_view kind = !as.empty()                                 ? as
+                          : b.role_kind() == Binding::RoleKind::kRole ? "role"
+                                                                      : "clusterrole";
   return cat(kind, ".", kGroup, " ", quoted(b.role_name()), " not found");
 }
 
@@ -45,8 +51,12 @@ void collect(const Grants& grants, const Identities& who, Matches add) {
 
 }  // namespace
 
-std::uint64_t RoleTable::ScopeTraits::hash(Item s) { return hash_name(s->name); }
-std::uint64_t RoleTable::LocalTraits::hash(Item s) { return hash_in(hash_name(s->binding().namespace_name()), s->hash()); }
+std::uint64_t RoleTable::ScopeTraits::hash(Item s) {
+  return hash_name(s->name);
+}
+std::uint64_t RoleTable::LocalTraits::hash(Item s) {
+  return hash_in(hash_name(s->binding().namespace_name()), s->hash());
+}
 
 bool RoleTable::comes_before(const Subject& a, const Subject& b) {
   int order = a.binding().name().compare(b.binding().name());
@@ -84,10 +94,12 @@ RoleTable::Grants& RoleTable::own_grants(std::string_view namespace_name) {
 void RoleTable::forget_empty(std::string_view namespace_name) {
   const Grants* grants = grants_in(namespace_name);
   if (namespace_name.empty() || !grants || grants->size() != 0) return;
-  namespaces_.erase(hash_name(namespace_name), [&](const Scope* s) { return s->name == namespace_name; });
+  namespaces_.erase(hash_name(namespace_name),
+                    [&](const Scope* s) { return s->name == namespace_name; });
 }
 
-void RoleTable::add_binding(std::string_view namespace_name, std::string_view name, const json::Value& object) {
+void RoleTable::add_binding(std::string_view namespace_name, std::string_view name,
+                            const json::Value& object) {
   Binding* binding = Binding::make(namespace_name, name, object);
   if (binding->subject_count() > 0) {
     Grants& grants = own_grants(namespace_name);
@@ -101,14 +113,18 @@ void RoleTable::add_binding(std::string_view namespace_name, std::string_view na
   forget_empty(namespace_name);
 }
 
-void RoleTable::remove_binding(std::string_view namespace_name, std::string_view name, const json::Value& object) {
+void RoleTable::remove_binding(std::string_view namespace_name, std::string_view name,
+                               const json::Value& object) {
   if (!grants_in(namespace_name)) return;
   Binding* binding = Binding::make(namespace_name, name, object);
   Grants& grants = own_grants(namespace_name);
   for (std::uint32_t i = 0; i < binding->subject_count(); ++i) {
     const Subject& gone = binding->subject(i);
     if (gone.kind() == Subject::Kind::kOther) continue;
-    auto is_it = [&](const Subject* s) { return s->index() == gone.index() && s->binding().name() == name && s->binding().namespace_name() == namespace_name; };
+    auto is_it = [&](const Subject* s) {
+      return s->index() == gone.index() && s->binding().name() == name &&
+             s->binding().namespace_name() == namespace_name;
+    };
     grants.erase(gone.hash(), is_it);
     if (!namespace_name.empty()) local_.erase(LocalTraits::hash(&gone), is_it);
   }
@@ -117,11 +133,13 @@ void RoleTable::remove_binding(std::string_view namespace_name, std::string_view
 }
 
 void RoleTable::remove_role(std::string_view namespace_name, std::string_view name) {
-  roles_.erase(Role::hash(namespace_name, name),
-               [&](const Role* r) { return r->name() == name && r->namespace_name() == namespace_name; });
+  roles_.erase(Role::hash(namespace_name, name), [&](const Role* r) {
+    return r->name() == name && r->namespace_name() == namespace_name;
+  });
 }
 
-void RoleTable::set_role(std::string_view namespace_name, std::string_view name, std::vector<PolicyRule> rules) {
+void RoleTable::set_role(std::string_view namespace_name, std::string_view name,
+                         std::vector<PolicyRule> rules) {
   remove_role(namespace_name, name);
   const Role* role = new Role(namespace_name, name, std::move(rules));
   roles_.insert(role);
@@ -136,7 +154,9 @@ const Role* RoleTable::find_role(std::string_view namespace_name, std::string_vi
 
 const Role* RoleTable::role_of(const Binding& b) const {
   // No namespace of roles is named "": there, a Role is not to be taken for a ClusterRole.
-  if (b.role_kind() == Binding::RoleKind::kOther || (b.role_kind() == Binding::RoleKind::kRole && b.is_cluster_binding())) return nullptr;
+  if (b.role_kind() == Binding::RoleKind::kOther ||
+      (b.role_kind() == Binding::RoleKind::kRole && b.is_cluster_binding()))
+    return nullptr;
   for (const Role* r : roles_.find(b.role_hash()))
     if (r->name() == b.role_name() && r->namespace_name() == b.role_namespace()) return r;
   return nullptr;
@@ -146,7 +166,8 @@ const Subject* RoleTable::find_allowing(const Attributes& a, bool& is_broken) co
   RuleQuery query(a);
   Identities who(a.user);
   is_broken = false;
-  // With many namespaces what they grant lies in memory nobody has touched for long: it is asked for early and together.
+  // With many namespaces what they grant lies in memory nobody has touched for long: it is asked
+  // for early and together.
   const std::uint64_t where = hash_name(a.namespace_name);
   const bool is_local = !a.namespace_name.empty();
   std::array<std::span<const Subject* const>, 8> found_early;
@@ -159,12 +180,14 @@ const Subject* RoleTable::find_allowing(const Attributes& a, bool& is_broken) co
     }
   }
   const Subject* best = nullptr;
-  auto look_at = [&](std::size_t i, std::span<const Subject* const> found, std::string_view namespace_name) {
+  auto look_at = [&](std::size_t i, std::span<const Subject* const> found,
+                     std::string_view namespace_name) {
     for (const Subject* s : found) {
       if (!who.is(i, *s) || s->binding().namespace_name() != namespace_name) continue;
       if (best && !comes_before(*s, *best)) break;
       const Role* role = role_of(s->binding());
-      if (!role) is_broken = true;
+      if (!role)
+        is_broken = true;
       else if (role->allowing(query)) {
         best = s;
         break;
@@ -173,18 +196,23 @@ const Subject* RoleTable::find_allowing(const Attributes& a, bool& is_broken) co
   };
   for (std::size_t i = 0; i < who.count(); ++i) look_at(i, cluster_.find(who.hash(i)), "");
   if (best) return best;
-  for (std::size_t i = 0; is_local && i < who.count(); ++i) look_at(i, i < found_early.size() ? found_early[i] : local_.find(hash_in(where, who.hash(i))), a.namespace_name);
+  for (std::size_t i = 0; is_local && i < who.count(); ++i)
+    look_at(i, i < found_early.size() ? found_early[i] : local_.find(hash_in(where, who.hash(i))),
+            a.namespace_name);
   return best;
 }
 
-std::vector<const Subject*> RoleTable::grants_of(const User& user, std::string_view namespace_name) const {
+std::vector<const Subject*> RoleTable::grants_of(const User& user,
+                                                 std::string_view namespace_name) const {
   Identities who(user);
   std::vector<const Subject*> out;
   for (std::string_view where : {std::string_view(), namespace_name}) {
     if (where.empty() && !out.empty()) break;
     std::vector<const Subject*> found;
-    if (const Grants* grants = grants_in(where)) collect(*grants, who, [&](const Subject* s) { found.push_back(s); });
-    std::ranges::sort(found, [](const Subject* a, const Subject* b) { return comes_before(*a, *b); });
+    if (const Grants* grants = grants_in(where))
+      collect(*grants, who, [&](const Subject* s) { found.push_back(s); });
+    std::ranges::sort(found,
+                      [](const Subject* a, const Subject* b) { return comes_before(*a, *b); });
     auto same = [](const Subject* a, const Subject* b) { return &a->binding() == &b->binding(); };
     found.erase(std::unique(found.begin(), found.end(), same), found.end());
     out.insert(out.end(), found.begin(), found.end());
@@ -193,7 +221,8 @@ std::vector<const Subject*> RoleTable::grants_of(const User& user, std::string_v
   return out;
 }
 
-std::vector<std::string> RoleTable::errors_for(const User& user, std::string_view namespace_name, std::string_view as) const {
+std::vector<std::string> RoleTable::errors_for(const User& user, std::string_view namespace_name,
+                                               std::string_view as) const {
   std::vector<std::string> out;
   for (const Subject* s : grants_of(user, namespace_name)) {
     if (role_of(s->binding())) continue;
@@ -227,10 +256,14 @@ std::size_t RoleTable::bindings_in(std::string_view namespace_name) const {
 std::string RoleTable::explain(std::uint64_t key) const {
   const Subject& s = *reinterpret_cast<const Subject*>(key);
   const Binding& b = s.binding();
-  std::string binding = b.is_cluster_binding() ? cat("ClusterRoleBinding ", quoted(b.name()))
-                                               : cat("RoleBinding ", quoted(cat(b.name(), "/", b.namespace_name())));
-  std::string subject = s.kind() == Subject::Kind::kServiceAccount ? cat(s.name(), "/", s.namespace_name()) : std::string(s.name());
-  return cat("RBAC: allowed by ", binding, " of ", b.role_kind_name(), " ", quoted(b.role_name()), " to ", s.kind_name(), " ", quoted(subject));
+  std::string binding = b.is_cluster_binding()
+                            ? cat("ClusterRoleBinding ", quoted(b.name()))
+                            : cat("RoleBinding ", quoted(cat(b.name(), "/", b.namespace_name())));
+  std::string subject = s.kind() == Subject::Kind::kServiceAccount
+                            ? cat(s.name(), "/", s.namespace_name())
+                            : std::string(s.name());
+  return cat("RBAC: allowed by ", binding, " of ", b.role_kind_name(), " ", quoted(b.role_name()),
+             " to ", s.kind_name(), " ", quoted(subject));
 }
 
 }  // namespace cardea::authz::rbac

@@ -12,34 +12,45 @@
 
 namespace cardea::authz::rbac {
 
-// All roles and bindings at one moment, found by whom they concern: the subject, and in a namespace the two together. A
-// decision looks up the user and each group there, never the list of bindings.
+// All roles and bindings at one moment, found by whom they concern: the subject, and in a namespace
+// the two together. A decision looks up the user and each group there, never the list of bindings.
 //
-// Copying shares everything; a copy that nobody else sees yet may be changed, at the cost of the change. After that
-// it is immutable and may be read from any thread without locks. Explains the decisions made from it.
+// Copying shares everything; a copy that nobody else sees yet may be changed, at the cost of the
+// change. After that it is immutable and may be read from any thread without locks. Explains the
+// decisions made from it.
 class RoleTable : public Explanation::Source {
  public:
-  // Changing, for the one who builds the next state. What is removed must be described as it was added.
-  void add_binding(std::string_view namespace_name, std::string_view name, const json::Value& object);
-  void remove_binding(std::string_view namespace_name, std::string_view name, const json::Value& object);
-  void set_role(std::string_view namespace_name, std::string_view name, std::vector<PolicyRule> rules);
+  // Changing, for the one who builds the next state. What is removed must be described as it was
+  // added.
+  void add_binding(std::string_view namespace_name, std::string_view name,
+                   const json::Value& object);
+  void remove_binding(std::string_view namespace_name, std::string_view name,
+                      const json::Value& object);
+  void set_role(std::string_view namespace_name, std::string_view name,
+                std::vector<PolicyRule> rules);
   void remove_role(std::string_view namespace_name, std::string_view name);
 
-  // The grant that allows: cluster bindings first, then those of the namespace, each by name in byte order; of
-  // the binding the first subject that applies. Null when none does; `is_broken` then says whether some binding
-  // that applies refers to a role that cannot be used. Allocates nothing.
+  // The grant that allows: cluster bindings first, then those of the namespace, each by name in
+  // byte order; of the binding the first subject that applies. Null when none does; `is_broken`
+  // then says whether some binding that applies refers to a role that cannot be used. Allocates
+  // nothing.
   const Subject* find_allowing(const Attributes& attributes, bool& is_broken) const;
 
-  // What is wrong with the bindings that apply to the user, each thing once, in the order of the bindings. A missing role
-  // is named `role.rbac.authorization.k8s.io`, or `clusterrole...`, unless `as` says otherwise.
-  std::vector<std::string> errors_for(const User& user, std::string_view namespace_name, std::string_view as = "") const;
+  // What is wrong with the bindings that apply to the user, each thing once, in the order of the
+  // bindings. A missing role is named `role.rbac.authorization.k8s.io`, or `clusterrole...`, unless
+  // `as` says otherwise.
+  std::vector<std::string> errors_for(const User& user, std::string_view namespace_name,
+                                      std::string_view as = "") const;
 
-  // The bindings that apply to the user, in the order above, each once, by the first subject that applies.
+  // The bindings that apply to the user, in the order above, each once, by the first subject that
+  // applies.
   std::vector<const Subject*> grants_of(const User& user, std::string_view namespace_name) const;
 
-  // Everyone whom a binding gives this, whoever asks: one call per subject, binding and the first rule that allows.
-  // `attributes.user` does not count. Bindings of the cluster first, in the order of their names.
-  using Visit = std::function<void(const Subject& subject, const Role& role, const PolicyRule& rule)>;
+  // Everyone whom a binding gives this, whoever asks: one call per subject, binding and the first
+  // rule that allows. `attributes.user` does not count. Bindings of the cluster first, in the order
+  // of their names.
+  using Visit = std::function<void(const Subject& subject, const Role& role,
+                                   const PolicyRule& rule)>;
   void for_each_allowed(const Attributes& attributes, const Visit& visit) const;
 
   // The role a binding refers to, or null.
@@ -48,7 +59,8 @@ class RoleTable : public Explanation::Source {
 
   std::size_t bindings_in(std::string_view namespace_name) const;  // grants, one per subject
 
-  // `RBAC: allowed by RoleBinding "b/ns" of Role "r" to User "u"`; the key is the address of the Subject.
+  // `RBAC: allowed by RoleBinding "b/ns" of Role "r" to User "u"`; the key is the address of the
+  // Subject.
   std::string explain(std::uint64_t key) const override;
 
  private:
@@ -99,8 +111,8 @@ class RoleTable : public Explanation::Source {
   void forget_empty(std::string_view namespace_name);
 
   Grants cluster_;
-  Trie<LocalTraits> local_;        // what decisions ask
-  Trie<ScopeTraits> namespaces_;   // the same grants, for who goes through a namespace
+  Trie<LocalTraits> local_;       // what decisions ask
+  Trie<ScopeTraits> namespaces_;  // the same grants, for who goes through a namespace
   Trie<RoleTraits> roles_;
 };
 

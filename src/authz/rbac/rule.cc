@@ -20,8 +20,8 @@ bool contains(const std::vector<std::string>& list, std::string_view text) {
 
 // Whether `entry` is `first` + "/" + `second`.
 bool is_joined(std::string_view entry, std::string_view first, std::string_view second) {
-  return entry.size() == first.size() + 1 + second.size() && entry.starts_with(first) && entry[first.size()] == '/' &&
-         entry.ends_with(second);
+  return entry.size() == first.size() + 1 + second.size() && entry.starts_with(first) &&
+         entry[first.size()] == '/' && entry.ends_with(second);
 }
 
 bool resource_is(std::string_view entry, const Attributes& a) {
@@ -32,8 +32,8 @@ bool resource_is(std::string_view entry, const Attributes& a) {
 }  // namespace
 
 PolicyRule read_rule(const json::Value& rule) {
-  return {texts(rule["verbs"]), texts(rule["apiGroups"]), texts(rule["resources"]), texts(rule["resourceNames"]),
-          texts(rule["nonResourceURLs"])};
+  return {texts(rule["verbs"]), texts(rule["apiGroups"]), texts(rule["resources"]),
+          texts(rule["resourceNames"]), texts(rule["nonResourceURLs"])};
 }
 
 std::vector<PolicyRule> read_rules(const json::Value& rules) {
@@ -93,7 +93,10 @@ RuleQuery::RuleQuery(const Attributes& a)
 }
 
 Role::Role(std::string_view namespace_name, std::string_view name, std::vector<PolicyRule> rules)
-    : namespace_name_(namespace_name), name_(name), hash_(hash(namespace_name, name)), rules_(std::move(rules)) {
+    : namespace_name_(namespace_name),
+      name_(name),
+      hash_(hash(namespace_name, name)),
+      rules_(std::move(rules)) {
   auto add = [this](const std::vector<std::string>& list) {
     for (const std::string& word : list) words_.push_back(hash_word(word));
     return static_cast<std::uint32_t>(words_.size());
@@ -127,26 +130,34 @@ bool Role::allows(std::size_t i, std::uint32_t begin, const RuleQuery& q) const 
       if (word[k] == hash && is_it(k - from)) return true;
     return false;
   };
-  if (!w.any_verb && !has(begin, w.verbs_end, q.verb, [&](auto k) { return rule.verbs[k] == a.verb; })) return false;
-  if (!w.any_group && !has(w.verbs_end, w.groups_end, q.api_group, [&](auto k) { return rule.api_groups[k] == a.api_group; }))
+  if (!w.any_verb &&
+      !has(begin, w.verbs_end, q.verb, [&](auto k) { return rule.verbs[k] == a.verb; }))
+    return false;
+  if (!w.any_group && !has(w.verbs_end, w.groups_end, q.api_group,
+                           [&](auto k) { return rule.api_groups[k] == a.api_group; }))
     return false;
   auto is_resource = [&](auto k) { return resource_is(rule.resources[k], a); };
   if (!w.any_resource && !has(w.groups_end, w.resources_end, q.resource, is_resource) &&
-      (q.any_resource == q.resource || !has(w.groups_end, w.resources_end, q.any_resource, is_resource)))
+      (q.any_resource == q.resource ||
+       !has(w.groups_end, w.resources_end, q.any_resource, is_resource)))
     return false;
   if (w.resources_end == w.names_end) return true;
-  return has(w.resources_end, w.names_end, q.name, [&](auto k) { return rule.resource_names[k] == a.name; });
+  return has(w.resources_end, w.names_end, q.name,
+             [&](auto k) { return rule.resource_names[k] == a.name; });
 }
 
 bool Role::allows_url(const PolicyRule& rule, const Attributes& a) const {
   if (!contains(rule.verbs, a.verb) && !contains(rule.verbs, "*")) return false;
-  return std::ranges::any_of(rule.non_resource_urls, [&](const std::string& url) { return url_matches(url, a.path); });
+  return std::ranges::any_of(rule.non_resource_urls,
+                             [&](const std::string& url) { return url_matches(url, a.path); });
 }
 
 const PolicyRule* Role::allowing(const RuleQuery& q) const {
   std::uint32_t begin = 0;
   for (std::size_t i = 0; i < rules_.size(); ++i) {
-    if (q.attributes.is_resource_request ? allows(i, begin, q) : allows_url(rules_[i], q.attributes)) return &rules_[i];
+    if (q.attributes.is_resource_request ? allows(i, begin, q)
+                                         : allows_url(rules_[i], q.attributes))
+      return &rules_[i];
     begin = words_of_[i].names_end;
   }
   return nullptr;
@@ -162,11 +173,13 @@ Mismatch mismatch(const PolicyRule& rule, const Attributes& a) {
     out.kind = rule.resources.empty() && rule.api_groups.empty();
     out.api_group = lacks(rule.api_groups, a.api_group);
     out.resource = !contains(rule.resources, "*") &&
-                   std::ranges::none_of(rule.resources, [&](const std::string& r) { return resource_is(r, a); });
+                   std::ranges::none_of(rule.resources,
+                                        [&](const std::string& r) { return resource_is(r, a); });
     out.name = !rule.resource_names.empty() && !contains(rule.resource_names, a.name);
   } else {
     out.kind = rule.non_resource_urls.empty();
-    out.url = std::ranges::none_of(rule.non_resource_urls, [&](const std::string& url) { return url_matches(url, a.path); });
+    out.url = std::ranges::none_of(
+        rule.non_resource_urls, [&](const std::string& url) { return url_matches(url, a.path); });
   }
   return out;
 }

@@ -62,7 +62,8 @@ class Role : public Counted {
  private:
   // A rule's words as hashes, to look through many rules without touching a text.
   struct Words {
-    std::uint32_t verbs_end, groups_end, resources_end, names_end;  // in words_; each begins where the last ended
+    std::uint32_t verbs_end, groups_end, resources_end, names_end;  // in words_; each begins where
+                                                                    // the last ended
     bool any_verb, any_group, any_resource;
   };
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <cstdint>
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <span>
 #include <utility>
@@ -12,26 +12,30 @@
 
 namespace cardea::authz::rbac {
 
-// A count of owners inside the object itself. An object with one owner may be changed by that owner.
+// A count of owners inside the object itself. An object with one owner may be changed by that
+// owner.
 class Counted {
  public:
   void retain() const { owners_.fetch_add(1, std::memory_order_relaxed); }
-  bool release() const { return owners_.fetch_sub(1, std::memory_order_acq_rel) == 1; }  // whether it was the last
+  bool release() const {
+    return owners_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }  // whether it was the last
   bool is_unique() const { return owners_.load(std::memory_order_acquire) == 1; }
 
  private:
   mutable std::atomic<std::uint32_t> owners_{1};
 };
 
-// A persistent hash table of pointers: copying shares everything, and changing one copy rebuilds the path to what
-// changed, so that a new state of a million entries costs microseconds. Several items may have one hash; those come
-// in the order of Traits::less.
+// A persistent hash table of pointers: copying shares everything, and changing one copy rebuilds
+// the path to what changed, so that a new state of a million entries costs microseconds. Several
+// items may have one hash; those come in the order of Traits::less.
 //
-// Traits: Item, a pointer; hash(Item); less(Item, Item) among items of equal hash; retain(Item), release(Item); kLeafMax,
-// how many items lie together: many when all are read, few when one is looked for in memory that has gone cold.
+// Traits: Item, a pointer; hash(Item); less(Item, Item) among items of equal hash; retain(Item),
+// release(Item); kLeafMax, how many items lie together: many when all are read, few when one is
+// looked for in memory that has gone cold.
 //
-// Reading is safe from any thread while nobody changes this copy. A node that only one table owns is changed in
-// place, which makes filling a table cheap.
+// Reading is safe from any thread while nobody changes this copy. A node that only one table owns
+// is changed in place, which makes filling a table cheap.
 template <typename Traits>
 class Trie {
  public:
@@ -41,7 +45,8 @@ class Trie {
   Trie(const Trie& other) : root_(other.root_), size_(other.size_) {
     if (root_) root_->retain();
   }
-  Trie(Trie&& other) noexcept : root_(std::exchange(other.root_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  Trie(Trie&& other) noexcept
+      : root_(std::exchange(other.root_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   Trie& operator=(Trie other) noexcept {
     std::swap(root_, other.root_);
     std::swap(size_, other.size_);
@@ -83,7 +88,8 @@ class Trie {
     return true;
   }
 
-  // The place of such an item, for the owner to put another of the same hash and order there; null: none.
+  // The place of such an item, for the owner to put another of the same hash and order there; null:
+  // none.
   template <typename Matches>
   Item* edit(std::uint64_t hash, Matches matches) {
     bool found = false;
@@ -99,7 +105,8 @@ class Trie {
     if (!leaf->is_unique()) {
       Leaf* copy = Leaf::make(leaf->count);
       std::copy_n(leaf->tags(), leaf->count, copy->tags());
-      for (std::uint32_t i = 0; i < leaf->count; ++i) Traits::retain(copy->items()[i] = leaf->items()[i]);
+      for (std::uint32_t i = 0; i < leaf->count; ++i)
+        Traits::retain(copy->items()[i] = leaf->items()[i]);
       drop(leaf);
       *slot = leaf = copy;
     }
@@ -125,7 +132,8 @@ class Trie {
 
   struct Branch : Node {
     Node* children[1u << kBits] = {};
-    std::uint32_t branches = 0;  // bit i: children[i] is a branch, which so is known without looking there
+    std::uint32_t branches = 0;  // bit i: children[i] is a branch, which so is known without
+                                 // looking there
     Branch() : Node(true) {}
     static void* operator new(std::size_t size) { return take_memory(size); }
     static void operator delete(void* block, std::size_t size) { give_memory(block, size); }
@@ -154,11 +162,17 @@ class Trie {
       const std::uint32_t top = std::bit_ceil(count), lower = top / 4 * 3;
       return count <= lower ? lower : top;
     }
-    static std::size_t bytes(std::uint32_t count) { return sizeof(Leaf) + tag_bytes(count) + places(count) * sizeof(Item); }
-    static std::size_t tag_bytes(std::uint32_t count) { return (places(count) * sizeof(std::uint32_t) + 7) / 8 * 8; }
+    static std::size_t bytes(std::uint32_t count) {
+      return sizeof(Leaf) + tag_bytes(count) + places(count) * sizeof(Item);
+    }
+    static std::size_t tag_bytes(std::uint32_t count) {
+      return (places(count) * sizeof(std::uint32_t) + 7) / 8 * 8;
+    }
     std::uint32_t* tags() { return reinterpret_cast<std::uint32_t*>(this + 1); }
     const std::uint32_t* tags() const { return reinterpret_cast<const std::uint32_t*>(this + 1); }
-    Item* items() { return reinterpret_cast<Item*>(reinterpret_cast<char*>(this + 1) + tag_bytes(this->count)); }
+    Item* items() {
+      return reinterpret_cast<Item*>(reinterpret_cast<char*>(this + 1) + tag_bytes(this->count));
+    }
     const Item* items() const { return const_cast<Leaf*>(this)->items(); }
 
     // Tags are spread evenly, so the place of one is nearly known.
@@ -173,13 +187,16 @@ class Trie {
       while (at > 0 && t[at - 1] >= tag && ++steps < kSteps) --at;
       while (at < this->count && t[at] < tag && ++steps < kSteps) ++at;
       bool is_found = (at == 0 || t[at - 1] < tag) && (at == this->count || t[at] >= tag);
-      return is_found ? at : static_cast<std::uint32_t>(std::lower_bound(t, t + this->count, tag) - t);
+      return is_found ? at
+                      : static_cast<std::uint32_t>(std::lower_bound(t, t + this->count, tag) - t);
     }
   };
   static_assert(sizeof(Leaf) % 8 == 0 && sizeof(Item) == 8);
 
   static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
-  static unsigned step(std::uint64_t hash, unsigned level) { return (hash >> (kBits * level)) & ((1u << kBits) - 1); }
+  static unsigned step(std::uint64_t hash, unsigned level) {
+    return (hash >> (kBits * level)) & ((1u << kBits) - 1);
+  }
 
   const Leaf* leaf_of(std::uint64_t hash) const {
     const Node* node = root_;
@@ -217,7 +234,8 @@ class Trie {
     return copy;
   }
 
-  // Those below take over the caller's share of `node` and of `item`, and hand back a node of the caller's own.
+  // Those below take over the caller's share of `node` and of `item`, and hand back a node of the
+  // caller's own.
 
   // A leaf with one place more (at `at`, left empty) or one less.
   static Leaf* resized(Leaf* leaf, std::uint32_t at, bool grow) {
@@ -254,17 +272,17 @@ class Trie {
     }
     Leaf* leaf = static_cast<Leaf*>(node);
     std::uint32_t tag = tag_of(hash), at = leaf->lower_bound(tag);
-    while (at < leaf->count && leaf->tags()[at] == tag && !Traits::less(item, leaf->items()[at])) ++at;
+    while (at < leaf->count && leaf->tags()[at] == tag && !Traits::less(item, leaf->items()[at]))
+      ++at;
     leaf = resized(leaf, at, true);
     leaf->tags()[at] = tag;
     leaf->items()[at] = item;
-    return leaf->count > kLeafMax && level < kLevels && can_split(*leaf) ? split(leaf, level) : leaf;
+    return leaf->count > kLeafMax && level < kLevels && can_split(*leaf) ? split(leaf, level)
+                                                                         : leaf;
   }
 
   // Items of one hash stay together.
-  static bool can_split(const Leaf& leaf) {
-    return leaf.tags()[0] != leaf.tags()[leaf.count - 1];
-  }
+  static bool can_split(const Leaf& leaf) { return leaf.tags()[0] != leaf.tags()[leaf.count - 1]; }
 
   static Node* split(Leaf* leaf, unsigned level) {
     Branch* branch = new Branch();
@@ -283,7 +301,8 @@ class Trie {
       Branch* branch = owned(static_cast<Branch*>(node));
       const unsigned i = step(hash, level);
       branch->set(i, erased(branch->children[i], level + 1, hash, matches));
-      if (std::ranges::any_of(branch->children, [](Node* c) { return c != nullptr; })) return branch;
+      if (std::ranges::any_of(branch->children, [](Node* c) { return c != nullptr; }))
+        return branch;
       drop(branch);
       return nullptr;
     }

@@ -9,13 +9,23 @@ using json::Value;
 using Words = std::vector<std::string>;
 
 const Words kNamespaces{"a", "b", "c"};
-const Words kUsers{"u", "u", "v", "system:serviceaccount:a:s", "system:serviceaccount:b:s", "system:serviceaccount:a:t", "", "\"q\" \\ \n"};
+const Words kUsers{"u",
+                   "u",
+                   "v",
+                   "system:serviceaccount:a:s",
+                   "system:serviceaccount:b:s",
+                   "system:serviceaccount:a:t",
+                   "",
+                   "\"q\" \\ \n"};
 const Words kGroups{"g", "h", "system:authenticated", "u", ""};
 const Words kVerbs{"get", "get", "get", "list", "create", "*", "*", "escalate", ""};
 const Words kApiGroups{"", "", "apps", "*"};
-const Words kResources{"pods", "pods", "pods/log", "*/log", "pods/*", "*/*", "deployments", "*", "*", "*/scale", "deployments/scale", "", "pods/", "/log"};
+const Words kResources{
+    "pods", "pods",    "pods/log",          "*/log", "pods/*", "*/*", "deployments", "*",
+    "*",    "*/scale", "deployments/scale", "",      "pods/",  "/log"};
 const Words kNames{"", "x", "y", "*"};
-const Words kUrls{"*", "/", "/healthz", "/healthz/*", "/api", "/api/*", "/a**", "/metrics*", "", "/api*/x", "**"};
+const Words kUrls{"*",    "/",         "/healthz", "/healthz/*", "/api", "/api/*",
+                  "/a**", "/metrics*", "",         "/api*/x",    "**"};
 const Words kRoleNames{"r1", "r2", "r3", "r4", "R \"5\"", "missing"};
 
 }  // namespace
@@ -43,12 +53,14 @@ RandomWorld::RandomWorld(std::uint64_t seed) : random_(seed) {
   }
   for (std::size_t i = 0, n = below(8); i < n; ++i) add_binding("", cat("b", below(100), "-", i));
   for (const std::string& where : kNamespaces)
-    for (std::size_t i = 0, n = below(10); i < n; ++i) add_binding(where, cat("b", below(100), "-", i));
+    for (std::size_t i = 0, n = below(10); i < n; ++i)
+      add_binding(where, cat("b", below(100), "-", i));
 }
 
 Value RandomWorld::some_of(const Words& words, std::size_t at_most) {
   Value out = Value::array();
-  for (std::size_t i = 0, n = below(12) == 0 ? 0 : 1 + below(at_most); i < n; ++i) out.push_back(one_of(words));
+  for (std::size_t i = 0, n = below(12) == 0 ? 0 : 1 + below(at_most); i < n; ++i)
+    out.push_back(one_of(words));
   return out;
 }
 
@@ -66,11 +78,21 @@ Value RandomWorld::rule() {
 
 Value RandomWorld::subject() {
   switch (below(8)) {
-    case 0: case 1: case 2: return Value::object({{"kind", "User"}, {"apiGroup", kGroup}, {"name", one_of(kUsers)}});
-    case 3: case 4: return Value::object({{"kind", "Group"}, {"apiGroup", kGroup}, {"name", one_of(kGroups)}});
-    case 5: return Value::object({{"kind", "ServiceAccount"}, {"name", below(2) ? "s" : "t"}, {"namespace", one_of(kNamespaces)}});
-    case 6: return Value::object({{"kind", "ServiceAccount"}, {"name", "s"}});
-    default: return Value::object({{"kind", below(2) ? "Robot" : "user"}, {"name", one_of(kUsers)}});
+    case 0:
+    case 1:
+    case 2:
+      return Value::object({{"kind", "User"}, {"apiGroup", kGroup}, {"name", one_of(kUsers)}});
+    case 3:
+    case 4:
+      return Value::object({{"kind", "Group"}, {"apiGroup", kGroup}, {"name", one_of(kGroups)}});
+    case 5:
+      return Value::object({{"kind", "ServiceAccount"},
+                            {"name", below(2) ? "s" : "t"},
+                            {"namespace", one_of(kNamespaces)}});
+    case 6:
+      return Value::object({{"kind", "ServiceAccount"}, {"name", "s"}});
+    default:
+      return Value::object({{"kind", below(2) ? "Robot" : "user"}, {"name", one_of(kUsers)}});
   }
 }
 
@@ -79,7 +101,8 @@ void RandomWorld::add_role(std::string where, std::string name) {
   if (!where.empty()) meta.set("namespace", where);
   Value rules = Value::array();
   for (std::size_t i = 0, n = below(6); i < n; ++i) rules.push_back(rule());
-  objects_.push_back(Value::object({{"kind", where.empty() ? "ClusterRole" : "Role"}, {"metadata", meta}, {"rules", rules}}));
+  objects_.push_back(Value::object(
+      {{"kind", where.empty() ? "ClusterRole" : "Role"}, {"metadata", meta}, {"rules", rules}}));
 }
 
 void RandomWorld::add_binding(std::string where, std::string name) {
@@ -90,8 +113,10 @@ void RandomWorld::add_binding(std::string where, std::string name) {
   bool is_role = below(where.empty() ? 12 : 2) == 0;
   std::string kind = below(15) == 0 ? "Rôle" : is_role ? "Role" : "ClusterRole";
   Value ref = Value::object({{"apiGroup", kGroup}, {"kind", kind}, {"name", one_of(kRoleNames)}});
-  objects_.push_back(Value::object(
-      {{"kind", where.empty() ? "ClusterRoleBinding" : "RoleBinding"}, {"metadata", meta}, {"roleRef", ref}, {"subjects", subjects}}));
+  objects_.push_back(Value::object({{"kind", where.empty() ? "ClusterRoleBinding" : "RoleBinding"},
+                                    {"metadata", meta},
+                                    {"roleRef", ref},
+                                    {"subjects", subjects}}));
 }
 
 Value RandomWorld::rules() {
@@ -107,7 +132,8 @@ RandomRequest RandomWorld::request() {
   r.verb = one_of(kVerbs);
   r.is_resource_request = below(4) > 0;
   if (!r.is_resource_request) {
-    r.path = one_of({"/", "/healthz", "/healthz/x", "/api", "/api/", "/api/v1", "/abc", "/metricsx", ""});
+    r.path = one_of(
+        {"/", "/healthz", "/healthz/x", "/api", "/api/", "/api/v1", "/abc", "/metricsx", ""});
     return r;
   }
   r.api_group = one_of(kApiGroups);
@@ -119,15 +145,21 @@ RandomRequest RandomWorld::request() {
 }
 
 void add_object(RoleTable& policy, const Value& o) {
-  std::string_view where = o["metadata"]["namespace"].as_string(), name = o["metadata"]["name"].as_string();
-  if (o.has("roleRef")) policy.add_binding(where, name, o);
-  else policy.set_role(where, name, read_rules(o["rules"]));
+  std::string_view where = o["metadata"]["namespace"].as_string(),
+                   name = o["metadata"]["name"].as_string();
+  if (o.has("roleRef"))
+    policy.add_binding(where, name, o);
+  else
+    policy.set_role(where, name, read_rules(o["rules"]));
 }
 
 void remove_object(RoleTable& policy, const Value& o) {
-  std::string_view where = o["metadata"]["namespace"].as_string(), name = o["metadata"]["name"].as_string();
-  if (o.has("roleRef")) policy.remove_binding(where, name, o);
-  else policy.remove_role(where, name);
+  std::string_view where = o["metadata"]["namespace"].as_string(),
+                   name = o["metadata"]["name"].as_string();
+  if (o.has("roleRef"))
+    policy.remove_binding(where, name, o);
+  else
+    policy.remove_role(where, name);
 }
 
 void RandomWorld::fill(RoleTable& policy) const {

@@ -9,8 +9,8 @@
 
 namespace cardea::authz::rbac {
 
-// Random roles, bindings and requests from few words, so that things match often; for tests that compare one way of
-// deciding with another. Objects that validation would refuse are among them.
+// Random roles, bindings and requests from few words, so that things match often; for tests that
+// compare one way of deciding with another. Objects that validation would refuse are among them.
 struct RandomRequest {
   User user;
   bool is_resource_request = true;
@@ -32,7 +32,9 @@ class RandomWorld {
   void fill(RoleTable& policy) const;
 
  private:
-  std::size_t below(std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random_); }
+  std::size_t below(std::size_t n) {
+    return std::uniform_int_distribution<std::size_t>(0, n - 1)(random_);
+  }
   std::string one_of(const std::vector<std::string>& words) { return words[below(words.size())]; }
   json::Value some_of(const std::vector<std::string>& words, std::size_t at_most);
   json::Value rule();

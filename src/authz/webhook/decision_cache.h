@@ -13,11 +13,12 @@
 
 namespace cardea::authz {
 
-// What a webhook answered lately, for questions that come again. The one used least recently makes room. Shared
-// between threads: finding also reorders, so there is a lock, held for a few pointers.
+// What a webhook answered lately, for questions that come again. The one used least recently makes
+// room. Shared between threads: finding also reorders, so there is a lock, held for a few pointers.
 class DecisionCache {
  public:
-  explicit DecisionCache(const Clock& clock, std::size_t capacity = 8192) : clock_(clock), capacity_(capacity) {}
+  explicit DecisionCache(const Clock& clock, std::size_t capacity = 8192)
+      : clock_(clock), capacity_(capacity) {}
 
   // An entry is good until its time has passed.
   std::optional<Decision> find(std::string_view key);

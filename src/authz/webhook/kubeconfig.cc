@@ -13,10 +13,13 @@ namespace {
 
 constexpr std::size_t kMaxBytes = 4u << 20;
 
-std::unexpected<Error> wrong(std::string why) { return fail(bad_request("kubeconfig: " + std::move(why))); }
+std::unexpected<Error> wrong(std::string why) {
+  return fail(bad_request("kubeconfig: " + std::move(why)));
+}
 
 // The `what` of the list entry called `name`: clusters, users and contexts are all kept so.
-Result<json::Value> named(const json::Value& config, const char* list, const char* what, std::string_view name) {
+Result<json::Value> named(const json::Value& config, const char* list, const char* what,
+                          std::string_view name) {
   for (const json::Value& entry : config[list].items())
     if (entry["name"].as_string() == name) return entry[what];
   return wrong(cat(what, " `", name, "` is not in `", list, "`"));
@@ -28,7 +31,8 @@ std::string absolute(const std::string& folder, std::string_view path) {
 }
 
 // Text that stands in the file itself (`x-data`, which wins) or in another one (`x`).
-Result<void> text_of(const json::Value& from, const std::string& key, const std::string& folder, std::string& into) {
+Result<void> text_of(const json::Value& from, const std::string& key, const std::string& folder,
+                     std::string& into) {
   if (std::string_view data = from[key + "-data"].as_string(); !data.empty()) {
     auto bytes = base64_decode(data);
     if (!bytes) return wrong(cat("`", key, "-data` is not base64"));
@@ -50,7 +54,8 @@ Result<void> read_cluster(const json::Value& cluster, const std::string& folder,
   if (!cluster["proxy-url"].as_string().empty()) return wrong("`proxy-url` is not supported");
   into.tls_server_name = cluster["tls-server-name"].as_string();
   into.tls.insecure_skip_verify = cluster["insecure-skip-tls-verify"].as_bool();
-  if (auto ok = text_of(cluster, "certificate-authority", folder, into.tls.server_cas); !ok) return ok;
+  if (auto ok = text_of(cluster, "certificate-authority", folder, into.tls.server_cas); !ok)
+    return ok;
   if (into.tls.insecure_skip_verify && !into.tls.server_cas.empty())
     return wrong("a certificate authority and `insecure-skip-tls-verify` exclude each other");
   return {};
@@ -72,13 +77,15 @@ Result<void> read_user(const json::Value& user, const std::string& folder, Upstr
   }
   into.username = user["username"].as_string();
   into.password = user["password"].as_string();
-  if (!into.username.empty() && !into.token.empty()) return wrong("a token and a user name exclude each other");
+  if (!into.username.empty() && !into.token.empty())
+    return wrong("a token and a user name exclude each other");
   return {};
 }
 
 }  // namespace
 
-Result<Upstream> parse_kubeconfig(std::string_view text, const std::string& folder, std::string_view context) {
+Result<Upstream> parse_kubeconfig(std::string_view text, const std::string& folder,
+                                  std::string_view context) {
   auto document = json::parse_strict_configuration(text, kMaxBytes, json::FlowStyle::kAllowed);
   if (!document) return wrong(document.error().message);
   const json::Value& config = *document;
@@ -102,11 +109,15 @@ Result<Upstream> parse_kubeconfig(std::string_view text, const std::string& fold
 Result<Upstream> in_cluster_upstream() {
   const char* host = std::getenv("KUBERNETES_SERVICE_HOST");
   const char* port = std::getenv("KUBERNETES_SERVICE_PORT");
-  if (!host || !port) return wrong("unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined");
+  if (!host || !port)
+    return wrong(
+        "unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and "
+        "KUBERNETES_SERVICE_PORT must be defined");
   const std::string folder = "/var/run/secrets/kubernetes.io/serviceaccount/";
   std::string_view name = host;
   bool is_six = name.find(':') != std::string_view::npos;
-  Upstream upstream{.server = cat("https://", is_six ? "[" : "", name, is_six ? "]:" : ":", port), .token_file = folder + "token"};
+  Upstream upstream{.server = cat("https://", is_six ? "[" : "", name, is_six ? "]:" : ":", port),
+                    .token_file = folder + "token"};
   auto token = net::read_whole_file(upstream.token_file);
   if (!token) return fail(token.error());
   upstream.token = trim(*token);
@@ -119,7 +130,8 @@ Result<Upstream> in_cluster_upstream() {
 Result<Upstream> read_kubeconfig(const std::string& path, std::string_view context) {
   auto text = net::read_whole_file(path);
   if (!text) return fail(text.error());
-  auto upstream = parse_kubeconfig(*text, std::filesystem::path(path).parent_path().string(), context);
+  auto upstream = parse_kubeconfig(*text, std::filesystem::path(path).parent_path().string(),
+                                   context);
   if (!upstream) return fail(bad_request(cat("`", path, "`: ", upstream.error().message)));
   return upstream;
 }

@@ -7,7 +7,8 @@
 
 namespace cardea::authz {
 
-// Where a webhook is and how to speak to it: one context of a kubeconfig file, with the files it names read in.
+// Where a webhook is and how to speak to it: one context of a kubeconfig file, with the files it
+// names read in.
 struct Upstream {
   std::string server;           // "https://host:port/path"
   std::string tls_server_name;  // what the certificate must carry; empty: the host of `server`
@@ -17,12 +18,15 @@ struct Upstream {
   std::string username, password;
 };
 
-// Reads the current context, or `context` when it is not empty. Files are relative to `folder`. What we cannot do
-// (exec and auth-provider plugins, proxies) is an error rather than a call without credentials.
-Result<Upstream> parse_kubeconfig(std::string_view text, const std::string& folder, std::string_view context = {});
+// Reads the current context, or `context` when it is not empty. Files are relative to `folder`.
+// What we cannot do (exec and auth-provider plugins, proxies) is an error rather than a call
+// without credentials.
+Result<Upstream> parse_kubeconfig(std::string_view text, const std::string& folder,
+                                  std::string_view context = {});
 Result<Upstream> read_kubeconfig(const std::string& path, std::string_view context = {});
 
-// The API server of the cluster this runs in, as pods find it: by environment variables and the mounted service account.
+// The API server of the cluster this runs in, as pods find it: by environment variables and the
+// mounted service account.
 Result<Upstream> in_cluster_upstream();
 
 }  // namespace cardea::authz

@@ -15,12 +15,14 @@ constexpr std::uint64_t kCostLimit = 1'000'000;  // of one expression
 
 }  // namespace
 
-std::expected<MatchConditions, json::FieldErrors> MatchConditions::compile(const std::vector<std::string>& expressions, const std::string& at) {
+std::expected<MatchConditions, json::FieldErrors> MatchConditions::compile(
+    const std::vector<std::string>& expressions, const std::string& at) {
   MatchConditions out;
   json::FieldErrors errors;
   if (expressions.empty()) return out;
   if (expressions.size() > kMostMatchConditions) {
-    errors.push_back(json::too_many(at, static_cast<int>(expressions.size()), static_cast<int>(kMostMatchConditions)));
+    errors.push_back(json::too_many(at, static_cast<int>(expressions.size()),
+                                    static_cast<int>(kMostMatchConditions)));
     return std::unexpected(std::move(errors));
   }
   auto environment = cel::access_review_environment().share();
@@ -33,7 +35,8 @@ std::expected<MatchConditions, json::FieldErrors> MatchConditions::compile(const
     } else if (!seen.insert(text).second) {
       errors.push_back(json::duplicate(where, text));
     } else if (auto program = cel::compile(text, environment); !program) {
-      errors.push_back(json::invalid(where, text, cat("compilation failed: ", program.error().text)));
+      errors.push_back(
+          json::invalid(where, text, cat("compilation failed: ", program.error().text)));
     } else if ((*program)->type()->kind != cel::Type::Kind::kBool) {
       errors.push_back(json::invalid(where, text, "must evaluate to bool"));
     } else {
@@ -54,7 +57,8 @@ MatchConditions::Outcome MatchConditions::evaluate(const json::Value& request) c
     // One that is false settles it, whatever the others came to.
     if (value.is_false()) return {};
     if (value.is_true()) continue;
-    std::string why = value.is_error() ? cat("resulted in error: ", value.error->message) : std::string("eval result type should be bool");
+    std::string why = value.is_error() ? cat("resulted in error: ", value.error->message)
+                                       : std::string("eval result type should be bool");
     errors.push_back(cat("cel evaluation error: expression '", c.expression, "' ", why));
   }
   return {.matches = errors.empty(), .error = aggregated(errors)};

@@ -13,15 +13,16 @@ class Program;
 
 namespace cardea::authz {
 
-// Expressions over a SubjectAccessReview's spec that decide whether a webhook is asked at all. Immutable, shared
-// between threads.
+// Expressions over a SubjectAccessReview's spec that decide whether a webhook is asked at all.
+// Immutable, shared between threads.
 class MatchConditions {
  public:
   MatchConditions() = default;  // none: everything matches
 
-  // `at` is the path of the list: `authorizers[0].matchConditions`. Errors are those of kube-apiserver; texts of the
-  // parser and checker come from our own.
-  static std::expected<MatchConditions, json::FieldErrors> compile(const std::vector<std::string>& expressions, const std::string& at);
+  // `at` is the path of the list: `authorizers[0].matchConditions`. Errors are those of
+  // kube-apiserver; texts of the parser and checker come from our own.
+  static std::expected<MatchConditions, json::FieldErrors> compile(
+      const std::vector<std::string>& expressions, const std::string& at);
 
   struct Outcome {
     bool matches = false;

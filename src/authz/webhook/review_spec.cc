@@ -13,7 +13,8 @@ void set_text(Value& object, std::string_view key, std::string_view text) {
   if (!text.empty()) object.set(key, text);
 }
 
-Value requirement(std::string_view key, std::string_view op, const std::vector<std::string>& values) {
+Value requirement(std::string_view key, std::string_view op,
+                  const std::vector<std::string>& values) {
   Value out = Value::object({{"key", key}, {"operator", op}});
   for (const std::string& v : values) out.member("values").push_back(v);
   return out;
@@ -23,27 +24,35 @@ std::string_view operator_of(json::LabelSelector::Operator op) {
   using Operator = json::LabelSelector::Operator;
   switch (op) {
     case Operator::kIn:
-    case Operator::kEquals: return "In";
+    case Operator::kEquals:
+      return "In";
     case Operator::kNotIn:
-    case Operator::kNotEquals: return "NotIn";
-    case Operator::kExists: return "Exists";
-    case Operator::kDoesNotExist: return "DoesNotExist";
+    case Operator::kNotEquals:
+      return "NotIn";
+    case Operator::kExists:
+      return "Exists";
+    case Operator::kDoesNotExist:
+      return "DoesNotExist";
     case Operator::kGreaterThan:
-    case Operator::kLessThan: break;
+    case Operator::kLessThan:
+      break;
   }
   return "";
 }
 
 void add_selectors(Value& resource, const Selectors& selectors) {
   Value fields = Value::array(), labels = Value::array();
-  for (const auto& t : selectors.fields.terms()) fields.push_back(requirement(t.field, t.equal ? "In" : "NotIn", {t.value}));
+  for (const auto& t : selectors.fields.terms())
+    fields.push_back(requirement(t.field, t.equal ? "In" : "NotIn", {t.value}));
   for (const auto& r : selectors.labels.requirements())
-    if (std::string_view op = operator_of(r.op); !op.empty()) labels.push_back(requirement(r.key, op, r.values));
+    if (std::string_view op = operator_of(r.op); !op.empty())
+      labels.push_back(requirement(r.key, op, r.values));
   if (!fields.empty()) resource.set("fieldSelector", Value::object({{"requirements", fields}}));
   if (!labels.empty()) resource.set("labelSelector", Value::object({{"requirements", labels}}));
 }
 
-constexpr std::string_view kTexts[] = {"namespace", "verb", "group", "version", "resource", "subresource", "name"};
+constexpr std::string_view kTexts[] = {"namespace", "verb",        "group", "version",
+                                       "resource",  "subresource", "name"};
 
 }  // namespace
 
@@ -51,7 +60,8 @@ Value review_spec(const Attributes& a) {
   Value spec = Value::object();
   if (a.is_resource_request) {
     Value resource = Value::object();
-    const std::string_view texts[] = {a.namespace_name, a.verb, a.api_group, a.api_version, a.resource, a.subresource, a.name};
+    const std::string_view texts[] = {a.namespace_name, a.verb,        a.api_group, a.api_version,
+                                      a.resource,       a.subresource, a.name};
     for (std::size_t i = 0; i < std::size(kTexts); ++i) set_text(resource, kTexts[i], texts[i]);
     if (a.selectors) add_selectors(resource, *a.selectors);
     spec.set("resourceAttributes", std::move(resource));
@@ -105,9 +115,13 @@ Value review_asking(const Value& spec, std::string_view version) {
                         {"status", Value::object({{"allowed", false}})}});
 }
 
-Result<Decision> decision_in(const Value& review, std::string_view asked_version, wire::Dialect asked) {
-  auto garbage = [](std::string what) { return fail(internal_error(cat("the webhook's answer is no SubjectAccessReview: ", what))); };
-  if (const Value& kind = review["kind"]; !kind.is_null() && kind.as_string() != "SubjectAccessReview")
+Result<Decision> decision_in(const Value& review, std::string_view asked_version,
+                             wire::Dialect asked) {
+  auto garbage = [](std::string what) {
+    return fail(internal_error(cat("the webhook's answer is no SubjectAccessReview: ", what)));
+  };
+  if (const Value& kind = review["kind"];
+      !kind.is_null() && kind.as_string() != "SubjectAccessReview")
     return garbage(cat("its kind is ", quoted(kind.as_string())));
   if (const Value& version = review["apiVersion"];
       !version.is_null() && version.as_string() != cat("authorization.k8s.io/", asked_version))
@@ -115,14 +129,18 @@ Result<Decision> decision_in(const Value& review, std::string_view asked_version
   const Value& status = review["status"];
   if (!status.is_null() && !status.is_object()) return garbage("its status is no object");
   for (std::string_view key : {"allowed", "denied"})
-    if (const Value& v = status[key]; !v.is_null() && !v.is_bool()) return garbage(cat("status.", key, " is no boolean"));
+    if (const Value& v = status[key]; !v.is_null() && !v.is_bool())
+      return garbage(cat("status.", key, " is no boolean"));
   for (std::string_view key : {"reason", "evaluationError"})
-    if (const Value& v = status[key]; !v.is_null() && !v.is_string()) return garbage(cat("status.", key, " is no text"));
-  if (!status["conditionalDecision"].is_null() || !status["conditionsChain"].is_null()) return wire::decision_in_status(status, asked);
+    if (const Value& v = status[key]; !v.is_null() && !v.is_string())
+      return garbage(cat("status.", key, " is no text"));
+  if (!status["conditionalDecision"].is_null() || !status["conditionsChain"].is_null())
+    return wire::decision_in_status(status, asked);
   bool allowed = status["allowed"].as_bool(), denied = status["denied"].as_bool();
   Decision out = denied ? Decision::deny({}) : allowed ? Decision::allow() : Decision::no_opinion();
   out.reason = std::string(status["reason"].as_string());
-  if (allowed && denied) out.error = "webhook subject access review returned both allow and deny response";
+  if (allowed && denied)
+    out.error = "webhook subject access review returned both allow and deny response";
   return out;
 }
 

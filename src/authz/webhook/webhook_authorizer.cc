@@ -12,8 +12,8 @@ namespace {
 constexpr std::size_t kMostCached = 10'000;  // bytes of attributes a client can choose
 
 bool is_small(const Attributes& a) {
-  return a.namespace_name.size() + a.verb.size() + a.api_group.size() + a.api_version.size() + a.resource.size() +
-             a.subresource.size() + a.name.size() + a.path.size() <
+  return a.namespace_name.size() + a.verb.size() + a.api_group.size() + a.api_version.size() +
+             a.resource.size() + a.subresource.size() + a.name.size() + a.path.size() <
          kMostCached;
 }
 
@@ -22,9 +22,11 @@ std::size_t weight(const Decision& d) {
   if (!d.conditions) return 0;
   std::size_t out = 0;
   if (const Conditions::Set* set = d.conditions->set())
-    for (const Condition& c : set->conditions) out += sizeof c + c.id.size() + c.type.size() + c.text.size() + c.description.size();
+    for (const Condition& c : set->conditions)
+      out += sizeof c + c.id.size() + c.type.size() + c.text.size() + c.description.size();
   if (const Conditions::Chain* chain = d.conditions->chain())
-    for (const NamedDecision& n : *chain) out += sizeof n + n.authorizer.size() + weight(n.decision);
+    for (const NamedDecision& n : *chain)
+      out += sizeof n + n.authorizer.size() + weight(n.decision);
   return out;
 }
 constexpr std::size_t kHeaviestCached = 64 << 10;
@@ -47,20 +49,33 @@ class Metered : public ConditionEvaluator {
 }  // namespace
 
 WebhookMetrics::WebhookMetrics(MetricRegistry& registry, const std::string& name)
-    : exclusions_(registry.counter({"apiserver_authorization_match_condition_exclusions_total", "Requests a webhook was not asked about, because a match condition was false."},
-                                   {{"type", "Webhook"}, {"name", name}})),
-      condition_errors_(registry.counter({"apiserver_authorization_match_condition_evaluation_errors_total", "Requests for which match conditions failed."},
-                                         {{"type", "Webhook"}, {"name", name}})),
-      condition_seconds_(registry.histogram({"apiserver_authorization_match_condition_evaluation_seconds", "How long match conditions took."},
-                                            {0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25}, {{"type", "Webhook"}, {"name", name}})),
+    : exclusions_(registry.counter(
+          {"apiserver_authorization_match_condition_exclusions_total",
+           "Requests a webhook was not asked about, because a match condition was false."},
+          {{"type", "Webhook"}, {"name", name}})),
+      condition_errors_(
+          registry.counter({"apiserver_authorization_match_condition_evaluation_errors_total",
+                            "Requests for which match conditions failed."},
+                           {{"type", "Webhook"}, {"name", name}})),
+      condition_seconds_(registry.histogram(
+          {"apiserver_authorization_match_condition_evaluation_seconds",
+           "How long match conditions took."},
+          {0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25}, {{"type", "Webhook"}, {"name", name}})),
       conditions_(registry, name) {
   constexpr std::string_view kResults[] = {"success", "timeout", "error"};  // as TryOutcome
   for (std::size_t i = 0; i < 3; ++i) {
     MetricRegistry::Labels labels = {{"name", name}, {"result", std::string(kResults[i])}};
-    evaluations_[i] = &registry.counter({"apiserver_authorization_webhook_evaluations_total", "Calls of authorization webhooks, retries included."}, labels);
-    durations_[i] = &registry.histogram({"apiserver_authorization_webhook_duration_seconds", "How long calls of authorization webhooks took."},
-                                        {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}, labels);
-    fail_open_[i] = &registry.counter({"apiserver_authorization_webhook_evaluations_fail_open_total", "Failures of authorization webhooks that were taken for no opinion."}, labels);
+    evaluations_[i] = &registry.counter({"apiserver_authorization_webhook_evaluations_total",
+                                         "Calls of authorization webhooks, retries included."},
+                                        labels);
+    durations_[i] = &registry.histogram({"apiserver_authorization_webhook_duration_seconds",
+                                         "How long calls of authorization webhooks took."},
+                                        {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10},
+                                        labels);
+    fail_open_[i] = &registry.counter(
+        {"apiserver_authorization_webhook_evaluations_fail_open_total",
+         "Failures of authorization webhooks that were taken for no opinion."},
+        labels);
   }
 }
 
@@ -69,11 +84,17 @@ void WebhookMetrics::tried(TryOutcome outcome, std::chrono::nanoseconds duration
   durations_[static_cast<std::size_t>(outcome)]->observe(duration);
 }
 
-void WebhookMetrics::failed_open(TryOutcome outcome) { fail_open_[static_cast<std::size_t>(outcome)]->add(); }
+void WebhookMetrics::failed_open(TryOutcome outcome) {
+  fail_open_[static_cast<std::size_t>(outcome)]->add();
+}
 
-WebhookAuthorizer::WebhookAuthorizer(WebhookAuthorizerOptions options, std::shared_ptr<const WebhookClient> client, const Clock& clock,
-                                     std::shared_ptr<WebhookMetrics> metrics)
-    : options_(std::move(options)), client_(std::move(client)), metrics_(std::move(metrics)), cache_(clock) {}
+WebhookAuthorizer::WebhookAuthorizer(WebhookAuthorizerOptions options,
+                                     std::shared_ptr<const WebhookClient> client,
+                                     const Clock& clock, std::shared_ptr<WebhookMetrics> metrics)
+    : options_(std::move(options)),
+      client_(std::move(client)),
+      metrics_(std::move(metrics)),
+      cache_(clock) {}
 
 Decision WebhookAuthorizer::on_failure(std::string error) const {
   Decision out = options_.denies_on_failure ? Decision::deny({}) : Decision::no_opinion();
@@ -81,7 +102,8 @@ Decision WebhookAuthorizer::on_failure(std::string error) const {
   return out;
 }
 
-std::optional<Decision> WebhookAuthorizer::known(const Attributes& attributes, json::Value& spec, std::string& key) const {
+std::optional<Decision> WebhookAuthorizer::known(const Attributes& attributes, json::Value& spec,
+                                                 std::string& key) const {
   spec = review_spec(attributes);
   wire::invite_conditions(spec, dialect_for(attributes));
   MatchConditions::Outcome outcome{.matches = true};
@@ -89,13 +111,18 @@ std::optional<Decision> WebhookAuthorizer::known(const Attributes& attributes, j
   if (!options_.conditions.empty()) outcome = options_.conditions.evaluate(matched_spec(spec));
   std::chrono::nanoseconds took = watch.elapsed();
   std::optional<Decision> answer;
-  if (!outcome.error.empty()) answer = on_failure(outcome.error);
-  else if (!outcome.matches) answer = Decision::no_opinion();
-  else answer = cache_.find(key = json::print(spec));
+  if (!outcome.error.empty())
+    answer = on_failure(outcome.error);
+  else if (!outcome.matches)
+    answer = Decision::no_opinion();
+  else
+    answer = cache_.find(key = json::print(spec));
   // A question that has to be asked comes here twice, and counts when it is asked.
   if (!answer || options_.conditions.empty()) return answer;
-  if (!outcome.error.empty()) metrics_->condition_failed();
-  else if (!outcome.matches) metrics_->excluded();
+  if (!outcome.error.empty())
+    metrics_->condition_failed();
+  else if (!outcome.matches)
+    metrics_->excluded();
   metrics_->conditions_took(took);
   return answer;
 }
@@ -113,26 +140,31 @@ Task<Decision> WebhookAuthorizer::authorize_waiting(Attributes attributes) const
   if (auto answer = known(attributes, spec, key)) co_return std::move(*answer);
   if (!options_.conditions.empty()) metrics_->conditions_took(watch.elapsed());
   Result<json::Value> review = co_await client_->post(review_asking(spec, options_.review_version));
-  Result<Decision> decision = review ? decision_in(*review, options_.review_version, dialect_for(attributes))
+  Result<Decision> decision = review ? decision_in(*review, options_.review_version,
+                                                   dialect_for(attributes))
                                      : Result<Decision>(fail(review.error()));
   if (!decision) {
     bool in_time = decision.error().reason != Reason::kTimeout;
-    if (!options_.denies_on_failure) metrics_->failed_open(in_time ? TryOutcome::kError : TryOutcome::kTimeout);
+    if (!options_.denies_on_failure)
+      metrics_->failed_open(in_time ? TryOutcome::kError : TryOutcome::kTimeout);
     co_return on_failure(cat("webhook `", options_.name, "`: ", decision.error().message));
   }
   // What is allowed on conditions is not allowed yet.
   bool allowed = (*review)["status"]["allowed"].as_bool();
   std::chrono::nanoseconds ttl = allowed ? options_.authorized_ttl : options_.unauthorized_ttl;
-  if (ttl.count() > 0 && is_small(attributes) && weight(*decision) <= kHeaviestCached) cache_.add(std::move(key), *decision, ttl);
+  if (ttl.count() > 0 && is_small(attributes) && weight(*decision) <= kHeaviestCached)
+    cache_.add(std::move(key), *decision, ttl);
   co_return std::move(*decision);
 }
 
 // v1beta1 has no words for conditions.
 wire::Dialect WebhookAuthorizer::dialect_for(const Attributes& attributes) const {
-  return attributes.takes_conditions && options_.review_version == "v1" ? options_.dialect : wire::Dialect::kNone;
+  return attributes.takes_conditions && options_.review_version == "v1" ? options_.dialect
+                                                                        : wire::Dialect::kNone;
 }
 
-Task<Decision> WebhookAuthorizer::evaluate(std::shared_ptr<const Conditions> conditions, const ConditionData& data) const {
+Task<Decision> WebhookAuthorizer::evaluate(std::shared_ptr<const Conditions> conditions,
+                                           const ConditionData& data) const {
   Decision open = Decision::conditional(std::move(conditions));
   SecondaryChecks checks(data.authorizer, data.user);
   Stopwatch watch;
@@ -151,16 +183,22 @@ Task<Decision> WebhookAuthorizer::evaluate(std::shared_ptr<const Conditions> con
   watch = {};
   Decision settled = co_await ask_author(open, data);
   metrics_->conditions().took(false, watch.elapsed());
-  if (!settled.error.empty()) metrics_->conditions().failed(possible_outcomes(open).deny ? Condition::Effect::kDeny : Condition::Effect::kAllow);
+  if (!settled.error.empty())
+    metrics_->conditions().failed(possible_outcomes(open).deny ? Condition::Effect::kDeny
+                                                               : Condition::Effect::kAllow);
   co_return settled;
 }
 
 Task<Decision> WebhookAuthorizer::ask_author(Decision open, const ConditionData& data) const {
-  if (!options_.conditions_client) co_return failed(open, cat("webhook `", options_.name, "`: nobody is configured to evaluate its conditions"));
+  if (!options_.conditions_client)
+    co_return failed(open, cat("webhook `", options_.name,
+                               "`: nobody is configured to evaluate its conditions"));
   SystemRandom chance;
   std::string uid = make_uid(options_.random ? *options_.random : chance);
-  Result<json::Value> answer = co_await options_.conditions_client->post(wire::conditions_review(open, data, uid, options_.dialect));
-  if (!answer) co_return failed(open, cat("webhook `", options_.name, "`: ", answer.error().message));
+  Result<json::Value> answer = co_await options_.conditions_client->post(
+      wire::conditions_review(open, data, uid, options_.dialect));
+  if (!answer)
+    co_return failed(open, cat("webhook `", options_.name, "`: ", answer.error().message));
   Decision settled = wire::settled_by(*answer, open, uid, options_.dialect);
   if (!settled.error.empty()) settled.error = cat("webhook `", options_.name, "`: ", settled.error);
   co_return settled;

@@ -20,7 +20,8 @@ struct WebhookAuthorizerOptions {
   bool denies_on_failure = false;  // failurePolicy Deny, else NoOpinion
   std::chrono::nanoseconds authorized_ttl{0}, unauthorized_ttl{0};  // 0: not kept
   MatchConditions conditions;
-  // In which words it may answer with conditions, and who is asked whether they hold. kNone: it is never asked for any.
+  // In which words it may answer with conditions, and who is asked whether they hold. kNone: it is
+  // never asked for any.
   wire::Dialect dialect = wire::Dialect::kNone;
   std::shared_ptr<const WebhookClient> conditions_client = nullptr;
   Random* random = nullptr;  // outlives it; null: the system's
@@ -35,7 +36,9 @@ class WebhookMetrics {
   void excluded() { exclusions_.add(); }
   void condition_failed() { condition_errors_.add(); }
   void conditions_took(std::chrono::nanoseconds duration) { condition_seconds_.observe(duration); }
-  ConditionMeter& conditions() { return conditions_; }  // of its answers, not those that say whether it is asked
+  ConditionMeter& conditions() {
+    return conditions_;
+  }  // of its answers, not those that say whether it is asked
 
  private:
   Counter* evaluations_[3];
@@ -49,26 +52,28 @@ class WebhookMetrics {
 
 // Asks a server elsewhere, by SubjectAccessReview.
 //
-// Match conditions come first: one that is false means the server is not asked, and there is no opinion. Then what it
-// answered before, then the server. Failures of any kind decide by the failure policy, and their error goes along: where
-// nobody else allows, the client reads it in a 500. Answers from memory come at once; waiting ones on the loop of whoever
-// asked.
+// Match conditions come first: one that is false means the server is not asked, and there is no
+// opinion. Then what it answered before, then the server. Failures of any kind decide by the
+// failure policy, and their error goes along: where nobody else allows, the client reads it in a
+// 500. Answers from memory come at once; waiting ones on the loop of whoever asked.
 //
-// With a dialect it may answer with conditions, where the caller can take them. They are kept as answers are, so that one
-// request is decided by one state of its policy. Conditions in CEL are settled here as far as that goes; its author is
-// asked about the rest, with the decision as it was. What goes wrong then fails closed, whatever the failure policy is.
+// With a dialect it may answer with conditions, where the caller can take them. They are kept as
+// answers are, so that one request is decided by one state of its policy. Conditions in CEL are
+// settled here as far as that goes; its author is asked about the rest, with the decision as it
+// was. What goes wrong then fails closed, whatever the failure policy is.
 //
 // Shared between threads; the clock outlives it.
 class WebhookAuthorizer : public Authorizer {
  public:
-  WebhookAuthorizer(WebhookAuthorizerOptions options, std::shared_ptr<const WebhookClient> client, const Clock& clock,
-                    std::shared_ptr<WebhookMetrics> metrics);
+  WebhookAuthorizer(WebhookAuthorizerOptions options, std::shared_ptr<const WebhookClient> client,
+                    const Clock& clock, std::shared_ptr<WebhookMetrics> metrics);
 
   std::string_view name() const override { return options_.name; }
   std::string_view type() const override { return "Webhook"; }
   std::optional<Decision> authorize(const Attributes& attributes) const override;
   Task<Decision> authorize_waiting(Attributes attributes) const override;
-  Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions, const ConditionData& data) const override;
+  Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions,
+                          const ConditionData& data) const override;
   void add_rules(const User& user, std::string_view namespace_name, Rules& rules) const override;
 
  private:
@@ -76,7 +81,8 @@ class WebhookAuthorizer : public Authorizer {
   Task<Decision> ask_author(Decision open, const ConditionData& data) const;
   Decision on_failure(std::string error) const;
   // What is known without asking; fills `spec` and `key` for when it is not enough.
-  std::optional<Decision> known(const Attributes& attributes, json::Value& spec, std::string& key) const;
+  std::optional<Decision> known(const Attributes& attributes, json::Value& spec,
+                                std::string& key) const;
 
   WebhookAuthorizerOptions options_;
   std::shared_ptr<const WebhookClient> client_;

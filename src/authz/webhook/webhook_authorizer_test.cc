@@ -44,7 +44,8 @@ class Webhook : public http::Handler {
     return json::parse(asked).value();
   }
 
-  std::string answer = R"({"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","status":{"allowed":true,"reason":"why not"}})";
+  std::string answer =
+      R"({"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","status":{"allowed":true,"reason":"why not"}})";
   std::atomic<int> calls = 0, failures = 0, status = 200;
   std::atomic<bool> silent = false, retry_after = false;
   std::mutex mutex;
@@ -61,8 +62,10 @@ class WebhookAuthorizerTest : public ::testing::Test {
  protected:
   WebhookAuthorizerTest() {
     authority_ = net::testing::issue({.subject = {{"CN", "test"}}, .authority = true});
-    auto identity = net::testing::issue({.subject = {{"CN", "webhook"}}, .alternative_names = "IP:127.0.0.1"}, &authority_);
-    auto tls = net::TlsServer::make({.certificates = identity.certificate_pem(), .key = identity.key_pem()});
+    auto identity = net::testing::issue(
+        {.subject = {{"CN", "webhook"}}, .alternative_names = "IP:127.0.0.1"}, &authority_);
+    auto tls = net::TlsServer::make(
+        {.certificates = identity.certificate_pem(), .key = identity.key_pem()});
     port_ = server_.listen("127.0.0.1", 0, *tls).value();
   }
   ~WebhookAuthorizerTest() override {
@@ -70,20 +73,28 @@ class WebhookAuthorizerTest : public ::testing::Test {
     server_.stop(0ms);
   }
 
-  std::shared_ptr<WebhookAuthorizer> make(WebhookAuthorizerOptions options = {}, std::chrono::milliseconds timeout = 10s, std::uint16_t port = 0) {
+  std::shared_ptr<WebhookAuthorizer> make(WebhookAuthorizerOptions options = {},
+                                          std::chrono::milliseconds timeout = 10s,
+                                          std::uint16_t port = 0) {
     options.name = "hook";
     auto metrics = std::make_shared<WebhookMetrics>(registry_, "hook");
-    Upstream upstream{.server = cat("https://127.0.0.1:", port ? port : port_, "/authorize?a=b"), .tls = {.server_cas = authority_.certificate_pem()}};
-    auto client = WebhookClient::make(loops_.at(0), dialer_, upstream,
-                                      {.timeout = timeout, .first_wait = 1ms, .max_answer = 1 << 20, .random = &random_,
-                                       .tried = [metrics](TryOutcome o, std::chrono::nanoseconds t) { metrics->tried(o, t); }});
+    Upstream upstream{.server = cat("https://127.0.0.1:", port ? port : port_, "/authorize?a=b"),
+                      .tls = {.server_cas = authority_.certificate_pem()}};
+    auto client = WebhookClient::make(
+        loops_.at(0), dialer_, upstream,
+        {.timeout = timeout,
+         .first_wait = 1ms,
+         .max_answer = 1 << 20,
+         .random = &random_,
+         .tried = [metrics](TryOutcome o, std::chrono::nanoseconds t) { metrics->tried(o, t); }});
     return std::make_shared<WebhookAuthorizer>(std::move(options), *client, clock_, metrics);
   }
 
   static Decision ask(const Authorizer& authorizer, const Attributes& attributes) {
     if (auto at_once = authorizer.authorize(attributes)) return *at_once;
     std::promise<Decision> answer;
-    spawn(authorizer.authorize_waiting(attributes), [&](Decision d) { answer.set_value(std::move(d)); });
+    spawn(authorizer.authorize_waiting(attributes),
+          [&](Decision d) { answer.set_value(std::move(d)); });
     return answer.get_future().get();
   }
   Decision ask(const Authorizer& authorizer) { return ask(authorizer, attributes()); }
@@ -127,11 +138,12 @@ TEST_F(WebhookAuthorizerTest, AsksWithTheWholeQuestionAndTakesTheAnswer) {
   EXPECT_TRUE(d.allowed());
   EXPECT_EQ(d.reason.text(), "why not");
   EXPECT_EQ(webhook_.target, "/authorize?a=b");
-  EXPECT_EQ(json::print(webhook_.last()),
-            R"({"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","metadata":{},"spec":{"extra":{"scopes":["a","b"]},"groups":["dev"],)"
-            R"("resourceAttributes":{"fieldSelector":{"requirements":[{"key":"spec.nodeName","operator":"In","values":["n1"]}]},)"
-            R"("labelSelector":{"requirements":[{"key":"a","operator":"In","values":["x","y"]},{"key":"b","operator":"NotIn","values":["c"]},{"key":"d","operator":"DoesNotExist"}]},)"
-            R"("namespace":"ns","resource":"pods","verb":"get","version":"v1"},"uid":"7","user":"jane"},"status":{"allowed":false}})");
+  EXPECT_EQ(
+      json::print(webhook_.last()),
+      R"({"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","metadata":{},"spec":{"extra":{"scopes":["a","b"]},"groups":["dev"],)"
+      R"("resourceAttributes":{"fieldSelector":{"requirements":[{"key":"spec.nodeName","operator":"In","values":["n1"]}]},)"
+      R"("labelSelector":{"requirements":[{"key":"a","operator":"In","values":["x","y"]},{"key":"b","operator":"NotIn","values":["c"]},{"key":"d","operator":"DoesNotExist"}]},)"
+      R"("namespace":"ns","resource":"pods","verb":"get","version":"v1"},"uid":"7","user":"jane"},"status":{"allowed":false}})");
 }
 
 TEST_F(WebhookAuthorizerTest, SpeaksTheOlderVersionToo) {
@@ -187,7 +199,8 @@ TEST_F(WebhookAuthorizerTest, AnErrorIsNeverAnAllow) {
 }
 
 TEST_F(WebhookAuthorizerTest, AnAnswerThatIsTooLargeIsAFailure) {
-  webhook_.answer = cat(R"({"status":{"allowed":true,"reason":")", std::string(2u << 20, 'x'), "\"}}");
+  webhook_.answer = cat(R"({"status":{"allowed":true,"reason":")", std::string(2u << 20, 'x'),
+                        "\"}}");
   Decision d = ask(*make());
   EXPECT_EQ(d.kind, Decision::Kind::kNoOpinion);
   EXPECT_NE(d.error.find("larger than"), std::string::npos) << d.error;
@@ -197,8 +210,12 @@ TEST_F(WebhookAuthorizerTest, TriesAgainWhenToldLater) {
   webhook_.failures = 3;
   EXPECT_TRUE(ask(*make()).allowed());
   EXPECT_EQ(webhook_.calls, 4);
-  EXPECT_EQ(metric(R"(apiserver_authorization_webhook_evaluations_total{name="hook",result="error"})"), 3);
-  EXPECT_EQ(metric(R"(apiserver_authorization_webhook_evaluations_total{name="hook",result="success"})"), 1);
+  EXPECT_EQ(
+      metric(R"(apiserver_authorization_webhook_evaluations_total{name="hook",result="error"})"),
+      3);
+  EXPECT_EQ(
+      metric(R"(apiserver_authorization_webhook_evaluations_total{name="hook",result="success"})"),
+      1);
   webhook_.calls = 0;
   webhook_.status = 503;
   webhook_.retry_after = true;
@@ -212,14 +229,19 @@ TEST_F(WebhookAuthorizerTest, WhoDoesNotAnswerInTimeHasFailed) {
   EXPECT_EQ(d.kind, Decision::Kind::kNoOpinion);
   EXPECT_NE(d.error.find("within 50 ms"), std::string::npos) << d.error;
   EXPECT_EQ(webhook_.calls, 1);
-  EXPECT_EQ(metric(R"(apiserver_authorization_webhook_evaluations_fail_open_total{name="hook",result="timeout"})"), 1);
+  EXPECT_EQ(
+      metric(
+          R"(apiserver_authorization_webhook_evaluations_fail_open_total{name="hook",result="timeout"})"),
+      1);
 }
 
 TEST_F(WebhookAuthorizerTest, WhoCannotBeReachedIsNotAskedAgain) {
   Decision d = ask(*make({}, 10s, 1));
   EXPECT_EQ(d.kind, Decision::Kind::kNoOpinion);
   EXPECT_NE(d.error.find("webhook `hook`"), std::string::npos) << d.error;
-  EXPECT_EQ(metric(R"(apiserver_authorization_webhook_evaluations_total{name="hook",result="error"})"), 1);
+  EXPECT_EQ(
+      metric(R"(apiserver_authorization_webhook_evaluations_total{name="hook",result="error"})"),
+      1);
 }
 
 TEST_F(WebhookAuthorizerTest, AnotherServersCertificateIsAFailure) {
@@ -262,21 +284,33 @@ TEST_F(WebhookAuthorizerTest, FailuresAreNotKept) {
 TEST_F(WebhookAuthorizerTest, AFalseMatchConditionMeansNotAsked) {
   WebhookAuthorizerOptions options;
   options.denies_on_failure = true;
-  options.conditions = MatchConditions::compile({"request.nonResourceAttributes.path == '/x'", "'dev' in request.groups", "request.user != 'jane'"}, "").value();
+  options.conditions = MatchConditions::compile(
+                           {"request.nonResourceAttributes.path == '/x'", "'dev' in request.groups",
+                            "request.user != 'jane'"},
+                           "")
+                           .value();
   Decision d = ask(*make(std::move(options)));
   EXPECT_EQ(d.kind, Decision::Kind::kNoOpinion);
   EXPECT_EQ(d.error, "");
   EXPECT_EQ(webhook_.calls, 0);
-  EXPECT_EQ(metric(R"(apiserver_authorization_match_condition_exclusions_total{type="Webhook",name="hook"})"), 1);
+  EXPECT_EQ(
+      metric(
+          R"(apiserver_authorization_match_condition_exclusions_total{type="Webhook",name="hook"})"),
+      1);
 }
 
 TEST_F(WebhookAuthorizerTest, AMatchConditionThatFailsDecidesByThePolicy) {
   WebhookAuthorizerOptions options;
   options.denies_on_failure = true;
-  options.conditions = MatchConditions::compile({"request.nonResourceAttributes.path == '/x'", "request.user == 'jane'"}, "").value();
+  options.conditions = MatchConditions::compile(
+                           {"request.nonResourceAttributes.path == '/x'", "request.user == 'jane'"},
+                           "")
+                           .value();
   Decision d = ask(*make(std::move(options)));
   EXPECT_EQ(d.kind, Decision::Kind::kDeny);
-  EXPECT_EQ(d.error, "cel evaluation error: expression 'request.nonResourceAttributes.path == '/x'' resulted in error: no such key: nonResourceAttributes");
+  EXPECT_EQ(d.error,
+            "cel evaluation error: expression 'request.nonResourceAttributes.path == '/x'' "
+            "resulted in error: no such key: nonResourceAttributes");
   EXPECT_EQ(webhook_.calls, 0);
 }
 
@@ -286,7 +320,8 @@ TEST_F(WebhookAuthorizerTest, ContinuesOnTheLoopOfWhoeverAsked) {
   Attributes question = attributes();
   std::promise<bool> at_home;
   own.at(0).post([&] {
-    spawn(a->authorize_waiting(question), [&](Decision d) { at_home.set_value(d.allowed() && own.at(0).in_loop()); });
+    spawn(a->authorize_waiting(question),
+          [&](Decision d) { at_home.set_value(d.allowed() && own.at(0).in_loop()); });
   });
   EXPECT_TRUE(at_home.get_future().get());
 }
@@ -294,10 +329,13 @@ TEST_F(WebhookAuthorizerTest, ContinuesOnTheLoopOfWhoeverAsked) {
 TEST_F(WebhookAuthorizerTest, AReplacedChainFinishesWhatItBegan) {
   webhook_.silent = true;
   Attributes question = attributes();
-  CurrentChain current(std::make_shared<Chain>(std::vector<std::shared_ptr<const Authorizer>>{make({}, 100ms)}));
+  CurrentChain current(
+      std::make_shared<Chain>(std::vector<std::shared_ptr<const Authorizer>>{make({}, 100ms)}));
   std::promise<Decision> answer;
-  spawn(current.authorize(question), [&](Chain::Verdict v) { answer.set_value(std::move(v.decision)); });
-  current.set(std::make_shared<Chain>(std::vector<std::shared_ptr<const Authorizer>>{always_deny()}));
+  spawn(current.authorize(question),
+        [&](Chain::Verdict v) { answer.set_value(std::move(v.decision)); });
+  current.set(
+      std::make_shared<Chain>(std::vector<std::shared_ptr<const Authorizer>>{always_deny()}));
   EXPECT_EQ(current.decide(question)->decision.reason.text(), "Everything is forbidden.");
   EXPECT_NE(answer.get_future().get().error, "");
 }

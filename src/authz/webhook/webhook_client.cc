@@ -17,8 +17,13 @@ namespace cardea::authz {
 
 class WebhookClient::State {
  public:
-  State(net::Loop& l, net::Dialer& dialer, std::shared_ptr<const net::TlsClient> tls, Upstream upstream, WebhookOptions o)
-      : loop(l), options(o), client(l, dialer, std::move(tls), {.max_body = o.max_answer}), upstream_(std::move(upstream)), token_(upstream_.token) {}
+  State(net::Loop& l, net::Dialer& dialer, std::shared_ptr<const net::TlsClient> tls,
+        Upstream upstream, WebhookOptions o)
+      : loop(l),
+        options(o),
+        client(l, dialer, std::move(tls), {.max_body = o.max_answer}),
+        upstream_(std::move(upstream)),
+        token_(upstream_.token) {}
 
   void set_token(std::string token) {
     std::lock_guard lock(mutex_);
@@ -26,15 +31,21 @@ class WebhookClient::State {
   }
 
   http::Call call(const json::Value& document) const {
-    http::Call call{.method = "POST", .url = upstream_.server, .body = json::print(document), .timeout = options.timeout, .may_repeat = true};
+    http::Call call{.method = "POST",
+                    .url = upstream_.server,
+                    .body = json::print(document),
+                    .timeout = options.timeout,
+                    .may_repeat = true};
     call.headers.add("content-type", "application/json");
     call.headers.add("accept", "application/json, */*");
     call.headers.add("user-agent", "cardea");
     if (!upstream_.tls_server_name.empty()) rename(call);
     std::lock_guard lock(mutex_);
-    if (!token_.empty()) call.headers.add("authorization", "Bearer " + token_);
+    if (!token_.empty())
+      call.headers.add("authorization", "Bearer " + token_);
     else if (!upstream_.username.empty())
-      call.headers.add("authorization", "Basic " + base64(cat(upstream_.username, ":", upstream_.password)));
+      call.headers.add("authorization",
+                       "Basic " + base64(cat(upstream_.username, ":", upstream_.password)));
     return call;
   }
 
@@ -51,7 +62,8 @@ class WebhookClient::State {
   http::Client client;
 
  private:
-  // The certificate is checked for the name in the URL: name it there, connect to where the server is.
+  // The certificate is checked for the name in the URL: name it there, connect to where the server
+  // is.
   void rename(http::Call& call) const {
     auto url = http::parse_url(upstream_.server);
     if (!url || !url->tls) return;
@@ -70,14 +82,16 @@ namespace {
 
 bool worth_another_try(const Result<http::Answer>& answer) {
   if (!answer) return answer.error().message.ends_with(lower(std::strerror(ECONNRESET)));
-  return answer->status == 429 || answer->status == 500 || answer->status == 504 || answer->headers.has("retry-after");
+  return answer->status == 429 || answer->status == 500 || answer->status == 504 ||
+         answer->headers.has("retry-after");
 }
 
 // What a refusal says for itself: the message of a Status, or the beginning of its text.
 std::string said_in(const http::Answer& answer) {
   constexpr std::size_t kShown = 256;
   if (auto document = json::parse(answer.body); document && document->is_object())
-    if (std::string_view message = (*document)["message"].as_string(); !message.empty()) return cat(": ", message.substr(0, kShown));
+    if (std::string_view message = (*document)["message"].as_string(); !message.empty())
+      return cat(": ", message.substr(0, kShown));
   std::string_view text = trim(answer.body);
   if (text.empty() || !is_valid_utf8(text.substr(0, kShown))) return "";
   return cat(": ", text.substr(0, kShown));
@@ -86,14 +100,18 @@ std::string said_in(const http::Answer& answer) {
 Result<json::Value> document_in(const Result<http::Answer>& answer) {
   if (!answer) return fail(answer.error());
   if (answer->status < 200 || answer->status > 299)
-    return fail(Error::of(answer->status == 504 ? Reason::kTimeout : Reason::kInternalError,
-                          cat("the webhook answered with status ", answer->status, said_in(*answer))));
+    return fail(
+        Error::of(answer->status == 504 ? Reason::kTimeout : Reason::kInternalError,
+                  cat("the webhook answered with status ", answer->status, said_in(*answer))));
   auto document = json::parse_document(answer->body);
-  if (!document) return fail(internal_error(cat("the webhook's answer is no JSON: ", document.error().message)));
-  if (!document->value.is_object()) return fail(internal_error("the webhook's answer is no JSON object"));
+  if (!document)
+    return fail(internal_error(cat("the webhook's answer is no JSON: ", document.error().message)));
+  if (!document->value.is_object())
+    return fail(internal_error("the webhook's answer is no JSON object"));
   // One of the two says something that would be passed over.
   if (!document->duplicates.empty())
-    return fail(internal_error(cat("the webhook's answer says ", quoted(document->duplicates[0]), " twice")));
+    return fail(internal_error(
+        cat("the webhook's answer says ", quoted(document->duplicates[0]), " twice")));
   return std::move(document->value);
 }
 
@@ -104,8 +122,10 @@ TryOutcome outcome_of(const Result<json::Value>& found) {
 
 }  // namespace
 
-Result<std::shared_ptr<WebhookClient>> WebhookClient::make(net::Loop& loop, net::Dialer& dialer, Upstream upstream,
-                                                           WebhookOptions options, net::FileWatch* files) {
+Result<std::shared_ptr<WebhookClient>> WebhookClient::make(net::Loop& loop, net::Dialer& dialer,
+                                                           Upstream upstream,
+                                                           WebhookOptions options,
+                                                           net::FileWatch* files) {
   auto tls = net::TlsClient::make(upstream.tls);
   if (!tls) return fail(tls.error());
   std::string token_file = upstream.token_file;
@@ -126,14 +146,18 @@ Task<Result<json::Value>> WebhookClient::post(json::Value document) const {
   net::Loop* home = net::Loop::current();
   for (int attempt = 1;; ++attempt) {
     auto began = std::chrono::steady_clock::now();
-    Result<http::Answer> answer = co_await await_callback<Result<http::Answer>>([&state, &document](auto done) {
-      state->client.send(state->call(document), [done](Result<http::Answer> a) mutable { done(std::move(a)); });
-    });
+    Result<http::Answer> answer = co_await await_callback<Result<http::Answer>>(
+        [&state, &document](auto done) {
+          state->client.send(state->call(document),
+                             [done](Result<http::Answer> a) mutable { done(std::move(a)); });
+        });
     Result<json::Value> found = document_in(answer);
-    if (state->options.tried) state->options.tried(outcome_of(found), std::chrono::steady_clock::now() - began);
+    if (state->options.tried)
+      state->options.tried(outcome_of(found), std::chrono::steady_clock::now() - began);
     if (attempt >= state->options.tries || !worth_another_try(answer)) {
       if (home && !home->in_loop()) {
-        bool is_home = co_await await_callback<bool>([home](auto done) { home->post([done]() mutable { done(true); }); });
+        bool is_home = co_await await_callback<bool>(
+            [home](auto done) { home->post([done]() mutable { done(true); }); });
         (void)is_home;
       }
       co_return found;

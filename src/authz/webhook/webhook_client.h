@@ -27,23 +27,26 @@ struct WebhookOptions {
   std::chrono::milliseconds first_wait{500};
   std::size_t max_answer = 16u << 20;
   Random* random = nullptr;  // outlives the client; null: the system's
-  std::function<void(TryOutcome, std::chrono::nanoseconds)> tried;  // told of each try, on the client's loop
+  std::function<void(TryOutcome, std::chrono::nanoseconds)> tried;  // told of each try, on the
+                                                                    // client's loop
 };
 
 // Posts JSON documents to one URL and waits for JSON back.
 //
-// A connection that was reset, and answers that say "later" (429, 500, 504, or any with Retry-After), are tried again;
-// whoever cannot be reached at all is not. What is left is an Error: no answer (kTimeout when it did not come in time), a
-// status other than 2xx, or a body that is no JSON object. Shared between
-// threads; the loop and the dialer outlive it.
+// A connection that was reset, and answers that say "later" (429, 500, 504, or any with
+// Retry-After), are tried again; whoever cannot be reached at all is not. What is left is an Error:
+// no answer (kTimeout when it did not come in time), a status other than 2xx, or a body that is no
+// JSON object. Shared between threads; the loop and the dialer outlive it.
 class WebhookClient {
  public:
   // With `files` the token is renewed when its file changes.
-  static Result<std::shared_ptr<WebhookClient>> make(net::Loop& loop, net::Dialer& dialer, Upstream upstream,
-                                                     WebhookOptions options = {}, net::FileWatch* files = nullptr);
+  static Result<std::shared_ptr<WebhookClient>> make(net::Loop& loop, net::Dialer& dialer,
+                                                     Upstream upstream, WebhookOptions options = {},
+                                                     net::FileWatch* files = nullptr);
   ~WebhookClient();
 
-  // Continues on the loop it was called from, or on the one this was made with when the caller has none.
+  // Continues on the loop it was called from, or on the one this was made with when the caller has
+  // none.
   Task<Result<json::Value>> post(json::Value document) const;
 
  private:

@@ -1,5 +1,5 @@
-// A webhook that answers with conditions: both dialects, what is settled here and what its author is asked, what is kept,
-// and everything that can go wrong between the two calls.
+// A webhook that answers with conditions: both dialects, what is settled here and what its author
+// is asked, what is kept, and everything that can go wrong between the two calls.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -31,7 +31,8 @@ class Hook : public http::Handler {
       (is_second ? second : first) = asked;
       Value uid = asked["request"]["admissionRequest"]["uid"];
       std::string text = response;
-      if (auto at = text.find("$UID"); at != std::string::npos) text.replace(at, 4, uid.as_string());
+      if (auto at = text.find("$UID"); at != std::string::npos)
+        text.replace(at, 4, uid.as_string());
       body = is_second ? text
                        : cat(R"({"apiVersion":")", asked["apiVersion"].as_string(),
                              R"(","kind":"SubjectAccessReview","status":)", status, "}");
@@ -40,7 +41,8 @@ class Hook : public http::Handler {
       held = std::move(exchange);
       return;
     }
-    exchange->respond({.status = is_second ? code.load() : 200, .body = http::Body(std::move(body))});
+    exchange->respond(
+        {.status = is_second ? code.load() : 200, .body = http::Body(std::move(body))});
   }
   Value last_first() {
     std::lock_guard lock(mutex);
@@ -59,13 +61,17 @@ class Hook : public http::Handler {
   std::shared_ptr<http::Exchange> held;
 };
 
-constexpr std::string_view kTreeAllow = R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{
+constexpr std::string_view
+    kTreeAllow = R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{
   "denyConditions":[],"noOpinionConditions":[],"allowConditions":[{"id":"example.com/a","type":"example.com/t","condition":"opaque","description":"d"}]}}})";
-constexpr std::string_view kTreeDeny = R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{
+constexpr std::string_view
+    kTreeDeny = R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{
   "denyConditions":[{"id":"example.com/d","type":"example.com/t","condition":"opaque"}],"allowConditions":[{"id":"example.com/a"}]}}})";
-constexpr std::string_view kListAllow = R"({"allowed":false,"conditionsChain":[{"authorizerName":"inner","failureMode":"NoOpinion",
+constexpr std::string_view kListAllow =
+    R"({"allowed":false,"conditionsChain":[{"authorizerName":"inner","failureMode":"NoOpinion",
   "conditions":[{"id":"example.com/a","effect":"Allow","type":"example.com/t","condition":"opaque"}]}]})";
-constexpr std::string_view kListDeny = R"({"allowed":false,"conditionsChain":[{"authorizerName":"inner","failureMode":"NoOpinion",
+constexpr std::string_view kListDeny =
+    R"({"allowed":false,"conditionsChain":[{"authorizerName":"inner","failureMode":"NoOpinion",
   "conditions":[{"id":"example.com/d","effect":"Deny","type":"example.com/t","condition":"opaque"},{"id":"example.com/a","effect":"Allow","type":"example.com/t"}]}]})";
 
 class WebhookConditionsTest : public ::testing::Test {
@@ -76,17 +82,23 @@ class WebhookConditionsTest : public ::testing::Test {
     server_.stop(0ms);
   }
 
-  std::shared_ptr<const WebhookClient> client(std::uint16_t port, std::chrono::milliseconds timeout) {
-    return WebhookClient::make(loops_.at(0), dialer_, {.server = cat("http://127.0.0.1:", port, "/")}, {.timeout = timeout, .first_wait = 1ms, .max_answer = 1 << 20}).value();
+  std::shared_ptr<const WebhookClient> client(std::uint16_t port,
+                                              std::chrono::milliseconds timeout) {
+    return WebhookClient::make(loops_.at(0), dialer_,
+                               {.server = cat("http://127.0.0.1:", port, "/")},
+                               {.timeout = timeout, .first_wait = 1ms, .max_answer = 1 << 20})
+        .value();
   }
   std::shared_ptr<WebhookAuthorizer> make(Dialect dialect, std::string version = "v1",
                                           std::chrono::milliseconds timeout = 10s,
                                           std::uint16_t second_port = 0, bool is_strict = false) {
-    WebhookAuthorizerOptions options{.name = "hook", .review_version = std::move(version), .unauthorized_ttl = 30s};
+    WebhookAuthorizerOptions options{
+        .name = "hook", .review_version = std::move(version), .unauthorized_ttl = 30s};
     options.dialect = dialect;
     options.denies_on_failure = is_strict;
     options.conditions_client = client(second_port ? second_port : port_, timeout);
-    return std::make_shared<WebhookAuthorizer>(std::move(options), client(port_, 10s), clock_, std::make_shared<WebhookMetrics>(registry_, "hook"));
+    return std::make_shared<WebhookAuthorizer>(std::move(options), client(port_, 10s), clock_,
+                                               std::make_shared<WebhookMetrics>(registry_, "hook"));
   }
   Attributes question(bool takes_conditions = true) {
     Attributes a(jane_);
@@ -109,7 +121,16 @@ class WebhookConditionsTest : public ::testing::Test {
     if (auto at_once = a.authorize(q)) return *at_once;
     return wait(a.authorize_waiting(q));
   }
-  ConditionData data() { return {.operation = "CREATE", .object = &object_, .version = "v1", .kind = "ConfigMap", .resource = "configmaps", .namespace_name = "ns", .name = "x", .user = &jane_}; }
+  ConditionData data() {
+    return {.operation = "CREATE",
+            .object = &object_,
+            .version = "v1",
+            .kind = "ConfigMap",
+            .resource = "configmaps",
+            .namespace_name = "ns",
+            .name = "x",
+            .user = &jane_};
+  }
   Decision settle(const Authorizer& a, const Decision& open) {
     ConditionData d = data();
     return wait(a.evaluate(open.conditions, d));
@@ -140,9 +161,11 @@ TEST_F(WebhookConditionsTest, ConditionsAreAskedForOnlyWhereTheyCanBeTaken) {
   ask(*make(Dialect::kTree, "v1beta1"));
   EXPECT_FALSE(author_.last_first()["spec"].has("authorizationOptions"));
   ask(*make(Dialect::kTree));
-  EXPECT_EQ(json::print(author_.last_first()["spec"]["authorizationOptions"]), R"({"handledDecisionTypes":["Allow","Deny","NoOpinion","ConditionsMap","Union"]})");
+  EXPECT_EQ(json::print(author_.last_first()["spec"]["authorizationOptions"]),
+            R"({"handledDecisionTypes":["Allow","Deny","NoOpinion","ConditionsMap","Union"]})");
   ask(*make(Dialect::kList));
-  EXPECT_EQ(json::print(author_.last_first()["spec"]["conditionalAuthorization"]), R"({"mode":"Optimized"})");
+  EXPECT_EQ(json::print(author_.last_first()["spec"]["conditionalAuthorization"]),
+            R"({"mode":"Optimized"})");
 }
 
 TEST_F(WebhookConditionsTest, TheAuthorIsAskedWithItsOwnDecisionInItsOwnWords) {
@@ -150,13 +173,16 @@ TEST_F(WebhookConditionsTest, TheAuthorIsAskedWithItsOwnDecisionInItsOwnWords) {
   auto a = make(Dialect::kTree);
   Decision open = ask(*a);
   ASSERT_EQ(open.kind, Decision::Kind::kConditional);
-  author_.response = R"({"response":{"uid":"$UID","decision":{"type":"Allow","allow":{"reason":"fine"}}}})";
+  author_.response =
+      R"({"response":{"uid":"$UID","decision":{"type":"Allow","allow":{"reason":"fine"}}}})";
   Decision settled = settle(*a, open);
   EXPECT_TRUE(settled.allowed());
   EXPECT_EQ(settled.reason.text(), "fine");
   Value asked = author_.last_second();
   EXPECT_EQ(asked["apiVersion"].as_string(), "authorization.k8s.io/v1alpha1");
-  EXPECT_EQ(asked["request"]["decision"]["conditionsMap"]["allowConditions"][0]["condition"].as_string(), "opaque");
+  EXPECT_EQ(
+      asked["request"]["decision"]["conditionsMap"]["allowConditions"][0]["condition"].as_string(),
+      "opaque");
   EXPECT_EQ(asked["request"]["admissionRequest"]["operation"].as_string(), "CREATE");
   EXPECT_EQ(asked["request"]["admissionRequest"]["object"], object_);
   EXPECT_EQ(asked["request"]["admissionRequest"]["userInfo"]["username"].as_string(), "jane");
@@ -169,15 +195,21 @@ TEST_F(WebhookConditionsTest, TheAuthorIsAskedWithItsOwnDecisionInItsOwnWords) {
   EXPECT_TRUE(settle(*a, open).allowed());
   asked = author_.last_second();
   EXPECT_EQ(asked["request"]["conditionSets"][0]["authorizerName"].as_string(), "inner");
-  EXPECT_EQ(asked["request"]["conditionSets"][0]["conditions"][0]["id"].as_string(), "example.com/a");
+  EXPECT_EQ(asked["request"]["conditionSets"][0]["conditions"][0]["id"].as_string(),
+            "example.com/a");
   EXPECT_EQ(asked["request"]["object"], object_);
 }
 
 TEST_F(WebhookConditionsTest, CelIsSettledHereAndNobodyIsAsked) {
-  for (std::string_view type : {"k8s.io/authorization-cel", "k8s.io/cel", "authorizer.kubernetes.io/cel"}) {
-    author_.status = cat(R"({"allowed":false,"conditionsChain":[{"authorizerName":"inner","conditions":[
-      {"id":"example.com/d","effect":"Deny","type":")", type, R"(","condition":"object.metadata.name == 'bad'"},
-      {"id":"example.com/a","effect":"Allow","type":")", type, R"(","condition":"object.metadata.name.startsWith('x') && request.userInfo.username == 'jane'"}]}]})");
+  for (std::string_view type :
+       {"k8s.io/authorization-cel", "k8s.io/cel", "authorizer.kubernetes.io/cel"}) {
+    author_.status = cat(
+        R"({"allowed":false,"conditionsChain":[{"authorizerName":"inner","conditions":[
+      {"id":"example.com/d","effect":"Deny","type":")",
+        type, R"(","condition":"object.metadata.name == 'bad'"},
+      {"id":"example.com/a","effect":"Allow","type":")",
+        type,
+        R"(","condition":"object.metadata.name.startsWith('x') && request.userInfo.username == 'jane'"}]}]})");
     auto a = make(Dialect::kList);
     Decision open = ask(*a);
     EXPECT_TRUE(settle(*a, open).allowed());
@@ -198,9 +230,18 @@ TEST_F(WebhookConditionsTest, WhatDoesNotCompileHereIsForItsAuthor) {
   auto a = make(Dialect::kList);
   EXPECT_TRUE(settle(*a, ask(*a)).allowed());
   EXPECT_EQ(author_.second_calls, 1);
-  EXPECT_EQ(metric(R"(cardea_authorization_conditions_evaluation_errors_total{name="hook",effect="Allow"})"), 1);
-  EXPECT_EQ(metric(R"(cardea_authorization_conditions_evaluation_seconds_count{name="hook",evaluator="in_process"})"), 1);
-  EXPECT_EQ(metric(R"(cardea_authorization_conditions_evaluation_seconds_count{name="hook",evaluator="authorizer"})"), 1);
+  EXPECT_EQ(
+      metric(
+          R"(cardea_authorization_conditions_evaluation_errors_total{name="hook",effect="Allow"})"),
+      1);
+  EXPECT_EQ(
+      metric(
+          R"(cardea_authorization_conditions_evaluation_seconds_count{name="hook",evaluator="in_process"})"),
+      1);
+  EXPECT_EQ(
+      metric(
+          R"(cardea_authorization_conditions_evaluation_seconds_count{name="hook",evaluator="authorizer"})"),
+      1);
 }
 
 TEST_F(WebhookConditionsTest, ConditionsAreKeptApartFromPlainAnswersAndForTheShorterTime) {
@@ -219,9 +260,14 @@ TEST_F(WebhookConditionsTest, ConditionsAreKeptApartFromPlainAnswersAndForTheSho
 
 TEST_F(WebhookConditionsTest, AnAnswerThatIsMuchTooHeavyIsNotKept) {
   Value conditions = Value::array();
-  for (int i = 0; i < 100; ++i) conditions.push_back(Value::object({{"id", cat("c", i)}, {"condition", std::string(2000, 'x')}}));
+  for (int i = 0; i < 100; ++i)
+    conditions.push_back(
+        Value::object({{"id", cat("c", i)}, {"condition", std::string(2000, 'x')}}));
   Value map = Value::object({{"allowConditions", conditions}});
-  author_.status = json::print(Value::object({{"allowed", false}, {"conditionalDecision", Value::object({{"type", "ConditionsMap"}, {"conditionsMap", map}})}}));
+  author_.status = json::print(
+      Value::object({{"allowed", false},
+                     {"conditionalDecision",
+                      Value::object({{"type", "ConditionsMap"}, {"conditionsMap", map}})}}));
   auto a = make(Dialect::kTree);
   EXPECT_EQ(ask(*a).kind, Decision::Kind::kConditional);
   EXPECT_EQ(ask(*a).kind, Decision::Kind::kConditional);
@@ -230,27 +276,38 @@ TEST_F(WebhookConditionsTest, AnAnswerThatIsMuchTooHeavyIsNotKept) {
 
 TEST_F(WebhookConditionsTest, AnswersThatAreNoConditionsFailByThePolicyOfTheWebhook) {
   std::string long_text(10241, 'x'), long_description(1025, 'x');
-  for (const std::string& status : {
-           std::string(R"({"allowed":true,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{"allowConditions":[{"id":"a"}]}}})"),
-           std::string(R"({"allowed":false,"conditionalDecision":"yes"})"),
-           std::string(R"({"allowed":false,"conditionalDecision":{"type":"Allow","allow":{}}})"),
-           std::string(R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{"denyConditions":"x","allowConditions":[{"id":"a"}]}}})"),
-           std::string(R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{"denyConditions":{"id":"d"},"allowConditions":[{"id":"a"}]}}})"),
-           std::string(R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{"allowConditions":[{"id":"a"},{"id":"a"}]}}})"),
-           std::string(R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{"allowConditions":[{"id":"k8s.io/a"}]}}})"),
-           std::string(R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{"allowConditions":[{"id":"a","condition":7}]}}})"),
-           std::string(R"({"allowed":false,"conditionalDecision":{"type":"Union","union":[]}})"),
-           cat(R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{"allowConditions":[{"id":"a","condition":")", long_text, R"("}]}}})"),
-           cat(R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{"allowConditions":[{"id":"a","description":")", long_description, R"("}]}}})"),
-       }) {
+  for (
+      const std::string& status : {
+          std::string(
+              R"({"allowed":true,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{"allowConditions":[{"id":"a"}]}}})"),
+          std::string(R"({"allowed":false,"conditionalDecision":"yes"})"),
+          std::string(R"({"allowed":false,"conditionalDecision":{"type":"Allow","allow":{}}})"),
+          std::string(
+              R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{"denyConditions":"x","allowConditions":[{"id":"a"}]}}})"),
+          std::string(
+              R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{"denyConditions":{"id":"d"},"allowConditions":[{"id":"a"}]}}})"),
+          std::string(
+              R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{"allowConditions":[{"id":"a"},{"id":"a"}]}}})"),
+          std::string(
+              R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{"allowConditions":[{"id":"k8s.io/a"}]}}})"),
+          std::string(
+              R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{"allowConditions":[{"id":"a","condition":7}]}}})"),
+          std::string(R"({"allowed":false,"conditionalDecision":{"type":"Union","union":[]}})"),
+          cat(R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{"allowConditions":[{"id":"a","condition":")",
+              long_text, R"("}]}}})"),
+          cat(R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{"allowConditions":[{"id":"a","description":")",
+              long_description, R"("}]}}})"),
+      }) {
     author_.status = status;
     Decision d = ask(*make(Dialect::kTree));
     EXPECT_EQ(d.kind, Decision::Kind::kNoOpinion) << status;
     EXPECT_NE(d.error, "") << status;
   }
-  for (std::string_view status : {R"({"allowed":false,"conditionsChain":[]})", R"({"allowed":false,"conditionsChain":"x"})",
-                                  R"({"allowed":false,"conditionsChain":[{"authorizerName":"a","denied":"true","conditions":[{"id":"a","effect":"Allow"}]}]})",
-                                  R"({"allowed":false,"conditionsChain":[{"authorizerName":"a","conditions":[{"id":"a","effect":"Maybe"}]}]})"}) {
+  for (
+      std::string_view status :
+      {R"({"allowed":false,"conditionsChain":[]})", R"({"allowed":false,"conditionsChain":"x"})",
+       R"({"allowed":false,"conditionsChain":[{"authorizerName":"a","denied":"true","conditions":[{"id":"a","effect":"Allow"}]}]})",
+       R"({"allowed":false,"conditionsChain":[{"authorizerName":"a","conditions":[{"id":"a","effect":"Maybe"}]}]})"}) {
     author_.status = status;
     Decision d = ask(*make(Dialect::kList));
     EXPECT_EQ(d.kind, Decision::Kind::kNoOpinion) << status;
@@ -344,7 +401,8 @@ TEST_F(WebhookConditionsTest, WhateverGoesWrongBetweenThePhasesFailsClosed) {
       author_.response = answer;
       expect_closed(*a, answer);
     }
-    author_.response = R"({"response":{"uid":"$UID","allowed":true,"decision":{"type":"Allow","allow":{}}}})";
+    author_.response =
+        R"({"response":{"uid":"$UID","allowed":true,"decision":{"type":"Allow","allow":{}}}})";
     for (int code : {302, 401, 404, 500, 503}) {
       author_.code = code;
       expect_closed(*a, cat("status ", code));
@@ -359,19 +417,20 @@ TEST_F(WebhookConditionsTest, WhateverGoesWrongBetweenThePhasesFailsClosed) {
   }
 }
 
-// An author that could not evaluate a condition does not say which. The failure mode decides, whatever else
-// is said.
+// An author that could not evaluate a condition does not say which. The failure mode decides,
+// whatever else is said.
 TEST_F(WebhookConditionsTest, TheFailureModeDecidesAnEvaluationError) {
   using Kind = Decision::Kind;
   auto listed = [](std::string_view mode, std::string_view effects) {
     std::string conditions;
     for (std::string_view effect : split(effects, ','))
-      conditions += cat(conditions.empty() ? "" : ",", R"({"id":"example.com/)", effect, R"(","effect":")",
-                        effect, R"(","type":"example.com/t"})");
-    return cat(R"({"allowed":false,"conditionsChain":[{"authorizerName":"inner",)", mode, R"("conditions":[)",
-               conditions, "]}]}");
+      conditions += cat(conditions.empty() ? "" : ",", R"({"id":"example.com/)", effect,
+                        R"(","effect":")", effect, R"(","type":"example.com/t"})");
+    return cat(R"({"allowed":false,"conditionsChain":[{"authorizerName":"inner",)", mode,
+               R"("conditions":[)", conditions, "]}]}");
   };
-  constexpr std::string_view kDeny = R"("failureMode":"Deny",)", kNoOpinion = R"("failureMode":"NoOpinion",)";
+  constexpr std::string_view kDeny = R"("failureMode":"Deny",)",
+                             kNoOpinion = R"("failureMode":"NoOpinion",)";
   struct Case {
     Dialect dialect;
     std::string status;
@@ -391,12 +450,13 @@ TEST_F(WebhookConditionsTest, TheFailureModeDecidesAnEvaluationError) {
     auto a = make(c.dialect);
     Decision open = ask(*a);
     ASSERT_EQ(open.kind, Kind::kConditional) << c.status;
-    for (auto [word, member, expected] :
-         {std::tuple("NoOpinion", "noOpinion", c.on_no_opinion), std::tuple("Allow", "allow", c.on_allow)}) {
+    for (auto [word, member, expected] : {std::tuple("NoOpinion", "noOpinion", c.on_no_opinion),
+                                          std::tuple("Allow", "allow", c.on_allow)}) {
       bool allowed = std::string_view(word) == "Allow";
       author_.response = c.dialect == Dialect::kTree
-                             ? cat(R"({"response":{"uid":"$UID","decision":{"type":")", word, R"(",")",
-                                   member, R"(":{"evaluationError":"cannot decode object"}}}})")
+                             ? cat(R"({"response":{"uid":"$UID","decision":{"type":")", word,
+                                   R"(",")", member,
+                                   R"(":{"evaluationError":"cannot decode object"}}}})")
                              : cat(R"({"response":{"allowed":)", allowed ? "true" : "false",
                                    R"(,"evaluationError":"cannot decode object"}})");
       Decision d = settle(*a, open);
@@ -435,7 +495,13 @@ TEST_F(WebhookConditionsTest, AnEvaluationErrorOfADenyConditionIsNotOutdoneByWho
 TEST_F(WebhookConditionsTest, OneAuthorInManyEntriesIsAFlatChain) {
   Value list = Value::array();
   for (int i = 0; i < 100; ++i)
-    list.push_back(Value::object({{"authorizerName", "inner"}, {"conditions", Value::array({Value::object({{"id", "a"}, {"effect", "Allow"}, {"type", "k8s.io/cel"}, {"condition", i == 99 ? "true" : "false"}})})}}));
+    list.push_back(Value::object(
+        {{"authorizerName", "inner"},
+         {"conditions",
+          Value::array({Value::object({{"id", "a"},
+                                       {"effect", "Allow"},
+                                       {"type", "k8s.io/cel"},
+                                       {"condition", i == 99 ? "true" : "false"}})})}}));
   author_.status = json::print(Value::object({{"allowed", false}, {"conditionsChain", list}}));
   auto a = make(Dialect::kList);
   Decision open = ask(*a);
@@ -448,7 +514,8 @@ TEST_F(WebhookConditionsTest, OneAuthorInManyEntriesIsAFlatChain) {
 TEST_F(WebhookConditionsTest, AnAuthorCannotGoBeyondItsOwnConditions) {
   author_.status = kTreeAllow;
   auto a = make(Dialect::kTree);
-  author_.response = R"({"response":{"uid":"$UID","decision":{"type":"Deny","deny":{"reason":"changed my mind"}}}})";
+  author_.response =
+      R"({"response":{"uid":"$UID","decision":{"type":"Deny","deny":{"reason":"changed my mind"}}}})";
   Decision d = settle(*a, ask(*a));
   EXPECT_EQ(d.kind, Decision::Kind::kNoOpinion);
   EXPECT_NE(d.error, "");
@@ -456,7 +523,8 @@ TEST_F(WebhookConditionsTest, AnAuthorCannotGoBeyondItsOwnConditions) {
 
 TEST_F(WebhookConditionsTest, ALargeAnswerIsAFailure) {
   author_.status = kListDeny;
-  author_.response = cat(R"({"response":{"allowed":true,"reason":")", std::string(2u << 20, 'x'), "\"}}");
+  author_.response = cat(R"({"response":{"allowed":true,"reason":")", std::string(2u << 20, 'x'),
+                         "\"}}");
   auto a = make(Dialect::kList);
   EXPECT_EQ(settle(*a, ask(*a)).kind, Decision::Kind::kDeny);
 }
@@ -465,8 +533,13 @@ TEST_F(WebhookConditionsTest, MatchConditionsSeeHowTheQuestionIsAsked) {
   WebhookAuthorizerOptions options{.name = "hook"};
   options.dialect = Dialect::kTree;
   options.conditions_client = client(port_, 10s);
-  options.conditions = MatchConditions::compile({"has(request.authorizationOptions) && 'Union' in request.authorizationOptions.handledDecisionTypes"}, "").value();
-  WebhookAuthorizer a(std::move(options), client(port_, 10s), clock_, std::make_shared<WebhookMetrics>(registry_, "hook"));
+  options.conditions = MatchConditions::compile(
+                           {"has(request.authorizationOptions) && 'Union' in "
+                            "request.authorizationOptions.handledDecisionTypes"},
+                           "")
+                           .value();
+  WebhookAuthorizer a(std::move(options), client(port_, 10s), clock_,
+                      std::make_shared<WebhookMetrics>(registry_, "hook"));
   EXPECT_TRUE(ask(a, true).allowed());
   EXPECT_EQ(ask(a, false).kind, Decision::Kind::kNoOpinion);
   EXPECT_EQ(author_.first_calls, 1);

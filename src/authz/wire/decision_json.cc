@@ -19,7 +19,9 @@ constexpr int kDeepest = 16;
 constexpr struct {
   Effect effect;
   std::string_view list;
-} kLists[] = {{Effect::kDeny, "denyConditions"}, {Effect::kNoOpinion, "noOpinionConditions"}, {Effect::kAllow, "allowConditions"}};
+} kLists[] = {{Effect::kDeny, "denyConditions"},
+              {Effect::kNoOpinion, "noOpinionConditions"},
+              {Effect::kAllow, "allowConditions"}};
 
 // The text, unless it is too long to travel: the id is enough for whoever wrote the condition.
 void set_text(Value& out, const Condition& c) {
@@ -56,14 +58,21 @@ Value tree_of_set(const Conditions::Set& set) {
 // Adds the entries of `decision`, under `name`; false when nothing may follow.
 bool add_entries(Value& out, const std::string& name, const Decision& d, bool with_descriptions) {
   switch (d.kind) {
-    case Decision::Kind::kNoOpinion: return true;
-    case Decision::Kind::kAllow: out.push_back(Value::object({{"authorizerName", name}, {"allowed", true}})); return false;
-    case Decision::Kind::kDeny: out.push_back(Value::object({{"authorizerName", name}, {"denied", true}})); return false;
-    case Decision::Kind::kConditional: break;
+    case Decision::Kind::kNoOpinion:
+      return true;
+    case Decision::Kind::kAllow:
+      out.push_back(Value::object({{"authorizerName", name}, {"allowed", true}}));
+      return false;
+    case Decision::Kind::kDeny:
+      out.push_back(Value::object({{"authorizerName", name}, {"denied", true}}));
+      return false;
+    case Decision::Kind::kConditional:
+      break;
   }
   if (const Conditions::Chain* chain = d.conditions->chain()) {
     for (const NamedDecision& n : *chain)
-      if (!add_entries(out, name.empty() ? n.authorizer : name, n.decision, with_descriptions)) return false;
+      if (!add_entries(out, name.empty() ? n.authorizer : name, n.decision, with_descriptions))
+        return false;
     return true;
   }
   const Conditions::Set* set = d.conditions->set();
@@ -75,42 +84,59 @@ bool add_entries(Value& out, const std::string& name, const Decision& d, bool wi
     conditions.push_back(std::move(one));
   }
   bool denies = set->failure_mode == Conditions::FailureMode::kDeny;
-  out.push_back(Value::object({{"authorizerName", name}, {"failureMode", denies ? "Deny" : "NoOpinion"}, {"conditions", std::move(conditions)}}));
+  out.push_back(Value::object({{"authorizerName", name},
+                               {"failureMode", denies ? "Deny" : "NoOpinion"},
+                               {"conditions", std::move(conditions)}}));
   return true;
 }
 
 // What is of another type must not pass for absent: it may be what denies.
-void check_type(const Value& v, std::string_view key, std::string_view wanted, const std::string& at, FieldErrors& errors) {
+void check_type(const Value& v, std::string_view key, std::string_view wanted,
+                const std::string& at, FieldErrors& errors) {
   const Value& member = v[key];
-  bool fits = member.is_null() || (wanted == "string" && member.is_string()) || (wanted == "boolean" && member.is_bool()) || (wanted == "array" && member.is_array()) ||
+  bool fits = member.is_null() || (wanted == "string" && member.is_string()) ||
+              (wanted == "boolean" && member.is_bool()) ||
+              (wanted == "array" && member.is_array()) ||
               (wanted == "object" && member.is_object());
-  if (!fits) errors.push_back(json::invalid(cat(at, ".", key), {}, cat("must be of type ", wanted)));
+  if (!fits)
+    errors.push_back(json::invalid(cat(at, ".", key), {}, cat("must be of type ", wanted)));
 }
 
-std::optional<Condition> read_condition(const Value& c, Effect effect, const std::string& at, FieldErrors& errors, Author author) {
+std::optional<Condition> read_condition(const Value& c, Effect effect, const std::string& at,
+                                        FieldErrors& errors, Author author) {
   std::size_t before = errors.size();
   Condition out{.effect = effect,
                 .id = std::string(c["id"].as_string()),
                 .type = std::string(c["type"].as_string()),
                 .text = std::string(c["condition"].as_string()),
                 .description = std::string(c["description"].as_string())};
-  for (std::string_view key : {"id", "type", "condition", "description"}) check_type(c, key, "string", at, errors);
-  if (out.id.empty()) errors.push_back(json::required(at + ".id"));
-  else if (Problems p = label_key_problems(out.id); !p.empty()) errors.push_back(json::invalid(at + ".id", out.id, join(p, "; ")));
-  else if (author == Author::kThirdParty && (out.id.starts_with("k8s.io/") || out.id.starts_with("kubernetes.io/")))
+  for (std::string_view key : {"id", "type", "condition", "description"})
+    check_type(c, key, "string", at, errors);
+  if (out.id.empty())
+    errors.push_back(json::required(at + ".id"));
+  else if (Problems p = label_key_problems(out.id); !p.empty())
+    errors.push_back(json::invalid(at + ".id", out.id, join(p, "; ")));
+  else if (author == Author::kThirdParty &&
+           (out.id.starts_with("k8s.io/") || out.id.starts_with("kubernetes.io/")))
     errors.push_back(json::invalid(at + ".id", out.id, "the domain is reserved"));
   if (!out.type.empty())
-    if (Problems p = label_key_problems(out.type); !p.empty()) errors.push_back(json::invalid(at + ".type", out.type, join(p, "; ")));
-  if (out.text.size() > kLongestCondition) errors.push_back(json::too_long(at + ".condition", static_cast<int>(kLongestCondition)));
-  if (out.description.size() > kLongestDescription) errors.push_back(json::too_long(at + ".description", static_cast<int>(kLongestDescription)));
+    if (Problems p = label_key_problems(out.type); !p.empty())
+      errors.push_back(json::invalid(at + ".type", out.type, join(p, "; ")));
+  if (out.text.size() > kLongestCondition)
+    errors.push_back(json::too_long(at + ".condition", static_cast<int>(kLongestCondition)));
+  if (out.description.size() > kLongestDescription)
+    errors.push_back(json::too_long(at + ".description", static_cast<int>(kLongestDescription)));
   if (errors.size() != before) return std::nullopt;
   return out;
 }
 
 // What was read is checked as a whole too: how many, and each id once.
-Decision checked_set(Conditions::Set set, const std::string& at, FieldErrors& errors, Author author) {
+Decision checked_set(Conditions::Set set, const std::string& at, FieldErrors& errors,
+                     Author author) {
   std::set<std::string_view> ids;
-  if (set.conditions.size() > kMostConditions) errors.push_back(json::too_many(at, static_cast<int>(set.conditions.size()), static_cast<int>(kMostConditions)));
+  if (set.conditions.size() > kMostConditions)
+    errors.push_back(json::too_many(at, static_cast<int>(set.conditions.size()),
+                                    static_cast<int>(kMostConditions)));
   for (const Condition& c : set.conditions)
     if (!ids.insert(c.id).second) errors.push_back(json::duplicate(at, c.id));
   return conditional_on(std::move(set), author);
@@ -125,35 +151,51 @@ std::string_view member_of(std::string_view type) {
   return "";
 }
 
-Decision read_tree(const Value& tree, const std::string& at, FieldErrors& errors, Author author, int depth);
+Decision read_tree(const Value& tree, const std::string& at, FieldErrors& errors, Author author,
+                   int depth);
 
-Decision read_union(const Value& entries, const std::string& at, FieldErrors& errors, Author author, int depth) {
+Decision read_union(const Value& entries, const std::string& at, FieldErrors& errors, Author author,
+                    int depth) {
   Conditions::Chain chain;
   std::set<std::string> names;
   if (entries.empty()) errors.push_back(json::required(at, "must have at least one entry"));
-  if (entries.size() > kMostConditions) errors.push_back(json::too_many(at, static_cast<int>(entries.size()), static_cast<int>(kMostConditions)));
+  if (entries.size() > kMostConditions)
+    errors.push_back(
+        json::too_many(at, static_cast<int>(entries.size()), static_cast<int>(kMostConditions)));
   for (std::size_t i = 0; i < entries.size(); ++i) {
     std::string where = cat(at, "[", i, "]");
     std::string name(entries[i]["authorizerName"].as_string());
-    if (name.empty()) errors.push_back(json::required(where + ".authorizerName"));
-    else if (Problems p = dns_subdomain_problems(name); !p.empty()) errors.push_back(json::invalid(where + ".authorizerName", name, join(p, "; ")));
-    if (!names.insert(name).second) errors.push_back(json::duplicate(where + ".authorizerName", name));
-    chain.push_back({name, read_tree(entries[i]["decision"], where + ".decision", errors, author, depth + 1)});
+    if (name.empty())
+      errors.push_back(json::required(where + ".authorizerName"));
+    else if (Problems p = dns_subdomain_problems(name); !p.empty())
+      errors.push_back(json::invalid(where + ".authorizerName", name, join(p, "; ")));
+    if (!names.insert(name).second)
+      errors.push_back(json::duplicate(where + ".authorizerName", name));
+    chain.push_back(
+        {name, read_tree(entries[i]["decision"], where + ".decision", errors, author, depth + 1)});
   }
   return fold(std::move(chain));
 }
 
-Decision read_tree(const Value& tree, const std::string& at, FieldErrors& errors, Author author, int depth) {
+Decision read_tree(const Value& tree, const std::string& at, FieldErrors& errors, Author author,
+                   int depth) {
   std::string_view type = tree["type"].as_string();
   std::string_view member = member_of(type);
   if (depth > kDeepest) errors.push_back(json::invalid(at, {}, "is nested too deeply"));
-  if (type.empty()) errors.push_back(json::required(at + ".type"));
-  else if (member.empty()) errors.push_back(json::not_supported(at + ".type", type, {"Allow", "ConditionsMap", "Deny", "NoOpinion", "Union"}));
+  if (type.empty())
+    errors.push_back(json::required(at + ".type"));
+  else if (member.empty())
+    errors.push_back(json::not_supported(at + ".type", type,
+                                         {"Allow", "ConditionsMap", "Deny", "NoOpinion", "Union"}));
   if (member.empty() || depth > kDeepest) return {};
   for (std::string_view other : {"allow", "deny", "noOpinion", "conditionsMap", "union"}) {
     bool is_there = tree.has(other) && !tree[other].is_null();
-    if (other == member && !is_there) errors.push_back(json::required(cat(at, ".", other), cat("must be specified when `type` is \"", type, "\"")));
-    if (other != member && is_there) errors.push_back(json::forbidden(cat(at, ".", other), cat("may not be specified when `type` is \"", type, "\"")));
+    if (other == member && !is_there)
+      errors.push_back(json::required(cat(at, ".", other),
+                                      cat("must be specified when `type` is \"", type, "\"")));
+    if (other != member && is_there)
+      errors.push_back(json::forbidden(cat(at, ".", other),
+                                       cat("may not be specified when `type` is \"", type, "\"")));
   }
   check_type(tree, member, member == "union" ? "array" : "object", at, errors);
   if (member == "union") return read_union(tree["union"], at + ".union", errors, author, depth);
@@ -164,7 +206,9 @@ Decision read_tree(const Value& tree, const std::string& at, FieldErrors& errors
       std::string where = cat(at, ".conditionsMap.", row.list);
       check_type(map, row.list, "array", at + ".conditionsMap", errors);
       for (std::size_t i = 0; i < map[row.list].size(); ++i)
-        if (auto c = read_condition(map[row.list][i], row.effect, cat(where, "[", i, "]"), errors, author)) set.conditions.push_back(std::move(*c));
+        if (auto c = read_condition(map[row.list][i], row.effect, cat(where, "[", i, "]"), errors,
+                                    author))
+          set.conditions.push_back(std::move(*c));
     }
     return checked_set(std::move(set), at + ".conditionsMap", errors, author);
   }
@@ -176,14 +220,18 @@ Decision read_tree(const Value& tree, const std::string& at, FieldErrors& errors
 bool takes_unconditional(const Value& types) {
   if (types.is_null()) return true;
   for (std::string_view wanted : {"Allow", "Deny", "NoOpinion"})
-    if (std::ranges::none_of(types.items(), [&](const Value& t) { return t.as_string() == wanted; })) return false;
+    if (std::ranges::none_of(types.items(),
+                             [&](const Value& t) { return t.as_string() == wanted; }))
+      return false;
   return true;
 }
 
 bool takes_conditions(const Value& types) {
   if (types.is_null() || !takes_unconditional(types)) return false;
   for (std::string_view wanted : {"ConditionsMap", "Union"})
-    if (std::ranges::none_of(types.items(), [&](const Value& t) { return t.as_string() == wanted; })) return false;
+    if (std::ranges::none_of(types.items(),
+                             [&](const Value& t) { return t.as_string() == wanted; }))
+      return false;
   return true;
 }
 
@@ -195,17 +243,23 @@ Wish read_wish(const Value& spec, FieldErrors& errors) {
     const Value& types = (*options)["handledDecisionTypes"];
     std::set<std::string_view> seen;
     for (std::size_t i = 0; i < types.size(); ++i)
-      if (!seen.insert(types[i].as_string()).second) errors.push_back(json::duplicate(cat(kAt, "[", i, "]"), types[i]));
-    if (types.empty()) errors.push_back(json::required(std::string(kAt)));
-    else if (!takes_unconditional(types)) errors.push_back(json::invalid(std::string(kAt), types, "must contain Allow, Deny and NoOpinion"));
+      if (!seen.insert(types[i].as_string()).second)
+        errors.push_back(json::duplicate(cat(kAt, "[", i, "]"), types[i]));
+    if (types.empty())
+      errors.push_back(json::required(std::string(kAt)));
+    else if (!takes_unconditional(types))
+      errors.push_back(
+          json::invalid(std::string(kAt), types, "must contain Allow, Deny and NoOpinion"));
     if (takes_conditions(types)) wish.dialect = Dialect::kTree;
   }
   const Value& seed = spec["conditionalAuthorization"];
   if (std::string_view mode = seed["mode"].as_string(); !mode.empty()) {
     if (mode != "HumanReadable" && mode != "Optimized")
-      errors.push_back(json::not_supported("spec.conditionalAuthorization.mode", mode, {"HumanReadable", "Optimized"}));
+      errors.push_back(json::not_supported("spec.conditionalAuthorization.mode", mode,
+                                           {"HumanReadable", "Optimized"}));
     if (options && !options->is_null())
-      errors.push_back(json::invalid("spec.conditionalAuthorization", {}, "may not be specified together with authorizationOptions"));
+      errors.push_back(json::invalid("spec.conditionalAuthorization", {},
+                                     "may not be specified together with authorizationOptions"));
     wish = {.dialect = Dialect::kList, .with_descriptions = mode == "HumanReadable"};
   }
   return wish;
@@ -213,15 +267,21 @@ Wish read_wish(const Value& spec, FieldErrors& errors) {
 
 Value as_tree(const Decision& d) {
   switch (d.kind) {
-    case Decision::Kind::kAllow: return Value::object({{"type", "Allow"}, {"allow", reasons(d)}});
-    case Decision::Kind::kNoOpinion: return Value::object({{"type", "NoOpinion"}, {"noOpinion", reasons(d)}});
-    case Decision::Kind::kDeny: return Value::object({{"type", "Deny"}, {"deny", reasons(d)}});
-    case Decision::Kind::kConditional: break;
+    case Decision::Kind::kAllow:
+      return Value::object({{"type", "Allow"}, {"allow", reasons(d)}});
+    case Decision::Kind::kNoOpinion:
+      return Value::object({{"type", "NoOpinion"}, {"noOpinion", reasons(d)}});
+    case Decision::Kind::kDeny:
+      return Value::object({{"type", "Deny"}, {"deny", reasons(d)}});
+    case Decision::Kind::kConditional:
+      break;
   }
   if (const Conditions::Set* set = d.conditions->set()) return tree_of_set(*set);
   Value list = Value::array();
   if (const Conditions::Chain* chain = d.conditions->chain())
-    for (const NamedDecision& n : *chain) list.push_back(Value::object({{"authorizerName", n.authorizer}, {"decision", as_tree(n.decision)}}));
+    for (const NamedDecision& n : *chain)
+      list.push_back(
+          Value::object({{"authorizerName", n.authorizer}, {"decision", as_tree(n.decision)}}));
   return Value::object({{"type", "Union"}, {"union", std::move(list)}});
 }
 
@@ -236,57 +296,78 @@ std::optional<Decision> unconditional_from_tree(const Value& tree) {
   std::string_view member = member_of(type);
   if (member != "allow" && member != "deny" && member != "noOpinion") return std::nullopt;
   for (std::string_view other : {"allow", "deny", "noOpinion", "conditionsMap", "union"})
-    if ((other != member && !tree[other].is_null()) || (other == member && !tree[other].is_object()))
+    if ((other != member && !tree[other].is_null()) ||
+        (other == member && !tree[other].is_object()))
       return std::nullopt;
   Decision out;
-  out.kind = member == "allow" ? Decision::Kind::kAllow : member == "deny" ? Decision::Kind::kDeny : Decision::Kind::kNoOpinion;
+  out.kind = member == "allow"  ? Decision::Kind::kAllow
+             : member == "deny" ? Decision::Kind::kDeny
+                                : Decision::Kind::kNoOpinion;
   out.reason = std::string(tree[member]["reason"].as_string());
   out.error = std::string(tree[member]["evaluationError"].as_string());
   return out;
 }
 
-Result<Decision> from_tree(const Value& tree, const std::string& at, FieldErrors& errors, Author author) {
+Result<Decision> from_tree(const Value& tree, const std::string& at, FieldErrors& errors,
+                           Author author) {
   std::size_t before = errors.size();
   Decision out = read_tree(tree, at, errors, author, 0);
   if (errors.size() != before) return fail(bad_request(errors[before].message()));
   return out;
 }
 
-Result<Decision> from_list(const Value& list, const std::string& at, FieldErrors& errors, Author author) {
+Result<Decision> from_list(const Value& list, const std::string& at, FieldErrors& errors,
+                           Author author) {
   std::size_t before = errors.size();
   Conditions::Chain chain;
-  if (!list.is_array()) errors.push_back(json::invalid(at, {}, "must be of type array"));
-  else if (list.empty()) errors.push_back(json::required(at, "must have at least one entry"));
-  if (list.size() > kMostConditions) errors.push_back(json::too_many(at, static_cast<int>(list.size()), static_cast<int>(kMostConditions)));
+  if (!list.is_array())
+    errors.push_back(json::invalid(at, {}, "must be of type array"));
+  else if (list.empty())
+    errors.push_back(json::required(at, "must have at least one entry"));
+  if (list.size() > kMostConditions)
+    errors.push_back(
+        json::too_many(at, static_cast<int>(list.size()), static_cast<int>(kMostConditions)));
   for (std::size_t i = 0; i < list.size() && list.is_array(); ++i) {
     std::string where = cat(at, "[", i, "]");
     const Value& entry = list[i];
-    for (std::string_view key : {"authorizerName", "failureMode"}) check_type(entry, key, "string", where, errors);
-    for (std::string_view key : {"allowed", "denied"}) check_type(entry, key, "boolean", where, errors);
-    for (std::string_view key : {"conditions", "conditionsSet"}) check_type(entry, key, "array", where, errors);
+    for (std::string_view key : {"authorizerName", "failureMode"})
+      check_type(entry, key, "string", where, errors);
+    for (std::string_view key : {"allowed", "denied"})
+      check_type(entry, key, "boolean", where, errors);
+    for (std::string_view key : {"conditions", "conditionsSet"})
+      check_type(entry, key, "array", where, errors);
     std::string name(entry["authorizerName"].as_string());
-    const Value& conditions = entry.has("conditions") ? entry["conditions"] : entry["conditionsSet"];
+    const Value& conditions = entry.has("conditions") ? entry["conditions"]
+                                                      : entry["conditionsSet"];
     bool allowed = entry["allowed"].as_bool(), denied = entry["denied"].as_bool();
     int said = allowed + denied + !conditions.empty();
     if (name.empty()) errors.push_back(json::required(where + ".authorizerName"));
-    if (said != 1) errors.push_back(json::invalid(where, {}, "exactly one of allowed, denied and conditions must be specified"));
+    if (said != 1)
+      errors.push_back(json::invalid(
+          where, {}, "exactly one of allowed, denied and conditions must be specified"));
     if (allowed || denied) {
       chain.push_back({name, allowed ? Decision::allow() : Decision::deny({})});
       continue;
     }
     Conditions::Set set;
     std::string_view mode = entry["failureMode"].as_string();
-    if (mode == "NoOpinion") set.failure_mode = Conditions::FailureMode::kNoOpinion;
-    else if (!mode.empty() && mode != "Deny") errors.push_back(json::not_supported(where + ".failureMode", mode, {"Deny", "NoOpinion"}));
+    if (mode == "NoOpinion")
+      set.failure_mode = Conditions::FailureMode::kNoOpinion;
+    else if (!mode.empty() && mode != "Deny")
+      errors.push_back(json::not_supported(where + ".failureMode", mode, {"Deny", "NoOpinion"}));
     for (std::size_t k = 0; k < conditions.size(); ++k) {
       std::string inner = cat(where, ".conditions[", k, "]");
       std::string_view effect = conditions[k]["effect"].as_string();
       if (effect != "Allow" && effect != "Deny" && effect != "NoOpinion") {
-        errors.push_back(json::not_supported(inner + ".effect", effect, {"Allow", "Deny", "NoOpinion"}));
+        errors.push_back(
+            json::not_supported(inner + ".effect", effect, {"Allow", "Deny", "NoOpinion"}));
         continue;
       }
-      Effect e = effect == "Allow" ? Effect::kAllow : effect == "Deny" ? Effect::kDeny : Effect::kNoOpinion;
-      if (auto c = read_condition(conditions[k], e, inner, errors, author)) set.conditions.push_back(std::move(*c));
+      Effect e = effect == "Allow"  ? Effect::kAllow
+                 : effect == "Deny" ? Effect::kDeny
+                                    : Effect::kNoOpinion;
+      if (auto c = read_condition(conditions[k], e, inner, errors, author))
+        set.conditions.push_back(std::move(*c));
     }
     chain.push_back({name, checked_set(std::move(set), where + ".conditions", errors, author)});
   }
@@ -296,7 +377,8 @@ Result<Decision> from_list(const Value& list, const std::string& at, FieldErrors
   for (std::size_t i = 0; i < chain.size();) {
     Conditions::Chain parts;
     std::string name = chain[i].authorizer;
-    for (; i < chain.size() && chain[i].authorizer == name; ++i) parts.push_back({cat("part-", parts.size() + 1), std::move(chain[i].decision)});
+    for (; i < chain.size() && chain[i].authorizer == name; ++i)
+      parts.push_back({cat("part-", parts.size() + 1), std::move(chain[i].decision)});
     Decision said = parts.size() == 1 ? std::move(parts[0].decision) : fold(std::move(parts));
     grouped.push_back({std::move(name), std::move(said)});
   }

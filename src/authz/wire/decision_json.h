@@ -11,9 +11,11 @@
 
 // Decisions with conditions as JSON, in two dialects.
 //
-//   tree     `{type, allow | deny | noOpinion | conditionsMap | union}`, as `status.conditionalDecision` and in reviews of
+//   tree     `{type, allow | deny | noOpinion | conditionsMap | union}`, as
+//   `status.conditionalDecision` and in reviews of
 //            conditions that carry `request.decision`
-//   list     `[{authorizerName, allowed | denied | conditions}]`, as `status.conditionsChain` and `request.conditionSets`
+//   list     `[{authorizerName, allowed | denied | conditions}]`, as `status.conditionsChain` and
+//   `request.conditionSets`
 namespace cardea::authz::wire {
 
 enum class Dialect : std::uint8_t { kNone, kTree, kList };
@@ -23,20 +25,26 @@ struct Wish {
   Dialect dialect = Dialect::kNone;
   bool with_descriptions = true;  // the list's mode HumanReadable, not Optimized
 };
-// Reads spec.authorizationOptions and spec.conditionalAuthorization; appends what is wrong with them.
+// Reads spec.authorizationOptions and spec.conditionalAuthorization; appends what is wrong with
+// them.
 Wish read_wish(const json::Value& spec, json::FieldErrors& errors);
-// What a caller who knows these types of decisions can be told: only the five together make conditions welcome.
+// What a caller who knows these types of decisions can be told: only the five together make
+// conditions welcome.
 bool takes_conditions(const json::Value& handled_types);
 bool takes_unconditional(const json::Value& handled_types);
 
 json::Value as_tree(const Decision& decision);
-// The chain in order and flat, without those who have no opinion, up to the first that leaves nothing open.
+// The chain in order and flat, without those who have no opinion, up to the first that leaves
+// nothing open.
 json::Value as_list(const Decision& decision, bool with_descriptions = true);
 
-// What somebody else sent, checked: types, members, names, limits. `at` is where it stands, for messages. Sets come out
-// failed closed where they break a limit only if `lenient`; else that is an error too.
-Result<Decision> from_tree(const json::Value& tree, const std::string& at, json::FieldErrors& errors, Author author);
-Result<Decision> from_list(const json::Value& list, const std::string& at, json::FieldErrors& errors, Author author);
+// What somebody else sent, checked: types, members, names, limits. `at` is where it stands, for
+// messages. Sets come out failed closed where they break a limit only if `lenient`; else that is an
+// error too.
+Result<Decision> from_tree(const json::Value& tree, const std::string& at,
+                           json::FieldErrors& errors, Author author);
+Result<Decision> from_list(const json::Value& list, const std::string& at,
+                           json::FieldErrors& errors, Author author);
 
 // An unconditional answer: {type, allow: {reason, evaluationError}}. Null for anything else.
 std::optional<Decision> unconditional_from_tree(const json::Value& tree);

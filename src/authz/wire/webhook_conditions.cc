@@ -19,7 +19,8 @@ bool could_deny(const Value& tree, int depth = 0) {
   if (depth > 16) return true;
   if (type == "Allow" || type == "NoOpinion") return false;
   const Value& denials = tree["conditionsMap"]["denyConditions"];
-  if (type == "ConditionsMap") return !denials.empty() || (!denials.is_null() && !denials.is_array());
+  if (type == "ConditionsMap")
+    return !denials.empty() || (!denials.is_null() && !denials.is_array());
   if (type != "Union" || !tree["union"].is_array()) return true;
   for (const Value& entry : tree["union"].items())
     if (could_deny(entry["decision"], depth + 1)) return true;
@@ -30,7 +31,8 @@ bool list_could_deny(const Value& list) {
   if (!list.is_array()) return true;
   for (const Value& entry : list.items()) {
     if (entry["denied"].as_bool()) return true;
-    for (const Value& c : (entry.has("conditions") ? entry["conditions"] : entry["conditionsSet"]).items())
+    for (const Value& c :
+         (entry.has("conditions") ? entry["conditions"] : entry["conditionsSet"]).items())
       if (c["effect"].as_string() != "Allow" && c["effect"].as_string() != "NoOpinion") return true;
   }
   return false;
@@ -41,12 +43,16 @@ Decision with_error(Decision d, std::string error) {
   return d;
 }
 
-Result<Decision> malformed(std::string why) { return fail(internal_error(cat("the webhook's answer is malformed: ", why))); }
+Result<Decision> malformed(std::string why) {
+  return fail(internal_error(cat("the webhook's answer is malformed: ", why)));
+}
 
 Result<Decision> read_tree(const Value& tree) {
   std::string_view type = tree["type"].as_string();
   if (type == "Allow" || type == "Deny" || type == "NoOpinion")
-    return malformed("status.conditionalDecision.type: unconditional decisions must be expressed with allowed and denied");
+    return malformed(
+        "status.conditionalDecision.type: unconditional decisions must be expressed with allowed "
+        "and denied");
   json::FieldErrors errors;
   Result<Decision> out = from_tree(tree, "status.conditionalDecision", errors, Author::kThirdParty);
   if (!out) return malformed(out.error().message);
@@ -60,26 +66,29 @@ Result<Decision> read_list(const Value& list) {
   return out;
 }
 
-// Conditions that nobody asked for deny if any of them could, and allow nothing. What cannot be read is an
-// error.
+// Conditions that nobody asked for deny if any of them could, and allow nothing. What cannot be
+// read is an error.
 Result<Decision> unasked(const Value& tree, const Value& list) {
-  const bool denies = (!tree.is_null() && could_deny(tree)) || (!list.is_null() && list_could_deny(list));
+  const bool denies = (!tree.is_null() && could_deny(tree)) ||
+                      (!list.is_null() && list_could_deny(list));
   if (!denies && !tree.is_null())
     if (Result<Decision> read = read_tree(tree); !read) return read;
   if (!denies && !list.is_null())
     if (Result<Decision> read = read_list(list); !read) return read;
   std::string_view where = !tree.is_null() ? "conditionalDecision" : "conditionsChain";
-  return with_error(
-      denies ? Decision::deny({}) : Decision::no_opinion(),
-      cat("status.", where, ": Forbidden: the webhook answered with conditions that nobody asked for"));
+  return with_error(denies ? Decision::deny({}) : Decision::no_opinion(),
+                    cat("status.", where,
+                        ": Forbidden: the webhook answered with conditions that nobody asked for"));
 }
 
 // A field of another type would read as empty: as no denial, or as no error.
 std::string problem_of_types(const Value& said, std::string_view at) {
   for (std::string_view key : {"allowed", "denied"})
-    if (const Value& v = said[key]; !v.is_null() && !v.is_bool()) return cat(at, ".", key, " is no boolean");
+    if (const Value& v = said[key]; !v.is_null() && !v.is_bool())
+      return cat(at, ".", key, " is no boolean");
   for (std::string_view key : {"uid", "reason", "evaluationError"})
-    if (const Value& v = said[key]; !v.is_null() && !v.is_string()) return cat(at, ".", key, " is no text");
+    if (const Value& v = said[key]; !v.is_null() && !v.is_string())
+      return cat(at, ".", key, " is no text");
   return "";
 }
 
@@ -95,7 +104,8 @@ std::string problem_of_review(const Value& answer) {
   std::string problem = problem_of_types(response, "response");
   const Value& tree = response["decision"];
   for (std::string_view member : {"allow", "deny", "noOpinion"})
-    if (problem.empty()) problem = problem_of_types(tree[member], cat("response.decision.", member));
+    if (problem.empty())
+      problem = problem_of_types(tree[member], cat("response.decision.", member));
   return problem.empty() ? "" : cat("malformed: ", problem);
 }
 
@@ -115,13 +125,15 @@ Result<Decision> answer_in(const Value& response, std::string_view uid, Dialect 
   std::optional<Decision> said = unconditional_from_tree(tree);
   if ((dialect == Dialect::kTree || !tree.is_null()) && !said)
     return wrong(cat("with a decision of type ", quoted(tree["type"].as_string())));
-  if (said && !agrees(response, said->kind)) return wrong("with two answers that contradict each other");
+  if (said && !agrees(response, said->kind))
+    return wrong("with two answers that contradict each other");
   if (dialect == Dialect::kTree) {
     if (response["uid"].as_string() != uid) return wrong("with another uid");
     return std::move(*said);
   }
   if (!response["allowed"].is_bool()) return wrong("without an answer");
-  if (response["allowed"].as_bool() && response["denied"].as_bool()) return wrong("both allowed and denied");
+  if (response["allowed"].as_bool() && response["denied"].as_bool())
+    return wrong("both allowed and denied");
   return decision_in_status(response, Dialect::kNone);
 }
 
@@ -130,8 +142,10 @@ Result<Decision> answer_in(const Value& response, std::string_view uid, Dialect 
 void invite_conditions(Value& spec, Dialect dialect) {
   if (dialect == Dialect::kTree)
     spec.set("authorizationOptions",
-             Value::object({{"handledDecisionTypes", Value::array({"Allow", "Deny", "NoOpinion", "ConditionsMap", "Union"})}}));
-  if (dialect == Dialect::kList) spec.set("conditionalAuthorization", Value::object({{"mode", "Optimized"}}));
+             Value::object({{"handledDecisionTypes", Value::array({"Allow", "Deny", "NoOpinion",
+                                                                   "ConditionsMap", "Union"})}}));
+  if (dialect == Dialect::kList)
+    spec.set("conditionalAuthorization", Value::object({{"mode", "Optimized"}}));
 }
 
 Result<Decision> decision_in_status(const Value& status, Dialect asked) {
@@ -139,18 +153,25 @@ Result<Decision> decision_in_status(const Value& status, Dialect asked) {
   const Value& tree = status["conditionalDecision"];
   const Value& list = status["conditionsChain"];
   std::string reason(status["reason"].as_string()), error(status["evaluationError"].as_string());
-  if (allowed && denied) return with_error(Decision::deny(reason), "webhook subject access review returned both allow and deny response");
+  if (allowed && denied)
+    return with_error(Decision::deny(reason),
+                      "webhook subject access review returned both allow and deny response");
   if (tree.is_null() && list.is_null()) {
-    Decision out{allowed ? Decision::Kind::kAllow : denied ? Decision::Kind::kDeny : Decision::Kind::kNoOpinion, reason, error, nullptr};
+    Decision out{allowed  ? Decision::Kind::kAllow
+                 : denied ? Decision::Kind::kDeny
+                          : Decision::Kind::kNoOpinion,
+                 reason, error, nullptr};
     return out;
   }
   if (allowed || denied) return malformed("it is conditional, and allows or denies");
-  bool is_asked = (asked == Dialect::kTree && list.is_null()) || (asked == Dialect::kList && tree.is_null());
+  bool is_asked = (asked == Dialect::kTree && list.is_null()) ||
+                  (asked == Dialect::kList && tree.is_null());
   if (!is_asked) return unasked(tree, list);
   return asked == Dialect::kTree ? read_tree(tree) : read_list(list);
 }
 
-Value conditions_review(const Decision& open, const ConditionData& data, std::string_view uid, Dialect dialect) {
+Value conditions_review(const Decision& open, const ConditionData& data, std::string_view uid,
+                        Dialect dialect) {
   Value about = admission_request(data);
   about.set("object", data.object ? *data.object : Value());
   about.set("oldObject", data.old_object ? *data.old_object : Value());
@@ -163,12 +184,15 @@ Value conditions_review(const Decision& open, const ConditionData& data, std::st
     request.set("conditionSets", as_list(open, false));
   }
   if (data.impersonated) request.set("impersonatedRequest", impersonated_request(data));
-  return Value::object(
-      {{"apiVersion", kConditionsVersion}, {"kind", kConditionsKind}, {"request", std::move(request)}});
+  return Value::object({{"apiVersion", kConditionsVersion},
+                        {"kind", kConditionsKind},
+                        {"request", std::move(request)}});
 }
 
-Decision settled_by(const Value& answer, const Decision& open, std::string_view uid, Dialect dialect) {
-  if (open.kind != Decision::Kind::kConditional) return failed(open, "there is nothing to evaluate in an unconditional decision");
+Decision settled_by(const Value& answer, const Decision& open, std::string_view uid,
+                    Dialect dialect) {
+  if (open.kind != Decision::Kind::kConditional)
+    return failed(open, "there is nothing to evaluate in an unconditional decision");
   if (std::string problem = problem_of_review(answer); !problem.empty())
     return failed(open, cat("the review of conditions came back ", problem));
   Result<Decision> said = answer_in(answer["response"], uid, dialect);

@@ -10,12 +10,15 @@ namespace cardea::catalog {
 
 using json::FieldError;
 
-void complain(const Path& path, const Value& value, const Complaints& complaints, FieldErrors& out) {
-  for (const std::string& complaint : complaints) out.push_back(json::invalid(path, value, complaint));
+void complain(const Path& path, const Value& value, const Complaints& complaints,
+              FieldErrors& out) {
+  for (const std::string& complaint : complaints)
+    out.push_back(json::invalid(path, value, complaint));
 }
 
 void check_not_negative(const Path& path, const Value& number, FieldErrors& out) {
-  if (number.as_int() < 0) out.push_back(json::invalid(path, number, std::string(kMustNotBeNegative)));
+  if (number.as_int() < 0)
+    out.push_back(json::invalid(path, number, std::string(kMustNotBeNegative)));
 }
 
 void check_one_of(const Path& path, const Value& text, const std::vector<std::string>& allowed,
@@ -47,7 +50,8 @@ void check_not_above_100_percent(const Path& path, const Value& value, FieldErro
   if (text.empty() || !percent(text).empty()) return;
   text.remove_suffix(1);
   auto number = parse_int(text);
-  if (!number || *number > 100) out.push_back(json::invalid(path, value, "must not be greater than 100%"));
+  if (!number || *number > 100)
+    out.push_back(json::invalid(path, value, "must not be greater than 100%"));
 }
 
 void validate_domain_prefixed_path(const Path& path, const Value& value, FieldErrors& out) {
@@ -59,7 +63,8 @@ void validate_domain_prefixed_path(const Path& path, const Value& value, FieldEr
   }
   auto slash = text.find('/');
   if (slash == 0 || slash == text.npos || slash + 1 == text.size()) {
-    out.push_back(json::invalid(path, value, "must be a domain-prefixed path (such as \"acme.io/foo\")"));
+    out.push_back(
+        json::invalid(path, value, "must be a domain-prefixed path (such as \"acme.io/foo\")"));
     return;
   }
   for (const std::string& complaint : dns1123_subdomain(text.substr(0, slash)))
@@ -69,8 +74,8 @@ void validate_domain_prefixed_path(const Path& path, const Value& value, FieldEr
            std::string_view("/-._~%!$&'()*+,;=:").find(c) != std::string_view::npos;
   };
   if (!std::ranges::all_of(text.substr(slash + 1), allowed))
-    out.push_back(
-        json::invalid(path, text.substr(slash + 1), regex_error("Invalid path", kPathExpression, {})));
+    out.push_back(json::invalid(path, text.substr(slash + 1),
+                                regex_error("Invalid path", kPathExpression, {})));
 }
 
 void check_conditions(const Path& path, const Value& conditions, FieldErrors& out) {
@@ -78,7 +83,8 @@ void check_conditions(const Path& path, const Value& conditions, FieldErrors& ou
   for (std::size_t i = 0; i < conditions.size(); ++i) {
     const Value& c = conditions[i];
     Path at = path.index(i);
-    if (!seen.insert(c["type"].as_string()).second) out.push_back(json::duplicate(at / "type", c["type"]));
+    if (!seen.insert(c["type"].as_string()).second)
+      out.push_back(json::duplicate(at / "type", c["type"]));
     if (c["type"].as_string().empty())
       out.push_back(json::required(at / "type"));
     else
@@ -95,7 +101,8 @@ void check_conditions(const Path& path, const Value& conditions, FieldErrors& ou
       complain(at / "reason", c["reason"], condition_reason(reason), out);
       if (reason.size() > 1024) out.push_back(json::too_long(at / "reason", 1024));
     }
-    if (c["message"].as_string().size() > 32 * 1024) out.push_back(json::too_long(at / "message", 32 * 1024));
+    if (c["message"].as_string().size() > 32 * 1024)
+      out.push_back(json::too_long(at / "message", 32 * 1024));
   }
 }
 
@@ -127,10 +134,12 @@ bool semantically_equal(const Value& a, const Value& b) {
       if (!a.has(m.key()) && !semantically_equal(Value(), m.value)) return false;
     return true;
   }
-  if (a.is_array() && b.is_array()) return std::ranges::equal(a.items(), b.items(), semantically_equal);
+  if (a.is_array() && b.is_array())
+    return std::ranges::equal(a.items(), b.items(), semantically_equal);
   if (a.is_null() || b.is_null()) {
     const Value& other = a.is_null() ? b : a;
-    return other.is_null() || (other.is_array() && other.empty()) || (other.is_object() && is_zero(other)) ||
+    return other.is_null() || (other.is_array() && other.empty()) ||
+           (other.is_object() && is_zero(other)) ||
            (other.is_string() && other.as_string().empty());
   }
   return a == b;
@@ -216,7 +225,9 @@ void keep_status(Value& object, const Value& old, const StrategyContext&) {
 }
 
 void keep_spec(Value& object, const Value& old, const StrategyContext&) {
-  auto is_kept = [](std::string_view name) { return name != "status" && name != "metadata" && name != "kind" && name != "apiVersion"; };
+  auto is_kept = [](std::string_view name) {
+    return name != "status" && name != "metadata" && name != "kind" && name != "apiVersion";
+  };
   std::vector<std::string> added;
   for (const json::Member& m : object.members())
     if (is_kept(m.key()) && !old.has(m.key())) added.emplace_back(m.key());

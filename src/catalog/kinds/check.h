@@ -11,8 +11,8 @@
 
 namespace cardea::catalog {
 
-// The small checks most kinds are made of. Each appends what is wrong to `out`, in Kubernetes' words.
-// A missing value counts as the zero of its type, as it does in Kubernetes' own types.
+// The small checks most kinds are made of. Each appends what is wrong to `out`, in Kubernetes'
+// words. A missing value counts as the zero of its type, as it does in Kubernetes' own types.
 
 using json::FieldErrors;
 using json::Value;
@@ -38,8 +38,8 @@ void check_conditions(const Path& path, const Value& conditions, FieldErrors& ou
 bool semantically_equal(const Value& a, const Value& b);
 bool is_zero(const Value& value);  // null, false, 0, "", [] or {} of such
 
-// Some messages show a value as Kubernetes' own types hold it: members in their order, under their names
-// there. `Shown` is such a text.
+// Some messages show a value as Kubernetes' own types hold it: members in their order, under their
+// names there. `Shown` is such a text.
 using Shown = std::string;
 Shown shown(const Value& value);
 Shown shown_or(const Value& value, const Value& absent);  // `absent` when the value is null

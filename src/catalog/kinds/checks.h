@@ -27,11 +27,13 @@ bool contains(const List& list, std::string_view value) {
 inline void require_one_of(std::string_view value, std::initializer_list<std::string_view> allowed,
                            const Path& path, json::FieldErrors& out) {
   if (!contains(allowed, value))
-    out.push_back(json::not_supported(path, value, std::vector<std::string>(allowed.begin(), allowed.end())));
+    out.push_back(
+        json::not_supported(path, value, std::vector<std::string>(allowed.begin(), allowed.end())));
 }
 
 // The same where "" has an answer of its own.
-inline void require_one_of_or_missing(std::string_view value, std::initializer_list<std::string_view> allowed,
+inline void require_one_of_or_missing(std::string_view value,
+                                      std::initializer_list<std::string_view> allowed,
                                       const Path& path, json::FieldErrors& out) {
   if (value.empty())
     out.push_back(json::required(path));
@@ -46,7 +48,8 @@ inline void require_text(const json::Value& object, std::string_view key, const 
 
 // The text must be there and well formed.
 inline void require_name(const json::Value& object, std::string_view key,
-                         Complaints (*check)(std::string_view), const Path& path, json::FieldErrors& out) {
+                         Complaints (*check)(std::string_view), const Path& path,
+                         json::FieldErrors& out) {
   std::string_view value = text(object, key);
   if (value.empty())
     out.push_back(json::required(path / key));
@@ -54,10 +57,11 @@ inline void require_name(const json::Value& object, std::string_view key,
     add_invalid(check(value), value, path / key, out);
 }
 
-inline void check_number(const json::Value& value, Complaints (*check)(std::int64_t), const Path& path,
-                         json::FieldErrors& out) {
+inline void check_number(const json::Value& value, Complaints (*check)(std::int64_t),
+                         const Path& path, json::FieldErrors& out) {
   if (value.is_null()) return;
-  for (const std::string& message : check(value.as_int())) out.push_back(json::invalid(path, value, message));
+  for (const std::string& message : check(value.as_int()))
+    out.push_back(json::invalid(path, value, message));
 }
 
 // Calls `visit(item, path[i])` for every item of the list under `key`.
@@ -70,7 +74,8 @@ void each(const json::Value& object, std::string_view key, const Path& path, Vis
 // Editing: sets what is absent, null or "".
 inline void default_to(json::Value& object, std::string_view key, json::Value value) {
   const json::Value& now = object[key];
-  if (now.is_null() || (now.is_string() && now.as_string().empty())) object.set(key, std::move(value));
+  if (now.is_null() || (now.is_string() && now.as_string().empty()))
+    object.set(key, std::move(value));
 }
 
 // Edits the member when it is there and an object.

@@ -17,11 +17,13 @@ struct Line {
 };
 
 // The longest common subsequence by dynamic programming: specs have a hundred lines, not a million.
-std::vector<Line> compare(const std::vector<std::string_view>& a, const std::vector<std::string_view>& b) {
+std::vector<Line> compare(const std::vector<std::string_view>& a,
+                          const std::vector<std::string_view>& b) {
   std::vector<std::vector<int>> length(a.size() + 1, std::vector<int>(b.size() + 1, 0));
   for (std::size_t i = a.size(); i-- > 0;)
     for (std::size_t j = b.size(); j-- > 0;)
-      length[i][j] = a[i] == b[j] ? length[i + 1][j + 1] + 1 : std::max(length[i + 1][j], length[i][j + 1]);
+      length[i][j] = a[i] == b[j] ? length[i + 1][j + 1] + 1
+                                  : std::max(length[i + 1][j], length[i][j + 1]);
   std::vector<Line> out;
   std::size_t i = 0, j = 0;
   while (i < a.size() || j < b.size()) {
@@ -95,8 +97,10 @@ std::string unified_diff(std::string_view before, std::string_view after) {
       (k < start ? before_start : before_count) += in_before;
       (k < start ? after_start : after_count) += in_after;
     }
-    out += cat("@@ -", range(before_start, before_count), " +", range(after_start, after_count), " @@\n");
-    for (std::size_t k = start; k < end; ++k) out += cat(static_cast<char>(lines[k].op), lines[k].text, "\n");
+    out += cat("@@ -", range(before_start, before_count), " +", range(after_start, after_count),
+               " @@\n");
+    for (std::size_t k = start; k < end; ++k)
+      out += cat(static_cast<char>(lines[k].op), lines[k].text, "\n");
     i = end;
   }
   return out;

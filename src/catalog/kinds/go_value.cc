@@ -11,7 +11,8 @@ namespace {
 
 std::string capitalised(std::string_view name) {
   std::string out(name);
-  if (!out.empty() && out[0] >= 'a' && out[0] <= 'z') out[0] = static_cast<char>(out[0] - 'a' + 'A');
+  if (!out.empty() && out[0] >= 'a' && out[0] <= 'z')
+    out[0] = static_cast<char>(out[0] - 'a' + 'A');
   return out;
 }
 
@@ -29,13 +30,14 @@ std::string show_go_value(const json::Value& value) {
   return cat("{", join(parts, ","), "}");
 }
 
-std::string show_go_struct(const json::Value& object, std::initializer_list<std::string_view> fields) {
+std::string show_go_struct(const json::Value& object,
+                           std::initializer_list<std::string_view> fields) {
   std::vector<std::string> parts;
   for (std::string_view field : fields) {
     std::size_t colon = field.find(':');
     std::string_view key = field.substr(0, colon);
-    std::string name =
-        colon == std::string_view::npos ? capitalised(key) : std::string(field.substr(colon + 1));
+    std::string name = colon == std::string_view::npos ? capitalised(key)
+                                                       : std::string(field.substr(colon + 1));
     parts.push_back(cat("\"", name, "\":", show_go_value(object[key])));
   }
   return cat("{", join(parts, ","), "}");

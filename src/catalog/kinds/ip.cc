@@ -68,8 +68,8 @@ std::optional<Ip> parse_v6(std::string_view text) {
   std::size_t gap = text.find("::");
   bool ok = gap == std::string_view::npos
                 ? read_groups(text, head) && head.size() == 16
-                : read_groups(text.substr(0, gap), head) && read_groups(text.substr(gap + 2), tail) &&
-                      head.size() + tail.size() <= 14;
+                : read_groups(text.substr(0, gap), head) &&
+                      read_groups(text.substr(gap + 2), tail) && head.size() + tail.size() <= 14;
   if (!ok) return std::nullopt;
   Ip ip;
   std::ranges::copy(head, ip.bytes.begin());
@@ -80,7 +80,8 @@ std::optional<Ip> parse_v6(std::string_view text) {
 
 std::string text_v6(const std::array<std::uint8_t, 16>& bytes) {
   std::uint16_t groups[8];
-  for (int i = 0; i < 8; ++i) groups[i] = static_cast<std::uint16_t>(bytes[2 * i] << 8 | bytes[2 * i + 1]);
+  for (int i = 0; i < 8; ++i)
+    groups[i] = static_cast<std::uint16_t>(bytes[2 * i] << 8 | bytes[2 * i + 1]);
   int best = -1, best_length = 1;
   for (int i = 0; i < 8;) {
     int end = i;
@@ -109,7 +110,8 @@ std::string text_v6(const std::array<std::uint8_t, 16>& bytes) {
 bool leading_zeros_in_v4(std::string_view text) {
   std::size_t start = text.rfind(':');
   std::string_view v4 = start == std::string_view::npos ? text : text.substr(start + 1);
-  return v4.find('.') != std::string_view::npos && std::ranges::any_of(split(v4, '.'), has_leading_zero);
+  return v4.find('.') != std::string_view::npos &&
+         std::ranges::any_of(split(v4, '.'), has_leading_zero);
 }
 
 bool written_as_v6(std::string_view text) {
@@ -120,8 +122,8 @@ bool written_as_v6(std::string_view text) {
 
 std::string Ip::text() const {
   if (!v4) return text_v6(bytes);
-  return cat(static_cast<int>(bytes[12]), ".", static_cast<int>(bytes[13]), ".", static_cast<int>(bytes[14]),
-             ".", static_cast<int>(bytes[15]));
+  return cat(static_cast<int>(bytes[12]), ".", static_cast<int>(bytes[13]), ".",
+             static_cast<int>(bytes[14]), ".", static_cast<int>(bytes[15]));
 }
 
 bool Ip::unspecified() const {
@@ -130,7 +132,8 @@ bool Ip::unspecified() const {
 }
 bool Ip::loopback() const {
   if (v4) return bytes[12] == 127;
-  return std::all_of(bytes.begin(), bytes.end() - 1, [](std::uint8_t b) { return b == 0; }) && bytes[15] == 1;
+  return std::all_of(bytes.begin(), bytes.end() - 1, [](std::uint8_t b) { return b == 0; }) &&
+         bytes[15] == 1;
 }
 bool Ip::link_local_unicast() const {
   return v4 ? bytes[12] == 169 && bytes[13] == 254 : bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80;
@@ -192,7 +195,8 @@ std::optional<Cidr> parse_cidr(std::string_view text) {
 void validate_ip(const Path& path, std::string_view text, bool strict, json::FieldErrors& out) {
   auto ip = parse_ip(text);
   if (!ip) {
-    out.push_back(json::invalid(path, text, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"));
+    out.push_back(
+        json::invalid(path, text, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"));
     return;
   }
   if (!strict) return;
@@ -207,14 +211,15 @@ void validate_canonical_ip(const Path& path, std::string_view text, json::FieldE
   validate_ip(path, text, true, out);
   if (out.size() != before) return;
   if (std::string canonical = parse_ip(text)->text(); canonical != text)
-    out.push_back(json::invalid(path, text, cat("must be in canonical form (", quoted(canonical), ")")));
+    out.push_back(
+        json::invalid(path, text, cat("must be in canonical form (", quoted(canonical), ")")));
 }
 
 void validate_cidr(const Path& path, std::string_view text, bool strict, json::FieldErrors& out) {
   auto cidr = parse_cidr(text);
   if (!cidr) {
-    out.push_back(
-        json::invalid(path, text, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"));
+    out.push_back(json::invalid(path, text,
+                                "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"));
     return;
   }
   if (!strict) return;
@@ -244,14 +249,14 @@ void warn_about_cidr(const Path& path, std::string_view text, std::vector<std::s
   std::string network = cat(cidr->network().text(), "/", cidr->prefix);
   std::size_t before = out.size();
   if (cidr->address != cidr->network())
-    out.push_back(cat(path.text(), ": CIDR value ", quoted(text), " is ambiguous in this context (should be ",
-                      quoted(network), " or ",
+    out.push_back(cat(path.text(), ": CIDR value ", quoted(text),
+                      " is ambiguous in this context (should be ", quoted(network), " or ",
                       quoted(cat(cidr->address.text(), "/", cidr->address.v4 ? 32 : 128)), "?)"));
   std::size_t slash = text.find('/');
   if (leading_zeros_in_v4(text.substr(0, slash)) || has_leading_zero(text.substr(slash + 1)) ||
       (cidr->address.v4 && written_as_v6(text)))
-    out.push_back(
-        cat(path.text(), ": non-standard CIDR value ", quoted(text), " is invalid: use ", quoted(network)));
+    out.push_back(cat(path.text(), ": non-standard CIDR value ", quoted(text), " is invalid: use ",
+                      quoted(network)));
   if (out.size() != before || cidr->address.v4) return;
   if (std::string canonical = cat(cidr->address.text(), "/", cidr->prefix); canonical != text)
     out.push_back(cat(path.text(), ": IPv6 CIDR value ", quoted(text),

@@ -34,7 +34,8 @@ struct Cidr {
 std::optional<Ip> parse_ip(std::string_view text);
 std::optional<Cidr> parse_cidr(std::string_view text);
 
-// What is wrong with an address in a field. `strict` also refuses leading zeros and IPv4 inside IPv6.
+// What is wrong with an address in a field. `strict` also refuses leading zeros and IPv4 inside
+// IPv6.
 void validate_ip(const Path& path, std::string_view text, bool strict, json::FieldErrors& out);
 // The rule of newer fields: strict, and in the one canonical spelling.
 void validate_canonical_ip(const Path& path, std::string_view text, json::FieldErrors& out);

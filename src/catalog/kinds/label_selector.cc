@@ -16,18 +16,20 @@ void validate_requirement(const Value& requirement, const Path& path, json::Fiel
   const Value& values = requirement["values"];
   if (op == "In" || op == "NotIn") {
     if (values.empty())
-      out.push_back(json::required(path / "values", "must be specified when `operator` is 'In' or 'NotIn'"));
+      out.push_back(
+          json::required(path / "values", "must be specified when `operator` is 'In' or 'NotIn'"));
   } else if (op == "Exists" || op == "DoesNotExist") {
     if (!values.empty())
-      out.push_back(json::forbidden(path / "values",
-                                    "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
+      out.push_back(json::forbidden(
+          path / "values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
   } else {
     out.push_back(json::invalid(path / "operator", op, "not a valid selector operator"));
   }
   std::string_view key = requirement["key"].as_string();
   add_invalid(qualified_name(key), key, path / "key", out);
   for (std::size_t i = 0; i < values.size(); ++i)
-    add_invalid(label_value(values[i].as_string()), values[i].as_string(), (path / "values").index(i), out);
+    add_invalid(label_value(values[i].as_string()), values[i].as_string(),
+                (path / "values").index(i), out);
 }
 
 bool requirement_matches(const Value& requirement, const Value& labels) {
@@ -79,7 +81,8 @@ std::string show_selector(const Value& selector) {
   std::vector<std::string> expressions;
   for (const Value& e : selector["matchExpressions"].items())
     expressions.push_back(print_in_order(e, {"key", "operator", "values"}));
-  if (!expressions.empty()) parts.push_back(cat("\"matchExpressions\":[", join(expressions, ","), "]"));
+  if (!expressions.empty())
+    parts.push_back(cat("\"matchExpressions\":[", join(expressions, ","), "]"));
   return cat("{", join(parts, ","), "}");
 }
 

@@ -12,8 +12,8 @@ namespace cardea::catalog {
 // Absent (null) selectors are fine here; whether one is required is the kind's business.
 void validate_label_selector(const json::Value& selector, const Path& path, json::FieldErrors& out);
 
-// Whether the selector picks these labels (an object of strings, or null). A null selector picks nothing, an
-// empty one everything. An operator that is not known picks nothing.
+// Whether the selector picks these labels (an object of strings, or null). A null selector picks
+// nothing, an empty one everything. An operator that is not known picks nothing.
 bool selector_matches(const json::Value& selector, const json::Value& labels);
 
 bool selector_is_empty(const json::Value& selector);  // {} or without any requirement

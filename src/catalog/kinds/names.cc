@@ -8,8 +8,8 @@ namespace cardea::catalog {
 namespace {
 
 constexpr std::string_view kDns1123Label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
-constexpr std::string_view kDns1123Subdomain =
-    R"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)";
+constexpr std::string_view
+    kDns1123Subdomain = R"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)";
 constexpr std::string_view kDns1123SubdomainWithUnderscore =
     R"(_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*)";
 constexpr std::string_view kQualifiedName = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
@@ -63,7 +63,8 @@ bool matches_1035_label(std::string_view s) {
 }
 
 bool matches_qualified_name(std::string_view s) {
-  return !s.empty() && is_alnum(s.front()) && is_alnum(s.back()) && std::ranges::all_of(s, is_name_char);
+  return !s.empty() && is_alnum(s.front()) && is_alnum(s.back()) &&
+         std::ranges::all_of(s, is_name_char);
 }
 
 Complaints bounded(std::string_view text, std::size_t max, bool ok, const auto& complaint) {
@@ -75,7 +76,8 @@ Complaints bounded(std::string_view text, std::size_t max, bool ok, const auto& 
 
 std::string subdomain_error() {
   return regex_error(
-      "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and "
+      "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
+      "'.', and "
       "must "
       "start and end with an alphanumeric character",
       kDns1123Subdomain, {"example.com"});
@@ -83,7 +85,8 @@ std::string subdomain_error() {
 
 std::string qualified_name_error() {
   return regex_error(
-      "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
+      "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+      "alphanumeric "
       "character",
       kQualifiedName, {"MyName", "my.name", "123-abc"});
 }
@@ -161,7 +164,8 @@ Complaints dns1123_label(std::string_view text) {
   return bounded(text, 63, matches_label(text), [&]() -> std::string {
     if (matches_subdomain(text)) return "must not contain dots";
     return regex_error(
-        "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must "
+        "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
+        "must "
         "start and "
         "end with an alphanumeric character",
         kDns1123Label, {"my-name", "123-abc"});
@@ -175,7 +179,8 @@ Complaints dns1123_subdomain(std::string_view text) {
 Complaints dns1123_subdomain_caseless(std::string_view text) {
   return bounded(text, 253, matches_subdomain(lower(text)), [] {
     return regex_error(
-        "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and must start and end "
+        "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and must start "
+        "and end "
         "with an "
         "alphanumeric character",
         kDns1123Subdomain, {"Example.com"});
@@ -185,7 +190,8 @@ Complaints dns1123_subdomain_caseless(std::string_view text) {
 Complaints dns1123_subdomain_with_underscore(std::string_view text) {
   return bounded(text, 253, every_part(text, matches_underscore_label), [] {
     return regex_error(
-        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', "
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', "
+        "'-' or '.', "
         "and "
         "must start and end with an alphanumeric character",
         kDns1123SubdomainWithUnderscore, {"example.com"});
@@ -205,7 +211,8 @@ Complaints dns1035_label(std::string_view text) {
 Complaints wildcard_dns1123_subdomain(std::string_view text) {
   return bounded(text, 253, text.starts_with("*.") && matches_subdomain(text.substr(2)), [] {
     return regex_error(
-        "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must "
+        "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, "
+        "which must "
         "consist "
         "of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
         cat(R"(\*\.)", kDns1123Subdomain), {"*.example.com"});
@@ -245,7 +252,8 @@ Complaints qualified_name(std::string_view text) {
 Complaints label_value(std::string_view text) {
   return in_bytes(bounded(text, 63, text.empty() || matches_qualified_name(text), [] {
     return regex_error(
-        "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and "
+        "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
+        "'.', and "
         "must "
         "start and end with an alphanumeric character",
         cat("(", kQualifiedName, ")?"), {"MyValue", "my_value", "12345"});
@@ -256,40 +264,44 @@ Complaints c_identifier(std::string_view text) {
   if (!text.empty() && !is_digit(text.front()) &&
       std::ranges::all_of(text, [](char c) { return is_alnum(c) || c == '_'; }))
     return {};
-  return {
-      regex_error("a valid C identifier must start with alphabetic character or '_', followed by a string of "
-                  "alphanumeric "
-                  "characters or '_'",
-                  "[A-Za-z_][A-Za-z0-9_]*", {"my_name", "MY_NAME", "MyName"})};
+  return {regex_error(
+      "a valid C identifier must start with alphabetic character or '_', followed by a string of "
+      "alphanumeric "
+      "characters or '_'",
+      "[A-Za-z_][A-Za-z0-9_]*", {"my_name", "MY_NAME", "MyName"})};
 }
 
 Complaints env_var_name(std::string_view text) {
   if (text.empty()) return {cat("environment variable name ", kMustBeNonEmpty)};
   if (std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~' && c != '='; })) return {};
-  return {"a valid environment variable name must consist only of printable ASCII characters other than '='"};
+  return {
+      "a valid environment variable name must consist only of printable ASCII characters other "
+      "than '='"};
 }
 
 Complaints config_map_key(std::string_view text) {
   Complaints out = bounded(text, 253, !text.empty() && std::ranges::all_of(text, is_name_char), [] {
-    return regex_error("a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
-                       "[-._a-zA-Z0-9]+", {"key.name", "KEY_NAME", "key-name"});
+    return regex_error(
+        "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+        "[-._a-zA-Z0-9]+", {"key.name", "KEY_NAME", "key-name"});
   });
   forbid_parent_directory(text, out);
   return out;
 }
 
 Complaints http_header_name(std::string_view text) {
-  if (!text.empty() && std::ranges::all_of(text, [](char c) { return is_alnum(c) || c == '-'; })) return {};
-  return {regex_error("a valid HTTP header must consist of alphanumeric characters or '-'", "[-A-Za-z0-9]+",
-                      {"X-Header-Name"})};
+  if (!text.empty() && std::ranges::all_of(text, [](char c) { return is_alnum(c) || c == '-'; }))
+    return {};
+  return {regex_error("a valid HTTP header must consist of alphanumeric characters or '-'",
+                      "[-A-Za-z0-9]+", {"X-Header-Name"})};
 }
 
 Complaints percent(std::string_view text) {
   if (text.size() > 1 && text.ends_with('%') &&
       std::ranges::all_of(text.substr(0, text.size() - 1), is_digit))
     return {};
-  return {regex_error("a valid percent string must be a numeric string followed by an ending '%'", "[0-9]+%",
-                      {"1%", "93%"})};
+  return {regex_error("a valid percent string must be a numeric string followed by an ending '%'",
+                      "[0-9]+%", {"1%", "93%"})};
 }
 
 Complaints condition_reason(std::string_view text) {
@@ -297,12 +309,12 @@ Complaints condition_reason(std::string_view text) {
   if (!text.empty() && (is_lower(text.front()) || is_upper(text.front())) &&
       (is_alnum(text.back()) || text.back() == '_') && std::ranges::all_of(text, inside))
     return {};
-  return {
-      regex_error("a condition reason must start with alphabetic character, optionally followed by a string "
-                  "of alphanumeric "
-                  "characters or '_,:', and must end with an alphanumeric character or '_'",
-                  "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?",
-                  {"my_name", "MY_NAME", "MyName", "ReasonA,ReasonB", "ReasonA:ReasonB"})};
+  return {regex_error(
+      "a condition reason must start with alphabetic character, optionally followed by a string "
+      "of alphanumeric "
+      "characters or '_,:', and must end with an alphanumeric character or '_'",
+      "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?",
+      {"my_name", "MY_NAME", "MyName", "ReasonA,ReasonB", "ReasonA:ReasonB"})};
 }
 
 Complaints in_range(std::int64_t value, std::int64_t low, std::int64_t high) {
@@ -322,11 +334,15 @@ Complaints group_id(std::int64_t id) {
 Complaints port_name(std::string_view text) {
   Complaints out;
   if (text.size() > 15) out.push_back(max_length_error(15));
-  if (text.empty() || !std::ranges::all_of(text, [](char c) { return is_lower_alnum(c) || c == '-'; }))
+  if (text.empty() ||
+      !std::ranges::all_of(text, [](char c) { return is_lower_alnum(c) || c == '-'; }))
     out.emplace_back("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
-  if (!std::ranges::any_of(text, is_lower)) out.emplace_back("must contain at least one letter (a-z)");
-  if (text.find("--") != std::string_view::npos) out.emplace_back("must not contain consecutive hyphens");
-  if (text.starts_with('-') || text.ends_with('-')) out.emplace_back("must not begin or end with a hyphen");
+  if (!std::ranges::any_of(text, is_lower))
+    out.emplace_back("must contain at least one letter (a-z)");
+  if (text.find("--") != std::string_view::npos)
+    out.emplace_back("must not contain consecutive hyphens");
+  if (text.starts_with('-') || text.ends_with('-'))
+    out.emplace_back("must not begin or end with a hyphen");
   return out;
 }
 

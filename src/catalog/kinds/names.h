@@ -8,11 +8,13 @@
 
 namespace cardea::catalog {
 
-// The forms that names, labels, keys and ports may take. Each function returns what is wrong with the text,
-// in Kubernetes' words and order, and nothing when it is well formed. Pure; safe from any thread.
+// The forms that names, labels, keys and ports may take. Each function returns what is wrong with
+// the text, in Kubernetes' words and order, and nothing when it is well formed. Pure; safe from any
+// thread.
 using Complaints = std::vector<std::string>;
 
-// `prefix` true: the text is a generateName, to which something will be appended, so it may end in a dash.
+// `prefix` true: the text is a generateName, to which something will be appended, so it may end in
+// a dash.
 using NameCheck = Complaints (*)(std::string_view name, bool prefix);
 
 Complaints name_is_dns_subdomain(std::string_view name, bool prefix);

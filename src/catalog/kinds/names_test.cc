@@ -19,12 +19,14 @@ json::Value doc(std::string_view text) {
 
 TEST(Names, LabelsAndSubdomainsFollowRfc1123) {
   for (const char* good : {"a", "1", "a-b", "0a"}) EXPECT_TRUE(dns1123_label(good).empty()) << good;
-  for (const char* bad : {"", "-a", "a-", "A", "a_b"}) EXPECT_EQ(dns1123_label(bad).size(), 1u) << bad;
+  for (const char* bad : {"", "-a", "a-", "A", "a_b"})
+    EXPECT_EQ(dns1123_label(bad).size(), 1u) << bad;
   EXPECT_EQ(dns1123_label("a.b"), Complaints{"must not contain dots"});
   for (const char* good : {"a.b", "a-1.b"}) EXPECT_TRUE(dns1123_subdomain(good).empty()) << good;
   for (const char* bad : {".", "a.", ".a", "a..b", "a.-b"})
     EXPECT_EQ(dns1123_subdomain(bad).size(), 1u) << bad;
-  EXPECT_EQ(dns1123_subdomain(std::string(254, 'a')), Complaints{"must be no more than 253 characters"});
+  EXPECT_EQ(dns1123_subdomain(std::string(254, 'a')),
+            Complaints{"must be no more than 253 characters"});
   EXPECT_TRUE(dns1035_label("a1").empty());
   EXPECT_FALSE(dns1035_label("1a").empty());
 }
@@ -63,13 +65,15 @@ TEST(Ip, ReadsAndPrintsBothFamilies) {
 
 TEST(ObjectMeta, NamesEveryBadPart) {
   json::FieldErrors errors;
-  validate_kind_meta(doc(R"({"metadata":{"generateName":"A_-","namespace":"n","labels":{"ok":"not ok!"},
+  validate_kind_meta(
+      doc(R"({"metadata":{"generateName":"A_-","namespace":"n","labels":{"ok":"not ok!"},
                              "finalizers":["short"],"ownerReferences":[{"apiVersion":"v1","kind":"Event","name":"e","uid":"x"}]}})"),
-                     true, name_is_dns_subdomain, errors);
+      true, name_is_dns_subdomain, errors);
   std::vector<std::string> fields;
   for (const auto& e : errors) fields.push_back(e.field);
-  EXPECT_EQ(fields, (std::vector<std::string>{"metadata.generateName", "metadata.name", "metadata.labels",
-                                              "metadata.ownerReferences", "metadata.finalizers[0]"}));
+  EXPECT_EQ(fields,
+            (std::vector<std::string>{"metadata.generateName", "metadata.name", "metadata.labels",
+                                      "metadata.ownerReferences", "metadata.finalizers[0]"}));
   EXPECT_EQ(
       errors[3].body(),
       R"(Invalid value: {"apiVersion":"v1","kind":"Event","name":"e","uid":"x"}: /v1, Kind=Event is disallowed from being an owner)");
@@ -78,10 +82,12 @@ TEST(ObjectMeta, NamesEveryBadPart) {
 TEST(ObjectMeta, AnObjectBeingDeletedTakesNoNewFinalizers) {
   json::FieldErrors errors;
   validate_object_meta_update(doc(R"({"deletionTimestamp":"t","finalizers":["a/b","a/c"]})"),
-                              doc(R"({"deletionTimestamp":"t","finalizers":["a/b"]})"), "metadata", errors);
+                              doc(R"({"deletionTimestamp":"t","finalizers":["a/b"]})"), "metadata",
+                              errors);
   ASSERT_EQ(errors.size(), 1u);
   EXPECT_EQ(errors[0].message(),
-            "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, "
+            "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being "
+            "deleted, "
             "found new "
             "finalizers []string{\"a/c\"}");
 }
@@ -89,11 +95,12 @@ TEST(ObjectMeta, AnObjectBeingDeletedTakesNoNewFinalizers) {
 TEST(LabelSelector, MatchesAsWritten) {
   auto labels = doc(R"({"app":"a","tier":"web"})");
   EXPECT_TRUE(selector_matches(doc(R"({"matchLabels":{"app":"a"}})"), labels));
-  EXPECT_TRUE(selector_matches(doc(R"({"matchExpressions":[{"key":"app","operator":"In","values":["b","a"]},
+  EXPECT_TRUE(
+      selector_matches(doc(R"({"matchExpressions":[{"key":"app","operator":"In","values":["b","a"]},
                                        {"key":"x","operator":"NotIn","values":["1"]},{"key":"tier","operator":"Exists"}]})"),
-                               labels));
-  EXPECT_FALSE(
-      selector_matches(doc(R"({"matchExpressions":[{"key":"tier","operator":"DoesNotExist"}]})"), labels));
+                       labels));
+  EXPECT_FALSE(selector_matches(
+      doc(R"({"matchExpressions":[{"key":"tier","operator":"DoesNotExist"}]})"), labels));
   EXPECT_TRUE(selector_matches(doc("{}"), labels));
   EXPECT_FALSE(selector_matches(json::Value(), labels));
 }
@@ -106,7 +113,8 @@ TEST(Validate, ReportsTheKindsMetadataAfterWhatHoldsForEveryKind) {
   auto errors = validate_update(strategy, now, old, true, context);
   ASSERT_EQ(errors.size(), 2u);
   EXPECT_EQ(errors[0].message(), "metadata.name: Invalid value: \"b\": field is immutable");
-  EXPECT_EQ(validate_create(strategy, doc(R"({"metadata":{"namespace":"n"}})"), true, context)[0].message(),
+  EXPECT_EQ(validate_create(strategy, doc(R"({"metadata":{"namespace":"n"}})"), true, context)[0]
+                .message(),
             "metadata.name: Required value: name or generateName is required");
 }
 

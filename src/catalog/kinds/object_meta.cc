@@ -18,7 +18,8 @@ std::string show_owner(const Value& owner) {
   Value all = owner;
   for (const char* key : {"apiVersion", "kind", "name", "uid"})
     if (!all.has(key)) all.set(key, "");
-  return print_in_order(all, {"apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"});
+  return print_in_order(all,
+                        {"apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"});
 }
 
 std::string show_owners(const Value& owners) {
@@ -29,15 +30,18 @@ std::string show_owners(const Value& owners) {
 
 void validate_owner(const Value& owner, const Path& path, FieldErrors& out) {
   std::string_view api_version = owner["apiVersion"].as_string();
-  std::string_view version = api_version.substr(api_version.find('/') + 1);  // npos + 1 is the start
+  std::string_view version = api_version.substr(api_version.find('/') + 1);  // npos + 1 is the
+                                                                             // start
   if (version.empty() || std::ranges::count(api_version, '/') > 1)
     out.push_back(json::invalid(path / "apiVersion", api_version, "version must not be empty"));
   for (const char* key : {"kind", "name", "uid"})
-    if (owner[key].as_string().empty()) out.push_back(json::invalid(path / key, "", "must not be empty"));
+    if (owner[key].as_string().empty())
+      out.push_back(json::invalid(path / key, "", "must not be empty"));
   // Events come and go by themselves; what they owned would vanish with them.
   if (api_version == "v1" && owner["kind"].as_string() == "Event")
-    out.push_back(json::shown_as(json::invalid(path, {}, "/v1, Kind=Event is disallowed from being an owner"),
-                                 show_owner(owner)));
+    out.push_back(
+        json::shown_as(json::invalid(path, {}, "/v1, Kind=Event is disallowed from being an owner"),
+                       show_owner(owner)));
 }
 
 void validate_owners(const Value& owners, const Path& path, FieldErrors& out) {
@@ -49,12 +53,11 @@ void validate_owners(const Value& owners, const Path& path, FieldErrors& out) {
     if (controller.empty())
       controller = name;
     else
-      out.push_back(json::shown_as(
-          json::invalid(
-              path, {},
-              cat("Only one reference can have Controller set to true. Found \"true\" in references for ",
-                  controller, " and ", name)),
-          show_owners(owners)));
+      out.push_back(json::shown_as(json::invalid(path, {},
+                                                 cat("Only one reference can have Controller set "
+                                                     "to true. Found \"true\" in references for ",
+                                                     controller, " and ", name)),
+                                   show_owners(owners)));
   }
 }
 
@@ -66,21 +69,22 @@ void validate_finalizers(const Value& finalizers, const Path& path, FieldErrors&
     foreground |= finalizer.as_string() == "foregroundDeletion";
   }
   if (orphan && foreground)
-    out.push_back(
-        json::invalid(path, finalizers, "finalizer orphan and foregroundDeletion cannot be both set"));
+    out.push_back(json::invalid(path, finalizers,
+                                "finalizer orphan and foregroundDeletion cannot be both set"));
 }
 
-void validate_no_new_finalizers(const Value& now, const Value& old, const Path& path, FieldErrors& out) {
+void validate_no_new_finalizers(const Value& now, const Value& old, const Path& path,
+                                FieldErrors& out) {
   std::vector<std::string> added;
   for (const Value& f : now.items())
-    if (std::ranges::find(old.items(), f) == old.items().end()) added.push_back(quoted(f.as_string()));
+    if (std::ranges::find(old.items(), f) == old.items().end())
+      added.push_back(quoted(f.as_string()));
   if (added.empty()) return;
   std::ranges::sort(added);
   added.erase(std::ranges::unique(added).begin(), added.end());
-  out.push_back(json::forbidden(
-      path,
-      cat("no new finalizers can be added if the object is being deleted, found new finalizers []string{",
-          join(added, ", "), "}")));
+  out.push_back(json::forbidden(path, cat("no new finalizers can be added if the object is being "
+                                          "deleted, found new finalizers []string{",
+                                          join(added, ", "), "}")));
 }
 
 void validate_standard_finalizers(const Value& meta, FieldErrors& out) {
@@ -89,8 +93,9 @@ void validate_standard_finalizers(const Value& meta, FieldErrors& out) {
     std::string_view name = finalizers[i].as_string();
     if (name.find('/') == std::string_view::npos &&
         std::ranges::find(kStandardFinalizers, name) == std::end(kStandardFinalizers))
-      out.push_back(json::invalid(Path("metadata.finalizers").index(i), name,
-                                  "name is neither a standard finalizer name nor is it fully qualified"));
+      out.push_back(
+          json::invalid(Path("metadata.finalizers").index(i), name,
+                        "name is neither a standard finalizer name nor is it fully qualified"));
   }
 }
 
@@ -101,7 +106,8 @@ bool same_text(const Value& a, const Value& b) {
 
 }  // namespace
 
-void add_invalid(const Complaints& complaints, std::string_view value, const Path& path, FieldErrors& out) {
+void add_invalid(const Complaints& complaints, std::string_view value, const Path& path,
+                 FieldErrors& out) {
   for (const std::string& message : complaints) out.push_back(json::invalid(path, value, message));
 }
 
@@ -149,7 +155,8 @@ void validate_object_meta(const Value& meta, bool namespaced, NameCheck check, c
   if (!namespaced && !ns.empty())
     out.push_back(json::forbidden(path / "namespace", "not allowed on this type"));
   if (namespaced && ns.empty()) out.push_back(json::required(path / "namespace"));
-  if (namespaced && !ns.empty()) add_invalid(name_is_dns_label(ns, false), ns, path / "namespace", out);
+  if (namespaced && !ns.empty())
+    add_invalid(name_is_dns_label(ns, false), ns, path / "namespace", out);
 
   validate_nonnegative(meta["generation"], path / "generation", out);
   validate_labels(meta["labels"], path / "labels", out);
@@ -158,14 +165,17 @@ void validate_object_meta(const Value& meta, bool namespaced, NameCheck check, c
   validate_finalizers(meta["finalizers"], path / "finalizers", out);
 }
 
-void validate_object_meta_update(const Value& meta, const Value& old, const Path& path, FieldErrors& out) {
+void validate_object_meta_update(const Value& meta, const Value& old, const Path& path,
+                                 FieldErrors& out) {
   if (!old["deletionTimestamp"].is_null())
     validate_no_new_finalizers(meta["finalizers"], old["finalizers"], path / "finalizers", out);
   if (meta["generation"].as_int() < old["generation"].as_int())
-    out.push_back(json::invalid(path / "generation", meta["generation"].as_int(), "must not be decremented"));
+    out.push_back(
+        json::invalid(path / "generation", meta["generation"].as_int(), "must not be decremented"));
   for (const char* key : {"name", "namespace", "uid"})
     if (!same_text(meta[key], old[key]))
-      out.push_back(json::invalid(path / key, meta[key].as_string(), std::string(kFieldIsImmutable)));
+      out.push_back(
+          json::invalid(path / key, meta[key].as_string(), std::string(kFieldIsImmutable)));
   // What the server owns and a client left out, or took out, is put back by the caller.
   for (const char* key : {"creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"})
     if (!meta[key].is_null()) validate_immutable(meta[key], old[key], path / key, out);

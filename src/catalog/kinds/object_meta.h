@@ -8,20 +8,22 @@
 
 namespace cardea::catalog {
 
-// The rules of `metadata`. Name generation has taken place before. All functions append to `out` and are
-// pure.
+// The rules of `metadata`. Name generation has taken place before. All functions append to `out`
+// and are pure.
 
 // What holds for every object, custom resources included.
-void validate_object_meta(const json::Value& meta, bool namespaced, NameCheck name, const Path& path,
-                          json::FieldErrors& out);
+void validate_object_meta(const json::Value& meta, bool namespaced, NameCheck name,
+                          const Path& path, json::FieldErrors& out);
 // `old` is the stored metadata. The resourceVersion is the caller's business.
 void validate_object_meta_update(const json::Value& meta, const json::Value& old, const Path& path,
                                  json::FieldErrors& out);
 
-// What Kubernetes' own kinds ask beside: a finalizer without a domain must be one of the standard ones.
-// The first thing a kind's validate_create and validate_update do.
-void validate_kind_meta(const json::Value& object, bool namespaced, NameCheck name, json::FieldErrors& out);
-void validate_kind_meta_update(const json::Value& object, const json::Value& old, json::FieldErrors& out);
+// What Kubernetes' own kinds ask beside: a finalizer without a domain must be one of the standard
+// ones. The first thing a kind's validate_create and validate_update do.
+void validate_kind_meta(const json::Value& object, bool namespaced, NameCheck name,
+                        json::FieldErrors& out);
+void validate_kind_meta_update(const json::Value& object, const json::Value& old,
+                               json::FieldErrors& out);
 
 void validate_labels(const json::Value& labels, const Path& path, json::FieldErrors& out);
 void validate_annotations(const json::Value& annotations, const Path& path, json::FieldErrors& out);
@@ -35,8 +37,9 @@ void validate_immutable(const json::Value& value, const json::Value& old, const 
 void add_invalid(const Complaints& complaints, std::string_view value, const Path& path,
                  json::FieldErrors& out);
 
-// An object as JSON with its members in the given order (those not named come last, by key), as a type
-// that declares them so prints.
-std::string print_in_order(const json::Value& object, std::initializer_list<std::string_view> order);
+// An object as JSON with its members in the given order (those not named come last, by key), as a
+// type that declares them so prints.
+std::string print_in_order(const json::Value& object,
+                           std::initializer_list<std::string_view> order);
 
 }  // namespace cardea::catalog

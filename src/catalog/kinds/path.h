@@ -7,8 +7,9 @@
 
 namespace cardea::catalog {
 
-// Where in an object a check looks, written as Kubernetes writes it: spec.containers[0].ports[1].name,
-// data[key]. A value: cheap enough to build for every object that is checked.
+// Where in an object a check looks, written as Kubernetes writes it:
+// spec.containers[0].ports[1].name, data[key]. A value: cheap enough to build for every object that
+// is checked.
 class Path {
  public:
   Path() = default;

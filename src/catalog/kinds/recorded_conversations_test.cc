@@ -9,16 +9,16 @@
 #include <sstream>
 
 #include "base/strings.h"
-#include "catalog/testing/recordings.h"
 #include "catalog/strategy.h"
+#include "catalog/testing/recordings.h"
 #include "catalog/validate.h"
 #include "json/parse.h"
 #include "json/print.h"
 
-// Walks recorded conversations with a real API server through the hooks alone: no storage, no HTTP. What
-// is created is defaulted, prepared and validated as the recorded server did; causes must be the same and
-// in the same order, accepted objects must come out alike. What only the layers above know (generic
-// metadata, admission, fields printed though empty) is left out of the comparison.
+// Walks recorded conversations with a real API server through the hooks alone: no storage, no HTTP.
+// What is created is defaulted, prepared and validated as the recorded server did; causes must be
+// the same and in the same order, accepted objects must come out alike. What only the layers above
+// know (generic metadata, admission, fields printed though empty) is left out of the comparison.
 
 namespace cardea::catalog {
 namespace {
@@ -95,7 +95,8 @@ Value tidy(const Value& v, bool drop_zeros = false) {
     Value kept = tidy(m.value, drop_zeros || m.key() == "status");
     if (kept.is_null() || ((kept.is_array() || kept.is_object()) && kept.empty())) continue;
     if (kept.is_string() && kept.as_string().empty()) continue;
-    if (drop_zeros && ((kept.is_int() && kept.as_int() == 0) || (kept.is_bool() && !kept.as_bool())))
+    if (drop_zeros &&
+        ((kept.is_int() && kept.as_int() == 0) || (kept.is_bool() && !kept.as_bool())))
       continue;
     out.set(m.key(), kept);
   }
@@ -106,8 +107,8 @@ Value comparable(const Value& object) {
   Value out = tidy(object);
   if (out["metadata"].is_object())
     for (std::string_view key :
-         {"name", "namespace", "uid", "creationTimestamp", "resourceVersion", "managedFields", "finalizers",
-          "generation", "generateName", "selfLink", "deletionTimestamp"})
+         {"name", "namespace", "uid", "creationTimestamp", "resourceVersion", "managedFields",
+          "finalizers", "generation", "generateName", "selfLink", "deletionTimestamp"})
       out.member("metadata").erase(key);
   if (out["metadata"].empty()) out.erase("metadata");
   out.erase("kind");
@@ -172,7 +173,8 @@ class Walk {
  private:
   void step(const Value& s) {
     Request r = parse_path(s["method"].as_string(), s["path"].as_string());
-    // The core group depends on allocators and admission plugins throughout; whole servers are tried with it.
+    // The core group depends on allocators and admission plugins throughout; whole servers are
+    // tried with it.
     if (r.group.empty() || r.group == "apiextensions.k8s.io") return;
     if (r.method == "POST" && r.name.empty()) create(r, s);
     if (r.method == "PUT" || r.method == "PATCH") update(r, s);
@@ -233,8 +235,10 @@ class Walk {
       }
       object.set("metadata", meta);
     } else {
-      if (s["headers"]["Content-Type"].as_string().find("merge-patch") == std::string_view::npos) return;
-      if (!s["body"].is_object() || json::print(s["body"]).find("$patch") != std::string::npos) return;
+      if (s["headers"]["Content-Type"].as_string().find("merge-patch") == std::string_view::npos)
+        return;
+      if (!s["body"].is_object() || json::print(s["body"]).find("$patch") != std::string::npos)
+        return;
       if (s["headers"]["Content-Type"].as_string().starts_with("application/strategic") &&
           json::print(s["body"]).find('[') != std::string::npos)
         return;
@@ -251,15 +255,16 @@ class Walk {
     compare(r, s, object, errors, strategy, &old);
   }
 
-  void compare(const Request& r, const Value& s, const Value& object, const json::FieldErrors& errors,
-               const Strategy* strategy, const Value* old) {
+  void compare(const Request& r, const Value& s, const Value& object,
+               const json::FieldErrors& errors, const Strategy* strategy, const Value* old) {
     std::int64_t status = s["expect"]["status"].as_int();
     const Value& body = s["expect"]["body"];
     std::vector<std::string> notes;
     if (status == 200 || status == 201) {
       for (const auto& e : errors) notes.push_back("refused: " + e.message());
       if (errors.empty() && !s.has("only") && body.is_object())
-        differences(without_ignored(comparable(body), s), without_ignored(comparable(object), s), "", notes);
+        differences(without_ignored(comparable(body), s), without_ignored(comparable(object), s),
+                    "", notes);
     } else if (status == 422 && body["details"]["causes"].size() > 0) {
       std::vector<std::string> wanted, given;
       for (const Value& c : body["details"]["causes"].items()) {
@@ -270,9 +275,11 @@ class Walk {
       for (const auto& e : errors) given.push_back(cat(e.field, ": ", e.body()));
       if (wanted != given) {
         for (const auto& w : wanted)
-          if (std::ranges::count(wanted, w) > std::ranges::count(given, w)) notes.push_back("missing " + w);
+          if (std::ranges::count(wanted, w) > std::ranges::count(given, w))
+            notes.push_back("missing " + w);
         for (const auto& g : given)
-          if (std::ranges::count(given, g) > std::ranges::count(wanted, g)) notes.push_back("extra   " + g);
+          if (std::ranges::count(given, g) > std::ranges::count(wanted, g))
+            notes.push_back("extra   " + g);
         if (notes.empty()) {
           notes.push_back("order differs; wanted:");
           for (const auto& w : wanted) notes.push_back("    " + w);
@@ -291,13 +298,14 @@ class Walk {
       }
       for (auto& g : given) g = cat("299 - ", cardea::quoted(std::string_view(g)));
       if (given != wanted)
-        notes.push_back(cat("warnings: wanted ", join(wanted, " | "), " found ", join(given, " | ")));
+        notes.push_back(
+            cat("warnings: wanted ", join(wanted, " | "), " found ", join(given, " | ")));
     }
     ++checked;
     if (notes.empty()) return;
     ++differed;
-    std::cout << name_ << " #" << number_ << " " << r.method << " " << s["path"].as_string() << "\n   "
-              << json::print(s["body"]).substr(0, 700) << "\n";
+    std::cout << name_ << " #" << number_ << " " << r.method << " " << s["path"].as_string()
+              << "\n   " << json::print(s["body"]).substr(0, 700) << "\n";
     for (const auto& n : notes) std::cout << "     " << n.substr(0, 900) << "\n";
   }
 
@@ -322,7 +330,8 @@ TEST(RecordedConversations, TheHooksOfBuiltinKindsAnswerAsTheRecordedServerDid) 
   // What these are about happens above the hooks.
   auto is_about_hooks = [](const std::string& name) {
     return !name.starts_with("admission") && !name.starts_with("noderestriction") &&
-           !name.starts_with("apply--") && !name.starts_with("crd--") && !name.starts_with("watch--");
+           !name.starts_with("apply--") && !name.starts_with("crd--") &&
+           !name.starts_with("watch--");
   };
   Walk walk;
   for (const auto& file : json_files(recordings()))

@@ -19,10 +19,13 @@ namespace {
 using json::Value;
 
 Value widget(std::string_view schema) {
-  return json::parse(cat(R"({"metadata":{"name":"widgets.example.com"},"spec":{"group":"example.com","scope":"Namespaced",
+  return json::
+      parse(cat(R"({"metadata":{"name":"widgets.example.com"},"spec":{"group":"example.com","scope":"Namespaced",
     "names":{"plural":"widgets","singular":"widget","kind":"Widget"},"versions":[
-    {"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":)", schema, R"(}}]},
-    "status":{"conditions":[{"type":"Established","status":"True"}]}})")).value();
+    {"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":)",
+                schema, R"(}}]},
+    "status":{"conditions":[{"type":"Established","status":"True"}]}})"))
+          .value();
 }
 
 void each_reference(const Value& value, const std::function<void(std::string_view)>& visit) {
@@ -43,10 +46,12 @@ TEST(OpenApiV3, HasADocumentForEveryGroupAndVersionAndEveryReferenceResolves) {
     constexpr std::string_view kPrefix = "#/components/schemas/";
     each_reference((*document)["components"]["schemas"], [&](std::string_view ref) {
       ASSERT_TRUE(ref.starts_with(kPrefix)) << ref;
-      EXPECT_TRUE((*document)["components"]["schemas"].has(ref.substr(kPrefix.size()))) << path << " " << ref;
+      EXPECT_TRUE((*document)["components"]["schemas"].has(ref.substr(kPrefix.size())))
+          << path << " " << ref;
     });
     each_reference((*document)["paths"], [&](std::string_view ref) {
-      EXPECT_TRUE((*document)["components"]["schemas"].has(ref.substr(kPrefix.size()))) << path << " " << ref;
+      EXPECT_TRUE((*document)["components"]["schemas"].has(ref.substr(kPrefix.size())))
+          << path << " " << ref;
     });
   }
   EXPECT_FALSE(openapi_v3(*catalog, "apis/nosuch/v1"));
@@ -60,19 +65,28 @@ TEST(OpenApiV3, SaysHowClientsMergeAndWhichParametersAWriteTakes) {
   const Value& containers = schemas["io.k8s.api.core.v1.PodSpec"]["properties"]["containers"];
   EXPECT_EQ(containers["x-kubernetes-patch-merge-key"].as_string(), "name");
   EXPECT_EQ(containers["x-kubernetes-list-type"].as_string(), "map");
-  EXPECT_EQ(schemas["io.k8s.api.apps.v1.DeploymentSpec"]["properties"]["strategy"]["x-kubernetes-patch-strategy"].as_string(), "retainKeys");
-  EXPECT_EQ(json::print(schemas["io.k8s.api.apps.v1.Deployment"]["x-kubernetes-group-version-kind"]),
-            R"([{"group":"apps","kind":"Deployment","version":"v1"}])");
-  const Value& patch = (*document)["paths"]["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"]["patch"];
+  EXPECT_EQ(schemas["io.k8s.api.apps.v1.DeploymentSpec"]["properties"]["strategy"]
+                   ["x-kubernetes-patch-strategy"]
+                       .as_string(),
+            "retainKeys");
+  EXPECT_EQ(
+      json::print(schemas["io.k8s.api.apps.v1.Deployment"]["x-kubernetes-group-version-kind"]),
+      R"([{"group":"apps","kind":"Deployment","version":"v1"}])");
+  const Value& patch = (*document)["paths"]
+                                  ["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"]
+                                  ["patch"];
   EXPECT_EQ(patch["operationId"].as_string(), "patchAppsV1NamespacedDeployment");
   EXPECT_EQ(patch["x-kubernetes-group-version-kind"]["kind"].as_string(), "Deployment");
   std::set<std::string> names;
-  for (const Value& parameter : patch["parameters"].items()) names.emplace(parameter["name"].as_string());
-  EXPECT_TRUE(names.contains("fieldValidation") && names.contains("dryRun") && names.contains("force"));
+  for (const Value& parameter : patch["parameters"].items())
+    names.emplace(parameter["name"].as_string());
+  EXPECT_TRUE(names.contains("fieldValidation") && names.contains("dryRun") &&
+              names.contains("force"));
 }
 
 TEST(OpenApiV3, PublishesACustomResourceAsItIsDefinedWithWhatTheServerAdds) {
-  auto catalog = Catalog::builtin()->with_definitions({widget(R"({"type":"object","description":"A thing.","properties":{
+  auto catalog = Catalog::builtin()->with_definitions(
+      {widget(R"({"type":"object","description":"A thing.","properties":{
       "spec":{"type":"object","properties":{"port":{"x-kubernetes-int-or-string":true},
         "size":{"type":"integer","default":1,"nullable":true,"format":"int32"},"odd":{"type":"string","format":"odd","example":"x","externalDocs":{"url":"https://example.com"}},
         "pod":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}}}}})")});
@@ -83,34 +97,46 @@ TEST(OpenApiV3, PublishesACustomResourceAsItIsDefinedWithWhatTheServerAdds) {
   EXPECT_EQ(type["properties"]["metadata"]["allOf"][0]["$ref"].as_string(),
             "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");
   const Value& spec = type["properties"]["spec"]["properties"];
-  EXPECT_EQ(json::print(spec["port"]), R"({"anyOf":[{"type":"integer"},{"type":"string"}],"x-kubernetes-int-or-string":true})");
-  EXPECT_EQ(json::print(spec["size"]), R"({"default":1,"format":"int32","nullable":true,"type":"integer"})");
-  EXPECT_EQ(json::print(spec["odd"]), R"({"example":"x","externalDocs":{"url":"https://example.com"},"format":"odd","type":"string"})");
+  EXPECT_EQ(
+      json::print(spec["port"]),
+      R"({"anyOf":[{"type":"integer"},{"type":"string"}],"x-kubernetes-int-or-string":true})");
+  EXPECT_EQ(json::print(spec["size"]),
+            R"({"default":1,"format":"int32","nullable":true,"type":"integer"})");
+  EXPECT_EQ(
+      json::print(spec["odd"]),
+      R"({"example":"x","externalDocs":{"url":"https://example.com"},"format":"odd","type":"string"})");
   EXPECT_EQ(json::print(spec["pod"]["required"]), R"(["kind","apiVersion"])");
 }
 
 TEST(OpenApiV2, LeavesOutOfACustomResourceWhatItsReadersCannotUnderstand) {
-  auto catalog = Catalog::builtin()->with_definitions({widget(R"({"type":"object","required":["spec"],"properties":{
+  auto catalog = Catalog::builtin()->with_definitions(
+      {widget(R"({"type":"object","required":["spec"],"properties":{
       "spec":{"type":"object","required":["size","name"],"oneOf":[{"required":["a"]}],"properties":{
         "size":{"type":"integer","default":1,"nullable":true},"name":{"type":"string"},
         "free":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"a":{"type":"string"}}},
         "list":{"type":"array","nullable":true,"items":{"type":"string"}}}}}})")});
   const Value type = openapi_v2(*catalog)["definitions"]["com.example.v1.Widget"];
-  EXPECT_EQ(json::print(type["properties"]["spec"]),
-            R"({"properties":{"free":{"x-kubernetes-preserve-unknown-fields":true},"list":{},"name":{"type":"string"},"size":{}},)"
-            R"("required":["name"],"type":"object"})");
-  EXPECT_EQ(type["properties"]["metadata"]["$ref"].as_string(), "#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");
+  EXPECT_EQ(
+      json::print(type["properties"]["spec"]),
+      R"({"properties":{"free":{"x-kubernetes-preserve-unknown-fields":true},"list":{},"name":{"type":"string"},"size":{}},)"
+      R"("required":["name"],"type":"object"})");
+  EXPECT_EQ(type["properties"]["metadata"]["$ref"].as_string(),
+            "#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");
 
-  auto open = Catalog::builtin()->with_definitions({widget(R"({"type":"object","x-kubernetes-preserve-unknown-fields":true})")});
-  EXPECT_EQ(json::print(openapi_v2(*open)["definitions"]["com.example.v1.Widget"]),
-            R"({"type":"object","x-kubernetes-group-version-kind":[{"group":"example.com","kind":"Widget","version":"v1"}]})");
+  auto open = Catalog::builtin()->with_definitions(
+      {widget(R"({"type":"object","x-kubernetes-preserve-unknown-fields":true})")});
+  EXPECT_EQ(
+      json::print(openapi_v2(*open)["definitions"]["com.example.v1.Widget"]),
+      R"({"type":"object","x-kubernetes-group-version-kind":[{"group":"example.com","kind":"Widget","version":"v1"}]})");
 }
 
 TEST(OpenApi, ShowsNoPermissionsThatNobodyFollows) {
   for (bool is_on : {false, true}) {
-    auto catalog = Catalog::builtin(is_on ? std::vector<std::string>{"FineGrainedAuthorization"} : std::vector<std::string>());
+    auto catalog = Catalog::builtin(is_on ? std::vector<std::string>{"FineGrainedAuthorization"}
+                                          : std::vector<std::string>());
     for (const Value& document : {openapi_v2(*catalog), *openapi_v3(*catalog, "api/v1")})
-      for (std::string_view tag : {R"("x-kubernetes-permission-verb":")", R"("x-kubernetes-permissions":)"})
+      for (std::string_view tag :
+           {R"("x-kubernetes-permission-verb":")", R"("x-kubernetes-permissions":)"})
         EXPECT_EQ(json::print(document).find(tag) != std::string::npos, is_on) << tag;
   }
 }
@@ -118,49 +144,69 @@ TEST(OpenApi, ShowsNoPermissionsThatNobodyFollows) {
 TEST(OpenApi, ShowsThePermissionsOnFieldsOfBuiltInKindsWhereTheyAreTrueOfEveryUse) {
   auto catalog = Catalog::builtin({"FineGrainedAuthorization"});
   for (bool v3 : {false, true}) {
-    Value types = v3 ? (*openapi_v3(*catalog, "apis/apps/v1"))["components"]["schemas"] : openapi_v2(*catalog)["definitions"];
+    Value types = v3 ? (*openapi_v3(*catalog, "apis/apps/v1"))["components"]["schemas"]
+                     : openapi_v2(*catalog)["definitions"];
     const Value& meta = types["io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"]["properties"];
     EXPECT_EQ(meta["labels"]["x-kubernetes-permission-verb"].as_string(), "labels");
     const Value& label = meta["labels"]["additionalProperties"];
     EXPECT_EQ(label["x-kubernetes-permission-verb"].as_string(), "label");
     EXPECT_EQ(label["x-kubernetes-permission-parameter"].as_string(), "mapKey");
-    EXPECT_EQ(label["x-kubernetes-permission-parameter-treatment"].as_string(), "slash-delimited-prefix");
-    EXPECT_EQ(meta["finalizers"]["items"]["x-kubernetes-permission-parameter"].as_string(), "setValue");
+    EXPECT_EQ(label["x-kubernetes-permission-parameter-treatment"].as_string(),
+              "slash-delimited-prefix");
+    EXPECT_EQ(meta["finalizers"]["items"]["x-kubernetes-permission-parameter"].as_string(),
+              "setValue");
     EXPECT_FALSE(meta["managedFields"].has("x-kubernetes-permission-verb"));
 
     const Value& deployment = types["io.k8s.api.apps.v1.Deployment"];
-    EXPECT_EQ(deployment["properties"]["spec"]["x-kubernetes-permission-verb"].as_string(), "specification");
-    EXPECT_EQ(deployment["properties"]["spec"].has("$ref"), !v3) << "siblings of $ref count for nothing in version 3";
-    EXPECT_EQ(types["io.k8s.api.apps.v1.DeploymentSpec"]["properties"]["replicas"]["x-kubernetes-permission-verb"].as_string(), "replicaCount");
-    const Value& conditions = types["io.k8s.api.apps.v1.DeploymentStatus"]["properties"]["conditions"];
+    EXPECT_EQ(deployment["properties"]["spec"]["x-kubernetes-permission-verb"].as_string(),
+              "specification");
+    EXPECT_EQ(deployment["properties"]["spec"].has("$ref"), !v3)
+        << "siblings of $ref count for nothing in version 3";
+    EXPECT_EQ(types["io.k8s.api.apps.v1.DeploymentSpec"]["properties"]["replicas"]
+                   ["x-kubernetes-permission-verb"]
+                       .as_string(),
+              "replicaCount");
+    const Value& conditions = types["io.k8s.api.apps.v1.DeploymentStatus"]["properties"]
+                                   ["conditions"];
     EXPECT_EQ(conditions["x-kubernetes-permission-verb"].as_string(), "conditions");
     EXPECT_EQ(conditions["items"]["x-kubernetes-permission-parameter"].as_string(), "listKey:type");
     // Containers of a PodTemplate have no such permission, so it is the kinds that say so.
-    EXPECT_FALSE(types["io.k8s.api.core.v1.Container"]["properties"]["resources"].has("x-kubernetes-permission-verb"));
-    EXPECT_EQ(json::print(deployment["x-kubernetes-permissions"]),
-              R"([{"fields":["spec.template.spec.containers[*].resources","spec.template.spec.initContainers[*].resources"],)"
-              R"("x-kubernetes-permission-verb":"computeResources"}])");
+    EXPECT_FALSE(types["io.k8s.api.core.v1.Container"]["properties"]["resources"].has(
+        "x-kubernetes-permission-verb"));
+    EXPECT_EQ(
+        json::print(deployment["x-kubernetes-permissions"]),
+        R"([{"fields":["spec.template.spec.containers[*].resources","spec.template.spec.initContainers[*].resources"],)"
+        R"("x-kubernetes-permission-verb":"computeResources"}])");
   }
   // Pods share their specification with templates, where nobody is assigned a node.
   Value core = (*openapi_v3(*catalog, "api/v1"))["components"]["schemas"];
-  EXPECT_FALSE(core["io.k8s.api.core.v1.PodSpec"]["properties"]["nodeName"].has("x-kubernetes-permission-verb"));
+  EXPECT_FALSE(core["io.k8s.api.core.v1.PodSpec"]["properties"]["nodeName"].has(
+      "x-kubernetes-permission-verb"));
   std::set<std::string> verbs;
-  for (const Value& p : core["io.k8s.api.core.v1.Pod"]["x-kubernetes-permissions"].items()) verbs.emplace(p["x-kubernetes-permission-verb"].as_string());
-  EXPECT_EQ(verbs, (std::set<std::string>{"computeResources", "nodeAssignment", "schedulingGates"}));
+  for (const Value& p : core["io.k8s.api.core.v1.Pod"]["x-kubernetes-permissions"].items())
+    verbs.emplace(p["x-kubernetes-permission-verb"].as_string());
+  EXPECT_EQ(verbs,
+            (std::set<std::string>{"computeResources", "nodeAssignment", "schedulingGates"}));
 }
 
 TEST(OpenApi, ShowsThePermissionsOnFieldsOfADefinition) {
-  auto catalog = Catalog::builtin({"FineGrainedAuthorization"})->with_definitions({widget(R"({"type":"object","properties":{
+  auto catalog = Catalog::builtin({"FineGrainedAuthorization"})
+                     ->with_definitions({widget(R"({"type":"object","properties":{
       "spec":{"type":"object","x-kubernetes-permission-verb":"specification","properties":{
         "boom":{"type":"boolean","x-kubernetes-permission-verb":"example.com/boom","x-kubernetes-permission-excluded":true},
         "parts":{"type":"object","additionalProperties":{"type":"string","x-kubernetes-permission-verb":"example.com/part",
           "x-kubernetes-permission-parameter":"mapKey","x-kubernetes-permission-parameter-cel":"self"}}}}}})")});
-  for (const Value& type : {(*openapi_v3(*catalog, "apis/example.com/v1"))["components"]["schemas"]["com.example.v1.Widget"],
-                            openapi_v2(*catalog)["definitions"]["com.example.v1.Widget"]}) {
+  for (const Value& type :
+       {(*openapi_v3(*catalog,
+                     "apis/example.com/v1"))["components"]["schemas"]["com.example.v1.Widget"],
+        openapi_v2(*catalog)["definitions"]["com.example.v1.Widget"]}) {
     const Value& spec = type["properties"]["spec"];
     EXPECT_EQ(spec["x-kubernetes-permission-verb"].as_string(), "specification");
     EXPECT_TRUE(spec["properties"]["boom"]["x-kubernetes-permission-excluded"].as_bool());
-    EXPECT_EQ(spec["properties"]["parts"]["additionalProperties"]["x-kubernetes-permission-parameter-cel"].as_string(), "self");
+    EXPECT_EQ(
+        spec["properties"]["parts"]["additionalProperties"]["x-kubernetes-permission-parameter-cel"]
+            .as_string(),
+        "self");
   }
 }
 
@@ -204,7 +250,8 @@ TEST(OpenApiV2, IsTheSameDocumentInProtobuf) {
     if (number == 8)
       for (auto [inner, path] : fields(value)) paths.emplace(fields(path)[0].second);
     if (number == 9)
-      for (auto [inner, definition] : fields(value)) definitions.emplace(fields(definition)[0].second);
+      for (auto [inner, definition] : fields(value))
+        definitions.emplace(fields(definition)[0].second);
   }
   EXPECT_EQ(paths.size(), document["paths"].size());
   EXPECT_EQ(definitions.size(), document["definitions"].size());
@@ -219,7 +266,8 @@ TEST(Publication, KeepsDocumentsUntilTheCatalogueChangesThem) {
   EXPECT_EQ(publication.openapi_v2(*builtin), v2);
   auto index = json::parse(publication.openapi_v3_index(*builtin)->body).value();
   std::string hash = apps->etag.substr(1, apps->etag.size() - 2);
-  EXPECT_EQ(index["paths"]["apis/apps/v1"]["serverRelativeURL"].as_string(), cat("/openapi/v3/apis/apps/v1?hash=", hash));
+  EXPECT_EQ(index["paths"]["apis/apps/v1"]["serverRelativeURL"].as_string(),
+            cat("/openapi/v3/apis/apps/v1?hash=", hash));
 
   auto first = builtin->with_definitions({widget(R"({"type":"object"})")});
   auto widgets = publication.openapi_v3(*first, "apis/example.com/v1");
@@ -231,7 +279,8 @@ TEST(Publication, KeepsDocumentsUntilTheCatalogueChangesThem) {
   EXPECT_EQ(publication.openapi_v3(*builtin, "apis/example.com/v1"), nullptr);
   EXPECT_TRUE(apps->matches(cat("\"other\", ", apps->etag)));
   EXPECT_FALSE(apps->matches("\"other\""));
-  EXPECT_NE(publication.aggregated_discovery(*builtin, true)->etag, publication.aggregated_discovery(*builtin, false)->etag);
+  EXPECT_NE(publication.aggregated_discovery(*builtin, true)->etag,
+            publication.aggregated_discovery(*builtin, false)->etag);
 }
 
 TEST(Publication, GivesEveryThreadTheDocumentOfItsOwnCatalogue) {
@@ -244,7 +293,8 @@ TEST(Publication, GivesEveryThreadTheDocumentOfItsOwnCatalogue) {
     threads.emplace_back([&, i] {
       for (int round = 0; round < 3; ++round) {
         const Catalog& catalog = (i + round) % 2 ? *custom : *builtin;
-        bool has = publication.aggregated_discovery(catalog, false)->body.find("example.com") != std::string::npos;
+        bool has = publication.aggregated_discovery(catalog, false)->body.find("example.com") !=
+                   std::string::npos;
         bool document = publication.openapi_v3(catalog, "apis/example.com/v1") != nullptr;
         if (has != (&catalog == custom.get()) || document != has) ++wrong;
       }

@@ -25,7 +25,8 @@ Value parameter(std::string_view name, std::string_view in, std::string_view typ
 }
 
 Value write(const Operation& operation, const std::string& tag, TypeWriter& types) {
-  const Value both = Value::array({"application/json", "application/yaml"}), any = Value::array({"*/*"});
+  const Value both = Value::array({"application/json", "application/yaml"}),
+              any = Value::array({"*/*"});
   bool text = operation.answer.empty();
   Value consumes = operation.action == "connect" ? any : both;
   if (operation.is_patch) {
@@ -41,17 +42,22 @@ Value write(const Operation& operation, const std::string& tag, TypeWriter& type
                              {"produces", text ? any : both}});
   Value parameters = Value::array();
   if (!operation.body.empty()) {
-    Value body = Value::object({{"name", "body"}, {"in", "body"}, {"schema", types.reference(operation.body)}});
+    Value body = Value::object(
+        {{"name", "body"}, {"in", "body"}, {"schema", types.reference(operation.body)}});
     if (operation.body_required) body.set("required", true);
     parameters.push_back(std::move(body));
   }
-  for (const Parameter& query : operation.query) parameters.push_back(parameter(query.name, "query", query.type));
+  for (const Parameter& query : operation.query)
+    parameters.push_back(parameter(query.name, "query", query.type));
   if (!parameters.empty()) out.set("parameters", parameters);
   Value responses = Value::object({{"401", Value::object({{"description", "Unauthorized"}})}});
   for (int code : operation.codes)
     responses.set(std::to_string(code),
-                  Value::object({{"description", code == 200 ? "OK" : code == 201 ? "Created" : "Accepted"},
-                                 {"schema", text ? Value::object({{"type", "string"}}) : types.reference(operation.answer)}}));
+                  Value::object({{"description", code == 200   ? "OK"
+                                                 : code == 201 ? "Created"
+                                                               : "Accepted"},
+                                 {"schema", text ? Value::object({{"type", "string"}})
+                                                 : types.reference(operation.answer)}}));
   out.set("responses", responses);
   if (!operation.action.empty()) out.set("x-kubernetes-action", operation.action);
   const GroupVersionKind& kind = operation.kind;
@@ -67,19 +73,23 @@ Value write(const Path& path, TypeWriter& types) {
   if (path.has_namespace) parameters.push_back(parameter("namespace", "path", "string"));
   parameters.push_back(parameter("pretty", "query", "string"));
   if (!path.operations[0].action.empty()) out.set("parameters", parameters);
-  for (const Operation& operation : path.operations) out.set(operation.method, write(operation, path.tag, types));
+  for (const Operation& operation : path.operations)
+    out.set(operation.method, write(operation, path.tag, types));
   return out;
 }
 
 }  // namespace
 
-Value openapi_v2(const Catalog& catalog) { return openapi_v2(catalog, openapi::PublishedPermissions(catalog)); }
+Value openapi_v2(const Catalog& catalog) {
+  return openapi_v2(catalog, openapi::PublishedPermissions(catalog));
+}
 
 Value openapi_v2(const Catalog& catalog, const openapi::PublishedPermissions& permissions) {
   TypeWriter types(catalog.types(), openapi::Format::kV2, permissions);
   std::vector<json::Member> paths, custom;
   auto add = [&](const Path& path) { paths.push_back({path.path, write(path, types)}); };
-  add(discovery_path("/version/", "version", "getCodeVersion", "io.k8s.apimachinery.pkg.version.Info"));
+  add(discovery_path("/version/", "version", "getCodeVersion",
+                     "io.k8s.apimachinery.pkg.version.Info"));
   for (const Group& group : catalog.groups())
     for (const Version& version : group.versions)
       for (const Resource* resource : version.resources) {
@@ -90,13 +100,17 @@ Value openapi_v2(const Catalog& catalog, const openapi::PublishedPermissions& pe
       }
   Value definitions = Value::object(std::move(custom));
   types.add_referenced(definitions);
-  Value token = Value::object({{"description", "Bearer Token authentication"}, {"type", "apiKey"}, {"name", "authorization"}, {"in", "header"}});
-  return Value::object({{"swagger", "2.0"},
-                        {"info", Value::object({{"title", "Kubernetes"}, {"version", "v1.36.3"}})},
-                        {"paths", Value::object(std::move(paths))},
-                        {"definitions", definitions},
-                        {"securityDefinitions", Value::object({{"BearerToken", token}})},
-                        {"security", Value::array({Value::object({{"BearerToken", Value::array()}})})}});
+  Value token = Value::object({{"description", "Bearer Token authentication"},
+                               {"type", "apiKey"},
+                               {"name", "authorization"},
+                               {"in", "header"}});
+  return Value::object(
+      {{"swagger", "2.0"},
+       {"info", Value::object({{"title", "Kubernetes"}, {"version", "v1.36.3"}})},
+       {"paths", Value::object(std::move(paths))},
+       {"definitions", definitions},
+       {"securityDefinitions", Value::object({{"BearerToken", token}})},
+       {"security", Value::array({Value::object({{"BearerToken", Value::array()}})})}});
 }
 
 }  // namespace cardea::catalog

@@ -10,8 +10,8 @@ using json::Value;
 
 namespace {
 
-// Writes the fields of one message. A nested message is written to a Message of its own first, because its
-// length stands before it.
+// Writes the fields of one message. A nested message is written to a Message of its own first,
+// because its length stands before it.
 class Message {
  public:
   void text(int field, std::string_view value) {
@@ -32,7 +32,8 @@ class Message {
   void number(int field, double value) {
     if (value == 0) return;
     tag(field, 1);
-    auto raw = std::bit_cast<std::array<char, 8>>(value);  // little endian, as both x86-64 and arm64 are
+    auto raw = std::bit_cast<std::array<char, 8>>(value);  // little endian, as both x86-64 and
+                                                           // arm64 are
     out_.append(raw.data(), raw.size());
   }
   void texts(int field, const Value& list) {
@@ -46,7 +47,9 @@ class Message {
     varint(value.size());
     out_ += value;
   }
-  void tag(int field, int wire) { varint(static_cast<std::uint64_t>(field) << 3 | static_cast<unsigned>(wire)); }
+  void tag(int field, int wire) {
+    varint(static_cast<std::uint64_t>(field) << 3 | static_cast<unsigned>(wire));
+  }
   void varint(std::uint64_t value) {
     for (; value >= 0x80; value >>= 7) out_.push_back(static_cast<char>(value | 0x80));
     out_.push_back(static_cast<char>(value));
@@ -120,7 +123,8 @@ Message schema(const Value& s) {
   if (s.has("items")) out.message(23, wrapped(1, schema(s["items"])));
   if (s.has("properties")) {
     Message properties;
-    for (const auto& member : s["properties"].members()) properties.message(1, named(member, schema));
+    for (const auto& member : s["properties"].members())
+      properties.message(1, named(member, schema));
     out.message(25, properties);
   }
   extensions(out, 31, s);
@@ -174,10 +178,12 @@ Message operation(const Value& o) {
 
 Message path_item(const Value& p) {
   Message out;
-  constexpr std::string_view kMethods[] = {"get", "put", "post", "delete", "options", "head", "patch"};
+  constexpr std::string_view kMethods[] = {"get",     "put",  "post", "delete",
+                                           "options", "head", "patch"};
   for (int i = 0; i < 7; ++i)
     if (const Value* o = p.find(kMethods[i])) out.message(2 + i, operation(*o));
-  for (const Value& parameter_value : p["parameters"].items()) out.message(9, parameter(parameter_value));
+  for (const Value& parameter_value : p["parameters"].items())
+    out.message(9, parameter(parameter_value));
   return out;
 }
 
@@ -209,7 +215,8 @@ std::string openapi_v2_protobuf(const Value& d) {
   for (const auto& member : d["paths"].members()) paths.message(2, named(member, path_item));
   out.message(8, paths);
   Message definitions;
-  for (const auto& member : d["definitions"].members()) definitions.message(1, named(member, schema));
+  for (const auto& member : d["definitions"].members())
+    definitions.message(1, named(member, schema));
   out.message(9, definitions);
   for (const Value& requirement : d["security"].items()) {
     Message one;
@@ -217,7 +224,8 @@ std::string openapi_v2_protobuf(const Value& d) {
     out.message(12, one);
   }
   Message security;
-  for (const auto& member : d["securityDefinitions"].members()) security.message(1, named(member, security_definition));
+  for (const auto& member : d["securityDefinitions"].members())
+    security.message(1, named(member, security_definition));
   out.message(13, security);
   return std::move(out).take();
 }

@@ -21,12 +21,14 @@ using openapi::TypeWriter;
 
 namespace {
 
-constexpr std::string_view kPatchTypes[] = {"application/apply-patch+yaml", "application/json-patch+json",
-                                            "application/merge-patch+json", "application/strategic-merge-patch+json"};
+constexpr std::string_view kPatchTypes[] = {
+    "application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json",
+    "application/strategic-merge-patch+json"};
 
 class Document {
  public:
-  Document(const Catalog& catalog, const openapi::PublishedPermissions& permissions) : types_(catalog.types(), openapi::Format::kV3, permissions) {}
+  Document(const Catalog& catalog, const openapi::PublishedPermissions& permissions)
+      : types_(catalog.types(), openapi::Format::kV3, permissions) {}
 
   void add(const Path& path) { paths_.push_back({path.path, write(path)}); }
 
@@ -39,19 +41,23 @@ class Document {
 
   Value finish() && {
     types_.add_referenced(schemas_);
-    Value security = Value::object({{"BearerToken", Value::object({{"description", "Bearer Token authentication"},
-                                                                   {"type", "apiKey"},
-                                                                   {"name", "authorization"},
-                                                                   {"in", "header"}})}});
-    return Value::object({{"openapi", "3.0.0"},
-                          {"info", Value::object({{"title", "Kubernetes"}, {"version", "v1.36.3"}})},
-                          {"paths", Value::object(std::move(paths_))},
-                          {"components", Value::object({{"schemas", schemas_}, {"securitySchemes", security}})}});
+    Value security = Value::object(
+        {{"BearerToken", Value::object({{"description", "Bearer Token authentication"},
+                                        {"type", "apiKey"},
+                                        {"name", "authorization"},
+                                        {"in", "header"}})}});
+    return Value::object(
+        {{"openapi", "3.0.0"},
+         {"info", Value::object({{"title", "Kubernetes"}, {"version", "v1.36.3"}})},
+         {"paths", Value::object(std::move(paths_))},
+         {"components", Value::object({{"schemas", schemas_}, {"securitySchemes", security}})}});
   }
 
  private:
   Value parameter(std::string_view name, std::string_view in, std::string_view type) const {
-    Value out = Value::object({{"name", name}, {"in", in}, {"schema", Value::object({{"type", type}, {"uniqueItems", true}})}});
+    Value out = Value::object({{"name", name},
+                               {"in", in},
+                               {"schema", Value::object({{"type", type}, {"uniqueItems", true}})}});
     if (in == "path") out.set("required", true);
     return out;
   }
@@ -69,23 +75,29 @@ class Document {
     if (path.has_name) parameters.push_back(parameter("name", "path", "string"));
     if (path.has_namespace) parameters.push_back(parameter("namespace", "path", "string"));
     parameters.push_back(parameter("pretty", "query", "string"));
-    if (path.has_name || path.has_namespace || !path.operations[0].action.empty()) out.set("parameters", parameters);
-    for (const Operation& operation : path.operations) out.set(operation.method, write(operation, path.tag));
+    if (path.has_name || path.has_namespace || !path.operations[0].action.empty())
+      out.set("parameters", parameters);
+    for (const Operation& operation : path.operations)
+      out.set(operation.method, write(operation, path.tag));
     return out;
   }
 
   Value write(const Operation& operation, const std::string& tag) {
     constexpr std::string_view kBoth[] = {"application/json", "application/yaml"};
     constexpr std::string_view kAny[] = {"*/*"};
-    Value out = Value::object({{"tags", Value::array({tag})}, {"description", operation.description}, {"operationId", operation.id}});
+    Value out = Value::object({{"tags", Value::array({tag})},
+                               {"description", operation.description},
+                               {"operationId", operation.id}});
     if (!operation.query.empty()) {
       Value& parameters = out.set("parameters", Value::array());
-      for (const Parameter& query : operation.query) parameters.push_back(parameter(query.name, "query", query.type));
+      for (const Parameter& query : operation.query)
+        parameters.push_back(parameter(query.name, "query", query.type));
     }
     if (!operation.body.empty()) {
       std::span<const std::string_view> media = kBoth;
       if (operation.is_patch) media = std::span(kPatchTypes).first(operation.strategic ? 4 : 3);
-      Value& body = out.set("requestBody", Value::object({{"content", content(operation.body, media)}}));
+      Value& body = out.set("requestBody",
+                            Value::object({{"content", content(operation.body, media)}}));
       if (operation.body_required) body.set("required", true);
     }
     Value responses = Value::object({{"401", Value::object({{"description", "Unauthorized"}})}});
@@ -93,14 +105,17 @@ class Document {
       std::string_view text = code == 200 ? "OK" : code == 201 ? "Created" : "Accepted";
       std::span<const std::string_view> media = kBoth;
       if (operation.answer.empty()) media = kAny;
-      responses.set(std::to_string(code), Value::object({{"description", text}, {"content", content(operation.answer, media)}}));
+      responses.set(
+          std::to_string(code),
+          Value::object({{"description", text}, {"content", content(operation.answer, media)}}));
     }
     out.set("responses", responses);
     if (!operation.action.empty()) out.set("x-kubernetes-action", operation.action);
     const GroupVersionKind& kind = operation.kind;
     if (!kind.kind.empty())
-      out.set("x-kubernetes-group-version-kind",
-              Value::object({{"group", kind.group}, {"version", kind.version}, {"kind", kind.kind}}));
+      out.set(
+          "x-kubernetes-group-version-kind",
+          Value::object({{"group", kind.group}, {"version", kind.version}, {"kind", kind.kind}}));
     return out;
   }
 
@@ -109,7 +124,9 @@ class Document {
   Value schemas_ = Value::object();
 };
 
-std::string meta(std::string_view type) { return cat("io.k8s.apimachinery.pkg.apis.meta.v1.", type); }
+std::string meta(std::string_view type) {
+  return cat("io.k8s.apimachinery.pkg.apis.meta.v1.", type);
+}
 
 bool has_builtin(const Group& group) {
   for (const Version& version : group.versions)
@@ -134,10 +151,12 @@ std::optional<Value> openapi_v3(const Catalog& catalog, std::string_view path) {
   return openapi_v3(catalog, path, openapi::PublishedPermissions(catalog));
 }
 
-std::optional<Value> openapi_v3(const Catalog& catalog, std::string_view path, const openapi::PublishedPermissions& permissions) {
+std::optional<Value> openapi_v3(const Catalog& catalog, std::string_view path,
+                                const openapi::PublishedPermissions& permissions) {
   Document document(catalog, permissions);
   if (path == "version") {
-    document.add(discovery_path("/version/", "version", "getCodeVersion", "io.k8s.apimachinery.pkg.version.Info"));
+    document.add(discovery_path("/version/", "version", "getCodeVersion",
+                                "io.k8s.apimachinery.pkg.version.Info"));
     return std::move(document).finish();
   }
   if (path == "api") {
@@ -157,15 +176,18 @@ std::optional<Value> openapi_v3(const Catalog& catalog, std::string_view path, c
   if (parts.size() == 2 && !core) {
     if (!has_builtin(*group)) return std::nullopt;
     std::string id = group_identifier(name);
-    document.add(discovery_path(cat("/apis/", name, "/"), std::string(name), cat("get", id, "APIGroup"), meta("APIGroup")));
+    document.add(discovery_path(cat("/apis/", name, "/"), std::string(name),
+                                cat("get", id, "APIGroup"), meta("APIGroup")));
     return std::move(document).finish();
   }
   auto version = std::ranges::find(group->versions, parts.back(), &Version::name);
   if (version == group->versions.end()) return std::nullopt;
   for (const Resource* resource : version->resources) document.add(*resource);
   if (has_builtin(*group)) {
-    std::string id = cat("get", group_identifier(name), "V", version->name.substr(1), "APIResources");
-    document.add(discovery_path(cat("/", path, "/"), core ? "core_v1" : std::string(name), id, meta("APIResourceList")));
+    std::string id = cat("get", group_identifier(name), "V", version->name.substr(1),
+                         "APIResources");
+    document.add(discovery_path(cat("/", path, "/"), core ? "core_v1" : std::string(name), id,
+                                meta("APIResourceList")));
   }
   return std::move(document).finish();
 }

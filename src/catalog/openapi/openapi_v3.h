@@ -19,6 +19,7 @@ std::vector<std::string> openapi_v3_paths(const Catalog& catalog);
 // One of them; nullopt when there is none of this path.
 std::optional<json::Value> openapi_v3(const Catalog& catalog, std::string_view path);
 // The same for who has worked out the permissions on fields already.
-std::optional<json::Value> openapi_v3(const Catalog& catalog, std::string_view path, const openapi::PublishedPermissions& permissions);
+std::optional<json::Value> openapi_v3(const Catalog& catalog, std::string_view path,
+                                      const openapi::PublishedPermissions& permissions);
 
 }  // namespace cardea::catalog

@@ -9,7 +9,8 @@
 
 namespace cardea::catalog::openapi {
 
-// What can be done with a resource over HTTP, in a form that both OpenAPI versions are written from.
+// What can be done with a resource over HTTP, in a form that both OpenAPI versions are written
+// from.
 
 struct Parameter {
   std::string_view name;
@@ -22,13 +23,13 @@ struct Operation {
   std::string id;           // "listCoreV1NamespacedPod"
   std::string description;
   std::span<const Parameter> query;
-  std::string body;            // type of the request body; empty: none
+  std::string body;  // type of the request body; empty: none
   bool body_required = false;
-  std::string answer;          // type of the answer; empty: plain text
-  std::vector<int> codes;      // of the answer, besides 401
+  std::string answer;      // type of the answer; empty: plain text
+  std::vector<int> codes;  // of the answer, besides 401
   bool is_patch = false;
-  bool strategic = false;      // the patch may be a strategic merge patch
-  GroupVersionKind kind;       // kind.kind empty: none
+  bool strategic = false;  // the patch may be a strategic merge patch
+  GroupVersionKind kind;   // kind.kind empty: none
 };
 
 struct Path {

@@ -21,18 +21,30 @@ Value tags_of(const Permission& p) {
   Value out = Value::object({{"x-kubernetes-permission-verb", p.name}});
   std::string source;
   switch (p.source) {
-    case Permission::Source::kNone: break;
-    case Permission::Source::kMapKey: source = "mapKey"; break;
-    case Permission::Source::kSetValue: source = "setValue"; break;
-    case Permission::Source::kListKey: source = cat("listKey:", p.field); break;
-    case Permission::Source::kValue: source = cat("value:", p.field); break;
+    case Permission::Source::kNone:
+      break;
+    case Permission::Source::kMapKey:
+      source = "mapKey";
+      break;
+    case Permission::Source::kSetValue:
+      source = "setValue";
+      break;
+    case Permission::Source::kListKey:
+      source = cat("listKey:", p.field);
+      break;
+    case Permission::Source::kValue:
+      source = cat("value:", p.field);
+      break;
   }
   if (!source.empty()) out.set("x-kubernetes-permission-parameter", source);
-  if (p.treatment == Permission::Treatment::kSlashPrefix) out.set("x-kubernetes-permission-parameter-treatment", "slash-delimited-prefix");
+  if (p.treatment == Permission::Treatment::kSlashPrefix)
+    out.set("x-kubernetes-permission-parameter-treatment", "slash-delimited-prefix");
   return out;
 }
 
-const Schema* each_of(const Schema& schema) { return schema.items ? schema.items : schema.additional; }
+const Schema* each_of(const Schema& schema) {
+  return schema.items ? schema.items : schema.additional;
+}
 
 }  // namespace
 
@@ -101,7 +113,8 @@ PublishedPermissions::PublishedPermissions(const Catalog& catalog) {
     FieldPermission shown;
     if (seen.field.size() == 1) shown.tags = seen.tags;
     if (seen.each.size() == 1) shown.tags_of_each = seen.tags_of_each;
-    if (!shown.tags.is_null() || !shown.tags_of_each.is_null()) fields_.emplace(key, std::move(shown));
+    if (!shown.tags.is_null() || !shown.tags_of_each.is_null())
+      fields_.emplace(key, std::move(shown));
   }
 
   for (const Resource* r : written) {
@@ -131,7 +144,8 @@ PublishedPermissions::PublishedPermissions(const Catalog& catalog) {
   }
 }
 
-const FieldPermission* PublishedPermissions::find(std::string_view type, std::string_view field) const {
+const FieldPermission* PublishedPermissions::find(std::string_view type,
+                                                  std::string_view field) const {
   auto at = fields_.find(Key{type, field});
   return at == fields_.end() ? nullptr : &at->second;
 }

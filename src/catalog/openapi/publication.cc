@@ -18,7 +18,8 @@ namespace {
 
 Publication::Document publish(std::string body) {
   std::string etag = cat("\"", sha512_hex(body), "\"");
-  return std::make_shared<const PublishedDocument>(PublishedDocument{std::move(body), std::move(etag)});
+  return std::make_shared<const PublishedDocument>(
+      PublishedDocument{std::move(body), std::move(etag)});
 }
 
 // The custom resources a document of this path shows.
@@ -30,7 +31,8 @@ std::vector<Value> definitions_in(const Catalog& catalog, std::string_view path)
     if (group.name != parts[1]) continue;
     for (const Version& version : group.versions)
       for (const Resource* resource : version.resources)
-        if (resource->is_custom && (parts.size() < 3 || version.name == parts[2])) out.push_back(resource->definition);
+        if (resource->is_custom && (parts.size() < 3 || version.name == parts[2]))
+          out.push_back(resource->definition);
   }
   return out;
 }
@@ -56,7 +58,8 @@ void Publication::forget_if_changed(const Catalog& catalog) {
   generation_ = catalog.generation();
   discovery_[0] = discovery_[1] = v2_ = v2_protobuf_ = v3_index_ = nullptr;
   auto paths = openapi_v3_paths(catalog);
-  std::erase_if(v3_, [&](const auto& entry) { return std::ranges::find(paths, entry.first) == paths.end(); });
+  std::erase_if(
+      v3_, [&](const auto& entry) { return std::ranges::find(paths, entry.first) == paths.end(); });
 }
 
 Publication::Document Publication::aggregated_discovery(const Catalog& catalog, bool core) {
@@ -77,7 +80,9 @@ Publication::Document Publication::openapi_v2(const Catalog& catalog) {
 Publication::Document Publication::openapi_v2_protobuf(const Catalog& catalog) {
   std::lock_guard lock(mutex_);
   forget_if_changed(catalog);
-  if (!v2_protobuf_) v2_protobuf_ = publish(catalog::openapi_v2_protobuf(catalog::openapi_v2(catalog, permissions(catalog))));
+  if (!v2_protobuf_)
+    v2_protobuf_ = publish(
+        catalog::openapi_v2_protobuf(catalog::openapi_v2(catalog, permissions(catalog))));
   return v2_protobuf_;
 }
 
@@ -89,7 +94,8 @@ Publication::Document Publication::openapi_v3_index(const Catalog& catalog) {
   for (const std::string& path : openapi_v3_paths(catalog)) {
     std::string_view etag = v3(catalog, path)->etag;
     std::string_view hash = etag.substr(1, etag.size() - 2);
-    paths.set(path, Value::object({{"serverRelativeURL", cat("/openapi/v3/", path, "?hash=", hash)}}));
+    paths.set(path,
+              Value::object({{"serverRelativeURL", cat("/openapi/v3/", path, "?hash=", hash)}}));
   }
   v3_index_ = publish(json::print(Value::object({{"paths", paths}})));
   return v3_index_;
@@ -103,7 +109,8 @@ Publication::Document Publication::openapi_v3(const Catalog& catalog, std::strin
 
 Publication::Document Publication::v3(const Catalog& catalog, const std::string& path) {
   auto definitions = definitions_in(catalog, path);
-  if (auto at = v3_.find(path); at != v3_.end() && at->second.definitions == definitions) return at->second.document;
+  if (auto at = v3_.find(path); at != v3_.end() && at->second.definitions == definitions)
+    return at->second.document;
   auto document = catalog::openapi_v3(catalog, path, permissions(catalog));
   if (!document) return nullptr;
   auto published = publish(json::print(*document));

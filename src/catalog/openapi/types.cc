@@ -17,7 +17,9 @@ namespace {
 constexpr std::string_view kObjectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 constexpr std::string_view kListMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
 
-Value text_field(std::string_view description) { return Value::object({{"type", "string"}, {"description", description}}); }
+Value text_field(std::string_view description) {
+  return Value::object({{"type", "string"}, {"description", description}});
+}
 
 Value kind_entry(std::string_view group, std::string_view version, std::string_view kind) {
   return Value::object({{"group", group}, {"version", version}, {"kind", kind}});
@@ -25,28 +27,65 @@ Value kind_entry(std::string_view group, std::string_view version, std::string_v
 
 std::string_view type_word(Schema::Type type) {
   switch (type) {
-    case Schema::Type::kBoolean: return "boolean";
-    case Schema::Type::kInteger: return "integer";
-    case Schema::Type::kNumber: return "number";
-    case Schema::Type::kString: return "string";
-    case Schema::Type::kObject: return "object";
-    case Schema::Type::kArray: return "array";
-    default: return "";
+    case Schema::Type::kBoolean:
+      return "boolean";
+    case Schema::Type::kInteger:
+      return "integer";
+    case Schema::Type::kNumber:
+      return "number";
+    case Schema::Type::kString:
+      return "string";
+    case Schema::Type::kObject:
+      return "object";
+    case Schema::Type::kArray:
+      return "array";
+    default:
+      return "";
   }
 }
 
-// What a custom resource's schema may say and is published as written. Nested schemas are not listed.
+// What a custom resource's schema may say and is published as written. Nested schemas are not
+// listed.
 constexpr std::string_view kCopied[] = {
-    "description", "type", "title", "format", "example", "externalDocs", "nullable", "default", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum",
-    "maxLength", "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "multipleOf", "enum", "maxProperties",
-    "minProperties", "required", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource",
-    "x-kubernetes-int-or-string", "x-kubernetes-list-map-keys", "x-kubernetes-list-type", "x-kubernetes-map-type",
-    "x-kubernetes-validations", "x-kubernetes-permission-verb", "x-kubernetes-permission-parameter",
-    "x-kubernetes-permission-parameter-treatment", "x-kubernetes-permission-parameter-cel", "x-kubernetes-permission-excluded",
+    "description",
+    "type",
+    "title",
+    "format",
+    "example",
+    "externalDocs",
+    "nullable",
+    "default",
+    "maximum",
+    "exclusiveMaximum",
+    "minimum",
+    "exclusiveMinimum",
+    "maxLength",
+    "minLength",
+    "pattern",
+    "maxItems",
+    "minItems",
+    "uniqueItems",
+    "multipleOf",
+    "enum",
+    "maxProperties",
+    "minProperties",
+    "required",
+    "x-kubernetes-preserve-unknown-fields",
+    "x-kubernetes-embedded-resource",
+    "x-kubernetes-int-or-string",
+    "x-kubernetes-list-map-keys",
+    "x-kubernetes-list-type",
+    "x-kubernetes-map-type",
+    "x-kubernetes-validations",
+    "x-kubernetes-permission-verb",
+    "x-kubernetes-permission-parameter",
+    "x-kubernetes-permission-parameter-treatment",
+    "x-kubernetes-permission-parameter-cel",
+    "x-kubernetes-permission-excluded",
 };
 
-// Keywords that OpenAPI 2 lacks, or that break the clients that read it: rules without a type of their own,
-// null, defaults, and anything below a node that keeps unknown fields.
+// Keywords that OpenAPI 2 lacks, or that break the clients that read it: rules without a type of
+// their own, null, defaults, and anything below a node that keeps unknown fields.
 void lower_to_v2(Value& node) {
   for (std::string_view key : {"allOf", "oneOf", "anyOf", "not", "default"}) node.erase(key);
   if (node["nullable"].as_bool()) {
@@ -63,7 +102,8 @@ void lower_to_v2(Value& node) {
 void add_selectable_fields(Value& out, const Resource& resource) {
   if (resource.strategy->selectable_fields.empty()) return;
   Value fields = Value::array();
-  for (const std::string& field : resource.strategy->selectable_fields) fields.push_back(Value::object({{"fieldPath", field}}));
+  for (const std::string& field : resource.strategy->selectable_fields)
+    fields.push_back(Value::object({{"fieldPath", field}}));
   out.set("x-kubernetes-selectable-fields", fields);
 }
 
@@ -71,13 +111,15 @@ void add_selectable_fields(Value& out, const Resource& resource) {
 
 Value TypeWriter::reference(std::string_view type) {
   if (types_.find(type) && !written_.contains(type)) wanted_.emplace(type);
-  return Value::object({{"$ref", cat(version_ == Format::kV2 ? "#/definitions/" : "#/components/schemas/", type)}});
+  return Value::object(
+      {{"$ref", cat(version_ == Format::kV2 ? "#/definitions/" : "#/components/schemas/", type)}});
 }
 
 Value TypeWriter::described_reference(std::string_view type, std::string_view description) {
   Value link = reference(type);
   if (description.empty()) return link;
-  if (version_ == Format::kV3) link = Value::object({{"allOf", Value::array({link})}});  // siblings of $ref count for nothing
+  if (version_ == Format::kV3)
+    link = Value::object({{"allOf", Value::array({link})}});  // siblings of $ref count for nothing
   link.set("description", description);
   return link;
 }
@@ -87,8 +129,10 @@ Value TypeWriter::use(const Schema& schema, std::string_view description) {
     Value link = described_reference(schema.type_name, description);
     const Schema* original = types_.find(schema.type_name);
     if (original == &schema) return link;
-    if (version_ == Format::kV3 && link.has("$ref")) link = Value::object({{"allOf", Value::array({link})}});
-    if (!schema.patch_strategy.empty()) link.set("x-kubernetes-patch-strategy", schema.patch_strategy);
+    if (version_ == Format::kV3 && link.has("$ref"))
+      link = Value::object({{"allOf", Value::array({link})}});
+    if (!schema.patch_strategy.empty())
+      link.set("x-kubernetes-patch-strategy", schema.patch_strategy);
     if (schema.map_type != original->map_type) link.set("x-kubernetes-map-type", "granular");
     return link;
   }
@@ -103,9 +147,11 @@ Value TypeWriter::use(const Schema& schema, std::string_view description) {
   if (schema.list_type != Schema::ListType::kAtomic)
     out.set("x-kubernetes-list-type", schema.list_type == Schema::ListType::kMap ? "map" : "set");
   if (!schema.map_keys.empty())
-    out.set("x-kubernetes-list-map-keys", Value::array({schema.map_keys.begin(), schema.map_keys.end()}));
+    out.set("x-kubernetes-list-map-keys",
+            Value::array({schema.map_keys.begin(), schema.map_keys.end()}));
   if (!schema.patch_strategy.empty()) out.set("x-kubernetes-patch-strategy", schema.patch_strategy);
-  if (!schema.patch_merge_key.empty()) out.set("x-kubernetes-patch-merge-key", schema.patch_merge_key);
+  if (!schema.patch_merge_key.empty())
+    out.set("x-kubernetes-patch-merge-key", schema.patch_merge_key);
   return out;
 }
 
@@ -114,8 +160,10 @@ Value TypeWriter::definition(const BuiltinTypes::Type& type) {
   if (schema.type == Schema::Type::kIntOrString) {
     bool quantity = schema.format == "quantity";
     if (version_ == Format::kV2)
-      return quantity ? Value::object({{"type", "string"}}) : Value::object({{"type", "string"}, {"format", "int-or-string"}});
-    Value number = Value::object({{"type", quantity ? "number" : "integer"}}), text = Value::object({{"type", "string"}});
+      return quantity ? Value::object({{"type", "string"}})
+                      : Value::object({{"type", "string"}, {"format", "int-or-string"}});
+    Value number = Value::object({{"type", quantity ? "number" : "integer"}}),
+          text = Value::object({{"type", "string"}});
     if (quantity) return Value::object({{"oneOf", Value::array({text, number})}});
     return Value::object({{"format", "int-or-string"}, {"oneOf", Value::array({number, text})}});
   }
@@ -125,30 +173,36 @@ Value TypeWriter::definition(const BuiltinTypes::Type& type) {
   if (schema.map_type == Schema::MapType::kAtomic) out.set("x-kubernetes-map-type", "atomic");
   if (!type.kinds.empty()) {
     Value kinds = Value::array();
-    for (const auto& [group, version, kind] : type.kinds) kinds.push_back(kind_entry(group, version, kind));
+    for (const auto& [group, version, kind] : type.kinds)
+      kinds.push_back(kind_entry(group, version, kind));
     out.set("x-kubernetes-group-version-kind", kinds);
-    if (auto text = describe_kind(type.kinds[0].group, type.kinds[0].kind); !text.empty()) out.set("description", text);
+    if (auto text = describe_kind(type.kinds[0].group, type.kinds[0].kind); !text.empty())
+      out.set("description", text);
   }
   bool is_object = schema.property("kind") && schema.property("apiVersion");
   bool is_meta = schema.type_name == kObjectMeta;
   std::vector<json::Member> properties;
   std::vector<Value> required;
   for (const auto& property : schema.properties) {
-    auto text = is_object || is_meta ? describe_field(schema.type_name, property.name) : std::string_view();
+    auto text = is_object || is_meta ? describe_field(schema.type_name, property.name)
+                                     : std::string_view();
     Value shown = use(*property.schema, text);
-    if (const FieldPermission* permission = permissions_.find(schema.type_name, property.name)) tag(shown, *permission);
+    if (const FieldPermission* permission = permissions_.find(schema.type_name, property.name))
+      tag(shown, *permission);
     properties.push_back({property.name, std::move(shown)});
     if (property.required) required.emplace_back(property.name);
   }
   if (!properties.empty()) out.set("properties", Value::object(std::move(properties)));
   if (!required.empty()) out.set("required", Value::array(std::move(required)));
-  if (const Value& others = permissions_.of_kind(schema.type_name); !others.is_null()) out.set("x-kubernetes-permissions", others);
+  if (const Value& others = permissions_.of_kind(schema.type_name); !others.is_null())
+    out.set("x-kubernetes-permissions", others);
   return out;
 }
 
 // Beside a reference nothing counts in version 3.
 Value TypeWriter::taggable(Value node) const {
-  if (version_ == Format::kV3 && node.has("$ref")) return Value::object({{"allOf", Value::array({std::move(node)})}});
+  if (version_ == Format::kV3 && node.has("$ref"))
+    return Value::object({{"allOf", Value::array({std::move(node)})}});
   return node;
 }
 
@@ -182,7 +236,8 @@ void TypeWriter::add_object_fields(Value& node, bool embedded) {
   Value& required = node.member("required");
   if (required.is_null()) required = Value::array();
   for (std::string_view name : {"kind", "apiVersion"})
-    if (std::ranges::find(required.items(), Value(name)) == required.items().end()) required.push_back(name);
+    if (std::ranges::find(required.items(), Value(name)) == required.items().end())
+      required.push_back(name);
 }
 
 Value TypeWriter::custom_node(const Value& source) {
@@ -191,16 +246,20 @@ Value TypeWriter::custom_node(const Value& source) {
     if (const Value* value = source.find(key)) node.set(key, *value);
   for (std::string_view key : {"allOf", "anyOf", "oneOf", "not"})
     if (const Value* value = source.find(key)) node.set(key, *value);
-  if (source["x-kubernetes-int-or-string"].as_bool() && !source.has("anyOf") && !source.has("allOf"))
-    node.set("anyOf", Value::array({Value::object({{"type", "integer"}}), Value::object({{"type", "string"}})}));
+  if (source["x-kubernetes-int-or-string"].as_bool() && !source.has("anyOf") &&
+      !source.has("allOf"))
+    node.set("anyOf", Value::array({Value::object({{"type", "integer"}}),
+                                    Value::object({{"type", "string"}})}));
   if (const Value* properties = source.find("properties")) {
     std::vector<json::Member> out;
-    for (const auto& [name, value] : properties->members()) out.push_back({name, custom_node(value)});
+    for (const auto& [name, value] : properties->members())
+      out.push_back({name, custom_node(value)});
     node.set("properties", Value::object(std::move(out)));
   }
   if (const Value* items = source.find("items")) node.set("items", custom_node(*items));
   if (const Value* additional = source.find("additionalProperties"))
-    node.set("additionalProperties", additional->is_object() ? custom_node(*additional) : *additional);
+    node.set("additionalProperties",
+             additional->is_object() ? custom_node(*additional) : *additional);
 
   if (version_ == Format::kV2) {
     // A nullable field has lost its type above; a list that still requires it would refuse null.
@@ -217,13 +276,15 @@ Value TypeWriter::custom_node(const Value& source) {
     lower_to_v2(node);
   }
   bool keeps = node["x-kubernetes-preserve-unknown-fields"].as_bool();
-  if (node["x-kubernetes-embedded-resource"].as_bool() && !(keeps && version_ == Format::kV2)) add_object_fields(node, true);
+  if (node["x-kubernetes-embedded-resource"].as_bool() && !(keeps && version_ == Format::kV2))
+    add_object_fields(node, true);
   return node;
 }
 
 Value TypeWriter::custom(const Resource& resource) {
   const Value& source = resource.custom_version["schema"]["openAPIV3Schema"];
-  bool keeps = source["x-kubernetes-preserve-unknown-fields"].as_bool() || resource.definition["spec"]["preserveUnknownFields"].as_bool();
+  bool keeps = source["x-kubernetes-preserve-unknown-fields"].as_bool() ||
+               resource.definition["spec"]["preserveUnknownFields"].as_bool();
   Value out;
   if (source.is_null() || (keeps && version_ == Format::kV2)) {
     out = Value::object({{"type", "object"}});
@@ -231,7 +292,8 @@ Value TypeWriter::custom(const Resource& resource) {
     out = custom_node(source);
     add_object_fields(out, false);
   }
-  out.set("x-kubernetes-group-version-kind", Value::array({kind_entry(resource.group, resource.version, resource.kind)}));
+  out.set("x-kubernetes-group-version-kind",
+          Value::array({kind_entry(resource.group, resource.version, resource.kind)}));
   add_selectable_fields(out, resource);
   return out;
 }
@@ -240,16 +302,18 @@ Value TypeWriter::custom_list(const Resource& resource) {
   Value items = Value::object({{"type", "array"},
                                {"description", cat("List of ", resource.name, ".")},
                                {"items", reference(type_name(resource))}});
-  Value properties = Value::object({{"apiVersion", text_field(describe_field("", "apiVersion"))},
-                                    {"kind", text_field(describe_field("", "kind"))},
-                                    {"metadata", described_reference(kListMeta, describe_field("List", "metadata"))},
-                                    {"items", items}});
-  Value out = Value::object({{"type", "object"},
-                        {"description", cat(resource.list_kind, " is a list of ", resource.kind)},
-                        {"required", Value::array({"items"})},
-                        {"properties", properties},
-                        {"x-kubernetes-group-version-kind",
-                         Value::array({kind_entry(resource.group, resource.version, resource.list_kind)})}});
+  Value properties = Value::object(
+      {{"apiVersion", text_field(describe_field("", "apiVersion"))},
+       {"kind", text_field(describe_field("", "kind"))},
+       {"metadata", described_reference(kListMeta, describe_field("List", "metadata"))},
+       {"items", items}});
+  Value out = Value::object(
+      {{"type", "object"},
+       {"description", cat(resource.list_kind, " is a list of ", resource.kind)},
+       {"required", Value::array({"items"})},
+       {"properties", properties},
+       {"x-kubernetes-group-version-kind",
+        Value::array({kind_entry(resource.group, resource.version, resource.list_kind)})}});
   add_selectable_fields(out, resource);
   return out;
 }

@@ -19,8 +19,8 @@ class TypeWriter {
   TypeWriter(const BuiltinTypes& types, Format version, const PublishedPermissions& permissions)
       : types_(types), version_(version), permissions_(permissions) {}
 
-  json::Value reference(std::string_view type);             // {"$ref": "#/..."}
-  json::Value custom(const Resource& resource);             // the kind of a custom resource
+  json::Value reference(std::string_view type);  // {"$ref": "#/..."}
+  json::Value custom(const Resource& resource);  // the kind of a custom resource
   json::Value custom_list(const Resource& resource);
   // Adds to `out` every built-in type that was referred to, and those that these refer to.
   void add_referenced(json::Value& out);

@@ -16,14 +16,22 @@ Value component_part(const Value& component, std::string_view field) {
 }
 Value component_status(const Value& component, const TableContext&) {
   const Value& healthy = condition(component["conditions"], "Healthy");
-  return healthy.is_null() ? "Unknown" : healthy["status"].as_string() == "True" ? "Healthy" : "Unhealthy";
+  return healthy.is_null()                         ? "Unknown"
+         : healthy["status"].as_string() == "True" ? "Healthy"
+                                                   : "Unhealthy";
 }
-Value component_message(const Value& component, const TableContext&) { return component_part(component, "message"); }
-Value component_error(const Value& component, const TableContext&) { return component_part(component, "error"); }
+Value component_message(const Value& component, const TableContext&) {
+  return component_part(component, "message");
+}
+Value component_error(const Value& component, const TableContext&) {
+  return component_part(component, "error");
+}
 
 Value node_status(const Value& node, const TableContext&) {
   const Value& ready = condition(node["status"]["conditions"], "Ready");
-  std::string out = ready.is_null() ? "Unknown" : ready["status"].as_string() == "True" ? "Ready" : "NotReady";
+  std::string out = ready.is_null()                         ? "Unknown"
+                    : ready["status"].as_string() == "True" ? "Ready"
+                                                            : "NotReady";
   return node["spec"]["unschedulable"].as_bool() ? out + ",SchedulingDisabled" : out;
 }
 
@@ -45,8 +53,12 @@ std::string node_address(const Value& node, std::string_view type) {
     if (address["type"].as_string() == type) return std::string(address["address"].as_string());
   return "<none>";
 }
-Value node_internal(const Value& node, const TableContext&) { return node_address(node, "InternalIP"); }
-Value node_external(const Value& node, const TableContext&) { return node_address(node, "ExternalIP"); }
+Value node_internal(const Value& node, const TableContext&) {
+  return node_address(node, "InternalIP");
+}
+Value node_external(const Value& node, const TableContext&) {
+  return node_address(node, "ExternalIP");
+}
 Value node_kernel(const Value& node, const TableContext&) {
   const Value& info = node["status"]["nodeInfo"];
   std::string kernel(info["kernelVersion"].as_string());
@@ -72,14 +84,25 @@ std::string texts_of(const Value& list) {
   for (const Value& item : list.items()) out.emplace_back(item.as_string());
   return join(out, ",");
 }
-Value policy_roles(const Value& policy, const TableContext&) { return keys_of(policy["roles"]); }
-Value policy_bindings(const Value& binding, const TableContext&) { return keys_of(binding["roleBindings"]); }
-Value policy_rule_count(const Value& role, const TableContext&) { return static_cast<std::int64_t>(role["rules"].size()); }
-Value policy_bound_role(const Value& binding, const TableContext&) {
-  return cat(binding["roleRef"]["namespace"].as_string(), "/", binding["roleRef"]["name"].as_string());
+Value policy_roles(const Value& policy, const TableContext&) {
+  return keys_of(policy["roles"]);
 }
-Value policy_users(const Value& binding, const TableContext&) { return texts_of(binding["userNames"]); }
-Value policy_groups(const Value& binding, const TableContext&) { return texts_of(binding["groupNames"]); }
+Value policy_bindings(const Value& binding, const TableContext&) {
+  return keys_of(binding["roleBindings"]);
+}
+Value policy_rule_count(const Value& role, const TableContext&) {
+  return static_cast<std::int64_t>(role["rules"].size());
+}
+Value policy_bound_role(const Value& binding, const TableContext&) {
+  return cat(binding["roleRef"]["namespace"].as_string(), "/",
+             binding["roleRef"]["name"].as_string());
+}
+Value policy_users(const Value& binding, const TableContext&) {
+  return texts_of(binding["userNames"]);
+}
+Value policy_groups(const Value& binding, const TableContext&) {
+  return texts_of(binding["groupNames"]);
+}
 
 // Bindings of roles.
 
@@ -91,19 +114,28 @@ std::string subjects(const Value& binding, std::string_view kind) {
   for (const Value& subject : binding["subjects"].items()) {
     if (subject["kind"].as_string() != kind) continue;
     auto subject_name = subject["name"].as_string();
-    out.push_back(kind == "ServiceAccount" ? cat(subject["namespace"].as_string(), "/", subject_name) : std::string(subject_name));
+    out.push_back(kind == "ServiceAccount"
+                      ? cat(subject["namespace"].as_string(), "/", subject_name)
+                      : std::string(subject_name));
   }
   return join(out, ", ");
 }
-Value bound_users(const Value& binding, const TableContext&) { return subjects(binding, "User"); }
-Value bound_groups(const Value& binding, const TableContext&) { return subjects(binding, "Group"); }
-Value bound_accounts(const Value& binding, const TableContext&) { return subjects(binding, "ServiceAccount"); }
+Value bound_users(const Value& binding, const TableContext&) {
+  return subjects(binding, "User");
+}
+Value bound_groups(const Value& binding, const TableContext&) {
+  return subjects(binding, "Group");
+}
+Value bound_accounts(const Value& binding, const TableContext&) {
+  return subjects(binding, "ServiceAccount");
+}
 
 // Admission policies.
 
 Value parameter_kind(const Value& policy, const TableContext&) {
   const Value& kind = policy["spec"]["paramKind"];
-  return kind.is_null() ? std::string("<unset>") : cat(kind["apiVersion"].as_string(), "/", kind["kind"].as_string());
+  return kind.is_null() ? std::string("<unset>")
+                        : cat(kind["apiVersion"].as_string(), "/", kind["kind"].as_string());
 }
 Value parameter_reference(const Value& binding, const TableContext&) {
   const Value& reference = binding["spec"]["paramRef"];
@@ -113,15 +145,18 @@ Value parameter_reference(const Value& binding, const TableContext&) {
   if (selector.is_null()) return "<unset>";
   // As Go prints the selector's own type.
   std::vector<std::string> labels;
-  for (const auto& member : selector["matchLabels"].members()) labels.push_back(cat(member.key(), ": ", member.value.as_string(), ","));
+  for (const auto& member : selector["matchLabels"].members())
+    labels.push_back(cat(member.key(), ": ", member.value.as_string(), ","));
   std::string expressions;
   for (const Value& one : selector["matchExpressions"].items()) {
     std::vector<std::string> values;
     for (const Value& value : one["values"].items()) values.emplace_back(value.as_string());
-    expressions += cat("LabelSelectorRequirement{Key:", one["key"].as_string(), ",Operator:", one["operator"].as_string(), ",Values:[",
-                       join(values, " "), "],},");
+    expressions += cat("LabelSelectorRequirement{Key:", one["key"].as_string(),
+                       ",Operator:", one["operator"].as_string(), ",Values:[", join(values, " "),
+                       "],},");
   }
-  return cat("&LabelSelector{MatchLabels:map[string]string{", join(labels, ""), "},MatchExpressions:[]LabelSelectorRequirement{", expressions, "},}");
+  return cat("&LabelSelector{MatchLabels:map[string]string{", join(labels, ""),
+             "},MatchExpressions:[]LabelSelectorRequirement{", expressions, "},}");
 }
 
 // Certificates.
@@ -143,7 +178,9 @@ Value request_condition(const Value& request, const TableContext&) {
 
 Value api_service(const Value& object, const TableContext&) {
   const Value& service = object["spec"]["service"];
-  return service.is_null() ? std::string("Local") : cat(service["namespace"].as_string(), "/", service["name"].as_string());
+  return service.is_null()
+             ? std::string("Local")
+             : cat(service["namespace"].as_string(), "/", service["name"].as_string());
 }
 Value api_available(const Value& object, const TableContext&) {
   const Value& available = condition(object["status"]["conditions"], "Available");
@@ -158,8 +195,12 @@ Value flow_dangling(const Value& flow, const TableContext&) {
   const Value& dangling = condition(flow["status"]["conditions"], "Dangling");
   return dangling.is_null() ? Value("?") : dangling["status"];
 }
-Value level_number(const Value& number) { return number.is_int() ? number : Value("<none>"); }
-Value level_shares(const Value& level, const TableContext&) { return level_number(level["spec"]["limited"]["nominalConcurrencyShares"]); }
+Value level_number(const Value& number) {
+  return number.is_int() ? number : Value("<none>");
+}
+Value level_shares(const Value& level, const TableContext&) {
+  return level_number(level["spec"]["limited"]["nominalConcurrencyShares"]);
+}
 Value level_queues(const Value& level, const TableContext&) {
   return level_number(level["spec"]["limited"]["limitResponse"]["queuing"]["queues"]);
 }
@@ -183,35 +224,68 @@ Value claim_state(const Value& claim, const TableContext&) {
   return join(out, ",");
 }
 
-constexpr Cell kComponent[] = {name(), computed(component_status), computed(component_message), computed(component_error)};
-constexpr Cell kNode[] = {name(), computed(node_status), computed(node_roles), age(), text("status.nodeInfo.kubeletVersion"),
-                          computed(node_internal), computed(node_external), text("status.nodeInfo.osImage", "<unknown>"),
-                          computed(node_kernel), text("status.nodeInfo.containerRuntimeVersion", "<unknown>")};
-constexpr Cell kBinding[] = {name(), computed(bound_role), age(), computed(bound_users), computed(bound_groups), computed(bound_accounts)};
-constexpr Cell kValidatingPolicy[] = {name(), count("spec.validations"), computed(parameter_kind), age()};
-constexpr Cell kMutatingPolicy[] = {name(), count("spec.mutations"), computed(parameter_kind), age()};
-constexpr Cell kPolicyBinding[] = {name(), text("spec.policyName"), computed(parameter_reference), age()};
+constexpr Cell kComponent[] = {name(), computed(component_status), computed(component_message),
+                               computed(component_error)};
+constexpr Cell kNode[] = {name(),
+                          computed(node_status),
+                          computed(node_roles),
+                          age(),
+                          text("status.nodeInfo.kubeletVersion"),
+                          computed(node_internal),
+                          computed(node_external),
+                          text("status.nodeInfo.osImage", "<unknown>"),
+                          computed(node_kernel),
+                          text("status.nodeInfo.containerRuntimeVersion", "<unknown>")};
+constexpr Cell kBinding[] = {name(),
+                             computed(bound_role),
+                             age(),
+                             computed(bound_users),
+                             computed(bound_groups),
+                             computed(bound_accounts)};
+constexpr Cell kValidatingPolicy[] = {name(), count("spec.validations"), computed(parameter_kind),
+                                      age()};
+constexpr Cell kMutatingPolicy[] = {name(), count("spec.mutations"), computed(parameter_kind),
+                                    age()};
+constexpr Cell kPolicyBinding[] = {name(), text("spec.policyName"), computed(parameter_reference),
+                                   age()};
 constexpr Cell kWebhooks[] = {name(), count("webhooks"), age()};
-constexpr Cell kRequest[] = {name(), age(), text("spec.signerName", "<none>"), text("spec.username"), computed(request_duration),
+constexpr Cell kRequest[] = {name(),
+                             age(),
+                             text("spec.signerName", "<none>"),
+                             text("spec.username"),
+                             computed(request_duration),
                              computed(request_condition)};
 constexpr Cell kApiService[] = {name(), computed(api_service), computed(api_available), age()};
-constexpr Cell kPriority[] = {name(), integer("value"), boolean("globalDefault"), age(), text("preemptionPolicy")};
+constexpr Cell kPriority[] = {name(), integer("value"), boolean("globalDefault"), age(),
+                              text("preemptionPolicy")};
 constexpr Cell kLease[] = {name(), text("spec.holderIdentity"), age()};
 constexpr Cell kRuntime[] = {name(), text("handler"), age()};
-constexpr Cell kFlow[] = {name(), text("spec.priorityLevelConfiguration.name"), integer("spec.matchingPrecedence"),
-                          text("spec.distinguisherMethod.type", "<none>"), age(), computed(flow_dangling)};
-constexpr Cell kLevel[] = {name(), text("spec.type"), computed(level_shares), computed(level_queues), computed(level_hand),
-                           computed(level_length), age()};
+constexpr Cell kFlow[] = {name(),
+                          text("spec.priorityLevelConfiguration.name"),
+                          integer("spec.matchingPrecedence"),
+                          text("spec.distinguisherMethod.type", "<none>"),
+                          age(),
+                          computed(flow_dangling)};
+constexpr Cell kLevel[] = {name(),
+                           text("spec.type"),
+                           computed(level_shares),
+                           computed(level_queues),
+                           computed(level_hand),
+                           computed(level_length),
+                           age()};
 constexpr Cell kNameAndAge[] = {name(), age()};
 constexpr Cell kClaim[] = {name(), computed(claim_state), age()};
-constexpr Cell kSlice[] = {name(), text("spec.nodeName"), text("spec.driver"), text("spec.pool.name"), age()};
+constexpr Cell kSlice[] = {name(), text("spec.nodeName"), text("spec.driver"),
+                           text("spec.pool.name"), age()};
 
-constexpr Cell kAccessPolicy[] = {name(), text("spec.effect"), computed(access_policy_ready), age(), text("spec.description")};
+constexpr Cell kAccessPolicy[] = {name(), text("spec.effect"), computed(access_policy_ready), age(),
+                                  text("spec.description")};
 
 constexpr Cell kPolicy[] = {name(), computed(policy_roles), text("lastModified"), age()};
 constexpr Cell kPolicyBindings[] = {name(), computed(policy_bindings), text("lastModified"), age()};
 constexpr Cell kPolicyRole[] = {name(), computed(policy_rule_count), age()};
-constexpr Cell kPolicyRoleBinding[] = {name(), computed(policy_bound_role), age(), computed(policy_users), computed(policy_groups)};
+constexpr Cell kPolicyRoleBinding[] = {name(), computed(policy_bound_role), age(),
+                                       computed(policy_users), computed(policy_groups)};
 
 constexpr KindCells kKinds[] = {
     {"", "ComponentStatus", kComponent},
@@ -245,6 +319,8 @@ constexpr KindCells kKinds[] = {
 
 }  // namespace
 
-std::span<const KindCells> cluster_cells() { return kKinds; }
+std::span<const KindCells> cluster_cells() {
+  return kKinds;
+}
 
 }  // namespace cardea::catalog::cells

@@ -32,9 +32,11 @@ struct PodSummary {
     const Value& state = pod["status"];
     status = state["phase"].as_string();
     if (auto reason = state["reason"].as_string(); !reason.empty()) status = reason;
-    if (condition(state["conditions"], "PodScheduled")["reason"].as_string() == "SchedulingGated") status = "SchedulingGated";
+    if (condition(state["conditions"], "PodScheduled")["reason"].as_string() == "SchedulingGated")
+      status = "SchedulingGated";
     for (const Value& container : pod["spec"]["initContainers"].items())
-      if (container["restartPolicy"].as_string() == "Always") sidecars_.emplace(container["name"].as_string());
+      if (container["restartPolicy"].as_string() == "Always")
+        sidecars_.emplace(container["name"].as_string());
     total = pod["spec"]["containers"].size() + sidecars_.size();
     bool initializing = read_init_containers(pod);
     if (!initializing || is_true(state["conditions"], "Initialized")) read_containers(state);
@@ -133,15 +135,21 @@ Value pod_ready(const Value& pod, const TableContext&) {
   PodSummary summary(pod);
   return cat(summary.ready, "/", summary.total);
 }
-Value pod_status(const Value& pod, const TableContext&) { return PodSummary(pod).status; }
-Value pod_restarts(const Value& pod, const TableContext& context) { return PodSummary(pod).restarts_text(context); }
+Value pod_status(const Value& pod, const TableContext&) {
+  return PodSummary(pod).status;
+}
+Value pod_restarts(const Value& pod, const TableContext& context) {
+  return PodSummary(pod).restarts_text(context);
+}
 Value pod_address(const Value& pod, const TableContext&) {
   return or_none(std::string(pod["status"]["podIPs"][0]["ip"].as_string()));
 }
 Value pod_gates(const Value& pod, const TableContext&) {
   auto gates = pod["spec"]["readinessGates"].items();
   if (gates.empty()) return "<none>";
-  auto open = std::ranges::count_if(gates, [&](const Value& gate) { return is_true(pod["status"]["conditions"], gate["conditionType"].as_string()); });
+  auto open = std::ranges::count_if(gates, [&](const Value& gate) {
+    return is_true(pod["status"]["conditions"], gate["conditionType"].as_string());
+  });
   return cat(open, "/", gates.size());
 }
 
@@ -151,26 +159,44 @@ std::string joined(const Value& containers, std::string_view field) {
   return join(out, ",");
 }
 
-Value container_names(const Value& object, const TableContext&) { return joined(object["spec"]["template"]["spec"]["containers"], "name"); }
-Value container_images(const Value& object, const TableContext&) { return joined(object["spec"]["template"]["spec"]["containers"], "image"); }
-Value template_names(const Value& object, const TableContext&) { return joined(object["template"]["spec"]["containers"], "name"); }
-Value template_images(const Value& object, const TableContext&) { return joined(object["template"]["spec"]["containers"], "image"); }
-Value template_labels(const Value& object, const TableContext&) { return or_none(labels_text(object["template"]["metadata"]["labels"])); }
+Value container_names(const Value& object, const TableContext&) {
+  return joined(object["spec"]["template"]["spec"]["containers"], "name");
+}
+Value container_images(const Value& object, const TableContext&) {
+  return joined(object["spec"]["template"]["spec"]["containers"], "image");
+}
+Value template_names(const Value& object, const TableContext&) {
+  return joined(object["template"]["spec"]["containers"], "name");
+}
+Value template_images(const Value& object, const TableContext&) {
+  return joined(object["template"]["spec"]["containers"], "image");
+}
+Value template_labels(const Value& object, const TableContext&) {
+  return or_none(labels_text(object["template"]["metadata"]["labels"]));
+}
 Value cron_names(const Value& object, const TableContext&) {
   return joined(object["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"], "name");
 }
 Value cron_images(const Value& object, const TableContext&) {
   return joined(object["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"], "image");
 }
-Value cron_selector(const Value& object, const TableContext&) { return or_none(selector_text(object["spec"]["jobTemplate"]["spec"]["selector"])); }
+Value cron_selector(const Value& object, const TableContext&) {
+  return or_none(selector_text(object["spec"]["jobTemplate"]["spec"]["selector"]));
+}
 Value cron_suspended(const Value& object, const TableContext&) {
   const Value& suspend = object["spec"]["suspend"];
   return suspend.is_null() ? "<unset>" : suspend.as_bool() ? "True" : "False";
 }
 
-Value selector(const Value& object, const TableContext&) { return or_none(selector_text(object["spec"]["selector"])); }
-Value bare_selector(const Value& object, const TableContext&) { return selector_text(object["spec"]["selector"]); }
-Value label_map_selector(const Value& object, const TableContext&) { return or_none(labels_text(object["spec"]["selector"])); }
+Value selector(const Value& object, const TableContext&) {
+  return or_none(selector_text(object["spec"]["selector"]));
+}
+Value bare_selector(const Value& object, const TableContext&) {
+  return selector_text(object["spec"]["selector"]);
+}
+Value label_map_selector(const Value& object, const TableContext&) {
+  return or_none(labels_text(object["spec"]["selector"]));
+}
 Value node_selector(const Value& object, const TableContext&) {
   return or_none(labels_text(object["spec"]["template"]["spec"]["nodeSelector"]));
 }
@@ -191,7 +217,8 @@ Value job_status(const Value& job, const TableContext&) {
 
 Value job_completions(const Value& job, const TableContext&) {
   auto done = job["status"]["succeeded"].as_int(), parallel = job["spec"]["parallelism"].as_int();
-  if (const Value* wanted = job["spec"].find("completions"); wanted && !wanted->is_null()) return cat(done, "/", wanted->as_int());
+  if (const Value* wanted = job["spec"].find("completions"); wanted && !wanted->is_null())
+    return cat(done, "/", wanted->as_int());
   return parallel > 1 ? cat(done, "/1 of ", parallel) : cat(done, "/1");
 }
 
@@ -217,21 +244,32 @@ Value revision_owner(const Value& revision, const TableContext&) {
 // One metric of an autoscaler: what is measured against what is wanted.
 std::string metric_text(const Value& wanted, const Value& measured) {
   std::string_view type = wanted["type"].as_string();
-  auto amount = [](const Value& value) { return value.is_string() ? std::string(value.as_string()) : std::string("<unknown>"); };
-  auto zero = [](const Value& value) { return value.is_string() ? std::string(value.as_string()) : std::string("0"); };
-  auto percent = [](const Value& value, std::string_view missing) { return value.is_null() ? std::string(missing) : cat(value.as_int(), "%"); };
+  auto amount = [](const Value& value) {
+    return value.is_string() ? std::string(value.as_string()) : std::string("<unknown>");
+  };
+  auto zero = [](const Value& value) {
+    return value.is_string() ? std::string(value.as_string()) : std::string("0");
+  };
+  auto percent = [](const Value& value, std::string_view missing) {
+    return value.is_null() ? std::string(missing) : cat(value.as_int(), "%");
+  };
   if (type == "Resource" || type == "ContainerResource") {
     std::string_view key = type == "Resource" ? "resource" : "containerResource";
     const Value &body = wanted[key], &target = body["target"], &current = measured[key]["current"];
     std::string_view name = body["name"].as_string();
-    if (target.has("averageValue")) return cat(name, ": ", amount(current["averageValue"]), "/", amount(target["averageValue"]));
-    return cat(name, ": ", percent(current["averageUtilization"], "<unknown>"), "/", percent(target["averageUtilization"], "<auto>"));
+    if (target.has("averageValue"))
+      return cat(name, ": ", amount(current["averageValue"]), "/", amount(target["averageValue"]));
+    return cat(name, ": ", percent(current["averageUtilization"], "<unknown>"), "/",
+               percent(target["averageUtilization"], "<auto>"));
   }
-  if (type == "Pods") return cat(amount(measured["pods"]["current"]["averageValue"]), "/", zero(wanted["pods"]["target"]["averageValue"]));
+  if (type == "Pods")
+    return cat(amount(measured["pods"]["current"]["averageValue"]), "/",
+               zero(wanted["pods"]["target"]["averageValue"]));
   if (type != "Object" && type != "External") return "<unknown type>";
   std::string_view key = type == "Object" ? "object" : "external";
   const Value &target = wanted[key]["target"], &current = measured[key]["current"];
-  if (target.has("averageValue")) return cat(amount(current["averageValue"]), "/", amount(target["averageValue"]), " (avg)");
+  if (target.has("averageValue"))
+    return cat(amount(current["averageValue"]), "/", amount(target["averageValue"]), " (avg)");
   return cat(amount(current["value"]), "/", zero(target["value"]));
 }
 
@@ -239,7 +277,8 @@ Value autoscaler_targets(const Value& autoscaler, const TableContext&) {
   auto metrics = autoscaler["spec"]["metrics"].items();
   if (metrics.empty()) return "<none>";
   std::vector<std::string> out;
-  for (std::size_t i = 0; i < metrics.size(); ++i) out.push_back(metric_text(metrics[i], autoscaler["status"]["currentMetrics"][i]));
+  for (std::size_t i = 0; i < metrics.size(); ++i)
+    out.push_back(metric_text(metrics[i], autoscaler["status"]["currentMetrics"][i]));
   return shortened(out, 2, out.size(), ", ");
 }
 
@@ -248,28 +287,69 @@ Value autoscaler_reference(const Value& autoscaler, const TableContext&) {
   return cat(target["kind"].as_string(), "/", target["name"].as_string());
 }
 
-constexpr Cell kPod[] = {name(), computed(pod_ready), computed(pod_status), computed(pod_restarts), age(), computed(pod_address),
-                         text("spec.nodeName", "<none>"), text("status.nominatedNodeName", "<none>"), computed(pod_gates)};
-constexpr Cell kPodTemplate[] = {name(), computed(template_names), computed(template_images), computed(template_labels)};
-constexpr Cell kReplicaSet[] = {name(), integer("spec.replicas"), integer("status.replicas"), integer("status.readyReplicas"), age(),
-                                computed(container_names), computed(container_images), computed(selector)};
-constexpr Cell kReplicationController[] = {name(), integer("spec.replicas"), integer("status.replicas"), integer("status.readyReplicas"), age(),
-                                           computed(container_names), computed(container_images), computed(label_map_selector)};
-constexpr Cell kDeployment[] = {name(), computed(ready_of_wanted), integer("status.updatedReplicas"), integer("status.availableReplicas"), age(),
-                                computed(container_names), computed(container_images), computed(bare_selector)};
-constexpr Cell kStatefulSet[] = {name(), computed(ready_of_wanted), age(), computed(container_names), computed(container_images)};
-constexpr Cell kDaemonSet[] = {name(), integer("status.desiredNumberScheduled"), integer("status.currentNumberScheduled"),
-                               integer("status.numberReady"), integer("status.updatedNumberScheduled"), integer("status.numberAvailable"),
-                               computed(node_selector), age(), computed(container_names), computed(container_images), computed(selector)};
-constexpr Cell kControllerRevision[] = {name(), computed(revision_owner), integer("revision"), age()};
-constexpr Cell kJob[] = {name(), computed(job_status), computed(job_completions), computed(job_duration), age(),
-                         computed(container_names), computed(container_images), computed(selector)};
-constexpr Cell kCronJob[] = {name(), text("spec.schedule"), text("spec.timeZone", "<none>"), computed(cron_suspended), count("status.active"),
-                             age("status.lastScheduleTime", "<none>"), age(), computed(cron_names), computed(cron_images), computed(cron_selector)};
-constexpr Cell kAutoscaler[] = {name(), computed(autoscaler_reference), computed(autoscaler_targets), text("spec.minReplicas", "<unset>"),
-                                integer("spec.maxReplicas"), integer("status.currentReplicas"), age()};
+constexpr Cell kPod[] = {name(),
+                         computed(pod_ready),
+                         computed(pod_status),
+                         computed(pod_restarts),
+                         age(),
+                         computed(pod_address),
+                         text("spec.nodeName", "<none>"),
+                         text("status.nominatedNodeName", "<none>"),
+                         computed(pod_gates)};
+constexpr Cell kPodTemplate[] = {name(), computed(template_names), computed(template_images),
+                                 computed(template_labels)};
+constexpr Cell kReplicaSet[] = {
+    name(), integer("spec.replicas"),  integer("status.replicas"), integer("status.readyReplicas"),
+    age(),  computed(container_names), computed(container_images), computed(selector)};
+constexpr Cell kReplicationController[] = {
+    name(), integer("spec.replicas"),  integer("status.replicas"), integer("status.readyReplicas"),
+    age(),  computed(container_names), computed(container_images), computed(label_map_selector)};
+constexpr Cell kDeployment[] = {name(),
+                                computed(ready_of_wanted),
+                                integer("status.updatedReplicas"),
+                                integer("status.availableReplicas"),
+                                age(),
+                                computed(container_names),
+                                computed(container_images),
+                                computed(bare_selector)};
+constexpr Cell kStatefulSet[] = {name(), computed(ready_of_wanted), age(),
+                                 computed(container_names), computed(container_images)};
+constexpr Cell kDaemonSet[] = {name(),
+                               integer("status.desiredNumberScheduled"),
+                               integer("status.currentNumberScheduled"),
+                               integer("status.numberReady"),
+                               integer("status.updatedNumberScheduled"),
+                               integer("status.numberAvailable"),
+                               computed(node_selector),
+                               age(),
+                               computed(container_names),
+                               computed(container_images),
+                               computed(selector)};
+constexpr Cell kControllerRevision[] = {name(), computed(revision_owner), integer("revision"),
+                                        age()};
+constexpr Cell kJob[] = {
+    name(), computed(job_status),      computed(job_completions),  computed(job_duration),
+    age(),  computed(container_names), computed(container_images), computed(selector)};
+constexpr Cell kCronJob[] = {name(),
+                             text("spec.schedule"),
+                             text("spec.timeZone", "<none>"),
+                             computed(cron_suspended),
+                             count("status.active"),
+                             age("status.lastScheduleTime", "<none>"),
+                             age(),
+                             computed(cron_names),
+                             computed(cron_images),
+                             computed(cron_selector)};
+constexpr Cell kAutoscaler[] = {name(),
+                                computed(autoscaler_reference),
+                                computed(autoscaler_targets),
+                                text("spec.minReplicas", "<unset>"),
+                                integer("spec.maxReplicas"),
+                                integer("status.currentReplicas"),
+                                age()};
 constexpr Cell kScale[] = {name(), integer("spec.replicas"), integer("status.replicas"), age()};
-constexpr Cell kDisruptionBudget[] = {name(), text("spec.minAvailable", "N/A"), text("spec.maxUnavailable", "N/A"),
+constexpr Cell kDisruptionBudget[] = {name(), text("spec.minAvailable", "N/A"),
+                                      text("spec.maxUnavailable", "N/A"),
                                       integer("status.disruptionsAllowed"), age()};
 
 constexpr KindCells kKinds[] = {
@@ -290,6 +370,8 @@ constexpr KindCells kKinds[] = {
 
 }  // namespace
 
-std::span<const KindCells> workload_cells() { return kKinds; }
+std::span<const KindCells> workload_cells() {
+  return kKinds;
+}
 
 }  // namespace cardea::catalog::cells

@@ -48,17 +48,19 @@ std::string human_duration(std::chrono::system_clock::duration span) {
 std::optional<std::chrono::system_clock::time_point> parse_time(std::string_view text) {
   using namespace std::chrono;
   int year, month, day, hour, minute, second;
-  if (!take(text, 4, year, "-") || !take(text, 2, month, "-") || !take(text, 2, day, "Tt") || !take(text, 2, hour, ":") ||
-      !take(text, 2, minute, ":") || !take(text, 2, second, ""))
+  if (!take(text, 4, year, "-") || !take(text, 2, month, "-") || !take(text, 2, day, "Tt") ||
+      !take(text, 2, hour, ":") || !take(text, 2, minute, ":") || !take(text, 2, second, ""))
     return std::nullopt;
-  year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)), std::chrono::day(static_cast<unsigned>(day))};
+  year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
+                      std::chrono::day(static_cast<unsigned>(day))};
   if (!date.ok() || hour > 23 || minute > 59 || second > 60) return std::nullopt;
   std::int64_t nanoseconds = 0;
   if (text.starts_with('.')) {
     text.remove_prefix(1);
     std::int64_t scale = 100'000'000;
     if (text.empty() || text[0] < '0' || text[0] > '9') return std::nullopt;
-    for (; !text.empty() && text[0] >= '0' && text[0] <= '9'; text.remove_prefix(1), scale /= 10) nanoseconds += (text[0] - '0') * scale;
+    for (; !text.empty() && text[0] >= '0' && text[0] <= '9'; text.remove_prefix(1), scale /= 10)
+      nanoseconds += (text[0] - '0') * scale;
   }
   int offset = 0;
   if (text == "Z" || text == "z") {

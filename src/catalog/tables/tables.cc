@@ -38,7 +38,8 @@ Value column_definitions(const std::vector<Column>& columns) {
   for (const Column& column : columns) {
     std::string description = column.description;
     if (description.empty() && !column.json_path.empty())
-      description = cat("Custom resource definition column (in JSONPath format): ", column.json_path);
+      description = cat("Custom resource definition column (in JSONPath format): ",
+                        column.json_path);
     out.push_back(Value::object({{"name", column.name},
                                  {"type", column.type},
                                  {"format", column.format},
@@ -88,7 +89,9 @@ class Rows {
   }
 
   Value row(const Value& object) const {
-    Value out = Value::object({{"cells", resource_.is_custom ? custom_cells(object) : builtin_cells(object)}, {"object", shown(object)}});
+    Value out = Value::object(
+        {{"cells", resource_.is_custom ? custom_cells(object) : builtin_cells(object)},
+         {"object", shown(object)}});
     if (resource_.kind == "Pod") add_pod_condition(object, out);
     return out;
   }
@@ -114,9 +117,12 @@ class Rows {
 
   Value shown(const Value& object) const {
     switch (options_.include) {
-      case IncludeObject::kNone: return {};
-      case IncludeObject::kObject: return object;
-      case IncludeObject::kMetadata: return partial_metadata(object, options_.version);
+      case IncludeObject::kNone:
+        return {};
+      case IncludeObject::kObject:
+        return object;
+      case IncludeObject::kMetadata:
+        return partial_metadata(object, options_.version);
     }
     return {};
   }
@@ -124,8 +130,12 @@ class Rows {
   static void add_pod_condition(const Value& pod, Value& row) {
     std::string_view phase = pod["status"]["phase"].as_string();
     if (phase != "Succeeded" && phase != "Failed") return;
-    std::string_view message = phase == "Failed" ? "The pod failed." : "The pod has completed successfully.";
-    row.set("conditions", Value::array({Value::object({{"type", "Completed"}, {"status", "True"}, {"reason", phase}, {"message", message}})}));
+    std::string_view message = phase == "Failed" ? "The pod failed."
+                                                 : "The pod has completed successfully.";
+    row.set("conditions", Value::array({Value::object({{"type", "Completed"},
+                                                       {"status", "True"},
+                                                       {"reason", phase},
+                                                       {"message", message}})}));
   }
 
   const Resource& resource_;
@@ -141,17 +151,20 @@ class Rows {
 Value table_metadata(const Value& object, bool is_list) {
   if (is_list) return object["metadata"].is_object() ? object["metadata"] : Value::object();
   Value out = Value::object();
-  if (const Value* version = object["metadata"].find("resourceVersion")) out.set("resourceVersion", *version);
+  if (const Value* version = object["metadata"].find("resourceVersion"))
+    out.set("resourceVersion", *version);
   return out;
 }
 
 Value scale_row(const Value& scale, const TableOptions& options) {
   TableContext context{options.now};
   Value shown = Value::array();
-  for (const Cell& cell : cells::cells_of("autoscaling", "Scale")->cells) shown.push_back(cells::evaluate(cell, scale, context));
+  for (const Cell& cell : cells::cells_of("autoscaling", "Scale")->cells)
+    shown.push_back(cells::evaluate(cell, scale, context));
   Value object;
   if (options.include == IncludeObject::kObject) object = scale;
-  if (options.include == IncludeObject::kMetadata) object = partial_metadata(scale, options.version);
+  if (options.include == IncludeObject::kMetadata)
+    object = partial_metadata(scale, options.version);
   return Value::object({{"cells", shown}, {"object", object}});
 }
 
@@ -161,13 +174,16 @@ Result<IncludeObject> parse_include_object(std::string_view text) {
   if (text.empty() || text == "Metadata") return IncludeObject::kMetadata;
   if (text == "None") return IncludeObject::kNone;
   if (text == "Object") return IncludeObject::kObject;
-  return fail(bad_request(cat("Unable to convert to Table as requested: includeObject: Invalid value: ", quoted(text),
-                              ": must be 'Metadata', 'Object', 'None', or empty")));
+  return fail(bad_request(
+      cat("Unable to convert to Table as requested: includeObject: Invalid value: ", quoted(text),
+          ": must be 'Metadata', 'Object', 'None', or empty")));
 }
 
-Value table_of(const Value& object, const Resource& resource, const Catalog& catalog, const TableOptions& options) {
+Value table_of(const Value& object, const Resource& resource, const Catalog& catalog,
+               const TableOptions& options) {
   bool is_list = object["items"].is_array() && object["kind"].as_string().ends_with("List");
-  bool is_scale = object["kind"].as_string() == "Scale" && object["apiVersion"].as_string() == "autoscaling/v1";
+  bool is_scale = object["kind"].as_string() == "Scale" &&
+                  object["apiVersion"].as_string() == "autoscaling/v1";
   std::vector<Value> rows;
   if (is_scale) {
     rows.push_back(scale_row(object, options));
@@ -186,27 +202,32 @@ Value table_of(const Value& object, const Resource& resource, const Catalog& cat
       rows.push_back(maker.row(object));
     }
   }
-  const std::vector<Column>& columns = is_scale ? kScaleColumns : resource.columns.empty() ? kPlainColumns : resource.columns;
-  return Value::object({{"kind", "Table"},
-                        {"apiVersion", cat("meta.k8s.io/", options.version)},
-                        {"metadata", table_metadata(object, is_list)},
-                        {"columnDefinitions", options.headers ? column_definitions(columns) : Value()},
-                        {"rows", Value::array(std::move(rows))}});
+  const std::vector<Column>& columns = is_scale                   ? kScaleColumns
+                                       : resource.columns.empty() ? kPlainColumns
+                                                                  : resource.columns;
+  return Value::object(
+      {{"kind", "Table"},
+       {"apiVersion", cat("meta.k8s.io/", options.version)},
+       {"metadata", table_metadata(object, is_list)},
+       {"columnDefinitions", options.headers ? column_definitions(columns) : Value()},
+       {"rows", Value::array(std::move(rows))}});
 }
 
 Value partial_metadata(const Value& object, std::string_view version) {
-  return Value::object({{"kind", "PartialObjectMetadata"},
-                        {"apiVersion", cat("meta.k8s.io/", version)},
-                        {"metadata", object["metadata"].is_object() ? object["metadata"] : Value::object()}});
+  return Value::object(
+      {{"kind", "PartialObjectMetadata"},
+       {"apiVersion", cat("meta.k8s.io/", version)},
+       {"metadata", object["metadata"].is_object() ? object["metadata"] : Value::object()}});
 }
 
 Value partial_metadata_list(const Value& list, std::string_view version) {
   Value items = Value::array();
   for (const Value& item : list["items"].items()) items.push_back(partial_metadata(item, version));
-  return Value::object({{"kind", "PartialObjectMetadataList"},
-                        {"apiVersion", cat("meta.k8s.io/", version)},
-                        {"metadata", list["metadata"].is_object() ? list["metadata"] : Value::object()},
-                        {"items", items}});
+  return Value::object(
+      {{"kind", "PartialObjectMetadataList"},
+       {"apiVersion", cat("meta.k8s.io/", version)},
+       {"metadata", list["metadata"].is_object() ? list["metadata"] : Value::object()},
+       {"items", items}});
 }
 
 }  // namespace cardea::catalog

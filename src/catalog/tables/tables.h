@@ -8,8 +8,9 @@
 
 namespace cardea::catalog {
 
-// Other faces of objects and lists: meta.k8s.io's Table, which kubectl prints, and PartialObjectMetadata,
-// which is an object without its body. Pure functions; `version` is "v1" or "v1beta1".
+// Other faces of objects and lists: meta.k8s.io's Table, which kubectl prints, and
+// PartialObjectMetadata, which is an object without its body. Pure functions; `version` is "v1" or
+// "v1beta1".
 
 // How much of each object comes with its row: the `includeObject` parameter.
 enum class IncludeObject { kMetadata, kNone, kObject };
@@ -22,9 +23,10 @@ struct TableOptions {
   std::chrono::system_clock::time_point now;
 };
 
-// `object` is one object of the resource, a list of them, or the Scale of one. It is in the resource's
-// version. `catalog` finds the version that cells are read from.
-json::Value table_of(const json::Value& object, const Resource& resource, const Catalog& catalog, const TableOptions& options);
+// `object` is one object of the resource, a list of them, or the Scale of one. It is in the
+// resource's version. `catalog` finds the version that cells are read from.
+json::Value table_of(const json::Value& object, const Resource& resource, const Catalog& catalog,
+                     const TableOptions& options);
 
 json::Value partial_metadata(const json::Value& object, std::string_view version = "v1");
 json::Value partial_metadata_list(const json::Value& list, std::string_view version = "v1");

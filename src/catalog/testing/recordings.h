@@ -13,7 +13,8 @@ namespace cardea::catalog {
 
 // The recorded conversations with a real kube-apiserver.
 inline std::filesystem::path recordings() {
-  return std::filesystem::path(__FILE__).parent_path().parent_path().parent_path().parent_path() / "tests/conformance/data/http";
+  return std::filesystem::path(__FILE__).parent_path().parent_path().parent_path().parent_path() /
+         "tests/conformance/data/http";
 }
 
 // One of them; stops the test program when it cannot be read.

@@ -21,7 +21,11 @@ struct Local {
 class Checker {
  public:
   Checker(const Ast& ast, const Environment& env, bool typed)
-      : env_(env), typed_(typed), pool_(std::make_shared<TypePool>()), types_(*pool_), inference_(types_) {
+      : env_(env),
+        typed_(typed),
+        pool_(std::make_shared<TypePool>()),
+        types_(*pool_),
+        inference_(types_) {
     out_.meanings.resize(ast.expressions + 1);
     out_.types = pool_;
   }
@@ -31,8 +35,10 @@ class Checker {
     out_.type = inference_.substitute(type, true);
     for (Meaning& m : out_.meanings)
       if (m.type != nullptr) m.type = inference_.substitute(m.type, true);
-    if (!typed_) out_.issues.clear();
-    else if (env_.homogeneous && out_.issues.empty()) require_one_type(root);
+    if (!typed_)
+      out_.issues.clear();
+    else if (env_.homogeneous && out_.issues.empty())
+      require_one_type(root);
     return std::move(out_);
   }
 
@@ -43,33 +49,54 @@ class Checker {
   void report(const Expr* e, std::string message) {
     if (out_.issues.size() < 100) out_.issues.push_back({e->position, std::move(message)});
   }
-  std::string shown(const Type* type) { return print_type(inference_.substitute(type, false)->kind == Type::kParam ? dyn() : inference_.substitute(type, true)); }
-  const Type* settle(const Expr* e, const Type* type) { return meaning(e).type = typed_ ? type : dyn(); }
+  std::string shown(const Type* type) {
+    return print_type(inference_.substitute(type, false)->kind == Type::kParam
+                          ? dyn()
+                          : inference_.substitute(type, true));
+  }
+  const Type* settle(const Expr* e, const Type* type) {
+    return meaning(e).type = typed_ ? type : dyn();
+  }
   bool is_dyn(const Type* t) const { return t->kind == Type::kDyn || t->kind == Type::kError; }
 
   const Type* visit(const Expr* e) {
     switch (e->kind) {
-      case Expr::Kind::kLiteral: return settle(e, literal(e->literal));
-      case Expr::Kind::kIdent: return identifier(e);
-      case Expr::Kind::kSelect: return select(e);
-      case Expr::Kind::kCall: return call(e);
-      case Expr::Kind::kList: return list(e);
-      case Expr::Kind::kMap: return map(e);
-      case Expr::Kind::kStruct: return structure(e);
-      case Expr::Kind::kMacro: return macro(e);
+      case Expr::Kind::kLiteral:
+        return settle(e, literal(e->literal));
+      case Expr::Kind::kIdent:
+        return identifier(e);
+      case Expr::Kind::kSelect:
+        return select(e);
+      case Expr::Kind::kCall:
+        return call(e);
+      case Expr::Kind::kList:
+        return list(e);
+      case Expr::Kind::kMap:
+        return map(e);
+      case Expr::Kind::kStruct:
+        return structure(e);
+      case Expr::Kind::kMacro:
+        return macro(e);
     }
     return dyn();
   }
 
   const Type* literal(const Value& v) {
     switch (v.kind) {
-      case Kind::kBool: return simple(Type::kBool);
-      case Kind::kInt: return simple(Type::kInt);
-      case Kind::kUint: return simple(Type::kUint);
-      case Kind::kDouble: return simple(Type::kDouble);
-      case Kind::kString: return simple(Type::kString);
-      case Kind::kBytes: return simple(Type::kBytes);
-      default: return simple(Type::kNull);
+      case Kind::kBool:
+        return simple(Type::kBool);
+      case Kind::kInt:
+        return simple(Type::kInt);
+      case Kind::kUint:
+        return simple(Type::kUint);
+      case Kind::kDouble:
+        return simple(Type::kDouble);
+      case Kind::kString:
+        return simple(Type::kString);
+      case Kind::kBytes:
+        return simple(Type::kBytes);
+      default:
+        return simple(Type::kNull);
     }
   }
 
@@ -131,7 +158,8 @@ class Checker {
   const Type* select(const Expr* e) {
     const Type* type = nullptr;
     if (!e->has && !e->optional)
-      if (const std::string name = qualified(e); !name.empty() && resolve(e, name, type)) return settle(e, type);
+      if (const std::string name = qualified(e); !name.empty() && resolve(e, name, type))
+        return settle(e, type);
     const Type* target = inference_.substitute(visit(e->target), false);
     bool optional = e->optional;
     if (target->kind == Type::kOptional) {
@@ -145,7 +173,8 @@ class Checker {
 
   const Type* field_type(const Expr* e, const Type* target) {
     switch (target->kind) {
-      case Type::kMap: return target->params[1];
+      case Type::kMap:
+        return target->params[1];
       case Type::kObject:
         if (const ObjectType* record = env_.find_record(target->name)) {
           const auto found = record->fields.find(e->name);
@@ -158,7 +187,8 @@ class Checker {
         inference_.assignable(dyn(), target);
         return dyn();
       case Type::kDyn:
-      case Type::kError: return dyn();
+      case Type::kError:
+        return dyn();
       default:
         report(e, cat("type '", shown(target), "' does not support field selection"));
         return simple(Type::kError);
@@ -183,7 +213,8 @@ class Checker {
     for (const Expr* arg : e->args) args.push_back(visit(arg));
     const Function* f = e->target != nullptr ? env_.find_function(e->name) : find_function(e->name);
     if (f == nullptr) {
-      report(e, cat("undeclared reference to '", e->name, "' (in container '", env_.container, "')"));
+      report(e,
+             cat("undeclared reference to '", e->name, "' (in container '", env_.container, "')"));
       return settle(e, simple(Type::kError));
     }
     m.function = f;
@@ -209,7 +240,8 @@ class Checker {
   }
 
   static bool is_mixed_comparison(const Overload& o) {
-    return o.params.size() == 2 && o.params[0]->kind != o.params[1]->kind && o.result->kind == Type::kBool &&
+    return o.params.size() == 2 && o.params[0]->kind != o.params[1]->kind &&
+           o.result->kind == Type::kBool &&
            (o.id.starts_with("less_") || o.id.starts_with("greater_"));
   }
 
@@ -225,8 +257,10 @@ class Checker {
         for (const Type* p : o.params) params.push_back(inference_.fresh(p, renamed));
         if (!inference_.assignable(args, params)) continue;
         const Type* made = inference_.substitute(inference_.fresh(o.result, renamed), false);
-        if (result == nullptr) result = made;
-        else if (!is_dyn(result) && !same_type(result, made)) result = dyn();
+        if (result == nullptr)
+          result = made;
+        else if (!is_dyn(result) && !same_type(result, made))
+          result = dyn();
       }
       fitting.push_back(&o);
     }
@@ -234,7 +268,8 @@ class Checker {
     m.overloads = std::move(fitting);
     if (!typed_) return settle(e, dyn());
     if (result == nullptr) {
-      report(e, cat("found no matching overload for '", f->name, "' applied to '", signature(args, member), "'"));
+      report(e, cat("found no matching overload for '", f->name, "' applied to '",
+                    signature(args, member), "'"));
       return settle(e, simple(Type::kError));
     }
     return settle(e, result);
@@ -248,20 +283,24 @@ class Checker {
       first = 1;
     }
     out += "(";
-    for (std::size_t i = first; i < args.size(); ++i) out += (i > first ? ", " : "") + shown(args[i]);
+    for (std::size_t i = first; i < args.size(); ++i)
+      out += (i > first ? ", " : "") + shown(args[i]);
     return out + ")";
   }
 
   const Type* join(const Type* before, const Type* now) {
     if (before == nullptr) return now;
-    if (inference_.assignable(before, now)) return inference_.more_general(inference_.substitute(before, false), inference_.substitute(now, false));
+    if (inference_.assignable(before, now))
+      return inference_.more_general(inference_.substitute(before, false),
+                                     inference_.substitute(now, false));
     return dyn();
   }
 
   const Type* unwrap_marked(const Expr* e, const Type* type) {
     type = inference_.substitute(type, false);
     if (type->kind == Type::kOptional) return type->params[0];
-    if (!is_dyn(type)) report(e, cat("expected type 'optional_type(dyn)' but found '", shown(type), "'"));
+    if (!is_dyn(type))
+      report(e, cat("expected type 'optional_type(dyn)' but found '", shown(type), "'"));
     return dyn();
   }
 
@@ -284,11 +323,12 @@ class Checker {
       if (e->marked[i / 2]) type = unwrap_marked(e->args[i + 1], type);
       value = join(value, type);
     }
-    return settle(e, types_.map(key != nullptr ? key : inference_.fresh_parameter(), value != nullptr ? value : inference_.fresh_parameter()));
+    return settle(e, types_.map(key != nullptr ? key : inference_.fresh_parameter(),
+                                value != nullptr ? value : inference_.fresh_parameter()));
   }
 
-  // Reports elements, keys and values that differ in type from the first of their literal. What format() prints
-  // may be of any types.
+  // Reports elements, keys and values that differ in type from the first of their literal. What
+  // format() prints may be of any types.
   void require_one_type(const Expr* e) {
     if (e->kind == Expr::Kind::kCall && e->name == "format") return;
     if (e->kind == Expr::Kind::kList) {
@@ -304,14 +344,16 @@ class Checker {
     const Type* expected = part_type(e, first);
     const Type* found = part_type(e, at);
     if (same_type(expected, found)) return true;
-    report(e->args[at], cat("expected type '", print_type(expected), "' but found '", print_type(found), "'"));
+    report(e->args[at],
+           cat("expected type '", print_type(expected), "' but found '", print_type(found), "'"));
     return false;
   }
   const Type* part_type(const Expr* e, std::size_t at) {
     const Type* type = meaning(e->args[at]).type;
     const bool is_value = e->kind == Expr::Kind::kList || at % 2 == 1;
     const std::size_t mark = e->kind == Expr::Kind::kList ? at : at / 2;
-    const bool opens = is_value && mark < e->marked.size() && e->marked[mark] && type->kind == Type::kOptional;
+    const bool opens = is_value && mark < e->marked.size() && e->marked[mark] &&
+                       type->kind == Type::kOptional;
     return opens ? type->params[0] : type;
   }
 
@@ -324,10 +366,12 @@ class Checker {
         break;
       }
     const std::string& open = env_.open_structs;
-    const bool any_field = record == nullptr && !open.empty() && (e->name == open || e->name.starts_with(open + "."));
+    const bool any_field = record == nullptr && !open.empty() &&
+                           (e->name == open || e->name.starts_with(open + "."));
     if (any_field) m.name = e->name;
     if (record == nullptr && !any_field) {
-      report(e, cat("undeclared reference to '", e->name, "' (in container '", env_.container, "')"));
+      report(e,
+             cat("undeclared reference to '", e->name, "' (in container '", env_.container, "')"));
       m.kind = Meaning::kUnresolved;
     }
     for (std::size_t i = 0; i < e->args.size(); ++i) {
@@ -335,15 +379,20 @@ class Checker {
       if (e->marked[i]) type = unwrap_marked(e->args[i], type);
       if (record == nullptr) continue;
       const auto field = record->fields.find(e->fields[i]);
-      if (field == record->fields.end()) report(e, cat("undefined field '", e->fields[i], "'"));
+      if (field == record->fields.end())
+        report(e, cat("undefined field '", e->fields[i], "'"));
       else if (!inference_.assignable(type, field->second))
-        report(e->args[i], cat("expected type of field '", e->fields[i], "' is '", shown(field->second), "' but provided type is '", shown(type), "'"));
+        report(e->args[i], cat("expected type of field '", e->fields[i], "' is '",
+                               shown(field->second), "' but provided type is '", shown(type), "'"));
     }
-    return settle(e, record != nullptr ? types_.object(record->name) : any_field ? types_.object(m.name) : simple(Type::kError));
+    return settle(e, record != nullptr ? types_.object(record->name)
+                     : any_field       ? types_.object(m.name)
+                                       : simple(Type::kError));
   }
 
   // The types a loop's variables take from its range.
-  void range_types(const Expr* e, const Type* range, bool two, const Type*& first, const Type*& second) {
+  void range_types(const Expr* e, const Type* range, bool two, const Type*& first,
+                   const Type*& second) {
     range = inference_.substitute(range, false);
     first = second = dyn();
     switch (range->kind) {
@@ -359,19 +408,25 @@ class Checker {
         inference_.assignable(dyn(), range);
         return;
       case Type::kDyn:
-      case Type::kError: return;
+      case Type::kError:
+        return;
       default:
-        if (typed_) report(e, cat("expression of type '", shown(range), "' cannot be range of a comprehension (must be list, map, or dynamic)"));
+        if (typed_)
+          report(e, cat("expression of type '", shown(range),
+                        "' cannot be range of a comprehension (must be list, map, or dynamic)"));
     }
   }
 
   void want_bool(const Expr* e, const Type* type) {
-    if (!inference_.assignable(type, simple(Type::kBool))) report(e, cat("expected type 'bool' but found '", shown(type), "'"));
+    if (!inference_.assignable(type, simple(Type::kBool)))
+      report(e, cat("expected type 'bool' but found '", shown(type), "'"));
   }
-  // What cel-go expands the macro into chooses by the condition between two values of the same type.
+  // What cel-go expands the macro into chooses by the condition between two values of the same
+  // type.
   void want_condition(const Expr* e, const Type* type, const Type* chosen) {
     if (inference_.assignable(type, simple(Type::kBool))) return;
-    report(e, cat("found no matching overload for '", op::kConditional, "' applied to '(", shown(type), ", ", shown(chosen), ", ", shown(chosen), ")'"));
+    report(e, cat("found no matching overload for '", op::kConditional, "' applied to '(",
+                  shown(type), ", ", shown(chosen), ", ", shown(chosen), ")'"));
   }
 
   std::uint32_t open(std::string_view name, const Type* type) {
@@ -382,7 +437,8 @@ class Checker {
     return number;
   }
 
-  // The type of what runs when a variable is first used, in the midst of something else: its locals stay its own.
+  // The type of what runs when a variable is first used, in the midst of something else: its locals
+  // stay its own.
   const Type* visit_lazy(const Expr* e) {
     const std::size_t before = std::exchange(highest_, scope_.size());
     const Type* type = visit(e);
@@ -393,11 +449,15 @@ class Checker {
 
   const Type* macro(const Expr* e) {
     switch (e->macro) {
-      case Macro::kBind: return bind(e);
-      case Macro::kBlock: return block(e);
+      case Macro::kBind:
+        return bind(e);
+      case Macro::kBlock:
+        return block(e);
       case Macro::kOptMap:
-      case Macro::kOptFlatMap: return optional_map(e);
-      default: return loop(e);
+      case Macro::kOptFlatMap:
+        return optional_map(e);
+      default:
+        return loop(e);
     }
   }
 
@@ -423,32 +483,50 @@ class Checker {
     range = inference_.substitute(range, false);
     switch (e->macro) {
       case Macro::kAll:
-      case Macro::kExists: want_bool(body, type); return simple(Type::kBool);
-      case Macro::kExistsOne: want_condition(e, type, simple(Type::kInt)); return simple(Type::kBool);
+      case Macro::kExists:
+        want_bool(body, type);
+        return simple(Type::kBool);
+      case Macro::kExistsOne:
+        want_condition(e, type, simple(Type::kInt));
+        return simple(Type::kBool);
       case Macro::kFilter: {
-        const Type* made = types_.list(range->kind == Type::kList || range->kind == Type::kMap ? range->params[0] : dyn());
+        const Type* made = types_.list(
+            range->kind == Type::kList || range->kind == Type::kMap ? range->params[0] : dyn());
         want_condition(e, type, made);
         return made;
       }
       case Macro::kMap:
-      case Macro::kTransformList: return types_.list(type);
-      case Macro::kTransformMap: return types_.map(range->kind == Type::kMap ? range->params[0] : range->kind == Type::kList ? simple(Type::kInt) : dyn(), type);
+      case Macro::kTransformList:
+        return types_.list(type);
+      case Macro::kTransformMap:
+        return types_.map(range->kind == Type::kMap    ? range->params[0]
+                          : range->kind == Type::kList ? simple(Type::kInt)
+                                                       : dyn(),
+                          type);
       case Macro::kTransformMapEntry: {
         type = inference_.substitute(type, false);
         if (type->kind != Type::kMap && !is_dyn(type) && type->kind != Type::kParam)
-          report(e, cat("found no matching overload for 'cel.@mapInsert' applied to '(map(dyn, dyn), ", shown(type), ")'"));
+          report(e,
+                 cat("found no matching overload for 'cel.@mapInsert' applied to '(map(dyn, dyn), ",
+                     shown(type), ")'"));
         return type->kind == Type::kMap ? type : types_.map(dyn(), dyn());
       }
       case Macro::kSortBy: {
-        static constexpr Type::Kind kSortable[] = {Type::kInt, Type::kUint, Type::kDouble, Type::kBool, Type::kDuration, Type::kTimestamp, Type::kString, Type::kBytes, Type::kDyn, Type::kError, Type::kParam};
+        static constexpr Type::Kind kSortable[] = {Type::kInt,    Type::kUint,     Type::kDouble,
+                                                   Type::kBool,   Type::kDuration, Type::kTimestamp,
+                                                   Type::kString, Type::kBytes,    Type::kDyn,
+                                                   Type::kError,  Type::kParam};
         const Type* key = inference_.substitute(type, false);
         // Keys of no particular type take that of the first overload.
         if (key->kind == Type::kParam) inference_.assignable(key, simple(Type::kInt));
-        if (std::ranges::find(kSortable, key->kind) == std::end(kSortable) || range->kind == Type::kMap)
-          report(e, cat("found no matching overload for '@sortByAssociatedKeys' applied to '", shown(range), ".(list(", shown(key), "))'"));
+        if (std::ranges::find(kSortable, key->kind) == std::end(kSortable) ||
+            range->kind == Type::kMap)
+          report(e, cat("found no matching overload for '@sortByAssociatedKeys' applied to '",
+                        shown(range), ".(list(", shown(key), "))'"));
         return range->kind == Type::kList ? range : types_.list(dyn());
       }
-      default: return dyn();
+      default:
+        return dyn();
     }
   }
 
@@ -464,9 +542,11 @@ class Checker {
   const Type* optional_map(const Expr* e) {
     const Type* target = inference_.substitute(visit(e->target), false);
     const Type* inner = dyn();
-    if (target->kind == Type::kOptional) inner = target->params[0];
+    if (target->kind == Type::kOptional)
+      inner = target->params[0];
     else if (typed_ && !is_dyn(target) && target->kind != Type::kParam)
-      report(e, cat("found no matching overload for 'hasValue' applied to '", shown(target), ".()'"));
+      report(e,
+             cat("found no matching overload for 'hasValue' applied to '", shown(target), ".()'"));
     meaning(e).index = open(e->var1, inner);
     open("", dyn());  // the value and its price, see kOptionalMap
     open("", dyn());
@@ -474,7 +554,9 @@ class Checker {
     scope_.resize(scope_.size() - 3);
     if (e->macro == Macro::kOptMap) return settle(e, types_.optional(type));
     const Type* result = types_.optional(inference_.fresh_parameter());
-    if (!inference_.assignable(type, result)) report(e, cat("found no matching overload for '_?_:_' applied to '(bool, ", shown(type), ", optional_type(dyn))'"));
+    if (!inference_.assignable(type, result))
+      report(e, cat("found no matching overload for '_?_:_' applied to '(bool, ", shown(type),
+                    ", optional_type(dyn))'"));
     return settle(e, result);
   }
 
@@ -508,6 +590,8 @@ class Checker {
 
 }  // namespace
 
-Checked check(const Ast& ast, const Environment& environment, bool typed) { return Checker(ast, environment, typed).run(ast.root); }
+Checked check(const Ast& ast, const Environment& environment, bool typed) {
+  return Checker(ast, environment, typed).run(ast.root);
+}
 
 }  // namespace cardea::cel

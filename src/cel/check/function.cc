@@ -4,19 +4,32 @@ namespace cardea::cel {
 
 KindSet kinds_of(const Type* type) {
   switch (type->kind) {
-    case Type::kNull: return set_of(Kind::kNull);
-    case Type::kBool: return set_of(Kind::kBool);
-    case Type::kInt: return set_of(Kind::kInt);
-    case Type::kUint: return set_of(Kind::kUint);
-    case Type::kDouble: return set_of(Kind::kDouble);
-    case Type::kString: return set_of(Kind::kString);
-    case Type::kBytes: return set_of(Kind::kBytes);
-    case Type::kTimestamp: return set_of(Kind::kTimestamp);
-    case Type::kDuration: return set_of(Kind::kDuration);
-    case Type::kList: return set_of(Kind::kList);
-    case Type::kMap: return set_of(Kind::kMap);
-    case Type::kType: return set_of(Kind::kType);
-    case Type::kOptional: return set_of(Kind::kOptional);
+    case Type::kNull:
+      return set_of(Kind::kNull);
+    case Type::kBool:
+      return set_of(Kind::kBool);
+    case Type::kInt:
+      return set_of(Kind::kInt);
+    case Type::kUint:
+      return set_of(Kind::kUint);
+    case Type::kDouble:
+      return set_of(Kind::kDouble);
+    case Type::kString:
+      return set_of(Kind::kString);
+    case Type::kBytes:
+      return set_of(Kind::kBytes);
+    case Type::kTimestamp:
+      return set_of(Kind::kTimestamp);
+    case Type::kDuration:
+      return set_of(Kind::kDuration);
+    case Type::kList:
+      return set_of(Kind::kList);
+    case Type::kMap:
+      return set_of(Kind::kMap);
+    case Type::kType:
+      return set_of(Kind::kType);
+    case Type::kOptional:
+      return set_of(Kind::kOptional);
     case Type::kOpaque: {
       for (int k = static_cast<int>(Kind::kIp); k <= static_cast<int>(Kind::kDecision); ++k) {
         Value v;
@@ -25,7 +38,8 @@ KindSet kinds_of(const Type* type) {
       }
       return kAnyKind;
     }
-    default: return kAnyKind;
+    default:
+      return kAnyKind;
   }
 }
 

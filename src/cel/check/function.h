@@ -17,8 +17,8 @@ using Implementation = Value (*)(Frame& frame, const Value* args, std::size_t co
 // What a call costs, given its arguments (which may be errors) and result.
 using CostRule = std::uint64_t (*)(const Value* args, std::size_t count, const Value& result);
 
-// One line of a library's table. The signature reads `(int, string) bool`, or `string.(int) string` for a
-// method. A rule of null costs 1.
+// One line of a library's table. The signature reads `(int, string) bool`, or `string.(int) string`
+// for a method. A rule of null costs 1.
 struct OverloadRow {
   std::string_view function;
   std::string_view id;

@@ -3,11 +3,14 @@
 namespace cardea::cel {
 namespace {
 
-bool is_dyn(const Type* t) { return t->kind == Type::kDyn || t->kind == Type::kError; }
+bool is_dyn(const Type* t) {
+  return t->kind == Type::kDyn || t->kind == Type::kError;
+}
 
 bool accepts_null(const Type* t) {
-  return t->nullable || t->kind == Type::kNull || t->kind == Type::kObject || t->kind == Type::kOpaque || t->kind == Type::kOptional ||
-         t->kind == Type::kTimestamp || t->kind == Type::kDuration;
+  return t->nullable || t->kind == Type::kNull || t->kind == Type::kObject ||
+         t->kind == Type::kOpaque || t->kind == Type::kOptional || t->kind == Type::kTimestamp ||
+         t->kind == Type::kDuration;
 }
 
 bool at_least_as_general(const Type* a, const Type* b) {
@@ -23,7 +26,9 @@ bool at_least_as_general(const Type* a, const Type* b) {
 
 }  // namespace
 
-const Type* Inference::more_general(const Type* a, const Type* b) const { return at_least_as_general(a, b) ? a : b; }
+const Type* Inference::more_general(const Type* a, const Type* b) const {
+  return at_least_as_general(a, b) ? a : b;
+}
 
 bool Inference::occurs(const Type* param, const Type* in) const {
   if (in->kind == Type::kParam) {
@@ -73,16 +78,23 @@ bool Inference::assign(const Type* from, const Type* to) {
   if (to->kind == Type::kNull) return accepts_null(from);
   if (from->kind != to->kind) return false;
   switch (from->kind) {
-    case Type::kObject: return from->name == to->name;
-    case Type::kOpaque: return from->name == to->name && assign_all(from, to);
-    case Type::kType: return true;
-    default: return assign_all(from, to);
+    case Type::kObject:
+      return from->name == to->name;
+    case Type::kOpaque:
+      return from->name == to->name && assign_all(from, to);
+    case Type::kType:
+      return true;
+    default:
+      return assign_all(from, to);
   }
 }
 
-bool Inference::assignable(const Type* from, const Type* to) { return assignable(std::vector<const Type*>{from}, {to}); }
+bool Inference::assignable(const Type* from, const Type* to) {
+  return assignable(std::vector<const Type*>{from}, {to});
+}
 
-bool Inference::assignable(const std::vector<const Type*>& from, const std::vector<const Type*>& to) {
+bool Inference::assignable(const std::vector<const Type*>& from,
+                           const std::vector<const Type*>& to) {
   if (from.size() != to.size()) return false;
   Known before = known_;
   for (std::size_t i = 0; i < from.size(); ++i)
@@ -110,7 +122,9 @@ const Type* Inference::substitute(const Type* type, bool finish) {
   return changed ? types_.make(std::move(out)) : type;
 }
 
-const Type* Inference::fresh_parameter() { return types_.param("_var" + std::to_string(next_++)); }
+const Type* Inference::fresh_parameter() {
+  return types_.param("_var" + std::to_string(next_++));
+}
 
 const Type* Inference::fresh(const Type* type, std::map<std::string, const Type*>& renamed) {
   if (type->kind == Type::kParam) {

@@ -11,7 +11,8 @@ class Inference {
  public:
   explicit Inference(TypePool& types) : types_(types) {}
 
-  // Whether a value of type `from` may stand where `to` is wanted. Learns parameters only when it may.
+  // Whether a value of type `from` may stand where `to` is wanted. Learns parameters only when it
+  // may.
   bool assignable(const Type* from, const Type* to);
   bool assignable(const std::vector<const Type*>& from, const std::vector<const Type*>& to);
   // Replaces known parameters; unknown ones become dyn when `finish`.

@@ -27,12 +27,15 @@ class Finder {
   }
   bool differs(const Expr* e, const Type* first, const Type* type) {
     if (same_type(first, type)) return false;
-    issues.push_back({e->position, cat("expected type '", print_type(first), "' but found '", print_type(type), "'")});
+    issues.push_back({e->position, cat("expected type '", print_type(first), "' but found '",
+                                       print_type(type), "'")});
     return true;
   }
 
   void list(const Expr* e) {
-    const auto type = [&](std::size_t i) { return type_of(e->args[i], i < e->marked.size() && e->marked[i]); };
+    const auto type = [&](std::size_t i) {
+      return type_of(e->args[i], i < e->marked.size() && e->marked[i]);
+    };
     for (std::size_t i = 1; i < e->args.size(); ++i)
       if (differs(e->args[i], type(0), type(i))) return;
   }

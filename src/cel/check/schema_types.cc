@@ -9,17 +9,26 @@
 namespace cardea::cel {
 namespace {
 
-constexpr std::string_view kKeywords[] = {"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if",
-                                          "import", "let", "loop", "package", "namespace", "return", "var", "void", "while"};
+constexpr std::string_view kKeywords[] = {
+    "true",     "false",   "null",      "in",       "as",  "break",  "const",
+    "continue", "else",    "for",       "function", "if",  "import", "let",
+    "loop",     "package", "namespace", "return",   "var", "void",   "while"};
 // From 1.31 on these may be selected without escaping, though escaping still works.
 constexpr std::string_view kHardKeywords[] = {"true", "false", "null", "in"};
 
-bool int_or_string(const json::Value& s) { return s["x-kubernetes-int-or-string"].as_bool(); }
-bool embedded(const json::Value& s) { return s["x-kubernetes-embedded-resource"].as_bool(); }
+bool int_or_string(const json::Value& s) {
+  return s["x-kubernetes-int-or-string"].as_bool();
+}
+bool embedded(const json::Value& s) {
+  return s["x-kubernetes-embedded-resource"].as_bool();
+}
 
 const json::Value& object_meta() {
-  static const json::Value meta = json::Value::object({{"type", "object"}, {"properties", json::Value::object({{"name", json::Value::object({{"type", "string"}})},
-                                                                                                              {"generateName", json::Value::object({{"type", "string"}})}})}});
+  static const json::Value meta = json::Value::object(
+      {{"type", "object"},
+       {"properties",
+        json::Value::object({{"name", json::Value::object({{"type", "string"}})},
+                             {"generateName", json::Value::object({{"type", "string"}})}})}});
   return meta;
 }
 
@@ -34,17 +43,21 @@ json::Value properties_of(const json::Value& schema, bool root) {
   json::Value meta = object_meta();
   // Of metadata only the names are visible, whatever else the schema says of them.
   for (const std::string_view field : {"name", "generateName"})
-    if (const json::Value* own = properties["metadata"]["properties"].find(field)) meta.member("properties").set(field, *own);
+    if (const json::Value* own = properties["metadata"]["properties"].find(field))
+      meta.member("properties").set(field, *own);
   out.set("metadata", meta);
   return out;
 }
 
-Value field_error(Frame& f, std::string_view what) { return f.error(what); }
+Value field_error(Frame& f, std::string_view what) {
+  return f.error(what);
+}
 
 }  // namespace
 
 std::optional<std::string> escape_property(std::string_view name) {
-  if (std::ranges::find(kHardKeywords, name) != std::end(kHardKeywords)) return cat("__", name, "__");
+  if (std::ranges::find(kHardKeywords, name) != std::end(kHardKeywords))
+    return cat("__", name, "__");
   if (std::ranges::find(kKeywords, name) != std::end(kKeywords)) return cat("__", name, "__");
   if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return std::nullopt;
   std::string out;
@@ -59,7 +72,8 @@ std::optional<std::string> escape_property(std::string_view name) {
       out += "__dash__";
     } else if (c == '/') {
       out += "__slash__";
-    } else if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_') {
+    } else if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_') {
       out += c;
     } else {
       return std::nullopt;
@@ -69,7 +83,8 @@ std::optional<std::string> escape_property(std::string_view name) {
 }
 
 std::optional<std::string> unescape_property(std::string_view name) {
-  static constexpr std::pair<std::string_view, std::string_view> kEscapes[] = {{"__underscores__", "__"}, {"__dot__", "."}, {"__dash__", "-"}, {"__slash__", "/"}};
+  static constexpr std::pair<std::string_view, std::string_view> kEscapes[] = {
+      {"__underscores__", "__"}, {"__dot__", "."}, {"__dash__", "-"}, {"__slash__", "/"}};
   if (name.size() > 4 && name.starts_with("__") && name.ends_with("__"))
     for (const std::string_view keyword : kKeywords)
       if (name.substr(2, name.size() - 4) == keyword) return std::string(keyword);
@@ -86,7 +101,8 @@ std::optional<std::string> unescape_property(std::string_view name) {
       continue;
     }
     const std::string_view escape = name.substr(word - 2, end + 4 - word);
-    const auto* known = std::ranges::find(kEscapes, escape, &std::pair<std::string_view, std::string_view>::first);
+    const auto* known = std::ranges::find(kEscapes, escape,
+                                          &std::pair<std::string_view, std::string_view>::first);
     if (known == std::end(kEscapes)) return std::nullopt;
     out += name.substr(0, word - 2);
     out += known->second;
@@ -96,12 +112,14 @@ std::optional<std::string> unescape_property(std::string_view name) {
   return out;
 }
 
-const Type* declare_schema(Environment& env, std::string_view name, const json::Value& schema, bool root) {
+const Type* declare_schema(Environment& env, std::string_view name, const json::Value& schema,
+                           bool root) {
   TypePool& types = env.types();
   if (int_or_string(schema)) return types.dyn();
   const std::string_view type = schema["type"].as_string();
   if (type == "array") {
-    const Type* items = declare_schema(env, cat(name, ".@idx"), schema["items"], embedded(schema["items"]));
+    const Type* items = declare_schema(env, cat(name, ".@idx"), schema["items"],
+                                       embedded(schema["items"]));
     return items == nullptr ? nullptr : types.list(items);
   }
   if (type == "object") {
@@ -120,7 +138,8 @@ const Type* declare_schema(Environment& env, std::string_view name, const json::
       if (field == nullptr) continue;
       record.fields[*escaped] = field;
       // Soft keywords may be selected as they are.
-      if (std::ranges::find(kKeywords, m.key()) != std::end(kKeywords) && std::ranges::find(kHardKeywords, m.key()) == std::end(kHardKeywords))
+      if (std::ranges::find(kKeywords, m.key()) != std::end(kKeywords) &&
+          std::ranges::find(kHardKeywords, m.key()) == std::end(kHardKeywords))
         record.fields[std::string(m.key())] = field;
     }
     env.record(std::move(record));
@@ -140,24 +159,35 @@ const Type* declare_schema(Environment& env, std::string_view name, const json::
 }
 
 Value typed_value(Frame& f, const json::Value& document, const json::Value& schema, bool root) {
-  if (document.is_null()) return schema["nullable"].as_bool() ? Value::null() : field_error(f, "invalid data, got null for schema with nullable=false");
+  if (document.is_null())
+    return schema["nullable"].as_bool()
+               ? Value::null()
+               : field_error(f, "invalid data, got null for schema with nullable=false");
   if (int_or_string(schema)) return Value::of_json(document);
   const std::string_view type = schema["type"].as_string();
   if (type == "array") {
-    if (!document.is_array()) return field_error(f, "invalid data, expected an array for the provided schema with type=array");
+    if (!document.is_array())
+      return field_error(f,
+                         "invalid data, expected an array for the provided schema with type=array");
     ListBuilder list(f.arena);
     const std::string_view list_type = schema["x-kubernetes-list-type"].as_string();
     ListBuilder keys(f.arena);
     for (const json::Value& key : schema["x-kubernetes-list-map-keys"].items())
-      keys.add(Value::of_text(f.arena.copy(escape_property(key.as_string()).value_or(std::string(key.as_string())))));
+      keys.add(Value::of_text(
+          f.arena.copy(escape_property(key.as_string()).value_or(std::string(key.as_string())))));
     list.add(keys.build());
-    for (const json::Value& item : document.items()) list.add(typed_value(f, item, schema["items"], embedded(schema["items"])));
+    for (const json::Value& item : document.items())
+      list.add(typed_value(f, item, schema["items"], embedded(schema["items"])));
     Value v = Value::of_items(list.data() + 1, list.size() - 1);
-    v.list_type = list_type == "set" ? Value::kSet : list_type == "map" ? Value::kKeyed : Value::kAtomic;
+    v.list_type = list_type == "set"   ? Value::kSet
+                  : list_type == "map" ? Value::kKeyed
+                                       : Value::kAtomic;
     return v;
   }
   if (type == "object") {
-    if (!document.is_object()) return field_error(f, "invalid data, expected a map for the provided schema with type=object");
+    if (!document.is_object())
+      return field_error(f,
+                         "invalid data, expected a map for the provided schema with type=object");
     MapBuilder map(f.arena);
     const json::Value& extra = schema["additionalProperties"];
     const json::Value properties = properties_of(schema, root || embedded(schema));
@@ -170,7 +200,8 @@ Value typed_value(Frame& f, const json::Value& document, const json::Value& sche
       const json::Value* property = properties.find(m.key());
       const auto escaped = escape_property(m.key());
       // Not visible to rules, but it counts when objects are compared.
-      if (property == nullptr && (preserves || !escaped)) map.add(Value::of_text(m.key()), Value::of_json(m.value));
+      if (property == nullptr && (preserves || !escaped))
+        map.add(Value::of_text(m.key()), Value::of_json(m.value));
       if (property == nullptr || m.value.is_null()) continue;
       if (!escaped) {
         map.add(Value::of_text(m.key()), Value::of_json(m.value));
@@ -183,7 +214,9 @@ Value typed_value(Frame& f, const json::Value& document, const json::Value& sche
     return map.build();
   }
   if (type == "string") {
-    if (!document.is_string()) return field_error(f, cat("invalid data, expected a string for the provided schema with type=string"));
+    if (!document.is_string())
+      return field_error(
+          f, cat("invalid data, expected a string for the provided schema with type=string"));
     const std::string_view format = schema["format"].as_string();
     const std::string_view text = document.as_string();
     if (format == "byte") {
@@ -195,12 +228,14 @@ Value typed_value(Frame& f, const json::Value& document, const json::Value& sche
       return d ? Value::of_duration(*d) : field_error(f, cat("invalid duration ", quoted(text)));
     }
     if (format == "date" || format == "date-time") {
-      const auto t = parse_timestamp(format == "date" ? cat(text, "T00:00:00Z") : std::string(text));
+      const auto t = parse_timestamp(format == "date" ? cat(text, "T00:00:00Z")
+                                                      : std::string(text));
       return t ? *t : field_error(f, cat("invalid timestamp ", quoted(text)));
     }
     return Value::of_text(text);
   }
-  if (type == "number" && document.is_int()) return Value::of_double(static_cast<double>(document.as_int()));
+  if (type == "number" && document.is_int())
+    return Value::of_double(static_cast<double>(document.as_int()));
   if (type == "integer" && document.is_double()) return Value::of_int(document.as_int());
   return Value::of_json(document);
 }

@@ -10,7 +10,26 @@ namespace cardea::cel {
 
 // A type as the checker sees it. Compared by structure with same_type().
 struct Type {
-  enum Kind { kDyn, kError, kNull, kBool, kInt, kUint, kDouble, kString, kBytes, kTimestamp, kDuration, kList, kMap, kType, kOptional, kOpaque, kObject, kParam };
+  enum Kind {
+    kDyn,
+    kError,
+    kNull,
+    kBool,
+    kInt,
+    kUint,
+    kDouble,
+    kString,
+    kBytes,
+    kTimestamp,
+    kDuration,
+    kList,
+    kMap,
+    kType,
+    kOptional,
+    kOpaque,
+    kObject,
+    kParam
+  };
   Kind kind = kDyn;
   std::string name;                 // of opaque, object and parameter types
   std::vector<const Type*> params;  // element; key and value; the type of a type
@@ -37,8 +56,9 @@ class TypePool {
   const Type* param(std::string_view name);
   const Type* wrapper(Type::Kind kind);
   const Type* make(Type type);
-  // Reads the notation of declaration tables: `int`, `list(A)`, `map(K, V)`, `optional(V)`, `type(A)`,
-  // `net.IP`; one capital letter is a parameter, a name starting with `.` is an object type.
+  // Reads the notation of declaration tables: `int`, `list(A)`, `map(K, V)`, `optional(V)`,
+  // `type(A)`, `net.IP`; one capital letter is a parameter, a name starting with `.` is an object
+  // type.
   const Type* parse(std::string_view text);
 
   TypePool();

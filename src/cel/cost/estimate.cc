@@ -18,14 +18,22 @@ class Estimator : public SizeSource {
 
   Measured visit(const Expr* e) {
     switch (e->kind) {
-      case Expr::Kind::kLiteral: return literal(e);
-      case Expr::Kind::kIdent: return name(e, e->name);
-      case Expr::Kind::kSelect: return select(e);
-      case Expr::Kind::kCall: return call(e);
-      case Expr::Kind::kList: return list(e);
-      case Expr::Kind::kMap: return map(e);
-      case Expr::Kind::kStruct: return structure(e);
-      case Expr::Kind::kMacro: return macro(e);
+      case Expr::Kind::kLiteral:
+        return literal(e);
+      case Expr::Kind::kIdent:
+        return name(e, e->name);
+      case Expr::Kind::kSelect:
+        return select(e);
+      case Expr::Kind::kCall:
+        return call(e);
+      case Expr::Kind::kList:
+        return list(e);
+      case Expr::Kind::kMap:
+        return map(e);
+      case Expr::Kind::kStruct:
+        return structure(e);
+      case Expr::Kind::kMacro:
+        return macro(e);
     }
     return {};
   }
@@ -37,10 +45,14 @@ class Estimator : public SizeSource {
     for (std::size_t i = 1; i < path.size(); ++i) {
       const std::string& step = path[i];
       const DataSize* next = nullptr;
-      if (step == "@items" || step == "@values") next = at->element.get();
-      else if (step == "@keys") next = at->key.get();
-      else if (const auto field = at->fields.find(step); field != at->fields.end()) next = field->second.get();
-      else if (at->names_elements) next = at->element.get();
+      if (step == "@items" || step == "@values")
+        next = at->element.get();
+      else if (step == "@keys")
+        next = at->key.get();
+      else if (const auto field = at->fields.find(step); field != at->fields.end())
+        next = field->second.get();
+      else if (at->names_elements)
+        next = at->element.get();
       if (next == nullptr) return std::nullopt;
       at = next;
     }
@@ -70,7 +82,9 @@ class Estimator : public SizeSource {
   Measured literal(const Expr* e) {
     Measured m = plain(e, 0);
     const Value& v = e->literal;
-    const std::uint64_t size = v.kind == Kind::kString ? code_points(v.string()) : v.kind == Kind::kBytes ? v.size : 1;
+    const std::uint64_t size = v.kind == Kind::kString  ? code_points(v.string())
+                               : v.kind == Kind::kBytes ? v.size
+                                                        : 1;
     m.written = SizeRange{size, size};
     return m;
   }
@@ -95,12 +109,15 @@ class Estimator : public SizeSource {
 
   Measured select(const Expr* e) {
     const Meaning& known = meaning(e);
-    if (known.kind == Meaning::kVariable || known.kind == Meaning::kTypeName) return name(e, known.name);
+    if (known.kind == Meaning::kVariable || known.kind == Meaning::kTypeName)
+      return name(e, known.name);
     const Measured target = visit(e->target);
     if (e->has) return plain(e, target.cost);
     if (e->optional) return plain(e, add_capped(target.cost, 1));
     const Type* type = target.type;
-    const bool counts = type != nullptr && (type->kind == Type::kMap || type->kind == Type::kObject || type->kind == Type::kParam);
+    const bool counts = type != nullptr &&
+                        (type->kind == Type::kMap || type->kind == Type::kObject ||
+                         type->kind == Type::kParam);
     Measured m = plain(e, add_capped(target.cost, counts ? kName : 0));
     m.path = target.path.then(e->name);
     return m;
@@ -108,7 +125,9 @@ class Estimator : public SizeSource {
 
   Measured call(const Expr* e) {
     const Meaning& known = meaning(e);
-    const std::string_view function = known.function != nullptr ? std::string_view(known.function->name) : e->name;
+    const std::string_view function = known.function != nullptr
+                                          ? std::string_view(known.function->name)
+                                          : e->name;
     std::vector<Measured> args;
     std::uint64_t args_cost = 0;
     for (const Expr* arg : e->args) {
@@ -133,7 +152,8 @@ class Estimator : public SizeSource {
     return priced(e, function, target ? &*target : nullptr, args, args_cost);
   }
 
-  Measured priced(const Expr* e, std::string_view function, Measured* target, std::vector<Measured>& args, std::uint64_t args_cost) {
+  Measured priced(const Expr* e, std::string_view function, Measured* target,
+                  std::vector<Measured>& args, std::uint64_t args_cost) {
     Measured m = plain(e, 0);
     std::uint64_t dearest = 0;
     std::optional<SizeRange> result;
@@ -153,7 +173,8 @@ class Estimator : public SizeSource {
     return m;
   }
 
-  static std::optional<EntrySizes> joined(const std::optional<EntrySizes>& a, const std::optional<EntrySizes>& b) {
+  static std::optional<EntrySizes> joined(const std::optional<EntrySizes>& a,
+                                          const std::optional<EntrySizes>& b) {
     if (!a || !b) return std::nullopt;
     return EntrySizes{a->is_map, a->key.joined(b->key), a->value.joined(b->value)};
   }
@@ -200,29 +221,37 @@ class Estimator : public SizeSource {
 
   Measured macro(const Expr* e) {
     switch (e->macro) {
-      case Macro::kBind: return bind(e);
+      case Macro::kBind:
+        return bind(e);
       case Macro::kOptMap:
-      case Macro::kOptFlatMap: return optional_map(e);
-      case Macro::kSortBy: return sort_by(e);
-      default: return loop(e, visit(e->target));
+      case Macro::kOptFlatMap:
+        return optional_map(e);
+      case Macro::kSortBy:
+        return sort_by(e);
+      default:
+        return loop(e, visit(e->target));
     }
   }
 
-  void open(std::string_view name, const DataPath& path, std::optional<SizeRange> size, std::optional<EntrySizes> entries) {
+  void open(std::string_view name, const DataPath& path, std::optional<SizeRange> size,
+            std::optional<EntrySizes> entries) {
     locals_.push_back({name, path, size, entries});
   }
 
   void open_loop(const Expr* e, const Measured& range) {
-    const bool is_list = range.entries ? !range.entries->is_map : range.type != nullptr && range.type->kind == Type::kList;
+    const bool is_list = range.entries ? !range.entries->is_map
+                                       : range.type != nullptr && range.type->kind == Type::kList;
     const auto key = range.entries ? std::optional(range.entries->key) : std::nullopt;
     const auto value = range.entries ? std::optional(range.entries->value) : std::nullopt;
-    if (e->var2.empty()) return open(e->var1, range.path.then(is_list ? "@items" : "@keys"), is_list ? value : key, {});
+    if (e->var2.empty())
+      return open(e->var1, range.path.then(is_list ? "@items" : "@keys"), is_list ? value : key,
+                  {});
     open(e->var1, range.path.then(is_list ? "@indices" : "@keys"), key, {});
     open(e->var2, range.path.then(is_list ? "@items" : "@values"), value, {});
   }
 
-  // What one turn of a loop costs and makes, and what is paid once: cel-go writes loops as folds over an accumulator,
-  // whose every mention costs as a variable.
+  // What one turn of a loop costs and makes, and what is paid once: cel-go writes loops as folds
+  // over an accumulator, whose every mention costs as a variable.
   struct Fold {
     std::uint64_t start = 0, turn = 0, end = kName;
     bool makes_container = false;
@@ -232,19 +261,40 @@ class Estimator : public SizeSource {
   Fold fold(const Expr* e) {
     const std::uint64_t filter = e->args.size() == 2 ? visit(e->args[0]).cost : 0;
     Measured body = visit(e->args.back());
-    const auto kept = [&](std::uint64_t step) { return e->args.size() == 2 ? add_capped(filter, step) : step; };
+    const auto kept = [&](std::uint64_t step) {
+      return e->args.size() == 2 ? add_capped(filter, step) : step;
+    };
     switch (e->macro) {
-      case Macro::kAll: return {.turn = add_capped(body.cost, 3)};      // goes on while not false; and
-      case Macro::kExists: return {.turn = add_capped(body.cost, 4)};   // goes on while not true; or
-      case Macro::kExistsOne: return {.turn = add_capped(body.cost, 2), .end = 2};
-      case Macro::kFilter: return {.start = kMakeList, .turn = add_capped(body.cost, 2 + kMakeList + kName), .makes_container = true, .entries = filtered()};
+      case Macro::kAll:
+        return {.turn = add_capped(body.cost, 3)};  // goes on while not false; and
+      case Macro::kExists:
+        return {.turn = add_capped(body.cost, 4)};  // goes on while not true; or
+      case Macro::kExistsOne:
+        return {.turn = add_capped(body.cost, 2), .end = 2};
+      case Macro::kFilter:
+        return {.start = kMakeList,
+                .turn = add_capped(body.cost, 2 + kMakeList + kName),
+                .makes_container = true,
+                .entries = filtered()};
       case Macro::kMap:
       case Macro::kTransformList:
-        return {.start = kMakeList, .turn = kept(add_capped(body.cost, 2 + kMakeList)), .makes_container = true,
-                .entries = EntrySizes{false, {1, 1}, SizeRange{0, 0}.joined(size_or_unknown(body))}};
-      case Macro::kTransformMap: return {.start = kMakeMap, .turn = kept(add_capped(body.cost, 3)), .makes_container = true, .entries = {}};
-      case Macro::kTransformMapEntry: return {.start = kMakeMap, .turn = kept(add_capped(body.cost, 2)), .makes_container = true, .entries = {}};
-      default: return {};
+        return {
+            .start = kMakeList,
+            .turn = kept(add_capped(body.cost, 2 + kMakeList)),
+            .makes_container = true,
+            .entries = EntrySizes{false, {1, 1}, SizeRange{0, 0}.joined(size_or_unknown(body))}};
+      case Macro::kTransformMap:
+        return {.start = kMakeMap,
+                .turn = kept(add_capped(body.cost, 3)),
+                .makes_container = true,
+                .entries = {}};
+      case Macro::kTransformMapEntry:
+        return {.start = kMakeMap,
+                .turn = kept(add_capped(body.cost, 2)),
+                .makes_container = true,
+                .entries = {}};
+      default:
+        return {};
     }
   }
 
@@ -259,7 +309,8 @@ class Estimator : public SizeSource {
 
   static const Type* element_type(const Measured& range) {
     if (range.type == nullptr) return nullptr;
-    if (range.type->kind == Type::kList || range.type->kind == Type::kMap) return range.type->params[0];
+    if (range.type->kind == Type::kList || range.type->kind == Type::kMap)
+      return range.type->params[0];
     return nullptr;
   }
 
@@ -270,7 +321,8 @@ class Estimator : public SizeSource {
     const Fold f = fold(e);
     locals_.resize(depth);
     const SizeRange turns = size_or_unknown(range);
-    Measured m = plain(e, add_capped(add_capped(range.cost, f.start + f.end), multiply_capped(turns.max, f.turn)));
+    Measured m = plain(
+        e, add_capped(add_capped(range.cost, f.start + f.end), multiply_capped(turns.max, f.turn)));
     if (f.makes_container) {
       m.computed = turns;
       m.entries = f.entries;
@@ -299,7 +351,9 @@ class Estimator : public SizeSource {
   Measured optional_map(const Expr* e) {
     const Measured asked = visit(e->target);
     Measured value = visit(e->target);
-    const Type* inner = value.type != nullptr && value.type->kind == Type::kOptional ? value.type->params[0] : nullptr;
+    const Type* inner = value.type != nullptr && value.type->kind == Type::kOptional
+                            ? value.type->params[0]
+                            : nullptr;
     Measured init;
     init.type = inner;
     init.cost = add_capped(value.cost, 1);
@@ -307,7 +361,8 @@ class Estimator : public SizeSource {
     const bool flat = e->macro == Macro::kOptFlatMap;
     Measured none = plain(e, 1);
     if (!flat) yes = plain(e, add_capped(yes.cost, 1));
-    Measured m = plain(e, add_capped(add_capped(asked.cost, 1), std::max<std::uint64_t>(yes.cost, 1)));
+    Measured m = plain(e,
+                       add_capped(add_capped(asked.cost, 1), std::max<std::uint64_t>(yes.cost, 1)));
     m.computed = size_or_unknown(yes).joined(size_or_unknown(none));
     m.entries = flat ? joined(yes.entries, none.entries) : std::nullopt;
     return m;
@@ -330,10 +385,15 @@ class Estimator : public SizeSource {
       const SizeRange turns = size_or_unknown(range);
       std::vector<Measured> args(1);
       args[0].computed = turns;
-      const std::uint64_t keys_cost = add_capped(kName + kMakeList + kName, multiply_capped(turns.max, add_capped(key.cost, 2 + kMakeList)));
+      const std::uint64_t keys_cost = add_capped(
+          kName + kMakeList + kName,
+          multiply_capped(turns.max, add_capped(key.cost, 2 + kMakeList)));
       const Type::Kind kind = key.type != nullptr ? key.type->kind : Type::kDyn;
-      const bool text = kind == Type::kString || kind == Type::kBytes || kind == Type::kDyn || kind == Type::kParam;
-      const CallPrice price = call_price(*this, "@sortByAssociatedKeys", text ? "list_string_sortByAssociatedKeys" : "list_int_sortByAssociatedKeys", &list, args);
+      const bool text = kind == Type::kString || kind == Type::kBytes || kind == Type::kDyn ||
+                        kind == Type::kParam;
+      const CallPrice price = call_price(
+          *this, "@sortByAssociatedKeys",
+          text ? "list_string_sortByAssociatedKeys" : "list_int_sortByAssociatedKeys", &list, args);
       Measured m = plain(e, add_capped(add_capped(price.cost, keys_cost), list.cost));
       m.computed = price.result;
       return m;

@@ -7,16 +7,20 @@
 #include <string_view>
 #include <vector>
 
-#include "cel/syntax/ast.h"
 #include "cel/check/types.h"
+#include "cel/syntax/ast.h"
 
 // The parts of the cost estimate that estimate.cc puts together. For cel/estimate*.cc alone.
 namespace cardea::cel {
 
 constexpr std::uint64_t kUnbounded = ~std::uint64_t{0};
 
-inline std::uint64_t add_capped(std::uint64_t a, std::uint64_t b) { return a > kUnbounded - b ? kUnbounded : a + b; }
-inline std::uint64_t multiply_capped(std::uint64_t a, std::uint64_t b) { return b != 0 && a > kUnbounded / b ? kUnbounded : a * b; }
+inline std::uint64_t add_capped(std::uint64_t a, std::uint64_t b) {
+  return a > kUnbounded - b ? kUnbounded : a + b;
+}
+inline std::uint64_t multiply_capped(std::uint64_t a, std::uint64_t b) {
+  return b != 0 && a > kUnbounded / b ? kUnbounded : a * b;
+}
 // a * factor, rounded up.
 inline std::uint64_t scale_capped(std::uint64_t a, double factor) {
   const double product = std::ceil(static_cast<double>(a) * factor);
@@ -26,17 +30,25 @@ inline std::uint64_t scale_capped(std::uint64_t a, double factor) {
 struct SizeRange {
   std::uint64_t min = 0, max = kUnbounded;
 
-  SizeRange joined(const SizeRange& o) const { return {std::min(min, o.min), std::max(max, o.max)}; }
-  SizeRange operator+(const SizeRange& o) const { return {add_capped(min, o.min), add_capped(max, o.max)}; }
-  SizeRange operator*(const SizeRange& o) const { return {multiply_capped(min, o.min), multiply_capped(max, o.max)}; }
+  SizeRange joined(const SizeRange& o) const {
+    return {std::min(min, o.min), std::max(max, o.max)};
+  }
+  SizeRange operator+(const SizeRange& o) const {
+    return {add_capped(min, o.min), add_capped(max, o.max)};
+  }
+  SizeRange operator*(const SizeRange& o) const {
+    return {multiply_capped(min, o.min), multiply_capped(max, o.max)};
+  }
 };
 
-// The way from a variable to the data: names, `@items`, `@keys`, `@values`. It behaves as a slice of Go does: what is
-// added in the spare room of one path shows in others that share it. Kubernetes' numbers depend on that.
+// The way from a variable to the data: names, `@items`, `@keys`, `@values`. It behaves as a slice
+// of Go does: what is added in the spare room of one path shows in others that share it.
+// Kubernetes' numbers depend on that.
 class DataPath {
  public:
   DataPath() = default;
-  explicit DataPath(std::string_view variable) : steps_(std::make_shared<std::vector<std::string>>(1, std::string(variable))), size_(1) {}
+  explicit DataPath(std::string_view variable)
+      : steps_(std::make_shared<std::vector<std::string>>(1, std::string(variable))), size_(1) {}
 
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
@@ -91,6 +103,7 @@ struct CallPrice {
   std::optional<SizeRange> result;
   std::optional<EntrySizes> entries;
 };
-CallPrice call_price(const SizeSource& sizes, std::string_view function, std::string_view overload, Measured* target, std::vector<Measured>& args);
+CallPrice call_price(const SizeSource& sizes, std::string_view function, std::string_view overload,
+                     Measured* target, std::vector<Measured>& args);
 
 }  // namespace cardea::cel

@@ -1,12 +1,10 @@
 #include <algorithm>
 
-#include "cel/cost/estimate.h"
 #include "cel/check/schema_types.h"
+#include "cel/cost/estimate.h"
 
 namespace cardea::cel {
 namespace {
-
-
 
 constexpr std::int64_t kRequest = 3 * 1024 * 1024;  // bytes of the largest request
 
@@ -38,28 +36,37 @@ std::unique_ptr<DataSize> text_size(const json::Value& schema) {
   if (format == "date-time") return leaf(21, 32);
   if (const auto most = text_limit(schema)) return leaf(2, *most);
   std::int64_t longest = 0;
-  for (const json::Value& v : schema["enum"].items()) longest = std::max(longest, static_cast<std::int64_t>(v.as_string().size()));
+  for (const json::Value& v : schema["enum"].items())
+    longest = std::max(longest, static_cast<std::int64_t>(v.as_string().size()));
   return leaf(2, schema["enum"].empty() ? kRequest - 2 : longest);
 }
 
-bool typed(const json::Value& properties, std::string_view name, std::string_view type) { return properties[name]["type"].as_string() == type; }
+bool typed(const json::Value& properties, std::string_view name, std::string_view type) {
+  return properties[name]["type"].as_string() == type;
+}
 
 // An object that does not describe its own metadata in full is described anew.
 json::Value resource_properties(const json::Value& schema) {
   const json::Value& own = schema["properties"];
   const json::Value& meta = own["metadata"]["properties"];
-  if (typed(own, "kind", "string") && typed(own, "apiVersion", "string") && typed(own, "metadata", "object") && typed(meta, "name", "string") &&
+  if (typed(own, "kind", "string") && typed(own, "apiVersion", "string") &&
+      typed(own, "metadata", "object") && typed(meta, "name", "string") &&
       typed(meta, "generateName", "string"))
     return own;
   const json::Value text = json::Value::object({{"type", "string"}});
   json::Value out = own.is_object() ? own : json::Value::object();
   out.set("kind", text);
   out.set("apiVersion", text);
-  out.set("metadata", json::Value::object({{"type", "object"}, {"properties", json::Value::object({{"name", text}, {"generateName", text}})}}));
+  out.set("metadata",
+          json::Value::object(
+              {{"type", "object"},
+               {"properties", json::Value::object({{"name", text}, {"generateName", text}})}}));
   return out;
 }
 
-bool is_embedded(const json::Value& schema) { return schema["x-kubernetes-embedded-resource"].as_bool(); }
+bool is_embedded(const json::Value& schema) {
+  return schema["x-kubernetes-embedded-resource"].as_bool();
+}
 
 std::unique_ptr<DataSize> object_size(const json::Value& schema, bool root) {
   auto out = leaf(2);
@@ -67,9 +74,12 @@ std::unique_ptr<DataSize> object_size(const json::Value& schema, bool root) {
   for (const json::Member& m : properties.members()) {
     auto field = data_size(m.value, is_embedded(m.value));
     if (field == nullptr) continue;
-    const bool required = std::ranges::any_of(schema["required"].items(), [&](const json::Value& name) { return name.as_string() == m.key(); });
+    const bool required = std::ranges::any_of(
+        schema["required"].items(),
+        [&](const json::Value& name) { return name.as_string() == m.key(); });
     // What has a default need not be in the request.
-    if (required && m.value["default"].is_null()) out->min_json += static_cast<std::int64_t>(m.key().size()) + field->min_json + 4;
+    if (required && m.value["default"].is_null())
+      out->min_json += static_cast<std::int64_t>(m.key().size()) + field->min_json + 4;
     if (const auto escaped = escape_property(m.key())) out->fields[*escaped] = std::move(field);
   }
   return out;
@@ -78,12 +88,14 @@ std::unique_ptr<DataSize> object_size(const json::Value& schema, bool root) {
 }  // namespace
 
 std::unique_ptr<DataSize> data_size(const json::Value& schema, bool root) {
-  if (schema["x-kubernetes-int-or-string"].as_bool()) return leaf(1, text_limit(schema).value_or(kRequest - 2));
+  if (schema["x-kubernetes-int-or-string"].as_bool())
+    return leaf(1, text_limit(schema).value_or(kRequest - 2));
   const std::string_view type = schema["type"].as_string();
   if (type == "array") {
     auto element = data_size(schema["items"], is_embedded(schema["items"]));
     if (element == nullptr) return nullptr;
-    auto out = leaf(2, limit(schema, "maxItems").value_or((kRequest - 2) / (element->min_json + 1)));
+    auto out = leaf(2,
+                    limit(schema, "maxItems").value_or((kRequest - 2) / (element->min_json + 1)));
     out->element = std::move(element);
     return out;
   }
@@ -92,7 +104,8 @@ std::unique_ptr<DataSize> data_size(const json::Value& schema, bool root) {
     if (!extra.is_object()) return object_size(schema, root);
     auto element = data_size(extra, is_embedded(extra));
     if (element == nullptr) return nullptr;
-    auto out = leaf(2, limit(schema, "maxProperties").value_or((kRequest - 2) / (element->min_json + 6)));
+    auto out = leaf(
+        2, limit(schema, "maxProperties").value_or((kRequest - 2) / (element->min_json + 6)));
     out->element = std::move(element);
     out->key = leaf(2);
     return out;
@@ -124,6 +137,8 @@ const DataSize& device_size() {
   return *size;
 }
 
-std::uint64_t most_occurrences(const DataSize& size) { return static_cast<std::uint64_t>(kRequest / (size.min_json + 1)); }
+std::uint64_t most_occurrences(const DataSize& size) {
+  return static_cast<std::uint64_t>(kRequest / (size.min_json + 1));
+}
 
 }  // namespace cardea::cel

@@ -2,14 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include "cel/environments.h"
 #include "cel/check/schema_types.h"
+#include "cel/environments.h"
 #include "json/parse.h"
 
 namespace cardea::cel {
 namespace {
 
-json::Value parsed(std::string_view text) { return *json::parse(text); }
+json::Value parsed(std::string_view text) {
+  return *json::parse(text);
+}
 
 std::uint64_t cost_of(std::string_view rule, std::string_view schema_text) {
   const json::Value schema = parsed(schema_text);
@@ -20,12 +22,16 @@ std::uint64_t cost_of(std::string_view rule, std::string_view schema_text) {
   return estimate(rule, env, size.get()).max_cost;
 }
 
-constexpr std::string_view kBounded = R"({"type":"object","properties":{"list":{"type":"array","maxItems":10,"items":{"type":"string","maxLength":5}},"n":{"type":"integer"}}})";
+constexpr std::string_view kBounded =
+    R"({"type":"object","properties":{"list":{"type":"array","maxItems":10,"items":{"type":"string","maxLength":5}},"n":{"type":"integer"}}})";
 
-TEST(Estimate, CountsVariablesAndFieldsOnceEach) { EXPECT_EQ(cost_of("self.n == 1", kBounded), 2u); }
+TEST(Estimate, CountsVariablesAndFieldsOnceEach) {
+  EXPECT_EQ(cost_of("self.n == 1", kBounded), 2u);
+}
 
 TEST(Estimate, MultipliesLoopsWithTheMostItems) {
-  // self.list: 2; the result: 1; ten times: three for the fold, one for x, one for the comparison with a short text.
+  // self.list: 2; the result: 1; ten times: three for the fold, one for x, one for the comparison
+  // with a short text.
   EXPECT_EQ(cost_of("self.list.all(x, x == 'abc')", kBounded), 2 + 1 + 10 * (3 + 1 + 1));
 }
 

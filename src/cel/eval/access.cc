@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "base/strings.h"
-#include "cel/syntax/print.h"
 #include "cel/check/schema_types.h"
+#include "cel/syntax/print.h"
 
 namespace cardea::cel {
 namespace {
@@ -13,8 +13,10 @@ namespace {
 std::int64_t list_position(const Value& key, bool& bad) {
   bad = false;
   if (key.kind == Kind::kInt) return key.integer;
-  if (key.kind == Kind::kUint) return key.natural > 0x7FFFFFFF ? -1 : static_cast<std::int64_t>(key.natural);
-  if (key.kind == Kind::kDouble && std::trunc(key.real) == key.real && std::fabs(key.real) < 1e15) return static_cast<std::int64_t>(key.real);
+  if (key.kind == Kind::kUint)
+    return key.natural > 0x7FFFFFFF ? -1 : static_cast<std::int64_t>(key.natural);
+  if (key.kind == Kind::kDouble && std::trunc(key.real) == key.real && std::fabs(key.real) < 1e15)
+    return static_cast<std::int64_t>(key.real);
   bad = true;
   return -1;
 }
@@ -30,9 +32,13 @@ Value element(const Value& list, std::int64_t at) {
   return list.form >= Value::kClaims ? as_claims(v) : v;
 }
 
-Value entry(const Value& map, const Value& key) { return key.is_string() ? member_of(map, key.string()) : map_find(map, key); }
+Value entry(const Value& map, const Value& key) {
+  return key.is_string() ? member_of(map, key.string()) : map_find(map, key);
+}
 
-bool can_be_key(const Value& key) { return is_valid_key(key) || key.kind == Kind::kDouble; }
+bool can_be_key(const Value& key) {
+  return is_valid_key(key) || key.kind == Kind::kDouble;
+}
 
 }  // namespace
 
@@ -65,7 +71,8 @@ Value find_field(Frame& f, const Value& target, std::string_view field, bool& pr
     present = v.kind != Kind::kAbsent;
     return v;
   }
-  if (target.kind == Kind::kOptional) return target.size == 0 ? Value() : find_field(f, *target.inner, field, present);
+  if (target.kind == Kind::kOptional)
+    return target.size == 0 ? Value() : find_field(f, *target.inner, field, present);
   if (f.lenient && target.kind != Kind::kList) return {};
   return f.error(cat("no such key: ", field));
 }
@@ -75,13 +82,17 @@ Value index_value(Frame& f, const Value& target, const Value& key) {
     bool bad = false;
     const std::int64_t at = list_position(key, bad);
     if (bad) return f.error(cat("unsupported index type '", type_name(key), "' in list"));
-    if (at < 0 || at >= static_cast<std::int64_t>(target.size)) return f.error(cat("index out of bounds: ", at));
+    if (at < 0 || at >= static_cast<std::int64_t>(target.size))
+      return f.error(cat("index out of bounds: ", at));
     return element(target, at);
   }
   if (target.kind == Kind::kMap) {
     if (!can_be_key(key)) return f.error(cat("unsupported key type: ", type_name(key)));
     const Value v = entry(target, key);
-    return v.kind != Kind::kAbsent ? v : f.error(cat("no such key: ", key.is_string() ? std::string(key.string()) : print_value(key)));
+    return v.kind != Kind::kAbsent
+               ? v
+               : f.error(cat("no such key: ",
+                             key.is_string() ? std::string(key.string()) : print_value(key)));
   }
   if (target.kind == Kind::kOptional) {
     bool present = false;
@@ -94,7 +105,8 @@ Value index_value(Frame& f, const Value& target, const Value& key) {
 
 Value find_index(Frame& f, const Value& target, const Value& key, bool& present) {
   present = false;
-  if (target.kind == Kind::kOptional) return target.size == 0 ? Value() : find_index(f, *target.inner, key, present);
+  if (target.kind == Kind::kOptional)
+    return target.size == 0 ? Value() : find_index(f, *target.inner, key, present);
   if (target.kind == Kind::kList) {
     bool bad = false;
     const std::int64_t at = list_position(key, bad);

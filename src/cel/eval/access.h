@@ -11,8 +11,8 @@ Value member_of(const Value& map, std::string_view key);
 
 Value select_field(Frame& f, const Value& target, std::string_view field);
 Value index_value(Frame& f, const Value& target, const Value& key);
-// The value and whether it is there. Looks inside optionals; an error when the target cannot have fields
-// (unless the environment is lenient).
+// The value and whether it is there. Looks inside optionals; an error when the target cannot have
+// fields (unless the environment is lenient).
 Value find_field(Frame& f, const Value& target, std::string_view field, bool& present);
 Value find_index(Frame& f, const Value& target, const Value& key, bool& present);
 

@@ -9,9 +9,9 @@
 
 namespace cardea::cel {
 
-// Memory of one program or one evaluation: allocate forward, free at once. The first bytes live inside the
-// arena itself, so that short evaluations never reach the heap. Nothing put here is destroyed, so only
-// trivially destructible things belong here. One thread at a time.
+// Memory of one program or one evaluation: allocate forward, free at once. The first bytes live
+// inside the arena itself, so that short evaluations never reach the heap. Nothing put here is
+// destroyed, so only trivially destructible things belong here. One thread at a time.
 class Arena {
  public:
   Arena() = default;

@@ -5,10 +5,10 @@
 #include "base/strings.h"
 #include "cel/check/checker.h"
 #include "cel/eval/evaluate.h"
-#include "cel/lib/format_text.h"
-#include "cel/syntax/operators.h"
-#include "cel/program.h"
 #include "cel/eval/time.h"
+#include "cel/lib/format_text.h"
+#include "cel/program.h"
+#include "cel/syntax/operators.h"
 
 namespace cardea::cel {
 
@@ -16,9 +16,11 @@ Program::~Program() = default;
 
 namespace {
 
-constexpr std::string_view kConversions[] = {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"};
+constexpr std::string_view kConversions[] = {"bool", "bytes",  "double",    "duration", "dyn",
+                                             "int",  "string", "timestamp", "type",     "uint"};
 
-// Whether cel-go would plan the expression as an attribute: a variable with selections, or a condition.
+// Whether cel-go would plan the expression as an attribute: a variable with selections, or a
+// condition.
 bool is_attribute(const Node* n) {
   switch (n->op) {
     case Op::kSlot:
@@ -32,13 +34,16 @@ bool is_attribute(const Node* n) {
     case Op::kIndex:
     case Op::kOptionalIndex:
     case Op::kOptionalMap:  // a condition, as cel-go expands it
-    case Op::kConditional: return true;
-    default: return false;
+    case Op::kConditional:
+      return true;
+    default:
+      return false;
   }
 }
 
 bool is_primitive(const Value& v) {
-  return v.kind == Kind::kBool || v.kind == Kind::kInt || v.kind == Kind::kUint || v.kind == Kind::kDouble || v.kind == Kind::kString;
+  return v.kind == Kind::kBool || v.kind == Kind::kInt || v.kind == Kind::kUint ||
+         v.kind == Kind::kDouble || v.kind == Kind::kString;
 }
 
 }  // namespace
@@ -46,7 +51,11 @@ bool is_primitive(const Value& v) {
 class Compiler {
  public:
   Compiler(const Ast& ast, Checked checked, std::shared_ptr<const Environment> env, bool typed)
-      : checked_(std::move(checked)), typed_(typed), program_(new Program()), arena_(program_->arena_), frame_(arena_) {
+      : checked_(std::move(checked)),
+        typed_(typed),
+        program_(new Program()),
+        arena_(program_->arena_),
+        frame_(arena_) {
     program_->environment_ = std::move(env);
     program_->types_ = checked_.types;
     program_->type_ = checked_.type;
@@ -95,20 +104,29 @@ class Compiler {
     const Node* n = visit_kind(e);
     const Type* type = meaning(e).type;
     if (type == nullptr || type->kind == Type::kDyn) const_cast<Node*>(n)->dyn_typed = true;
-    if (type != nullptr && type->kind == Type::kOptional) const_cast<Node*>(n)->optional_typed = true;
+    if (type != nullptr && type->kind == Type::kOptional)
+      const_cast<Node*>(n)->optional_typed = true;
     return n;
   }
 
   const Node* visit_kind(const Expr* e) {
     switch (e->kind) {
-      case Expr::Kind::kLiteral: return constant(e, copy_value(arena_, e->literal));
-      case Expr::Kind::kIdent: return name(e);
-      case Expr::Kind::kSelect: return select(e);
-      case Expr::Kind::kCall: return call(e);
-      case Expr::Kind::kList: return list(e);
-      case Expr::Kind::kMap: return map(e);
-      case Expr::Kind::kStruct: return structure(e);
-      case Expr::Kind::kMacro: return macro(e);
+      case Expr::Kind::kLiteral:
+        return constant(e, copy_value(arena_, e->literal));
+      case Expr::Kind::kIdent:
+        return name(e);
+      case Expr::Kind::kSelect:
+        return select(e);
+      case Expr::Kind::kCall:
+        return call(e);
+      case Expr::Kind::kList:
+        return list(e);
+      case Expr::Kind::kMap:
+        return map(e);
+      case Expr::Kind::kStruct:
+        return structure(e);
+      case Expr::Kind::kMacro:
+        return macro(e);
     }
     return nullptr;
   }
@@ -125,7 +143,9 @@ class Compiler {
     return n;
   }
 
-  bool is_bool(const Expr* e) const { return typed_ && meaning(e).type != nullptr && meaning(e).type->kind == Type::kBool; }
+  bool is_bool(const Expr* e) const {
+    return typed_ && meaning(e).type != nullptr && meaning(e).type->kind == Type::kBool;
+  }
 
   const Node* local(const Expr* e, std::uint32_t index) {
     const Node* init = index < inits_.size() ? inits_[index] : nullptr;
@@ -146,12 +166,14 @@ class Compiler {
       n->index = target->index;
       n->name = target->name;
       n->reads = target->reads;
-      const std::span<std::string_view> fields = arena_.array<std::string_view>(target->fields.size() + 1);
+      const std::span<std::string_view> fields = arena_.array<std::string_view>(
+          target->fields.size() + 1);
       std::ranges::copy(target->fields, fields.begin());
       fields.back() = arena_.copy(e->name);
       n->fields = fields;
       const std::span<FieldKey> keys = arena_.array<FieldKey>(fields.size());
-      std::ranges::transform(fields, keys.begin(), [](std::string_view field) { return FieldKey(field); });
+      std::ranges::transform(fields, keys.begin(),
+                             [](std::string_view field) { return FieldKey(field); });
       n->keys = keys;
       n->bool_typed = is_bool(e);
       return n;
@@ -167,14 +189,16 @@ class Compiler {
   bool is_plain_access(const Node* target) const {
     if (!typed_ || (target->op != Op::kIndex && target->op != Op::kSelect)) return false;
     while (target->op == Op::kIndex || target->op == Op::kSelect) target = target->args[0];
-    return target->op != Op::kOptionalIndex && target->op != Op::kOptionalSelect && target->op != Op::kPath && !target->optional_typed && !target->dyn_typed;
+    return target->op != Op::kOptionalIndex && target->op != Op::kOptionalSelect &&
+           target->op != Op::kPath && !target->optional_typed && !target->dyn_typed;
   }
 
   // The root of an attribute used as an index or as the branch of a condition costs nothing.
   void free_root(const Node* node) {
     auto* n = const_cast<Node*>(node);
     if (n->op == Op::kHas) n->free_root = true;
-    while ((n->op == Op::kSelect || n->op == Op::kHas || n->op == Op::kOptionalSelect || n->op == Op::kIndex || n->op == Op::kOptionalIndex) &&
+    while ((n->op == Op::kSelect || n->op == Op::kHas || n->op == Op::kOptionalSelect ||
+            n->op == Op::kIndex || n->op == Op::kOptionalIndex) &&
            is_attribute(n->args[0]))
       n = const_cast<Node*>(n->args[0]);
     if (is_attribute(n)) n->free_root = true;
@@ -189,19 +213,23 @@ class Compiler {
       std::string_view name;
       Op op;
     };
-    static constexpr Special kSpecial[] = {{op::kAnd, Op::kAnd}, {op::kOr, Op::kOr}, {op::kNot, Op::kNot}, {op::kConditional, Op::kConditional},
-                                           {op::kEqual, Op::kEqual}, {op::kNotEqual, Op::kNotEqual}, {op::kIndex, Op::kIndex},
-                                           {op::kOptionalIndex, Op::kOptionalIndex}};
+    static constexpr Special kSpecial[] = {
+        {op::kAnd, Op::kAnd},     {op::kOr, Op::kOr},
+        {op::kNot, Op::kNot},     {op::kConditional, Op::kConditional},
+        {op::kEqual, Op::kEqual}, {op::kNotEqual, Op::kNotEqual},
+        {op::kIndex, Op::kIndex}, {op::kOptionalIndex, Op::kOptionalIndex}};
     for (const Special& s : kSpecial)
       if (e->target == nullptr && s.name == e->name) return special(e, s.op, args);
-    if (e->target != nullptr && !m.namespaced && args.size() == 2 && (e->name == "or" || e->name == "orValue") && m.function != nullptr) {
+    if (e->target != nullptr && !m.namespaced && args.size() == 2 &&
+        (e->name == "or" || e->name == "orValue") && m.function != nullptr) {
       Node* n = make(e->name == "or" ? Op::kOptionalOr : Op::kOptionalOrValue, e);
       n->name = arena_.copy(e->name);
       n->member = true;
       children(n, args);
       return n;
     }
-    if (e->name == op::kIn && args.size() == 2 && args[1]->op == Op::kConst && args[1]->value.kind == Kind::kList)
+    if (e->name == op::kIn && args.size() == 2 && args[1]->op == Op::kConst &&
+        args[1]->value.kind == Kind::kList)
       if (Node* n = set_test(e, args)) return n;
     Node* n = make(Op::kCall, e);
     n->name = arena_.copy(m.function != nullptr ? std::string_view(m.function->name) : e->name);
@@ -221,8 +249,10 @@ class Compiler {
     // a && (b && c) is one chain.
     if (code == Op::kAnd || code == Op::kOr) {
       for (const Node* arg : args) {
-        if (arg->op == code) terms.insert(terms.end(), arg->args, arg->args + arg->count);
-        else terms.push_back(arg);
+        if (arg->op == code)
+          terms.insert(terms.end(), arg->args, arg->args + arg->count);
+        else
+          terms.push_back(arg);
       }
     } else {
       terms = args;
@@ -260,7 +290,9 @@ class Compiler {
     std::vector<const Overload*> runnable = m.overloads;
     if (m.function != nullptr && m.function->standard && !runnable.empty())
       for (const Overload& o : m.function->overloads)
-        if (o.member == runnable[0]->member && o.params.size() == runnable[0]->params.size() && std::ranges::find(runnable, &o) == runnable.end()) runnable.push_back(&o);
+        if (o.member == runnable[0]->member && o.params.size() == runnable[0]->params.size() &&
+            std::ranges::find(runnable, &o) == runnable.end())
+          runnable.push_back(&o);
     const std::span<const Overload*> all = arena_.array<const Overload*>(runnable.size());
     std::ranges::copy(runnable, all.begin());
     target->overloads = all;
@@ -279,14 +311,20 @@ class Compiler {
 
   void prepare_pattern(const Expr* e, Node* n) {
     const bool takes_pattern = n->name == "matches" || n->name == "find" || n->name == "findAll";
-    if (!takes_pattern || n->count < 2 || n->args[1]->op != Op::kConst || !n->args[1]->value.is_string()) return;
+    if (!takes_pattern || n->count < 2 || n->args[1]->op != Op::kConst ||
+        !n->args[1]->value.is_string())
+      return;
     const std::string_view text = n->args[1]->value.string();
     RE2::Options options;
     options.set_log_errors(false);
     options.set_max_mem(1 << 20);
     auto compiled = std::make_unique<RE2>(re2::StringPiece(text.data(), text.size()), options);
     if (!compiled->ok()) {
-      if (env().validate_literals) issues.push_back({e->args.back()->position, n->name == "matches" ? "invalid matches argument" : cat("program instantiation failed: ", pattern_problem(*compiled))});
+      if (env().validate_literals)
+        issues.push_back({e->args.back()->position,
+                          n->name == "matches"
+                              ? "invalid matches argument"
+                              : cat("program instantiation failed: ", pattern_problem(*compiled))});
       return;
     }
     n->pattern = program_->patterns_.emplace_back(std::move(compiled)).get();
@@ -296,7 +334,8 @@ class Compiler {
     if (n->count != 1 || n->args[0]->op != Op::kConst) return;
     const Value& v = n->args[0]->value;
     const bool timestamp = n->name == "timestamp";
-    const bool bad = v.is_string() ? (n->name == "duration" && !parse_duration(v.string())) || (timestamp && !parse_timestamp(v.string()))
+    const bool bad = v.is_string() ? (n->name == "duration" && !parse_duration(v.string())) ||
+                                         (timestamp && !parse_timestamp(v.string()))
                                    : timestamp && v.kind == Kind::kInt && !in_range(v.integer);
     if (bad) issues.push_back({e->args[0]->position, cat("invalid ", n->name, " argument")});
   }
@@ -308,12 +347,16 @@ class Compiler {
     std::vector<Type::Kind> kinds;
     if (list->kind == Expr::Kind::kList)
       for (const Expr* item : list->args) kinds.push_back(meaning(item).type->kind);
-    const bool known = list->kind == Expr::Kind::kList && std::ranges::find(list->marked, true) == list->marked.end();
+    const bool known = list->kind == Expr::Kind::kList &&
+                       std::ranges::find(list->marked, true) == list->marked.end();
     std::size_t problem_at = 0;
     std::string why;
-    if (check_format(n->args[0]->value.string(), known ? &kinds : nullptr, env().validate_literals, why, problem_at))
+    if (check_format(n->args[0]->value.string(), known ? &kinds : nullptr, env().validate_literals,
+                     why, problem_at))
       return;
-    issues.push_back({problem_at < list->args.size() && known ? list->args[problem_at]->position : e->position, why});
+    issues.push_back(
+        {problem_at < list->args.size() && known ? list->args[problem_at]->position : e->position,
+         why});
   }
 
   const Node* fold_conversion(const Expr* e, const Node* n) {
@@ -392,7 +435,10 @@ class Compiler {
     const std::uint32_t index = meaning(e).index;
     if (e->macro == Macro::kBlock) return block(e, index);
     const Node* range = visit(e->target);
-    Node* n = make(e->macro == Macro::kBind ? Op::kBind : e->macro == Macro::kOptMap || e->macro == Macro::kOptFlatMap ? Op::kOptionalMap : Op::kLoop, e);
+    Node* n = make(e->macro == Macro::kBind                                       ? Op::kBind
+                   : e->macro == Macro::kOptMap || e->macro == Macro::kOptFlatMap ? Op::kOptionalMap
+                                                                                  : Op::kLoop,
+                   e);
     n->macro = e->macro;
     n->name = arena_.copy(e->name);
     n->var1 = arena_.copy(e->var1);
@@ -415,7 +461,8 @@ class Compiler {
     n->constant_body = args.back()->op == Op::kConst;
     if (e->macro == Macro::kSortBy) {
       const Type* key = meaning(e->args[0]).type;
-      n->typed_keys = key != nullptr && key->kind != Type::kDyn && key->kind != Type::kError && key->kind != Type::kParam;
+      n->typed_keys = key != nullptr && key->kind != Type::kDyn && key->kind != Type::kError &&
+                      key->kind != Type::kParam;
     }
     return n;
   }
@@ -443,13 +490,15 @@ class Compiler {
   std::vector<const Node*> inits_;  // by local: what a bound variable is computed from
 };
 
-std::expected<std::shared_ptr<const Program>, CompileError> compile(std::string_view text, std::shared_ptr<const Environment> environment,
-                                                                    const CompileOptions& options) {
+std::expected<std::shared_ptr<const Program>, CompileError> compile(
+    std::string_view text, std::shared_ptr<const Environment> environment,
+    const CompileOptions& options) {
   Parsed parsed = parse(text, environment->parsing);
   auto failed = [&](bool parsing, std::vector<Issue> issues) {
     // In the order of the text; those of one place stay as they were found.
     for (auto it = issues.begin(); it != issues.end(); ++it)
-      std::rotate(std::ranges::upper_bound(issues.begin(), it, it->position, {}, &Issue::position), it, it + 1);
+      std::rotate(std::ranges::upper_bound(issues.begin(), it, it->position, {}, &Issue::position),
+                  it, it + 1);
     CompileError error{parsing, std::move(issues), ""};
     error.text = parsed.source->format(error.issues);
     return std::unexpected(std::move(error));

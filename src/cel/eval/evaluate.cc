@@ -4,18 +4,19 @@
 #include <cstring>
 
 #include "base/strings.h"
-#include "cel/eval/access.h"
 #include "cel/cost/cost.h"
+#include "cel/eval/access.h"
 #include "cel/eval/loops.h"
 #include "cel/eval/opaque.h"
-#include "cel/syntax/print.h"
 #include "cel/eval/regex.h"
+#include "cel/syntax/print.h"
 
 namespace cardea::cel {
 namespace {
 
-#define CHARGE(units) \
-  if (!f.charge(units)) [[unlikely]] return f.over_cost()
+#define CHARGE(units)                \
+  if (!f.charge(units)) [[unlikely]] \
+  return f.over_cost()
 
 // What a variable holds that is no plain value: one still to be computed, or none.
 [[gnu::noinline]] Value special_slot(const Node& n, Frame& f) {
@@ -33,7 +34,8 @@ inline Value slot_value(const Node& n, Frame& f) {
   f.position = n.position;
   return f.error(cat("no such key: ", field));
 }
-[[gnu::noinline]] Value select_of_other(const Node& n, Frame& f, const Value& v, std::string_view field) {
+[[gnu::noinline]] Value select_of_other(const Node& n, Frame& f, const Value& v,
+                                        std::string_view field) {
   f.position = n.position;
   return select_field(f, v, field);
 }
@@ -42,14 +44,16 @@ Value path(const Node& n, Frame& f) {
   Value v = slot_value(n, f);
   std::uint64_t charged = n.free_root ? 0 : 1;
   for (const FieldKey& key : n.keys) {
-    if (v.is_error()) [[unlikely]] break;
+    if (v.is_error()) [[unlikely]]
+      break;
     ++charged;
     if (v.kind != Kind::kMap) [[unlikely]] {
       v = select_of_other(n, f, v, key.text);
       continue;
     }
     v = v.form < Value::kClaims ? map_find(v, key) : member_of(v, key.text);
-    if (v.kind == Kind::kAbsent) [[unlikely]] v = no_such_key(n, f, key.text);
+    if (v.kind == Kind::kAbsent) [[unlikely]]
+      v = no_such_key(n, f, key.text);
   }
   CHARGE(charged);
   return v;
@@ -61,7 +65,8 @@ inline Value operand(const Node& n, Frame& f) {
   return n.op == Op::kPath ? path(n, f) : evaluate_node(n, f);
 }
 
-// A chain of selections costs one at its root; that of anything but a variable or condition is paid here.
+// A chain of selections costs one at its root; that of anything but a variable or condition is paid
+// here.
 bool pays_root(const Node& n) {
   switch (n.args[0]->op) {
     case Op::kSlot:
@@ -75,8 +80,10 @@ bool pays_root(const Node& n) {
     case Op::kIndex:
     case Op::kOptionalIndex:
     case Op::kOptionalMap:
-    case Op::kConditional: return false;
-    default: return !n.free_root;
+    case Op::kConditional:
+      return false;
+    default:
+      return !n.free_root;
   }
 }
 
@@ -85,7 +92,8 @@ bool pays_root(const Node& n) {
   if (pays_root(n)) CHARGE(1);
   if (target.is_error()) return target;
   f.position = n.position;
-  if (n.plain_target && target.kind == Kind::kOptional) [[unlikely]] return n.op == Op::kSelect ? f.error(cat("no such key: ", n.name)) : Value::none();
+  if (n.plain_target && target.kind == Kind::kOptional) [[unlikely]]
+    return n.op == Op::kSelect ? f.error(cat("no such key: ", n.name)) : Value::none();
   bool present = true;
   Value v;
   if (n.op == Op::kSelect && target.kind != Kind::kOptional) {
@@ -101,7 +109,8 @@ bool pays_root(const Node& n) {
 [[gnu::noinline]] Value has(const Node& n, Frame& f) {
   const Value target = evaluate_node(*n.args[0], f);
   if (pays_root(n)) CHARGE(1);
-  // Where the test is free, cel-go gives back the price of the root, and counts the field that is asked for.
+  // Where the test is free, cel-go gives back the price of the root, and counts the field that is
+  // asked for.
   const std::uint64_t rebate = f.free_has && !n.free_root && !f.fatal ? 1 : 0;
   if (target.is_error()) {
     f.cost -= std::min(rebate, f.cost);
@@ -120,11 +129,13 @@ bool pays_root(const Node& n) {
   const Value target = evaluate_node(*n.args[0], f);
   if (pays_root(n)) CHARGE(1);
   const bool stored = n.plain_target && target.kind == Kind::kOptional;
-  if (target.is_error() || (target.kind == Kind::kOptional && target.size == 0 && !stored)) return target;
+  if (target.is_error() || (target.kind == Kind::kOptional && target.size == 0 && !stored))
+    return target;
   const Value key = evaluate_node(*n.args[1], f);
   if (key.is_error()) return key;
   f.position = n.position;
-  if (stored) [[unlikely]] return n.op == Op::kIndex ? f.error(cat("no such key: ", print_value(key))) : Value::none();
+  if (stored) [[unlikely]]
+    return n.op == Op::kIndex ? f.error(cat("no such key: ", print_value(key))) : Value::none();
   if (n.op == Op::kIndex && target.kind != Kind::kOptional) {
     CHARGE(1);
     return index_value(f, target, key);
@@ -148,7 +159,8 @@ Value equality(const Node& n, Frame& f);
       if (v.boolean == decisive) return v;
       continue;
     }
-    if (f.fatal) [[unlikely]] return v;
+    if (f.fatal) [[unlikely]]
+      return v;
     if (problem.kind == Kind::kAbsent) {
       f.position = n.position;
       problem = v.is_error() ? v : f.no_such_overload();
@@ -165,13 +177,17 @@ Value conditional(const Node& n, Frame& f) {
   return f.no_such_overload();
 }
 
-bool is_opaque(const Value& v) { return v.kind >= Kind::kIp && v.kind <= Kind::kDecision; }
+bool is_opaque(const Value& v) {
+  return v.kind >= Kind::kIp && v.kind <= Kind::kDecision;
+}
 
-// Library values compare with their own kind only; asked for inequality, cel-go takes the failure for a yes.
+// Library values compare with their own kind only; asked for inequality, cel-go takes the failure
+// for a yes.
 Value opaque_equality(const Node& n, Frame& f, const Value& a, const Value& b) {
   const bool comparable = a.kind < Kind::kAuthorizer && b.kind < Kind::kAuthorizer;
   const bool fails = a.kind != b.kind && is_opaque(a) && b.kind != Kind::kNull;
-  if (comparable && (!fails || n.op == Op::kNotEqual)) return Value::of(equal(a, b) == (n.op == Op::kEqual));
+  if (comparable && (!fails || n.op == Op::kNotEqual))
+    return Value::of(equal(a, b) == (n.op == Op::kEqual));
   f.position = n.position;
   return f.no_such_overload();
 }
@@ -179,7 +195,8 @@ Value opaque_equality(const Node& n, Frame& f, const Value& a, const Value& b) {
 [[gnu::noinline]] Value equality(const Node& n, Frame& f) {
   const Value a = operand(*n.args[0], f);
   const Value b = operand(*n.args[1], f);
-  if (f.fatal) [[unlikely]] return a.is_error() ? a : b;
+  if (f.fatal) [[unlikely]]
+    return a.is_error() ? a : b;
   if (a.is_string() && b.is_string()) {
     const bool same = a.size == b.size && (a.size == 0 || std::memcmp(a.text, b.text, a.size) == 0);
     CHARGE(same ? text_cost(a) : equality_cost(a, b));
@@ -188,9 +205,11 @@ Value opaque_equality(const Node& n, Frame& f, const Value& a, const Value& b) {
   CHARGE(n.op == Op::kEqual && is_opaque(a) ? 1 : equality_cost(a, b));
   if (a.is_error()) return a;
   if (b.is_error()) return b;
-  if (is_opaque(a) || is_opaque(b)) [[unlikely]] return opaque_equality(n, f, a, b);
+  if (is_opaque(a) || is_opaque(b)) [[unlikely]]
+    return opaque_equality(n, f, a, b);
   const bool same = f.same(a, b);
-  if (f.work == 0) [[unlikely]] return f.over_cost();
+  if (f.work == 0) [[unlikely]]
+    return f.over_cost();
   return Value::of(same == (n.op == Op::kEqual));
 }
 
@@ -202,7 +221,8 @@ Value in_set(const Node& n, Frame& f) {
   if (list.size == 0) {  // cel-go does not look at the operand then
     f.spend((f.cost - before) * Frame::kWorkPerUnit);
     f.cost = before;
-    if (f.work == 0) [[unlikely]] return f.over_cost();
+    if (f.work == 0) [[unlikely]]
+      return f.over_cost();
   }
   if (n.value.kind == Kind::kMap) return Value::of(map_find(n.value, v).kind != Kind::kAbsent);
   for (std::uint32_t i = 0; i < list.size; ++i)
@@ -215,7 +235,8 @@ Value dispatch(const Node& n, Frame& f, const Value* args) {
   if (n.pattern != nullptr && args[0].is_string()) return run_pattern(f, n, args);
   for (const Overload* o : n.target->overloads) {
     bool fits = o->kinds.size() == n.count;
-    for (std::size_t i = 0; fits && i < n.count; ++i) fits = (o->kinds[i] & set_of(args[i].kind)) != 0;
+    for (std::size_t i = 0; fits && i < n.count; ++i)
+      fits = (o->kinds[i] & set_of(args[i].kind)) != 0;
     if (!fits) continue;
     if (o->call == nullptr) break;
     return o->call(f, args, n.count);
@@ -232,15 +253,20 @@ Value dispatch(const Node& n, Frame& f, const Value* args) {
     if (args[i].is_error()) [[unlikely]] {
       if (f.fatal) return args[i];
       if (bad == nullptr) bad = &args[i];
-      // Longer calls stop at the first error, as do those with a pattern ready: not charged when arguments remain.
-      if (i + 1 < n.count && (n.count > 2 || n.pattern != nullptr || n.target->stops_early)) return *bad;
+      // Longer calls stop at the first error, as do those with a pattern ready: not charged when
+      // arguments remain.
+      if (i + 1 < n.count && (n.count > 2 || n.pattern != nullptr || n.target->stops_early))
+        return *bad;
     }
   }
   const Value result = bad != nullptr ? *bad : dispatch(n, f, args);
-  if (f.fatal) [[unlikely]] return result;
-  if (f.work == 0) [[unlikely]] return f.over_cost();
+  if (f.fatal) [[unlikely]]
+    return result;
+  if (f.work == 0) [[unlikely]]
+    return f.over_cost();
   CHARGE(n.target->cost == nullptr ? 1 : n.target->cost(args, n.count, result));
-  if (!f.room_for(0)) [[unlikely]] return f.over_memory();
+  if (!f.room_for(0)) [[unlikely]]
+    return f.over_memory();
   return result;
 }
 
@@ -264,7 +290,8 @@ Value optional_or(const Node& n, Frame& f) {
     }
     if (!n.marked.empty() && n.marked[i]) {
       if (v.kind != Kind::kOptional) {
-        problem = f.error(cat("cannot initialize optional list element from non-optional value ", type_name(v)));
+        problem = f.error(
+            cat("cannot initialize optional list element from non-optional value ", type_name(v)));
         break;
       }
       if (v.size == 0) continue;
@@ -295,16 +322,20 @@ Value optional_or(const Node& n, Frame& f) {
     f.position = n.position;
     if (!n.marked.empty() && n.marked[i / 2]) {
       if (v.kind != Kind::kOptional) {
-        problem = f.error(cat("cannot initialize optional entry from non-optional value ", type_name(v)));
+        problem = f.error(
+            cat("cannot initialize optional entry from non-optional value ", type_name(v)));
         break;
       }
       if (v.size == 0) continue;
       v = *v.inner;
     }
-    if (!is_valid_key(key)) problem = f.error(cat("unsupported key type: ", type_name(key)));
+    if (!is_valid_key(key))
+      problem = f.error(cat("unsupported key type: ", type_name(key)));
     else if (!entries.add(key, v)) {
-      if (f.lenient) entries.replace(key, v);
-      else problem = f.error("Failed with repeated key");
+      if (f.lenient)
+        entries.replace(key, v);
+      else
+        problem = f.error("Failed with repeated key");
     }
   }
   if (f.fatal) return problem;
@@ -321,10 +352,12 @@ Value misplaced(const Node& n, Frame& f, std::string_view field, const Value& v)
       if (const Value bad = misplaced(n, f, field, list_at(v, i)); bad.is_error()) return bad;
     return {};
   }
-  if (v.kind != Kind::kMap || v.form != Value::kOwn || !v.map->type_name.starts_with("Object")) return {};
+  if (v.kind != Kind::kMap || v.form != Value::kOwn || !v.map->type_name.starts_with("Object"))
+    return {};
   const std::string expected = cat(n.name, ".", field);
   if (!n.name.starts_with("Object") || v.map->type_name == expected) return {};
-  return f.error(cat("type mismatch: unexpected type name \"", v.map->type_name, "\", expected \"", expected, "\", which matches field name path from root Object type"));
+  return f.error(cat("type mismatch: unexpected type name \"", v.map->type_name, "\", expected \"",
+                     expected, "\", which matches field name path from root Object type"));
 }
 
 [[gnu::noinline]] Value structure(const Node& n, Frame& f) {
@@ -333,7 +366,8 @@ Value misplaced(const Node& n, Frame& f, std::string_view field, const Value& v)
     Value v = evaluate_node(*n.args[i], f);
     if (v.is_error()) return v;
     if (!n.marked.empty() && n.marked[i]) {
-      if (v.kind != Kind::kOptional) return f.error("cannot initialize optional entry from non-optional value");
+      if (v.kind != Kind::kOptional)
+        return f.error("cannot initialize optional entry from non-optional value");
       if (v.size == 0) continue;
       v = *v.inner;
     }
@@ -396,7 +430,8 @@ Value take(const Node& n, Frame& f) {
 
 Value negation(const Node& n, Frame& f) {
   const Value v = evaluate_node(*n.args[0], f);
-  if (f.fatal) [[unlikely]] return v;
+  if (f.fatal) [[unlikely]]
+    return v;
   CHARGE(1);
   if (v.kind == Kind::kBool) return Value::of(!v.boolean);
   if (v.is_error()) return v;
@@ -413,7 +448,8 @@ Value negation(const Node& n, Frame& f) {
 
 Value evaluate_node(const Node& n, Frame& f) {
   switch (n.op) {
-    case Op::kConst: return n.value;
+    case Op::kConst:
+      return n.value;
     case Op::kSlot: {
       CHARGE(n.free_root ? 0 : 1);
       return slot_value(n, f);
@@ -422,32 +458,54 @@ Value evaluate_node(const Node& n, Frame& f) {
       CHARGE(n.free_root ? 0 : 1);
       return f.locals[n.index];
     }
-    case Op::kBound: return bound(n, f);
-    case Op::kUnresolved: return unresolved(n, f);
-    case Op::kPath: return path(n, f);
+    case Op::kBound:
+      return bound(n, f);
+    case Op::kUnresolved:
+      return unresolved(n, f);
+    case Op::kPath:
+      return path(n, f);
     case Op::kSelect:
-    case Op::kOptionalSelect: return select(n, f);
-    case Op::kHas: return has(n, f);
+    case Op::kOptionalSelect:
+      return select(n, f);
+    case Op::kHas:
+      return has(n, f);
     case Op::kIndex:
-    case Op::kOptionalIndex: return index(n, f);
-    case Op::kAnd: return logical(n, f, false);
-    case Op::kOr: return logical(n, f, true);
-    case Op::kNot: return negation(n, f);
-    case Op::kConditional: return conditional(n, f);
+    case Op::kOptionalIndex:
+      return index(n, f);
+    case Op::kAnd:
+      return logical(n, f, false);
+    case Op::kOr:
+      return logical(n, f, true);
+    case Op::kNot:
+      return negation(n, f);
+    case Op::kConditional:
+      return conditional(n, f);
     case Op::kEqual:
-    case Op::kNotEqual: return equality(n, f);
-    case Op::kInSet: return in_set(n, f);
-    case Op::kCall: return call(n, f);
+    case Op::kNotEqual:
+      return equality(n, f);
+    case Op::kInSet:
+      return in_set(n, f);
+    case Op::kCall:
+      return call(n, f);
     case Op::kOptionalOr:
-    case Op::kOptionalOrValue: return optional_or(n, f);
-    case Op::kList: return list(n, f);
-    case Op::kMap: return map(n, f);
-    case Op::kStruct: return structure(n, f);
-    case Op::kLoop: return run_loop(n, f);
-    case Op::kBind: return bind(n, f);
-    case Op::kOptionalMap: return optional_map(n, f);
-    case Op::kTake: return take(n, f);
-    case Op::kBlock: return block(n, f);
+    case Op::kOptionalOrValue:
+      return optional_or(n, f);
+    case Op::kList:
+      return list(n, f);
+    case Op::kMap:
+      return map(n, f);
+    case Op::kStruct:
+      return structure(n, f);
+    case Op::kLoop:
+      return run_loop(n, f);
+    case Op::kBind:
+      return bind(n, f);
+    case Op::kOptionalMap:
+      return optional_map(n, f);
+    case Op::kTake:
+      return take(n, f);
+    case Op::kBlock:
+      return block(n, f);
   }
   return {};
 }
@@ -462,12 +520,16 @@ Value Evaluation::run(const Node& node, const Program& program, std::span<const 
   frame.free_has = program.environment().counts_as_kubernetes();
   // Locals are written before they are read, so they need no first value.
   alignas(Value) char small[16 * sizeof(Value)];
-  frame.locals = program.locals() <= 16 ? reinterpret_cast<Value*>(small) : arena_.array<Value>(program.locals()).data();
+  frame.locals = program.locals() <= 16 ? reinterpret_cast<Value*>(small)
+                                        : arena_.array<Value>(program.locals()).data();
   frame.allow_work();
   const std::uint64_t allowed = frame.work;
   Value result = evaluate_node(node, frame);
-  const bool made = (result.kind == Kind::kList || result.kind == Kind::kMap || result.kind == Kind::kOptional) && result.form == Value::kOwn;
-  if (std::uint64_t room = limits_.memory / sizeof(Value); made && !fits(result, room)) result = frame.over_memory();
+  const bool made = (result.kind == Kind::kList || result.kind == Kind::kMap ||
+                     result.kind == Kind::kOptional) &&
+                    result.form == Value::kOwn;
+  if (std::uint64_t room = limits_.memory / sizeof(Value); made && !fits(result, room))
+    result = frame.over_memory();
   cost_ = frame.cost;
   spent_ = frame.cost + (allowed - frame.work) / Frame::kWorkPerUnit;
   fatal_ = frame.fatal;

@@ -10,21 +10,27 @@ namespace cardea::cel {
 // Runs one step and what is below it.
 Value evaluate_node(const Node& node, Frame& frame);
 
-// The memory and outcome of evaluations, one after the other. Use one per thread and reuse it: short expressions
-// then never allocate. What run() returns stays valid until the next run or reset.
+// The memory and outcome of evaluations, one after the other. Use one per thread and reuse it:
+// short expressions then never allocate. What run() returns stays valid until the next run or
+// reset.
 class Evaluation {
  public:
   explicit Evaluation(Limits limits = {}) : limits_(limits) {}
   void set_limits(Limits limits) { limits_ = limits; }  // of the runs that follow
   void interrupt_when(const std::atomic<bool>* flag) { interrupt_ = flag; }
 
-  // `variables` has a value for each slot of the program's environment; kAbsent where there is none.
-  Value run(const Program& program, std::span<const Value> variables) { return run(program.root(), program, variables); }
+  // `variables` has a value for each slot of the program's environment; kAbsent where there is
+  // none.
+  Value run(const Program& program, std::span<const Value> variables) {
+    return run(program.root(), program, variables);
+  }
   // The same for a part of a program, such as a residual.
   Value run(const Node& node, const Program& program, std::span<const Value> variables);
 
   std::uint64_t cost() const { return cost_; }  // of the last run
-  std::uint64_t spent() const { return spent_; }  // the same with what cost does not count, for whoever shares one limit among several runs
+  std::uint64_t spent() const {
+    return spent_;
+  }  // the same with what cost does not count, for whoever shares one limit among several runs
   bool limit_exceeded() const { return fatal_; }
   Arena& arena() { return arena_; }
 

@@ -16,7 +16,9 @@ void Frame::allow_work() {
   work = limits.cost >= kMostWork / kWorkPerUnit ? kMostWork : limits.cost * kWorkPerUnit + kLeast;
 }
 
-Value Frame::no_such_overload() { return error("no such overload"); }
+Value Frame::no_such_overload() {
+  return error("no such overload");
+}
 
 Value Frame::stop(std::string_view message) {
   fatal = true;
@@ -38,7 +40,8 @@ const re2::RE2* Frame::pattern(std::string_view text, std::string& why) {
   options.set_log_errors(false);
   options.set_max_mem(1 << 20);
   auto compiled = std::make_unique<RE2>(piece, options);
-  spend(kWorkPerUnit * (text.size() + static_cast<std::uint64_t>(std::max(compiled->ProgramSize(), 0))));
+  spend(kWorkPerUnit *
+        (text.size() + static_cast<std::uint64_t>(std::max(compiled->ProgramSize(), 0))));
   if (!compiled->ok()) {
     why = pattern_problem(*compiled);
     return nullptr;

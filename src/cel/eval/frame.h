@@ -34,15 +34,16 @@ struct Frame {
   Value* locals = nullptr;
   std::uint64_t cost = 0;
   Limits limits;
-  bool fatal = false;       // a limit was passed
-  bool lenient = false;     // see Environment
-  bool free_has = false;    // has() itself costs nothing
+  bool fatal = false;     // a limit was passed
+  bool lenient = false;   // see Environment
+  bool free_has = false;  // has() itself costs nothing
   std::uint32_t position = 0;
   const std::atomic<bool>* interrupt = nullptr;
   std::uint32_t steps = 0;
   std::vector<std::unique_ptr<re2::RE2>> patterns;  // compiled while running
 
-  // Work that cost does not count: elements compared inside elements, patterns compiled. Passing it is passing the cost.
+  // Work that cost does not count: elements compared inside elements, patterns compiled. Passing it
+  // is passing the cost.
   static constexpr std::uint64_t kWorkPerUnit = 16;  // a hundred nanoseconds of comparing
   static constexpr std::uint64_t kMostWork = 10'000'000 * kWorkPerUnit;
   std::uint64_t work = kMostWork;
@@ -50,7 +51,9 @@ struct Frame {
   void spend(std::uint64_t units) { work = work > units ? work - units : 0; }
   bool same(const Value& a, const Value& b) { return equal(a, b, work); }
 
-  Value error(std::string_view message) { return Value::of_error(arena.make<ErrorNode>(ErrorNode{arena.copy(message), position, false})); }
+  Value error(std::string_view message) {
+    return Value::of_error(arena.make<ErrorNode>(ErrorNode{arena.copy(message), position, false}));
+  }
   Value no_such_overload();
   Value stop(std::string_view message);  // a fatal error
   Value over_cost() { return stop("operation cancelled: actual cost limit exceeded"); }
@@ -61,7 +64,9 @@ struct Frame {
     cost += units;
     return cost <= limits.cost;
   }
-  Value text(std::string_view made) { return room_for(made.size()) ? Value::of_text(arena.copy(made)) : over_memory(); }
+  Value text(std::string_view made) {
+    return room_for(made.size()) ? Value::of_text(arena.copy(made)) : over_memory();
+  }
   Value some(const Value& v) { return Value::some(arena.make<Value>(v)); }
   // A compiled pattern, or null with `why` set.
   const re2::RE2* pattern(std::string_view text, std::string& why);

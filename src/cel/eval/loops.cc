@@ -5,15 +5,16 @@
 
 #include "base/strings.h"
 #include "cel/cost/cost.h"
-#include "cel/syntax/print.h"
 #include "cel/eval/sorting.h"
+#include "cel/syntax/print.h"
 
 // The prices here are those of the accumulator loops that cel-go expands these macros into.
 namespace cardea::cel {
 namespace {
 
-#define CHARGE(units) \
-  if (!f.charge(units)) [[unlikely]] return f.over_cost()
+#define CHARGE(units)                \
+  if (!f.charge(units)) [[unlikely]] \
+  return f.over_cost()
 
 constexpr std::uint32_t kInterruptEvery = 100;
 
@@ -26,14 +27,17 @@ class Range {
     Value* local = f_.locals + n_.index;
     if (n_.var2.empty()) {
       // As in Kubernetes, claims give their values where a map gives its keys.
-      local[0] = v_.kind != Kind::kMap ? list_at(v_, i) : v_.form == Value::kClaimsRoot ? map_value(v_, i) : map_key(v_, i);
+      local[0] = v_.kind != Kind::kMap           ? list_at(v_, i)
+                 : v_.form == Value::kClaimsRoot ? map_value(v_, i)
+                                                 : map_key(v_, i);
     } else {
       local[0] = v_.kind == Kind::kMap ? map_key(v_, i) : Value::of_int(i);
       local[1] = v_.kind == Kind::kMap ? map_value(v_, i) : list_at(v_, i);
     }
   }
   bool interrupted() {
-    return f_.interrupt != nullptr && ++f_.steps % kInterruptEvery == 0 && f_.interrupt->load(std::memory_order_relaxed);
+    return f_.interrupt != nullptr && ++f_.steps % kInterruptEvery == 0 &&
+           f_.interrupt->load(std::memory_order_relaxed);
   }
 
  private:
@@ -47,7 +51,8 @@ Value quantifier(const Node& n, Frame& f, Range range, bool decisive) {
   Value problem;
   for (std::uint32_t i = 0; i < range.size(); ++i) {
     CHARGE(test + 1);
-    if (range.interrupted()) [[unlikely]] return f.stop("operation interrupted");
+    if (range.interrupted()) [[unlikely]]
+      return f.stop("operation interrupted");
     range.bind(i);
     const Value v = evaluate_node(*n.args[1], f);
     if (v.kind == Kind::kBool) {
@@ -128,7 +133,9 @@ Value insert_all(Frame& f, MapBuilder& out, const Value& entries) {
   if (entries.kind != Kind::kMap) return f.no_such_overload();
   for (std::uint32_t i = 0; i < entries.size; ++i)
     if (const Value key = map_key(entries, i); !out.add(key, map_value(entries, i)))
-      return f.error(cat("insert failed: key ", key.is_string() ? std::string(key.string()) : print_value(key), " already exists"));
+      return f.error(cat("insert failed: key ",
+                         key.is_string() ? std::string(key.string()) : print_value(key),
+                         " already exists"));
   return {};
 }
 
@@ -149,9 +156,12 @@ Value collect_map(const Node& n, Frame& f, Range range) {
     CHARGE(n.macro == Macro::kTransformMap ? 3 : 2);
     if (problem.kind != Kind::kAbsent) continue;
     f.position = n.position;
-    if (v.is_error()) problem = v;
-    else if (n.macro == Macro::kTransformMap) out.add(f.locals[n.index], v);
-    else problem = insert_all(f, out, v);
+    if (v.is_error())
+      problem = v;
+    else if (n.macro == Macro::kTransformMap)
+      out.add(f.locals[n.index], v);
+    else
+      problem = insert_all(f, out, v);
     if (!f.room_for(0)) return f.over_memory();
   }
   CHARGE(1);
@@ -193,19 +203,27 @@ Value run_loop(const Node& n, Frame& f) {
     return range_value;
   }
   f.position = n.position;
-  if (range_value.kind != Kind::kList && range_value.kind != Kind::kMap) return f.no_such_overload();
+  if (range_value.kind != Kind::kList && range_value.kind != Kind::kMap)
+    return f.no_such_overload();
   const Range range(n, f, range_value);
   switch (n.macro) {
-    case Macro::kAll: return quantifier(n, f, range, false);
-    case Macro::kExists: return quantifier(n, f, range, true);
-    case Macro::kExistsOne: return exists_one(n, f, range);
+    case Macro::kAll:
+      return quantifier(n, f, range, false);
+    case Macro::kExists:
+      return quantifier(n, f, range, true);
+    case Macro::kExistsOne:
+      return exists_one(n, f, range);
     case Macro::kMap:
     case Macro::kFilter:
-    case Macro::kTransformList: return collect(n, f, range);
+    case Macro::kTransformList:
+      return collect(n, f, range);
     case Macro::kTransformMap:
-    case Macro::kTransformMapEntry: return collect_map(n, f, range);
-    case Macro::kSortBy: return sort_by(n, f, range_value, range);
-    default: return f.no_such_overload();
+    case Macro::kTransformMapEntry:
+      return collect_map(n, f, range);
+    case Macro::kSortBy:
+      return sort_by(n, f, range_value, range);
+    default:
+      return f.no_such_overload();
   }
 }
 

@@ -5,7 +5,8 @@
 
 #include "cel/eval/value.h"
 
-// Values of library types that have no literal: addresses, URLs, quantities, versions, formats, authorization.
+// Values of library types that have no literal: addresses, URLs, quantities, versions, formats,
+// authorization.
 namespace cardea::cel {
 
 struct Frame;
@@ -25,8 +26,8 @@ struct Url {
   std::string_view text, scheme, user, host, path, escaped_path, query, fragment;
 };
 
-// An amount in Kubernetes' notation. Kept as its canonical text, because arena values own nothing; and as
-// value * 10^scale where Kubernetes keeps it so, which decides what it takes for an integer.
+// An amount in Kubernetes' notation. Kept as its canonical text, because arena values own nothing;
+// and as value * 10^scale where Kubernetes keeps it so, which decides what it takes for an integer.
 struct Amount {
   std::string_view text;
   bool small = false;
@@ -46,12 +47,24 @@ struct Format {
   void (*validate)(Frame& frame, std::string_view text, ListBuilder& messages);
 };
 
-inline const Ip& ip_of(const Value& v) { return *static_cast<const Ip*>(v.opaque); }
-inline const Cidr& cidr_of(const Value& v) { return *static_cast<const Cidr*>(v.opaque); }
-inline const Url& url_of(const Value& v) { return *static_cast<const Url*>(v.opaque); }
-inline const Amount& amount_of(const Value& v) { return *static_cast<const Amount*>(v.opaque); }
-inline const Semver& semver_of(const Value& v) { return *static_cast<const Semver*>(v.opaque); }
-inline const Format& format_of(const Value& v) { return *static_cast<const Format*>(v.opaque); }
+inline const Ip& ip_of(const Value& v) {
+  return *static_cast<const Ip*>(v.opaque);
+}
+inline const Cidr& cidr_of(const Value& v) {
+  return *static_cast<const Cidr*>(v.opaque);
+}
+inline const Url& url_of(const Value& v) {
+  return *static_cast<const Url*>(v.opaque);
+}
+inline const Amount& amount_of(const Value& v) {
+  return *static_cast<const Amount*>(v.opaque);
+}
+inline const Semver& semver_of(const Value& v) {
+  return *static_cast<const Semver*>(v.opaque);
+}
+inline const Format& format_of(const Value& v) {
+  return *static_cast<const Format*>(v.opaque);
+}
 
 bool equal_opaque(const Value& a, const Value& b);
 Value copy_opaque(Arena& arena, const Value& v);

@@ -7,7 +7,9 @@
 namespace cardea::cel {
 namespace {
 
-re2::StringPiece piece(std::string_view s) { return {s.data(), s.size()}; }
+re2::StringPiece piece(std::string_view s) {
+  return {s.data(), s.size()};
+}
 
 Value find(Frame&, const re2::RE2& pattern, const Value& text) {
   re2::StringPiece found;
@@ -16,7 +18,8 @@ Value find(Frame&, const re2::RE2& pattern, const Value& text) {
   return Value::of_text({found.data(), found.size()});
 }
 
-// Successive matches do not overlap; an empty one directly after another match is skipped, as in Go.
+// Successive matches do not overlap; an empty one directly after another match is skipped, as in
+// Go.
 Value find_all(Frame& f, const re2::RE2& pattern, const Value& text, std::int64_t limit) {
   ListBuilder out(f.arena);
   const re2::StringPiece input = piece(text.string());
@@ -45,7 +48,9 @@ Value find_all(Frame& f, const re2::RE2& pattern, const Value& text, std::int64_
 
 Value run_pattern(Frame& f, const Node& node, const Value* args) {
   if (node.name == "find") return find(f, *node.pattern, args[0]);
-  if (node.name == "findAll") return find_all(f, *node.pattern, args[0], node.count > 2 && args[2].kind == Kind::kInt ? args[2].integer : -1);
+  if (node.name == "findAll")
+    return find_all(f, *node.pattern, args[0],
+                    node.count > 2 && args[2].kind == Kind::kInt ? args[2].integer : -1);
   return Value::of(RE2::PartialMatch(piece(args[0].string()), *node.pattern));
 }
 

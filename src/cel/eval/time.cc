@@ -21,7 +21,9 @@ bool digits(std::string_view text, std::size_t at, std::size_t count, int& out) 
   return true;
 }
 
-bool is_leap(std::int64_t y) { return (y % 4 == 0 && y % 100 != 0) || y % 400 == 0; }
+bool is_leap(std::int64_t y) {
+  return (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
+}
 
 int days_in_month(std::int64_t year, int month) {
   static constexpr int kDays[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
@@ -44,7 +46,9 @@ std::optional<std::int64_t> loose_offset(std::string_view zone) {
     if (text.starts_with('+') && text.size() > 1 && text[1] != '-') text.remove_prefix(1);
     std::int64_t out = 0;
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), out);
-    if (problem != std::errc() || end != text.data() + text.size() || out > 1'000'000 || out < -1'000'000) return std::nullopt;
+    if (problem != std::errc() || end != text.data() + text.size() || out > 1'000'000 ||
+        out < -1'000'000)
+      return std::nullopt;
     return out;
   };
   const auto hours = number(zone.substr(0, colon));
@@ -59,7 +63,9 @@ std::optional<int> parse_offset(std::string_view zone) {
   zone.remove_prefix(1);
   int hours = 0;
   int minutes = 0;
-  if (zone.size() != 5 || zone[2] != ':' || !digits(zone, 0, 2, hours) || !digits(zone, 3, 2, minutes)) return std::nullopt;
+  if (zone.size() != 5 || zone[2] != ':' || !digits(zone, 0, 2, hours) ||
+      !digits(zone, 3, 2, minutes))
+    return std::nullopt;
   if (hours > 24 || minutes > 60) return std::nullopt;  // Go's limits: people do write a whole day
   return sign * (hours * 3600 + minutes * 60);
 }
@@ -92,7 +98,9 @@ Civil civil_of(std::int64_t seconds) {
 
 }  // namespace
 
-bool in_range(std::int64_t seconds) { return seconds >= kFirstSecond && seconds <= kLastSecond; }
+bool in_range(std::int64_t seconds) {
+  return seconds >= kFirstSecond && seconds <= kLastSecond;
+}
 
 std::int64_t days_from_civil(std::int64_t y, int m, int d) {
   y -= m <= 2;
@@ -105,10 +113,13 @@ std::int64_t days_from_civil(std::int64_t y, int m, int d) {
 
 std::optional<Value> parse_timestamp(std::string_view t) {
   int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
-  if (t.size() < 20 || !digits(t, 0, 4, year) || t[4] != '-' || !digits(t, 5, 2, month) || t[7] != '-' || !digits(t, 8, 2, day) ||
-      t[10] != 'T' || !digits(t, 11, 2, hour) || t[13] != ':' || !digits(t, 14, 2, minute) || t[16] != ':' || !digits(t, 17, 2, second))
+  if (t.size() < 20 || !digits(t, 0, 4, year) || t[4] != '-' || !digits(t, 5, 2, month) ||
+      t[7] != '-' || !digits(t, 8, 2, day) || t[10] != 'T' || !digits(t, 11, 2, hour) ||
+      t[13] != ':' || !digits(t, 14, 2, minute) || t[16] != ':' || !digits(t, 17, 2, second))
     return std::nullopt;
-  if (month < 1 || month > 12 || day < 1 || day > days_in_month(year, month) || hour > 23 || minute > 59 || second > 59) return std::nullopt;
+  if (month < 1 || month > 12 || day < 1 || day > days_in_month(year, month) || hour > 23 ||
+      minute > 59 || second > 59)
+    return std::nullopt;
   std::size_t at = 19;
   std::uint32_t nanos = 0;
   if (t[at] == '.' || t[at] == ',') {
@@ -128,7 +139,8 @@ std::optional<Value> parse_timestamp(std::string_view t) {
     if (!parsed) return std::nullopt;
     offset = *parsed;
   }
-  const std::int64_t seconds = days_from_civil(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset;
+  const std::int64_t seconds = days_from_civil(year, month, day) * 86400 + hour * 3600 +
+                               minute * 60 + second - offset;
   if (!in_range(seconds)) return std::nullopt;
   return Value::of_timestamp(seconds, nanos);
 }
@@ -171,8 +183,9 @@ std::optional<std::int64_t> parse_duration(std::string_view t) {
       std::uint64_t nanos;
     };
     // Longest names first, so that "ms" is not read as minutes.
-    static constexpr Unit kUnits[] = {{"ns", 1}, {"us", 1000}, {"\xC2\xB5s", 1000}, {"\xCE\xBCs", 1000}, {"ms", 1'000'000},
-                                      {"s", 1'000'000'000}, {"m", 60'000'000'000}, {"h", 3600'000'000'000}};
+    static constexpr Unit kUnits[] = {
+        {"ns", 1},         {"us", 1000},         {"\xC2\xB5s", 1000},   {"\xCE\xBCs", 1000},
+        {"ms", 1'000'000}, {"s", 1'000'000'000}, {"m", 60'000'000'000}, {"h", 3600'000'000'000}};
     const Unit* unit = nullptr;
     for (const Unit& u : kUnits)
       if (t.starts_with(u.name)) {
@@ -194,24 +207,29 @@ std::optional<std::int64_t> parse_duration(std::string_view t) {
 std::string print_timestamp(const Value& timestamp) {
   const Civil c = civil_of(timestamp.integer);
   char buffer[64];
-  std::snprintf(buffer, sizeof buffer, "%04d-%02d-%02dT%02d:%02d:%02d", static_cast<int>(c.year), c.month, c.day, c.hour, c.minute, c.second);
+  std::snprintf(buffer, sizeof buffer, "%04d-%02d-%02dT%02d:%02d:%02d", static_cast<int>(c.year),
+                c.month, c.day, c.hour, c.minute, c.second);
   return buffer + fraction(timestamp.size) + "Z";
 }
 
 std::string print_duration(std::int64_t nanos) {
   const bool negative = nanos < 0;
-  const std::uint64_t magnitude = negative ? 0 - static_cast<std::uint64_t>(nanos) : static_cast<std::uint64_t>(nanos);
-  return (negative ? "-" : "") + std::to_string(magnitude / kSecond) + fraction(static_cast<std::uint32_t>(magnitude % kSecond)) + "s";
+  const std::uint64_t magnitude = negative ? 0 - static_cast<std::uint64_t>(nanos)
+                                           : static_cast<std::uint64_t>(nanos);
+  return (negative ? "-" : "") + std::to_string(magnitude / kSecond) +
+         fraction(static_cast<std::uint32_t>(magnitude % kSecond)) + "s";
 }
 
 std::string print_go_duration(std::int64_t nanos) {
   const bool negative = nanos < 0;
-  const std::uint64_t magnitude = negative ? 0 - static_cast<std::uint64_t>(nanos) : static_cast<std::uint64_t>(nanos);
+  const std::uint64_t magnitude = negative ? 0 - static_cast<std::uint64_t>(nanos)
+                                           : static_cast<std::uint64_t>(nanos);
   if (magnitude == 0) return "0s";
   const std::string sign = negative ? "-" : "";
   auto small = [&](std::uint64_t unit, const char* name) {
     char buffer[16];
-    std::snprintf(buffer, sizeof buffer, "%09llu", static_cast<unsigned long long>(magnitude % unit));
+    std::snprintf(buffer, sizeof buffer, "%09llu",
+                  static_cast<unsigned long long>(magnitude % unit));
     std::string part(buffer + (9 - (unit == 1 ? 0 : unit == 1000 ? 3 : 6)));
     if (unit == 1) part.clear();
     while (!part.empty() && part.back() == '0') part.pop_back();
@@ -224,7 +242,8 @@ std::string print_go_duration(std::int64_t nanos) {
   std::string out = sign;
   if (seconds >= 3600) out += std::to_string(seconds / 3600) + "h";
   if (seconds >= 60) out += std::to_string(seconds / 60 % 60) + "m";
-  return out + std::to_string(seconds % 60) + fraction(static_cast<std::uint32_t>(magnitude % kSecond)) + "s";
+  return out + std::to_string(seconds % 60) +
+         fraction(static_cast<std::uint32_t>(magnitude % kSecond)) + "s";
 }
 
 std::optional<Civil> civil_in(const Value& timestamp, std::string_view zone) {

@@ -15,11 +15,16 @@ Value Value::of_json(const json::Value& document) {
   using K = json::Value::Kind;
   if (document.is_string()) return of_text(document.as_string());
   switch (document.kind()) {
-    case K::kNull: return null();
-    case K::kBool: return of(document.as_bool());
-    case K::kInt: return of_int(document.as_int());
-    case K::kDouble: return of_double(document.as_double());
-    case K::kString: return of_text(document.as_string());
+    case K::kNull:
+      return null();
+    case K::kBool:
+      return of(document.as_bool());
+    case K::kInt:
+      return of_int(document.as_int());
+    case K::kDouble:
+      return of_double(document.as_double());
+    case K::kString:
+      return of_text(document.as_string());
     case K::kArray: {
       Value v = of_kind(Kind::kList);
       v.form = kJson;
@@ -43,11 +48,13 @@ Value list_at(const Value& list, std::size_t index) {
 }
 
 Value map_key(const Value& map, std::size_t index) {
-  return map.form != Value::kOwn ? Value::of_text(map.json_members[index].key()) : map.map->keys[index];
+  return map.form != Value::kOwn ? Value::of_text(map.json_members[index].key())
+                                 : map.map->keys[index];
 }
 
 Value map_value(const Value& map, std::size_t index) {
-  return map.form != Value::kOwn ? Value::of_json(map.json_members[index].value) : map.map->values[index];
+  return map.form != Value::kOwn ? Value::of_json(map.json_members[index].value)
+                                 : map.map->values[index];
 }
 
 bool is_number(const Value& v) {
@@ -55,14 +62,18 @@ bool is_number(const Value& v) {
 }
 
 bool is_valid_key(const Value& v) {
-  return v.kind == Kind::kBool || v.kind == Kind::kInt || v.kind == Kind::kUint || v.kind == Kind::kString;
+  return v.kind == Kind::kBool || v.kind == Kind::kInt || v.kind == Kind::kUint ||
+         v.kind == Kind::kString;
 }
 
 namespace {
 
-int order(auto a, auto b) { return a < b ? -1 : (b < a ? 1 : 0); }
+int order(auto a, auto b) {
+  return a < b ? -1 : (b < a ? 1 : 0);
+}
 
-// Through double, as CEL's own tests want it: neighbours of 2^63 that one double stands for are equal.
+// Through double, as CEL's own tests want it: neighbours of 2^63 that one double stands for are
+// equal.
 int compare_int_double(std::int64_t i, double d) {
   if (std::isnan(d)) return 2;
   if (d > 9223372036854775808.0) return -1;
@@ -77,7 +88,9 @@ int compare_uint_double(std::uint64_t u, double d) {
   return order(static_cast<double>(u), d);
 }
 
-int flipped(int o) { return o == 2 ? 2 : -o; }
+int flipped(int o) {
+  return o == 2 ? 2 : -o;
+}
 
 int compare_numbers(const Value& a, const Value& b) {
   if (a.kind == b.kind) {
@@ -86,9 +99,12 @@ int compare_numbers(const Value& a, const Value& b) {
     if (std::isnan(a.real) || std::isnan(b.real)) return 2;
     return order(a.real, b.real);
   }
-  if (b.kind == Kind::kDouble) return a.kind == Kind::kInt ? compare_int_double(a.integer, b.real) : compare_uint_double(a.natural, b.real);
+  if (b.kind == Kind::kDouble)
+    return a.kind == Kind::kInt ? compare_int_double(a.integer, b.real)
+                                : compare_uint_double(a.natural, b.real);
   if (a.kind == Kind::kDouble) return flipped(compare_numbers(b, a));
-  if (a.kind == Kind::kInt) return a.integer < 0 ? -1 : order(static_cast<std::uint64_t>(a.integer), b.natural);
+  if (a.kind == Kind::kInt)
+    return a.integer < 0 ? -1 : order(static_cast<std::uint64_t>(a.integer), b.natural);
   return flipped(compare_numbers(b, a));
 }
 
@@ -102,15 +118,22 @@ std::uint64_t mix(std::uint64_t h) {
 // Equal keys hash alike: whole doubles and naturals hash as integers.
 std::uint64_t hash_key(const Value& key) {
   switch (key.kind) {
-    case Kind::kString: return std::hash<std::string_view>{}(key.string());
-    case Kind::kBool: return mix(key.boolean ? 1 : 2);
-    case Kind::kInt: return mix(static_cast<std::uint64_t>(key.integer));
-    case Kind::kUint: return mix(key.natural);
+    case Kind::kString:
+      return std::hash<std::string_view>{}(key.string());
+    case Kind::kBool:
+      return mix(key.boolean ? 1 : 2);
+    case Kind::kInt:
+      return mix(static_cast<std::uint64_t>(key.integer));
+    case Kind::kUint:
+      return mix(key.natural);
     case Kind::kDouble:
-      if (key.real >= -9223372036854775808.0 && key.real < 9223372036854775808.0) return mix(static_cast<std::uint64_t>(static_cast<std::int64_t>(key.real)));
-      if (key.real >= 0 && key.real < 18446744073709551616.0) return mix(static_cast<std::uint64_t>(key.real));
+      if (key.real >= -9223372036854775808.0 && key.real < 9223372036854775808.0)
+        return mix(static_cast<std::uint64_t>(static_cast<std::int64_t>(key.real)));
+      if (key.real >= 0 && key.real < 18446744073709551616.0)
+        return mix(static_cast<std::uint64_t>(key.real));
       return 0;
-    default: return 0;
+    default:
+      return 0;
   }
 }
 
@@ -120,7 +143,8 @@ const json::Member* json_find(const Value& map, std::string_view key) {
   if (count <= 8) {  // comparing lengths and bytes beats searching in few members
     for (const json::Member* m = low; m != low + count; ++m) {
       const std::string_view name = m->name.as_string();
-      if (name.size() == key.size() && std::memcmp(name.data(), key.data(), key.size()) == 0) return m;
+      if (name.size() == key.size() && std::memcmp(name.data(), key.data(), key.size()) == 0)
+        return m;
     }
     return nullptr;
   }
@@ -148,10 +172,14 @@ int compare(const Value& a, const Value& b) {
       const int c = a.string().compare(b.string());  // UTF-8 order is code point order
       return c < 0 ? -1 : (c > 0 ? 1 : 0);
     }
-    case Kind::kBool: return order(a.boolean, b.boolean);
-    case Kind::kDuration: return order(a.integer, b.integer);
-    case Kind::kTimestamp: return a.integer != b.integer ? order(a.integer, b.integer) : order(a.size, b.size);
-    default: return 0;
+    case Kind::kBool:
+      return order(a.boolean, b.boolean);
+    case Kind::kDuration:
+      return order(a.integer, b.integer);
+    case Kind::kTimestamp:
+      return a.integer != b.integer ? order(a.integer, b.integer) : order(a.size, b.size);
+    default:
+      return 0;
   }
 }
 
@@ -175,16 +203,20 @@ Value map_find(const Value& map, const FieldKey& key) {
   constexpr std::uint32_t kFew = 16;
   if (map.form != Value::kJson || !key.is_short || map.size > kFew) return map_find(map, key.text);
   for (const json::Member *m = map.json_members, *end = m + map.size; m != end; ++m)
-    if (std::memcmp(static_cast<const void*>(&m->name), key.image, sizeof key.image) == 0) return Value::of_json(m->value);
+    if (std::memcmp(static_cast<const void*>(&m->name), key.image, sizeof key.image) == 0)
+      return Value::of_json(m->value);
   return {};
 }
 
 // A double finds the integer it is exactly.
 static bool whole_key(const Value& key, Value& out) {
   if (std::trunc(key.real) != key.real) return false;
-  if (key.real >= -9223372036854775808.0 && key.real < 9223372036854775808.0) out = Value::of_int(static_cast<std::int64_t>(key.real));
-  else if (key.real >= 0 && key.real < 18446744073709551616.0) out = Value::of_uint(static_cast<std::uint64_t>(key.real));
-  else return false;
+  if (key.real >= -9223372036854775808.0 && key.real < 9223372036854775808.0)
+    out = Value::of_int(static_cast<std::int64_t>(key.real));
+  else if (key.real >= 0 && key.real < 18446744073709551616.0)
+    out = Value::of_uint(static_cast<std::uint64_t>(key.real));
+  else
+    return false;
   return true;
 }
 
@@ -223,7 +255,8 @@ bool same_keys(const Value& keys, const Value& a, const Value& b) {
 bool all_within(const Value& a, const Value& b, std::uint64_t& budget) {
   for (std::uint32_t i = 0; i < a.size; ++i) {
     bool found = false;
-    for (std::uint32_t k = 0; !found && k < b.size; ++k) found = equal(list_at(a, i), list_at(b, k), budget);
+    for (std::uint32_t k = 0; !found && k < b.size; ++k)
+      found = equal(list_at(a, i), list_at(b, k), budget);
     if (!found) return false;
   }
   return true;
@@ -247,9 +280,13 @@ Value add_typed_lists(Arena& arena, const Value& a, const Value& b) {
     const Value item = list_at(b, i);
     std::size_t at = 1;
     for (; at < out.size(); ++at)
-      if (a.list_type == Value::kSet ? equal(out.data()[at], item) : same_keys(keys, out.data()[at], item)) break;
-    if (at == out.size()) out.add(item);
-    else out.data()[at] = item;
+      if (a.list_type == Value::kSet ? equal(out.data()[at], item)
+                                     : same_keys(keys, out.data()[at], item))
+        break;
+    if (at == out.size())
+      out.add(item);
+    else
+      out.data()[at] = item;
   }
   Value v = Value::of_items(out.data() + 1, out.size() - 1);
   v.list_type = a.list_type;
@@ -265,20 +302,28 @@ bool equal(const Value& a, const Value& b, std::uint64_t& budget) {
   if (!spend(budget, 1)) return false;
   if (a.kind != b.kind) return is_number(a) && is_number(b) && compare_numbers(a, b) == 0;
   switch (a.kind) {
-    case Kind::kNull: return true;
-    case Kind::kBool: return a.boolean == b.boolean;
+    case Kind::kNull:
+      return true;
+    case Kind::kBool:
+      return a.boolean == b.boolean;
     case Kind::kInt:
     case Kind::kUint:
-    case Kind::kDuration: return a.integer == b.integer;
-    case Kind::kDouble: return a.real == b.real;
+    case Kind::kDuration:
+      return a.integer == b.integer;
+    case Kind::kDouble:
+      return a.real == b.real;
     case Kind::kString:
     case Kind::kBytes:
-    case Kind::kType: return a.size == b.size && spend(budget, a.size / sizeof(Value)) && a.string() == b.string();
-    case Kind::kTimestamp: return a.integer == b.integer && a.size == b.size;
-    case Kind::kOptional: return a.size == b.size && (a.size == 0 || equal(*a.inner, *b.inner, budget));
+    case Kind::kType:
+      return a.size == b.size && spend(budget, a.size / sizeof(Value)) && a.string() == b.string();
+    case Kind::kTimestamp:
+      return a.integer == b.integer && a.size == b.size;
+    case Kind::kOptional:
+      return a.size == b.size && (a.size == 0 || equal(*a.inner, *b.inner, budget));
     case Kind::kList:
       if (a.size != b.size) return false;
-      if (a.list_type != Value::kAtomic || b.list_type != Value::kAtomic) return all_within(a, b, budget) && all_within(b, a, budget);
+      if (a.list_type != Value::kAtomic || b.list_type != Value::kAtomic)
+        return all_within(a, b, budget) && all_within(b, a, budget);
       for (std::uint32_t i = 0; i < a.size; ++i)
         if (!equal(list_at(a, i), list_at(b, i), budget)) return false;
       return true;
@@ -290,7 +335,8 @@ bool equal(const Value& a, const Value& b, std::uint64_t& budget) {
         if (other.kind == Kind::kAbsent || !equal(map_value(a, i), other, budget)) return false;
       }
       return true;
-    default: return equal_opaque(a, b);
+    default:
+      return equal_opaque(a, b);
   }
 }
 
@@ -300,35 +346,68 @@ bool fits(const Value& v, std::uint64_t& room) {
   if (v.kind == Kind::kOptional) return v.size == 0 || fits(*v.inner, room);
   if (v.kind != Kind::kList && v.kind != Kind::kMap) return true;
   for (std::uint32_t i = 0; i < v.size; ++i) {
-    if (v.kind == Kind::kList ? !fits(list_at(v, i), room) : !fits(map_key(v, i), room) || !fits(map_value(v, i), room)) return false;
+    if (v.kind == Kind::kList ? !fits(list_at(v, i), room)
+                              : !fits(map_key(v, i), room) || !fits(map_value(v, i), room))
+      return false;
   }
   return true;
 }
 
 bool is_zero(const Value& v) {
   switch (v.kind) {
-    case Kind::kNull: return true;
-    case Kind::kBool: return !v.boolean;
+    case Kind::kNull:
+      return true;
+    case Kind::kBool:
+      return !v.boolean;
     case Kind::kInt:
     case Kind::kUint:
-    case Kind::kDuration: return v.integer == 0;
-    case Kind::kDouble: return v.real == 0;
+    case Kind::kDuration:
+      return v.integer == 0;
+    case Kind::kDouble:
+      return v.real == 0;
     case Kind::kString:
     case Kind::kBytes:
     case Kind::kList:
-    case Kind::kMap: return v.size == 0;
-    case Kind::kTimestamp: return v.integer == kFirstSecond && v.size == 0;
-    default: return false;  // also an optional without a value
+    case Kind::kMap:
+      return v.size == 0;
+    case Kind::kTimestamp:
+      return v.integer == kFirstSecond && v.size == 0;
+    default:
+      return false;  // also an optional without a value
   }
 }
 
 std::string_view type_name(const Value& v) {
-  static constexpr std::string_view kNames[] = {
-      "absent", "null_type", "bool", "int", "uint", "double", "string", "bytes", "google.protobuf.Timestamp", "google.protobuf.Duration",
-      "list", "map", "type", "optional_type", "net.IP", "net.CIDR", "kubernetes.URL", "kubernetes.Quantity", "kubernetes.Semver",
-      "kubernetes.NamedFormat", "kubernetes.authorization.Authorizer", "kubernetes.authorization.PathCheck",
-      "kubernetes.authorization.GroupCheck", "kubernetes.authorization.ResourceCheck", "kubernetes.authorization.Decision", "lazy", "error"};
-  if (v.kind == Kind::kMap && v.form == Value::kOwn && v.map != nullptr && !v.map->type_name.empty()) return v.map->type_name;
+  static constexpr std::string_view kNames[] = {"absent",
+                                                "null_type",
+                                                "bool",
+                                                "int",
+                                                "uint",
+                                                "double",
+                                                "string",
+                                                "bytes",
+                                                "google.protobuf.Timestamp",
+                                                "google.protobuf.Duration",
+                                                "list",
+                                                "map",
+                                                "type",
+                                                "optional_type",
+                                                "net.IP",
+                                                "net.CIDR",
+                                                "kubernetes.URL",
+                                                "kubernetes.Quantity",
+                                                "kubernetes.Semver",
+                                                "kubernetes.NamedFormat",
+                                                "kubernetes.authorization.Authorizer",
+                                                "kubernetes.authorization.PathCheck",
+                                                "kubernetes.authorization.GroupCheck",
+                                                "kubernetes.authorization.ResourceCheck",
+                                                "kubernetes.authorization.Decision",
+                                                "lazy",
+                                                "error"};
+  if (v.kind == Kind::kMap && v.form == Value::kOwn && v.map != nullptr &&
+      !v.map->type_name.empty())
+    return v.map->type_name;
   return kNames[static_cast<int>(v.kind)];
 }
 
@@ -348,14 +427,20 @@ std::uint64_t code_points(std::string_view text) {
 
 std::uint64_t actual_size(const Value& v) {
   switch (v.kind) {
-    case Kind::kString: return code_points(v.string());
+    case Kind::kString:
+      return code_points(v.string());
     case Kind::kBytes:
     case Kind::kList:
-    case Kind::kMap: return v.size;
-    case Kind::kOptional: return v.size == 0 ? 1 : actual_size(*v.inner);
-    case Kind::kIp: return ip_of(v).width();
-    case Kind::kCidr: return (cidr_of(v).prefix + 7) / 8;
-    default: return 1;
+    case Kind::kMap:
+      return v.size;
+    case Kind::kOptional:
+      return v.size == 0 ? 1 : actual_size(*v.inner);
+    case Kind::kIp:
+      return ip_of(v).width();
+    case Kind::kCidr:
+      return (cidr_of(v).prefix + 7) / 8;
+    default:
+      return 1;
   }
 }
 
@@ -411,7 +496,9 @@ bool MapBuilder::add(const Value& key, const Value& value) {
   return true;
 }
 
-void MapBuilder::replace(const Value& key, const Value& value) { values_.data()[find(key) - 1] = value; }
+void MapBuilder::replace(const Value& key, const Value& value) {
+  values_.data()[find(key) - 1] = value;
+}
 
 Value MapBuilder::build(std::string_view name) {
   auto* node = arena_.make<MapNode>();
@@ -428,7 +515,9 @@ Value copy_value(Arena& arena, const Value& v) {
   switch (v.kind) {
     case Kind::kString:
     case Kind::kBytes:
-    case Kind::kType: out.text = arena.copy(v.string()).data(); return out;
+    case Kind::kType:
+      out.text = arena.copy(v.string()).data();
+      return out;
     case Kind::kOptional:
       if (v.size != 0) out.inner = arena.make<Value>(copy_value(arena, *v.inner));
       return out;
@@ -440,10 +529,15 @@ Value copy_value(Arena& arena, const Value& v) {
     }
     case Kind::kMap: {
       MapBuilder map(arena);
-      for (std::uint32_t i = 0; i < v.size; ++i) map.add(copy_value(arena, map_key(v, i)), copy_value(arena, map_value(v, i)));
-      return map.build(v.form == Value::kOwn && v.map != nullptr ? arena.copy(v.map->type_name) : std::string_view());
+      for (std::uint32_t i = 0; i < v.size; ++i)
+        map.add(copy_value(arena, map_key(v, i)), copy_value(arena, map_value(v, i)));
+      return map.build(v.form == Value::kOwn && v.map != nullptr ? arena.copy(v.map->type_name)
+                                                                 : std::string_view());
     }
-    case Kind::kError: out.error = arena.make<ErrorNode>(ErrorNode{arena.copy(v.error->message), v.error->position, v.error->fatal}); return out;
+    case Kind::kError:
+      out.error = arena.make<ErrorNode>(
+          ErrorNode{arena.copy(v.error->message), v.error->position, v.error->fatal});
+      return out;
     case Kind::kNull:
     case Kind::kBool:
     case Kind::kInt:
@@ -452,27 +546,50 @@ Value copy_value(Arena& arena, const Value& v) {
     case Kind::kTimestamp:
     case Kind::kDuration:
     case Kind::kAbsent:
-    case Kind::kLazy: return out;
-    default: return copy_opaque(arena, v);
+    case Kind::kLazy:
+      return out;
+    default:
+      return copy_opaque(arena, v);
   }
 }
 
 bool to_json(const Value& v, json::Value& out) {
   switch (v.kind) {
-    case Kind::kNull: out = json::Value(); return true;
-    case Kind::kBool: out = json::Value(v.boolean); return true;
-    case Kind::kInt: out = json::Value(v.integer); return true;
-    case Kind::kUint:
-      if (v.natural > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) out = json::Value(static_cast<double>(v.natural));
-      else out = json::Value(static_cast<std::int64_t>(v.natural));
+    case Kind::kNull:
+      out = json::Value();
       return true;
-    case Kind::kDouble: out = json::Value(v.real); return std::isfinite(v.real);
-    case Kind::kString: out = json::Value(v.string()); return true;
-    case Kind::kBytes: out = json::Value(base64(v.string())); return true;
-    case Kind::kTimestamp: out = json::Value(print_timestamp(v)); return true;
-    case Kind::kDuration: out = json::Value(print_duration(v.integer)); return true;
+    case Kind::kBool:
+      out = json::Value(v.boolean);
+      return true;
+    case Kind::kInt:
+      out = json::Value(v.integer);
+      return true;
+    case Kind::kUint:
+      if (v.natural > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+        out = json::Value(static_cast<double>(v.natural));
+      else
+        out = json::Value(static_cast<std::int64_t>(v.natural));
+      return true;
+    case Kind::kDouble:
+      out = json::Value(v.real);
+      return std::isfinite(v.real);
+    case Kind::kString:
+      out = json::Value(v.string());
+      return true;
+    case Kind::kBytes:
+      out = json::Value(base64(v.string()));
+      return true;
+    case Kind::kTimestamp:
+      out = json::Value(print_timestamp(v));
+      return true;
+    case Kind::kDuration:
+      out = json::Value(print_duration(v.integer));
+      return true;
     case Kind::kOptional:
-      if (v.size == 0) { out = json::Value(); return true; }
+      if (v.size == 0) {
+        out = json::Value();
+        return true;
+      }
       return to_json(*v.inner, out);
     case Kind::kList: {
       std::vector<json::Value> items(v.size);
@@ -491,7 +608,8 @@ bool to_json(const Value& v, json::Value& out) {
       out = json::Value::object(std::move(members));
       return true;
     }
-    default: return false;
+    default:
+      return false;
   }
 }
 

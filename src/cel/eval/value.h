@@ -8,21 +8,44 @@
 
 namespace cardea::cel {
 
-// What a value is at run time. Opaque library types have kinds of their own so that overloads can be told
-// apart by one bit each.
+// What a value is at run time. Opaque library types have kinds of their own so that overloads can
+// be told apart by one bit each.
 enum class Kind : std::uint8_t {
   kAbsent,  // a variable without a value
-  kNull, kBool, kInt, kUint, kDouble, kString, kBytes, kTimestamp, kDuration,
-  kList, kMap, kType, kOptional,
-  kIp, kCidr, kUrl, kQuantity, kSemver, kFormat,
-  kAuthorizer, kPathCheck, kGroupCheck, kResourceCheck, kDecision,
-  kLazy,   // computed when first read; only in variables
+  kNull,
+  kBool,
+  kInt,
+  kUint,
+  kDouble,
+  kString,
+  kBytes,
+  kTimestamp,
+  kDuration,
+  kList,
+  kMap,
+  kType,
+  kOptional,
+  kIp,
+  kCidr,
+  kUrl,
+  kQuantity,
+  kSemver,
+  kFormat,
+  kAuthorizer,
+  kPathCheck,
+  kGroupCheck,
+  kResourceCheck,
+  kDecision,
+  kLazy,  // computed when first read; only in variables
   kError,
 };
 
 using KindSet = std::uint32_t;
-constexpr KindSet set_of(Kind kind) { return KindSet{1} << static_cast<int>(kind); }
-constexpr KindSet kAnyKind = ~KindSet{0} & ~set_of(Kind::kAbsent) & ~set_of(Kind::kError) & ~set_of(Kind::kLazy);
+constexpr KindSet set_of(Kind kind) {
+  return KindSet{1} << static_cast<int>(kind);
+}
+constexpr KindSet kAnyKind = ~KindSet{0} & ~set_of(Kind::kAbsent) & ~set_of(Kind::kError) &
+                             ~set_of(Kind::kLazy);
 
 struct Value;
 
@@ -30,9 +53,10 @@ struct Value;
 struct MapNode {
   const Value* keys = nullptr;
   const Value* values = nullptr;
-  const std::uint32_t* index = nullptr;  // open addressing, entries are position + 1; null for small maps
+  const std::uint32_t* index = nullptr;  // open addressing, entries are position + 1; null for
+                                         // small maps
   std::uint32_t mask = 0;
-  std::string_view type_name;            // of a struct literal, else empty
+  std::string_view type_name;  // of a struct literal, else empty
 };
 
 struct ErrorNode {
@@ -43,26 +67,31 @@ struct ErrorNode {
 
 struct Opaque;  // library values; each library knows its own
 
-// A value computed on first use, such as a policy's `variables.x`. Whoever binds it owns it and keeps it alive.
+// A value computed on first use, such as a policy's `variables.x`. Whoever binds it owns it and
+// keeps it alive.
 class Lazy {
  public:
   virtual ~Lazy() = default;
   virtual Value force() = 0;
 };
 
-// One CEL value in sixteen bytes, trivially copyable. Text, lists and maps are views: of the JSON documents
-// bound as variables, of the program's constants, or of the evaluation's arena, whichever lives shortest.
+// One CEL value in sixteen bytes, trivially copyable. Text, lists and maps are views: of the JSON
+// documents bound as variables, of the program's constants, or of the evaluation's arena, whichever
+// lives shortest.
 struct Value {
-  // How a schema says lists compare: in order, as sets, or by keys (which stand in a list before the first item).
+  // How a schema says lists compare: in order, as sets, or by keys (which stand in a list before
+  // the first item).
   enum ListType : std::uint16_t { kAtomic, kSet, kKeyed };
-  // How a list or map is stored. Claims are JSON whose keys are looked up with escapes (`__dot__`) resolved, here and in what is
-  // reached from here by field or index; the root of claims has fields, but is not otherwise a map.
+  // How a list or map is stored. Claims are JSON whose keys are looked up with escapes (`__dot__`)
+  // resolved, here and in what is reached from here by field or index; the root of claims has
+  // fields, but is not otherwise a map.
   enum Form : std::uint8_t { kOwn, kJson, kClaims, kClaimsRoot };
 
   Kind kind = Kind::kAbsent;
   std::uint8_t form = kOwn;
   std::uint16_t list_type = 0;  // ListType of a schema's list
-  std::uint32_t size = 0;  // bytes of text, elements, entries; nanoseconds of a timestamp; 1 for a present optional
+  std::uint32_t size = 0;  // bytes of text, elements, entries; nanoseconds of a timestamp; 1 for a
+                           // present optional
   union {
     bool boolean;
     std::int64_t integer;  // also seconds of a timestamp, nanoseconds of a duration
@@ -81,26 +110,95 @@ struct Value {
 
   constexpr Value() : integer(0) {}
   static Value null() { return of_kind(Kind::kNull); }
-  static Value of(bool b) { Value v = of_kind(Kind::kBool); v.boolean = b; return v; }
-  static Value of_int(std::int64_t i) { Value v = of_kind(Kind::kInt); v.integer = i; return v; }
-  static Value of_uint(std::uint64_t u) { Value v = of_kind(Kind::kUint); v.natural = u; return v; }
-  static Value of_double(double d) { Value v = of_kind(Kind::kDouble); v.real = d; return v; }
-  static Value of_text(std::string_view s) { Value v = of_kind(Kind::kString); v.text = s.data(); v.size = static_cast<std::uint32_t>(s.size()); return v; }
-  static Value of_bytes(std::string_view s) { Value v = of_text(s); v.kind = Kind::kBytes; return v; }
-  static Value of_type(std::string_view name) { Value v = of_text(name); v.kind = Kind::kType; return v; }
-  static Value of_duration(std::int64_t nanos) { Value v = of_int(nanos); v.kind = Kind::kDuration; return v; }
-  static Value of_timestamp(std::int64_t seconds, std::uint32_t nanos) { Value v = of_int(seconds); v.kind = Kind::kTimestamp; v.size = nanos; return v; }
-  static Value of_items(const Value* items, std::size_t count) { Value v = of_kind(Kind::kList); v.items = items; v.size = static_cast<std::uint32_t>(count); return v; }
-  static Value of_map(const MapNode* map, std::size_t count) { Value v = of_kind(Kind::kMap); v.map = map; v.size = static_cast<std::uint32_t>(count); return v; }
+  static Value of(bool b) {
+    Value v = of_kind(Kind::kBool);
+    v.boolean = b;
+    return v;
+  }
+  static Value of_int(std::int64_t i) {
+    Value v = of_kind(Kind::kInt);
+    v.integer = i;
+    return v;
+  }
+  static Value of_uint(std::uint64_t u) {
+    Value v = of_kind(Kind::kUint);
+    v.natural = u;
+    return v;
+  }
+  static Value of_double(double d) {
+    Value v = of_kind(Kind::kDouble);
+    v.real = d;
+    return v;
+  }
+  static Value of_text(std::string_view s) {
+    Value v = of_kind(Kind::kString);
+    v.text = s.data();
+    v.size = static_cast<std::uint32_t>(s.size());
+    return v;
+  }
+  static Value of_bytes(std::string_view s) {
+    Value v = of_text(s);
+    v.kind = Kind::kBytes;
+    return v;
+  }
+  static Value of_type(std::string_view name) {
+    Value v = of_text(name);
+    v.kind = Kind::kType;
+    return v;
+  }
+  static Value of_duration(std::int64_t nanos) {
+    Value v = of_int(nanos);
+    v.kind = Kind::kDuration;
+    return v;
+  }
+  static Value of_timestamp(std::int64_t seconds, std::uint32_t nanos) {
+    Value v = of_int(seconds);
+    v.kind = Kind::kTimestamp;
+    v.size = nanos;
+    return v;
+  }
+  static Value of_items(const Value* items, std::size_t count) {
+    Value v = of_kind(Kind::kList);
+    v.items = items;
+    v.size = static_cast<std::uint32_t>(count);
+    return v;
+  }
+  static Value of_map(const MapNode* map, std::size_t count) {
+    Value v = of_kind(Kind::kMap);
+    v.map = map;
+    v.size = static_cast<std::uint32_t>(count);
+    return v;
+  }
   static Value none() { return of_kind(Kind::kOptional); }
-  static Value some(const Value* inner) { Value v = of_kind(Kind::kOptional); v.inner = inner; v.size = 1; return v; }
-  static Value of_opaque(Kind kind, const void* p) { Value v = of_kind(kind); v.opaque = p; return v; }
-  static Value of_error(const ErrorNode* e) { Value v = of_kind(Kind::kError); v.error = e; return v; }
-  static Value of_lazy(Lazy* l) { Value v = of_kind(Kind::kLazy); v.lazy = l; return v; }
+  static Value some(const Value* inner) {
+    Value v = of_kind(Kind::kOptional);
+    v.inner = inner;
+    v.size = 1;
+    return v;
+  }
+  static Value of_opaque(Kind kind, const void* p) {
+    Value v = of_kind(kind);
+    v.opaque = p;
+    return v;
+  }
+  static Value of_error(const ErrorNode* e) {
+    Value v = of_kind(Kind::kError);
+    v.error = e;
+    return v;
+  }
+  static Value of_lazy(Lazy* l) {
+    Value v = of_kind(Kind::kLazy);
+    v.lazy = l;
+    return v;
+  }
   // A view of `document`, which must outlive it unedited.
   static Value of_json(const json::Value& document);
   // The same for a token's claims and the user made of them.
-  static Value of_claims(const json::Value& document) { Value v = of_json(document); if (v.form == kJson) v.form = kClaimsRoot; return v; }
+  static Value of_claims(const json::Value& document) {
+    Value v = of_json(document);
+    if (v.form == kJson) v.form = kClaimsRoot;
+    return v;
+  }
 
   bool is_error() const { return kind == Kind::kError; }
   bool is_true() const { return kind == Kind::kBool && boolean; }
@@ -109,7 +207,11 @@ struct Value {
   std::string_view string() const { return {text, size}; }  // of strings, bytes and types
 
  private:
-  static Value of_kind(Kind k) { Value v; v.kind = k; return v; }
+  static Value of_kind(Kind k) {
+    Value v;
+    v.kind = k;
+    return v;
+  }
 };
 static_assert(sizeof(Value) == 16);
 
@@ -118,8 +220,8 @@ struct FieldKey {
   FieldKey() = default;
   explicit FieldKey(std::string_view name);
   std::string_view text;
-  bool is_short = false;         // fits into a json::Value itself
-  std::uint64_t image[2] = {};   // then the bytes of that
+  bool is_short = false;        // fits into a json::Value itself
+  std::uint64_t image[2] = {};  // then the bytes of that
 };
 
 Value list_at(const Value& list, std::size_t index);
@@ -130,15 +232,17 @@ Value map_find(const Value& map, const Value& key);
 Value map_find(const Value& map, std::string_view key);
 Value map_find(const Value& map, const FieldKey& key);
 
-// Equality of CEL: numbers by value across types, lists and maps by content, else false when kinds differ.
-// May report an error (kError) where an opaque type cannot be compared.
+// Equality of CEL: numbers by value across types, lists and maps by content, else false when kinds
+// differ. May report an error (kError) where an opaque type cannot be compared.
 bool equal(const Value& a, const Value& b);
-// The same within a budget of elements looked at. What shares its parts can be far larger than the memory it takes;
-// when `budget` has become 0 the answer means nothing.
+// The same within a budget of elements looked at. What shares its parts can be far larger than the
+// memory it takes; when `budget` has become 0 the answer means nothing.
 bool equal(const Value& a, const Value& b, std::uint64_t& budget);
-// Whether what it holds, written out, has at most `room` elements (texts count by the sixteen bytes); takes them off.
+// Whether what it holds, written out, has at most `room` elements (texts count by the sixteen
+// bytes); takes them off.
 bool fits(const Value& v, std::uint64_t& room);
-// -1, 0, 1; or 2 when one is NaN. Only for two numbers, strings, bytes, bools, timestamps or durations.
+// -1, 0, 1; or 2 when one is NaN. Only for two numbers, strings, bytes, bools, timestamps or
+// durations.
 int compare(const Value& a, const Value& b);
 bool is_number(const Value& v);
 bool is_valid_key(const Value& v);
@@ -172,7 +276,7 @@ class ListBuilder {
 class MapBuilder {
  public:
   explicit MapBuilder(Arena& arena) : keys_(arena), values_(arena), arena_(arena) {}
-  bool add(const Value& key, const Value& value);  // false when the key is there already
+  bool add(const Value& key, const Value& value);      // false when the key is there already
   void replace(const Value& key, const Value& value);  // of a key that is there
   Value build(std::string_view type_name = {});
 

@@ -5,7 +5,9 @@
 namespace cardea::cel {
 namespace {
 
-Value encode(Frame& f, const Value* a, std::size_t) { return f.text(base64(a[0].string())); }
+Value encode(Frame& f, const Value* a, std::size_t) {
+  return f.text(base64(a[0].string()));
+}
 
 Value decode(Frame& f, const Value* a, std::size_t) {
   // Padding may be left out, and lines may end anywhere.
@@ -17,10 +19,14 @@ Value decode(Frame& f, const Value* a, std::size_t) {
   return Value::of_bytes(f.arena.copy(*bytes));
 }
 
-constexpr OverloadRow kRows[] = {{"base64.decode", "base64_decode_string", "(string) bytes", decode}, {"base64.encode", "base64_encode_bytes", "(bytes) string", encode}};
+constexpr OverloadRow kRows[] = {
+    {"base64.decode", "base64_decode_string", "(string) bytes", decode},
+    {"base64.encode", "base64_encode_bytes", "(bytes) string", encode}};
 
 }  // namespace
 
-std::span<const OverloadRow> encoders_overloads() { return kRows; }
+std::span<const OverloadRow> encoders_overloads() {
+  return kRows;
+}
 
 }  // namespace cardea::cel

@@ -3,17 +3,19 @@
 #include <string_view>
 #include <vector>
 
-#include "cel/eval/frame.h"
 #include "cel/check/types.h"
+#include "cel/eval/frame.h"
 
 namespace cardea::cel {
 
-// string.format(list). The plain form prints numbers alike everywhere; the localized one, which Kubernetes
-// still has, groups thousands and writes powers of ten as English text does.
+// string.format(list). The plain form prints numbers alike everywhere; the localized one, which
+// Kubernetes still has, groups thousands and writes powers of ten as English text does.
 Value format_text(Frame& frame, const Value* args, std::size_t count);
 Value format_text_localized(Frame& frame, const Value* args, std::size_t count);
 
-// Whether a format is well formed and fits arguments of these kinds (null: unknown). `at` is the argument at fault.
-bool check_format(std::string_view format, const std::vector<Type::Kind>* kinds, bool localized, std::string& why, std::size_t& at);
+// Whether a format is well formed and fits arguments of these kinds (null: unknown). `at` is the
+// argument at fault.
+bool check_format(std::string_view format, const std::vector<Type::Kind>* kinds, bool localized,
+                  std::string& why, std::size_t& at);
 
 }  // namespace cardea::cel

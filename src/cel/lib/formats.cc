@@ -5,10 +5,10 @@
 #include "base/names.h"
 #include "base/strings.h"
 #include "cel/eval/frame.h"
-#include "cel/lib/libraries.h"
-#include "cel/lib/url.h"
 #include "cel/eval/opaque.h"
 #include "cel/eval/time.h"
+#include "cel/lib/libraries.h"
+#include "cel/lib/url.h"
 
 namespace cardea::cel {
 namespace {
@@ -37,27 +37,42 @@ void uri(Frame& f, std::string_view s, ListBuilder& out) {
 }
 void uuid(Frame&, std::string_view s, ListBuilder& out) {
   static const RE2 kPattern("(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}");
-  if (!RE2::FullMatch(re2::StringPiece(s.data(), s.size()), kPattern)) out.add(Value::of_text("does not match the UUID format"));
+  if (!RE2::FullMatch(re2::StringPiece(s.data(), s.size()), kPattern))
+    out.add(Value::of_text("does not match the UUID format"));
 }
 void bytes(Frame&, std::string_view s, ListBuilder& out) {
   if (s.empty() || !base64_decode(s)) out.add(Value::of_text("invalid base64"));
 }
 void date(Frame&, std::string_view s, ListBuilder& out) {
-  if (s.size() != 10 || !parse_timestamp(cat(s, "T00:00:00Z"))) out.add(Value::of_text("invalid date"));
+  if (s.size() != 10 || !parse_timestamp(cat(s, "T00:00:00Z")))
+    out.add(Value::of_text("invalid date"));
 }
-// Like date-time in OpenAPI: RFC 3339 and its relaxed variants, also without a zone's colon or with a space.
+// Like date-time in OpenAPI: RFC 3339 and its relaxed variants, also without a zone's colon or with
+// a space.
 void date_time(Frame&, std::string_view s, ListBuilder& out) {
-  static const RE2 kPattern(R"(\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2}))");
+  static const RE2 kPattern(
+      R"(\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2}))");
   std::string text(s);
-  std::ranges::transform(text, text.begin(), [](char c) { return c == 't' ? 'T' : c == 'z' ? 'Z' : c; });
-  if (!RE2::FullMatch(text, kPattern) || !parse_timestamp(text)) out.add(Value::of_text("invalid datetime"));
+  std::ranges::transform(text, text.begin(), [](char c) {
+    return c == 't' ? 'T' : c == 'z' ? 'Z' : c;
+  });
+  if (!RE2::FullMatch(text, kPattern) || !parse_timestamp(text))
+    out.add(Value::of_text("invalid datetime"));
 }
 
-constexpr Format kFormats[] = {
-    {"dns1123Label", 30, whole<dns_label_problems>}, {"dns1123Subdomain", 60, whole<dns_subdomain_problems>}, {"dns1035Label", 30, whole<dns_1035_label_problems>},
-    {"qualifiedName", 60, whole<label_key_problems>}, {"dns1123LabelPrefix", 30, prefix<dns_label_problems>},
-    {"dns1123SubdomainPrefix", 60, prefix<dns_subdomain_problems>}, {"dns1035LabelPrefix", 30, prefix<dns_1035_label_problems>},
-    {"labelValue", 40, whole<label_value_problems>}, {"uri", 1103, uri}, {"uuid", 70, uuid}, {"byte", 84, bytes}, {"date", 71, date}, {"datetime", 71, date_time}};
+constexpr Format kFormats[] = {{"dns1123Label", 30, whole<dns_label_problems>},
+                               {"dns1123Subdomain", 60, whole<dns_subdomain_problems>},
+                               {"dns1035Label", 30, whole<dns_1035_label_problems>},
+                               {"qualifiedName", 60, whole<label_key_problems>},
+                               {"dns1123LabelPrefix", 30, prefix<dns_label_problems>},
+                               {"dns1123SubdomainPrefix", 60, prefix<dns_subdomain_problems>},
+                               {"dns1035LabelPrefix", 30, prefix<dns_1035_label_problems>},
+                               {"labelValue", 40, whole<label_value_problems>},
+                               {"uri", 1103, uri},
+                               {"uuid", 70, uuid},
+                               {"byte", 84, bytes},
+                               {"date", 71, date},
+                               {"datetime", 71, date_time}};
 
 template <std::size_t kIndex>
 Value constant(Frame&, Args, std::size_t) {
@@ -65,7 +80,8 @@ Value constant(Frame&, Args, std::size_t) {
 }
 Value named(Frame& f, Args a, std::size_t) {
   const auto* found = std::ranges::find(kFormats, a[0].string(), &Format::name);
-  return found == std::end(kFormats) ? Value::none() : f.some(Value::of_opaque(Kind::kFormat, found));
+  return found == std::end(kFormats) ? Value::none()
+                                     : f.some(Value::of_opaque(Kind::kFormat, found));
 }
 Value validate(Frame& f, Args a, std::size_t) {
   ListBuilder messages(f.arena);
@@ -76,14 +92,27 @@ Value validate(Frame& f, Args a, std::size_t) {
 #define F "kubernetes.NamedFormat"
 #define CEL_FORMAT(name, index) {"format." name, "format." name, "() " F, constant<index>}
 constexpr OverloadRow kRows[] = {
-    {"validate", "format-validate", F ".(string) optional(list(string))", validate}, {"format.named", "format-named", "(string) optional(" F ")", named},
-    CEL_FORMAT("dns1123Label", 0), CEL_FORMAT("dns1123Subdomain", 1), CEL_FORMAT("dns1035Label", 2), CEL_FORMAT("qualifiedName", 3), CEL_FORMAT("dns1123LabelPrefix", 4),
-    CEL_FORMAT("dns1123SubdomainPrefix", 5), CEL_FORMAT("dns1035LabelPrefix", 6), CEL_FORMAT("labelValue", 7), CEL_FORMAT("uri", 8), CEL_FORMAT("uuid", 9),
-    CEL_FORMAT("byte", 10), CEL_FORMAT("date", 11), CEL_FORMAT("datetime", 12),
+    {"validate", "format-validate", F ".(string) optional(list(string))", validate},
+    {"format.named", "format-named", "(string) optional(" F ")", named},
+    CEL_FORMAT("dns1123Label", 0),
+    CEL_FORMAT("dns1123Subdomain", 1),
+    CEL_FORMAT("dns1035Label", 2),
+    CEL_FORMAT("qualifiedName", 3),
+    CEL_FORMAT("dns1123LabelPrefix", 4),
+    CEL_FORMAT("dns1123SubdomainPrefix", 5),
+    CEL_FORMAT("dns1035LabelPrefix", 6),
+    CEL_FORMAT("labelValue", 7),
+    CEL_FORMAT("uri", 8),
+    CEL_FORMAT("uuid", 9),
+    CEL_FORMAT("byte", 10),
+    CEL_FORMAT("date", 11),
+    CEL_FORMAT("datetime", 12),
 };
 
 }  // namespace
 
-std::span<const OverloadRow> format_overloads() { return kRows; }
+std::span<const OverloadRow> format_overloads() {
+  return kRows;
+}
 
 }  // namespace cardea::cel

@@ -1,7 +1,7 @@
 #include "base/strings.h"
 #include "cel/eval/frame.h"
-#include "cel/lib/libraries.h"
 #include "cel/eval/regex.h"
+#include "cel/lib/libraries.h"
 
 namespace cardea::cel {
 namespace {
@@ -24,7 +24,8 @@ Value includes(Frame& f, Args a, std::size_t n) {
 }
 
 bool comparable(const Value& a, const Value& b) {
-  constexpr KindSet kOrdered = set_of(Kind::kBool) | set_of(Kind::kString) | set_of(Kind::kBytes) | set_of(Kind::kTimestamp) | set_of(Kind::kDuration);
+  constexpr KindSet kOrdered = set_of(Kind::kBool) | set_of(Kind::kString) | set_of(Kind::kBytes) |
+                               set_of(Kind::kTimestamp) | set_of(Kind::kDuration);
   return (is_number(a) && is_number(b)) || (a.kind == b.kind && (kOrdered & set_of(a.kind)) != 0);
 }
 
@@ -40,7 +41,8 @@ Value is_sorted(Frame& f, Args a, std::size_t) {
 
 template <int kSign>
 Value extremum(Frame& f, Args a, std::size_t) {
-  if (a[0].size == 0) return f.error(kSign > 0 ? "max called on empty list" : "min called on empty list");
+  if (a[0].size == 0)
+    return f.error(kSign > 0 ? "max called on empty list" : "min called on empty list");
   Value best = list_at(a[0], 0);
   for (std::uint32_t i = 1; i < a[0].size; ++i) {
     const Value v = list_at(a[0], i);
@@ -52,33 +54,57 @@ Value extremum(Frame& f, Args a, std::size_t) {
 
 template <Kind kKind>
 Value sum(Frame& f, Args a, std::size_t) {
-  Value total = kKind == Kind::kDouble ? Value::of_double(0) : kKind == Kind::kUint ? Value::of_uint(0) : kKind == Kind::kDuration ? Value::of_duration(0) : Value::of_int(0);
+  Value total = kKind == Kind::kDouble     ? Value::of_double(0)
+                : kKind == Kind::kUint     ? Value::of_uint(0)
+                : kKind == Kind::kDuration ? Value::of_duration(0)
+                                           : Value::of_int(0);
   for (std::uint32_t i = 0; i < a[0].size; ++i) {
     const Value v = list_at(a[0], i);
-    if (i == 0 && v.kind != kKind) total = v.kind == Kind::kDouble ? Value::of_double(0) : v.kind == Kind::kUint ? Value::of_uint(0) : v.kind == Kind::kDuration ? Value::of_duration(0) : Value::of_int(0);
+    if (i == 0 && v.kind != kKind)
+      total = v.kind == Kind::kDouble     ? Value::of_double(0)
+              : v.kind == Kind::kUint     ? Value::of_uint(0)
+              : v.kind == Kind::kDuration ? Value::of_duration(0)
+                                          : Value::of_int(0);
     if (v.kind != total.kind) return f.no_such_overload();
     bool over = false;
     switch (v.kind) {
-      case Kind::kDouble: total.real += v.real; break;
-      case Kind::kUint: over = __builtin_add_overflow(total.natural, v.natural, &total.natural); break;
-      default: over = __builtin_add_overflow(total.integer, v.integer, &total.integer);
+      case Kind::kDouble:
+        total.real += v.real;
+        break;
+      case Kind::kUint:
+        over = __builtin_add_overflow(total.natural, v.natural, &total.natural);
+        break;
+      default:
+        over = __builtin_add_overflow(total.integer, v.integer, &total.integer);
     }
-    if (over) return f.error(v.kind == Kind::kDuration ? "duration overflow" : v.kind == Kind::kUint ? "unsigned integer overflow" : "integer overflow");
+    if (over)
+      return f.error(v.kind == Kind::kDuration ? "duration overflow"
+                     : v.kind == Kind::kUint   ? "unsigned integer overflow"
+                                               : "integer overflow");
   }
   return total;
 }
 
-#define CEL_ORDERED(type)                                                                     \
-  {"isSorted", "list_" type "_is_sorted_bool", "list(" type ").() bool", is_sorted},          \
-      {"max", "list_" type "_max_" type, "list(" type ").() " type, extremum<1>},            \
-      {"min", "list_" type "_min_" type, "list(" type ").() " type, extremum<-1>}
+#define CEL_ORDERED(type)                                                            \
+  {"isSorted", "list_" type "_is_sorted_bool", "list(" type ").() bool", is_sorted}, \
+      {"max", "list_" type "_max_" type, "list(" type ").() " type, extremum<1>}, {  \
+    "min", "list_" type "_min_" type, "list(" type ").() " type, extremum<-1>        \
+  }
 
 constexpr OverloadRow kRows[] = {
-    {"indexOf", "list_a_index_of_int", "list(A).(A) int", index_of}, {"lastIndexOf", "list_a_last_index_of_int", "list(A).(A) int", last_index_of},
+    {"indexOf", "list_a_index_of_int", "list(A).(A) int", index_of},
+    {"lastIndexOf", "list_a_last_index_of_int", "list(A).(A) int", last_index_of},
     {"includes", "list_includes_dyn_dyn", "dyn.(dyn) bool", includes, nullptr, 1},
-    CEL_ORDERED("int"), CEL_ORDERED("uint"), CEL_ORDERED("double"), CEL_ORDERED("bool"), CEL_ORDERED("duration"), CEL_ORDERED("timestamp"),
-    CEL_ORDERED("string"), CEL_ORDERED("bytes"),
-    {"sum", "list_int_sum_int", "list(int).() int", sum<Kind::kInt>}, {"sum", "list_uint_sum_uint", "list(uint).() uint", sum<Kind::kUint>},
+    CEL_ORDERED("int"),
+    CEL_ORDERED("uint"),
+    CEL_ORDERED("double"),
+    CEL_ORDERED("bool"),
+    CEL_ORDERED("duration"),
+    CEL_ORDERED("timestamp"),
+    CEL_ORDERED("string"),
+    CEL_ORDERED("bytes"),
+    {"sum", "list_int_sum_int", "list(int).() int", sum<Kind::kInt>},
+    {"sum", "list_uint_sum_uint", "list(uint).() uint", sum<Kind::kUint>},
     {"sum", "list_double_sum_double", "list(double).() double", sum<Kind::kDouble>},
     {"sum", "list_duration_sum_duration", "list(duration).() duration", sum<Kind::kDuration>},
 };
@@ -92,18 +118,28 @@ constexpr OverloadRow kRegexRows[] = {
 Value escape_key(Frame& f, Args a, std::size_t) {
   std::string out;
   for (const char c : a[0].string()) {
-    if (c == '~') out += "~0";
-    else if (c == '/') out += "~1";
-    else out += c;
+    if (c == '~')
+      out += "~0";
+    else if (c == '/')
+      out += "~1";
+    else
+      out += c;
   }
   return f.text(out);
 }
-constexpr OverloadRow kPatchRows[] = {{"jsonpatch.escapeKey", "string_jsonpatch_escapeKey_string", "(string) string", escape_key}};
+constexpr OverloadRow kPatchRows[] = {
+    {"jsonpatch.escapeKey", "string_jsonpatch_escapeKey_string", "(string) string", escape_key}};
 
 }  // namespace
 
-std::span<const OverloadRow> k8s_lists_overloads() { return kRows; }
-std::span<const OverloadRow> k8s_regex_overloads() { return kRegexRows; }
-std::span<const OverloadRow> jsonpatch_overloads() { return kPatchRows; }
+std::span<const OverloadRow> k8s_lists_overloads() {
+  return kRows;
+}
+std::span<const OverloadRow> k8s_regex_overloads() {
+  return kRegexRows;
+}
+std::span<const OverloadRow> jsonpatch_overloads() {
+  return kPatchRows;
+}
 
 }  // namespace cardea::cel

@@ -1,8 +1,8 @@
 #include "base/strings.h"
 #include "cel/cost/cost.h"
 #include "cel/eval/frame.h"
-#include "cel/lib/libraries.h"
 #include "cel/eval/sorting.h"
+#include "cel/lib/libraries.h"
 
 namespace cardea::cel {
 namespace {
@@ -13,13 +13,19 @@ constexpr std::int64_t kMostRange = 1'000'000;
 Value slice(Frame& f, Args a, std::size_t) {
   const std::int64_t start = a[1].integer;
   const std::int64_t end = a[2].integer;
-  if (start < 0 || end < 0) return f.error(cat("cannot slice(", start, ", ", end, "), negative indexes not supported"));
-  if (start > end) return f.error(cat("cannot slice(", start, ", ", end, "), start index must be less than or equal to end index"));
-  if (end > static_cast<std::int64_t>(a[0].size)) return f.error(cat("cannot slice(", start, ", ", end, "), list is length ", a[0].size));
+  if (start < 0 || end < 0)
+    return f.error(cat("cannot slice(", start, ", ", end, "), negative indexes not supported"));
+  if (start > end)
+    return f.error(cat("cannot slice(", start, ", ", end,
+                       "), start index must be less than or equal to end index"));
+  if (end > static_cast<std::int64_t>(a[0].size))
+    return f.error(cat("cannot slice(", start, ", ", end, "), list is length ", a[0].size));
   Value out = a[0];  // a view of the same items
   out.size = static_cast<std::uint32_t>(end - start);
-  if (out.form != Value::kOwn) out.json_items += start;
-  else out.items += start;
+  if (out.form != Value::kOwn)
+    out.json_items += start;
+  else
+    out.items += start;
   return out;
 }
 
@@ -47,7 +53,8 @@ Value range(Frame& f, Args a, std::size_t) {
   if (n < 0) return f.error(cat("lists.range: size must be non-negative, got ", n));
   // Its elements are its price: one that cannot be paid is not made.
   if (static_cast<std::uint64_t>(n) > f.limits.cost) return f.over_cost();
-  if (n > kMostRange || !f.room_for(static_cast<std::size_t>(n) * sizeof(Value))) return f.over_memory();
+  if (n > kMostRange || !f.room_for(static_cast<std::size_t>(n) * sizeof(Value)))
+    return f.over_memory();
   ListBuilder out(f.arena);
   out.reserve(static_cast<std::size_t>(n));
   for (std::int64_t i = 0; i < n; ++i) out.add(Value::of_int(i));
@@ -80,12 +87,21 @@ Value distinct(Frame& f, Args a, std::size_t) {
   return out.build();
 }
 
-Value sort(Frame& f, Args a, std::size_t) { return sort_with_keys(f, a[0], a[0]); }
-Value sort_keys(Frame& f, Args a, std::size_t) { return sort_with_keys(f, a[0], a[1]); }
+Value sort(Frame& f, Args a, std::size_t) {
+  return sort_with_keys(f, a[0], a[0]);
+}
+Value sort_keys(Frame& f, Args a, std::size_t) {
+  return sort_with_keys(f, a[0], a[1]);
+}
 
-#define CEL_SORT(type)                                                                              \
+#define CEL_SORT(type)                                                                             \
   {"sort", "list_" type "_sort", "list(" type ").() list(" type ")", sort, rule::self_compare, 2}, \
-      {"@sortByAssociatedKeys", "list_" type "_sortByAssociatedKeys", "list(T).(list(" type ")) list(T)", sort_keys, nullptr, 2}
+      {"@sortByAssociatedKeys",                                                                    \
+       "list_" type "_sortByAssociatedKeys",                                                       \
+       "list(T).(list(" type ")) list(T)",                                                         \
+       sort_keys,                                                                                  \
+       nullptr,                                                                                    \
+       2}
 
 constexpr OverloadRow kRows[] = {
     {"slice", "list_slice", "list(T).(int, int) list(T)", slice, rule::made_list},
@@ -94,11 +110,20 @@ constexpr OverloadRow kRows[] = {
     {"lists.range", "lists_range", "(int) list(int)", range, rule::made_list, 2},
     {"reverse", "list_reverse", "list(T).() list(T)", reverse, rule::made_list, 2},
     {"distinct", "list_distinct", "list(T).() list(T)", distinct, rule::self_compare, 2},
-    CEL_SORT("int"), CEL_SORT("uint"), CEL_SORT("double"), CEL_SORT("bool"), CEL_SORT("duration"), CEL_SORT("timestamp"), CEL_SORT("string"), CEL_SORT("bytes"),
+    CEL_SORT("int"),
+    CEL_SORT("uint"),
+    CEL_SORT("double"),
+    CEL_SORT("bool"),
+    CEL_SORT("duration"),
+    CEL_SORT("timestamp"),
+    CEL_SORT("string"),
+    CEL_SORT("bytes"),
 };
 
 }  // namespace
 
-std::span<const OverloadRow> lists_overloads() { return kRows; }
+std::span<const OverloadRow> lists_overloads() {
+  return kRows;
+}
 
 }  // namespace cardea::cel

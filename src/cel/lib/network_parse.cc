@@ -19,7 +19,10 @@ bool parse_four(std::string_view text, std::uint8_t* out, std::string& why) {
       ++digits;
       if (value > 255) return why = "IPv4 field has value >255", false;
     } else if (c == '.') {
-      if (i == 0 || i == text.size() - 1 || text[i - 1] == '.') return why = cat("IPv4 field must have at least one digit (at ", quoted(text.substr(i)), ")"), false;
+      if (i == 0 || i == text.size() - 1 || text[i - 1] == '.')
+        return why = cat("IPv4 field must have at least one digit (at ", quoted(text.substr(i)),
+                         ")"),
+               false;
       if (part == 3) return why = "IPv4 address too long", false;
       out[part++] = static_cast<std::uint8_t>(value);
       value = 0;
@@ -47,15 +50,30 @@ bool parse_six(std::string_view text, std::uint8_t* out, std::string& why) {
     unsigned acc = 0;
     for (; off < s.size(); ++off) {
       const char c = s[off];
-      const int d = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+      const int d = c >= '0' && c <= '9'   ? c - '0'
+                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                           : -1;
       if (d < 0) break;
-      if (off > 3) return why = cat("each group must have 4 or less digits (at ", quoted(s), ")"), false;
+      if (off > 3)
+        return why = cat("each group must have 4 or less digits (at ", quoted(s), ")"), false;
       acc = acc << 4 | static_cast<unsigned>(d);
     }
-    if (off == 0) return why = cat("each colon-separated field must have at least one digit (at ", quoted(s), ")"), false;
+    if (off == 0)
+      return why = cat("each colon-separated field must have at least one digit (at ", quoted(s),
+                       ")"),
+             false;
     if (off < s.size() && s[off] == '.') {
-      if (ellipsis < 0 && i != 12) return why = cat("embedded IPv4 address must replace the final 2 fields of the address (at ", quoted(s), ")"), false;
-      if (i + 4 > 16) return why = cat("too many hex fields to fit an embedded IPv4 at the end of the address (at ", quoted(s), ")"), false;
+      if (ellipsis < 0 && i != 12)
+        return why = cat(
+                   "embedded IPv4 address must replace the final 2 fields of the address (at ",
+                   quoted(s), ")"),
+               false;
+      if (i + 4 > 16)
+        return why = cat(
+                   "too many hex fields to fit an embedded IPv4 at the end of the address (at ",
+                   quoted(s), ")"),
+               false;
       if (!parse_four(s, out + i, why)) return false;
       s = {};
       i += 4;
@@ -66,8 +84,10 @@ bool parse_six(std::string_view text, std::uint8_t* out, std::string& why) {
     i += 2;
     s.remove_prefix(off);
     if (s.empty()) break;
-    if (s[0] != ':') return why = cat("unexpected character, want colon (at ", quoted(s), ")"), false;
-    if (s.size() == 1) return why = cat("colon must be followed by more characters (at ", quoted(s), ")"), false;
+    if (s[0] != ':')
+      return why = cat("unexpected character, want colon (at ", quoted(s), ")"), false;
+    if (s.size() == 1)
+      return why = cat("colon must be followed by more characters (at ", quoted(s), ")"), false;
     s.remove_prefix(1);
     if (s[0] == ':') {
       if (ellipsis >= 0) return why = cat("multiple :: in address (at ", quoted(s), ")"), false;
@@ -113,8 +133,11 @@ std::optional<Ip> parse_ip(std::string_view text, std::string& why, bool mapped_
   Ip ip;
   const std::size_t zone = text.find('%');
   std::string reason;
-  if (!parse_any(zone == std::string_view::npos || text.find(':') > zone ? text : text.substr(0, zone), ip, reason)) {
-    why = cat("IP Address ", quoted(text), " parse error during conversion from string: ParseAddr(", quoted(text), "): ", reason);
+  if (!parse_any(
+          zone == std::string_view::npos || text.find(':') > zone ? text : text.substr(0, zone), ip,
+          reason)) {
+    why = cat("IP Address ", quoted(text), " parse error during conversion from string: ParseAddr(",
+              quoted(text), "): ", reason);
     return std::nullopt;
   }
   if (zone != std::string_view::npos) {
@@ -130,17 +153,22 @@ std::optional<Ip> parse_ip(std::string_view text, std::string& why, bool mapped_
 
 std::optional<Cidr> parse_cidr(std::string_view text, std::string& why) {
   auto bad = [&](std::string_view reason) {
-    why = cat("network address parse error during conversion from string: netip.ParsePrefix(", quoted(text), "): ", reason);
+    why = cat("network address parse error during conversion from string: netip.ParsePrefix(",
+              quoted(text), "): ", reason);
     return std::nullopt;
   };
   const std::size_t slash = text.rfind('/');
   if (slash == std::string_view::npos) return bad("no '/'");
   Cidr cidr;
   std::string reason;
-  if (text.substr(0, slash).find('%') != std::string_view::npos) return bad("IPv6 zones cannot be present in a prefix");
-  if (!parse_any(text.substr(0, slash), cidr.ip, reason)) return bad(cat("ParseAddr(", quoted(text.substr(0, slash)), "): ", reason));
+  if (text.substr(0, slash).find('%') != std::string_view::npos)
+    return bad("IPv6 zones cannot be present in a prefix");
+  if (!parse_any(text.substr(0, slash), cidr.ip, reason))
+    return bad(cat("ParseAddr(", quoted(text.substr(0, slash)), "): ", reason));
   const std::string_view bits = text.substr(slash + 1);
-  const bool shaped = !bits.empty() && bits.size() <= 3 && bits.find_first_not_of("0123456789") == std::string_view::npos && (bits.size() == 1 || bits[0] != '0');
+  const bool shaped = !bits.empty() && bits.size() <= 3 &&
+                      bits.find_first_not_of("0123456789") == std::string_view::npos &&
+                      (bits.size() == 1 || bits[0] != '0');
   if (!shaped) return bad(cat("bad bits after slash: ", quoted(bits)));
   std::from_chars(bits.data(), bits.data() + bits.size(), cidr.prefix);
   if (cidr.prefix > cidr.ip.width() * 8) return bad("prefix length out of range");
@@ -168,7 +196,9 @@ bool cidr_contains(const Cidr& cidr, const Ip& ip) {
 }
 
 std::string print_ip(const Ip& ip) {
-  if (!ip.six) return cat(int{ip.bytes[0]}, ".", int{ip.bytes[1]}, ".", int{ip.bytes[2]}, ".", int{ip.bytes[3]});
+  if (!ip.six)
+    return cat(int{ip.bytes[0]}, ".", int{ip.bytes[1]}, ".", int{ip.bytes[2]}, ".",
+               int{ip.bytes[3]});
   auto word = [&](int i) { return ip.bytes[2 * i] << 8 | ip.bytes[2 * i + 1]; };
   // The first longest run of two or more zero words is left out.
   int best = -1;
@@ -197,6 +227,8 @@ std::string print_ip(const Ip& ip) {
   return out;
 }
 
-std::string print_cidr(const Cidr& cidr) { return cat(print_ip(cidr.ip), "/", cidr.prefix); }
+std::string print_cidr(const Cidr& cidr) {
+  return cat(print_ip(cidr.ip), "/", cidr.prefix);
+}
 
 }  // namespace cardea::cel

@@ -5,15 +5,19 @@
 #include <cmath>
 
 #include "cel/eval/frame.h"
-#include "cel/lib/libraries.h"
 #include "cel/eval/opaque.h"
+#include "cel/lib/libraries.h"
 
 namespace cardea::cel {
 
 // Texts of Amounts were read once already, so they read again.
-static Quantity read(const Amount& amount) { return *Quantity::parse(amount.text); }
+static Quantity read(const Amount& amount) {
+  return *Quantity::parse(amount.text);
+}
 
-bool same_amount(const Amount& a, const Amount& b) { return a.text == b.text || read(a) == read(b); }
+bool same_amount(const Amount& a, const Amount& b) {
+  return a.text == b.text || read(a) == read(b);
+}
 
 namespace {
 
@@ -23,10 +27,13 @@ Value made(Frame& f, std::string_view text, Amount small) {
   small.text = f.arena.copy(text);
   return Value::of_opaque(Kind::kQuantity, f.arena.make<Amount>(small));
 }
-Quantity read(const Value& v) { return cel::read(amount_of(v)); }
+Quantity read(const Value& v) {
+  return cel::read(amount_of(v));
+}
 
 std::string_view take_digits(std::string_view& rest) {
-  const std::string_view digits = rest.substr(0, std::min(rest.find_first_not_of("0123456789"), rest.size()));
+  const std::string_view digits = rest.substr(
+      0, std::min(rest.find_first_not_of("0123456789"), rest.size()));
   rest.remove_prefix(digits.size());
   return digits;
 }
@@ -38,10 +45,12 @@ struct Suffix {
 };
 Suffix read_suffix(std::string_view text) {
   static constexpr std::string_view kDecimal = "num kMGTPE";
-  if (text.size() == 2 && text[1] == 'i') return {true, 10 * (static_cast<int>(std::string_view("KMGTPE").find(text[0])) + 1)};
+  if (text.size() == 2 && text[1] == 'i')
+    return {true, 10 * (static_cast<int>(std::string_view("KMGTPE").find(text[0])) + 1)};
   if (text.size() == 1) return {false, 3 * static_cast<int>(kDecimal.find(text[0])) - 9};
   int exponent = 0;
-  if (text.size() > 1) std::from_chars(text.data() + (text[1] == '+' ? 2 : 1), text.data() + text.size(), exponent);
+  if (text.size() > 1)
+    std::from_chars(text.data() + (text[1] == '+' ? 2 : 1), text.data() + text.size(), exponent);
   return {false, exponent};
 }
 
@@ -61,12 +70,17 @@ Amount small_amount(std::string_view rest) {
   }
   const int fraction = static_cast<int>(digits.size()) - whole;
   const Suffix suffix = read_suffix(rest);
-  const int room = !suffix.binary ? kMostDigits - static_cast<int>(digits.size()) : fraction > 0 ? -1 : 14 - whole - static_cast<int>(static_cast<float>(suffix.exponent) * 3 / 10);
+  const int room = !suffix.binary ? kMostDigits - static_cast<int>(digits.size())
+                   : fraction > 0
+                       ? -1
+                       : 14 - whole -
+                             static_cast<int>(static_cast<float>(suffix.exponent) * 3 / 10);
   Amount out;
   out.scale = (suffix.binary ? 0 : suffix.exponent) - fraction;
   if (room < 0 || out.scale < kFinest) return {};
   std::from_chars(digits.data(), digits.data() + digits.size(), out.value);
-  out.small = !__builtin_mul_overflow(out.value, suffix.binary ? std::int64_t{1} << suffix.exponent : 1, &out.value);
+  out.small = !__builtin_mul_overflow(
+      out.value, suffix.binary ? std::int64_t{1} << suffix.exponent : 1, &out.value);
   if (negative) out.value = -out.value;
   return out;
 }
@@ -84,7 +98,8 @@ Amount sum(Amount a, Amount b) {
   if (a.value == 0) return b;
   Amount& coarse = a.scale > b.scale ? a : b;
   const std::int32_t scale = std::min(a.scale, b.scale);
-  const bool fits = scaled(coarse.value, coarse.scale - scale) && !__builtin_add_overflow(a.value, b.value, &a.value);
+  const bool fits = scaled(coarse.value, coarse.scale - scale) &&
+                    !__builtin_add_overflow(a.value, b.value, &a.value);
   a.scale = scale;
   return fits ? a : Amount{};
 }
@@ -93,14 +108,22 @@ Value parse(Frame& f, Args a, std::size_t) {
   const auto q = Quantity::parse(a[0].string());
   return q ? made(f, a[0].string(), small_amount(a[0].string())) : f.error(q.error().message);
 }
-Value is_quantity(Frame&, Args a, std::size_t) { return Value::of(Quantity::parse(a[0].string()).has_value()); }
-Value sign(Frame&, Args a, std::size_t) { return Value::of_int(read(a[0]).sign()); }
+Value is_quantity(Frame&, Args a, std::size_t) {
+  return Value::of(Quantity::parse(a[0].string()).has_value());
+}
+Value sign(Frame&, Args a, std::size_t) {
+  return Value::of_int(read(a[0]).sign());
+}
 Value compare_to(Frame&, Args a, std::size_t) {
   const auto order = read(a[0]) <=> read(a[1]);
   return Value::of_int(order < 0 ? -1 : order > 0 ? 1 : 0);
 }
-Value greater(Frame&, Args a, std::size_t) { return Value::of(read(a[0]) > read(a[1])); }
-Value less(Frame&, Args a, std::size_t) { return Value::of(read(a[0]) < read(a[1])); }
+Value greater(Frame&, Args a, std::size_t) {
+  return Value::of(read(a[0]) > read(a[1]));
+}
+Value less(Frame&, Args a, std::size_t) {
+  return Value::of(read(a[0]) < read(a[1]));
+}
 // Multiplied as Kubernetes does, which is not always the nearest double.
 Value as_float(Frame&, Args a, std::size_t) {
   const Amount& amount = amount_of(a[0]);
@@ -121,9 +144,15 @@ Value is_integer(Frame&, Args a, std::size_t) {
   std::int64_t i = 0;
   return Value::of(integer(a[0], i));
 }
-Quantity operand(const Value& v) { return v.kind == Kind::kInt ? Quantity(v.integer) : read(v); }
-Amount small_operand(const Value& v) { return v.kind == Kind::kInt ? Amount{{}, true, 0, v.integer} : amount_of(v); }
-Value add(Frame& f, Args a, std::size_t) { return made(f, (read(a[0]) + operand(a[1])).print(), sum(amount_of(a[0]), small_operand(a[1]))); }
+Quantity operand(const Value& v) {
+  return v.kind == Kind::kInt ? Quantity(v.integer) : read(v);
+}
+Amount small_operand(const Value& v) {
+  return v.kind == Kind::kInt ? Amount{{}, true, 0, v.integer} : amount_of(v);
+}
+Value add(Frame& f, Args a, std::size_t) {
+  return made(f, (read(a[0]) + operand(a[1])).print(), sum(amount_of(a[0]), small_operand(a[1])));
+}
 Value subtract(Frame& f, Args a, std::size_t) {
   Amount other = small_operand(a[1]);
   other.small &= !__builtin_sub_overflow(std::int64_t{0}, other.value, &other.value);
@@ -132,17 +161,26 @@ Value subtract(Frame& f, Args a, std::size_t) {
 
 #define Q "kubernetes.Quantity"
 constexpr OverloadRow kRows[] = {
-    {"quantity", "string_to_quantity", "(string) " Q, parse}, {"isQuantity", "is_quantity_string", "(string) bool", is_quantity},
-    {"sign", "quantity_sign", Q ".() int", sign}, {"isGreaterThan", "quantity_is_greater_than", Q ".(" Q ") bool", greater},
-    {"isLessThan", "quantity_is_less_than", Q ".(" Q ") bool", less}, {"compareTo", "quantity_compare_to", Q ".(" Q ") int", compare_to},
-    {"asApproximateFloat", "quantity_get_float", Q ".() double", as_float}, {"asInteger", "quantity_get_int", Q ".() int", as_integer},
-    {"isInteger", "quantity_is_integer", Q ".() bool", is_integer}, {"add", "quantity_add", Q ".(" Q ") " Q, add},
-    {"add", "quantity_add_int", Q ".(int) " Q, add}, {"sub", "quantity_sub", Q ".(" Q ") " Q, subtract}, {"sub", "quantity_sub_int", Q ".(int) " Q, subtract},
+    {"quantity", "string_to_quantity", "(string) " Q, parse},
+    {"isQuantity", "is_quantity_string", "(string) bool", is_quantity},
+    {"sign", "quantity_sign", Q ".() int", sign},
+    {"isGreaterThan", "quantity_is_greater_than", Q ".(" Q ") bool", greater},
+    {"isLessThan", "quantity_is_less_than", Q ".(" Q ") bool", less},
+    {"compareTo", "quantity_compare_to", Q ".(" Q ") int", compare_to},
+    {"asApproximateFloat", "quantity_get_float", Q ".() double", as_float},
+    {"asInteger", "quantity_get_int", Q ".() int", as_integer},
+    {"isInteger", "quantity_is_integer", Q ".() bool", is_integer},
+    {"add", "quantity_add", Q ".(" Q ") " Q, add},
+    {"add", "quantity_add_int", Q ".(int) " Q, add},
+    {"sub", "quantity_sub", Q ".(" Q ") " Q, subtract},
+    {"sub", "quantity_sub_int", Q ".(int) " Q, subtract},
     {"sign", "quantity_sign_global", "(" Q ") int", sign},
 };
 
 }  // namespace
 
-std::span<const OverloadRow> quantity_overloads() { return kRows; }
+std::span<const OverloadRow> quantity_overloads() {
+  return kRows;
+}
 
 }  // namespace cardea::cel

@@ -1,6 +1,7 @@
+#include "base/strings.h"
+
 #include <algorithm>
 
-#include "base/strings.h"
 #include "cel/cost/cost.h"
 #include "cel/eval/frame.h"
 #include "cel/lib/format_text.h"
@@ -13,7 +14,9 @@ namespace {
 using Args = const Value*;
 constexpr std::size_t kNone = std::string_view::npos;
 
-std::int64_t length(const Value& v) { return static_cast<std::int64_t>(code_points(v.string())); }
+std::int64_t length(const Value& v) {
+  return static_cast<std::int64_t>(code_points(v.string()));
+}
 
 Value char_at(Frame& f, Args a, std::size_t) {
   const std::string_view s = a[0].string();
@@ -55,7 +58,9 @@ template <char kFirst, char kLast, int kShift>
 Value change_case(Frame& f, Args a, std::size_t) {
   if (!f.room_for(a[0].size)) return f.over_memory();
   char* out = f.arena.text(a[0].size);
-  std::ranges::transform(a[0].string(), out, [](char c) { return c >= kFirst && c <= kLast ? static_cast<char>(c + kShift) : c; });
+  std::ranges::transform(a[0].string(), out, [](char c) {
+    return c >= kFirst && c <= kLast ? static_cast<char>(c + kShift) : c;
+  });
   return Value::of_text({out, a[0].size});
 }
 
@@ -124,7 +129,8 @@ Value substring(Frame& f, Args a, std::size_t n) {
   const std::int64_t size = length(a[0]);
   const std::int64_t begin = a[1].integer;
   const std::int64_t end = n > 2 ? a[2].integer : size;
-  if (n > 2 && begin > end) return f.error(cat("invalid substring range. start: ", begin, ", end: ", end));
+  if (n > 2 && begin > end)
+    return f.error(cat("invalid substring range. start: ", begin, ", end: ", end));
   if (begin < 0 || begin > size) return f.error(cat("index out of range: ", begin));
   if (end < 0 || end > size) return f.error(cat("index out of range: ", end));
   const std::string_view s = a[0].string();
@@ -195,18 +201,27 @@ constexpr OverloadRow kRows[] = {
     {"charAt", "string_char_at_int", "string.(int) string", char_at, rule::one_character},
     {"indexOf", "string_index_of_string", "string.(string) int", index_of, rule::search},
     {"indexOf", "string_index_of_string_int", "string.(string, int) int", index_of, rule::search},
-    {"lastIndexOf", "string_last_index_of_string", "string.(string) int", last_index_of, rule::search},
-    {"lastIndexOf", "string_last_index_of_string_int", "string.(string, int) int", last_index_of, rule::search},
-    {"lowerAscii", "string_lower_ascii", "string.() string", change_case<'A', 'Z', 32>, rule::made_text},
-    {"upperAscii", "string_upper_ascii", "string.() string", change_case<'a', 'z', -32>, rule::made_text},
-    {"replace", "string_replace_string_string", "string.(string, string) string", replace, rule::replace},
-    {"replace", "string_replace_string_string_int", "string.(string, string, int) string", replace, rule::replace},
+    {"lastIndexOf", "string_last_index_of_string", "string.(string) int", last_index_of,
+     rule::search},
+    {"lastIndexOf", "string_last_index_of_string_int", "string.(string, int) int", last_index_of,
+     rule::search},
+    {"lowerAscii", "string_lower_ascii", "string.() string", change_case<'A', 'Z', 32>,
+     rule::made_text},
+    {"upperAscii", "string_upper_ascii", "string.() string", change_case<'a', 'z', -32>,
+     rule::made_text},
+    {"replace", "string_replace_string_string", "string.(string, string) string", replace,
+     rule::replace},
+    {"replace", "string_replace_string_string_int", "string.(string, string, int) string", replace,
+     rule::replace},
     {"split", "string_split_string", "string.(string) list(string)", split_text, rule::split},
-    {"split", "string_split_string_int", "string.(string, int) list(string)", split_text, rule::split},
+    {"split", "string_split_string_int", "string.(string, int) list(string)", split_text,
+     rule::split},
     {"substring", "string_substring_int", "string.(int) string", substring, rule::made_text},
-    {"substring", "string_substring_int_int", "string.(int, int) string", substring, rule::made_text},
+    {"substring", "string_substring_int_int", "string.(int, int) string", substring,
+     rule::made_text},
     {"trim", "string_trim", "string.() string", trim_text, rule::made_text},
-    {"format", "string_format", "string.(list(dyn)) string", format_text_localized, rule::first_tenth, 1},
+    {"format", "string_format", "string.(list(dyn)) string", format_text_localized,
+     rule::first_tenth, 1},
     {"format", "string_format", "string.(list(dyn)) string", format_text, rule::first_tenth, 4},
     {"strings.quote", "strings_quote", "(string) string", quote, rule::first_tenth, 1},
     {"join", "list_join", "list(string).() string", join_list, rule::join, 2},
@@ -216,6 +231,8 @@ constexpr OverloadRow kRows[] = {
 
 }  // namespace
 
-std::span<const OverloadRow> strings_overloads() { return kRows; }
+std::span<const OverloadRow> strings_overloads() {
+  return kRows;
+}
 
 }  // namespace cardea::cel

@@ -13,9 +13,15 @@ namespace {
 using Args = const Value*;
 constexpr std::size_t kNone = std::string_view::npos;
 
-bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
-bool is_alpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_hex(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+bool is_alpha(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 bool good_escapes(std::string_view s, std::string& why) {
   for (std::size_t i = 0; i < s.size(); ++i)
@@ -26,7 +32,8 @@ bool good_escapes(std::string_view s, std::string& why) {
   return true;
 }
 
-// Where the scheme ends, 0 when there is none, npos (and `why`) when what stands before a colon is none.
+// Where the scheme ends, 0 when there is none, npos (and `why`) when what stands before a colon is
+// none.
 std::size_t scheme_length(std::string_view s, std::string& why) {
   for (std::size_t i = 0; i < s.size(); ++i) {
     const char c = s[i];
@@ -43,7 +50,9 @@ std::size_t scheme_length(std::string_view s, std::string& why) {
   return 0;
 }
 
-bool valid_port(std::string_view port) { return port.empty() || (port[0] == ':' && std::all_of(port.begin() + 1, port.end(), is_digit)); }
+bool valid_port(std::string_view port) {
+  return port.empty() || (port[0] == ':' && std::all_of(port.begin() + 1, port.end(), is_digit));
+}
 
 bool good_host(std::string_view host, std::string& why) {
   if (host.starts_with('[')) {
@@ -56,11 +65,13 @@ bool good_host(std::string_view host, std::string& why) {
   if (const std::size_t colon = host.rfind(':'); colon != kNone) {
     const std::string_view port = host.substr(colon);
     if (!valid_port(port)) return why = cat("invalid port ", quoted(port), " after host"), false;
-    if (host.substr(0, colon).find(':') != kNone) return why = cat("invalid port ", quoted(host.substr(host.find(':'))), " after host"), false;
+    if (host.substr(0, colon).find(':') != kNone)
+      return why = cat("invalid port ", quoted(host.substr(host.find(':'))), " after host"), false;
   }
   for (const char c : host) {
     static constexpr std::string_view kBad = " \"\\^`{|}<>/?#@";
-    if (static_cast<unsigned char>(c) <= 0x20 || c == 0x7F || kBad.find(c) != kNone) return why = cat("invalid character ", quoted(std::string(1, c)), " in host name"), false;
+    if (static_cast<unsigned char>(c) <= 0x20 || c == 0x7F || kBad.find(c) != kNone)
+      return why = cat("invalid character ", quoted(std::string(1, c)), " in host name"), false;
   }
   return good_escapes(host, why);
 }
@@ -74,7 +85,8 @@ std::string unescaped(std::string_view s, bool query) {
 // A path with everything escaped that Go would escape; one that is escaped validly already stays.
 std::string escape_path(std::string_view raw) {
   static constexpr std::string_view kPlain = "-_.~$&+,/:;=@!'()*[]%";
-  const bool as_is = std::ranges::all_of(raw, [](char c) { return is_alpha(c) || is_digit(c) || kPlain.find(c) != kNone; });
+  const bool as_is = std::ranges::all_of(
+      raw, [](char c) { return is_alpha(c) || is_digit(c) || kPlain.find(c) != kNone; });
   if (as_is) return std::string(raw);
   static constexpr std::string_view kKept = "-_.~$&+,/:;=@";
   std::string out;
@@ -100,7 +112,8 @@ std::optional<Url> parse_url(Arena& arena, std::string_view text, std::string& w
   };
   if (text.empty()) return fail("empty url");
   for (const char c : text)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) return fail("net/url: invalid control character in URL");
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F)
+      return fail("net/url: invalid control character in URL");
   Url url;
   url.text = text;
   std::string_view rest = text;
@@ -150,14 +163,19 @@ namespace {
 Value text_to_url(Frame& f, Args a, std::size_t) {
   std::string why;
   const auto url = parse_url(f.arena, a[0].string(), why);
-  return url ? Value::of_opaque(Kind::kUrl, f.arena.make<Url>(*url)) : f.error(cat("URL parse error during conversion from string: ", why));
+  return url ? Value::of_opaque(Kind::kUrl, f.arena.make<Url>(*url))
+             : f.error(cat("URL parse error during conversion from string: ", why));
 }
 Value is_url(Frame& f, Args a, std::size_t) {
   std::string why;
   return Value::of(parse_url(f.arena, a[0].string(), why).has_value());
 }
-Value scheme(Frame&, Args a, std::size_t) { return Value::of_text(url_of(a[0]).scheme); }
-Value host(Frame&, Args a, std::size_t) { return Value::of_text(url_of(a[0]).host); }
+Value scheme(Frame&, Args a, std::size_t) {
+  return Value::of_text(url_of(a[0]).scheme);
+}
+Value host(Frame&, Args a, std::size_t) {
+  return Value::of_text(url_of(a[0]).host);
+}
 std::size_t port_at(std::string_view host) {
   const std::size_t colon = host.rfind(':');
   return colon != kNone && valid_port(host.substr(colon)) ? colon : kNone;
@@ -173,7 +191,9 @@ Value port(Frame&, Args a, std::size_t) {
   const std::size_t at = port_at(h);
   return Value::of_text(at == kNone ? std::string_view() : h.substr(at + 1));
 }
-Value escaped_path(Frame&, Args a, std::size_t) { return Value::of_text(url_of(a[0]).escaped_path); }
+Value escaped_path(Frame&, Args a, std::size_t) {
+  return Value::of_text(url_of(a[0]).escaped_path);
+}
 
 Value query(Frame& f, Args a, std::size_t) {
   MapBuilder out(f.arena);
@@ -199,13 +219,20 @@ Value query(Frame& f, Args a, std::size_t) {
 
 #define U "kubernetes.URL"
 constexpr OverloadRow kRows[] = {
-    {"url", "string_to_url", "(string) " U, text_to_url}, {"isURL", "is_url_string", "(string) bool", is_url}, {"getScheme", "url_get_scheme", U ".() string", scheme},
-    {"getHost", "url_get_host", U ".() string", host}, {"getHostname", "url_get_hostname", U ".() string", host_name}, {"getPort", "url_get_port", U ".() string", port},
-    {"getEscapedPath", "url_get_escaped_path", U ".() string", escaped_path}, {"getQuery", "url_get_query", U ".() map(string, list(string))", query},
+    {"url", "string_to_url", "(string) " U, text_to_url},
+    {"isURL", "is_url_string", "(string) bool", is_url},
+    {"getScheme", "url_get_scheme", U ".() string", scheme},
+    {"getHost", "url_get_host", U ".() string", host},
+    {"getHostname", "url_get_hostname", U ".() string", host_name},
+    {"getPort", "url_get_port", U ".() string", port},
+    {"getEscapedPath", "url_get_escaped_path", U ".() string", escaped_path},
+    {"getQuery", "url_get_query", U ".() map(string, list(string))", query},
 };
 
 }  // namespace
 
-std::span<const OverloadRow> urls_overloads() { return kRows; }
+std::span<const OverloadRow> urls_overloads() {
+  return kRows;
+}
 
 }  // namespace cardea::cel

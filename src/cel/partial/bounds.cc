@@ -10,29 +10,38 @@ namespace cardea::cel {
 
 bool surely_bool(const Node& n) {
   switch (n.op) {
-    case Op::kConst: return n.value.kind == Kind::kBool || n.value.is_error();
+    case Op::kConst:
+      return n.value.kind == Kind::kBool || n.value.is_error();
     case Op::kSlot:
-    case Op::kPath: return n.bool_typed;
+    case Op::kPath:
+      return n.bool_typed;
     case Op::kAnd:
     case Op::kOr:
     case Op::kNot:
     case Op::kEqual:
     case Op::kNotEqual:
     case Op::kInSet:
-    case Op::kHas: return true;
-    case Op::kLoop: return n.macro == Macro::kAll || n.macro == Macro::kExists || n.macro == Macro::kExistsOne;
-    case Op::kConditional: return surely_bool(*n.args[1]) && surely_bool(*n.args[2]);
-    case Op::kBind: return surely_bool(*n.args[1]);
+    case Op::kHas:
+      return true;
+    case Op::kLoop:
+      return n.macro == Macro::kAll || n.macro == Macro::kExists || n.macro == Macro::kExistsOne;
+    case Op::kConditional:
+      return surely_bool(*n.args[1]) && surely_bool(*n.args[2]);
+    case Op::kBind:
+      return surely_bool(*n.args[1]);
     case Op::kCall:
       return n.target != nullptr && !n.target->overloads.empty() &&
-             std::ranges::all_of(n.target->overloads, [](const Overload* o) { return o->result->kind == Type::kBool; });
-    default: return false;
+             std::ranges::all_of(n.target->overloads,
+                                 [](const Overload* o) { return o->result->kind == Type::kBool; });
+    default:
+      return false;
   }
 }
 
 Bounds bounds_of(const Node& n) {
   switch (n.op) {
-    case Op::kConst: return {n.value.is_true(), n.value.is_false(), n.value.is_error()};
+    case Op::kConst:
+      return {n.value.is_true(), n.value.is_false(), n.value.is_error()};
     case Op::kAnd:
     case Op::kOr: {
       // Written for &&; || is the same with true and false exchanged.
@@ -57,11 +66,15 @@ Bounds bounds_of(const Node& n) {
       const Bounds c = bounds_of(*n.args[0]);
       const Bounds yes = bounds_of(*n.args[1]);
       const Bounds no = bounds_of(*n.args[2]);
-      return {(c.can_be_true && yes.can_be_true) || (c.can_be_false && no.can_be_true), (c.can_be_true && yes.can_be_false) || (c.can_be_false && no.can_be_false),
-              c.can_fail || !surely_bool(*n.args[0]) || (c.can_be_true && yes.can_fail) || (c.can_be_false && no.can_fail)};
+      return {(c.can_be_true && yes.can_be_true) || (c.can_be_false && no.can_be_true),
+              (c.can_be_true && yes.can_be_false) || (c.can_be_false && no.can_be_false),
+              c.can_fail || !surely_bool(*n.args[0]) || (c.can_be_true && yes.can_fail) ||
+                  (c.can_be_false && no.can_fail)};
     }
-    case Op::kSlot: return {true, true, true};
-    default: return {};
+    case Op::kSlot:
+      return {true, true, true};
+    default:
+      return {};
   }
 }
 
@@ -77,7 +90,8 @@ std::string path_text(const Node& n) {
 std::optional<std::string> attribute_text(const Node& n) {
   switch (n.op) {
     case Op::kSlot:
-    case Op::kPath: return path_text(n);
+    case Op::kPath:
+      return path_text(n);
     case Op::kSelect:
     case Op::kHas:
     case Op::kOptionalSelect: {
@@ -92,7 +106,8 @@ std::optional<std::string> attribute_text(const Node& n) {
       if (base) *base += cat("[", print_value(n.args[1]->value), "]");
       return base;
     }
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -106,7 +121,8 @@ void collect(const Node& n, std::vector<std::string>& out) {
 
 // Plain reads only: a path or select that fails makes the comparison fail, never true.
 std::optional<std::string> plain_attribute(const Node& n) {
-  if (n.op == Op::kHas || n.op == Op::kOptionalSelect || n.op == Op::kOptionalIndex) return std::nullopt;
+  if (n.op == Op::kHas || n.op == Op::kOptionalSelect || n.op == Op::kOptionalIndex)
+    return std::nullopt;
   return attribute_text(n);
 }
 
@@ -117,7 +133,9 @@ void add(std::vector<Implied>& out, Implied one) {
     return;
   }
   // Both must hold: what is in both remains.
-  std::erase_if(found->values, [&](const Value& v) { return std::ranges::none_of(one.values, [&](const Value& w) { return equal(v, w); }); });
+  std::erase_if(found->values, [&](const Value& v) {
+    return std::ranges::none_of(one.values, [&](const Value& w) { return equal(v, w); });
+  });
 }
 
 std::vector<Implied> implied_by_any(const Node& n) {
@@ -128,7 +146,8 @@ std::vector<Implied> implied_by_any(const Node& n) {
       const auto same = std::ranges::find(other, one.attribute, &Implied::attribute);
       if (same == other.end()) return true;
       for (const Value& v : same->values)
-        if (std::ranges::none_of(one.values, [&](const Value& w) { return equal(v, w); })) one.values.push_back(v);
+        if (std::ranges::none_of(one.values, [&](const Value& w) { return equal(v, w); }))
+          one.values.push_back(v);
       return false;
     });
   }
@@ -150,11 +169,13 @@ std::vector<Implied> implied_by(const Node& n) {
       for (const Node* arg : n.children())
         for (Implied& one : implied_by(*arg)) add(out, std::move(one));
       break;
-    case Op::kOr: return implied_by_any(n);
+    case Op::kOr:
+      return implied_by_any(n);
     case Op::kEqual:
       for (int side = 0; side < 2; ++side)
         if (n.args[1 - side]->op == Op::kConst)
-          if (const auto attribute = plain_attribute(*n.args[side])) add(out, {*attribute, {n.args[1 - side]->value}});
+          if (const auto attribute = plain_attribute(*n.args[side]))
+            add(out, {*attribute, {n.args[1 - side]->value}});
       break;
     case Op::kInSet:
       if (const auto attribute = plain_attribute(*n.args[0])) {
@@ -173,7 +194,8 @@ std::vector<Implied> implied_by(const Node& n) {
     }
     case Op::kConst:
       break;
-    default: break;
+    default:
+      break;
   }
   return out;
 }

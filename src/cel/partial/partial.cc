@@ -19,39 +19,62 @@ struct Outcome {
   bool failed() const { return node == nullptr && value.is_error(); }
 };
 
-Outcome known(const Value& v) { return {v, nullptr}; }
-Outcome left(const Node* n) { return {Value(), n}; }
+Outcome known(const Value& v) {
+  return {v, nullptr};
+}
+Outcome left(const Node* n) {
+  return {Value(), n};
+}
 
 }  // namespace
 
 // Walks the part of a program that the unknowns reach; everything else is evaluated on the spot.
 class Reducer {
  public:
-  Reducer(const Program& program, const Unknowns& unknowns, Frame& frame, std::unique_ptr<Arena>& kept)
-      : unknowns_(unknowns), f_(frame), kept_(kept), checked_(program.is_checked()), states_(frame.arena.array<State>(program.locals())) {}
+  Reducer(const Program& program, const Unknowns& unknowns, Frame& frame,
+          std::unique_ptr<Arena>& kept)
+      : unknowns_(unknowns),
+        f_(frame),
+        kept_(kept),
+        checked_(program.is_checked()),
+        states_(frame.arena.array<State>(program.locals())) {}
 
   Outcome visit(const Node* n) {
     if (is_known(n) && !may_pass_for_optional(n)) return settle(n);
     switch (n->op) {
-      case Op::kSlot: return left(n);
-      case Op::kPath: return path(n);
-      case Op::kLocal: return left(n);
-      case Op::kBound: return bound(n);
+      case Op::kSlot:
+        return left(n);
+      case Op::kPath:
+        return path(n);
+      case Op::kLocal:
+        return left(n);
+      case Op::kBound:
+        return bound(n);
       case Op::kSelect:
       case Op::kHas:
       case Op::kOptionalSelect:
       case Op::kIndex:
-      case Op::kOptionalIndex: return access(n);
-      case Op::kAnd: return logical(n, false);
-      case Op::kOr: return logical(n, true);
-      case Op::kConditional: return conditional(n);
+      case Op::kOptionalIndex:
+        return access(n);
+      case Op::kAnd:
+        return logical(n, false);
+      case Op::kOr:
+        return logical(n, true);
+      case Op::kConditional:
+        return conditional(n);
       case Op::kOptionalOr:
-      case Op::kOptionalOrValue: return optional_or(n);
-      case Op::kLoop: return loop(n);
-      case Op::kBind: return bind(n);
-      case Op::kBlock: return block(n);
-      case Op::kOptionalMap: return optional_map(n);
-      default: return strict(n);
+      case Op::kOptionalOrValue:
+        return optional_or(n);
+      case Op::kLoop:
+        return loop(n);
+      case Op::kBind:
+        return bind(n);
+      case Op::kBlock:
+        return block(n);
+      case Op::kOptionalMap:
+        return optional_map(n);
+      default:
+        return strict(n);
     }
   }
 
@@ -96,28 +119,37 @@ class Reducer {
 
   // The same for data that became known where `from` had no type.
   const Node* untyped(const Outcome& o, const Node* from, const Node* made) {
-    return checked_ && o.known() && from->dyn_typed && made->op == Op::kConst && made->count == 0 && !made->value.is_error() ? as_dyn(made) : made;
+    return checked_ && o.known() && from->dyn_typed && made->op == Op::kConst && made->count == 0 &&
+                   !made->value.is_error()
+               ? as_dyn(made)
+               : made;
   }
 
   // math.least([x, "a"]) fails whatever x is; its macro would not even read that again.
   static bool has_no_number(const Outcome& list) {
     if (list.known() || list.node->op != Op::kList) return false;
     return std::ranges::any_of(list.node->children(), [](const Node* item) {
-      return item->op == Op::kList || item->op == Op::kMap || (item->op == Op::kConst && !item->value.is_error() && !is_number(item->value));
+      return item->op == Op::kList || item->op == Op::kMap ||
+             (item->op == Op::kConst && !item->value.is_error() && !is_number(item->value));
     });
   }
 
   // Whether no overload takes the arguments that are known: then every completion fails.
   static bool never_fits(const Node* n, const std::vector<Outcome>& parts) {
     if (n->op != Op::kCall || n->target == nullptr) return false;
-    // The parser refuses literals that are no numbers as arguments of math.least, so none are left there.
+    // The parser refuses literals that are no numbers as arguments of math.least, so none are left
+    // there.
     if (n->name.starts_with("math.@m")) {
-      auto is_no_number = [&](const Outcome& part) { return !part.known() && (part.node->op == Op::kMap || (part.node->op == Op::kList && parts.size() > 1)); };
+      auto is_no_number = [&](const Outcome& part) {
+        return !part.known() &&
+               (part.node->op == Op::kMap || (part.node->op == Op::kList && parts.size() > 1));
+      };
       if (has_no_number(parts[0]) || std::ranges::any_of(parts, is_no_number)) return true;
     }
     for (const Overload* o : n->target->overloads) {
       bool fits = o->kinds.size() == parts.size();
-      for (std::size_t i = 0; fits && i < parts.size(); ++i) fits = !parts[i].known() || (o->kinds[i] & set_of(parts[i].value.kind)) != 0;
+      for (std::size_t i = 0; fits && i < parts.size(); ++i)
+        fits = !parts[i].known() || (o->kinds[i] & set_of(parts[i].value.kind)) != 0;
       if (fits) return false;
     }
     return true;
@@ -128,12 +160,14 @@ class Reducer {
     return known(v);
   }
 
-  // INVARIANT: locals are numbered by nesting, so those from depth_ on are introduced inside the part itself.
+  // INVARIANT: locals are numbered by nesting, so those from depth_ on are introduced inside the
+  // part itself.
   bool is_known(const Node* n) const {
     if (n->has_effects || (n->reads & unknowns_.bits()) != 0) return false;
     if (!n->reads_locals || open_unknown_ == 0) return true;
     if (n->op == Op::kLocal) return n->index >= depth_ || !states_[n->index].unknown;
-    if (n->op == Op::kBound) return n->index >= depth_ ? is_known(n->args[0]) : !states_[n->index].unknown;
+    if (n->op == Op::kBound)
+      return n->index >= depth_ ? is_known(n->args[0]) : !states_[n->index].unknown;
     if (n->op == Op::kTake) return n->index >= depth_ || !states_[n->index].unknown;
     return std::ranges::all_of(n->children(), [&](const Node* child) { return is_known(child); });
   }
@@ -141,7 +175,8 @@ class Reducer {
   Outcome path(const Node* n) {
     if (unknowns_.whole(n->index)) return left(n);
     std::vector<Qualifier> qualifiers;
-    for (const std::string_view field : n->fields) qualifiers.push_back({Value::of_text(field), false});
+    for (const std::string_view field : n->fields)
+      qualifiers.push_back({Value::of_text(field), false});
     return unknowns_.touched(n->index, qualifiers) ? left(n) : settle(n);
   }
 
@@ -160,7 +195,8 @@ class Reducer {
     made->args = list.data();
     made->count = static_cast<std::uint16_t>(args.size());
     made->reads = 0;
-    made->reads_locals = n->op == Op::kBound || n->op == Op::kLoop || n->op == Op::kBind || n->op == Op::kBlock || n->op == Op::kOptionalMap;
+    made->reads_locals = n->op == Op::kBound || n->op == Op::kLoop || n->op == Op::kBind ||
+                         n->op == Op::kBlock || n->op == Op::kOptionalMap;
     for (const Node* arg : args) {
       made->reads |= arg->reads;
       made->reads_locals |= arg->reads_locals;
@@ -176,7 +212,8 @@ class Reducer {
         return true;
       case Op::kPath:
         slot = n->index;
-        for (const std::string_view field : n->fields) out.push_back({Value::of_text(field), false});
+        for (const std::string_view field : n->fields)
+          out.push_back({Value::of_text(field), false});
         return true;
       case Op::kSelect:
       case Op::kHas:
@@ -192,14 +229,17 @@ class Reducer {
         out.push_back({key, false});
         return true;
       }
-      default: return false;
+      default:
+        return false;
     }
   }
 
   Outcome access(const Node* n) {
     std::uint32_t slot = 0;
     std::vector<Qualifier> qualifiers;
-    if (trail(n, slot, qualifiers) && unknowns_.partly(slot) && !unknowns_.touched(slot, qualifiers)) return settle(n);
+    if (trail(n, slot, qualifiers) && unknowns_.partly(slot) &&
+        !unknowns_.touched(slot, qualifiers))
+      return settle(n);
     return n->op == Op::kIndex || n->op == Op::kOptionalIndex ? index(n) : strict(n);
   }
 
@@ -211,14 +251,17 @@ class Reducer {
     if (optional && target.value.size == 0 && !n->plain_target) return target;
     const Outcome key = visit(n->args[1]);
     if (key.failed() && (target.known() || f_.fatal)) return key;
-    if (target.known() && !optional && target.value.kind != Kind::kList && target.value.kind != Kind::kMap) return scalar_index(n, target, key);
+    if (target.known() && !optional && target.value.kind != Kind::kList &&
+        target.value.kind != Kind::kMap)
+      return scalar_index(n, target, key);
     return assemble(n, {target, key});
   }
 
   // A scalar has no elements: an error, or none where the environment is lenient.
   Outcome scalar_index(const Node* n, const Outcome& target, const Outcome& key) {
     const Node* args[] = {as_dyn(as_node(target, n->args[0])), as_node(key, n->args[1])};
-    if (n->op == Op::kOptionalIndex || key.known()) return key.known() ? settle(copy(n, args)) : left(copy(n, args));
+    if (n->op == Op::kOptionalIndex || key.known())
+      return key.known() ? settle(copy(n, args)) : left(copy(n, args));
     f_.position = n->position;
     return known(f_.no_such_overload());
   }
@@ -254,9 +297,11 @@ class Reducer {
       typed_beside |= !parts[i].known() && !n->args[i]->dyn_typed;
     }
     const bool literal = n->op == Op::kList || n->op == Op::kMap;
-    const bool operation = n->op == Op::kEqual || n->op == Op::kNotEqual || n->op == Op::kIndex || n->op == Op::kOptionalIndex || n->op == Op::kCall;
+    const bool operation = n->op == Op::kEqual || n->op == Op::kNotEqual || n->op == Op::kIndex ||
+                           n->op == Op::kOptionalIndex || n->op == Op::kCall;
     const bool typed_by_parts = literal || (operation && (typed_beside || n->dyn_typed));
-    for (std::size_t i = 0; typed_by_parts && i < parts.size(); ++i) args[i] = untyped(parts[i], n->args[i], args[i]);
+    for (std::size_t i = 0; typed_by_parts && i < parts.size(); ++i)
+      args[i] = untyped(parts[i], n->args[i], args[i]);
     if (n->op == Op::kList && !n->marked.empty() && !all) return left(marked_list(n, parts, args));
     Node* made = copy(n, args);
     made->has_effects = n->has_effects;
@@ -273,16 +318,19 @@ class Reducer {
     return false;
   }
 
-  // Nothing is in an empty collection. Only a variable as a whole cannot fail on the way to that answer.
+  // Nothing is in an empty collection. Only a variable as a whole cannot fail on the way to that
+  // answer.
   bool in_nothing(const Node* n, const std::vector<Outcome>& parts) const {
     const bool test = n->op == Op::kInSet || (n->op == Op::kCall && n->name == "@in");
-    if (!test || parts[0].known() || parts[0].node->op != Op::kSlot || !parts[1].known()) return false;
+    if (!test || parts[0].known() || parts[0].node->op != Op::kSlot || !parts[1].known())
+      return false;
     const Value& v = parts[1].value;
     return v.kind == Kind::kList && v.size == 0;
   }
 
   // [?optional.of(1), ?x]: known optionals become elements or vanish.
-  Node* marked_list(const Node* n, const std::vector<Outcome>& parts, const std::vector<const Node*>& args) {
+  Node* marked_list(const Node* n, const std::vector<Outcome>& parts,
+                    const std::vector<const Node*>& args) {
     std::vector<const Node*> items;
     std::vector<char> marks;
     for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -310,10 +358,13 @@ class Reducer {
   }
 
   // True when the term decides the whole.
-  bool add_term(const Node* n, const Node* arg, const Outcome& o, bool decisive, std::vector<const Node*>& terms, const Node*& problem) {
+  bool add_term(const Node* n, const Node* arg, const Outcome& o, bool decisive,
+                std::vector<const Node*>& terms, const Node*& problem) {
     if (!o.known()) {
-      if (o.node->op == (decisive ? Op::kOr : Op::kAnd)) terms.insert(terms.end(), o.node->args, o.node->args + o.node->count);
-      else terms.push_back(o.node);
+      if (o.node->op == (decisive ? Op::kOr : Op::kAnd))
+        terms.insert(terms.end(), o.node->args, o.node->args + o.node->count);
+      else
+        terms.push_back(o.node);
       return false;
     }
     if (o.value.kind == Kind::kBool) return o.value.boolean == decisive;
@@ -324,7 +375,8 @@ class Reducer {
     return false;
   }
 
-  Outcome combine(const Node* n, bool decisive, std::vector<const Node*>& terms, const Node* problem) {
+  Outcome combine(const Node* n, bool decisive, std::vector<const Node*>& terms,
+                  const Node* problem) {
     if (terms.empty()) {
       if (problem == nullptr) return known(Value::of(!decisive));
       return known(problem->op == Op::kConst ? problem->value : evaluate_node(*problem, f_));
@@ -343,32 +395,41 @@ class Reducer {
   Outcome conditional(const Node* n) {
     const Outcome condition = visit(n->args[0]);
     if (condition.known()) {
-      if (condition.value.kind == Kind::kBool) return visit(n->args[condition.value.boolean ? 1 : 2]);
+      if (condition.value.kind == Kind::kBool)
+        return visit(n->args[condition.value.boolean ? 1 : 2]);
       f_.position = n->position;
       return condition.value.is_error() ? condition : known(f_.no_such_overload());
     }
     const Outcome yes = visit(n->args[1]);
     const Outcome no = visit(n->args[2]);
     if (f_.fatal) return yes.failed() ? yes : no;
-    if (yes.known() && no.known() && yes.value.is_true() && no.value.is_false() && surely_bool(*condition.node)) return condition;
-    const Node* args[] = {condition.node, untyped(yes, n->args[1], as_node(yes, n->args[1])), untyped(no, n->args[2], as_node(no, n->args[2]))};
+    if (yes.known() && no.known() && yes.value.is_true() && no.value.is_false() &&
+        surely_bool(*condition.node))
+      return condition;
+    const Node* args[] = {condition.node, untyped(yes, n->args[1], as_node(yes, n->args[1])),
+                          untyped(no, n->args[2], as_node(no, n->args[2]))};
     return left(copy(n, args));
   }
 
   // `x.or(y)` is x itself where that is no optional, although its type says otherwise.
-  bool may_pass_for_optional(const Node* n) const { return checked_ && (n->op == Op::kOptionalOr || n->op == Op::kOptionalOrValue); }
+  bool may_pass_for_optional(const Node* n) const {
+    return checked_ && (n->op == Op::kOptionalOr || n->op == Op::kOptionalOrValue);
+  }
 
   Outcome optional_or(const Node* n) {
     const Outcome first = visit(n->args[0]);
     if (first.known()) {
       if (first.value.kind != Kind::kOptional) {
         if (!checked_ || first.failed()) return first;
-        // It is the answer, with the type of an optional: printed by itself it would be checked as what it is.
+        // It is the answer, with the type of an optional: printed by itself it would be checked as
+        // what it is.
         const Outcome second = visit(n->args[1]);
-        const Node* args[] = {as_dyn(as_node(first, n->args[0])), untyped(second, n->args[1], as_node(second, n->args[1]))};
+        const Node* args[] = {as_dyn(as_node(first, n->args[0])),
+                              untyped(second, n->args[1], as_node(second, n->args[1]))};
         return left(copy(n, args));
       }
-      if (first.value.size != 0) return n->op == Op::kOptionalOr ? first : known(*first.value.inner);
+      if (first.value.size != 0)
+        return n->op == Op::kOptionalOr ? first : known(*first.value.inner);
       return visit(n->args[1]);
     }
     const Outcome second = visit(n->args[1]);
@@ -394,17 +455,23 @@ class Reducer {
   Outcome loop(const Node* n) {
     const Outcome range = visit(n->args[0]);
     if (range.failed()) return range;
-    if (!range.known() && n->macro == Macro::kSortBy && range.node->op == Op::kMap) return known(f_.no_such_overload());
+    if (!range.known() && n->macro == Macro::kSortBy && range.node->op == Op::kMap)
+      return known(f_.no_such_overload());
     const std::uint32_t variables = n->var2.empty() ? 1 : 2;
     if (range.known()) {
-      if (range.value.kind != Kind::kList && (range.value.kind != Kind::kMap || n->macro == Macro::kSortBy)) {
+      if (range.value.kind != Kind::kList &&
+          (range.value.kind != Kind::kMap || n->macro == Macro::kSortBy)) {
         f_.position = n->position;
         return known(f_.no_such_overload());
       }
       const bool chain = n->macro == Macro::kAll || n->macro == Macro::kExists;
-      if (chain && range.value.size <= kMostUnrolled && (unrolled_ += range.value.size) <= kMostUnrolledInAll) return unroll(n, range.value, variables);
+      if (chain && range.value.size <= kMostUnrolled &&
+          (unrolled_ += range.value.size) <= kMostUnrolledInAll)
+        return unroll(n, range.value, variables);
       if (range.value.size == 0 && !n->has_effects) return empty_loop(n, range);
-      if (const Outcome all = gather(n, range.value, variables); all.known() && all.value.kind != Kind::kAbsent) return all;
+      if (const Outcome all = gather(n, range.value, variables);
+          all.known() && all.value.kind != Kind::kAbsent)
+        return all;
     }
     // Elements of no known type are printed as such, or the body might not check.
     std::vector<const Node*> args{untyped(range, n->args[0], as_node(range, n->args[0]))};
@@ -429,11 +496,15 @@ class Reducer {
     if (two) local[1] = map ? map_value(range, i) : list_at(range, i);
   }
 
-  // The result of a loop over known data whose body never needs what is unknown; absent when it does.
+  // The result of a loop over known data whose body never needs what is unknown; absent when it
+  // does.
   Outcome gather(const Node* n, const Value& range, std::uint32_t variables) {
     const bool counts = n->macro == Macro::kExistsOne;
-    if (!counts && n->macro != Macro::kMap && n->macro != Macro::kFilter && n->macro != Macro::kTransformList) return {};
-    const Node* filter = counts || n->macro == Macro::kFilter || n->count == 3 ? n->args[1] : nullptr;
+    if (!counts && n->macro != Macro::kMap && n->macro != Macro::kFilter &&
+        n->macro != Macro::kTransformList)
+      return {};
+    const Node* filter = counts || n->macro == Macro::kFilter || n->count == 3 ? n->args[1]
+                                                                               : nullptr;
     const Node* body = n->args[n->count - 1];
     ListBuilder out(f_.arena);
     Value problem;
@@ -444,7 +515,8 @@ class Reducer {
         const Value element = f_.locals[n->index];
         const Outcome kept = filter != nullptr ? visit(filter) : known(Value::of(true));
         if (!kept.known() || kept.value.is_false()) return kept.known() ? known(Value()) : kept;
-        if (!kept.value.is_true()) return known(kept.value.is_error() ? kept.value : f_.no_such_overload());
+        if (!kept.value.is_true())
+          return known(kept.value.is_error() ? kept.value : f_.no_such_overload());
         return filter == body ? known(element) : visit(body);
       });
       if (!one.known()) return {};
@@ -481,15 +553,14 @@ class Reducer {
   Outcome bind(const Node* n) {
     const Outcome init = visit(n->args[0]);
     f_.locals[n->index] = init.known() ? init.value : Value();
-    const Outcome body = inside(n->index, 1, !init.known(), init.node, [&] { return visit(n->args[1]); });
+    const Outcome body = inside(n->index, 1, !init.known(), init.node,
+                                [&] { return visit(n->args[1]); });
     if (body.known() || init.known()) return body;
     const Node* args[] = {init.node, body.node};
     return left(copy(n, args));
   }
 
-  Outcome block(const Node* n) {
-    return block_from(n, 0, {});
-  }
+  Outcome block(const Node* n) { return block_from(n, 0, {}); }
   Outcome block_from(const Node* n, std::uint32_t at, std::vector<const Node*> items) {
     if (at + 1 == n->count) {
       const Outcome body = visit(n->args[at]);
@@ -500,7 +571,8 @@ class Reducer {
     const Outcome item = visit(n->args[at]);
     f_.locals[n->index + at] = item.known() ? item.value : Value();
     items.push_back(as_node(item, n->args[at]));
-    return inside(n->index + at, 1, !item.known(), item.node, [&] { return block_from(n, at + 1, items); });
+    return inside(n->index + at, 1, !item.known(), item.node,
+                  [&] { return block_from(n, at + 1, items); });
   }
 
   Outcome optional_map(const Node* n) {
@@ -533,7 +605,8 @@ class Reducer {
   std::uint32_t unrolled_ = 0;
 };
 
-Residual reduce(std::shared_ptr<const Program> program, std::span<const Value> variables, const Unknowns& unknowns, const Limits& limits) {
+Residual reduce(std::shared_ptr<const Program> program, std::span<const Value> variables,
+                const Unknowns& unknowns, const Limits& limits) {
   Residual out;
   Arena scratch;
   Frame frame(scratch);
@@ -552,23 +625,36 @@ Residual reduce(std::shared_ptr<const Program> program, std::span<const Value> v
   } else {
     const Value v = outcome.failed() || !frame.fatal ? outcome.value : frame.over_cost();
     std::uint64_t room = limits.memory / sizeof(Value);
-    out.value_ = v.kind == Kind::kBool ? v : copy_value(reducer.kept(), fits(v, room) ? v : frame.over_memory());
+    out.value_ = v.kind == Kind::kBool
+                     ? v
+                     : copy_value(reducer.kept(), fits(v, room) ? v : frame.over_memory());
   }
   constexpr std::uint64_t kBytesPerUnit = 32;  // of a step that was copied
-  out.spent_ = frame.cost + (allowed - frame.work) / Frame::kWorkPerUnit + (out.arena_ ? out.arena_->used() / kBytesPerUnit : 0);
+  out.spent_ = frame.cost + (allowed - frame.work) / Frame::kWorkPerUnit +
+               (out.arena_ ? out.arena_->used() / kBytesPerUnit : 0);
   out.program_ = std::move(program);
   return out;
 }
 
-std::string Residual::print() const { return is_value() ? print_value(value_) : cel::print(*node_); }
+std::string Residual::print() const {
+  return is_value() ? print_value(value_) : cel::print(*node_);
+}
 
 Value Residual::run(Evaluation& evaluation, std::span<const Value> variables) const {
   return is_value() ? value_ : evaluation.run(*node_, *program_, variables);
 }
 
-bool Residual::can_be_true() const { return is_value() ? value_.is_true() : bounds_of(*node_).can_be_true; }
-bool Residual::can_be_false() const { return is_value() ? value_.is_false() : bounds_of(*node_).can_be_false; }
-bool Residual::can_fail() const { return is_value() ? value_.is_error() : bounds_of(*node_).can_fail; }
-std::vector<std::string> Residual::reads() const { return is_value() ? std::vector<std::string>() : attributes_of(*node_); }
+bool Residual::can_be_true() const {
+  return is_value() ? value_.is_true() : bounds_of(*node_).can_be_true;
+}
+bool Residual::can_be_false() const {
+  return is_value() ? value_.is_false() : bounds_of(*node_).can_be_false;
+}
+bool Residual::can_fail() const {
+  return is_value() ? value_.is_error() : bounds_of(*node_).can_fail;
+}
+std::vector<std::string> Residual::reads() const {
+  return is_value() ? std::vector<std::string>() : attributes_of(*node_);
+}
 
 }  // namespace cardea::cel

@@ -23,7 +23,8 @@ struct UnknownPattern {
 };
 
 // Whether an attribute (a variable and qualifiers) touches a pattern: one is a prefix of the other.
-bool touches(const UnknownPattern& pattern, std::string_view variable, std::span<const Qualifier> qualifiers);
+bool touches(const UnknownPattern& pattern, std::string_view variable,
+             std::span<const Qualifier> qualifiers);
 
 // The unknown parts of an environment's variables, prepared for many evaluations. Immutable.
 class Unknowns {
@@ -33,7 +34,9 @@ class Unknowns {
 
   std::uint64_t bits() const { return bits_; }
   bool whole(std::uint32_t slot) const { return slot < by_slot_.size() && by_slot_[slot].whole; }
-  bool partly(std::uint32_t slot) const { return slot < by_slot_.size() && !by_slot_[slot].patterns.empty(); }
+  bool partly(std::uint32_t slot) const {
+    return slot < by_slot_.size() && !by_slot_[slot].patterns.empty();
+  }
   bool touched(std::uint32_t slot, std::span<const Qualifier> qualifiers) const;
   bool any(std::uint32_t slot) const { return whole(slot) || partly(slot); }
 
@@ -46,19 +49,24 @@ class Unknowns {
   std::vector<Slot> by_slot_;
 };
 
-// What is left of a program when part of its variables are known: a value, or a smaller expression that reads
-// only the unknown ones.
+// What is left of a program when part of its variables are known: a value, or a smaller expression
+// that reads only the unknown ones.
 //
-// For every completion of the unknowns the expression gives the value the program would give, and an error exactly
-// where the program errs. It runs as it is, prints as CEL, and owns what it needs beyond the program.
+// For every completion of the unknowns the expression gives the value the program would give, and
+// an error exactly where the program errs. It runs as it is, prints as CEL, and owns what it needs
+// beyond the program.
 class Residual {
  public:
-  bool is_value() const { return node_ == nullptr; }  // perhaps an error: then the program fails in every completion
+  bool is_value() const {
+    return node_ == nullptr;
+  }  // perhaps an error: then the program fails in every completion
   const Value& value() const { return value_; }
   const Node* node() const { return node_; }
   const Program& program() const { return *program_; }
   std::string print() const;  // canonical CEL
-  std::uint64_t spent() const { return spent_; }  // by reducing, as Evaluation counts it; what is left counts as well
+  std::uint64_t spent() const {
+    return spent_;
+  }  // by reducing, as Evaluation counts it; what is left counts as well
 
   // Runs what is left. `variables` needs values for the unknown variables only.
   Value run(Evaluation& evaluation, std::span<const Value> variables) const;
@@ -71,8 +79,8 @@ class Residual {
   std::vector<std::string> reads() const;
 
  private:
-
-  friend Residual reduce(std::shared_ptr<const Program>, std::span<const Value>, const Unknowns&, const Limits&);
+  friend Residual reduce(std::shared_ptr<const Program>, std::span<const Value>, const Unknowns&,
+                         const Limits&);
   std::shared_ptr<const Program> program_;
   std::unique_ptr<Arena> arena_;  // null for plain true and false
   const Node* node_ = nullptr;
@@ -81,6 +89,7 @@ class Residual {
 };
 
 // Evaluates as far as the known variables go. `variables` has a value for each known slot.
-Residual reduce(std::shared_ptr<const Program> program, std::span<const Value> variables, const Unknowns& unknowns, const Limits& limits = {});
+Residual reduce(std::shared_ptr<const Program> program, std::span<const Value> variables,
+                const Unknowns& unknowns, const Limits& limits = {});
 
 }  // namespace cardea::cel

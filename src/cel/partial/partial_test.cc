@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "cel/partial/bounds.h"
 #include "cel/environments.h"
+#include "cel/partial/bounds.h"
 #include "cel/syntax/print.h"
 #include "cel/testing/random_expressions.h"
 #include "json/parse.h"
@@ -24,18 +24,23 @@ std::string left_of(std::string_view text, std::string_view request) {
 }
 
 TEST(Residual, KnownDataIsGone) {
-  EXPECT_EQ(left_of("request.verb == 'create' && object.spec.class == request.user", R"({"verb":"create","user":"alice"})"), "object.spec.class == \"alice\"");
+  EXPECT_EQ(left_of("request.verb == 'create' && object.spec.class == request.user",
+                    R"({"verb":"create","user":"alice"})"),
+            "object.spec.class == \"alice\"");
   EXPECT_EQ(left_of("request.verb == 'create' && object.x == 1", R"({"verb":"get"})"), "false");
-  EXPECT_EQ(left_of("object.labels.all(k, k in request.allowed)", R"({"allowed":["a","b"]})"), "object.labels.all(k, k in [\"a\", \"b\"])");
+  EXPECT_EQ(left_of("object.labels.all(k, k in request.allowed)", R"({"allowed":["a","b"]})"),
+            "object.labels.all(k, k in [\"a\", \"b\"])");
 }
 
 TEST(Residual, LoopsOverKnownDataBecomeChains) {
-  EXPECT_EQ(left_of("request.groups.exists(g, g == object.team)", R"({"groups":["a","b"]})"), "\"a\" == object.team || \"b\" == object.team");
+  EXPECT_EQ(left_of("request.groups.exists(g, g == object.team)", R"({"groups":["a","b"]})"),
+            "\"a\" == object.team || \"b\" == object.team");
 }
 
 TEST(Residual, AnErrorIsNeverAnAllow) {
   // A known operand that is no bool is an error, and stays one.
-  EXPECT_EQ(left_of("request.flag && object.ok == true", R"({"flag":"yes"})"), "object.ok == true && {}[\"no such overload\"]");
+  EXPECT_EQ(left_of("request.flag && object.ok == true", R"({"flag":"yes"})"),
+            "object.ok == true && {}[\"no such overload\"]");
   // What may be no bool must stay an operand.
   EXPECT_EQ(left_of("true && object.ok", "{}"), "object.ok && true");
   // Looking for it in nothing may fail.
@@ -47,7 +52,8 @@ TEST(Residual, WhatFailsOnlyWhenNeededDoesNotDecideTheTypeAroundIt) {
   made.variable("a", "dyn").variable("b", "dyn");
   const auto env = std::move(made).share();
   const auto program = *compile("quantity('2').add(a.orValue(b.max()))", env);
-  const Residual residual = reduce(program, std::vector<Value>{Value(), Value::of_int(1)}, Unknowns::variables(*env, {"a"}));
+  const Residual residual = reduce(program, std::vector<Value>{Value(), Value::of_int(1)},
+                                   Unknowns::variables(*env, {"a"}));
   EXPECT_EQ(residual.print(), R"(quantity("2").add(a.orValue(dyn({}["no such overload"]))))");
   // Read again it still takes a number as well as a quantity.
   const auto again = *compile(residual.print(), env);
@@ -63,7 +69,8 @@ TEST(Residual, SaysWhatCanHappen) {
   const auto program = *compile("object.a == 1 && request.x", std::move(env).share());
   const json::Value document = *json::parse(R"({"x":"text"})");
   const Value slots[] = {Value::of_json(document), Value()};
-  const Residual residual = reduce(program, slots, Unknowns::variables(program->environment(), {"object"}));
+  const Residual residual = reduce(program, slots,
+                                   Unknowns::variables(program->environment(), {"object"}));
   EXPECT_FALSE(residual.can_be_true());
   EXPECT_TRUE(residual.can_be_false());
   EXPECT_TRUE(residual.can_fail());
@@ -73,17 +80,22 @@ TEST(Residual, SaysWhatCanHappen) {
 TEST(Residual, PatternsMakeOnlyTheirPartUnknown) {
   Environment env = extended_environment();
   env.variable("request", "dyn");
-  const auto program = *compile("request.verb == 'create' && request.extra.team == 'x'", std::move(env).share());
+  const auto program = *compile("request.verb == 'create' && request.extra.team == 'x'",
+                                std::move(env).share());
   const json::Value document = *json::parse(R"({"verb":"create","extra":{"team":"y"}})");
   const Value slots[] = {Value::of_json(document)};
-  const Unknowns unknowns(program->environment(), {{"request", {{Value::of_text("extra"), false}}}});
+  const Unknowns unknowns(program->environment(),
+                          {{"request", {{Value::of_text("extra"), false}}}});
   EXPECT_EQ(reduce(program, slots, unknowns).print(), "request.extra.team == \"x\"");
 }
 
 TEST(Implied, FindsEqualitiesAndMemberships) {
   Environment env = extended_environment();
   env.variable("request", "dyn");
-  const auto program = *compile("(request.verb == 'get' || request.verb in ['list', 'watch']) && request.resource == 'pods' && request.name != 'x'", std::move(env).share());
+  const auto program = *compile(
+      "(request.verb == 'get' || request.verb in ['list', 'watch']) && request.resource == 'pods' "
+      "&& request.name != 'x'",
+      std::move(env).share());
   const std::vector<Implied> implied = implied_by(program->root());
   ASSERT_EQ(implied.size(), 2u);
   EXPECT_EQ(implied[0].attribute, "request.verb");
@@ -93,11 +105,13 @@ TEST(Implied, FindsEqualitiesAndMemberships) {
 
 bool same(const Value& a, const Value& b) {
   if (a.is_error() || b.is_error()) return a.is_error() && b.is_error();
-  if (a.kind == Kind::kDouble && b.kind == Kind::kDouble && std::isnan(a.real)) return std::isnan(b.real);
+  if (a.kind == Kind::kDouble && b.kind == Kind::kDouble && std::isnan(a.real))
+    return std::isnan(b.real);
   return a.kind == b.kind && (equal(a, b) || print_value(a) == print_value(b));
 }
 
-// A random value of the same shape at the key, so that nothing of what counts as unknown there can be used.
+// A random value of the same shape at the key, so that nothing of what counts as unknown there can
+// be used.
 Value with_other(Arena& arena, RandomExpressions& random, const Value& v, std::string_view key) {
   if (v.kind != Kind::kMap) return v;
   MapBuilder map(arena);
@@ -131,7 +145,8 @@ class Split {
           known[i] = with_other(arena_, random, all[i], key);
           unknown[i] = all[i];
           patterns.push_back({name, {{Value::of_text(key), false}}});
-          if (random.below(3) == 0) patterns.back().qualifiers.push_back({Value::of_text("y"), random.below(2) == 0});
+          if (random.below(3) == 0)
+            patterns.back().qualifiers.push_back({Value::of_text("y"), random.below(2) == 0});
           if (patterns.back().qualifiers.size() > 1) known[i] = all[i];
         }
       }
@@ -147,15 +162,17 @@ class Split {
   std::unique_ptr<Unknowns> unknowns;
 };
 
-// Any split of the variables into known and unknown, then filling in the rest, gives what evaluating at once gives.
-// CARDEA_CEL_CASES asks for a longer run, CARDEA_CEL_SEED where it begins.
+// Any split of the variables into known and unknown, then filling in the rest, gives what
+// evaluating at once gives. CARDEA_CEL_CASES asks for a longer run, CARDEA_CEL_SEED where it
+// begins.
 TEST(Residual, AgreesWithEvaluationAtOnceOnRandomExpressions) {
   const char* asked = std::getenv("CARDEA_CEL_CASES");
   const char* first = std::getenv("CARDEA_CEL_SEED");
   const std::uint64_t cases = asked != nullptr ? std::strtoull(asked, nullptr, 10) : 10'000;
   const std::uint64_t begin = first != nullptr ? std::strtoull(first, nullptr, 10) : 1;
   Environment made = kubernetes_environment();
-  for (const Library library : {Library::kBindings, Library::kEncoders, Library::kMath}) made.library(library);
+  for (const Library library : {Library::kBindings, Library::kEncoders, Library::kMath})
+    made.library(library);
   made.homogeneous = made.validate_literals = false;
   for (const char* name : {"a", "b", "c", "d"}) made.variable(name, "dyn");
   const auto env = std::move(made).share();
@@ -174,28 +191,39 @@ TEST(Residual, AgreesWithEvaluationAtOnceOnRandomExpressions) {
     const Value whole = at_once.run(**program, split.all);
     if (at_once.limit_exceeded()) continue;
     const Residual residual = reduce(*program, split.known, *split.unknowns, limits);
-    if (residual.is_value() && residual.value().is_error() && residual.value().error->fatal) continue;
+    if (residual.is_value() && residual.value().is_error() && residual.value().error->fatal)
+      continue;
     const Value rest = residual.run(later, split.unknown);
-    ASSERT_TRUE(same(whole, rest)) << "seed " << seed << "\n" << text << "\nleft " << residual.print() << "\nat once " << print_value(whole) << "\nlater " << print_value(rest);
+    ASSERT_TRUE(same(whole, rest)) << "seed " << seed << "\n"
+                                   << text << "\nleft " << residual.print() << "\nat once "
+                                   << print_value(whole) << "\nlater " << print_value(rest);
     if (whole.is_true()) ASSERT_TRUE(residual.can_be_true()) << "seed " << seed << "\n" << text;
     if (whole.is_false()) ASSERT_TRUE(residual.can_be_false()) << "seed " << seed << "\n" << text;
     if (whole.is_error()) ASSERT_TRUE(residual.can_fail()) << "seed " << seed << "\n" << text;
     auto printed = compile(residual.print(), env, options);
     if (!printed.has_value() && options.check) {
-      // Known data of a type that fits nowhere: it fails when it runs, so it need not pass the checker.
+      // Known data of a type that fits nowhere: it fails when it runs, so it need not pass the
+      // checker.
       options.check = false;
       ++ill_typed;
       printed = compile(residual.print(), env, options);
     }
-    ASSERT_TRUE(printed.has_value()) << "seed " << seed << "\n" << text << "\n" << residual.print() << "\n" << printed.error().text;
+    ASSERT_TRUE(printed.has_value()) << "seed " << seed << "\n"
+                                     << text << "\n"
+                                     << residual.print() << "\n"
+                                     << printed.error().text;
     const Value again = reread.run(**printed, split.unknown);
-    ASSERT_TRUE(same(whole, again)) << "seed " << seed << "\n" << text << "\nprinted " << residual.print() << "\nat once " << print_value(whole) << "\nprinted gives " << print_value(again);
+    ASSERT_TRUE(same(whole, again))
+        << "seed " << seed << "\n"
+        << text << "\nprinted " << residual.print() << "\nat once " << print_value(whole)
+        << "\nprinted gives " << print_value(again);
     ++compared;
     checked += options.check;
     reduced += !residual.is_value();
   }
   EXPECT_LE(ill_typed * 1000, compared);
-  std::printf("%llu expressions compared, %llu of them type-checked, %llu with something left\n", static_cast<unsigned long long>(compared), static_cast<unsigned long long>(checked),
+  std::printf("%llu expressions compared, %llu of them type-checked, %llu with something left\n",
+              static_cast<unsigned long long>(compared), static_cast<unsigned long long>(checked),
               static_cast<unsigned long long>(reduced));
 }
 

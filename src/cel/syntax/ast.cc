@@ -9,7 +9,9 @@ namespace {
 
 constexpr std::size_t kMaxShownLine = 16384;
 
-std::size_t sequence_length(unsigned char lead) { return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4; }
+std::size_t sequence_length(unsigned char lead) {
+  return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+}
 
 }  // namespace
 
@@ -25,7 +27,8 @@ std::pair<int, int> Source::line_and_column(std::uint32_t position) const {
       ++line;
       start = i + 1;
     }
-  return {line, static_cast<int>(code_points(std::string_view(text_).substr(start, end - start))) + 1};
+  return {line,
+          static_cast<int>(code_points(std::string_view(text_).substr(start, end - start))) + 1};
 }
 
 std::string Source::format(const Issue& issue) const {
@@ -37,15 +40,18 @@ std::string Source::format(const Issue& issue) const {
   std::size_t end = text_.find('\n', start);
   if (end == std::string::npos) end = text_.size();
   // A line that fills pages helps nobody, once per error.
-  if (end - start > kMaxShownLine) return cat("ERROR: <input>:", line, ":", column, ": ", issue.message);
+  if (end - start > kMaxShownLine)
+    return cat("ERROR: <input>:", line, ":", column, ": ", issue.message);
   std::string shown = text_.substr(start, end - start);
   for (char& c : shown)
     if (c == '\t') c = ' ';
-  std::string out = cat("ERROR: <input>:", line, ":", column, ": ", issue.message, "\n | ", shown, "\n | ");
+  std::string out = cat("ERROR: <input>:", line, ":", column, ": ", issue.message, "\n | ", shown,
+                        "\n | ");
   // Wide marks stand under characters that are not ASCII, as those are often drawn wide.
   for (std::size_t i = start; i < at; i += sequence_length(static_cast<unsigned char>(text_[i])))
     out += static_cast<unsigned char>(text_[i]) < 0x80 ? "." : "\uFF0E";
-  return out + (at < text_.size() && static_cast<unsigned char>(text_[at]) >= 0x80 ? "\uFF3E" : "^");
+  return out +
+         (at < text_.size() && static_cast<unsigned char>(text_[at]) >= 0x80 ? "\uFF3E" : "^");
 }
 
 std::string Source::format(const std::vector<Issue>& issues) const {

@@ -11,12 +11,23 @@
 
 namespace cardea::cel {
 
-// The loops and bindings that macros write. They are kept whole, never expanded into accumulators, so that
-// they can be run, reduced and printed as what they are.
+// The loops and bindings that macros write. They are kept whole, never expanded into accumulators,
+// so that they can be run, reduced and printed as what they are.
 enum class Macro : std::uint8_t {
-  kNone, kAll, kExists, kExistsOne, kMap, kFilter,  // kMap and the transforms may have a filter
-  kTransformList, kTransformMap, kTransformMapEntry,
-  kBind, kOptMap, kOptFlatMap, kSortBy, kBlock,
+  kNone,
+  kAll,
+  kExists,
+  kExistsOne,
+  kMap,
+  kFilter,  // kMap and the transforms may have a filter
+  kTransformList,
+  kTransformMap,
+  kTransformMapEntry,
+  kBind,
+  kOptMap,
+  kOptFlatMap,
+  kSortBy,
+  kBlock,
 };
 
 // One expression of the source text, as parsed. Lives in its Ast's arena.
@@ -31,11 +42,11 @@ struct Expr {
   std::uint32_t position = 0;  // byte offset of what an error should point at
   std::string_view name;       // identifier, field, function, struct type, macro as written
   Value literal;
-  Expr* target = nullptr;       // operand of a select, receiver of a call, range of a macro
-  std::span<Expr*> args;        // arguments; elements; keys and values in turn; [filter,] body
-  std::span<bool> marked;       // elements, keys or fields written with `?`
+  Expr* target = nullptr;  // operand of a select, receiver of a call, range of a macro
+  std::span<Expr*> args;   // arguments; elements; keys and values in turn; [filter,] body
+  std::span<bool> marked;  // elements, keys or fields written with `?`
   std::span<std::string_view> fields;  // of a struct
-  std::string_view var1, var2;  // of a macro
+  std::string_view var1, var2;         // of a macro
 };
 
 struct Issue {
@@ -51,7 +62,8 @@ class Source {
   // As cel-go prints it: `ERROR: <input>:1:5: message`, the line, and a caret under the place.
   std::string format(const Issue& issue) const;
   std::string format(const std::vector<Issue>& issues) const;
-  std::pair<int, int> line_and_column(std::uint32_t position) const;  // both from 1, columns in code points
+  std::pair<int, int> line_and_column(std::uint32_t position) const;  // both from 1, columns in
+                                                                      // code points
 
  private:
   std::string text_;

@@ -7,35 +7,47 @@
 namespace cardea::cel {
 namespace {
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_hex(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
 
 constexpr std::string_view kSimpleEscapes = "abfnrtv\\'\"`?";
 
-constexpr std::string_view kReserved[] = {"as", "break", "const", "continue", "else", "for", "function", "if", "import", "let",
-                                          "loop", "package", "namespace", "return", "var", "void", "while"};
+constexpr std::string_view kReserved[] = {
+    "as",  "break", "const",   "continue",  "else",   "for", "function", "if",   "import",
+    "let", "loop",  "package", "namespace", "return", "var", "void",     "while"};
 
 struct Punctuation {
   std::string_view text;
   Token token;
 };
 constexpr Punctuation kPunctuation[] = {
-    {"==", Token::kEqual}, {"!=", Token::kNotEqual}, {"<=", Token::kLessEqual}, {">=", Token::kGreaterEqual}, {"&&", Token::kAnd},
-    {"||", Token::kOr}, {"<", Token::kLess}, {">", Token::kGreater}, {"?", Token::kQuestion}, {":", Token::kColon}, {"+", Token::kPlus},
-    {"-", Token::kMinus}, {"*", Token::kStar}, {"/", Token::kSlash}, {"%", Token::kPercent}, {"!", Token::kNot}, {"(", Token::kLeftParen},
-    {")", Token::kRightParen}, {"[", Token::kLeftBracket}, {"]", Token::kRightBracket}, {"{", Token::kLeftBrace}, {"}", Token::kRightBrace},
-    {".", Token::kDot}, {",", Token::kComma}};
+    {"==", Token::kEqual},        {"!=", Token::kNotEqual},    {"<=", Token::kLessEqual},
+    {">=", Token::kGreaterEqual}, {"&&", Token::kAnd},         {"||", Token::kOr},
+    {"<", Token::kLess},          {">", Token::kGreater},      {"?", Token::kQuestion},
+    {":", Token::kColon},         {"+", Token::kPlus},         {"-", Token::kMinus},
+    {"*", Token::kStar},          {"/", Token::kSlash},        {"%", Token::kPercent},
+    {"!", Token::kNot},           {"(", Token::kLeftParen},    {")", Token::kRightParen},
+    {"[", Token::kLeftBracket},   {"]", Token::kRightBracket}, {"{", Token::kLeftBrace},
+    {"}", Token::kRightBrace},    {".", Token::kDot},          {",", Token::kComma}};
 
 struct Word {
   std::string_view text;
   Token token;
 };
-constexpr Word kWords[] = {{"true", Token::kTrue}, {"false", Token::kFalse}, {"null", Token::kNull}, {"in", Token::kIn}};
+constexpr Word kWords[] = {
+    {"true", Token::kTrue}, {"false", Token::kFalse}, {"null", Token::kNull}, {"in", Token::kIn}};
 
 class Scanner {
  public:
-  Scanner(std::string_view text, std::vector<Issue>& issues, std::vector<Skipped>& skipped) : text_(text), issues_(issues), skipped_(skipped) {}
+  Scanner(std::string_view text, std::vector<Issue>& issues, std::vector<Skipped>& skipped)
+      : text_(text), issues_(issues), skipped_(skipped) {}
 
   std::vector<Lexeme> run() {
     while (skip_blank(), at_ < text_.size()) step();
@@ -44,15 +56,19 @@ class Scanner {
   }
 
  private:
-  char peek(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
+  char peek(std::size_t ahead = 0) const {
+    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
+  }
 
   void skip_blank() {
     while (at_ < text_.size()) {
       const char c = text_[at_];
-      if (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f') ++at_;
+      if (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f')
+        ++at_;
       else if (c == '/' && peek(1) == '/')
         while (at_ < text_.size() && text_[at_] != '\n') ++at_;
-      else return;
+      else
+        return;
     }
   }
 
@@ -65,7 +81,10 @@ class Scanner {
   void bad(std::size_t wrong) {
     std::size_t stop = std::min(wrong + 1, text_.size());
     while (stop < text_.size() && (static_cast<unsigned char>(text_[stop]) & 0xC0) == 0x80) ++stop;
-    if (issues_.size() < kMaxIssues) issues_.push_back({static_cast<std::uint32_t>(at_), cat("Syntax error: token recognition error at: '", text_.substr(at_, stop - at_), "'")});
+    if (issues_.size() < kMaxIssues)
+      issues_.push_back(
+          {static_cast<std::uint32_t>(at_),
+           cat("Syntax error: token recognition error at: '", text_.substr(at_, stop - at_), "'")});
     skipped_.push_back({static_cast<std::uint32_t>(at_), static_cast<std::uint32_t>(stop)});
     at_ = stop;
   }
@@ -89,7 +108,9 @@ class Scanner {
       const bool natural = end < text_.size() && (text_[end] == 'u' || text_[end] == 'U');
       return emit(natural ? Token::kUint : Token::kInt, end + (natural ? 1 : 0));
     }
-    auto run = [&] { while (end < text_.size() && is_digit(text_[end])) ++end; };
+    auto run = [&] {
+      while (end < text_.size() && is_digit(text_[end])) ++end;
+    };
     run();
     bool real = false;
     if (end + 1 < text_.size() && text_[end] == '.' && is_digit(text_[end + 1])) {
@@ -118,11 +139,15 @@ class Scanner {
     bool bytes = false;
     for (; prefix < 2; ++prefix) {
       const char c = peek(prefix);
-      if ((c == 'r' || c == 'R') && !raw) raw = true;
-      else if ((c == 'b' || c == 'B') && !bytes && !raw) bytes = true;
-      else break;
+      if ((c == 'r' || c == 'R') && !raw)
+        raw = true;
+      else if ((c == 'b' || c == 'B') && !bytes && !raw)
+        bytes = true;
+      else
+        break;
     }
-    if (prefix > 0 && (peek(prefix) == '"' || peek(prefix) == '\'')) return quoted_text(prefix, raw, bytes);
+    if (prefix > 0 && (peek(prefix) == '"' || peek(prefix) == '\''))
+      return quoted_text(prefix, raw, bytes);
     std::size_t end = at_;
     while (end < text_.size() && (is_letter(text_[end]) || is_digit(text_[end]))) ++end;
     const std::string_view name = text_.substr(at_, end - at_);
@@ -224,9 +249,14 @@ bool read_digits(std::string_view text, std::size_t& at, int count, int base, st
 
 }  // namespace
 
-std::vector<Lexeme> scan(std::string_view text, std::vector<Issue>& issues, std::vector<Skipped>& skipped) { return Scanner(text, issues, skipped).run(); }
+std::vector<Lexeme> scan(std::string_view text, std::vector<Issue>& issues,
+                         std::vector<Skipped>& skipped) {
+  return Scanner(text, issues, skipped).run();
+}
 
-bool is_reserved(std::string_view word) { return std::ranges::find(kReserved, word) != std::end(kReserved); }
+bool is_reserved(std::string_view word) {
+  return std::ranges::find(kReserved, word) != std::end(kReserved);
+}
 
 bool unquote(std::string_view literal, bool bytes, std::string& out, std::string& why) {
   bool raw = false;
@@ -234,7 +264,10 @@ bool unquote(std::string_view literal, bool bytes, std::string& out, std::string
     raw |= literal[0] == 'r' || literal[0] == 'R';
     literal.remove_prefix(1);
   }
-  const std::size_t width = literal.size() >= 6 && literal.substr(0, 3) == std::string(3, literal[0]) ? 3 : 1;
+  const std::size_t width = literal.size() >= 6 &&
+                                    literal.substr(0, 3) == std::string(3, literal[0])
+                                ? 3
+                                : 1;
   std::string_view body = literal.substr(width, literal.size() - 2 * width);
   for (std::size_t i = 0; i < body.size();) {
     const char c = body[i];
@@ -260,15 +293,20 @@ bool unquote(std::string_view literal, bool bytes, std::string& out, std::string
       if (!read_digits(body, i, 2, 16, code)) return why = "unable to unescape string", false;
     } else if (e >= '0' && e <= '3') {
       --i;
-      if (!read_digits(body, i, 3, 8, code)) return why = "unable to unescape octal sequence in string", false;
+      if (!read_digits(body, i, 3, 8, code))
+        return why = "unable to unescape octal sequence in string", false;
     } else if ((e == 'u' || e == 'U') && !bytes) {
-      if (!read_digits(body, i, e == 'u' ? 4 : 8, 16, code)) return why = "unable to unescape string", false;
-      if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return why = "invalid unicode code point", false;
+      if (!read_digits(body, i, e == 'u' ? 4 : 8, 16, code))
+        return why = "unable to unescape string", false;
+      if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000))
+        return why = "invalid unicode code point", false;
     } else {
       return why = "unable to unescape string", false;
     }
-    if (bytes) out += static_cast<char>(code);
-    else append_utf8(out, code);
+    if (bytes)
+      out += static_cast<char>(code);
+    else
+      append_utf8(out, code);
   }
   return true;
 }

@@ -9,10 +9,42 @@
 namespace cardea::cel {
 
 enum class Token : std::uint8_t {
-  kEnd, kIdent, kQuotedIdent, kInt, kUint, kFloat, kString, kBytes, kTrue, kFalse, kNull, kIn,
-  kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kAnd, kOr, kQuestion, kColon,
-  kPlus, kMinus, kStar, kSlash, kPercent, kNot, kLeftParen, kRightParen, kLeftBracket, kRightBracket,
-  kLeftBrace, kRightBrace, kDot, kComma,
+  kEnd,
+  kIdent,
+  kQuotedIdent,
+  kInt,
+  kUint,
+  kFloat,
+  kString,
+  kBytes,
+  kTrue,
+  kFalse,
+  kNull,
+  kIn,
+  kEqual,
+  kNotEqual,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual,
+  kAnd,
+  kOr,
+  kQuestion,
+  kColon,
+  kPlus,
+  kMinus,
+  kStar,
+  kSlash,
+  kPercent,
+  kNot,
+  kLeftParen,
+  kRightParen,
+  kLeftBracket,
+  kRightBracket,
+  kLeftBrace,
+  kRightBrace,
+  kDot,
+  kComma,
 };
 
 struct Lexeme {
@@ -27,12 +59,14 @@ struct Skipped {
 };
 
 // Splits the whole text. What is no token is reported in `issues` and skipped.
-std::vector<Lexeme> scan(std::string_view text, std::vector<Issue>& issues, std::vector<Skipped>& skipped);
+std::vector<Lexeme> scan(std::string_view text, std::vector<Issue>& issues,
+                         std::vector<Skipped>& skipped);
 
 // Words that are names of fields only.
 bool is_reserved(std::string_view word);
 
-// The content of a string or bytes literal as written, with escapes resolved. False (and a reason) if it has a bad one.
+// The content of a string or bytes literal as written, with escapes resolved. False (and a reason)
+// if it has a bad one.
 bool unquote(std::string_view literal, bool bytes, std::string& out, std::string& why);
 
 }  // namespace cardea::cel

@@ -28,7 +28,8 @@ Expr* loop(Parser& p, const MacroCall& c, Macro macro, int variables) {
   e->var1 = variable_name(p, c.args[0]);
   if (variables == 2) {
     e->var2 = variable_name(p, c.args[1]);
-    if (!e->var1.empty() && e->var1 == e->var2) p.report(c.args[1]->position, cat("duplicate variable name: ", e->var1));
+    if (!e->var1.empty() && e->var1 == e->var2)
+      p.report(c.args[1]->position, cat("duplicate variable name: ", e->var1));
   }
   e->args = p.keep(std::vector<Expr*>(c.args.begin() + variables, c.args.end()));
   return e;
@@ -81,7 +82,8 @@ Expr* expand_optional(Parser& p, const MacroCall& c) {
 
 bool is_numeric_argument(const Expr* e) {
   if (e->kind == Expr::Kind::kLiteral) return is_number(e->literal);
-  return e->kind != Expr::Kind::kList && e->kind != Expr::Kind::kMap && e->kind != Expr::Kind::kStruct;
+  return e->kind != Expr::Kind::kList && e->kind != Expr::Kind::kMap &&
+         e->kind != Expr::Kind::kStruct;
 }
 
 Expr* expand_extremum(Parser& p, const MacroCall& c) {
@@ -94,15 +96,19 @@ Expr* expand_extremum(Parser& p, const MacroCall& c) {
   Expr* e = p.make(Expr::Kind::kCall, c.position);
   e->name = greatest ? "math.@max" : "math.@min";
   if (c.args.size() == 1 && c.args[0]->kind == Expr::Kind::kList) {
-    const bool numbers = !c.args[0]->args.empty() && std::ranges::all_of(c.args[0]->args, is_numeric_argument);
-    if (!numbers) p.report(c.args[0]->position, cat("math.", c.name, "() invalid single argument value"));
+    const bool numbers = !c.args[0]->args.empty() &&
+                         std::ranges::all_of(c.args[0]->args, is_numeric_argument);
+    if (!numbers)
+      p.report(c.args[0]->position, cat("math.", c.name, "() invalid single argument value"));
     e->args = p.keep(c.args);
     return e;
   }
   for (const Expr* arg : c.args)
     if (!is_numeric_argument(arg)) {
-      p.report(arg->position, c.args.size() == 1 ? cat("math.", c.name, "() invalid single argument value")
-                                                 : cat("math.", c.name, "() simple literal arguments must be numeric"));
+      p.report(arg->position,
+               c.args.size() == 1
+                   ? cat("math.", c.name, "() invalid single argument value")
+                   : cat("math.", c.name, "() simple literal arguments must be numeric"));
       break;
     }
   if (c.args.size() <= 2) {
@@ -118,8 +124,11 @@ Expr* expand_extremum(Parser& p, const MacroCall& c) {
 Expr* expand_sort_by(Parser& p, const MacroCall& c) {
   using K = Expr::Kind;
   const K kind = c.target->kind;
-  if (kind != K::kList && kind != K::kSelect && kind != K::kIdent && kind != K::kMacro && kind != K::kCall) {
-    p.report(c.target->position, "sortBy can only be applied to a list, identifier, comprehension, call or select expression");
+  if (kind != K::kList && kind != K::kSelect && kind != K::kIdent && kind != K::kMacro &&
+      kind != K::kCall) {
+    p.report(c.target->position,
+             "sortBy can only be applied to a list, identifier, comprehension, call or select "
+             "expression");
     return c.target;
   }
   return loop(p, c, Macro::kSortBy, 1);
@@ -139,13 +148,16 @@ Expr* expand_block(Parser& p, const MacroCall& c) {
   return e;
 }
 
-// cel.index(1) names the second expression of the enclosing cel.block; cel.iterVar and cel.accuVar name variables.
+// cel.index(1) names the second expression of the enclosing cel.block; cel.iterVar and cel.accuVar
+// name variables.
 Expr* expand_block_name(Parser& p, const MacroCall& c) {
   if (!is_namespace(c, "cel")) return nullptr;
   std::string name = c.name == "index" ? "@index" : c.name == "iterVar" ? "@it" : "@ac";
   for (const Expr* arg : c.args) {
-    if (arg->kind != Expr::Kind::kLiteral || arg->literal.kind != Kind::kInt || arg->literal.integer < 0) {
-      p.report(arg->position, cat("cel.", c.name, " requires a single non-negative int constant arg"));
+    if (arg->kind != Expr::Kind::kLiteral || arg->literal.kind != Kind::kInt ||
+        arg->literal.integer < 0) {
+      p.report(arg->position,
+               cat("cel.", c.name, " requires a single non-negative int constant arg"));
       return c.target;
     }
     name += cat(c.name == "index" ? "" : ":", arg->literal.integer);
@@ -198,7 +210,8 @@ constexpr Row kMacros[] = {
 
 Expr* expand_macro(Parser& parser, std::uint32_t sets, const MacroCall& call) {
   for (const Row& row : kMacros) {
-    if (row.name != call.name || row.receiver != (call.target != nullptr) || (sets & row.set) == 0) continue;
+    if (row.name != call.name || row.receiver != (call.target != nullptr) || (sets & row.set) == 0)
+      continue;
     if (row.arguments >= 0 && row.arguments != static_cast<int>(call.args.size())) continue;
     if (Expr* made = row.expand(parser, call)) return made;
   }

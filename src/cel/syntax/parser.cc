@@ -19,14 +19,17 @@ struct Operator {
   std::string_view function;
 };
 constexpr Operator kBinary[] = {
-    {Token::kLess, 1, op::kLess}, {Token::kLessEqual, 1, op::kLessEqual}, {Token::kGreater, 1, op::kGreater},
-    {Token::kGreaterEqual, 1, op::kGreaterEqual}, {Token::kEqual, 1, op::kEqual}, {Token::kNotEqual, 1, op::kNotEqual}, {Token::kIn, 1, op::kIn},
-    {Token::kPlus, 2, op::kAdd}, {Token::kMinus, 2, op::kSubtract},
-    {Token::kStar, 3, op::kMultiply}, {Token::kSlash, 3, op::kDivide}, {Token::kPercent, 3, op::kModulo}};
+    {Token::kLess, 1, op::kLess},       {Token::kLessEqual, 1, op::kLessEqual},
+    {Token::kGreater, 1, op::kGreater}, {Token::kGreaterEqual, 1, op::kGreaterEqual},
+    {Token::kEqual, 1, op::kEqual},     {Token::kNotEqual, 1, op::kNotEqual},
+    {Token::kIn, 1, op::kIn},           {Token::kPlus, 2, op::kAdd},
+    {Token::kMinus, 2, op::kSubtract},  {Token::kStar, 3, op::kMultiply},
+    {Token::kSlash, 3, op::kDivide},    {Token::kPercent, 3, op::kModulo}};
 
 class TextParser : public Parser {
  public:
-  TextParser(std::string_view text, const ParseOptions& options, Ast& ast) : options_(options), ast_(ast) {
+  TextParser(std::string_view text, const ParseOptions& options, Ast& ast)
+      : options_(options), ast_(ast) {
     tokens_ = scan(text, issues, skipped_);
   }
 
@@ -39,8 +42,11 @@ class TextParser : public Parser {
   // What is wrong with the tokens, if anything, instead of the bare fact that the reading stopped.
   void explain(std::string_view text) {
     if (!misread_) return;
-    std::vector<Issue> found = syntax_errors(text, tokens_, skipped_, current().position, options_.max_depth);
-    if (found.empty()) found.push_back({current().position, cat("Syntax error: mismatched input '", current().text, "'")});
+    std::vector<Issue> found = syntax_errors(text, tokens_, skipped_, current().position,
+                                             options_.max_depth);
+    if (found.empty())
+      found.push_back(
+          {current().position, cat("Syntax error: mismatched input '", current().text, "'")});
     // A word that is reserved, or a bad number, before that place is reported too.
     issues.insert(issues.end(), found.begin(), found.end());
   }
@@ -90,7 +96,9 @@ class TextParser : public Parser {
     void deeper() {
       ++added_;
       if (++counter_ <= p_.options_.max_depth) return;
-      if (!p_.failed_) p_.report(p_.current().position, cat("expression recursion limit exceeded: ", p_.options_.max_depth));
+      if (!p_.failed_)
+        p_.report(p_.current().position,
+                  cat("expression recursion limit exceeded: ", p_.options_.max_depth));
       p_.failed_ = true;
     }
 
@@ -130,7 +138,8 @@ class TextParser : public Parser {
     }
     return balanced(function, terms, positions, 0, positions.size());
   }
-  Expr* balanced(std::string_view function, const std::vector<Expr*>& terms, const std::vector<std::uint32_t>& positions, std::size_t low, std::size_t high) {
+  Expr* balanced(std::string_view function, const std::vector<Expr*>& terms,
+                 const std::vector<std::uint32_t>& positions, std::size_t low, std::size_t high) {
     if (low == high) return terms[low];
     const std::size_t middle = (low + high) / 2;
     Expr* left = balanced(function, terms, positions, low, middle);
@@ -156,7 +165,9 @@ class TextParser : public Parser {
 
   Expr* unary() {
     const Token token = current().token;
-    if (token == Token::kMinus && (tokens_[at_ + 1].token == Token::kInt || tokens_[at_ + 1].token == Token::kFloat)) return member();
+    if (token == Token::kMinus &&
+        (tokens_[at_ + 1].token == Token::kInt || tokens_[at_ + 1].token == Token::kFloat))
+      return member();
     if (token != Token::kNot && token != Token::kMinus) return member();
     const std::uint32_t position = current().position;
     int count = 0;
@@ -202,15 +213,19 @@ class TextParser : public Parser {
   Expr* selection(Expr* target, std::uint32_t position) {
     const bool optional = optional_mark();
     const Lexeme field = current();
-    // After a dot every word is a field name, but `in`, `true`, `false` and `null` are no identifiers.
+    // After a dot every word is a field name, but `in`, `true`, `false` and `null` are no
+    // identifiers.
     if (field.token == Token::kQuotedIdent) {
       if (!options_.quoted_fields) report(field.position, "unsupported syntax: '`'");
     } else if (field.token != Token::kIdent) {
       return syntax();
     }
     ++at_;
-    if (!optional && field.token == Token::kIdent && current().token == Token::kLeftParen) return invocation(target, field);
-    std::string_view name = field.token == Token::kQuotedIdent ? field.text.substr(1, field.text.size() - 2) : field.text;
+    if (!optional && field.token == Token::kIdent && current().token == Token::kLeftParen)
+      return invocation(target, field);
+    std::string_view name = field.token == Token::kQuotedIdent
+                                ? field.text.substr(1, field.text.size() - 2)
+                                : field.text;
     name = keep(name);
     if (optional) {
       Expr* e = make(Expr::Kind::kSelect, position);
@@ -273,7 +288,9 @@ class TextParser : public Parser {
       const Lexeme field = current();
       if (field.token != Token::kIdent && field.token != Token::kQuotedIdent) return syntax();
       ++at_;
-      names.push_back(keep(field.token == Token::kQuotedIdent ? field.text.substr(1, field.text.size() - 2) : field.text));
+      names.push_back(keep(field.token == Token::kQuotedIdent
+                               ? field.text.substr(1, field.text.size() - 2)
+                               : field.text));
       if (!expect(Token::kColon)) return e;
       values.push_back(expression());
       if (!take(Token::kComma)) break;
@@ -301,26 +318,34 @@ class TextParser : public Parser {
         expect(Token::kRightParen);
         return e;
       }
-      case Token::kLeftBracket: return list();
-      case Token::kLeftBrace: return map();
+      case Token::kLeftBracket:
+        return list();
+      case Token::kLeftBrace:
+        return map();
       case Token::kDot:
-      case Token::kIdent: return identifier();
+      case Token::kIdent:
+        return identifier();
       case Token::kMinus:
-        // A sign is part of a number; before anything else it belongs to unary(), which `!` does not allow.
-        if (tokens_[at_ + 1].token == Token::kInt || tokens_[at_ + 1].token == Token::kFloat) return number();
+        // A sign is part of a number; before anything else it belongs to unary(), which `!` does
+        // not allow.
+        if (tokens_[at_ + 1].token == Token::kInt || tokens_[at_ + 1].token == Token::kFloat)
+          return number();
         ++at_;
         return syntax();
       case Token::kInt:
       case Token::kUint:
-      case Token::kFloat: return number();
+      case Token::kFloat:
+        return number();
       case Token::kString:
-      case Token::kBytes: return text(first.token == Token::kBytes);
+      case Token::kBytes:
+        return text(first.token == Token::kBytes);
       case Token::kTrue:
       case Token::kFalse:
       case Token::kNull: {
         ++at_;
         Expr* e = make(Expr::Kind::kLiteral, first.position);
-        e->literal = first.token == Token::kNull ? Value::null() : Value::of(first.token == Token::kTrue);
+        e->literal = first.token == Token::kNull ? Value::null()
+                                                 : Value::of(first.token == Token::kTrue);
         return e;
       }
       default:
@@ -439,15 +464,18 @@ Parsed parse(std::string_view text, const ParseOptions& options) {
     return out;
   }
   if (code_points(text) > options.max_code_points) {
-    out.issues.push_back({0, cat("expression code point size exceeds limit: size: ", code_points(text), ", limit ", options.max_code_points)});
+    out.issues.push_back({0, cat("expression code point size exceeds limit: size: ",
+                                 code_points(text), ", limit ", options.max_code_points)});
     return out;
   }
   TextParser parser(ast->source.text(), options, *ast);
   parser.run();
   parser.explain(ast->source.text());
   out.issues = std::move(parser.issues);
-  if (out.issues.empty()) out.ast = std::move(ast);
-  else std::ranges::stable_sort(out.issues, {}, &Issue::position);
+  if (out.issues.empty())
+    out.ast = std::move(ast);
+  else
+    std::ranges::stable_sort(out.issues, {}, &Issue::position);
   return out;
 }
 

@@ -12,12 +12,12 @@ namespace cardea::cel {
 // Which macros are known. A name whose set is off is an ordinary function.
 enum MacroSet : std::uint32_t {
   kStandardMacros = 1,
-  kOptionalMacros = 2,   // optMap, optFlatMap, and the syntax a.?b
+  kOptionalMacros = 2,  // optMap, optFlatMap, and the syntax a.?b
   kTwoVariableMacros = 4,
-  kBindingMacros = 8,    // cel.bind
-  kMathMacros = 16,      // math.greatest, math.least
-  kListMacros = 32,      // sortBy
-  kBlockMacros = 64,     // cel.block, cel.index, cel.iterVar, cel.accuVar
+  kBindingMacros = 8,  // cel.bind
+  kMathMacros = 16,    // math.greatest, math.least
+  kListMacros = 32,    // sortBy
+  kBlockMacros = 64,   // cel.block, cel.index, cel.iterVar, cel.accuVar
 };
 
 struct ParseOptions {
@@ -37,7 +37,8 @@ struct Parsed {
 Parsed parse(std::string_view text, const ParseOptions& options);
 
 class Parser;
-// What a macro makes of a call, or null when the call is an ordinary one. Reports misuse as an issue.
+// What a macro makes of a call, or null when the call is an ordinary one. Reports misuse as an
+// issue.
 struct MacroCall {
   std::string_view name;
   std::uint32_t position;

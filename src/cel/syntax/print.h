@@ -15,8 +15,8 @@ std::string go_quote(std::string_view text);
 std::string print_double(double d);   // as a literal: 1.0, 1e+06
 std::string format_double(double d);  // as string(double) gives it: 1, 1e+06, NaN, +Inf
 
-// An expression in canonical CEL, on one line unless `wrap_column` is given: then a new line begins at an
-// operator among `wrap_on` (by function name) once the line has that length.
+// An expression in canonical CEL, on one line unless `wrap_column` is given: then a new line begins
+// at an operator among `wrap_on` (by function name) once the line has that length.
 struct PrintOptions {
   std::size_t wrap_column = 0;
   bool wrap_after = true;  // the operator stays on the line that ends

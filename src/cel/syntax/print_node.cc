@@ -13,37 +13,54 @@ struct Operator {
   int precedence;  // smaller binds tighter
 };
 constexpr Operator kOperators[] = {
-    {op::kMultiply, "*", 3}, {op::kDivide, "/", 3}, {op::kModulo, "%", 3}, {op::kAdd, "+", 4}, {op::kSubtract, "-", 4}, {op::kLess, "<", 5},
-    {op::kLessEqual, "<=", 5}, {op::kGreater, ">", 5}, {op::kGreaterEqual, ">=", 5}, {op::kEqual, "==", 5}, {op::kNotEqual, "!=", 5},
-    {op::kIn, "in", 5}, {op::kAnd, "&&", 6}, {op::kOr, "||", 7}};
+    {op::kMultiply, "*", 3},   {op::kDivide, "/", 3},    {op::kModulo, "%", 3},
+    {op::kAdd, "+", 4},        {op::kSubtract, "-", 4},  {op::kLess, "<", 5},
+    {op::kLessEqual, "<=", 5}, {op::kGreater, ">", 5},   {op::kGreaterEqual, ">=", 5},
+    {op::kEqual, "==", 5},     {op::kNotEqual, "!=", 5}, {op::kIn, "in", 5},
+    {op::kAnd, "&&", 6},       {op::kOr, "||", 7}};
 
 const Operator* operator_of(const Node& n) {
   std::string_view function = n.name;
   switch (n.op) {
-    case Op::kAnd: function = op::kAnd; break;
-    case Op::kOr: function = op::kOr; break;
-    case Op::kEqual: function = op::kEqual; break;
-    case Op::kNotEqual: function = op::kNotEqual; break;
-    case Op::kInSet: function = op::kIn; break;
+    case Op::kAnd:
+      function = op::kAnd;
+      break;
+    case Op::kOr:
+      function = op::kOr;
+      break;
+    case Op::kEqual:
+      function = op::kEqual;
+      break;
+    case Op::kNotEqual:
+      function = op::kNotEqual;
+      break;
+    case Op::kInSet:
+      function = op::kIn;
+      break;
     case Op::kCall:
       if (n.count == 2 && !n.member) break;
       return nullptr;
-    default: return nullptr;
+    default:
+      return nullptr;
   }
   const auto* found = std::ranges::find(kOperators, function, &Operator::function);
   return found == std::end(kOperators) ? nullptr : found;
 }
 
-// A call with two arguments or more, receivers not counted: what the canonical form puts in parentheses.
+// A call with two arguments or more, receivers not counted: what the canonical form puts in
+// parentheses.
 bool is_complex(const Node& n) {
   if (operator_of(n) != nullptr) return true;
   switch (n.op) {
     case Op::kConditional:
     case Op::kIndex:
     case Op::kOptionalIndex:
-    case Op::kOptionalSelect: return true;
-    case Op::kCall: return n.count - (n.member ? 1 : 0) >= 2;
-    default: return false;
+    case Op::kOptionalSelect:
+      return true;
+    case Op::kCall:
+      return n.count - (n.member ? 1 : 0) >= 2;
+    default:
+      return false;
   }
 }
 
@@ -56,7 +73,9 @@ int precedence_of(const Node& n) {
 
 bool is_plain_name(std::string_view name) {
   if (name.empty() || name == "in" || (name[0] >= '0' && name[0] <= '9')) return false;
-  return std::ranges::all_of(name, [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; });
+  return std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
 }
 
 class Printer {
@@ -74,8 +93,13 @@ class Printer {
         return;
       case Op::kSlot:
       case Op::kLocal:
-      case Op::kUnresolved: out += n.name; return;
-      case Op::kBound: out += n.name.starts_with("@index") ? cat("cel.index(", n.name.substr(6), ")") : std::string(n.name); return;
+      case Op::kUnresolved:
+        out += n.name;
+        return;
+      case Op::kBound:
+        out += n.name.starts_with("@index") ? cat("cel.index(", n.name.substr(6), ")")
+                                            : std::string(n.name);
+        return;
       case Op::kPath:
         out += n.name;
         for (const std::string_view field : n.fields) {
@@ -103,13 +127,25 @@ class Printer {
         visit(*n.args[1]);
         out += "]";
         return;
-      case Op::kNot: unary("!", *n.args[0]); return;
-      case Op::kConditional: conditional(n); return;
-      case Op::kList: list(n); return;
-      case Op::kMap: map(n); return;
-      case Op::kStruct: structure(n); return;
+      case Op::kNot:
+        unary("!", *n.args[0]);
+        return;
+      case Op::kConditional:
+        conditional(n);
+        return;
+      case Op::kList:
+        list(n);
+        return;
+      case Op::kMap:
+        map(n);
+        return;
+      case Op::kStruct:
+        structure(n);
+        return;
       case Op::kLoop:
-      case Op::kOptionalMap: macro(n); return;
+      case Op::kOptionalMap:
+        macro(n);
+        return;
       case Op::kBind:
         out += cat("cel.bind(", n.var1, ", ");
         arguments(n, 0);
@@ -125,14 +161,17 @@ class Printer {
         visit(*n.args[n.count - 1]);
         out += ")";
         return;
-      default: call(n);
+      default:
+        call(n);
     }
   }
 
  private:
   void add_field(std::string_view name) {
-    if (is_plain_name(name)) out += name;
-    else out += cat("`", name, "`");
+    if (is_plain_name(name))
+      out += name;
+    else
+      out += cat("`", name, "`");
   }
 
   void wrapped(const Node& n, bool parentheses) {
@@ -141,14 +180,20 @@ class Printer {
     if (parentheses) out += ")";
   }
 
-  static bool is_unary(const Node& n) { return n.op == Op::kNot || (n.op == Op::kCall && n.name == op::kNegate); }
+  static bool is_unary(const Node& n) {
+    return n.op == Op::kNot || (n.op == Op::kCall && n.name == op::kNegate);
+  }
 
-  void receiver(const Node& n) { wrapped(n, operator_of(n) != nullptr || n.op == Op::kConditional || is_unary(n)); }
+  void receiver(const Node& n) {
+    wrapped(n, operator_of(n) != nullptr || n.op == Op::kConditional || is_unary(n));
+  }
 
   void unary(std::string_view sign, const Node& operand) {
     out += sign;
     // Repeated signs would cancel out when read again.
-    const bool signed_itself = is_unary(operand) || (operand.op == Op::kConst && operand.count == 0 && is_number(operand.value));
+    const bool signed_itself = is_unary(operand) ||
+                               (operand.op == Op::kConst && operand.count == 0 &&
+                                is_number(operand.value));
     const std::size_t start = out.size();
     wrapped(operand, is_complex(operand) || signed_itself);
     // A number that something is asked of would take the sign for its own.
@@ -160,8 +205,10 @@ class Printer {
 
   void conditional(const Node& n) {
     auto part = [&](const Node& p) {
-      if (is_complex(p)) wrapped(p, true);
-      else alternative(p);
+      if (is_complex(p))
+        wrapped(p, true);
+      else
+        alternative(p);
     };
     wrapped(*n.args[0], is_complex(*n.args[0]));
     between("?", op::kConditional);
@@ -172,7 +219,8 @@ class Printer {
 
   // Writes ` op `, breaking the line where the options say so.
   void between(std::string_view text, std::string_view function) {
-    const bool wraps = options_.wrap_column > 0 && std::ranges::find(options_.wrap_on, function) != options_.wrap_on.end() &&
+    const bool wraps = options_.wrap_column > 0 &&
+                       std::ranges::find(options_.wrap_on, function) != options_.wrap_on.end() &&
                        out.size() - line_start_ + function.size() >= options_.wrap_column;
     if (!wraps) {
       out += cat(" ", text, " ");
@@ -192,7 +240,8 @@ class Printer {
       if (i > 0) between(o.text, o.function);
       const Node& operand = *n.args[i];
       const int p = precedence_of(operand);
-      wrapped(operand, is_complex(operand) && (p > o.precedence || (i > 0 && !flat && p == o.precedence)));
+      wrapped(operand,
+              is_complex(operand) && (p > o.precedence || (i > 0 && !flat && p == o.precedence)));
     }
   }
 
@@ -212,13 +261,16 @@ class Printer {
       out += ".";
     }
     out += cat(n.name, "(");
-    if (n.member && n.count == 2 && (n.name == "orValue" || n.name == "or")) alternative(*n.args[1]);
-    else arguments(n, n.member ? 1 : 0);
+    if (n.member && n.count == 2 && (n.name == "orValue" || n.name == "or"))
+      alternative(*n.args[1]);
+    else
+      arguments(n, n.member ? 1 : 0);
     out += ")";
   }
 
-  // What is evaluated only when it is needed may fail and still not matter. An element of `{}` has every type, so the
-  // checker would take the first that fits around it and refuse the others when it runs; `dyn` leaves that open.
+  // What is evaluated only when it is needed may fail and still not matter. An element of `{}` has
+  // every type, so the checker would take the first that fits around it and refuse the others when
+  // it runs; `dyn` leaves that open.
   void alternative(const Node& n) {
     const bool fails = n.op == Op::kConst && n.count == 0 && n.value.is_error();
     if (fails) out += "dyn(";

@@ -1,12 +1,12 @@
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <cstdio>
+#include <cstdlib>
 
 #include "base/strings.h"
 #include "cel/eval/opaque.h"
-#include "cel/syntax/print.h"
 #include "cel/eval/time.h"
+#include "cel/syntax/print.h"
 #include "cel/syntax/unicode.h"
 
 namespace cardea::cel {
@@ -15,7 +15,8 @@ namespace {
 // Go's %g with the shortest digits that read back: exponent form below 1e-4 and from a million on.
 std::string shortest(double d) {
   char buffer[64];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, d, std::chars_format::scientific).ptr;
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, d, std::chars_format::scientific)
+                       .ptr;
   std::string_view text(buffer, static_cast<std::size_t>(end - buffer));
   const bool negative = text.starts_with('-');
   if (negative) text.remove_prefix(1);
@@ -30,7 +31,8 @@ std::string shortest(double d) {
     std::snprintf(buffer, sizeof buffer, "e%c%02d", exponent < 0 ? '-' : '+', std::abs(exponent));
     return out + buffer;
   }
-  if (exponent < 0) return out + "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') + digits;
+  if (exponent < 0)
+    return out + "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') + digits;
   const auto whole = static_cast<std::size_t>(exponent) + 1;
   if (digits.size() <= whole) return out + digits + std::string(whole - digits.size(), '0');
   return out + digits.substr(0, whole) + "." + digits.substr(whole);
@@ -67,7 +69,11 @@ std::string go_quote(std::string_view text) {
     } else if (is_printable(c)) {
       out += text.substr(start, i - start);
     } else {
-      std::snprintf(buffer, sizeof buffer, c < 0x80 ? "\\x%02x" : c < 0x10000 ? "\\u%04x" : "\\U%08x", c);
+      std::snprintf(buffer, sizeof buffer,
+                    c < 0x80      ? "\\x%02x"
+                    : c < 0x10000 ? "\\u%04x"
+                                  : "\\U%08x",
+                    c);
       out += buffer;
     }
   }
@@ -76,12 +82,24 @@ std::string go_quote(std::string_view text) {
 
 void print_value_to(std::string& out, const Value& v) {
   switch (v.kind) {
-    case Kind::kNull: out += "null"; return;
-    case Kind::kBool: out += v.boolean ? "true" : "false"; return;
-    case Kind::kInt: out += std::to_string(v.integer); return;
-    case Kind::kUint: out += std::to_string(v.natural) + "u"; return;
-    case Kind::kDouble: out += print_double(v.real); return;
-    case Kind::kString: out += go_quote(v.string()); return;
+    case Kind::kNull:
+      out += "null";
+      return;
+    case Kind::kBool:
+      out += v.boolean ? "true" : "false";
+      return;
+    case Kind::kInt:
+      out += std::to_string(v.integer);
+      return;
+    case Kind::kUint:
+      out += std::to_string(v.natural) + "u";
+      return;
+    case Kind::kDouble:
+      out += print_double(v.real);
+      return;
+    case Kind::kString:
+      out += go_quote(v.string());
+      return;
     case Kind::kBytes: {
       out += "b\"";
       char buffer[8];
@@ -92,9 +110,15 @@ void print_value_to(std::string& out, const Value& v) {
       out += '"';
       return;
     }
-    case Kind::kTimestamp: out += cat("timestamp(\"", print_timestamp(v), "\")"); return;
-    case Kind::kDuration: out += cat("duration(\"", print_duration(v.integer), "\")"); return;
-    case Kind::kType: out += v.string(); return;
+    case Kind::kTimestamp:
+      out += cat("timestamp(\"", print_timestamp(v), "\")");
+      return;
+    case Kind::kDuration:
+      out += cat("duration(\"", print_duration(v.integer), "\")");
+      return;
+    case Kind::kType:
+      out += v.string();
+      return;
     case Kind::kOptional:
       if (v.size == 0) {
         out += "optional.none()";
@@ -118,16 +142,21 @@ void print_value_to(std::string& out, const Value& v) {
       for (std::uint32_t i = 0; i < v.size; ++i) {
         if (i > 0) out += ", ";
         const Value key = map_key(v, i);
-        if (v.form == Value::kOwn && !v.map->type_name.empty()) out += key.string();
-        else print_value_to(out, key);
+        if (v.form == Value::kOwn && !v.map->type_name.empty())
+          out += key.string();
+        else
+          print_value_to(out, key);
         out += ": ";
         print_value_to(out, map_value(v, i));
       }
       out += "}";
       return;
     // Fails with a message that names the first failure.
-    case Kind::kError: out += cat("{}[", go_quote(v.error->message), "]"); return;
-    default: out += print_opaque(v);
+    case Kind::kError:
+      out += cat("{}[", go_quote(v.error->message), "]");
+      return;
+    default:
+      out += print_opaque(v);
   }
 }
 

@@ -11,7 +11,9 @@ namespace {
 
 // Tokens as bits.
 using Set = std::uint64_t;
-constexpr Set bit(Token t) { return Set{1} << static_cast<unsigned>(t); }
+constexpr Set bit(Token t) {
+  return Set{1} << static_cast<unsigned>(t);
+}
 template <class... T>
 constexpr Set set_of(T... tokens) {
   return (bit(tokens) | ...);
@@ -22,14 +24,24 @@ struct Name {
   std::string_view text;
 };
 // In the order in which sets are written.
-constexpr Name kNames[] = {
-    {Token::kEnd, "<EOF>"}, {Token::kEqual, "'=='"}, {Token::kNotEqual, "'!='"}, {Token::kIn, "'in'"}, {Token::kLess, "'<'"}, {Token::kLessEqual, "'<='"},
-    {Token::kGreaterEqual, "'>='"}, {Token::kGreater, "'>'"}, {Token::kAnd, "'&&'"}, {Token::kOr, "'||'"}, {Token::kLeftBracket, "'['"},
-    {Token::kRightBracket, "']'"}, {Token::kLeftBrace, "'{'"}, {Token::kRightBrace, "'}'"}, {Token::kLeftParen, "'('"}, {Token::kRightParen, "')'"},
-    {Token::kDot, "'.'"}, {Token::kComma, "','"}, {Token::kMinus, "'-'"}, {Token::kNot, "'!'"}, {Token::kQuestion, "'?'"}, {Token::kColon, "':'"},
-    {Token::kPlus, "'+'"}, {Token::kStar, "'*'"}, {Token::kSlash, "'/'"}, {Token::kPercent, "'%'"}, {Token::kTrue, "'true'"}, {Token::kFalse, "'false'"},
-    {Token::kNull, "'null'"}, {Token::kFloat, "NUM_FLOAT"}, {Token::kInt, "NUM_INT"}, {Token::kUint, "NUM_UINT"}, {Token::kString, "STRING"},
-    {Token::kBytes, "BYTES"}, {Token::kIdent, "IDENTIFIER"}, {Token::kQuotedIdent, "ESC_IDENTIFIER"}};
+constexpr Name kNames[] = {{Token::kEnd, "<EOF>"},         {Token::kEqual, "'=='"},
+                           {Token::kNotEqual, "'!='"},     {Token::kIn, "'in'"},
+                           {Token::kLess, "'<'"},          {Token::kLessEqual, "'<='"},
+                           {Token::kGreaterEqual, "'>='"}, {Token::kGreater, "'>'"},
+                           {Token::kAnd, "'&&'"},          {Token::kOr, "'||'"},
+                           {Token::kLeftBracket, "'['"},   {Token::kRightBracket, "']'"},
+                           {Token::kLeftBrace, "'{'"},     {Token::kRightBrace, "'}'"},
+                           {Token::kLeftParen, "'('"},     {Token::kRightParen, "')'"},
+                           {Token::kDot, "'.'"},           {Token::kComma, "','"},
+                           {Token::kMinus, "'-'"},         {Token::kNot, "'!'"},
+                           {Token::kQuestion, "'?'"},      {Token::kColon, "':'"},
+                           {Token::kPlus, "'+'"},          {Token::kStar, "'*'"},
+                           {Token::kSlash, "'/'"},         {Token::kPercent, "'%'"},
+                           {Token::kTrue, "'true'"},       {Token::kFalse, "'false'"},
+                           {Token::kNull, "'null'"},       {Token::kFloat, "NUM_FLOAT"},
+                           {Token::kInt, "NUM_INT"},       {Token::kUint, "NUM_UINT"},
+                           {Token::kString, "STRING"},     {Token::kBytes, "BYTES"},
+                           {Token::kIdent, "IDENTIFIER"},  {Token::kQuotedIdent, "ESC_IDENTIFIER"}};
 
 std::string written(Set set) {
   std::string out;
@@ -45,23 +57,30 @@ std::string written(Set set) {
 std::string quoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {
-    if (c == '\t') out += "\\t";
-    else if (c == '\n') out += "\\n";
-    else if (c == '\r') out += "\\r";
-    else out += c;
+    if (c == '\t')
+      out += "\\t";
+    else if (c == '\n')
+      out += "\\n";
+    else if (c == '\r')
+      out += "\\r";
+    else
+      out += c;
   }
   return out + "'";
 }
 
-constexpr Set kPrimary = set_of(Token::kLeftBracket, Token::kLeftBrace, Token::kLeftParen, Token::kDot, Token::kMinus, Token::kTrue, Token::kFalse, Token::kNull,
-                                Token::kFloat, Token::kInt, Token::kUint, Token::kString, Token::kBytes, Token::kIdent);
+constexpr Set kPrimary = set_of(Token::kLeftBracket, Token::kLeftBrace, Token::kLeftParen,
+                                Token::kDot, Token::kMinus, Token::kTrue, Token::kFalse,
+                                Token::kNull, Token::kFloat, Token::kInt, Token::kUint,
+                                Token::kString, Token::kBytes, Token::kIdent);
 constexpr Set kExpression = kPrimary | bit(Token::kNot);
 constexpr Set kElement = kExpression | bit(Token::kQuestion);
 constexpr Set kFieldName = set_of(Token::kIdent, Token::kQuotedIdent);
 constexpr Set kField = kFieldName | bit(Token::kQuestion);
-constexpr Set kRelations =
-    set_of(Token::kEqual, Token::kNotEqual, Token::kIn, Token::kLess, Token::kLessEqual, Token::kGreaterEqual, Token::kGreater);
-constexpr Set kArithmetic = set_of(Token::kStar, Token::kSlash, Token::kPercent, Token::kPlus, Token::kMinus);
+constexpr Set kRelations = set_of(Token::kEqual, Token::kNotEqual, Token::kIn, Token::kLess,
+                                  Token::kLessEqual, Token::kGreaterEqual, Token::kGreater);
+constexpr Set kArithmetic = set_of(Token::kStar, Token::kSlash, Token::kPercent, Token::kPlus,
+                                   Token::kMinus);
 constexpr Set kPostfix = set_of(Token::kDot, Token::kLeftBracket);
 constexpr Set kNumber = set_of(Token::kInt, Token::kFloat);
 
@@ -74,7 +93,8 @@ constexpr Place kRuleEnd{0, true};
 
 class Reader {
  public:
-  Reader(std::string_view text, std::span<const Lexeme> tokens, std::span<const Skipped> skipped, std::uint32_t unread, std::uint32_t max_depth)
+  Reader(std::string_view text, std::span<const Lexeme> tokens, std::span<const Skipped> skipped,
+         std::uint32_t unread, std::uint32_t max_depth)
       : text_(text), tokens_(tokens), skipped_(skipped), unread_(unread), max_depth_(max_depth) {}
 
   std::vector<Issue> run() {
@@ -88,7 +108,9 @@ class Reader {
  private:
   // --- tokens
 
-  const Lexeme& ahead(std::size_t n = 0) const { return tokens_[std::min(at_ + n, tokens_.size() - 1)]; }
+  const Lexeme& ahead(std::size_t n = 0) const {
+    return tokens_[std::min(at_ + n, tokens_.size() - 1)];
+  }
   bool sees(Set set, std::size_t n = 0) const { return (set & bit(ahead(n).token)) != 0; }
   bool sees(Token token, std::size_t n = 0) const { return ahead(n).token == token; }
   void skip() {
@@ -105,7 +127,9 @@ class Reader {
     at_ = tokens_.size() - 1;
   }
 
-  static std::string shown(const Lexeme& token) { return token.token == Token::kEnd ? "'<EOF>'" : quoted(token.text); }
+  static std::string shown(const Lexeme& token) {
+    return token.token == Token::kEnd ? "'<EOF>'" : quoted(token.text);
+  }
 
   void report(const Lexeme& where, std::string message) {
     if (stopped_) return;
@@ -117,7 +141,8 @@ class Reader {
 
   // Everything that may come at a place, with what encloses it.
   Set expected(Place place) const {
-    for (auto outer = follows_.rbegin(); place.ends && outer != follows_.rend(); ++outer) place = {place.next | outer->next, outer->ends};
+    for (auto outer = follows_.rbegin(); place.ends && outer != follows_.rend(); ++outer)
+      place = {place.next | outer->next, outer->ends};
     return place.ends ? place.next | bit(Token::kEnd) : place.next;
   }
   // Where any of the enclosing rules may go on.
@@ -129,7 +154,8 @@ class Reader {
   void skip_until(Set set, bool counted) {
     for (int skipped = 0; !sees(Token::kEnd) && !sees(set); skip()) {
       if (!counted || skipped++ < 256) continue;
-      if (!stopped_) issues_.push_back({kNowhere, "error recovery token lookahead limit exceeded: 256"});
+      if (!stopped_)
+        issues_.push_back({kNowhere, "error recovery token lookahead limit exceeded: 256"});
       return stop();
     }
   }
@@ -147,7 +173,8 @@ class Reader {
     return false;
   }
   bool no_alternative(std::size_t from, std::size_t to) {
-    error_ = {&tokens_[std::min(to, tokens_.size() - 1)], &tokens_[std::min(from, tokens_.size() - 1)], 0};
+    error_ = {&tokens_[std::min(to, tokens_.size() - 1)],
+              &tokens_[std::min(from, tokens_.size() - 1)], 0};
     return false;
   }
   bool may_attempt() {
@@ -161,7 +188,8 @@ class Reader {
   // Whether dropping one token helps.
   bool drop_one(Set wanted) {
     if (!sees(wanted, 1)) return false;
-    if (!std::exchange(recovering_, true)) report(ahead(), cat("extraneous input ", shown(ahead()), " expecting ", written(wanted)));
+    if (!std::exchange(recovering_, true))
+      report(ahead(), cat("extraneous input ", shown(ahead()), " expecting ", written(wanted)));
     take();
     return true;
   }
@@ -172,7 +200,8 @@ class Reader {
     if (!may_attempt()) return mismatch(wanted);
     if (drop_one(wanted)) return take(), true;
     if (!sees(expected(after))) return mismatch(wanted);
-    if (!std::exchange(recovering_, true)) report(ahead(), cat("missing ", written(wanted), " at ", shown(ahead())));
+    if (!std::exchange(recovering_, true))
+      report(ahead(), cat("missing ", written(wanted), " at ", shown(ahead())));
     return true;
   }
 
@@ -193,8 +222,11 @@ class Reader {
   void fail(int rule) {
     if (stopped_) return;
     if (!std::exchange(recovering_, true)) {
-      if (error_.start == nullptr) report(*error_.offending, cat("mismatched input ", shown(*error_.offending), " expecting ", written(error_.expected)));
-      else report(*error_.offending, no_alternative_text());
+      if (error_.start == nullptr)
+        report(*error_.offending, cat("mismatched input ", shown(*error_.offending), " expecting ",
+                                      written(error_.expected)));
+      else
+        report(*error_.offending, no_alternative_text());
     }
     if (!may_attempt()) return;
     // The same failure without progress: one token must go.
@@ -207,7 +239,8 @@ class Reader {
   std::string no_alternative_text() const {
     if (error_.start->token == Token::kEnd) return "no viable alternative at input '<EOF>'";
     std::string input;
-    const std::uint32_t end = error_.offending->position + static_cast<std::uint32_t>(error_.offending->text.size());
+    const std::uint32_t end = error_.offending->position +
+                              static_cast<std::uint32_t>(error_.offending->text.size());
     std::uint32_t from = error_.start->position;
     for (const Skipped& s : skipped_) {
       if (s.end <= from || s.begin >= end) continue;
@@ -216,7 +249,8 @@ class Reader {
     }
     input += text_.substr(from, end - from);
     for (const std::string_view word : {"true", "false", "null"})
-      if (input.size() == word.size() + 1 && input.ends_with(word)) return cat("mismatched input '", word, "' expecting IDENTIFIER");
+      if (input.size() == word.size() + 1 && input.ends_with(word))
+        return cat("mismatched input '", word, "' expecting IDENTIFIER");
     return cat("no viable alternative at input ", quoted(input));
   }
 
@@ -234,14 +268,17 @@ class Reader {
   void expression(Place follow) {
     rule(2, follow, [&] {
       bool read = true;
-      if (++depth_ <= max_depth_) read = conditional();
-      else too_deep();
+      if (++depth_ <= max_depth_)
+        read = conditional();
+      else
+        too_deep();
       --depth_;
       return read;
     });
   }
   void too_deep() {
-    if (!stopped_) issues_.push_back({kNowhere, cat("expression recursion limit exceeded: ", max_depth_)});
+    if (!stopped_)
+      issues_.push_back({kNowhere, cat("expression recursion limit exceeded: ", max_depth_)});
     stop();
   }
   bool conditional() {
@@ -359,7 +396,8 @@ class Reader {
   void field_name(Place follow) {
     rule(10, follow, [&] {
       const std::uint32_t place = ahead().position;
-      if (sync({kFieldName, false}) && (sees(kFieldName) || no_alternative(at_, at_))) return take(), true;
+      if (sync({kFieldName, false}) && (sees(kFieldName) || no_alternative(at_, at_)))
+        return take(), true;
       if (!recovering_ && !stopped_) noted_.push_back({place, "unsupported ident kind"});
       return false;
     });
@@ -372,13 +410,16 @@ class Reader {
         case Token::kDot:
           if (!sees(Token::kIdent, 1)) return no_alternative(at_, at_ + 1);
           return named(1);
-        case Token::kIdent: return named(0);
+        case Token::kIdent:
+          return named(0);
         case Token::kLeftParen:
           take();
           expression({bit(Token::kRightParen), false});
           return match(Token::kRightParen, kRuleEnd);
-        case Token::kLeftBracket: return braced(Token::kRightBracket, kElement, [&](Place f) { elements(f); });
-        case Token::kLeftBrace: return braced(Token::kRightBrace, kElement, [&](Place f) { entries(f, kElement); });
+        case Token::kLeftBracket:
+          return braced(Token::kRightBracket, kElement, [&](Place f) { elements(f); });
+        case Token::kLeftBrace:
+          return braced(Token::kRightBrace, kElement, [&](Place f) { entries(f, kElement); });
         default:
           if (!sees(kPrimary)) return no_alternative(at_, at_);
           literal();
@@ -403,7 +444,8 @@ class Reader {
     const bool structure = sees(Token::kLeftBrace, last + 1);
     const std::size_t count = structure ? last : dots;
     // Up to where the parser came it has seen the reserved words itself.
-    if (!structure && ahead().position >= unread_ && is_reserved(ahead(dots).text)) noted_.push_back({ahead().position, cat("reserved identifier: ", ahead(dots).text)});
+    if (!structure && ahead().position >= unread_ && is_reserved(ahead(dots).text))
+      noted_.push_back({ahead().position, cat("reserved identifier: ", ahead(dots).text)});
     for (std::size_t i = 0; i <= count; ++i) take();
     if (structure) return braced(Token::kRightBrace, kField, [&](Place f) { entries(f, kField); });
     return sees(Token::kLeftParen) ? arguments(kRuleEnd) : true;
@@ -449,8 +491,10 @@ class Reader {
     rule(16, follow, [&] {
       while (true) {
         const Place colon{bit(Token::kColon), false};
-        if (first == kField) field(colon);
-        else element(colon);
+        if (first == kField)
+          field(colon);
+        else
+          element(colon);
         if (!match(Token::kColon, {kExpression, false})) return false;
         expression({bit(Token::kComma), true});
         if (!sees(Token::kComma) || !sees(first, 1)) return true;
@@ -479,7 +523,9 @@ class Reader {
 
 }  // namespace
 
-std::vector<Issue> syntax_errors(std::string_view text, std::span<const Lexeme> tokens, std::span<const Skipped> skipped, std::uint32_t unread, std::uint32_t max_depth) {
+std::vector<Issue> syntax_errors(std::string_view text, std::span<const Lexeme> tokens,
+                                 std::span<const Skipped> skipped, std::uint32_t unread,
+                                 std::uint32_t max_depth) {
   return Reader(text, tokens, skipped, unread, max_depth).run();
 }
 

@@ -18,7 +18,8 @@ class TestClient {
  public:
   explicit TestClient(std::uint16_t port, bool tls = false, int receive_buffer = 0) {
     fd_ = ::socket(AF_INET, SOCK_STREAM, 0);
-    if (receive_buffer) ::setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
+    if (receive_buffer)
+      ::setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
@@ -61,11 +62,12 @@ class TestClient {
     close();
   }
 
-  // Reads until the text read so far contains `mark`, and returns everything up to its end; what follows is
-  // kept for the next call. Returns all there was when the connection ends first.
+  // Reads until the text read so far contains `mark`, and returns everything up to its end; what
+  // follows is kept for the next call. Returns all there was when the connection ends first.
   std::string read_until(std::string_view mark) {
     for (;;) {
-      if (const auto at = received_.find(mark); at != std::string::npos) return take(at + mark.size());
+      if (const auto at = received_.find(mark); at != std::string::npos)
+        return take(at + mark.size());
       if (!receive()) return take(received_.size());
     }
   }
@@ -91,7 +93,8 @@ class TestClient {
  private:
   bool receive() {
     char buffer[65536];
-    const auto got = ssl_ ? SSL_read(ssl_, buffer, sizeof buffer) : ::recv(fd_, buffer, sizeof buffer, 0);
+    const auto got = ssl_ ? SSL_read(ssl_, buffer, sizeof buffer)
+                          : ::recv(fd_, buffer, sizeof buffer, 0);
     if (got <= 0) return false;
     received_.append(buffer, static_cast<std::size_t>(got));
     return true;

@@ -67,7 +67,8 @@ inline Identity issue(const CertificateRequest& request, const Identity* issuer 
     X509_NAME_add_entry_by_txt(name, attribute.c_str(), MBSTRING_UTF8,
                                reinterpret_cast<const unsigned char*>(value.data()),
                                static_cast<int>(value.size()), -1, 0);
-  X509_set_issuer_name(certificate, issuer ? X509_get_subject_name(issuer->certificate.get()) : name);
+  X509_set_issuer_name(certificate,
+                       issuer ? X509_get_subject_name(issuer->certificate.get()) : name);
   if (request.authority) add_extension(certificate, NID_basic_constraints, "critical,CA:TRUE");
   if (!request.alternative_names.empty())
     add_extension(certificate, NID_subject_alt_name, request.alternative_names);

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "rest/write/service_network.h"
 #include "rest/testing/test_server.h"
+#include "rest/write/service_network.h"
 
 namespace cardea::rest {
 namespace {
@@ -20,21 +20,26 @@ TEST(Bootstrap, ASecondStartFindsEverythingAndChangesNothing) {
                            .now = "2026-01-01T00:00:00Z"};
   auto first = bootstrap(server.api(), options);
   ASSERT_TRUE(first) << first.error().message;
-  EXPECT_EQ(server.get("/api/v1/namespaces/default/services/kubernetes")["spec"]["clusterIP"].as_string(), "10.0.0.1");
+  EXPECT_EQ(
+      server.get("/api/v1/namespaces/default/services/kubernetes")["spec"]["clusterIP"].as_string(),
+      "10.0.0.1");
   store::Revision revision = server.store().current_revision();
   auto second = bootstrap(server.api(), options);
   ASSERT_TRUE(second) << second.error().message;
   EXPECT_EQ(server.store().current_revision(), revision);
   options.authentication = {{"client-ca-file", "other"}};
   ASSERT_TRUE(bootstrap(server.api(), options));
-  Value config = server.get("/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication");
+  Value config = server.get(
+      "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication");
   EXPECT_EQ(config["data"]["client-ca-file"].as_string(), "other");
 }
 
 TEST(ServiceNetwork, ARangeBeginsWhereItsPrefixEnds) {
   EXPECT_EQ(first_service_address("10.0.0.0/24").value_or(""), "10.0.0.1");
-  for (const char* wrong : {"10.0.0.1/24", "10.0.0.0/33", "10.0.0.0", "fd00::/108", ""}) EXPECT_FALSE(first_service_address(wrong)) << wrong;
-  EXPECT_EQ(first_service_address("10.0.0.1/24").error().message, "`10.0.0.1/24` does not begin a range of /24");
+  for (const char* wrong : {"10.0.0.1/24", "10.0.0.0/33", "10.0.0.0", "fd00::/108", ""})
+    EXPECT_FALSE(first_service_address(wrong)) << wrong;
+  EXPECT_EQ(first_service_address("10.0.0.1/24").error().message,
+            "`10.0.0.1/24` does not begin a range of /24");
 }
 
 }  // namespace

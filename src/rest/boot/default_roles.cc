@@ -15,7 +15,8 @@ constexpr std::string_view kApi = "/apis/rbac.authorization.k8s.io/v1";
 
 std::string collection_of(const Value& object) {
   std::string_view where = object["metadata"]["namespace"].as_string();
-  return cat(kApi, where.empty() ? std::string() : cat("/namespaces/", where), "/", lower(object["kind"].as_string()), "s");
+  return cat(kApi, where.empty() ? std::string() : cat("/namespaces/", where), "/",
+             lower(object["kind"].as_string()), "s");
 }
 
 Result<void> outcome_of(const Loopback::Reply& reply, const std::string& path) {
@@ -23,8 +24,8 @@ Result<void> outcome_of(const Loopback::Reply& reply, const std::string& path) {
   return fail(internal_error(cat("reconciling ", path, ": ", reply.body["message"].as_string())));
 }
 
-// Kubernetes 1.8 and older kept the rules of admin, edit and view in these roles themselves. What somebody changed
-// there moves to the role that is aggregated into them.
+// Kubernetes 1.8 and older kept the rules of admin, edit and view in these roles themselves. What
+// somebody changed there moves to the role that is aggregated into them.
 Result<void> prime_aggregated(const Loopback& api) {
   for (std::string_view name : {"admin", "edit", "view"}) {
     std::string roles = cat(kApi, "/clusterroles");
@@ -36,7 +37,8 @@ Result<void> prime_aggregated(const Loopback& api) {
     object.set("metadata", Value::object({{"name", part},
                                           {"labels", old.body["metadata"]["labels"]},
                                           {"annotations", old.body["metadata"]["annotations"]}}));
-    if (auto ok = outcome_of(api.send_and_wait("POST", roles, object), cat(roles, "/", part)); !ok) return ok;
+    if (auto ok = outcome_of(api.send_and_wait("POST", roles, object), cat(roles, "/", part)); !ok)
+      return ok;
   }
   return {};
 }
@@ -80,10 +82,13 @@ struct Progress {
 Result<void> reconcile_default_roles(const Loopback& api) {
   if (auto ok = prime_aggregated(api); !ok) return ok;
   std::vector<Value> policy = authz::rbac::bootstrap_policy();
-  auto progress = std::make_shared<Progress>(Progress{.left = policy.size(), .result = {}, .done = {}});
+  auto progress = std::make_shared<Progress>(
+      Progress{.left = policy.size(), .result = {}, .done = {}});
   std::future<Result<void>> done = progress->done.get_future();
   api.loop().post([&api, policy = std::move(policy), progress] {
-    for (const Value& expected : policy) spawn(reconcile_one(api, expected), [progress](Result<void> one) { progress->finish(std::move(one)); });
+    for (const Value& expected : policy)
+      spawn(reconcile_one(api, expected),
+            [progress](Result<void> one) { progress->finish(std::move(one)); });
   });
   return done.get();
 }

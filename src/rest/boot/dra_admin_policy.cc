@@ -8,20 +8,26 @@ namespace {
 using json::Value;
 
 constexpr std::string_view kExpression =
-    "namespaceObject.?metadata.?labels[?'resource.kubernetes.io/admin-access'].orValue('') != 'true' && "
-    "[object.?spec.?devices.?requests.orValue([]), object.?spec.?spec.?devices.?requests.orValue([])].exists(requests, "
-    "requests.exists(r, r.?exactly.?adminAccess.orValue(false) == true || r.?adminAccess.orValue(false) == true))";
+    "namespaceObject.?metadata.?labels[?'resource.kubernetes.io/admin-access'].orValue('') != "
+    "'true' && "
+    "[object.?spec.?devices.?requests.orValue([]), "
+    "object.?spec.?spec.?devices.?requests.orValue([])].exists(requests, "
+    "requests.exists(r, r.?exactly.?adminAccess.orValue(false) == true || "
+    "r.?adminAccess.orValue(false) == true))";
 
 Value policy() {
-  Value rule = Value::object({{"verbs", Value::array({"create", "update", "patch"})},
-                              {"apiGroups", Value::array({"resource.k8s.io"})},
-                              {"resources", Value::array({"resourceclaims", "resourceclaimtemplates"})}});
+  Value rule = Value::object(
+      {{"verbs", Value::array({"create", "update", "patch"})},
+       {"apiGroups", Value::array({"resource.k8s.io"})},
+       {"resources", Value::array({"resourceclaims", "resourceclaimtemplates"})}});
   return Value::object(
       {{"apiVersion", "access.cardea.dev/v1alpha1"},
        {"kind", "ClusterAccessPolicy"},
        {"metadata", Value::object({{"name", "dra-admin-access"}})},
        {"spec", Value::object({{"effect", "Deny"},
-                               {"description", "adminAccess to devices needs a namespace with the label resource.kubernetes.io/admin-access=true"},
+                               {"description",
+                                "adminAccess to devices needs a namespace with the label "
+                                "resource.kubernetes.io/admin-access=true"},
                                {"rules", Value::array({rule})},
                                {"expression", kExpression}})}});
 }
@@ -40,7 +46,8 @@ Result<void> ensure_dra_admin_policy(const Loopback& api) {
     reply = api.send_and_wait("PUT", cat(kPath, "/dra-admin-access"), std::move(object));
   }
   if (reply.ok()) return {};
-  return fail(internal_error(cat("the policy dra-admin-access cannot be written: ", reply.body["message"].as_string())));
+  return fail(internal_error(
+      cat("the policy dra-admin-access cannot be written: ", reply.body["message"].as_string())));
 }
 
 }  // namespace cardea::rest

@@ -14,10 +14,13 @@ constexpr std::string_view kPrefix = "/registry/apiregistration.k8s.io/apiservic
 class ApiServiceAvailability : public Controller {
  public:
   explicit ApiServiceAvailability(ControllerContext context)
-      : Controller(std::move(context), "apiservice-status-available-controller", {.prefixes = {std::string(kPrefix)}}) {}
+      : Controller(std::move(context), "apiservice-status-available-controller",
+                   {.prefixes = {std::string(kPrefix)}}) {}
 
  private:
-  bool cares(const store::Event& event) const override { return event.type == store::EventType::kPut; }
+  bool cares(const store::Event& event) const override {
+    return event.type == store::EventType::kPut;
+  }
   void observe(const store::Event& event) override {
     enqueue(std::string(event.record->key().substr(kPrefix.size())));
   }
@@ -26,7 +29,8 @@ class ApiServiceAvailability : public Controller {
     store::RecordPtr record = store().get(cat(kPrefix, name));
     if (!record) co_return Result<void>();
     Value object = parse_stored(*record);
-    if (object["spec"]["service"].is_null() || catalog::find_condition(object, "Available")) co_return Result<void>();
+    if (object["spec"]["service"].is_null() || catalog::find_condition(object, "Available"))
+      co_return Result<void>();
     Value condition = catalog::api_service_unavailable(object, rfc3339(context().clock.now()));
     object.set("status", Value::object({{"conditions", Value::array({condition})}}));
     std::string target = cat("/apis/apiregistration.k8s.io/v1/apiservices/", name, "/status");

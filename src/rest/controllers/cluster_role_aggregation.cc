@@ -1,5 +1,5 @@
-// clusterrole-aggregation-controller: a ClusterRole with an aggregationRule holds the rules of the ClusterRoles it
-// selects.
+// clusterrole-aggregation-controller: a ClusterRole with an aggregationRule holds the rules of the
+// ClusterRoles it selects.
 #include <algorithm>
 
 #include "authz/rbac/aggregation.h"
@@ -14,12 +14,14 @@ namespace {
 using json::Value;
 
 constexpr std::string_view kPrefix = "/registry/clusterroles/";
-constexpr std::string_view kEverything = "all";  // a change of one role may concern any other: there is one key
+constexpr std::string_view kEverything = "all";  // a change of one role may concern any other:
+                                                 // there is one key
 
 class ClusterRoleAggregation : public Controller {
  public:
   explicit ClusterRoleAggregation(ControllerContext context)
-      : Controller(std::move(context), "clusterrole-aggregation-controller", {.prefixes = {std::string(kPrefix)}}) {}
+      : Controller(std::move(context), "clusterrole-aggregation-controller",
+                   {.prefixes = {std::string(kPrefix)}}) {}
 
  private:
   bool cares(const store::Event&) const override { return true; }
@@ -33,9 +35,11 @@ class ClusterRoleAggregation : public Controller {
     Result<void> result;
     for (const Value& role : roles) {
       if (!role["aggregationRule"].is_object() || stopping()) continue;
-      std::vector<Value> rules = authz::rbac::aggregated_rules(role["metadata"]["name"].as_string(), roles);
+      std::vector<Value> rules = authz::rbac::aggregated_rules(role["metadata"]["name"].as_string(),
+                                                               roles);
       if (std::ranges::equal(rules, role["rules"].items())) continue;
-      Result<void> applied = co_await apply(std::string(role["metadata"]["name"].as_string()), std::move(rules));
+      Result<void> applied = co_await apply(std::string(role["metadata"]["name"].as_string()),
+                                            std::move(rules));
       if (!applied && result) result = std::move(applied);
     }
     co_return result;
@@ -49,8 +53,10 @@ class ClusterRoleAggregation : public Controller {
     auto catalog = context().catalog.get();
     const catalog::Resource* r = catalog->find("rbac.authorization.k8s.io", "v1", "clusterroles");
     CARDEA_CHECK(r != nullptr);
-    std::string target = cat(path_of(*r, "", name), "?fieldManager=clusterrole-aggregation-controller&force=true");
-    Loopback::Reply reply = co_await api().send("PATCH", std::move(target), std::move(object), "application/apply-patch+yaml");
+    std::string target = cat(path_of(*r, "", name),
+                             "?fieldManager=clusterrole-aggregation-controller&force=true");
+    Loopback::Reply reply = co_await api().send("PATCH", std::move(target), std::move(object),
+                                                "application/apply-patch+yaml");
     if (reply.status == 404) co_return Result<void>();
     co_return outcome(reply);
   }

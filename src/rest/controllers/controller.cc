@@ -34,9 +34,9 @@ struct Controller::State {
   Controller* owner;  // outlives the watches and everything that runs
   std::vector<std::unique_ptr<store::Watch>> watches;  // of whoever starts and stops
   std::deque<std::string> queue;
-  std::set<std::string, std::less<>> waiting;             // in `queue` or in `delayed`
+  std::set<std::string, std::less<>> waiting;  // in `queue` or in `delayed`
   std::set<std::string, std::less<>> running;
-  std::set<std::string, std::less<>> again;               // changed while running
+  std::set<std::string, std::less<>> again;  // changed while running
   std::map<std::string, int, std::less<>> failures;
   std::multimap<net::SteadyTime, std::string> delayed;
   std::unique_ptr<net::Timer> timer;
@@ -45,7 +45,8 @@ struct Controller::State {
 
   explicit State(Controller* c) : owner(c) {}
 
-  static void receive(const std::shared_ptr<State>& state, std::span<const store::EventPtr> events, net::Loop& loop) {
+  static void receive(const std::shared_ptr<State>& state, std::span<const store::EventPtr> events,
+                      net::Loop& loop) {
     std::lock_guard lock(state->mutex);
     std::size_t before = state->inbox.size();
     for (const store::EventPtr& e : events)
@@ -56,7 +57,8 @@ struct Controller::State {
   }
 
   // What is stored already, on the loop: looking through it may take longer than a start should.
-  static void begin(const std::shared_ptr<State>& state, const std::vector<store::RecordPtr>& records) {
+  static void begin(const std::shared_ptr<State>& state,
+                    const std::vector<store::RecordPtr>& records) {
     if (state->is_stopping) return;
     for (const store::RecordPtr& r : records) {
       store::Event event{store::EventType::kPut, r->mod_revision, r, nullptr};
@@ -78,16 +80,19 @@ struct Controller::State {
   }
 
   static void work(const std::shared_ptr<State>& state) {
-    while (!state->is_stopping && !state->queue.empty() && state->running.size() < state->owner->settings_.workers) {
+    while (!state->is_stopping && !state->queue.empty() &&
+           state->running.size() < state->owner->settings_.workers) {
       std::string key = std::move(state->queue.front());
       state->queue.pop_front();
       state->waiting.erase(key);
       state->running.insert(key);
-      spawn(state->owner->reconcile(key), [state, key](Result<void> result) { finish(state, key, std::move(result)); });
+      spawn(state->owner->reconcile(key),
+            [state, key](Result<void> result) { finish(state, key, std::move(result)); });
     }
   }
 
-  static void finish(const std::shared_ptr<State>& state, const std::string& key, Result<void> result) {
+  static void finish(const std::shared_ptr<State>& state, const std::string& key,
+                     Result<void> result) {
     state->running.erase(key);
     bool changed = state->again.erase(key) > 0;
     if (state->is_stopping) {
@@ -95,17 +100,22 @@ struct Controller::State {
       return;
     }
     if (result) state->failures.erase(key);
-    if (changed) state->owner->enqueue(key);
-    else if (!result) retry(state, key, result.error());
+    if (changed)
+      state->owner->enqueue(key);
+    else if (!result)
+      retry(state, key, result.error());
     // Not from here: a coroutine that never waits would make the stack grow with the queue.
     if (!state->queue.empty()) state->owner->context_.loop.post([state] { work(state); });
   }
 
-  static void retry(const std::shared_ptr<State>& state, const std::string& key, const Error& error) {
+  static void retry(const std::shared_ptr<State>& state, const std::string& key,
+                    const Error& error) {
     Controller& c = *state->owner;
     int failures = ++state->failures[key];
-    if (failures > kQuietFailures && c.context_.log) c.context_.log(cat(c.name_, ": ", key, ": ", error.message));
-    std::chrono::milliseconds delay = std::min<std::chrono::milliseconds>(kFirstDelay * (1 << std::min(failures - 1, 15)), c.settings_.longest_delay);
+    if (failures > kQuietFailures && c.context_.log)
+      c.context_.log(cat(c.name_, ": ", key, ": ", error.message));
+    std::chrono::milliseconds delay = std::min<std::chrono::milliseconds>(
+        kFirstDelay * (1 << std::min(failures - 1, 15)), c.settings_.longest_delay);
     if (!state->waiting.insert(key).second) return;
     state->delayed.emplace(std::chrono::steady_clock::now() + delay, key);
     arm(state);
@@ -118,7 +128,8 @@ struct Controller::State {
       state->timer = std::make_unique<net::Timer>(loop, [weak = std::weak_ptr<State>(state)] {
         if (auto s = weak.lock()) wake(s);
       });
-    auto delay = std::chrono::ceil<std::chrono::milliseconds>(state->delayed.begin()->first - std::chrono::steady_clock::now());
+    auto delay = std::chrono::ceil<std::chrono::milliseconds>(state->delayed.begin()->first -
+                                                              std::chrono::steady_clock::now());
     state->timer->start(std::max(delay, std::chrono::milliseconds(1)));
   }
 
@@ -151,7 +162,9 @@ Controller::Controller(ControllerContext context, std::string name, Settings set
       api_(context_.gateway, context_.loop, identity(name_), "kube-controller-manager"),
       state_(std::make_shared<State>(this)) {}
 
-Controller::~Controller() { CARDEA_CHECK(state_->watches.empty()); }
+Controller::~Controller() {
+  CARDEA_CHECK(state_->watches.empty());
+}
 
 Result<void> Controller::start() {
   store::Revision revision = store().current_revision();
@@ -161,7 +174,8 @@ Result<void> Controller::start() {
     if (!range) return fail(range.error());
     present.insert(present.end(), range->records.begin(), range->records.end());
   }
-  context_.loop.post([state = state_, records = std::move(present)] { State::begin(state, records); });
+  context_.loop.post(
+      [state = state_, records = std::move(present)] { State::begin(state, records); });
   for (const std::string& prefix : settings_.prefixes) {
     auto sink = [state = state_, &loop = context_.loop](std::span<const store::EventPtr> events) {
       State::receive(state, events, loop);
@@ -197,27 +211,31 @@ void Controller::enqueue(std::string key) {
   state_->queue.push_back(std::move(key));
 }
 
-bool Controller::stopping() const { return state_->is_stopping; }
+bool Controller::stopping() const {
+  return state_->is_stopping;
+}
 
 Task<Result<void>> Controller::send_all(std::vector<Order> orders) {
   Result<void> result;
   for (std::size_t first = 0; first < orders.size() && !stopping(); first += kInFlight) {
     std::size_t count = std::min(kInFlight, orders.size() - first);
-    Result<void> part = co_await await_callback<Result<void>>([this, &orders, first, count](auto done) {
-      auto left = std::make_shared<std::size_t>(count);
-      auto worst = std::make_shared<Result<void>>();
-      // The last answer may end the coroutine that owns `orders`: only `i` and `count` are looked at after it.
-      const Loopback& to = api_;
-      for (std::size_t i = 0; i < count; ++i) {
-        Order& o = orders[first + i];
-        spawn(to.send(std::move(o.method), std::move(o.target), std::move(o.body)),
-              [left, worst, done](Loopback::Reply reply) mutable {
-                Result<void> one = outcome(reply);
-                if (!one && reply.status != 404 && *worst) *worst = one;
-                if (--*left == 0) done(std::move(*worst));
-              });
-      }
-    });
+    Result<void> part = co_await await_callback<Result<void>>(
+        [this, &orders, first, count](auto done) {
+          auto left = std::make_shared<std::size_t>(count);
+          auto worst = std::make_shared<Result<void>>();
+          // The last answer may end the coroutine that owns `orders`: only `i` and `count` are
+          // looked at after it.
+          const Loopback& to = api_;
+          for (std::size_t i = 0; i < count; ++i) {
+            Order& o = orders[first + i];
+            spawn(to.send(std::move(o.method), std::move(o.target), std::move(o.body)),
+                  [left, worst, done](Loopback::Reply reply) mutable {
+                    Result<void> one = outcome(reply);
+                    if (!one && reply.status != 404 && *worst) *worst = one;
+                    if (--*left == 0) done(std::move(*worst));
+                  });
+          }
+        });
     if (!part && result) result = std::move(part);
     bool turned = co_await next_turn(context_.loop);
     (void)turned;
@@ -232,10 +250,13 @@ Result<void> outcome(const Loopback::Reply& reply) {
                   : reply.status == 403 ? Reason::kForbidden
                                         : Reason::kInternalError;
   std::string_view message = reply.body["message"].as_string();
-  return fail(Error::of(reason, message.empty() ? cat("status ", reply.status) : std::string(message)));
+  return fail(
+      Error::of(reason, message.empty() ? cat("status ", reply.status) : std::string(message)));
 }
 
-std::string_view name_in(std::string_view key) { return key.substr(key.rfind('/') + 1); }
+std::string_view name_in(std::string_view key) {
+  return key.substr(key.rfind('/') + 1);
+}
 
 std::string_view namespace_in(std::string_view key) {
   std::string_view rest = key.substr(0, key.rfind('/'));

@@ -26,10 +26,11 @@ struct ControllerContext {
 
 // Brings one aspect of the cluster to where it should be, again and again.
 //
-// It sees what is stored as a first round of events, then every change. An event names what needs a look (a key
-// of its own choosing); keys are coalesced and reconciled on the loop, each by one coroutine at a time, and one
-// that failed is tried again, later each time. Reconciling looks at the present state, never at the event, so
-// that a lost or doubled wake-up does no harm. It writes through `api()`, under the controller's own identity.
+// It sees what is stored as a first round of events, then every change. An event names what needs a
+// look (a key of its own choosing); keys are coalesced and reconciled on the loop, each by one
+// coroutine at a time, and one that failed is tried again, later each time. Reconciling looks at
+// the present state, never at the event, so that a lost or doubled wake-up does no harm. It writes
+// through `api()`, under the controller's own identity.
 class Controller {
  public:
   virtual ~Controller();
@@ -38,8 +39,8 @@ class Controller {
 
   // From outside the loop, once.
   Result<void> start();
-  // From outside the loop. Waits for what is under way; afterwards the controller touches nothing any more.
-  // Whoever owns a started controller stops it before destroying it.
+  // From outside the loop. Waits for what is under way; afterwards the controller touches nothing
+  // any more. Whoever owns a started controller stops it before destroying it.
   void stop();
 
   const std::string& name() const { return name_; }
@@ -52,8 +53,8 @@ class Controller {
   };
   Controller(ControllerContext context, std::string name, Settings settings);
 
-  // On a thread of the store, concurrently with everything else: could this change matter? Looks at the event
-  // alone.
+  // On a thread of the store, concurrently with everything else: could this change matter? Looks at
+  // the event alone.
   virtual bool cares(const store::Event& event) const = 0;
   // On the loop, in the order of revisions. What was stored before the start looks like a creation.
   virtual void observe(const store::Event& event) = 0;
@@ -68,8 +69,9 @@ class Controller {
   store::Store& store() const { return context_.store; }
   const Loopback& api() const { return api_; }
 
-  // Sends each request with an empty or given body, a few at a time, and continues in a later turn of the loop,
-  // so that neither the stack nor the loop's other work suffers from many. Stops early when stopping.
+  // Sends each request with an empty or given body, a few at a time, and continues in a later turn
+  // of the loop, so that neither the stack nor the loop's other work suffers from many. Stops early
+  // when stopping.
   struct Order {
     std::string method, target;
     json::Value body;

@@ -13,19 +13,25 @@ struct Row {
 };
 
 constexpr Row kControllers[] = {
-    {"namespace-controller", [](const ControllerContext& c, const std::string&) { return namespace_controller(c); }},
-    {"garbage-collector-controller", [](const ControllerContext& c, const std::string&) { return garbage_collector(c); }},
+    {"namespace-controller",
+     [](const ControllerContext& c, const std::string&) { return namespace_controller(c); }},
+    {"garbage-collector-controller",
+     [](const ControllerContext& c, const std::string&) { return garbage_collector(c); }},
     {"clusterrole-aggregation-controller",
      [](const ControllerContext& c, const std::string&) { return cluster_role_aggregation(c); }},
-    {"resourcequota-controller", [](const ControllerContext& c, const std::string&) { return resource_quota_controller(c); }},
+    {"resourcequota-controller",
+     [](const ControllerContext& c, const std::string&) { return resource_quota_controller(c); }},
     {"serviceaccount-controller",
      [](const ControllerContext& c, const std::string&) { return service_account_controller(c); }},
-    {"validatingadmissionpolicy-status-controller", [](const ControllerContext& c, const std::string&) { return admission_policy_status(c); }},
+    {"validatingadmissionpolicy-status-controller",
+     [](const ControllerContext& c, const std::string&) { return admission_policy_status(c); }},
     {"root-ca-certificate-publisher-controller",
      [](const ControllerContext& c, const std::string& ca) { return root_ca_publisher(c, ca); }},
 };
 
-bool names(const std::vector<std::string>& list, std::string_view what) { return std::ranges::find(list, what) != list.end(); }
+bool names(const std::vector<std::string>& list, std::string_view what) {
+  return std::ranges::find(list, what) != list.end();
+}
 
 }  // namespace
 
@@ -38,20 +44,23 @@ std::vector<std::string> known_controllers() {
 Result<std::vector<std::string>> select_controllers(const std::vector<std::string>& wanted) {
   std::vector<std::string> known = known_controllers();
   for (const std::string& w : wanted) {
-    std::string_view name = w.starts_with('-') ? std::string_view(w).substr(1) : std::string_view(w);
+    std::string_view name = w.starts_with('-') ? std::string_view(w).substr(1)
+                                               : std::string_view(w);
     if (w.empty() || w == "*" || names(known, name)) continue;
     return fail(bad_request(cat("unknown controller `", name, "`; known are ", join(known, ", "))));
   }
   std::vector<std::string> out;
   for (std::string& name : known) {
     bool left_out = names(wanted, cat("-", name));
-    if (names(wanted, name) && left_out) return fail(bad_request(cat("controller `", name, "` is both named and left out")));
+    if (names(wanted, name) && left_out)
+      return fail(bad_request(cat("controller `", name, "` is both named and left out")));
     if (names(wanted, name) || (names(wanted, "*") && !left_out)) out.push_back(std::move(name));
   }
   return out;
 }
 
-Controllers::Controllers(const ControllerContext& context, const std::vector<std::string>& chosen, const std::string& ca) {
+Controllers::Controllers(const ControllerContext& context, const std::vector<std::string>& chosen,
+                         const std::string& ca) {
   controllers_.push_back(api_service_availability(context));
   controllers_.push_back(access_policy_status(context));
   for (const Row& row : kControllers)

@@ -1,5 +1,5 @@
-// garbage-collector-controller: what is owned goes when its last owner has gone (background), before its owner
-// goes (foreground), or is set free (orphan).
+// garbage-collector-controller: what is owned goes when its last owner has gone (background),
+// before its owner goes (foreground), or is set free (orphan).
 #include <algorithm>
 #include <cstring>
 
@@ -18,12 +18,15 @@ constexpr std::string_view kOrphan = "orphan";
 constexpr std::string_view kForeground = "foregroundDeletion";
 constexpr std::string_view kEvents = "/registry/events/";  // they end by themselves
 
-// Not string_view::find, which stops at every quotation mark: this looks at every byte that is written.
+// Not string_view::find, which stops at every quotation mark: this looks at every byte that is
+// written.
 bool mentions(std::string_view text, std::string_view what) {
   return ::memmem(text.data(), text.size(), what.data(), what.size()) != nullptr;
 }
 
-bool is_deleting(const Value& object) { return object["metadata"].has("deletionTimestamp"); }
+bool is_deleting(const Value& object) {
+  return object["metadata"].has("deletionTimestamp");
+}
 
 bool has_finalizer(const Value& object, std::string_view name) {
   for (const Value& f : object["metadata"]["finalizers"].items())
@@ -31,12 +34,15 @@ bool has_finalizer(const Value& object, std::string_view name) {
   return false;
 }
 
-bool waits_for_dependents(const Value& object) { return is_deleting(object) && has_finalizer(object, kForeground); }
+bool waits_for_dependents(const Value& object) {
+  return is_deleting(object) && has_finalizer(object, kForeground);
+}
 
 // A change of these metadata, if nothing has happened in between.
 Value metadata_patch(const Value& object, std::string_view member, std::vector<Value> list) {
   const Value& meta = object["metadata"];
-  Value change = Value::object({{"uid", meta["uid"]}, {"resourceVersion", meta["resourceVersion"]}});
+  Value change = Value::object(
+      {{"uid", meta["uid"]}, {"resourceVersion", meta["resourceVersion"]}});
   change.set(member, list.empty() ? Value() : Value::array(std::move(list)));
   return Value::object({{"metadata", change}});
 }
@@ -58,18 +64,21 @@ Value without_owners(const Value& object, const std::vector<std::string>& uids) 
 class GarbageCollector : public Controller {
  public:
   explicit GarbageCollector(ControllerContext c)
-      : Controller(std::move(c), "garbage-collector-controller", {.prefixes = {"/registry/"}, .workers = 16}),
+      : Controller(std::move(c), "garbage-collector-controller",
+                   {.prefixes = {"/registry/"}, .workers = 16}),
         resources_(context().catalog) {}
 
  private:
-  // Most objects own nothing and are owned by nobody: looking for the words costs less than reading them.
+  // Most objects own nothing and are owned by nobody: looking for the words costs less than reading
+  // them.
   bool cares(const store::Event& event) const override {
     if (event.record->key().starts_with(kEvents)) return false;
     if (event.type == store::EventType::kDelete) return true;
     std::string_view now = event.record->value();
     if (mentions(now, "\"ownerReferences\":")) return true;
     if (event.previous && mentions(event.previous->value(), "\"ownerReferences\":")) return true;
-    return mentions(now, "\"deletionTimestamp\":") && (mentions(now, "\"orphan\"") || mentions(now, "\"foregroundDeletion\""));
+    return mentions(now, "\"deletionTimestamp\":") &&
+           (mentions(now, "\"orphan\"") || mentions(now, "\"foregroundDeletion\""));
   }
 
   void observe(const store::Event& event) override {
@@ -134,7 +143,9 @@ class GarbageCollector : public Controller {
     std::string_view namespace_name = object["metadata"]["namespace"].as_string();
     std::vector<std::string> out;
     for (const std::string& d : index_.dependents(object["metadata"]["uid"].as_string()))
-      if (d != key && (namespace_name.empty() || resources_.find(d).namespace_name == namespace_name)) out.push_back(d);
+      if (d != key &&
+          (namespace_name.empty() || resources_.find(d).namespace_name == namespace_name))
+        out.push_back(d);
     return out;
   }
 
@@ -156,7 +167,8 @@ class GarbageCollector : public Controller {
       StoredResources::Place place = resources_.find(d);
       if (!place.resource) continue;
       std::string dependent_path = path_of(*place.resource, place.namespace_name, place.name);
-      Result<void> done = co_await change(std::move(dependent_path), without_owners(parse_stored(*record), {uid}));
+      Result<void> done = co_await change(std::move(dependent_path),
+                                          without_owners(parse_stored(*record), {uid}));
       if (!done) co_return done;
     }
     if (stopping()) co_return Result<void>();
@@ -170,11 +182,13 @@ class GarbageCollector : public Controller {
   Result<Standing> standing(const Owner& owner, std::string_view namespace_name) const {
     auto slash = owner.api_version.find('/');
     std::string group = slash == std::string::npos ? "" : owner.api_version.substr(0, slash);
-    std::string version = slash == std::string::npos ? owner.api_version : owner.api_version.substr(slash + 1);
+    std::string version = slash == std::string::npos ? owner.api_version
+                                                     : owner.api_version.substr(slash + 1);
     const catalog::Resource* r = resources_.catalog()->find_kind(group, version, owner.kind);
     // Not knowing the kind is no proof that the owner is gone.
     if (!r || r->storage_prefix.empty())
-      return fail(internal_error(cat("owner of unknown kind `", owner.kind, "` in `", owner.api_version, "`")));
+      return fail(internal_error(
+          cat("owner of unknown kind `", owner.kind, "` in `", owner.api_version, "`")));
     if (r->namespaced && namespace_name.empty()) return Standing::kUnreachable;
     store::RecordPtr record = store().get(object_key(*r, namespace_name, owner.name));
     if (!record) return Standing::kGone;
@@ -190,7 +204,8 @@ class GarbageCollector : public Controller {
     for (const Owner& o : owners_of(object)) {
       Result<Standing> s = standing(o, object["metadata"]["namespace"].as_string());
       if (!s) co_return fail(s.error());
-      // A cluster-scoped object cannot be owned by a namespaced one; nothing can be concluded from it.
+      // A cluster-scoped object cannot be owned by a namespaced one; nothing can be concluded from
+      // it.
       if (*s == Standing::kUnreachable) co_return Result<void>();
       is_held |= *s == Standing::kThere;
       owner_waits |= *s == Standing::kWaiting;
@@ -203,8 +218,10 @@ class GarbageCollector : public Controller {
     }
     std::vector<std::string> dependents = dependents_of(key, object);
     std::string_view policy = "Background";
-    if (has_finalizer(object, kOrphan)) policy = "Orphan";
-    else if (has_finalizer(object, kForeground)) policy = "Foreground";
+    if (has_finalizer(object, kOrphan))
+      policy = "Orphan";
+    else if (has_finalizer(object, kForeground))
+      policy = "Foreground";
     if (owner_waits && !dependents.empty()) {
       policy = "Foreground";
       Result<void> unblocked = co_await break_circle(key, object, dependents);
@@ -214,11 +231,14 @@ class GarbageCollector : public Controller {
     co_return removed;
   }
 
-  // A dependent that itself waits for its dependents would wait for us, and we for it: it stops blocking us.
-  Task<Result<void>> break_circle(std::string key, Value& object, std::vector<std::string> dependents) {
+  // A dependent that itself waits for its dependents would wait for us, and we for it: it stops
+  // blocking us.
+  Task<Result<void>> break_circle(std::string key, Value& object,
+                                  std::vector<std::string> dependents) {
     bool is_circle = false;
     for (const std::string& d : dependents)
-      if (store::RecordPtr record = store().get(d)) is_circle |= waits_for_dependents(parse_stored(*record));
+      if (store::RecordPtr record = store().get(d))
+        is_circle |= waits_for_dependents(parse_stored(*record));
     if (!is_circle) co_return Result<void>();
     std::vector<Value> references;
     bool blocks = false;
@@ -231,15 +251,17 @@ class GarbageCollector : public Controller {
     resources_.refresh();
     StoredResources::Place place = resources_.find(key);
     if (!place.resource) co_return Result<void>();
-    Loopback::Reply reply = co_await api().send("PATCH", path_of(*place.resource, place.namespace_name, place.name),
-                                                metadata_patch(object, "ownerReferences", std::move(references)),
-                                                "application/merge-patch+json");
+    Loopback::Reply reply = co_await api().send(
+        "PATCH", path_of(*place.resource, place.namespace_name, place.name),
+        metadata_patch(object, "ownerReferences", std::move(references)),
+        "application/merge-patch+json");
     if (reply.ok()) object = std::move(reply.body);
     co_return outcome(reply);
   }
 
   Task<Result<void>> change(std::string path, Value patch) {
-    Loopback::Reply reply = co_await api().send("PATCH", std::move(path), std::move(patch), "application/merge-patch+json");
+    Loopback::Reply reply = co_await api().send("PATCH", std::move(path), std::move(patch),
+                                                "application/merge-patch+json");
     bool turned = co_await next_turn(context().loop);
     (void)turned;
     if (reply.status == 404) co_return Result<void>();
@@ -253,7 +275,8 @@ class GarbageCollector : public Controller {
         {{"apiVersion", "v1"},
          {"kind", "DeleteOptions"},
          {"propagationPolicy", policy},
-         {"preconditions", Value::object({{"uid", meta["uid"]}, {"resourceVersion", meta["resourceVersion"]}})}});
+         {"preconditions",
+          Value::object({{"uid", meta["uid"]}, {"resourceVersion", meta["resourceVersion"]}})}});
     Loopback::Reply reply = co_await api().send("DELETE", std::move(path), std::move(options));
     if (reply.status == 404) co_return Result<void>();
     co_return outcome(reply);
@@ -261,7 +284,8 @@ class GarbageCollector : public Controller {
 
   StoredResources resources_;
   OwnerIndex index_;
-  std::unordered_map<std::string, std::string> waiting_;  // uid -> key of owners in foreground deletion
+  std::unordered_map<std::string, std::string> waiting_;  // uid -> key of owners in foreground
+                                                          // deletion
 };
 
 }  // namespace

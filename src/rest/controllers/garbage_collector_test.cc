@@ -27,9 +27,16 @@ class GarbageCollector : public testing::Test {
   std::string make(std::string_view name, std::vector<Ref> owners = {}, std::string_view ns = "a") {
     std::vector<Value> references;
     for (const Ref& o : owners)
-      references.push_back(Value::object({{"apiVersion", "v1"}, {"kind", o.kind}, {"name", o.name}, {"uid", o.uid}, {"blockOwnerDeletion", o.blocks}}));
-    Value object = Value::object({{"metadata", Value::object({{"name", name}, {"ownerReferences", Value::array(references)}})}});
-    Loopback::Reply reply = server.api().send_and_wait("POST", cat("/api/v1/namespaces/", ns, "/configmaps"), object);
+      references.push_back(Value::object({{"apiVersion", "v1"},
+                                          {"kind", o.kind},
+                                          {"name", o.name},
+                                          {"uid", o.uid},
+                                          {"blockOwnerDeletion", o.blocks}}));
+    Value object = Value::object(
+        {{"metadata",
+          Value::object({{"name", name}, {"ownerReferences", Value::array(references)}})}});
+    Loopback::Reply reply = server.api().send_and_wait(
+        "POST", cat("/api/v1/namespaces/", ns, "/configmaps"), object);
     EXPECT_TRUE(reply.ok()) << reply.body["message"].as_string();
     return std::string(reply.body["metadata"]["uid"].as_string());
   }
@@ -37,7 +44,8 @@ class GarbageCollector : public testing::Test {
     return server.send("DELETE", cat(path(name), "?propagationPolicy=", policy)).ok();
   }
   bool exists(std::string_view name) { return server.send("GET", path(name)).ok(); }
-  // Once something that was asked for later has happened, what was asked for before would have happened too.
+  // Once something that was asked for later has happened, what was asked for before would have
+  // happened too.
   void settle() {
     std::string owner = make("settle-owner");
     make("settle", {{"settle-owner", owner}});
@@ -82,7 +90,8 @@ TEST_F(GarbageCollector, OneOwnerThatIsLeftIsEnough) {
   make("child", {{"first", first}, {"second", second}});
   ASSERT_TRUE(remove("first", "Background"));
   // The reference to the one that is gone is taken out.
-  ASSERT_TRUE(server.eventually([&] { return server.get(path("child"))["metadata"]["ownerReferences"].size() == 1; }));
+  ASSERT_TRUE(server.eventually(
+      [&] { return server.get(path("child"))["metadata"]["ownerReferences"].size() == 1; }));
   EXPECT_EQ(server.get(path("child"))["metadata"]["ownerReferences"][0]["uid"].as_string(), second);
   ASSERT_TRUE(remove("second", "Background"));
   EXPECT_TRUE(server.eventually_gone(path("child")));
@@ -102,13 +111,21 @@ TEST_F(GarbageCollector, OrphansAreSetFreeBeforeTheirOwnerGoes) {
 TEST_F(GarbageCollector, InTheForegroundAnOwnerWaitsForWhatBlocksIt) {
   std::string owner = make("owner");
   make("child", {{"owner", owner, true}});
-  ASSERT_TRUE(server.send("PATCH", path("child"), R"({"metadata":{"finalizers":["example.com/hold"]}})", "application/merge-patch+json").ok());
+  ASSERT_TRUE(server
+                  .send("PATCH", path("child"),
+                        R"({"metadata":{"finalizers":["example.com/hold"]}})",
+                        "application/merge-patch+json")
+                  .ok());
   RunningControllers running(server, {"garbage-collector-controller"});
   ASSERT_TRUE(remove("owner", "Foreground"));
-  ASSERT_TRUE(server.eventually([&] { return server.get(path("child"))["metadata"].has("deletionTimestamp"); }));
+  ASSERT_TRUE(server.eventually(
+      [&] { return server.get(path("child"))["metadata"].has("deletionTimestamp"); }));
   settle();
   EXPECT_TRUE(exists("owner"));
-  ASSERT_TRUE(server.send("PATCH", path("child"), R"({"metadata":{"finalizers":null}})", "application/merge-patch+json").ok());
+  ASSERT_TRUE(server
+                  .send("PATCH", path("child"), R"({"metadata":{"finalizers":null}})",
+                        "application/merge-patch+json")
+                  .ok());
   EXPECT_TRUE(server.eventually_gone(path("owner")));
   EXPECT_FALSE(exists("child"));
 }
@@ -127,10 +144,14 @@ TEST_F(GarbageCollector, ForegroundDeletionGoesDownTheTree) {
 TEST_F(GarbageCollector, ACircleInTheForegroundEnds) {
   std::string first = make("first");
   std::string second = make("second", {{"first", first, true}});
-  ASSERT_TRUE(server.send("PATCH", path("first"),
-                          cat(R"({"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"second","uid":")", second,
-                              R"(","blockOwnerDeletion":true}]}})"),
-                          "application/merge-patch+json").ok());
+  ASSERT_TRUE(
+      server
+          .send(
+              "PATCH", path("first"),
+              cat(R"({"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"second","uid":")",
+                  second, R"(","blockOwnerDeletion":true}]}})"),
+              "application/merge-patch+json")
+          .ok());
   RunningControllers running(server, {"garbage-collector-controller"});
   ASSERT_TRUE(remove("first", "Foreground"));
   EXPECT_TRUE(server.eventually_gone(path("first")));
@@ -157,11 +178,15 @@ TEST(ClusterRoleAggregation, RulesAreGatheredThroughLabelsAndFollowTheirSources)
   RunningControllers running(server, {"clusterrole-aggregation-controller"});
   std::string roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
   auto make = [&](std::string_view body) { ASSERT_TRUE(server.send("POST", roles, body).ok()); };
-  make(R"({"metadata":{"name":"all"},"aggregationRule":{"clusterRoleSelectors":[{"matchLabels":{"to":"all"}}]},"rules":[]})");
-  make(R"({"metadata":{"name":"middle","labels":{"to":"all"}},"aggregationRule":{"clusterRoleSelectors":[{"matchLabels":{"to":"middle"}}]},"rules":[]})");
-  make(R"({"metadata":{"name":"leaf","labels":{"to":"middle"}},"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["get"]}]})");
-  EXPECT_TRUE(server.eventually([&] { return server.get(roles + "/all")["rules"] == server.get(roles + "/leaf")["rules"]; }))
-      << "through the one in the middle";
+  make(
+      R"({"metadata":{"name":"all"},"aggregationRule":{"clusterRoleSelectors":[{"matchLabels":{"to":"all"}}]},"rules":[]})");
+  make(
+      R"({"metadata":{"name":"middle","labels":{"to":"all"}},"aggregationRule":{"clusterRoleSelectors":[{"matchLabels":{"to":"middle"}}]},"rules":[]})");
+  make(
+      R"({"metadata":{"name":"leaf","labels":{"to":"middle"}},"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["get"]}]})");
+  EXPECT_TRUE(server.eventually([&] {
+    return server.get(roles + "/all")["rules"] == server.get(roles + "/leaf")["rules"];
+  })) << "through the one in the middle";
   ASSERT_TRUE(server.send("DELETE", roles + "/leaf").ok());
   EXPECT_TRUE(server.eventually([&] { return server.get(roles + "/all")["rules"].empty(); }));
 }

@@ -16,7 +16,9 @@ constexpr std::string_view kPods = "/registry/pods/";
 constexpr std::string_view kFinalizer = "kubernetes";
 constexpr std::size_t kPage = 512;  // records looked at in one turn of the loop
 
-bool is_deleting(const Value& object) { return object["metadata"].has("deletionTimestamp"); }
+bool is_deleting(const Value& object) {
+  return object["metadata"].has("deletionTimestamp");
+}
 
 // What is still there, for the conditions.
 struct Remaining {
@@ -25,7 +27,8 @@ struct Remaining {
   std::string failure;
 };
 
-Value condition(std::string_view type, bool is_true, std::string_view reason, std::string message, const std::string& now) {
+Value condition(std::string_view type, bool is_true, std::string_view reason, std::string message,
+                const std::string& now) {
   return Value::object({{"type", type},
                         {"status", is_true ? "True" : "False"},
                         {"lastTransitionTime", now},
@@ -35,37 +38,51 @@ Value condition(std::string_view type, bool is_true, std::string_view reason, st
 
 std::string counts(const std::map<std::string, std::int64_t>& what, std::string_view verb) {
   std::vector<std::string> parts;
-  for (const auto& [name, count] : what) parts.push_back(cat(name, " ", verb, " ", count, " resource instances"));
+  for (const auto& [name, count] : what)
+    parts.push_back(cat(name, " ", verb, " ", count, " resource instances"));
   return join(parts, ", ");
 }
 
 std::vector<Value> conditions(const Remaining& left, const std::string& now) {
-  bool some = !left.resources.empty(), held = !left.finalizers.empty(), failed = !left.failure.empty();
-  return {condition("NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered", "All resources successfully discovered", now),
-          condition("NamespaceDeletionGroupVersionParsingFailure", false, "ParsedGroupVersions", "All legacy kube types successfully parsed", now),
-          condition("NamespaceDeletionContentFailure", failed, failed ? "ContentDeletionFailed" : "ContentDeleted",
-                    failed ? cat("Failed to delete all resource types, 1 remaining: ", left.failure)
-                           : "All content successfully deleted, may be waiting on finalization",
-                    now),
-          condition("NamespaceContentRemaining", some, some ? "SomeResourcesRemain" : "ContentRemoved",
-                    some ? cat("Some resources are remaining: ", counts(left.resources, "has")) : "All content successfully removed", now),
-          condition("NamespaceFinalizersRemaining", held, held ? "SomeFinalizersRemain" : "ContentHasNoFinalizers",
-                    held ? cat("Some content in the namespace has finalizers remaining: ", counts(left.finalizers, "in"))
-                         : "All content-preserving finalizers finished",
-                    now)};
+  bool some = !left.resources.empty(), held = !left.finalizers.empty(),
+       failed = !left.failure.empty();
+  return {
+      condition("NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered",
+                "All resources successfully discovered", now),
+      condition("NamespaceDeletionGroupVersionParsingFailure", false, "ParsedGroupVersions",
+                "All legacy kube types successfully parsed", now),
+      condition("NamespaceDeletionContentFailure", failed,
+                failed ? "ContentDeletionFailed" : "ContentDeleted",
+                failed ? cat("Failed to delete all resource types, 1 remaining: ", left.failure)
+                       : "All content successfully deleted, may be waiting on finalization",
+                now),
+      condition("NamespaceContentRemaining", some, some ? "SomeResourcesRemain" : "ContentRemoved",
+                some ? cat("Some resources are remaining: ", counts(left.resources, "has"))
+                     : "All content successfully removed",
+                now),
+      condition("NamespaceFinalizersRemaining", held,
+                held ? "SomeFinalizersRemain" : "ContentHasNoFinalizers",
+                held ? cat("Some content in the namespace has finalizers remaining: ",
+                           counts(left.finalizers, "in"))
+                     : "All content-preserving finalizers finished",
+                now)};
 }
 
-// Puts the conditions in, keeping the time of those whose status did not change. False: nothing is new.
+// Puts the conditions in, keeping the time of those whose status did not change. False: nothing is
+// new.
 bool set_conditions(Value& object, std::vector<Value> wanted) {
-  std::vector<Value> list(object["status"]["conditions"].items().begin(), object["status"]["conditions"].items().end());
+  std::vector<Value> list(object["status"]["conditions"].items().begin(),
+                          object["status"]["conditions"].items().end());
   bool changed = false;
   for (Value& w : wanted) {
     Value* old = nullptr;
     for (Value& have : list)
       if (have["type"] == w["type"]) old = &have;
-    if (!old) list.push_back(std::move(w)), changed = true;
+    if (!old)
+      list.push_back(std::move(w)), changed = true;
     else {
-      if ((*old)["status"] == w["status"]) w.set("lastTransitionTime", (*old)["lastTransitionTime"]);
+      if ((*old)["status"] == w["status"])
+        w.set("lastTransitionTime", (*old)["lastTransitionTime"]);
       if (!(*old == w)) *old = std::move(w), changed = true;
     }
   }
@@ -77,14 +94,19 @@ class NamespaceController : public Controller {
  public:
   explicit NamespaceController(ControllerContext c)
       : Controller(std::move(c), "namespace-controller",
-                   {.prefixes = {std::string(kPrefix)}, .workers = 4, .longest_delay = std::chrono::milliseconds(1000)}),
+                   {.prefixes = {std::string(kPrefix)},
+                    .workers = 4,
+                    .longest_delay = std::chrono::milliseconds(1000)}),
         resources_(context().catalog) {}
 
  private:
   bool cares(const store::Event& event) const override {
-    return event.type == store::EventType::kPut && event.record->value().find("\"deletionTimestamp\"") != std::string_view::npos;
+    return event.type == store::EventType::kPut &&
+           event.record->value().find("\"deletionTimestamp\"") != std::string_view::npos;
   }
-  void observe(const store::Event& event) override { enqueue(std::string(name_in(event.record->key()))); }
+  void observe(const store::Event& event) override {
+    enqueue(std::string(name_in(event.record->key())));
+  }
 
   Task<Result<void>> reconcile(std::string key) override {
     store::RecordPtr record = store().get(cat(kPrefix, key));
@@ -101,10 +123,12 @@ class NamespaceController : public Controller {
       co_return released;
     }
     if (set_conditions(object, conditions(left, rfc3339(context().clock.now())))) {
-      Loopback::Reply reply = co_await api().send("PUT", cat("/api/v1/namespaces/", key, "/status"), std::move(object));
+      Loopback::Reply reply = co_await api().send("PUT", cat("/api/v1/namespaces/", key, "/status"),
+                                                  std::move(object));
       if (Result<void> ok = outcome(reply); !ok) co_return ok;
     }
-    co_return fail(internal_error(left.failure.empty() ? cat("waiting for ", counts(left.resources, "with")) : left.failure));
+    co_return fail(internal_error(
+        left.failure.empty() ? cat("waiting for ", counts(left.resources, "with")) : left.failure));
   }
 
   // Pods go first: what guards them (network policies, say) stays until they are gone.
@@ -114,9 +138,12 @@ class NamespaceController : public Controller {
     std::shared_ptr<const catalog::Catalog> keep = resources_.catalog();
     std::vector<const catalog::Resource*> list;
     for (const catalog::Resource* r : resources_.all())
-      if (r->namespaced && store().count(store::keys_with_prefix(collection_prefix(*r, name))) > 0) {
-        if (r->storage_prefix == kPods) list.insert(list.begin(), r);
-        else list.push_back(r);
+      if (r->namespaced &&
+          store().count(store::keys_with_prefix(collection_prefix(*r, name))) > 0) {
+        if (r->storage_prefix == kPods)
+          list.insert(list.begin(), r);
+        else
+          list.push_back(r);
       }
     for (const catalog::Resource* r : list) {
       Result<void> done = co_await remove_all(*r, name);
@@ -144,9 +171,11 @@ class NamespaceController : public Controller {
     co_return result;
   }
 
-  void add_order(const catalog::Resource& r, const std::string& name, const store::Record& record, std::vector<Order>& orders) {
+  void add_order(const catalog::Resource& r, const std::string& name, const store::Record& record,
+                 std::vector<Order>& orders) {
     Value object = parse_stored(record);
-    Value options = Value::object({{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"propagationPolicy", "Background"}});
+    Value options = Value::object(
+        {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"propagationPolicy", "Background"}});
     bool now = r.storage_prefix == kPods && !has_node(object);
     if (is_deleting(object)) {
       // It has been asked to go; only a pod that nobody will finish is asked again.
@@ -163,11 +192,14 @@ class NamespaceController : public Controller {
   }
 
   void count_remaining(const catalog::Resource& r, const std::string& name, Remaining& left) const {
-    auto range = store().range({.keys = store::keys_with_prefix(collection_prefix(r, name)), .limit = kPage});
+    auto range = store().range(
+        {.keys = store::keys_with_prefix(collection_prefix(r, name)), .limit = kPage});
     if (!range || range->records.empty()) return;
-    left.resources[cat(r.name, ".", r.group)] = static_cast<std::int64_t>(range->records.size()) + range->remaining;
+    left.resources[cat(r.name, ".", r.group)] = static_cast<std::int64_t>(range->records.size()) +
+                                                range->remaining;
     for (const store::RecordPtr& record : range->records)
-      for (const Value& f : parse_stored(*record)["metadata"]["finalizers"].items()) ++left.finalizers[std::string(f.as_string())];
+      for (const Value& f : parse_stored(*record)["metadata"]["finalizers"].items())
+        ++left.finalizers[std::string(f.as_string())];
   }
 
   Task<Result<void>> release(Value object) {
@@ -175,7 +207,8 @@ class NamespaceController : public Controller {
     for (const Value& f : object["spec"]["finalizers"].items())
       if (f.as_string() != kFinalizer) kept.push_back(f);
     object.member("spec").set("finalizers", Value::array(std::move(kept)));
-    std::string target = cat("/api/v1/namespaces/", object["metadata"]["name"].as_string(), "/finalize");
+    std::string target = cat("/api/v1/namespaces/", object["metadata"]["name"].as_string(),
+                             "/finalize");
     Loopback::Reply reply = co_await api().send("PUT", std::move(target), std::move(object));
     if (reply.status == 404) co_return Result<void>();
     co_return outcome(reply);

@@ -16,14 +16,17 @@ bool is_active(const store::Store& store, std::string_view name) {
 
 }  // namespace
 
-NamespaceContent::NamespaceContent(ControllerContext context, std::string name, std::string prefix, std::string object)
-    : Controller(std::move(context), std::move(name), {.prefixes = {std::string(kNamespaces), prefix}, .workers = 8}),
+NamespaceContent::NamespaceContent(ControllerContext context, std::string name, std::string prefix,
+                                   std::string object)
+    : Controller(std::move(context), std::move(name),
+                 {.prefixes = {std::string(kNamespaces), prefix}, .workers = 8}),
       prefix_(std::move(prefix)),
       object_(std::move(object)) {}
 
 bool NamespaceContent::cares(const store::Event& event) const {
   std::string_view key = event.record->key();
-  return key.starts_with(kNamespaces) ? event.type == store::EventType::kPut : name_in(key) == object_;
+  return key.starts_with(kNamespaces) ? event.type == store::EventType::kPut
+                                      : name_in(key) == object_;
 }
 
 void NamespaceContent::observe(const store::Event& event) {

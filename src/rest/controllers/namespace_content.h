@@ -3,18 +3,20 @@
 
 namespace cardea::rest {
 
-// A controller that keeps one object of a fixed name in every active namespace. Its keys are the names of
-// namespaces.
+// A controller that keeps one object of a fixed name in every active namespace. Its keys are the
+// names of namespaces.
 class NamespaceContent : public Controller {
  protected:
   // `prefix` is where the objects rest, `object` what they are called.
-  NamespaceContent(ControllerContext context, std::string name, std::string prefix, std::string object);
+  NamespaceContent(ControllerContext context, std::string name, std::string prefix,
+                   std::string object);
 
   bool cares(const store::Event& event) const override;
   void observe(const store::Event& event) override;
   Task<Result<void>> reconcile(std::string key) override;
 
-  // Brings the object of an active namespace to where it should be; `record` is null when there is none.
+  // Brings the object of an active namespace to where it should be; `record` is null when there is
+  // none.
   virtual Task<Result<void>> restore(std::string namespace_name, store::RecordPtr record) = 0;
 
  private:

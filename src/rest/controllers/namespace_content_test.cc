@@ -12,7 +12,8 @@ TEST(ServiceAccountController, EveryNamespaceGetsTheDefaultAccountAndGetsItBack)
   TestServer server;
   make_namespace(server, "a");
   RunningControllers running(server, {"serviceaccount-controller"});
-  ASSERT_TRUE(server.eventually([&] { return server.send("GET", kAccount).ok(); })) << "of a namespace that was there";
+  ASSERT_TRUE(server.eventually([&] { return server.send("GET", kAccount).ok(); }))
+      << "of a namespace that was there";
   std::string uid(server.get(kAccount)["metadata"]["uid"].as_string());
   ASSERT_TRUE(server.send("DELETE", kAccount).ok());
   EXPECT_TRUE(server.eventually([&] {
@@ -20,7 +21,8 @@ TEST(ServiceAccountController, EveryNamespaceGetsTheDefaultAccountAndGetsItBack)
     return reply.ok() && reply.body["metadata"]["uid"].as_string() != uid;
   }));
   make_namespace(server, "b");
-  EXPECT_TRUE(server.eventually([&] { return server.send("GET", "/api/v1/namespaces/b/serviceaccounts/default").ok(); }));
+  EXPECT_TRUE(server.eventually(
+      [&] { return server.send("GET", "/api/v1/namespaces/b/serviceaccounts/default").ok(); }));
 }
 
 TEST(RootCaPublisher, EveryNamespaceGetsTheCertificateAndGetsItBack) {
@@ -32,7 +34,10 @@ TEST(RootCaPublisher, EveryNamespaceGetsTheCertificateAndGetsItBack) {
     return object["data"]["ca.crt"].as_string() == kTestCa && object["data"].size() == 1;
   };
   EXPECT_TRUE(server.eventually(is_right));
-  ASSERT_TRUE(server.send("PATCH", kRootCa, R"({"data":{"ca.crt":"mine","more":"x"}})", "application/merge-patch+json").ok());
+  ASSERT_TRUE(server
+                  .send("PATCH", kRootCa, R"({"data":{"ca.crt":"mine","more":"x"}})",
+                        "application/merge-patch+json")
+                  .ok());
   EXPECT_TRUE(server.eventually(is_right)) << "changed";
   ASSERT_TRUE(server.send("DELETE", kRootCa).ok());
   EXPECT_TRUE(server.eventually(is_right)) << "deleted";
@@ -43,7 +48,8 @@ TEST(ControllerSelection, NamesStarsAndMinusesChoose) {
   EXPECT_EQ(chosen({"*"}), known_controllers());
   EXPECT_TRUE(chosen({}).empty());
   EXPECT_TRUE(chosen({""}).empty());
-  EXPECT_EQ(chosen({"serviceaccount-controller"}), std::vector<std::string>{"serviceaccount-controller"});
+  EXPECT_EQ(chosen({"serviceaccount-controller"}),
+            std::vector<std::string>{"serviceaccount-controller"});
   EXPECT_EQ(chosen({"*", "-serviceaccount-controller"}).size(), known_controllers().size() - 1);
   EXPECT_TRUE(chosen({"-serviceaccount-controller"}).empty());
 }

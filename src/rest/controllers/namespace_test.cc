@@ -37,9 +37,10 @@ TEST(NamespaceController, ManyObjectsGo) {
   make_namespace(server, "a");
   store::Txn txn;
   for (int i = 0; i < 10'000; ++i)
-    txn.ops.push_back(store::Put{cat("/registry/configmaps/a/c", i),
-                                 cat(R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"c)", i,
-                                     R"(","namespace":"a","uid":"u)", i, R"("}})")});
+    txn.ops.push_back(
+        store::Put{cat("/registry/configmaps/a/c", i),
+                   cat(R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"c)", i,
+                       R"(","namespace":"a","uid":"u)", i, R"("}})")});
   ASSERT_TRUE(store::commit_sync(server.store(), std::move(txn)));
   RunningControllers running(server, {"namespace-controller"});
   ASSERT_TRUE(server.send("DELETE", "/api/v1/namespaces/a").ok());
@@ -51,31 +52,43 @@ TEST(NamespaceController, ManyObjectsGo) {
 TEST(NamespaceController, AFinalizerHoldsTheNamespaceAndItsConditionsSayWhy) {
   TestServer server;
   make_namespace(server, "a");
-  ASSERT_TRUE(server.send("POST", "/api/v1/namespaces/a/configmaps", config_map("x", R"(,"finalizers":["example.com/hold"])")).ok());
+  ASSERT_TRUE(server
+                  .send("POST", "/api/v1/namespaces/a/configmaps",
+                        config_map("x", R"(,"finalizers":["example.com/hold"])"))
+                  .ok());
   RunningControllers running(server, {"namespace-controller"});
   ASSERT_TRUE(server.send("DELETE", "/api/v1/namespaces/a").ok());
   ASSERT_TRUE(server.eventually([&] {
-    return condition(server.get("/api/v1/namespaces/a"), "NamespaceFinalizersRemaining", "status") == "True";
+    return condition(server.get("/api/v1/namespaces/a"), "NamespaceFinalizersRemaining",
+                     "status") == "True";
   }));
   json::Value ns = server.get("/api/v1/namespaces/a");
   EXPECT_EQ(condition(ns, "NamespaceFinalizersRemaining", "message"),
-            "Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances");
+            "Some content in the namespace has finalizers remaining: example.com/hold in 1 "
+            "resource instances");
   EXPECT_EQ(condition(ns, "NamespaceContentRemaining", "message"),
             "Some resources are remaining: configmaps. has 1 resource instances");
-  ASSERT_TRUE(server.send("PATCH", "/api/v1/namespaces/a/configmaps/x", R"({"metadata":{"finalizers":null}})", kMerge).ok());
+  ASSERT_TRUE(server
+                  .send("PATCH", "/api/v1/namespaces/a/configmaps/x",
+                        R"({"metadata":{"finalizers":null}})", kMerge)
+                  .ok());
   EXPECT_TRUE(server.eventually_gone("/api/v1/namespaces/a"));
 }
 
 TEST(NamespaceController, ObjectsOfCustomResourcesGoToo) {
   TestServer server;
-  ASSERT_TRUE(server.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", R"({
+  ASSERT_TRUE(server
+                  .send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", R"({
       "metadata":{"name":"widgets.example.com"},
       "spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"},
-        "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}})").ok());
+        "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}})")
+                  .ok());
   make_namespace(server, "a");
   ASSERT_TRUE(server.eventually([&] {
-    return server.send("POST", "/apis/example.com/v1/namespaces/a/widgets",
-                       R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"}})").ok();
+    return server
+        .send("POST", "/apis/example.com/v1/namespaces/a/widgets",
+              R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"}})")
+        .ok();
   }));
   RunningControllers running(server, {"namespace-controller"});
   ASSERT_TRUE(server.send("DELETE", "/api/v1/namespaces/a").ok());
@@ -87,7 +100,8 @@ TEST(NamespaceController, PodsOfANodeThatIsGoneAreNotWaitedFor) {
   TestServer server;
   make_namespace(server, "a");
   auto pod = [](std::string_view name, std::string_view node) {
-    return cat(R"({"metadata":{"name":")", name, R"("},"spec":{"nodeName":")", node, R"(","containers":[{"name":"c","image":"i"}]}})");
+    return cat(R"({"metadata":{"name":")", name, R"("},"spec":{"nodeName":")", node,
+               R"(","containers":[{"name":"c","image":"i"}]}})");
   };
   ASSERT_TRUE(server.send("POST", "/api/v1/nodes", R"({"metadata":{"name":"here"}})").ok());
   ASSERT_TRUE(server.send("POST", "/api/v1/namespaces/a/pods", pod("lost", "nowhere")).ok());
@@ -97,7 +111,8 @@ TEST(NamespaceController, PodsOfANodeThatIsGoneAreNotWaitedFor) {
   ASSERT_TRUE(server.send("DELETE", "/api/v1/namespaces/a").ok());
   ASSERT_TRUE(server.eventually_gone("/api/v1/namespaces/a/pods/lost"));
   ASSERT_TRUE(server.eventually([&] {
-    return condition(server.get("/api/v1/namespaces/a"), "NamespaceContentRemaining", "status") == "True";
+    return condition(server.get("/api/v1/namespaces/a"), "NamespaceContentRemaining", "status") ==
+           "True";
   }));
   EXPECT_TRUE(server.send("GET", "/api/v1/namespaces/a/pods/kept").ok()) << "its kubelet ends it";
   EXPECT_TRUE(server.send("GET", "/api/v1/namespaces/a/configmaps/x").ok()) << "pods go first";

@@ -6,7 +6,8 @@ std::vector<Owner> owners_of(const json::Value& object) {
   std::vector<Owner> out;
   for (const json::Value& r : object["metadata"]["ownerReferences"].items())
     out.push_back({std::string(r["apiVersion"].as_string()), std::string(r["kind"].as_string()),
-                   std::string(r["name"].as_string()), std::string(r["uid"].as_string()), r["blockOwnerDeletion"].as_bool()});
+                   std::string(r["name"].as_string()), std::string(r["uid"].as_string()),
+                   r["blockOwnerDeletion"].as_bool()});
   return out;
 }
 

@@ -20,8 +20,9 @@ struct Owner {
 
 std::vector<Owner> owners_of(const json::Value& object);
 
-// Who depends on whom, by the owner's uid. Dependents are keys of the store. Holds only objects that have owners,
-// so that its size is that of what garbage collection is about. Belongs to one thread.
+// Who depends on whom, by the owner's uid. Dependents are keys of the store. Holds only objects
+// that have owners, so that its size is that of what garbage collection is about. Belongs to one
+// thread.
 class OwnerIndex {
  public:
   // The object at `key` now has these owners; none forgets it. Returns the ones it had.

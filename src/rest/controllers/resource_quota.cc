@@ -1,5 +1,5 @@
-// resourcequota-controller: counts what quotas limit. Admission charges what is created; this gives back what is
-// deleted or ended, and makes the first count of a new quota.
+// resourcequota-controller: counts what quotas limit. Admission charges what is created; this gives
+// back what is deleted or ended, and makes the first count of a new quota.
 #include <map>
 
 #include "admission/plugins/quota_usage.h"
@@ -16,24 +16,28 @@ using json::Value;
 
 constexpr std::string_view kQuotas = "/registry/resourcequotas/";
 // What uses less without being deleted.
-constexpr std::string_view kShrinking[] = {"/registry/services/specs/", "/registry/persistentvolumeclaims/", "/registry/resourceclaims/"};
+constexpr std::string_view kShrinking[] = {
+    "/registry/services/specs/", "/registry/persistentvolumeclaims/", "/registry/resourceclaims/"};
 
 bool has_ended(const store::RecordPtr& pod) {
   std::string_view text = pod->value();
-  return text.find("\"phase\":\"Succeeded\"") != text.npos || text.find("\"phase\":\"Failed\"") != text.npos;
+  return text.find("\"phase\":\"Succeeded\"") != text.npos ||
+         text.find("\"phase\":\"Failed\"") != text.npos;
 }
 
 class ResourceQuotaController : public Controller {
  public:
   explicit ResourceQuotaController(ControllerContext context)
-      : Controller(context, "resourcequota-controller", {.prefixes = {"/registry/"}}), resources_(context.catalog) {}
+      : Controller(context, "resourcequota-controller", {.prefixes = {"/registry/"}}),
+        resources_(context.catalog) {}
 
  private:
   bool cares(const store::Event& event) const override {
     std::string_view key = event.record->key();
     if (key.starts_with(kQuotas) || event.type == store::EventType::kDelete) return true;
     if (!event.previous) return false;
-    if (key.starts_with("/registry/pods/")) return has_ended(event.record) && !has_ended(event.previous);
+    if (key.starts_with("/registry/pods/"))
+      return has_ended(event.record) && !has_ended(event.previous);
     for (std::string_view prefix : kShrinking)
       if (key.starts_with(prefix)) return true;
     return false;
@@ -56,12 +60,14 @@ class ResourceQuotaController : public Controller {
     for (const store::RecordPtr& record : quotas->records) {
       if (stopping()) break;
       Value quota = parse_stored(*record);
-      // All as of one revision: whatever is charged later changes the quota too, and then this count is refused.
+      // All as of one revision: whatever is charged later changes the quota too, and then this
+      // count is refused.
       Result<Value> status = count(quota, space, quotas->revision);
       if (!status) co_return fail(status.error());
       if (is_same(*status, quota["status"])) continue;
       quota.set("status", std::move(*status));
-      std::string target = cat("/api/v1/namespaces/", space, "/resourcequotas/", quota["metadata"]["name"].as_string(), "/status");
+      std::string target = cat("/api/v1/namespaces/", space, "/resourcequotas/",
+                               quota["metadata"]["name"].as_string(), "/status");
       Loopback::Reply reply = co_await api().send("PUT", std::move(target), quota);
       if (reply.status == 404) continue;
       if (auto ok = outcome(reply); !ok) co_return ok;
@@ -82,7 +88,8 @@ class ResourceQuotaController : public Controller {
           concerns = true;
         }
       if (!concerns) continue;
-      auto objects = store().range({.keys = store::keys_with_prefix(cat(r->storage_prefix, space, "/")), .at = at});
+      auto objects = store().range(
+          {.keys = store::keys_with_prefix(cat(r->storage_prefix, space, "/")), .at = at});
       if (!objects) return fail(objects.error());
       for (const store::RecordPtr& record : objects->records) {
         Value object = parse_stored(*record);
@@ -91,7 +98,8 @@ class ResourceQuotaController : public Controller {
           if (auto entry = used.find(name); entry != used.end()) entry->second += amount;
       }
     }
-    return Value::object({{"hard", quota["spec"]["hard"]}, {"used", admission::write_amounts(used)}});
+    return Value::object(
+        {{"hard", quota["spec"]["hard"]}, {"used", admission::write_amounts(used)}});
   }
 
   static bool is_same(const Value& a, const Value& b) {

@@ -1,5 +1,5 @@
-// root-ca-certificate-publisher-controller: every active namespace has the ConfigMap `kube-root-ca.crt`, so that
-// what runs there can verify this server.
+// root-ca-certificate-publisher-controller: every active namespace has the ConfigMap
+// `kube-root-ca.crt`, so that what runs there can verify this server.
 #include "base/strings.h"
 #include "rest/controllers/controllers.h"
 #include "rest/controllers/namespace_content.h"
@@ -16,8 +16,8 @@ constexpr std::string_view kDescription = "kubernetes.io/description";
 class RootCaPublisher : public NamespaceContent {
  public:
   RootCaPublisher(ControllerContext context, std::string ca)
-      : NamespaceContent(std::move(context), "root-ca-certificate-publisher-controller", "/registry/configmaps/",
-                         std::string(kName)),
+      : NamespaceContent(std::move(context), "root-ca-certificate-publisher-controller",
+                         "/registry/configmaps/", std::string(kName)),
         data_(Value::object({{"ca.crt", ca}})) {}
 
  private:
@@ -31,14 +31,20 @@ class RootCaPublisher : public NamespaceContent {
       if (is_right || object["metadata"].has("deletionTimestamp")) co_return Result<void>();
       object.erase("binaryData");
     } else {
-      object = Value::object({{"apiVersion", "v1"},
-                              {"kind", "ConfigMap"},
-                              {"metadata", Value::object({{"name", kName}, {"namespace", namespace_name}})}});
+      object = Value::object(
+          {{"apiVersion", "v1"},
+           {"kind", "ConfigMap"},
+           {"metadata", Value::object({{"name", kName}, {"namespace", namespace_name}})}});
     }
     object.set("data", data_);
-    object.member("metadata").member("annotations").set(kDescription, "The certificate authority by which clients inside the cluster verify its API server.");
+    object.member("metadata")
+        .member("annotations")
+        .set(
+            kDescription,
+            "The certificate authority by which clients inside the cluster verify its API server.");
     std::string target = record ? cat(collection, "/", kName) : collection;
-    Loopback::Reply reply = co_await api().send(record ? "PUT" : "POST", std::move(target), std::move(object));
+    Loopback::Reply reply = co_await api().send(record ? "PUT" : "POST", std::move(target),
+                                                std::move(object));
     co_return outcome(reply);
   }
 

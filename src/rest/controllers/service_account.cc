@@ -11,15 +11,17 @@ using json::Value;
 class ServiceAccountController : public NamespaceContent {
  public:
   explicit ServiceAccountController(ControllerContext context)
-      : NamespaceContent(std::move(context), "serviceaccount-controller", "/registry/serviceaccounts/", "default") {}
+      : NamespaceContent(std::move(context), "serviceaccount-controller",
+                         "/registry/serviceaccounts/", "default") {}
 
  private:
   // What it holds is its users' business.
   Task<Result<void>> restore(std::string namespace_name, store::RecordPtr record) override {
     if (record) co_return Result<void>();
-    Value object = Value::object({{"apiVersion", "v1"},
-                                  {"kind", "ServiceAccount"},
-                                  {"metadata", Value::object({{"name", "default"}, {"namespace", namespace_name}})}});
+    Value object = Value::object(
+        {{"apiVersion", "v1"},
+         {"kind", "ServiceAccount"},
+         {"metadata", Value::object({{"name", "default"}, {"namespace", namespace_name}})}});
     std::string target = cat("/api/v1/namespaces/", namespace_name, "/serviceaccounts");
     Loopback::Reply reply = co_await api().send("POST", std::move(target), std::move(object));
     if (reply.status == 409) co_return Result<void>();

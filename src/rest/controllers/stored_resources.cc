@@ -8,10 +8,12 @@ std::string encoded(std::string_view name) {
   constexpr std::string_view kHex = "0123456789ABCDEF";
   std::string out;
   for (unsigned char c : name) {
-    bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-                 c == '_' || c == '~' || c == ':';
-    if (plain) out += static_cast<char>(c);
-    else out += {'%', kHex[c >> 4], kHex[c & 15]};
+    bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                 c == '-' || c == '.' || c == '_' || c == '~' || c == ':';
+    if (plain)
+      out += static_cast<char>(c);
+    else
+      out += {'%', kHex[c >> 4], kHex[c & 15]};
   }
   return out;
 }
@@ -34,7 +36,8 @@ void StoredResources::refresh() {
 
 StoredResources::Place StoredResources::find(std::string_view key) const {
   // "/registry/" itself is nobody's.
-  for (auto slash = key.find('/', 10); slash != std::string_view::npos; slash = key.find('/', slash + 1)) {
+  for (auto slash = key.find('/', 10); slash != std::string_view::npos;
+       slash = key.find('/', slash + 1)) {
     auto found = by_prefix_.find(key.substr(0, slash + 1));
     if (found == by_prefix_.end()) continue;
     std::string_view rest = key.substr(slash + 1);
@@ -46,8 +49,10 @@ StoredResources::Place StoredResources::find(std::string_view key) const {
   return {};
 }
 
-std::string path_of(const catalog::Resource& r, std::string_view namespace_name, std::string_view name) {
-  std::string path = r.group.empty() ? cat("/api/", r.version) : cat("/apis/", r.group, "/", r.version);
+std::string path_of(const catalog::Resource& r, std::string_view namespace_name,
+                    std::string_view name) {
+  std::string path = r.group.empty() ? cat("/api/", r.version)
+                                     : cat("/apis/", r.group, "/", r.version);
   if (!namespace_name.empty()) path += cat("/namespaces/", encoded(namespace_name));
   path += cat("/", r.name);
   if (!name.empty()) path += cat("/", encoded(name));

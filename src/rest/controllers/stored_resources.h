@@ -10,13 +10,14 @@
 
 namespace cardea::rest {
 
-// Which resource a key of the store belongs to, as the catalogue has it at the moment. One entry per place where
-// objects rest, whatever the number of versions and faces. Belongs to one thread.
+// Which resource a key of the store belongs to, as the catalogue has it at the moment. One entry
+// per place where objects rest, whatever the number of versions and faces. Belongs to one thread.
 class StoredResources {
  public:
   explicit StoredResources(const CatalogHolder& catalog) : holder_(catalog) {}
 
-  // Looks at the catalogue again when it has changed. What the others return lives as long as the catalogue it came from.
+  // Looks at the catalogue again when it has changed. What the others return lives as long as the
+  // catalogue it came from.
   void refresh();
 
   struct Place {
@@ -34,10 +35,12 @@ class StoredResources {
   const CatalogHolder& holder_;
   std::shared_ptr<const catalog::Catalog> catalog_;
   std::vector<const catalog::Resource*> all_;
-  std::unordered_map<std::string_view, const catalog::Resource*> by_prefix_;  // keys live in the catalogue
+  std::unordered_map<std::string_view, const catalog::Resource*> by_prefix_;  // keys live in the
+                                                                              // catalogue
 };
 
 // The URL path of an object, or of its collection when `name` is empty.
-std::string path_of(const catalog::Resource& resource, std::string_view namespace_name, std::string_view name);
+std::string path_of(const catalog::Resource& resource, std::string_view namespace_name,
+                    std::string_view name);
 
 }  // namespace cardea::rest

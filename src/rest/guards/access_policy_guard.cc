@@ -5,8 +5,8 @@
 #include "authz/namespace_policy/words.h"
 #include "authz/rbac/covers.h"
 #include "base/strings.h"
-#include "rest/write/blind_caller.h"
 #include "rest/guards/escalation_exemption.h"
+#include "rest/write/blind_caller.h"
 
 namespace cardea::rest {
 namespace {
@@ -14,9 +14,11 @@ namespace {
 using Effect = authz::access::Policy::Effect;
 
 Error refused(const catalog::Resource& r, std::string_view name, std::string_view why) {
-  std::string about = name.empty() ? r.qualified_name() : cat(r.qualified_name(), " ", quoted(name));
+  std::string about = name.empty() ? r.qualified_name()
+                                   : cat(r.qualified_name(), " ", quoted(name));
   return Error::of(Reason::kForbidden, cat(about, " is forbidden: ", why))
-      .with({.name = std::string(name), .group = std::string(r.group), .kind = std::string(r.name)});
+      .with(
+          {.name = std::string(name), .group = std::string(r.group), .kind = std::string(r.name)});
 }
 
 authz::Attributes on_policy(const Call& call, std::string_view verb, std::string_view name) {
@@ -34,28 +36,36 @@ authz::Attributes on_policy(const Call& call, std::string_view verb, std::string
 std::vector<authz::rbac::PolicyRule> held_by(const authz::Rules& rules) {
   std::vector<authz::rbac::PolicyRule> out;
   for (const authz::ResourceRule& r : rules.resource_rules) {
-    auto& held =
-        out.emplace_back(authz::rbac::PolicyRule{r.verbs, r.api_groups, r.resources, r.resource_names, {}});
+    auto& held = out.emplace_back(
+        authz::rbac::PolicyRule{r.verbs, r.api_groups, r.resources, r.resource_names, {}});
     // A star that leaves something out does not hold one that does not.
     if (!r.leaves_out_excluded || std::erase(held.verbs, "*") == 0) continue;
-    for (std::string_view verb : authz::namespace_policy::well_known_verbs()) held.verbs.emplace_back(verb);
+    for (std::string_view verb : authz::namespace_policy::well_known_verbs())
+      held.verbs.emplace_back(verb);
   }
-  for (const authz::NonResourceRule& r : rules.non_resource_rules) out.push_back({r.verbs, {}, {}, {}, r.urls});
+  for (const authz::NonResourceRule& r : rules.non_resource_rules)
+    out.push_back({r.verbs, {}, {}, {}, r.urls});
   return out;
 }
 
-bool takes_away(Effect effect) { return effect != Effect::kAllow; }
+bool takes_away(Effect effect) {
+  return effect != Effect::kAllow;
+}
 
 Task<Result<void>> check_denying(Call& call, std::string_view name) {
   bool allowed = co_await is_exempt(call, on_policy(call, "deny", name));
   if (allowed) co_return Result<void>();
-  co_return fail(refused(*call.resource, name, cat("user ", quoted(call.user.name), " may not write, change or delete policies that take permissions away: that takes the verb \"deny\"")));
+  co_return fail(refused(*call.resource, name,
+                         cat("user ", quoted(call.user.name),
+                             " may not write, change or delete policies that take permissions "
+                             "away: that takes the verb \"deny\"")));
 }
 
 }  // namespace
 
 bool AccessPolicyGuard::applies(const catalog::Resource& r) const {
-  return r.group == authz::access::kGroup && (r.name == "clusteraccesspolicies" || r.name == "accesspolicies");
+  return r.group == authz::access::kGroup &&
+         (r.name == "clusteraccesspolicies" || r.name == "accesspolicies");
 }
 
 Task<Result<void>> AccessPolicyGuard::check(Call& call, WriteAttempt attempt) const {
@@ -63,11 +73,15 @@ Task<Result<void>> AccessPolicyGuard::check(Call& call, WriteAttempt attempt) co
   if (call.user.in_group(authz::kMastersGroup)) co_return Result<void>();
   // An owner that does not exist has the garbage collector delete the policy.
   // Whether something changes would tell a caller who may not read it what is there.
-  bool same_spec = !is_known_blind(call) && attempt.old && attempt.object["spec"] == (*attempt.old)["spec"];
-  bool same_owners = attempt.old && attempt.object["metadata"]["ownerReferences"] == (*attempt.old)["metadata"]["ownerReferences"];
+  bool same_spec = !is_known_blind(call) && attempt.old &&
+                   attempt.object["spec"] == (*attempt.old)["spec"];
+  bool same_owners = attempt.old && attempt.object["metadata"]["ownerReferences"] ==
+                                        (*attempt.old)["metadata"]["ownerReferences"];
   if (same_spec && same_owners) co_return Result<void>();
   authz::access::Policy policy(call.info.namespace_name, attempt.name, attempt.object);
-  bool took_away = attempt.old && takes_away(authz::access::Policy(call.info.namespace_name, attempt.name, *attempt.old).effect());
+  bool took_away = attempt.old && takes_away(authz::access::Policy(call.info.namespace_name,
+                                                                   attempt.name, *attempt.old)
+                                                 .effect());
   if (takes_away(policy.effect()) || took_away) {
     Result<void> allowed = co_await check_denying(call, attempt.name);
     if (!allowed) co_return allowed;
@@ -78,8 +92,11 @@ Task<Result<void>> AccessPolicyGuard::check(Call& call, WriteAttempt attempt) co
   if (escalates) co_return Result<void>();
   authz::Rules rules = call.services.authorizer.rules_for(call.user, call.info.namespace_name);
   std::vector<authz::rbac::PolicyRule> granted = policy.granted();
-  std::vector<authz::rbac::PolicyRule> missing = authz::rbac::missing_rules(held_by(rules), granted);
-  if (!missing.empty()) co_return fail(refused(r, attempt.name, authz::rbac::escalation_text(call.user, std::move(missing), "")));
+  std::vector<authz::rbac::PolicyRule> missing = authz::rbac::missing_rules(held_by(rules),
+                                                                            granted);
+  if (!missing.empty())
+    co_return fail(
+        refused(r, attempt.name, authz::rbac::escalation_text(call.user, std::move(missing), "")));
   if (authz::may_be_denied(rules, granted))
     co_return fail(refused(r, attempt.name, authz::denied_grant_text(call.user, "escalate")));
   co_return Result<void>();
@@ -88,7 +105,9 @@ Task<Result<void>> AccessPolicyGuard::check(Call& call, WriteAttempt attempt) co
 Task<Result<void>> AccessPolicyGuard::check_deletion(Call& call, const json::Value& old) const {
   if (call.user.in_group(authz::kMastersGroup)) co_return Result<void>();
   std::string name(old["metadata"]["name"].as_string());
-  if (!takes_away(authz::access::Policy(call.info.namespace_name, name, old).effect()) || is_being_emptied(call)) co_return Result<void>();
+  if (!takes_away(authz::access::Policy(call.info.namespace_name, name, old).effect()) ||
+      is_being_emptied(call))
+    co_return Result<void>();
   Result<void> allowed = co_await check_denying(call, name);
   co_return allowed;
 }

@@ -4,8 +4,8 @@
 
 #include "authz/eligibility.h"
 #include "base/strings.h"
-#include "rest/write/object_rules.h"
 #include "rest/present/status.h"
+#include "rest/write/object_rules.h"
 #include "rest/write/stored_object.h"
 #include "rest/write/write.h"
 
@@ -16,8 +16,8 @@ using json::Value;
 
 namespace {
 
-// How many objects are looked at, and how many namespaces are asked about. Beyond, nobody can tell in time,
-// and the answer is no.
+// How many objects are looked at, and how many namespaces are asked about. Beyond, nobody can tell
+// in time, and the answer is no.
 constexpr std::size_t kMostObjects = 1000;
 constexpr std::size_t kMostNamespaces = 10'000;
 
@@ -90,8 +90,9 @@ class Asking {
     if (!range) co_return fail(range.error());
     looked_at_ += range->records.size();
     if (looked_at_ > kMostObjects)
-      co_return fail(refusal(content, cat("a denial depends on the objects, and there are more than ",
-                                          kMostObjects, " of them to look at: delete them first")));
+      co_return fail(
+          refusal(content, cat("a denial depends on the objects, and there are more than ",
+                               kMostObjects, " of them to look at: delete them first")));
     for (const store::RecordPtr& record : range->records) {
       Value old = converted(parse_stored(*record), storage, r);
       authz::ConditionData data{.operation = "DELETE",
@@ -135,14 +136,15 @@ Task<bool> holds_at_cluster_scope(Call& call, std::string name) {
   co_return verdict.decision.allowed();
 }
 
-// When a deletion comes: at once; or some day, when an owner is gone. Until then there may be objects of any
-// resource.
+// When a deletion comes: at once; or some day, when an owner is gone. Until then there may be
+// objects of any resource.
 enum class When { kNow, kSomeDay };
 
 Task<Result<void>> check_namespace(Call& call, std::string name, When when) {
   bool above = co_await holds_at_cluster_scope(call, name);
-  Asking asking(call, when == When::kNow ? "deleting the namespace would delete it"
-                                         : "deleting the namespace after its owner would delete it");
+  Asking asking(call, when == When::kNow
+                          ? "deleting the namespace would delete it"
+                          : "deleting the namespace after its owner would delete it");
   std::set<std::string_view> seen;  // places, which several versions share
   for (const catalog::Group& group : call.catalog->groups())
     for (const catalog::Version& version : group.versions)
@@ -191,10 +193,10 @@ Task<Result<void>> check_definition(Call& call, const Value& definition) {
   auto spaces = namespaces_with(call, *r);
   if (!spaces) co_return fail(spaces.error());
   if (spaces->size() > kMostNamespaces)
-    co_return fail(
-        Error::of(Reason::kForbidden,
-                  cat("there are objects in more than ", kMostNamespaces,
-                      " namespaces, too many to tell whether their deletion is denied: delete them first")));
+    co_return fail(Error::of(
+        Reason::kForbidden,
+        cat("there are objects in more than ", kMostNamespaces,
+            " namespaces, too many to tell whether their deletion is denied: delete them first")));
   for (const std::string& space : *spaces) {
     Content content{*r, space, true};
     Result<void> passed = co_await asking.ask(content);
@@ -221,7 +223,8 @@ bool ContentGuard::applies(const Resource& r) const {
 Task<Result<void>> ContentGuard::check(Call& call, WriteAttempt attempt) const {
   const Value& owners = attempt.object["metadata"]["ownerReferences"];
   if (owners.empty() || !call.chain->may_deny()) co_return Result<void>();
-  if (attempt.old && (*attempt.old)["metadata"]["ownerReferences"] == owners) co_return Result<void>();
+  if (attempt.old && (*attempt.old)["metadata"]["ownerReferences"] == owners)
+    co_return Result<void>();
   // A name that the server made up is known by now.
   std::string name(attempt.object["metadata"]["name"].as_string());
   Result<void> passed = co_await check_content(call, attempt.old ? *attempt.old : attempt.object,
@@ -231,8 +234,8 @@ Task<Result<void>> ContentGuard::check(Call& call, WriteAttempt attempt) const {
 
 Task<Result<void>> ContentGuard::check_deletion(Call& call, const Value& old) const {
   if (!call.chain->may_deny()) co_return Result<void>();
-  Result<void> passed =
-      co_await check_content(call, old, std::string(old["metadata"]["name"].as_string()), When::kNow);
+  Result<void> passed = co_await check_content(
+      call, old, std::string(old["metadata"]["name"].as_string()), When::kNow);
   co_return passed;
 }
 

@@ -20,7 +20,8 @@ class Documents {
     policy = authz::namespace_policy::PolicyFeed::load(*store_).value();
   }
   void put(std::string_view key, std::string_view text) {
-    auto done = store::commit_sync(*store_, {{}, {store::Put{cat("/registry/", key), std::string(text)}}});
+    auto done = store::commit_sync(*store_,
+                                   {{}, {store::Put{cat("/registry/", key), std::string(text)}}});
     CARDEA_CHECK(done && done->succeeded);
   }
   void erase(std::string_view key) {
@@ -37,13 +38,15 @@ class Documents {
   std::unique_ptr<authz::namespace_policy::PolicyFeed> policy;
 };
 
-// Keeps what is asked, but for whether the caller may read the object: that decides what they are told.
+// Keeps what is asked, but for whether the caller may read the object: that decides what they are
+// told.
 class Listening : public authz::Authorizer {
  public:
   std::string_view name() const override { return "listening"; }
   std::optional<authz::Decision> authorize(const authz::Attributes& a) const override {
     if (a.verb != "get")
-      asked.push_back(cat(a.verb, " ", a.resource, a.subresource.empty() ? "" : "/", a.subresource));
+      asked.push_back(
+          cat(a.verb, " ", a.resource, a.subresource.empty() ? "" : "/", a.subresource));
     return authz::Decision::no_opinion();
   }
   mutable std::vector<std::string> asked;
@@ -57,7 +60,8 @@ class Denials : public ::testing::TestWithParam<By> {
   static constexpr std::string_view kPods = "/api/v1/namespaces/hammer/pods";
 
   Denials() {
-    documents_.put("authorization.openshift.io/policies/hammer/default", R"({"roles":{"r":{"rules":[]}}})");
+    documents_.put("authorization.openshift.io/policies/hammer/default",
+                   R"({"roles":{"r":{"rules":[]}}})");
     documents_.put(
         "authorization.openshift.io/policybindings/hammer/hammer",
         R"({"roleBindings":{"b":{"roleRef":{"namespace":"hammer","name":"r"},"userNames":["edgar"]}}})");
@@ -72,32 +76,35 @@ class Denials : public ::testing::TestWithParam<By> {
   }
   void make_pod(std::string_view name, std::string_view labels = "{}") {
     make(std::string(kPods),
-         cat(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")", name, R"(","labels":)", labels,
-             R"(},"spec":{"containers":[{"name":"c","image":"i"}]}})"));
+         cat(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")", name, R"(","labels":)",
+             labels, R"(},"spec":{"containers":[{"name":"c","image":"i"}]}})"));
   }
 
   // `verbs` and `resources` as JSON lists; `expression` in CEL, or empty.
   void deny(std::string_view verbs, std::string_view resources, std::string_view expression = "",
             std::string_view names = "[]") {
     if (GetParam() == By::kPolicy) {
-      std::string restriction =
-          expression.empty()
-              ? ""
-              : cat(R"(,"attributeRestrictions":{"kind":"cel","expression":")", expression, R"("})");
-      documents_.put("authorization.openshift.io/policies/hammer/default",
-                     cat(R"({"roles":{"r":{"rules":[{"deny":true,"verbs":)", verbs, R"(,"resourceKinds":)",
-                         resources, R"(,"resourceNames":)", names, restriction, "}]}}}"));
+      std::string
+          restriction = expression.empty()
+                            ? ""
+                            : cat(R"(,"attributeRestrictions":{"kind":"cel","expression":")",
+                                  expression, R"("})");
+      documents_.put(
+          "authorization.openshift.io/policies/hammer/default",
+          cat(R"({"roles":{"r":{"rules":[{"deny":true,"verbs":)", verbs, R"(,"resourceKinds":)",
+              resources, R"(,"resourceNames":)", names, restriction, "}]}}}"));
     } else {
       documents_.put(
           "access.cardea.dev/clusteraccesspolicies/no",
           cat(R"({"spec":{"effect":"Deny","subjects":[{"kind":"User","name":"edgar"}],"rules":[{"apiGroups":["*"],"verbs":)",
-              verbs, R"(,"resources":)", resources, R"(,"resourceNames":)", names, R"(}],"expression":")",
-              expression, R"("}})"));
+              verbs, R"(,"resources":)", resources, R"(,"resourceNames":)", names,
+              R"(}],"expression":")", expression, R"("}})"));
     }
   }
   void deny_nothing() {
     if (GetParam() == By::kPolicy)
-      documents_.put("authorization.openshift.io/policies/hammer/default", R"({"roles":{"r":{"rules":[]}}})");
+      documents_.put("authorization.openshift.io/policies/hammer/default",
+                     R"({"roles":{"r":{"rules":[]}}})");
     else
       documents_.erase("access.cardea.dev/clusteraccesspolicies/no");
   }
@@ -105,7 +112,8 @@ class Denials : public ::testing::TestWithParam<By> {
                         std::string type = "application/json") {
     Value document;
     if (!body.empty()) document = *json::parse(body);
-    return edgar_.send_and_wait(std::move(method), std::move(path), std::move(document), std::move(type));
+    return edgar_.send_and_wait(std::move(method), std::move(path), std::move(document),
+                                std::move(type));
   }
   std::string pod(std::string_view rest = "", std::string_view name = "p") const {
     return cat(kPods, "/", name, rest);
@@ -120,16 +128,19 @@ class Denials : public ::testing::TestWithParam<By> {
   Documents documents_;
   authz::namespace_policy::Surroundings around_;
   std::shared_ptr<Listening> listening_ = std::make_shared<Listening>();
-  std::shared_ptr<const authz::Authorizer> access_ =
-      std::make_shared<authz::access::AccessAuthorizer>(*documents_.access);
-  std::shared_ptr<const authz::Authorizer> policy_ =
-      std::make_shared<authz::namespace_policy::PolicyAuthorizer>(*documents_.policy, around_);
+  std::shared_ptr<const authz::Authorizer>
+      access_ = std::make_shared<authz::access::AccessAuthorizer>(*documents_.access);
+  std::shared_ptr<const authz::Authorizer>
+      policy_ = std::make_shared<authz::namespace_policy::PolicyAuthorizer>(*documents_.policy,
+                                                                            around_);
   TestServer server_{{}, {listening_, access_, policy_, authz::always_allow()}, true};
   Loopback edgar_{server_.gateway(), server_.loop(), {.name = "edgar"}, "edgar"};
 };
-INSTANTIATE_TEST_SUITE_P(Both, Denials, ::testing::Values(By::kPolicy, By::kAccess), [](const auto& info) {
-  return info.param == By::kPolicy ? "ByNamespacePolicy" : "ByAccessPolicy";
-});
+INSTANTIATE_TEST_SUITE_P(Both, Denials, ::testing::Values(By::kPolicy, By::kAccess),
+                         [](const auto& info) {
+                           return info.param == By::kPolicy ? "ByNamespacePolicy"
+                                                            : "ByAccessPolicy";
+                         });
 
 constexpr const char* kMerge = "application/merge-patch+json";
 
@@ -151,7 +162,8 @@ TEST_P(Denials, OfUpdatingAPodHoldForItsPartsAndItsBinding) {
        {"", "oldObject != null && oldObject.kind == 'Pod' && object.kind == 'Pod'"}) {
     deny(R"(["update"])", R"(["pods"])", expression);
     EXPECT_EQ(edgar("PATCH", pod(), R"({"metadata":{"labels":{"a":"b"}}})", kMerge).status, 403);
-    EXPECT_EQ(edgar("PATCH", pod("/status"), R"({"status":{"phase":"Failed"}})", kMerge).status, 403);
+    EXPECT_EQ(edgar("PATCH", pod("/status"), R"({"status":{"phase":"Failed"}})", kMerge).status,
+              403);
     EXPECT_EQ(edgar("PATCH", pod("/ephemeralcontainers"),
                     R"({"spec":{"ephemeralContainers":[{"name":"e","image":"i"}]}})",
                     "application/strategic-merge-patch+json")
@@ -166,9 +178,11 @@ TEST_P(Denials, OfUpdatingAPodHoldForItsPartsAndItsBinding) {
        "object.metadata.?labels.tier.orValue('') == 'back' && object.spec.nodeName == 'n'");
   EXPECT_EQ(edgar("POST", pod("/binding"), binding()).status, 403);
   EXPECT_EQ(edgar("POST", "/api/v1/namespaces/hammer/bindings", binding()).status, 403);
-  EXPECT_EQ(edgar("PATCH", pod("/status"), R"({"status":{"phase":"Pending"}})", kMerge).status, 200);
+  EXPECT_EQ(edgar("PATCH", pod("/status"), R"({"status":{"phase":"Pending"}})", kMerge).status,
+            200);
   deny_nothing();
-  EXPECT_EQ(edgar("PATCH", pod("/status"), R"({"status":{"phase":"Running"}})", kMerge).status, 200);
+  EXPECT_EQ(edgar("PATCH", pod("/status"), R"({"status":{"phase":"Running"}})", kMerge).status,
+            200);
   EXPECT_EQ(edgar("POST", "/api/v1/namespaces/hammer/bindings", binding()).status, 201);
 }
 
@@ -184,7 +198,8 @@ TEST_P(Denials, OfReplicasHoldForAScale) {
   int grace = 7;
   auto image = [&] {
     return edgar("PATCH", path,
-                 cat(R"({"spec":{"template":{"spec":{"terminationGracePeriodSeconds":)", ++grace, "}}}}"),
+                 cat(R"({"spec":{"template":{"spec":{"terminationGracePeriodSeconds":)", ++grace,
+                     "}}}}"),
                  kMerge)
         .status;
   };
@@ -194,7 +209,8 @@ TEST_P(Denials, OfReplicasHoldForAScale) {
   EXPECT_EQ(image(), 200);
   EXPECT_EQ(scale(1), 200) << "nothing changes";
   // What the object is, a Scale does not show.
-  deny(R"(["update"])", R"(["deployments"])", "object.spec.template.spec.containers[0].image == 'i'");
+  deny(R"(["update"])", R"(["deployments"])",
+       "object.spec.template.spec.containers[0].image == 'i'");
   EXPECT_EQ(scale(3), 403);
   if (GetParam() == By::kPolicy) {
     documents_.put(
@@ -234,7 +250,8 @@ TEST_P(Denials, OfANameHoldForCollectionsAndForWhatIsCreated) {
 
   deny(R"(["create"])", R"(["configmaps"])", "", R"(["z"])");
   EXPECT_EQ(edgar("POST", maps, map(R"({"name":"z"})")).status, 403);
-  EXPECT_EQ(edgar("PATCH", maps + "/z?fieldManager=m", map(R"({"name":"z"})"), "application/apply-patch+yaml")
+  EXPECT_EQ(edgar("PATCH", maps + "/z?fieldManager=m", map(R"({"name":"z"})"),
+                  "application/apply-patch+yaml")
                 .status,
             403);
   EXPECT_EQ(edgar("POST", maps, map(R"({"name":"zz"})")).status, 201);
@@ -244,7 +261,8 @@ TEST_P(Denials, OfANameHoldForCollectionsAndForWhatIsCreated) {
 TEST_P(Denials, OfWhatIsInANamespaceHoldForTheNamespace) {
   const std::string space = "/api/v1/namespaces/hammer";
   deny(R"(["delete"])", R"(["pods"])");
-  // Whoever may delete namespaces by a grant above them is not held by what a namespace says of itself.
+  // Whoever may delete namespaces by a grant above them is not held by what a namespace says of
+  // itself.
   int expected = GetParam() == By::kPolicy ? 200 : 403;
   Loopback::Reply reply = edgar("DELETE", space + "?dryRun=All");
   EXPECT_EQ(reply.status, expected) << json::print(reply.body);
@@ -276,7 +294,8 @@ TEST_P(Denials, OfObjectsHoldForTheirDefinition) {
                    "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}})");
   const std::string
       widgets = "/apis/example.com/v1/namespaces/hammer/widgets",
-      definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com?dryRun=All";
+      definition =
+          "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com?dryRun=All";
   ASSERT_TRUE(TestServer::eventually([&] { return server_.send("GET", widgets).status == 200; }));
   deny(R"(["delete"])", R"(["widgets"])");
   EXPECT_EQ(edgar("DELETE", definition).status, 200) << "there are none";
@@ -294,7 +313,8 @@ TEST_P(Denials, OfObjectsHoldForTheirDefinition) {
   const std::string owned =
       R"({"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"gone","uid":"0"}]}})";
   const std::string status =
-      "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com/status?dryRun=All";
+      "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com/"
+      "status?dryRun=All";
   EXPECT_EQ(edgar("PATCH", definition, owned, kMerge).status, 403);
   EXPECT_EQ(edgar("PATCH", status, owned, kMerge).status, 403);
   EXPECT_EQ(edgar("PATCH", definition, R"({"metadata":{"labels":{"a":"b"}}})", kMerge).status, 200);
@@ -304,12 +324,14 @@ TEST_P(Denials, OfObjectsHoldForTheirDefinition) {
 
 TEST_P(Denials, OfDeletingHoldForWhoNamesAnOwner) {
   const std::string maps = "/api/v1/namespaces/hammer/configmaps";
-  const std::string owners =
-      R"("ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"gone","uid":"0"}])";
+  const std::string
+      owners = R"("ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"gone","uid":"0"}])";
   auto map = [](std::string_view meta) {
     return cat(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{)", meta, "}}");
   };
-  auto own = [&] { return edgar("PATCH", maps + "/x", cat(R"({"metadata":{)", owners, "}}"), kMerge); };
+  auto own = [&] {
+    return edgar("PATCH", maps + "/x", cat(R"({"metadata":{)", owners, "}}"), kMerge);
+  };
   auto disown = [&] {
     return server_.send("PATCH", maps + "/x", R"({"metadata":{"ownerReferences":null}})", kMerge);
   };
@@ -323,7 +345,8 @@ TEST_P(Denials, OfDeletingHoldForWhoNamesAnOwner) {
         << json::print(reply.body);
     EXPECT_EQ(edgar("PATCH", maps + "/x", R"({"data":{"k":"v"}})", kMerge).status, 200)
         << "no owner is named";
-    EXPECT_EQ(edgar("POST", maps, map(cat(R"("name":"y","labels":{"a":"b"},)", owners))).status, 403);
+    EXPECT_EQ(edgar("POST", maps, map(cat(R"("name":"y","labels":{"a":"b"},)", owners))).status,
+              403);
   }
   deny(R"(["delete"])", R"(["configmaps"])", "oldObject.metadata.?labels.a.orValue('') == 'c'");
   EXPECT_EQ(own().status, 200);
@@ -367,7 +390,10 @@ TEST_P(Denials, OfDeletingHoldForWhoNamesAnOwnerThroughAPart) {
        "statefulsets",
        cat("{", selector, pods, pod_spec, "}}"),
        {"status", "scale"}},
-      {cat("/apis/apps/v1", space), "daemonsets", cat("{", selector, pods, pod_spec, "}}"), {"status"}},
+      {cat("/apis/apps/v1", space),
+       "daemonsets",
+       cat("{", selector, pods, pod_spec, "}}"),
+       {"status"}},
       {cat("/apis/batch/v1", space),
        "jobs",
        R"({"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}})",
@@ -389,19 +415,20 @@ TEST_P(Denials, OfDeletingHoldForWhoNamesAnOwnerThroughAPart) {
            "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]})",
        {"status"},
        "xs.example.com"}};
-  const std::string owner =
-      R"("ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"gone","uid":"0"}])";
+  const std::string
+      owner = R"("ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"gone","uid":"0"}])";
   int refused = 0;
   for (const Row& row : rows) {
     if (GetParam() == By::kPolicy && !row.path.ends_with(space)) continue;
-    make(row.path + row.resource, cat(R"({"metadata":{"name":")", row.name, R"("},"spec":)", row.spec, "}"));
+    make(row.path + row.resource,
+         cat(R"({"metadata":{"name":")", row.name, R"("},"spec":)", row.spec, "}"));
     const std::string object = cat(row.path, row.resource, "/", row.name);
     for (std::string_view expression : {"", "oldObject.metadata.name.startsWith('x')"})
       for (const std::string& part : row.parts) {
         const std::string what = cat(object, "/", part, " ", expression);
         deny(R"(["delete"])", cat(R"([")", row.resource, R"("])"), expression);
-        Loopback::Reply patched =
-            edgar("PATCH", cat(object, "/", part), cat(R"({"metadata":{)", owner, "}}"), kMerge);
+        Loopback::Reply patched = edgar("PATCH", cat(object, "/", part),
+                                        cat(R"({"metadata":{)", owner, "}}"), kMerge);
         EXPECT_TRUE(server_.get(object)["metadata"]["ownerReferences"].empty())
             << what << json::print(patched.body);
         Value whole = server_.get(cat(object, part == "scale" ? "/scale" : ""));
@@ -419,8 +446,9 @@ TEST_P(Denials, OfDeletingHoldForWhoNamesAnOwnerThroughAPart) {
 TEST_P(Denials, OfWhatIsInANamespaceHoldForItsOwners) {
   const std::string space = "/api/v1/namespaces/hammer";
   auto owners = [](std::string_view meta = "") {
-    return cat(R"({"metadata":{)", meta,
-               R"("ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"gone","uid":"0"}]}})");
+    return cat(
+        R"({"metadata":{)", meta,
+        R"("ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"gone","uid":"0"}]}})");
   };
   if (GetParam() == By::kPolicy) {
     // As for its deletion: a grant above namespaces is not held by what a namespace says of itself.
@@ -439,11 +467,12 @@ TEST_P(Denials, OfWhatIsInANamespaceHoldForItsOwners) {
       EXPECT_NE(put.body["message"].as_string().find("would delete it"), std::string_view::npos)
           << json::print(put.body);
       if (part == "/finalize") continue;
-      EXPECT_EQ(edgar("PATCH", cat(space, part, "?dryRun=All"), owners(), kMerge).status, 403) << part;
-      EXPECT_EQ(
-          edgar("PATCH", cat(space, part, "?dryRun=All"), R"({"metadata":{"labels":{"a":"b"}}})", kMerge)
-              .status,
-          200)
+      EXPECT_EQ(edgar("PATCH", cat(space, part, "?dryRun=All"), owners(), kMerge).status, 403)
+          << part;
+      EXPECT_EQ(edgar("PATCH", cat(space, part, "?dryRun=All"),
+                      R"({"metadata":{"labels":{"a":"b"}}})", kMerge)
+                    .status,
+                200)
           << "no owner is named";
     }
   deny(R"(["delete"])", R"(["pods"])", "oldObject.metadata.name == 'q'");
@@ -480,20 +509,21 @@ TEST(OwnerReferences, TakeWhatKubernetesAsksFor) {
   };
   const std::string
       plain = R"([{"apiVersion":"v1","kind":"Pod","name":"p","uid":"1"}])",
-      blocking = R"([{"apiVersion":"v1","kind":"Pod","name":"p","uid":"1","blockOwnerDeletion":true}])";
+      blocking =
+          R"([{"apiVersion":"v1","kind":"Pod","name":"p","uid":"1","blockOwnerDeletion":true}])";
   const std::string strange =
       R"([{"apiVersion":"v9","kind":"Strange","name":"p","uid":"1","blockOwnerDeletion":true}])";
-  for (const Row& row :
-       std::vector<Row>{{"delete configmaps", plain, 201, 403,
-                         "cannot set an ownerRef on a resource you can't delete: not this, <nil>"},
-                        {"nothing", blocking, 201, 200},
-                        {"update pods/finalizers", plain, 201, 200},
-                        {"update pods/finalizers", blocking, 403, 403,
-                         "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't "
-                         "set finalizers on: not this, <nil>"},
-                        {"nothing", strange, 403, 403,
-                         "cannot set blockOwnerDeletion in this case because cannot find RESTMapping for "
-                         "APIVersion v9 Kind Strange: no matches for kind \"Strange\" in version \"v9\""}}) {
+  for (const Row& row : std::vector<Row>{
+           {"delete configmaps", plain, 201, 403,
+            "cannot set an ownerRef on a resource you can't delete: not this, <nil>"},
+           {"nothing", blocking, 201, 200},
+           {"update pods/finalizers", plain, 201, 200},
+           {"update pods/finalizers", blocking, 403, 403,
+            "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't "
+            "set finalizers on: not this, <nil>"},
+           {"nothing", strange, 403, 403,
+            "cannot set blockOwnerDeletion in this case because cannot find RESTMapping for "
+            "APIVersion v9 Kind Strange: no matches for kind \"Strange\" in version \"v9\""}}) {
     TestServer server({}, {std::make_shared<AllBut>(row.lacks)});
     Loopback jane(server.gateway(), server.loop(), {.name = "jane"}, "jane");
     const std::string maps = "/api/v1/namespaces/default/configmaps";
@@ -503,29 +533,35 @@ TEST(OwnerReferences, TakeWhatKubernetesAsksFor) {
                   .status,
               201);
     ASSERT_EQ(
-        server.send("POST", maps, R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"}})").status,
+        server
+            .send("POST", maps, R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"}})")
+            .status,
         201);
     Loopback::Reply created = jane.send_and_wait(
         "POST", maps,
-        *json::parse(
-            cat(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"new","ownerReferences":)",
-                row.owners, "}}")),
+        *json::parse(cat(
+            R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"new","ownerReferences":)",
+            row.owners, "}}")),
         "application/json");
     EXPECT_EQ(created.status, row.create) << row.lacks << row.owners << json::print(created.body);
-    Loopback::Reply changed =
-        jane.send_and_wait("PATCH", maps + "/x",
-                           *json::parse(cat(R"({"metadata":{"ownerReferences":)", row.owners, "}}")), kMerge);
+    Loopback::Reply changed = jane.send_and_wait(
+        "PATCH", maps + "/x",
+        *json::parse(cat(R"({"metadata":{"ownerReferences":)", row.owners, "}}")), kMerge);
     EXPECT_EQ(changed.status, row.update) << row.lacks << row.owners << json::print(changed.body);
     if (row.update == 403)
-      EXPECT_EQ(changed.body["message"].as_string(), cat("configmaps \"x\" is forbidden: ", row.saying));
+      EXPECT_EQ(changed.body["message"].as_string(),
+                cat("configmaps \"x\" is forbidden: ", row.saying));
     // What is there already is nobody's doing.
     if (row.owners == strange) continue;
-    ASSERT_EQ(
-        server.send("PATCH", maps + "/x", cat(R"({"metadata":{"ownerReferences":)", row.owners, "}}"), kMerge)
+    ASSERT_EQ(server
+                  .send("PATCH", maps + "/x",
+                        cat(R"({"metadata":{"ownerReferences":)", row.owners, "}}"), kMerge)
+                  .status,
+              200);
+    EXPECT_EQ(
+        jane.send_and_wait("PATCH", maps + "/x", *json::parse(R"({"data":{"k":"v"}})"), kMerge)
             .status,
-        200);
-    EXPECT_EQ(jane.send_and_wait("PATCH", maps + "/x", *json::parse(R"({"data":{"k":"v"}})"), kMerge).status,
-              200)
+        200)
         << row.lacks;
   }
 }
@@ -537,7 +573,8 @@ TEST_P(Denials, CostNothingWhereThereAreNone) {
   };
   for (const Request& r : std::vector<Request>{
            {"GET", std::string(kPods), "", "list pods"},
-           {"PATCH", pod("/status"), R"({"status":{"phase":"Running"}})", "patch pods/status", kMerge},
+           {"PATCH", pod("/status"), R"({"status":{"phase":"Running"}})", "patch pods/status",
+            kMerge},
            {"POST", pod("/eviction"), std::string(eviction()), "create pods/eviction"},
            {"DELETE", "/api/v1/namespaces/hammer", "", "delete namespaces"}}) {
     listening_->asked.clear();
@@ -552,7 +589,8 @@ TEST_P(Denials, AreTheSameToWhoAsksBeforehand) {
     Loopback::Reply reply = edgar(
         "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
         cat(R"({"apiVersion":"authorization.k8s.io/v1","kind":"SelfSubjectAccessReview","spec":{"resourceAttributes":{"namespace":"hammer","version":"v1","verb":")",
-            verb, R"(","resource":"pods","subresource":")", part, R"(","name":")", name, R"("}}})"));
+            verb, R"(","resource":"pods","subresource":")", part, R"(","name":")", name,
+            R"("}}})"));
     return reply.body["status"]["denied"].as_bool();
   };
   EXPECT_TRUE(asked("delete", ""));

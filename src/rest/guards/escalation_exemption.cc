@@ -9,15 +9,20 @@ namespace cardea::rest {
 namespace {
 
 bool holds_everything(const authz::Rules& rules) {
-  auto is_all = [](const std::vector<std::string>& words) { return std::ranges::find(words, "*") != words.end(); };
-  return rules.denied_resources.empty() && std::ranges::any_of(rules.resource_rules, [&](const authz::ResourceRule& r) {
-           return r.resource_names.empty() && is_all(r.verbs) && is_all(r.api_groups) && is_all(r.resources);
+  auto is_all = [](const std::vector<std::string>& words) {
+    return std::ranges::find(words, "*") != words.end();
+  };
+  return rules.denied_resources.empty() &&
+         std::ranges::any_of(rules.resource_rules, [&](const authz::ResourceRule& r) {
+           return r.resource_names.empty() && is_all(r.verbs) && is_all(r.api_groups) &&
+                  is_all(r.resources);
          });
 }
 
 }  // namespace
 
-Task<bool> is_exempt(Call& call, authz::Attributes attributes, std::optional<std::string_view> granted_in) {
+Task<bool> is_exempt(Call& call, authz::Attributes attributes,
+                     std::optional<std::string_view> granted_in) {
   std::shared_ptr<const authz::Chain> chain = call.services.authorizer.get();
   authz::Chain::Verdict verdict = co_await chain->authorize(attributes);
   if (!verdict.decision.allowed()) co_return false;
@@ -33,7 +38,8 @@ Task<bool> is_exempt(Call& call, authz::Attributes attributes, std::optional<std
 
 bool is_being_emptied(const Call& call) {
   if (call.info.namespace_name.empty()) return false;
-  store::RecordPtr record = call.services.store.get(cat("/registry/namespaces/", call.info.namespace_name));
+  store::RecordPtr record = call.services.store.get(
+      cat("/registry/namespaces/", call.info.namespace_name));
   return record && parse_stored(*record)["metadata"].has("deletionTimestamp");
 }
 

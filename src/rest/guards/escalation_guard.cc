@@ -3,24 +3,27 @@
 #include "authz/denied_grants.h"
 #include "authz/rbac/escalation.h"
 #include "base/strings.h"
-#include "rest/write/blind_caller.h"
-#include "rest/present/status.h"
 #include "rest/guards/escalation_exemption.h"
+#include "rest/present/status.h"
+#include "rest/write/blind_caller.h"
 
 namespace cardea::rest {
 namespace {
 
 Error refused(const catalog::Resource& r, std::string_view name, std::string_view why) {
-  std::string about = name.empty() ? r.qualified_name() : cat(r.qualified_name(), " \"", name, "\"");
+  std::string about = name.empty() ? r.qualified_name()
+                                   : cat(r.qualified_name(), " \"", name, "\"");
   return Error::of(Reason::kForbidden, cat(about, " is forbidden: ", why))
-      .with({.name = std::string(name), .group = std::string(r.group), .kind = std::string(r.name)});
+      .with(
+          {.name = std::string(name), .group = std::string(r.group), .kind = std::string(r.name)});
 }
 
 }  // namespace
 
 bool EscalationGuard::applies(const catalog::Resource& r) const {
   return r.group == authz::rbac::kGroup &&
-         (r.name == "roles" || r.name == "clusterroles" || r.name == "rolebindings" || r.name == "clusterrolebindings");
+         (r.name == "roles" || r.name == "clusterroles" || r.name == "rolebindings" ||
+          r.name == "clusterrolebindings");
 }
 
 Task<Result<void>> EscalationGuard::check(Call& call, WriteAttempt attempt) const {
@@ -41,15 +44,18 @@ Task<Result<void>> EscalationGuard::check(Call& call, WriteAttempt attempt) cons
     if (exempt) co_return Result<void>();
   }
   std::shared_ptr<const authz::rbac::RoleTable> policy = index_.policy();
-  std::optional<authz::rbac::EscalationRefusal> refusal = authz::rbac::check_escalation(*policy, grant);
+  std::optional<authz::rbac::EscalationRefusal> refusal = authz::rbac::check_escalation(*policy,
+                                                                                        grant);
   if (!refusal) {
-    // Kubernetes' check ends here; what a document denies to the caller they do not give away either.
+    // Kubernetes' check ends here; what a document denies to the caller they do not give away
+    // either.
     if (!call.chain->may_deny()) co_return Result<void>();
     authz::Rules rules = call.chain->rules_for(call.user, call.info.namespace_name);
-    if (!authz::may_be_denied(rules, authz::rbac::granted_by(*policy, grant))) co_return Result<void>();
+    if (!authz::may_be_denied(rules, authz::rbac::granted_by(*policy, grant)))
+      co_return Result<void>();
     bool is_binding = r.name == "rolebindings" || r.name == "clusterrolebindings";
-    co_return fail(
-        refused(r, attempt.name, authz::denied_grant_text(call.user, is_binding ? "bind" : "escalate")));
+    co_return fail(refused(r, attempt.name,
+                           authz::denied_grant_text(call.user, is_binding ? "bind" : "escalate")));
   }
   using Kind = authz::rbac::EscalationRefusal::Kind;
   if (refusal->kind == Kind::kMissingRole) co_return fail(not_found(r, refusal->text));

@@ -16,7 +16,8 @@ std::string kinds_with(const catalog::Catalog& catalog, std::string_view name) {
   for (const catalog::Group& group : catalog.groups())
     for (const catalog::Version& version : group.versions)
       for (const catalog::Resource* r : version.resources)
-        if (!r->storage_prefix.empty() && r->permissions->has(name)) kinds.insert(cat(r->api_version(), " ", r->kind));
+        if (!r->storage_prefix.empty() && r->permissions->has(name))
+          kinds.insert(cat(r->api_version(), " ", r->kind));
   std::string out;
   std::size_t shown = 0;
   for (const std::string& kind : kinds)
@@ -36,13 +37,16 @@ Task<Result<void>> UncoveredSetGuard::check(Call& call, WriteAttempt attempt) co
   for (const json::Value& verb : attempt.object["spec"]["uncoveredPermissions"].items()) {
     bool is_new = true;
     if (attempt.old)
-      for (const json::Value& before : (*attempt.old)["spec"]["uncoveredPermissions"].items()) is_new &= before != verb;
+      for (const json::Value& before : (*attempt.old)["spec"]["uncoveredPermissions"].items())
+        is_new &= before != verb;
     if (!is_new || told++ >= kMostVerbs) continue;
     schema::ExcludedVerbs one;
     one.add(verb.as_string());
     std::string kinds = kinds_with(*call.catalog, *one.names.begin());
-    call.warnings.push_back(kinds.empty() ? cat(verb.as_string(), ": no kind has this permission")
-                                          : cat("nobody will write fields of ", verb.as_string(), " without this very permission; kinds that have it: ", kinds));
+    call.warnings.push_back(
+        kinds.empty() ? cat(verb.as_string(), ": no kind has this permission")
+                      : cat("nobody will write fields of ", verb.as_string(),
+                            " without this very permission; kinds that have it: ", kinds));
   }
   co_return Result<void>();
 }

@@ -4,18 +4,20 @@
 
 namespace cardea::rest::pipeline {
 
-Task<Result<Acting>> act(const Services& services, const impersonation::Impersonator& impersonator, http::Exchange& exchange,
-                         const authz::RequestInfo& info, authz::User& sender) {
+Task<Result<Acting>> act(const Services& services, const impersonation::Impersonator& impersonator,
+                         http::Exchange& exchange, const authz::RequestInfo& info,
+                         authz::User& sender) {
   http::Headers& headers = exchange.request().headers;
   const bool is_constrained = impersonator.rules() == impersonation::Attempt::Rules::kConstrained;
-  Result<std::optional<authz::User>> wanted = impersonation::requested_user(headers, is_constrained);
+  Result<std::optional<authz::User>> wanted = impersonation::requested_user(headers,
+                                                                            is_constrained);
   if (!wanted) co_return fail(wanted.error());
   if (!*wanted) co_return Acting{std::move(sender)};
   impersonation::remove_headers(headers);
   impersonation::Attempt attempt(sender, std::move(**wanted), info, impersonator.rules());
   std::shared_ptr<const authz::Chain> chain = services.authorizer.get();
-  authz::Asking how =
-      services.conditional_authorization ? authz::Asking::kConditionsAware : authz::Asking::kFolded;
+  authz::Asking how = services.conditional_authorization ? authz::Asking::kConditionsAware
+                                                         : authz::Asking::kFolded;
   if (!impersonator.advance(*chain, attempt, how)) {
     bool finished = co_await impersonator.finish(chain, attempt, how);
     (void)finished;
@@ -24,7 +26,8 @@ Task<Result<Acting>> act(const Services& services, const impersonation::Imperson
   }
   Result<authz::User> other = impersonator.outcome(attempt);
   if (!other) co_return fail(other.error());
-  co_return Acting{std::move(*other), impersonation::Deputy{.sender = std::move(sender), .mode = attempt.mode()}};
+  co_return Acting{std::move(*other),
+                   impersonation::Deputy{.sender = std::move(sender), .mode = attempt.mode()}};
 }
 
 }  // namespace cardea::rest::pipeline

@@ -11,8 +11,8 @@ Result<Asked> ask(const http::Request& request) {
   if (info->api_group == "authorization.k8s.io" && info->resource == "admissionconditionsreviews")
     info->resource = "authorizationconditionsreviews";
   auto parameter = info->query.first("pretty");
-  bool is_pretty =
-      wants_pretty(request.headers.get("user-agent"), parameter.value_or(""), parameter.has_value());
+  bool is_pretty = wants_pretty(request.headers.get("user-agent"), parameter.value_or(""),
+                                parameter.has_value());
   return Asked{std::move(*info), is_pretty};
 }
 

@@ -7,7 +7,8 @@
 namespace cardea::rest::pipeline {
 namespace {
 
-Task<authz::Chain::Verdict> ask_chain(const authz::Chain& chain, http::Exchange& exchange, authz::Attributes attributes, authz::Asking how) {
+Task<authz::Chain::Verdict> ask_chain(const authz::Chain& chain, http::Exchange& exchange,
+                                      authz::Attributes attributes, authz::Asking how) {
   authz::Chain::Verdict waited = co_await chain.authorize(attributes, how);
   bool back = co_await continue_on(exchange.loop());
   (void)back;
@@ -15,14 +16,18 @@ Task<authz::Chain::Verdict> ask_chain(const authz::Chain& chain, http::Exchange&
 }
 
 // Whether a caller who may not do what they ask may still try to change single fields.
-bool leaves_fields(const Services& services, const authz::RequestInfo& info, const authz::Decision& refusal) {
-  if (!services.field_permissions || refusal.kind != authz::Decision::Kind::kNoOpinion || !refusal.error.empty()) return false;
+bool leaves_fields(const Services& services, const authz::RequestInfo& info,
+                   const authz::Decision& refusal) {
+  if (!services.field_permissions || refusal.kind != authz::Decision::Kind::kNoOpinion ||
+      !refusal.error.empty())
+    return false;
   return may_be_granular(*services.catalog.get(), info);
 }
 
 }  // namespace
 
-Task<Decided> decide(const Services& services, http::Exchange& exchange, const authz::RequestInfo& info, const authz::User& user) {
+Task<Decided> decide(const Services& services, http::Exchange& exchange,
+                     const authz::RequestInfo& info, const authz::User& user) {
   Stopwatch watch;
   Decided out;
   out.chain = services.authorizer.get();
@@ -38,7 +43,8 @@ Task<Decided> decide(const Services& services, http::Exchange& exchange, const a
     fields.verb = schema::kGranularVerb;
     std::optional<authz::Chain::Verdict> granular = out.chain->decide(fields);
     if (!granular) {
-      authz::Chain::Verdict waited = co_await ask_chain(*out.chain, exchange, fields, authz::Asking::kFolded);
+      authz::Chain::Verdict waited = co_await ask_chain(*out.chain, exchange, fields,
+                                                        authz::Asking::kFolded);
       granular = std::move(waited);
     }
     out.is_granular = granular->decision.allowed();

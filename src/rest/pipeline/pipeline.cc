@@ -7,7 +7,9 @@
 namespace cardea::rest::pipeline {
 namespace {
 
-End broken(const http::Request& request, std::string_view why) { return {internal_error_text(request, why)}; }
+End broken(const http::Request& request, std::string_view why) {
+  return {internal_error_text(request, why)};
+}
 
 // What went wrong is told before a refusal: the answer might have been another.
 End refused(const Stations& stations, const http::Request& request, const Journey& j) {
@@ -20,7 +22,9 @@ End refused(const Stations& stations, const http::Request& request, const Journe
 }  // namespace
 
 Answer internal_error_text(const http::Request& request, std::string_view why) {
-  return text_answer(500, authz::html_escaped(cat("Internal Server Error: ", quoted(request.target), ": ", why)) + "\n");
+  return text_answer(
+      500, authz::html_escaped(cat("Internal Server Error: ", quoted(request.target), ": ", why)) +
+               "\n");
 }
 
 const authz::User& Journey::sender() const {
@@ -38,14 +42,16 @@ Task<bool> travel(Stations stations, http::Exchange& exchange, Journey& j) {
   j.asked = std::move(*asked);
 
   if (!j.acting) {
-    Result<Recognised> recognised = co_await recognise(stations.authenticators, exchange, stations.keeps_reasons ? &j.why_unrecognised : nullptr);
+    Result<Recognised> recognised = co_await recognise(
+        stations.authenticators, exchange, stations.keeps_reasons ? &j.why_unrecognised : nullptr);
     if (!recognised) {
       j.end = End{fail(recognised.error())};
       co_return true;
     }
     j.recognised = std::move(*recognised);
 
-    Result<Acting> acting = co_await act(stations.services, stations.impersonator, exchange, j.asked->info, j.recognised->identity.user);
+    Result<Acting> acting = co_await act(stations.services, stations.impersonator, exchange,
+                                         j.asked->info, j.recognised->identity.user);
     if (!acting) {
       j.end = End{fail(acting.error()), true};
       co_return true;
@@ -59,7 +65,8 @@ Task<bool> travel(Stations stations, http::Exchange& exchange, Journey& j) {
   co_return true;
 }
 
-std::shared_ptr<EarlyJourney> EarlyJourney::begin(Stations stations, std::shared_ptr<http::Exchange> exchange) {
+std::shared_ptr<EarlyJourney> EarlyJourney::begin(Stations stations,
+                                                  std::shared_ptr<http::Exchange> exchange) {
   auto self = std::make_shared<EarlyJourney>();
   // The exchange and the journey live until this is done, whatever becomes of the connection.
   spawn(travel(stations, *exchange, self->journey), [self, exchange](bool) {
@@ -71,7 +78,8 @@ std::shared_ptr<EarlyJourney> EarlyJourney::begin(Stations stations, std::shared
 
 Task<bool> EarlyJourney::finish() {
   if (is_done_) co_return true;
-  bool done = co_await await_callback<bool>([this](auto resume) { waiter_ = [resume]() mutable { resume(true); }; });
+  bool done = co_await await_callback<bool>(
+      [this](auto resume) { waiter_ = [resume]() mutable { resume(true); }; });
   co_return done;
 }
 

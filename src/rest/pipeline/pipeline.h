@@ -20,9 +20,10 @@ namespace cardea::rest::pipeline {
 //   Decided     whether they may                 the authorizer chain                 decided.h
 //   Call        what to do, with the proof       made by whoever stands at the exit   rest/call.h
 //
-// Each station is a type that a function makes from the ones before. No station looks back, none needs the body of the
-// request, none writes anything. So the way up to Decided may run as soon as the head of a request is there, and what it
-// found is kept until the body has come. Metrics, audit and log look at the stations afterwards; stations do not know them.
+// Each station is a type that a function makes from the ones before. No station looks back, none
+// needs the body of the request, none writes anything. So the way up to Decided may run as soon as
+// the head of a request is there, and what it found is kept until the body has come. Metrics, audit
+// and log look at the stations afterwards; stations do not know them.
 
 // A 500 of a station: text, not a Status.
 Answer internal_error_text(const http::Request& request, std::string_view why);
@@ -54,15 +55,17 @@ struct Stations {
   bool keeps_reasons = false;  // whether somebody wants to know why credentials were refused
 };
 
-// Goes on from where the journey is to Decided, or to its end. A journey that begins with a user whom the server knows
-// already (`acting` is there) asks for no credentials. Exchange and journey live until it is done.
+// Goes on from where the journey is to Decided, or to its end. A journey that begins with a user
+// whom the server knows already (`acting` is there) asks for no credentials. Exchange and journey
+// live until it is done.
 Task<bool> travel(Stations stations, http::Exchange& exchange, Journey& journey);
 
 // A journey that began before the body of its request was there.
 class EarlyJourney : public http::Kept {
  public:
   // Goes as far as it can at once; what has to wait goes on by itself.
-  static std::shared_ptr<EarlyJourney> begin(Stations stations, std::shared_ptr<http::Exchange> exchange);
+  static std::shared_ptr<EarlyJourney> begin(Stations stations,
+                                             std::shared_ptr<http::Exchange> exchange);
   // The whole of it.
   Task<bool> finish();
 

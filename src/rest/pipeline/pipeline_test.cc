@@ -15,12 +15,14 @@ using authz::Decision;
 // Recognises the bearer of the token `good` as jane, and counts how often it is asked.
 class Bearer : public authn::Authenticator {
  public:
-  std::optional<Result<std::optional<authn::Identity>>> authenticate(const authn::Credentials& credentials) const override {
+  std::optional<Result<std::optional<authn::Identity>>> authenticate(
+      const authn::Credentials& credentials) const override {
     ++asked;
     if (waits) return std::nullopt;
     return answer(credentials);
   }
-  Task<Result<std::optional<authn::Identity>>> authenticate_waiting(authn::Credentials credentials) const override {
+  Task<Result<std::optional<authn::Identity>>> authenticate_waiting(
+      authn::Credentials credentials) const override {
     bool later = co_await continue_on(*waits);
     (void)later;
     co_return answer(credentials);
@@ -63,13 +65,17 @@ class Pipeline : public ::testing::Test {
     out->request().headers.add("Content-Type", "application/json");
     return out;
   }
-  // Both calls of the HTTP server: the head, then the whole request, unless it was refused at its head.
-  std::pair<bool, int> serve(Gateway& gateway, const std::shared_ptr<FakeExchange>& e, std::string_view body) {
+  // Both calls of the HTTP server: the head, then the whole request, unless it was refused at its
+  // head.
+  std::pair<bool, int> serve(Gateway& gateway, const std::shared_ptr<FakeExchange>& e,
+                             std::string_view body) {
     std::promise<bool> wants;
     server_.loop().post([&] {
       bool wanted = gateway.wants_body(e);
-      if (wanted) e->request().body = body;
-      else e->request().body_withheld = true;
+      if (wanted)
+        e->request().body = body;
+      else
+        e->request().body_withheld = true;
       // The policy changes while the body is on its way.
       if (after_head) after_head();
       gateway.handle(e);
@@ -87,7 +93,8 @@ class Pipeline : public ::testing::Test {
 };
 
 constexpr const char* kSpaces = "/api/v1/namespaces";
-constexpr std::string_view kSpace = R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"n"}})";
+constexpr std::string_view
+    kSpace = R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"n"}})";
 
 TEST_F(Pipeline, TheWayToTheDecisionIsGoneOnceAlsoWhenTheBodyComesLater) {
   auto gateway = server_.gateway_with(authenticators_);
@@ -124,7 +131,10 @@ TEST_F(Pipeline, EndsWhereAStationSaysNo) {
     auto journey = std::make_shared<Journey>();
     std::promise<void> done;
     impersonation::Impersonator impersonator;
-    server_.loop().post([&] { spawn(travel({server_.services(), authenticators_, impersonator, true}, *e, *journey), [&](bool) { done.set_value(); }); });
+    server_.loop().post([&] {
+      spawn(travel({server_.services(), authenticators_, impersonator, true}, *e, *journey),
+            [&](bool) { done.set_value(); });
+    });
     done.get_future().get();
     return journey;
   };

@@ -31,7 +31,8 @@ Result<void> read_credentials(http::Request& request, Presented& out) {
 
 }  // namespace
 
-Task<Result<Recognised>> recognise(const authn::AuthenticatorChain& authenticators, http::Exchange& exchange, std::string* why) {
+Task<Result<Recognised>> recognise(const authn::AuthenticatorChain& authenticators,
+                                   http::Exchange& exchange, std::string* why) {
   http::Request& request = exchange.request();
   Presented presented;
   if (auto ok = read_credentials(request, presented); !ok) {
@@ -40,7 +41,8 @@ Task<Result<Recognised>> recognise(const authn::AuthenticatorChain& authenticato
   }
   std::optional<Result<authn::Identity>> answer = authenticators.decide(presented.credentials, why);
   if (!answer) {
-    Result<authn::Identity> waited = co_await authenticators.authenticate(presented.credentials, why);
+    Result<authn::Identity> waited = co_await authenticators.authenticate(presented.credentials,
+                                                                          why);
     answer = std::move(waited);
     bool back = co_await continue_on(exchange.loop());
     (void)back;

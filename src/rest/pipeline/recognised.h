@@ -12,7 +12,9 @@ struct Recognised {
   authn::Identity identity;
 };
 
-// Takes the credentials off the request. The error is a 401 that says nothing; `why`, when not null, gets the reason.
-Task<Result<Recognised>> recognise(const authn::AuthenticatorChain& authenticators, http::Exchange& exchange, std::string* why);
+// Takes the credentials off the request. The error is a 401 that says nothing; `why`, when not
+// null, gets the reason.
+Task<Result<Recognised>> recognise(const authn::AuthenticatorChain& authenticators,
+                                   http::Exchange& exchange, std::string* why);
 
 }  // namespace cardea::rest::pipeline

@@ -6,13 +6,18 @@ namespace cardea::rest::pipeline {
 namespace {
 
 AuthorizationResult result_of(const authz::Chain::Verdict& verdict) {
-  if (verdict.permit) return verdict.permit->is_conditional() ? AuthorizationResult::kConditional : AuthorizationResult::kAllowed;
+  if (verdict.permit)
+    return verdict.permit->is_conditional() ? AuthorizationResult::kConditional
+                                            : AuthorizationResult::kAllowed;
   if (!verdict.decision.error.empty()) return AuthorizationResult::kError;
-  return verdict.decision.kind == authz::Decision::Kind::kDeny ? AuthorizationResult::kDenied : AuthorizationResult::kNoOpinion;
+  return verdict.decision.kind == authz::Decision::Kind::kDeny ? AuthorizationResult::kDenied
+                                                               : AuthorizationResult::kNoOpinion;
 }
 
-std::string log_line(const http::Request& request, int status, const authn::Identity& identity, const authz::User& user) {
-  std::string line = cat(request.method, " ", quoted(request.path), " ", status, " user=", quoted(user.name));
+std::string log_line(const http::Request& request, int status, const authn::Identity& identity,
+                     const authz::User& user) {
+  std::string line = cat(request.method, " ", quoted(request.path), " ", status,
+                         " user=", quoted(user.name));
   auto add = [&line](std::string_view key, std::string_view value) {
     if (!value.empty()) line += cat(" ", key, "=", quoted(value));
   };
@@ -32,16 +37,21 @@ std::string shown(const authz::User& user) {
 }
 
 std::string impersonation_line(const impersonation::Deputy& deputy, const authz::User& user) {
-  return cat(shown(deputy.sender), " is impersonating ", shown(user), " mode=", impersonation::mode_name(deputy.mode));
+  return cat(shown(deputy.sender), " is impersonating ", shown(user),
+             " mode=", impersonation::mode_name(deputy.mode));
 }
 
-// What an answer is to the audit log, before it is made ready to send: objects and Statuses of the API are shown.
+// What an answer is to the audit log, before it is made ready to send: objects and Statuses of the
+// API are shown.
 audit::AnswerBody::Kind kind_of(const Result<Answer>& answer, const authz::RequestInfo& info) {
   using Kind = audit::AnswerBody::Kind;
-  bool is_of_api = info.is_resource_request || info.path == "/api" || info.path.starts_with("/api/") || info.path.starts_with("/apis");
-  if (!answer || (!answer->is_raw && answer->document["kind"].as_string() == "Status")) return Kind::kStatus;
+  bool is_of_api = info.is_resource_request || info.path == "/api" ||
+                   info.path.starts_with("/api/") || info.path.starts_with("/apis");
+  if (!answer || (!answer->is_raw && answer->document["kind"].as_string() == "Status"))
+    return Kind::kStatus;
   if (!is_of_api || answer->is_streaming) return Kind::kOther;
-  bool is_json = !answer->is_raw || answer->content_type.empty() || answer->content_type.starts_with("application/json");
+  bool is_json = !answer->is_raw || answer->content_type.empty() ||
+                 answer->content_type.starts_with("application/json");
   return is_json ? Kind::kObject : Kind::kOther;
 }
 
@@ -52,8 +62,12 @@ const authn::Identity& identity_of(const Journey& journey) {
 
 }  // namespace
 
-Witness::Witness(const Watchers& watchers, Services& services, std::shared_ptr<http::Exchange> exchange)
-    : frame{.now = services.clock.now()}, watchers_(watchers), services_(services), exchange_(std::move(exchange)) {}
+Witness::Witness(const Watchers& watchers, Services& services,
+                 std::shared_ptr<http::Exchange> exchange)
+    : frame{.now = services.clock.now()},
+      watchers_(watchers),
+      services_(services),
+      exchange_(std::move(exchange)) {}
 
 Task<bool> Witness::saw(const Journey& j) {
   if (!j.asked) co_return true;
@@ -61,9 +75,11 @@ Task<bool> Witness::saw(const Journey& j) {
   verb_ = info.is_resource_request ? info.verb : "path";
   frame.view.pretty = j.asked->is_pretty;
   if (watchers_.auditor)
-    trail_ = std::make_shared<AuditTrail>(*watchers_.auditor, services_.clock, services_.random, exchange_->request(), info);
+    trail_ = std::make_shared<AuditTrail>(*watchers_.auditor, services_.clock, services_.random,
+                                          exchange_->request(), info);
   if (!j.recognised && !j.acting) {
-    if (watchers_.refusal_log) watchers_.refusal_log(cat("unable to authenticate the request: ", j.why_unrecognised));
+    if (watchers_.refusal_log)
+      watchers_.refusal_log(cat("unable to authenticate the request: ", j.why_unrecognised));
     if (trail_) trail_->unauthenticated(j.why_unrecognised, info);
     co_return true;
   }
@@ -91,19 +107,24 @@ void Witness::saw(const Call& call) {
     for (const auto& [key, value, needs_request_level, replaces] : call.audit_annotations.entries)
       replaces ? trail_->replace(key, value) : trail_->annotate(key, value, needs_request_level);
   if (!watchers_.refusal_log) return;
-  // The client reads that conditions failed; why is for those who run the server. Quoted, for it may hold what clients sent.
+  // The client reads that conditions failed; why is for those who run the server. Quoted, for it
+  // may hold what clients sent.
   const http::Request& request = exchange_->request();
   for (const auto& entry : call.audit_annotations.entries)
     if (entry.key == "authorization.cardea.dev/conditions-error")
-      watchers_.refusal_log(cat("conditions of ", request.method, " ", quoted(request.path), " by ", quoted(call.user.name), ": ", quoted(entry.value)));
+      watchers_.refusal_log(cat("conditions of ", request.method, " ", quoted(request.path), " by ",
+                                quoted(call.user.name), ": ", quoted(entry.value)));
 }
 
 void Witness::log(const Journey& journey, int status) const {
   static const authz::User kNobody;
-  if (watchers_.log) watchers_.log(log_line(exchange_->request(), status, identity_of(journey), user ? *user : kNobody));
+  if (watchers_.log)
+    watchers_.log(
+        log_line(exchange_->request(), status, identity_of(journey), user ? *user : kNobody));
 }
 
-void Witness::respond(Result<Answer> answer, const Journey& journey, const authz::RequestInfo& info, const std::vector<std::string>& warnings) {
+void Witness::respond(Result<Answer> answer, const Journey& journey, const authz::RequestInfo& info,
+                      const std::vector<std::string>& warnings) {
   bool is_raw = answer && answer->is_raw;
   auto kind = trail_ ? kind_of(answer, info) : audit::AnswerBody::Kind::kOther;
   http::Response response = present(std::move(answer), frame, warnings);

@@ -18,7 +18,8 @@ namespace cardea::rest::pipeline {
 // Those who want to know about every request. Outlive the requests.
 struct Watchers {
   std::function<void(const std::string&)> log;          // one line for each; may be empty
-  std::function<void(const std::string&)> refusal_log;  // why credentials were refused, or conditions failed; may be empty
+  std::function<void(const std::string&)> refusal_log;  // why credentials were refused, or
+                                                        // conditions failed; may be empty
   const audit::Auditor* auditor = nullptr;              // null: nothing is audited
 };
 
@@ -27,13 +28,15 @@ class Witness {
  public:
   Witness(const Watchers& watchers, Services& services, std::shared_ptr<http::Exchange> exchange);
 
-  // Looks at how far the request has come. False: it must not go on, since it could not be recorded.
+  // Looks at how far the request has come. False: it must not go on, since it could not be
+  // recorded.
   Task<bool> saw(const Journey& journey);
   // What a call left to tell.
   void saw(const Call& call);
 
   // Sends the answer, in the form that `frame` says.
-  void respond(Result<Answer> answer, const Journey& journey, const authz::RequestInfo& info, const std::vector<std::string>& warnings = {});
+  void respond(Result<Answer> answer, const Journey& journey, const authz::RequestInfo& info,
+               const std::vector<std::string>& warnings = {});
   // The answer is being sent already.
   void streams(const Journey& journey);
 

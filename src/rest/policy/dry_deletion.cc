@@ -12,12 +12,14 @@ class DryDeletion : public admission::Plugin {
   std::string_view name() const override { return "PolicyReferences"; }
 
   bool handles(const admission::Review& r) const override {
-    return r.dry_run && r.operation == admission::Operation::kDelete && r.resource.group == authz::namespace_policy::kGroup && r.subresource.empty();
+    return r.dry_run && r.operation == admission::Operation::kDelete &&
+           r.resource.group == authz::namespace_policy::kGroup && r.subresource.empty();
   }
 
   Task<Result<void>> validate(const admission::Review& r) const override {
     if (!r.old_object) co_return Result<void>();
-    std::string key = object_key(r.resource, r.namespace_name, (*r.old_object)["metadata"]["name"].as_string());
+    std::string key = object_key(r.resource, r.namespace_name,
+                                 (*r.old_object)["metadata"]["name"].as_string());
     if (auto error = store_.keeps(key)) co_return fail(std::move(*error));
     co_return Result<void>();
   }
@@ -28,6 +30,8 @@ class DryDeletion : public admission::Plugin {
 
 }  // namespace
 
-std::unique_ptr<admission::Plugin> check_dry_deletion(const PolicyStore& store) { return std::make_unique<DryDeletion>(store); }
+std::unique_ptr<admission::Plugin> check_dry_deletion(const PolicyStore& store) {
+  return std::make_unique<DryDeletion>(store);
+}
 
 }  // namespace cardea::rest::policy

@@ -16,23 +16,28 @@
 namespace cardea::rest::policy {
 
 // The element under this key, wherever it rests; null when there is none.
-store::RecordPtr find_element(const store::Store& below, std::string_view key, ElementKind kind, std::string_view master);
+store::RecordPtr find_element(const store::Store& below, std::string_view key, ElementKind kind,
+                              std::string_view master);
 
 // `a, b and 3 more`.
 std::string listed(const std::vector<std::string>& names);
 
-// What is told to whoever writes an element before its container is there. `points_to`: of a binding, the namespace of its role.
-Error missing_container(ElementKind kind, std::string_view namespace_name, std::string_view name, std::string_view points_to);
+// What is told to whoever writes an element before its container is there. `points_to`: of a
+// binding, the namespace of its role.
+Error missing_container(ElementKind kind, std::string_view namespace_name, std::string_view name,
+                        std::string_view points_to);
 
-// Writes elements into their containers, on a thread of its own. Each round takes all that wait, groups them by container
-// and writes every container once. Roles go before bindings and each is waited for, so that nothing refers to a role that
-// goes in the same round: as long as all writes of elements come through here, references hold.
+// Writes elements into their containers, on a thread of its own. Each round takes all that wait,
+// groups them by container and writes every container once. Roles go before bindings and each is
+// waited for, so that nothing refers to a role that goes in the same round: as long as all writes
+// of elements come through here, references hold.
 class ElementWriter {
  public:
   ElementWriter(store::Store& below, const Clock& clock, Random& random, std::string master);
   ~ElementWriter();
 
-  // A transaction on at most one element, perhaps with other keys beside it. From any thread; `done` runs on this one's.
+  // A transaction on at most one element, perhaps with other keys beside it. From any thread;
+  // `done` runs on this one's.
   void add(store::Txn txn, store::Store::Done done);
   // Why a role stays: who binds it. nullopt: nobody does.
   std::optional<Error> keeps_role(std::string_view namespace_name, std::string_view name) const;
@@ -48,12 +53,14 @@ class ElementWriter {
   void run();
   // Gives back what could not be part of this round.
   Batch write(Batch batch) const;
-  Placed place(std::unique_ptr<Pending>& pending, Groups& groups, std::set<std::string>& touched) const;
+  Placed place(std::unique_ptr<Pending>& pending, Groups& groups,
+               std::set<std::string>& touched) const;
   // False: it deletes what is not there.
   Result<bool> locate(Pending& pending) const;
   std::optional<std::string> container_holding(const Pending& pending) const;
   Result<void> check_references(const Pending& pending) const;
-  std::vector<std::string> bindings_of(std::string_view role_namespace, std::string_view role) const;
+  std::vector<std::string> bindings_of(std::string_view role_namespace,
+                                       std::string_view role) const;
   Result<Group*> group_for(Pending& pending, Groups& groups) const;
   json::Value new_binding_container(std::string_view namespace_name) const;
   void commit_all(Groups& groups) const;

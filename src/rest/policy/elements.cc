@@ -32,13 +32,17 @@ store::Revision revision_of(const Value& element, store::Revision of_container) 
 
 }  // namespace
 
-std::string_view prefix_of(ElementKind kind) { return kind == ElementKind::kRole ? kRolesPrefix : kRoleBindingsPrefix; }
+std::string_view prefix_of(ElementKind kind) {
+  return kind == ElementKind::kRole ? kRolesPrefix : kRoleBindingsPrefix;
+}
 
 std::string_view containers_of(ElementKind kind) {
   return kind == ElementKind::kRole ? documents::kPoliciesPrefix : documents::kPolicyBindingsPrefix;
 }
 
-std::string_view member_of(ElementKind kind) { return kind == ElementKind::kRole ? "roles" : "roleBindings"; }
+std::string_view member_of(ElementKind kind) {
+  return kind == ElementKind::kRole ? "roles" : "roleBindings";
+}
 
 std::optional<ElementKind> kind_of_keys(std::string_view key) {
   if (key.starts_with(kRolesPrefix)) return ElementKind::kRole;
@@ -59,7 +63,9 @@ KeyPlace place_of(std::string_view key, std::string_view prefix) {
   return {rest.substr(0, slash), rest.substr(slash + 1)};
 }
 
-std::string role_key(std::string_view namespace_name, std::string_view name) { return cat(kRolesPrefix, namespace_name, "/", name); }
+std::string role_key(std::string_view namespace_name, std::string_view name) {
+  return cat(kRolesPrefix, namespace_name, "/", name);
+}
 
 std::string policy_key(std::string_view namespace_name) {
   return cat(documents::kPoliciesPrefix, namespace_name, "/", documents::kPolicyName);
@@ -76,7 +82,9 @@ const Value& container_of(const store::Record& record) {
   return parsed ? parsed->document : nothing();
 }
 
-const Value& elements_of(const store::Record& record, ElementKind kind) { return container_of(record)[member_of(kind)]; }
+const Value& elements_of(const store::Record& record, ElementKind kind) {
+  return container_of(record)[member_of(kind)];
+}
 
 bool is_empty_container(const store::Record& record, ElementKind kind) {
   const Value& document = container_of(record);
@@ -85,7 +93,8 @@ bool is_empty_container(const store::Record& record, ElementKind kind) {
   return elements.is_null() || (elements.is_object() && elements.empty());
 }
 
-store::RecordPtr element_record(ElementKind kind, std::string_view namespace_name, std::string_view name, const Value& element,
+store::RecordPtr element_record(ElementKind kind, std::string_view namespace_name,
+                                std::string_view name, const Value& element,
                                 store::Revision of_container) {
   Value object = element.is_object() ? element : Value::object();
   if (!object["metadata"].is_object()) object.set("metadata", Value::object());
@@ -97,18 +106,22 @@ store::RecordPtr element_record(ElementKind kind, std::string_view namespace_nam
   object.set("kind", kind == ElementKind::kRole ? "Role" : "RoleBinding");
   object.set("apiVersion", documents::kApiVersion);
   store::Revision revision = revision_of(element, of_container);
-  return store::Record::make(cat(prefix_of(kind), namespace_name, "/", name), json::print_object(object), revision, revision, 1);
+  return store::Record::make(cat(prefix_of(kind), namespace_name, "/", name),
+                             json::print_object(object), revision, revision, 1);
 }
 
-void add_element_records(const store::Record& container, ElementKind kind, std::vector<store::RecordPtr>& out) {
+void add_element_records(const store::Record& container, ElementKind kind,
+                         std::vector<store::RecordPtr>& out) {
   KeyPlace place = place_of(container.key(), containers_of(kind));
   for (const json::Member& m : elements_of(container, kind).members())
-    out.push_back(element_record(kind, place.namespace_name, m.key(), m.value, container.mod_revision));
+    out.push_back(
+        element_record(kind, place.namespace_name, m.key(), m.value, container.mod_revision));
 }
 
 Result<Value> as_element(std::string_view object) {
   auto value = json::parse(object);
-  if (!value || !value->is_object()) return fail(internal_error("an element of a policy must be an object"));
+  if (!value || !value->is_object())
+    return fail(internal_error("an element of a policy must be an object"));
   value->erase("kind");
   value->erase("apiVersion");
   if ((*value)["metadata"].is_object()) value->member("metadata").erase("resourceVersion");
@@ -118,9 +131,14 @@ Result<Value> as_element(std::string_view object) {
 void settle_revisions(Value& container, ElementKind kind, store::Revision of_container) {
   std::vector<std::string> fresh;
   for (const json::Member& m : container[member_of(kind)].members())
-    if (m.value["metadata"].is_object() && m.value["metadata"]["resourceVersion"].as_string().empty()) fresh.emplace_back(m.key());
+    if (m.value["metadata"].is_object() &&
+        m.value["metadata"]["resourceVersion"].as_string().empty())
+      fresh.emplace_back(m.key());
   for (const std::string& name : fresh)
-    container.member(member_of(kind)).member(name).member("metadata").set("resourceVersion", std::to_string(of_container));
+    container.member(member_of(kind))
+        .member(name)
+        .member("metadata")
+        .set("resourceVersion", std::to_string(of_container));
 }
 
 }  // namespace cardea::rest::policy

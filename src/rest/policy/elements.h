@@ -8,22 +8,24 @@
 #include "json/value.h"
 #include "store/record.h"
 
-// Roles and role bindings of namespace policy rest inside containers: the Policy and the PolicyBindings of their
-// namespace. Here is how an element is found in a container, and how it looks as an object of its own. Pure functions.
+// Roles and role bindings of namespace policy rest inside containers: the Policy and the
+// PolicyBindings of their namespace. Here is how an element is found in a container, and how it
+// looks as an object of its own. Pure functions.
 //
-// An element's resourceVersion is the revision of the container's write that changed it last. Which that will be is not
-// known while it is written, so the elements of the last write have none and take the container's; the next write
-// notes it down.
+// An element's resourceVersion is the revision of the container's write that changed it last. Which
+// that will be is not known while it is written, so the elements of the last write have none and
+// take the container's; the next write notes it down.
 namespace cardea::rest::policy {
 
 enum class ElementKind { kRole, kRoleBinding };
 
 inline constexpr std::string_view kRolesPrefix = "/registry/authorization.openshift.io/roles/";
-inline constexpr std::string_view kRoleBindingsPrefix = "/registry/authorization.openshift.io/rolebindings/";
+inline constexpr std::string_view
+    kRoleBindingsPrefix = "/registry/authorization.openshift.io/rolebindings/";
 
-std::string_view prefix_of(ElementKind kind);             // of the keys that elements would have
-std::string_view containers_of(ElementKind kind);         // the prefix of the containers' keys
-std::string_view member_of(ElementKind kind);             // of a container: `roles`, `roleBindings`
+std::string_view prefix_of(ElementKind kind);      // of the keys that elements would have
+std::string_view containers_of(ElementKind kind);  // the prefix of the containers' keys
+std::string_view member_of(ElementKind kind);      // of a container: `roles`, `roleBindings`
 std::optional<ElementKind> kind_of_keys(std::string_view key);  // by its prefix
 std::optional<ElementKind> kind_of_containers(std::string_view key);
 
@@ -38,7 +40,8 @@ std::string policy_key(std::string_view namespace_name);
 // `points_to` is the namespace whose roles are bound, after which the container is named.
 std::string policy_binding_key(std::string_view namespace_name, std::string_view points_to);
 
-// The container, parsed once for each record. Null when it is no JSON object: somebody wrote past this server.
+// The container, parsed once for each record. Null when it is no JSON object: somebody wrote past
+// this server.
 const json::Value& container_of(const store::Record& record);
 // Its elements; nothing where they are no object.
 const json::Value& elements_of(const store::Record& record, ElementKind kind);
@@ -46,12 +49,15 @@ const json::Value& elements_of(const store::Record& record, ElementKind kind);
 bool is_empty_container(const store::Record& record, ElementKind kind);
 
 // The element as a record of its own, under the key it would have.
-store::RecordPtr element_record(ElementKind kind, std::string_view namespace_name, std::string_view name, const json::Value& element,
+store::RecordPtr element_record(ElementKind kind, std::string_view namespace_name,
+                                std::string_view name, const json::Value& element,
                                 store::Revision of_container);
 // All of a container, in the order of their keys.
-void add_element_records(const store::Record& container, ElementKind kind, std::vector<store::RecordPtr>& out);
+void add_element_records(const store::Record& container, ElementKind kind,
+                         std::vector<store::RecordPtr>& out);
 
-// What a container holds of an object that was an element's record: without kind, apiVersion and resourceVersion.
+// What a container holds of an object that was an element's record: without kind, apiVersion and
+// resourceVersion.
 Result<json::Value> as_element(std::string_view object);
 // Notes down the revision at which the elements of the last write were written.
 void settle_revisions(json::Value& container, ElementKind kind, store::Revision of_container);

@@ -16,14 +16,17 @@ class KeepMasterNamespace : public admission::Plugin {
   std::string_view name() const override { return "PolicyMasterNamespace"; }
 
   bool handles(const admission::Review& r) const override {
-    return r.operation == admission::Operation::kDelete && r.resource.group.empty() && r.resource.name == "namespaces" && r.subresource.empty();
+    return r.operation == admission::Operation::kDelete && r.resource.group.empty() &&
+           r.resource.name == "namespaces" && r.subresource.empty();
   }
 
   Task<Result<void>> validate(const admission::Review& r) const override {
     bool is_master = r.old_object && (*r.old_object)["metadata"]["name"].as_string() == master_;
     if (!is_master) co_return Result<void>();
-    co_return fail(Error::of(Reason::kForbidden, cat("namespaces ", quoted(master_), " is forbidden: this namespace may not be deleted"))
-                       .with({.name = master_, .kind = "namespaces"}));
+    co_return fail(
+        Error::of(Reason::kForbidden, cat("namespaces ", quoted(master_),
+                                          " is forbidden: this namespace may not be deleted"))
+            .with({.name = master_, .kind = "namespaces"}));
   }
 
  private:
@@ -36,29 +39,37 @@ Value texts(std::initializer_list<std::string_view> list) {
   return out;
 }
 
-Value rule(Value verbs, Value kinds) { return Value::object({{"verbs", std::move(verbs)}, {"resourceKinds", std::move(kinds)}}); }
+Value rule(Value verbs, Value kinds) {
+  return Value::object({{"verbs", std::move(verbs)}, {"resourceKinds", std::move(kinds)}});
+}
 
 struct DefaultRole {
   std::string_view name;
   Value rules;
 };
 
-// Viewers see everything but who may do what; editors change what they see; admins change all but the
-// containers, under the escalation check; cluster-admins everything. The last rule of admins gives the
-// permissions on single fields, which `*` without a write does not: an admin holds what an editor does.
-// Neither holds by its `*` what is excluded from whole objects.
+// Viewers see everything but who may do what; editors change what they see; admins change all but
+// the containers, under the escalation check; cluster-admins everything. The last rule of admins
+// gives the permissions on single fields, which `*` without a write does not: an admin holds what
+// an editor does. Neither holds by its `*` what is excluded from whole objects.
 std::vector<DefaultRole> default_roles() {
   Value all = texts({"*"});
   Value reads = texts({"watch", "list", "get"}), writes = texts({"create", "update", "delete"});
-  Value others = texts({"*", "-create", "-update", "-delete"}), no_containers = texts({"*", "-policies", "-policybindings"});
-  return {{"view", Value::array({rule(reads, texts({"*", "-roles", "-rolebindings", "-policybindings", "-policies"}))})},
-          {"edit", Value::array({rule(all, texts({"*", "-roles", "-rolebindings", "-policybindings", "-policies", "-resourceaccessreview"}))})},
-          {"admin", Value::array({rule(others, all), rule(writes, no_containers), rule(all, no_containers)})},
+  Value others = texts({"*", "-create", "-update", "-delete"}),
+        no_containers = texts({"*", "-policies", "-policybindings"});
+  return {{"view", Value::array({rule(reads, texts({"*", "-roles", "-rolebindings",
+                                                    "-policybindings", "-policies"}))})},
+          {"edit", Value::array({rule(all, texts({"*", "-roles", "-rolebindings", "-policybindings",
+                                                  "-policies", "-resourceaccessreview"}))})},
+          {"admin", Value::array({rule(others, all), rule(writes, no_containers),
+                                  rule(all, no_containers)})},
           {"cluster-admin", Value::array({rule(all, all)})}};
 }
 
 Value object_of(std::string_view kind, std::string_view name) {
-  return Value::object({{"kind", kind}, {"apiVersion", documents::kApiVersion}, {"metadata", Value::object({{"name", name}})}});
+  return Value::object({{"kind", kind},
+                        {"apiVersion", documents::kApiVersion},
+                        {"metadata", Value::object({{"name", name}})}});
 }
 
 Result<void> outcome_of(const Loopback::Reply& reply, const std::string& path) {
@@ -67,18 +78,21 @@ Result<void> outcome_of(const Loopback::Reply& reply, const std::string& path) {
 }
 
 Result<void> ensure(const Loopback& api, const std::string& path, const Value& object) {
-  if (api.send_and_wait("GET", cat(path, "/", object["metadata"]["name"].as_string())).ok()) return {};
+  if (api.send_and_wait("GET", cat(path, "/", object["metadata"]["name"].as_string())).ok())
+    return {};
   return outcome_of(api.send_and_wait("POST", path, object), path);
 }
 
 // The role as it must be: made, or its rules put back.
-Result<void> reconcile_role(const Loopback& api, const std::string& collection, const DefaultRole& role) {
+Result<void> reconcile_role(const Loopback& api, const std::string& collection,
+                            const DefaultRole& role) {
   std::string path = cat(collection, "/", role.name);
   Loopback::Reply found = api.send_and_wait("GET", path);
   Value object = found.ok() ? found.body : object_of("Role", role.name);
   if (found.ok() && object["rules"] == role.rules) return {};
   object.set("rules", role.rules);
-  Loopback::Reply reply = found.ok() ? api.send_and_wait("PUT", path, object) : api.send_and_wait("POST", collection, object);
+  Loopback::Reply reply = found.ok() ? api.send_and_wait("PUT", path, object)
+                                     : api.send_and_wait("POST", collection, object);
   if (reply.ok()) return {};
   return fail(internal_error(cat("reconciling ", path, ": ", reply.body["message"].as_string())));
 }
@@ -90,11 +104,15 @@ std::unique_ptr<admission::Plugin> keep_master_namespace(std::string master) {
 }
 
 Result<void> ensure_master_namespace(const Loopback& api, const std::string& master) {
-  Value space = Value::object({{"kind", "Namespace"}, {"apiVersion", "v1"}, {"metadata", Value::object({{"name", master}})}});
+  Value space = Value::object({{"kind", "Namespace"},
+                               {"apiVersion", "v1"},
+                               {"metadata", Value::object({{"name", master}})}});
   if (auto ok = ensure(api, "/api/v1/namespaces", space); !ok) return ok;
   std::string base = cat("/apis/", documents::kApiVersion, "/namespaces/", master);
-  if (auto ok = ensure(api, base + "/policies", object_of("Policy", documents::kPolicyName)); !ok) return ok;
-  if (auto ok = ensure(api, base + "/policybindings", object_of("PolicyBinding", master)); !ok) return ok;
+  if (auto ok = ensure(api, base + "/policies", object_of("Policy", documents::kPolicyName)); !ok)
+    return ok;
+  if (auto ok = ensure(api, base + "/policybindings", object_of("PolicyBinding", master)); !ok)
+    return ok;
   for (const DefaultRole& role : default_roles())
     if (auto ok = reconcile_role(api, base + "/roles", role); !ok) return ok;
   Value binding = object_of("RoleBinding", "cluster-admins");

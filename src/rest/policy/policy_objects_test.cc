@@ -17,26 +17,42 @@ using json::Value;
 
 constexpr std::string_view kBase = "/apis/authorization.openshift.io/v1beta3/namespaces/";
 
-std::string at(std::string_view rest) { return cat(kBase, rest); }
+std::string at(std::string_view rest) {
+  return cat(kBase, rest);
+}
 
 class PolicyObjects : public ::testing::Test {
  protected:
   void SetUp() override {
     ASSERT_TRUE(ensure_master_namespace(server.api(), "master").has_value());
-    ASSERT_TRUE(server.send("POST", "/api/v1/namespaces", R"({"metadata":{"name":"hammer"}})").ok());
+    ASSERT_TRUE(
+        server.send("POST", "/api/v1/namespaces", R"({"metadata":{"name":"hammer"}})").ok());
   }
   void make_containers() {
-    ASSERT_TRUE(server.send("POST", at("hammer/policies"), R"({"kind":"Policy","name":"Policy","namespace":"hammer"})").ok());
-    ASSERT_TRUE(server.send("POST", at("hammer/policybindings"), R"({"kind":"PolicyBinding","name":"hammer","namespace":"hammer"})").ok());
+    ASSERT_TRUE(server
+                    .send("POST", at("hammer/policies"),
+                          R"({"kind":"Policy","name":"Policy","namespace":"hammer"})")
+                    .ok());
+    ASSERT_TRUE(server
+                    .send("POST", at("hammer/policybindings"),
+                          R"({"kind":"PolicyBinding","name":"hammer","namespace":"hammer"})")
+                    .ok());
   }
   Loopback::Reply role(std::string_view name, std::string_view verb = "get") {
-    return server.send("POST", at("hammer/roles"), cat(R"({"kind":"role","name":")", name, R"(","rules":[{"verbs":[")", verb, R"("],"resourceKinds":["pods"]}]})"));
+    return server.send("POST", at("hammer/roles"),
+                       cat(R"({"kind":"role","name":")", name, R"(","rules":[{"verbs":[")", verb,
+                           R"("],"resourceKinds":["pods"]}]})"));
   }
-  Loopback::Reply binding(std::string_view name, std::string_view role, std::string_view from = "hammer") {
-    return server.send("POST", at("hammer/rolebindings"), cat(R"({"kind":"roleBinding","name":")", name, R"(","roleRef":{"namespace":")", from,
-                                                              R"(","name":")", role, R"("},"userNames":["Edgar"]})"));
+  Loopback::Reply binding(std::string_view name, std::string_view role,
+                          std::string_view from = "hammer") {
+    return server.send(
+        "POST", at("hammer/rolebindings"),
+        cat(R"({"kind":"roleBinding","name":")", name, R"(","roleRef":{"namespace":")", from,
+            R"(","name":")", role, R"("},"userNames":["Edgar"]})"));
   }
-  static std::string message(const Loopback::Reply& reply) { return std::string(reply.body["message"].as_string()); }
+  static std::string message(const Loopback::Reply& reply) {
+    return std::string(reply.body["message"].as_string());
+  }
 
   TestServer server;
 };
@@ -44,7 +60,8 @@ class PolicyObjects : public ::testing::Test {
 TEST_F(PolicyObjects, TheMasterNamespaceHasItsRolesAndKeepsThem) {
   Value roles = server.get(at("master/roles"));
   std::vector<std::string> names;
-  for (const Value& r : roles["items"].items()) names.emplace_back(r["metadata"]["name"].as_string());
+  for (const Value& r : roles["items"].items())
+    names.emplace_back(r["metadata"]["name"].as_string());
   EXPECT_EQ(join(names, " "), "admin cluster-admin edit view");
   Value view = server.get(at("master/roles/view"));
   EXPECT_EQ(view["kind"].as_string(), "Role");
@@ -55,10 +72,14 @@ TEST_F(PolicyObjects, TheMasterNamespaceHasItsRolesAndKeepsThem) {
 }
 
 TEST_F(PolicyObjects, ALocalRoleNeedsAPolicyAndIsToldWhichToMake) {
-  EXPECT_EQ(server.send("POST", at("hammer/roles?dryRun=All"), R"({"name":"a","rules":[]})").status, 409);
+  EXPECT_EQ(server.send("POST", at("hammer/roles?dryRun=All"), R"({"name":"a","rules":[]})").status,
+            409);
   auto refused = role("labelers");
   EXPECT_EQ(refused.status, 409);
-  EXPECT_NE(message(refused).find("create policies.authorization.openshift.io \"default\" there first"), std::string::npos) << message(refused);
+  EXPECT_NE(
+      message(refused).find("create policies.authorization.openshift.io \"default\" there first"),
+      std::string::npos)
+      << message(refused);
   make_containers();
   EXPECT_EQ(role("labelers").status, 201);
   auto again = role("labelers");
@@ -82,22 +103,32 @@ TEST_F(PolicyObjects, ALocalBindingNeedsItsContainer) {
   ASSERT_EQ(role("labelers").status, 201);
   auto refused = binding("Bots", "labelers");
   EXPECT_EQ(refused.status, 409);
-  EXPECT_NE(message(refused).find("create policybindings.authorization.openshift.io \"hammer\" there first"), std::string::npos) << message(refused);
+  EXPECT_NE(message(refused).find(
+                "create policybindings.authorization.openshift.io \"hammer\" there first"),
+            std::string::npos)
+      << message(refused);
 }
 
 TEST_F(PolicyObjects, SpellingsOfOldAreReadAndComeBackCanonical) {
   make_containers();
-  auto made = server.send("POST", at("hammer/roles"), R"({"kind":"role","name":"fatFingeredEditor","namespace":"hammer",
+  auto made = server.send("POST", at("hammer/roles"),
+                          R"({"kind":"role","name":"fatFingeredEditor","namespace":"hammer",
       "rule":[{"Deny":"true","Verbs":["Delete"],"ResourceKinds":["DeploymentConfig"],"AttributeRestrictions":{"labelsContain":["protected"]}}]})");
   ASSERT_EQ(made.status, 201) << message(made);
   EXPECT_EQ(made.body["metadata"]["name"].as_string(), "fatFingeredEditor");
-  EXPECT_EQ(json::print(made.body["rules"]),
-            R"([{"attributeRestrictions":{"labelsContain":["protected"]},"deny":true,"resourceKinds":["deploymentconfig"],"verbs":["delete"]}])");
-  EXPECT_EQ(json::print(server.get(at("hammer/roles/fatFingeredEditor"))["rules"]), json::print(made.body["rules"]));
-  auto global = server.send("POST", at("hammer/rolebindings"), R"({"kind":"roleBinding","name":"Editors","referencesGlobalRole":true,"roleName":"edit","userNames":["Edgar"]})");
+  EXPECT_EQ(
+      json::print(made.body["rules"]),
+      R"([{"attributeRestrictions":{"labelsContain":["protected"]},"deny":true,"resourceKinds":["deploymentconfig"],"verbs":["delete"]}])");
+  EXPECT_EQ(json::print(server.get(at("hammer/roles/fatFingeredEditor"))["rules"]),
+            json::print(made.body["rules"]));
+  auto global = server.send(
+      "POST", at("hammer/rolebindings"),
+      R"({"kind":"roleBinding","name":"Editors","referencesGlobalRole":true,"roleName":"edit","userNames":["Edgar"]})");
   ASSERT_EQ(global.status, 201) << message(global);
   EXPECT_EQ(json::print(global.body["roleRef"]), R"({"name":"edit","namespace":"master"})");
-  auto misspelled = server.send("POST", at("hammer/roles"), R"({"name":"x","rules":[{"denny":true,"verbs":["get"],"resourceKinds":["pods"]}]})");
+  auto misspelled = server.send(
+      "POST", at("hammer/roles"),
+      R"({"name":"x","rules":[{"denny":true,"verbs":["get"],"resourceKinds":["pods"]}]})");
   EXPECT_EQ(misspelled.status, 422);
   EXPECT_NE(message(misspelled).find("rules[0].denny"), std::string::npos) << message(misspelled);
 }
@@ -110,11 +141,15 @@ TEST_F(PolicyObjects, ElementsHaveIdentityAndConflictsOfTheirOwn) {
   Value changed = b;
   changed.member("rules").item(0).set("verbs", Value::array({"list"}));
   ASSERT_EQ(server.send("PUT", at("hammer/roles/b"), json::print(changed)).status, 200);
-  EXPECT_EQ(server.get(at("hammer/roles/a"))["metadata"]["resourceVersion"], a["metadata"]["resourceVersion"]);
-  EXPECT_EQ(server.send("PUT", at("hammer/roles/b"), json::print(changed)).status, 409) << "it was changed since";
+  EXPECT_EQ(server.get(at("hammer/roles/a"))["metadata"]["resourceVersion"],
+            a["metadata"]["resourceVersion"]);
+  EXPECT_EQ(server.send("PUT", at("hammer/roles/b"), json::print(changed)).status, 409)
+      << "it was changed since";
   ASSERT_EQ(server.send("PUT", at("hammer/roles/a"), json::print(a)).status, 200);
   EXPECT_EQ(server.get(at("hammer/roles/b"))["rules"][0]["verbs"][0].as_string(), "list");
-  auto patched = server.send("PATCH", at("hammer/roles/a"), R"({"rules":[{"verbs":["Watch"],"resourceKinds":["pods"]}]})", "application/merge-patch+json");
+  auto patched = server.send("PATCH", at("hammer/roles/a"),
+                             R"({"rules":[{"verbs":["Watch"],"resourceKinds":["pods"]}]})",
+                             "application/merge-patch+json");
   ASSERT_EQ(patched.status, 200) << message(patched);
   EXPECT_EQ(patched.body["rules"][0]["verbs"][0].as_string(), "watch");
   EXPECT_EQ(server.get(at("hammer/policies/default"))["roles"].size(), 2u);
@@ -146,15 +181,32 @@ TEST_F(PolicyObjects, ABoundRoleStaysAndTellsWhoBindsIt) {
 }
 
 TEST_F(PolicyObjects, ContainersAreMadeEmptyAndNotWritten) {
-  auto full = server.send("POST", at("hammer/policies"), R"({"kind":"Policy","roles":{"a":{"metadata":{"name":"a"},"rules":[]}}})");
+  auto full = server.send(
+      "POST", at("hammer/policies"),
+      R"({"kind":"Policy","roles":{"a":{"metadata":{"name":"a"},"rules":[]}}})");
   EXPECT_EQ(full.status, 422);
-  EXPECT_NE(message(full).find("roles: Forbidden: a Policy is created empty"), std::string::npos) << message(full);
-  EXPECT_EQ(server.send("POST", at("hammer/policies"), R"({"kind":"Policy","metadata":{"name":"other"}})").status, 422);
-  EXPECT_EQ(server.send("POST", at("hammer/policybindings"), R"({"kind":"PolicyBinding","metadata":{"name":"elsewhere"}})").status, 422);
+  EXPECT_NE(message(full).find("roles: Forbidden: a Policy is created empty"), std::string::npos)
+      << message(full);
+  EXPECT_EQ(
+      server.send("POST", at("hammer/policies"), R"({"kind":"Policy","metadata":{"name":"other"}})")
+          .status,
+      422);
+  EXPECT_EQ(server
+                .send("POST", at("hammer/policybindings"),
+                      R"({"kind":"PolicyBinding","metadata":{"name":"elsewhere"}})")
+                .status,
+            422);
   make_containers();
   EXPECT_EQ(server.send("POST", at("hammer/policies"), R"({"kind":"Policy"})").status, 409);
-  EXPECT_EQ(server.send("PUT", at("hammer/policies/default"), R"({"kind":"Policy","metadata":{"name":"default"}})").status, 422);
-  EXPECT_EQ(server.send("PATCH", at("hammer/policybindings/hammer"), "{}", "application/merge-patch+json").status, 422);
+  EXPECT_EQ(server
+                .send("PUT", at("hammer/policies/default"),
+                      R"({"kind":"Policy","metadata":{"name":"default"}})")
+                .status,
+            422);
+  EXPECT_EQ(
+      server.send("PATCH", at("hammer/policybindings/hammer"), "{}", "application/merge-patch+json")
+          .status,
+      422);
 }
 
 TEST_F(PolicyObjects, TheNameOfABindingIsUniqueInItsNamespace) {
@@ -177,8 +229,11 @@ TEST_F(PolicyObjects, AThousandWritersOfOnePolicyLoseNothing) {
   // All at once on the loop: each waits for its own write.
   server.loop().post([&] {
     for (int i = 0; i < kWriters; ++i) {
-      Value object = Value::object({{"kind", "Role"}, {"metadata", Value::object({{"name", cat("r", i)}})},
-                                    {"rules", Value::array({Value::object({{"verbs", Value::array({"get"})}, {"resourceKinds", Value::array({"pods"})}})})}});
+      Value object = Value::object(
+          {{"kind", "Role"},
+           {"metadata", Value::object({{"name", cat("r", i)}})},
+           {"rules", Value::array({Value::object({{"verbs", Value::array({"get"})},
+                                                  {"resourceKinds", Value::array({"pods"})}})})}});
       spawn(server.api().send("POST", at("hammer/roles"), object), [&](Loopback::Reply reply) {
         made += reply.status == 201;
         done.count_down();
@@ -188,15 +243,24 @@ TEST_F(PolicyObjects, AThousandWritersOfOnePolicyLoseNothing) {
   done.wait();
   EXPECT_EQ(made, kWriters);
   EXPECT_EQ(server.get(at("hammer/roles"))["items"].size(), static_cast<std::size_t>(kWriters));
-  EXPECT_EQ(server.get(at("hammer/policies/default"))["roles"].size(), static_cast<std::size_t>(kWriters));
+  EXPECT_EQ(server.get(at("hammer/policies/default"))["roles"].size(),
+            static_cast<std::size_t>(kWriters));
 }
 
 TEST_F(PolicyObjects, AQuotaOfRolesIsChargedInTheSameWrite) {
   make_containers();
   constexpr std::string_view kCount = "count/roles.authorization.openshift.io";
-  ASSERT_TRUE(server.send("POST", "/api/v1/namespaces/hammer/resourcequotas", cat(R"({"metadata":{"name":"q"},"spec":{"hard":{")", kCount, R"(":"20"}}})")).ok());
-  ASSERT_TRUE(server.send("PATCH", "/api/v1/namespaces/hammer/resourcequotas/q/status",
-                          cat(R"({"status":{"hard":{")", kCount, R"(":"20"},"used":{")", kCount, R"(":"0"}}})"), "application/merge-patch+json").ok());
+  ASSERT_TRUE(
+      server
+          .send("POST", "/api/v1/namespaces/hammer/resourcequotas",
+                cat(R"({"metadata":{"name":"q"},"spec":{"hard":{")", kCount, R"(":"20"}}})"))
+          .ok());
+  ASSERT_TRUE(server
+                  .send("PATCH", "/api/v1/namespaces/hammer/resourcequotas/q/status",
+                        cat(R"({"status":{"hard":{")", kCount, R"(":"20"},"used":{")", kCount,
+                            R"(":"0"}}})"),
+                        "application/merge-patch+json")
+                  .ok());
   std::atomic<int> created = 0, refused = 0, other = 0;
   {
     std::vector<std::jthread> threads;
@@ -211,7 +275,9 @@ TEST_F(PolicyObjects, AQuotaOfRolesIsChargedInTheSameWrite) {
   EXPECT_EQ(created, 20);
   EXPECT_EQ(refused, 10);
   EXPECT_EQ(other, 0);
-  EXPECT_EQ(server.get("/api/v1/namespaces/hammer/resourcequotas/q")["status"]["used"][kCount].as_string(), "20");
+  EXPECT_EQ(server.get("/api/v1/namespaces/hammer/resourcequotas/q")["status"]["used"][kCount]
+                .as_string(),
+            "20");
   EXPECT_EQ(server.get(at("hammer/roles"))["items"].size(), 20u);
 }
 
@@ -227,9 +293,11 @@ TEST_F(PolicyObjects, ABindingNeverOutlivesItsRoleHoweverTheyRace) {
       for (int i = kRoles - 1; i >= 0; --i) server.send("DELETE", at(cat("hammer/roles/r", i)));
     });
   }
-  Value roles = server.get(at("hammer/policies/default"))["roles"], bindings = server.get(at("hammer/policybindings/hammer"))["roleBindings"];
+  Value roles = server.get(at("hammer/policies/default"))["roles"],
+        bindings = server.get(at("hammer/policybindings/hammer"))["roleBindings"];
   EXPECT_EQ(roles.size(), bindings.size()) << "each role was either bound or deleted";
-  for (const json::Member& m : bindings.members()) EXPECT_TRUE(roles.has(m.value["roleRef"]["name"].as_string())) << m.key();
+  for (const json::Member& m : bindings.members())
+    EXPECT_TRUE(roles.has(m.value["roleRef"]["name"].as_string())) << m.key();
 }
 
 TEST_F(PolicyObjects, PagesOfRolesShowEachOnce) {
@@ -238,8 +306,10 @@ TEST_F(PolicyObjects, PagesOfRolesShowEachOnce) {
   std::string next;
   std::vector<std::string> seen;
   do {
-    Value page = server.get(at(cat("hammer/roles?limit=3", next.empty() ? "" : "&continue=", next)));
-    for (const Value& r : page["items"].items()) seen.emplace_back(r["metadata"]["name"].as_string());
+    Value page = server.get(
+        at(cat("hammer/roles?limit=3", next.empty() ? "" : "&continue=", next)));
+    for (const Value& r : page["items"].items())
+      seen.emplace_back(r["metadata"]["name"].as_string());
     next = page["metadata"]["continue"].as_string();
   } while (!next.empty());
   EXPECT_EQ(join(seen, " "), "r0 r1 r2 r3 r4 r5 r6");
@@ -248,15 +318,22 @@ TEST_F(PolicyObjects, PagesOfRolesShowEachOnce) {
 
 TEST_F(PolicyObjects, DamagedContainersAreShownAndNotWrittenInto) {
   std::string key = policy_key("hammer");
-  for (std::string_view text : {R"({"kind":"Policy","apiVersion":"authorization.openshift.io/v1beta3","metadata":{"name":"default","namespace":"hammer"},"roles":["a"]})",
-                                R"({"kind":"Policy","apiVersion":"authorization.openshift.io/v1beta3","metadata":{"name":"default","namespace":"hammer"},"roles":{"a":7,"b":{"metadata":"x"}}})"}) {
+  for (
+      std::string_view text :
+      {R"({"kind":"Policy","apiVersion":"authorization.openshift.io/v1beta3","metadata":{"name":"default","namespace":"hammer"},"roles":["a"]})",
+       R"({"kind":"Policy","apiVersion":"authorization.openshift.io/v1beta3","metadata":{"name":"default","namespace":"hammer"},"roles":{"a":7,"b":{"metadata":"x"}}})"}) {
     store::RecordPtr present = server.store_below().get(key);
-    ASSERT_TRUE(store::commit_sync(server.store_below(), {{{key, present ? present->mod_revision : 0}}, {store::Put{key, std::string(text)}}}).value().succeeded);
+    ASSERT_TRUE(
+        store::commit_sync(server.store_below(), {{{key, present ? present->mod_revision : 0}},
+                                                  {store::Put{key, std::string(text)}}})
+            .value()
+            .succeeded);
     EXPECT_EQ(server.send("GET", at("hammer/roles")).status, 200);
     EXPECT_EQ(server.send("DELETE", at("hammer/policies/default")).status, 409);
   }
   EXPECT_EQ(server.get(at("hammer/roles/a"))["metadata"]["name"].as_string(), "a");
-  EXPECT_EQ(server.send("DELETE", at("hammer/roles/a")).status, 200) << "what is wrong can be taken away";
+  EXPECT_EQ(server.send("DELETE", at("hammer/roles/a")).status, 200)
+      << "what is wrong can be taken away";
 }
 
 TEST_F(PolicyObjects, NoDeletionWaitsForACollectorThatCannotSeeThem) {
@@ -264,10 +341,17 @@ TEST_F(PolicyObjects, NoDeletionWaitsForACollectorThatCannotSeeThem) {
   for (std::string_view policy : {"Foreground", "Orphan", "Background"}) {
     ASSERT_EQ(role("labelers").status, 201);
     ASSERT_EQ(binding("Bots", "labelers").status, 201);
-    EXPECT_EQ(server.send("DELETE", at(cat("hammer/roles/labelers?propagationPolicy=", policy))).status, 409) << "it is bound";
-    EXPECT_EQ(server.send("DELETE", at(cat("hammer/rolebindings/Bots?propagationPolicy=", policy))).status, 200);
+    EXPECT_EQ(
+        server.send("DELETE", at(cat("hammer/roles/labelers?propagationPolicy=", policy))).status,
+        409)
+        << "it is bound";
+    EXPECT_EQ(server.send("DELETE", at(cat("hammer/rolebindings/Bots?propagationPolicy=", policy)))
+                  .status,
+              200);
     EXPECT_EQ(server.send("GET", at("hammer/rolebindings/Bots")).status, 404) << policy;
-    EXPECT_EQ(server.send("DELETE", at(cat("hammer/roles/labelers?propagationPolicy=", policy))).status, 200);
+    EXPECT_EQ(
+        server.send("DELETE", at(cat("hammer/roles/labelers?propagationPolicy=", policy))).status,
+        200);
     EXPECT_EQ(server.send("GET", at("hammer/roles/labelers")).status, 404) << policy;
   }
 }
@@ -285,29 +369,49 @@ TEST(PolicyDenials, AreLiftedOnlyByWhoMayDeny) {
   TestServer server{{}, {std::make_shared<AllButDeny>()}};
   ASSERT_TRUE(ensure_master_namespace(server.api(), "master").has_value());
   Loopback edgar(server.gateway(), server.loop(), {.name = "Edgar"}, "edgar");
-  auto make = [&](std::string_view path, std::string_view body) { ASSERT_EQ(server.send("POST", std::string(path), body).status, 201) << path << body; };
+  auto make = [&](std::string_view path, std::string_view body) {
+    ASSERT_EQ(server.send("POST", std::string(path), body).status, 201) << path << body;
+  };
   make("/api/v1/namespaces", R"({"metadata":{"name":"hammer"}})");
   make(at("hammer/policies"), R"({"kind":"Policy"})");
   make(at("hammer/policybindings"), R"({"kind":"PolicyBinding","name":"hammer"})");
-  make(at("hammer/roles"), R"({"name":"hands-off","rules":[{"deny":true,"verbs":["get"],"resourceKinds":["secrets"]}]})");
-  make(at("hammer/roles"), R"({"name":"unbound","rules":[{"deny":true,"verbs":["get"],"resourceKinds":["secrets"]}]})");
-  make(at("hammer/roles"), R"({"name":"harmless","rules":[{"verbs":["get"],"resourceKinds":["pods"]}]})");
-  make(at("hammer/rolebindings"), R"({"name":"HandsOff","roleRef":{"namespace":"hammer","name":"hands-off"},"userNames":["Mallory","Vera"]})");
-  make(at("hammer/rolebindings"), R"({"name":"Harmless","roleRef":{"namespace":"hammer","name":"harmless"},"userNames":["Mallory"]})");
-  auto refused = [&](std::string method, std::string_view target, Value body = {}, std::string type = "application/json") {
+  make(
+      at("hammer/roles"),
+      R"({"name":"hands-off","rules":[{"deny":true,"verbs":["get"],"resourceKinds":["secrets"]}]})");
+  make(at("hammer/roles"),
+       R"({"name":"unbound","rules":[{"deny":true,"verbs":["get"],"resourceKinds":["secrets"]}]})");
+  make(at("hammer/roles"),
+       R"({"name":"harmless","rules":[{"verbs":["get"],"resourceKinds":["pods"]}]})");
+  make(
+      at("hammer/rolebindings"),
+      R"({"name":"HandsOff","roleRef":{"namespace":"hammer","name":"hands-off"},"userNames":["Mallory","Vera"]})");
+  make(
+      at("hammer/rolebindings"),
+      R"({"name":"Harmless","roleRef":{"namespace":"hammer","name":"harmless"},"userNames":["Mallory"]})");
+  auto refused = [&](std::string method, std::string_view target, Value body = {},
+                     std::string type = "application/json") {
     auto reply = edgar.send_and_wait(method, std::string(target), body, type);
     EXPECT_EQ(reply.status, 403) << method << target << json::print(reply.body);
-    EXPECT_NE(reply.body["message"].as_string().find("\"deny\" on roles"), std::string_view::npos) << json::print(reply.body);
+    EXPECT_NE(reply.body["message"].as_string().find("\"deny\" on roles"), std::string_view::npos)
+        << json::print(reply.body);
   };
   std::string binding = at("hammer/rolebindings/HandsOff"), merge = "application/merge-patch+json";
   refused("DELETE", binding);
   refused("DELETE", cat(binding, "?dryRun=All"));
   refused("DELETE", at("hammer/roles/unbound"));
   refused("PATCH", binding, Value::object({{"userNames", Value::array({"Vera"})}}), merge);
-  refused("PATCH", binding, Value::object({{"roleRef", Value::object({{"name", "harmless"}})}}), merge);
+  refused("PATCH", binding, Value::object({{"roleRef", Value::object({{"name", "harmless"}})}}),
+          merge);
   refused("PATCH", at("hammer/roles/hands-off"), Value::object({{"rules", Value::array()}}), merge);
   EXPECT_EQ(server.get(binding)["userNames"].size(), 2u);
-  EXPECT_EQ(edgar.send_and_wait("PATCH", binding, Value::object({{"metadata", Value::object({{"labels", Value::object({{"a", "b"}})}})}}), merge).status, 200)
+  EXPECT_EQ(edgar
+                .send_and_wait(
+                    "PATCH", binding,
+                    Value::object(
+                        {{"metadata", Value::object({{"labels", Value::object({{"a", "b"}})}})}}),
+                    merge)
+                .status,
+            200)
       << "nobody is freed by a label";
   EXPECT_EQ(edgar.send_and_wait("DELETE", at("hammer/rolebindings/Harmless")).status, 200);
   // Whoever empties a namespace that goes need not be one who may deny.

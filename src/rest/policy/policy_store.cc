@@ -12,13 +12,16 @@ using store::RecordPtr;
 
 namespace {
 
-bool is_element(std::string_view key) { return kind_of_keys(key).has_value(); }
+bool is_element(std::string_view key) {
+  return kind_of_keys(key).has_value();
+}
 
 bool touches_elements(const store::Txn& txn) {
   for (const store::Compare& c : txn.compares)
     if (is_element(c.key)) return true;
   for (const store::Op& op : txn.ops)
-    if (is_element(std::visit([](const auto& o) -> std::string_view { return o.key; }, op))) return true;
+    if (is_element(std::visit([](const auto& o) -> std::string_view { return o.key; }, op)))
+      return true;
   return false;
 }
 
@@ -28,18 +31,22 @@ std::optional<Error> still_holds(const store::Store& below, const store::Txn& tx
     const auto* deletion = std::get_if<store::Delete>(&op);
     auto kind = deletion ? kind_of_containers(deletion->key) : std::nullopt;
     if (!kind) continue;
-    // The transaction names the revision that its writer saw: what is added from here on makes it fail.
+    // The transaction names the revision that its writer saw: what is added from here on makes it
+    // fail.
     RecordPtr record = below.get(deletion->key);
     if (!record || is_empty_container(*record, *kind)) continue;
     KeyPlace place = place_of(deletion->key, containers_of(*kind));
     std::vector<std::string> names;
     for (const json::Member& m : elements_of(*record, *kind).members()) names.emplace_back(m.key());
     std::string_view resource = *kind == ElementKind::kRole ? "policies" : "policybindings";
-    return Error::of(Reason::kConflict,
-                     cat("Operation cannot be fulfilled on ", resource, ".authorization.openshift.io ", quoted(place.name),
-                         ": only an empty one can be deleted; it holds ", *kind == ElementKind::kRole ? "roles " : "role bindings ",
-                         listed(names)))
-        .with({.name = std::string(place.name), .group = "authorization.openshift.io", .kind = std::string(resource)});
+    return Error::of(
+               Reason::kConflict,
+               cat("Operation cannot be fulfilled on ", resource, ".authorization.openshift.io ",
+                   quoted(place.name), ": only an empty one can be deleted; it holds ",
+                   *kind == ElementKind::kRole ? "roles " : "role bindings ", listed(names)))
+        .with({.name = std::string(place.name),
+               .group = "authorization.openshift.io",
+               .kind = std::string(resource)});
   }
   return std::nullopt;
 }
@@ -48,14 +55,19 @@ std::optional<Error> still_holds(const store::Store& below, const store::Txn& tx
 store::KeyRange containers_for(const store::KeyRange& keys, ElementKind kind) {
   KeyPlace place = place_of(keys.start, prefix_of(kind));
   std::string in_namespace = cat(prefix_of(kind), place.namespace_name, "/");
-  bool is_one = keys.start.starts_with(in_namespace) && !keys.end.empty() && keys.end <= store::keys_with_prefix(in_namespace).end;
-  return store::keys_with_prefix(is_one ? cat(containers_of(kind), place.namespace_name, "/") : std::string(containers_of(kind)));
+  bool is_one = keys.start.starts_with(in_namespace) && !keys.end.empty() &&
+                keys.end <= store::keys_with_prefix(in_namespace).end;
+  return store::keys_with_prefix(is_one ? cat(containers_of(kind), place.namespace_name, "/")
+                                        : std::string(containers_of(kind)));
 }
 
 }  // namespace
 
-PolicyStore::PolicyStore(store::Store& below, const Clock& clock, Random& random, std::string master)
-    : below_(below), master_(std::move(master)), writer_(std::make_unique<ElementWriter>(below, clock, random, master_)) {}
+PolicyStore::PolicyStore(store::Store& below, const Clock& clock, Random& random,
+                         std::string master)
+    : below_(below),
+      master_(std::move(master)),
+      writer_(std::make_unique<ElementWriter>(below, clock, random, master_)) {}
 
 PolicyStore::~PolicyStore() = default;
 
@@ -78,8 +90,11 @@ Result<store::RangeResult> PolicyStore::range(const store::RangeQuery& query) co
   if (!containers) return containers;
   store::RangeResult out;
   out.revision = containers->revision;
-  for (const RecordPtr& container : containers->records) add_element_records(*container, *kind, out.records);
-  std::erase_if(out.records, [&](const RecordPtr& r) { return r->key() < query.keys.start || (!query.keys.end.empty() && r->key() >= query.keys.end); });
+  for (const RecordPtr& container : containers->records)
+    add_element_records(*container, *kind, out.records);
+  std::erase_if(out.records, [&](const RecordPtr& r) {
+    return r->key() < query.keys.start || (!query.keys.end.empty() && r->key() >= query.keys.end);
+  });
   std::ranges::sort(out.records, {}, [](const RecordPtr& r) { return r->key(); });
   if (query.limit && out.records.size() > query.limit) {
     out.more = true;

@@ -11,20 +11,22 @@ namespace cardea::rest::policy {
 
 class ElementWriter;
 
-// A store in which the roles and role bindings of namespace policy are objects of their own, over one in which they rest
-// inside Policy and PolicyBinding containers. Everything else passes through. So the verbs, admission and controllers
-// treat a role as any other object, with a resourceVersion, a uid and conflicts of its own, and the authorizer's index
-// sees containers only.
+// A store in which the roles and role bindings of namespace policy are objects of their own, over
+// one in which they rest inside Policy and PolicyBinding containers. Everything else passes
+// through. So the verbs, admission and controllers treat a role as any other object, with a
+// resourceVersion, a uid and conflicts of its own, and the authorizer's index sees containers only.
 //
-// It promises what a single object cannot: a binding refers to a role that exists, and to the policy its container is for;
-// a role that is bound is not deleted; a container goes only when empty; the name of a binding is unique in its namespace.
-// Writes of elements go through one thread, which puts those that wait for the same container into one write of it: many
-// writers lose nothing and do not wait for each other's retries.
+// It promises what a single object cannot: a binding refers to a role that exists, and to the
+// policy its container is for; a role that is bound is not deleted; a container goes only when
+// empty; the name of a binding is unique in its namespace. Writes of elements go through one
+// thread, which puts those that wait for the same container into one write of it: many writers lose
+// nothing and do not wait for each other's retries.
 //
 // Elements have no watch: the container's is there.
 class PolicyStore : public store::Store {
  public:
-  // `below`, `clock` and `random` outlive it. `master` is the namespace whose roles may be bound from everywhere.
+  // `below`, `clock` and `random` outlive it. `master` is the namespace whose roles may be bound
+  // from everywhere.
   PolicyStore(store::Store& below, const Clock& clock, Random& random, std::string master);
   ~PolicyStore() override;  // whoever still waits is told that nothing was written
 
@@ -38,10 +40,13 @@ class PolicyStore : public store::Store {
   store::Revision current_revision() const override { return below_.current_revision(); }
   store::Revision compacted_revision() const override { return below_.compacted_revision(); }
   void commit(store::Txn txn, Done done) override;
-  Result<std::unique_ptr<store::Watch>> watch(std::string prefix, store::Revision from, Sink sink) override {
+  Result<std::unique_ptr<store::Watch>> watch(std::string prefix, store::Revision from,
+                                              Sink sink) override {
     return below_.watch(std::move(prefix), from, std::move(sink));
   }
-  void compact(store::Revision revision, Compacted done) override { below_.compact(revision, std::move(done)); }
+  void compact(store::Revision revision, Compacted done) override {
+    below_.compact(revision, std::move(done));
+  }
   store::StoreStats stats() const override { return below_.stats(); }
 
  private:

@@ -11,7 +11,9 @@ using json::Value;
 namespace {
 
 bool is_called(const Resource& r, std::string_view text) {
-  if (equals_ignoring_case(r.name, text) || equals_ignoring_case(r.singular, text) || equals_ignoring_case(r.kind, text)) return true;
+  if (equals_ignoring_case(r.name, text) || equals_ignoring_case(r.singular, text) ||
+      equals_ignoring_case(r.kind, text))
+    return true;
   for (const std::string& s : r.short_names)
     if (equals_ignoring_case(s, text)) return true;
   return false;
@@ -34,7 +36,8 @@ const Resource* find_anywhere(const catalog::Catalog& catalog, std::string_view 
   auto dot = text.find('.');
   if (dot == std::string_view::npos) return nullptr;
   for (const catalog::Group& group : catalog.groups())
-    if (equals_ignoring_case(group.name, text.substr(dot + 1))) return find_in(group, text.substr(0, dot));
+    if (equals_ignoring_case(group.name, text.substr(dot + 1)))
+      return find_in(group, text.substr(0, dot));
   return nullptr;
 }
 
@@ -77,7 +80,8 @@ authz::Attributes ReviewQuestion::attributes(const authz::User& user) const {
   return a;
 }
 
-ReviewQuestion read_question(const Value& spec, std::string_view namespace_name, const catalog::Catalog& catalog, json::FieldErrors& errors) {
+ReviewQuestion read_question(const Value& spec, std::string_view namespace_name,
+                             const catalog::Catalog& catalog, json::FieldErrors& errors) {
   need(spec["verb"], "spec.verb", errors);
   need(spec["resourceKind"], "spec.resourceKind", errors);
   ReviewQuestion out;
@@ -89,18 +93,23 @@ ReviewQuestion read_question(const Value& spec, std::string_view namespace_name,
   return out;
 }
 
-ReviewQuestion read_flat_question(const Value& review, const catalog::Catalog& catalog, json::FieldErrors& errors) {
+ReviewQuestion read_flat_question(const Value& review, const catalog::Catalog& catalog,
+                                  json::FieldErrors& errors) {
   ReviewQuestion out;
   out.is_path = review["isNonResourceURL"].as_bool();
   out.path = review["path"].as_string();
   need(review["verb"], "verb", errors);
-  if (out.is_path) need(review["path"], "path", errors);
-  else need(review["resource"], "resource", errors);
+  if (out.is_path)
+    need(review["path"], "path", errors);
+  else
+    need(review["resource"], "resource", errors);
   out.verb = lower(review["verb"].as_string());
   out.namespace_name = review["namespace"].as_string();
   out.resource_name = review["resourceName"].as_string();
   out.content = review["content"];
-  std::string_view text = review["resource"].as_string(), group = review["resourceAPIGroup"].as_string(), version = review["resourceAPIVersion"].as_string();
+  std::string_view text = review["resource"].as_string(),
+                   group = review["resourceAPIGroup"].as_string(),
+                   version = review["resourceAPIVersion"].as_string();
   std::string_view name = text.substr(0, text.find('/'));
   // What says its group is taken at its word; what does not, by its name.
   bool is_exact = !group.empty() || !version.empty() || name == "*";
@@ -108,12 +117,18 @@ ReviewQuestion read_flat_question(const Value& review, const catalog::Catalog& c
     out.resource = find_resource(catalog, text);
     return out;
   }
-  out.resource = {.group = std::string(group), .version = std::string(version), .name = std::string(name),
-                  .subresource = std::string(name.size() < text.size() ? text.substr(name.size() + 1) : std::string_view())};
+  out.resource = {
+      .group = std::string(group),
+      .version = std::string(version),
+      .name = std::string(name),
+      .subresource = std::string(name.size() < text.size() ? text.substr(name.size() + 1)
+                                                           : std::string_view())};
   for (const catalog::Group& g : catalog.groups())
     for (const catalog::Version& v : g.versions)
       for (const Resource* r : v.resources)
-        if (!out.resource.resource && g.name == group && (version.empty() || v.name == version) && r->name == name) out.resource.resource = r;
+        if (!out.resource.resource && g.name == group && (version.empty() || v.name == version) &&
+            r->name == name)
+          out.resource.resource = r;
   if (out.resource.resource) out.resource.version = out.resource.resource->version;
   return out;
 }

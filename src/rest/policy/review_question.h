@@ -14,11 +14,13 @@ namespace cardea::rest::policy {
 // A kind as people write it, found among what is served.
 struct NamedResource {
   std::string group, version, name, subresource;
-  const catalog::Resource* resource = nullptr;  // null: nothing of that name is served, and the name stays as it is
+  const catalog::Resource* resource = nullptr;  // null: nothing of that name is served, and the
+                                                // name stays as it is
 };
 
-// `pods`, `Pod`, `deploymentConfig`, `pods/log`, `roles.rbac.authorization.k8s.io`, in any case. Names that several groups
-// have are namespace policy's own where it has one, else of the group that is listed first.
+// `pods`, `Pod`, `deploymentConfig`, `pods/log`, `roles.rbac.authorization.k8s.io`, in any case.
+// Names that several groups have are namespace policy's own where it has one, else of the group
+// that is listed first.
 NamedResource find_resource(const catalog::Catalog& catalog, std::string_view text);
 
 // What a review asks, from either of its forms. Keeps what attributes borrow.
@@ -32,8 +34,10 @@ struct ReviewQuestion {
 };
 
 // {"spec": {"verb", "resourceKind", ...}}, in the namespace of the request.
-ReviewQuestion read_question(const json::Value& spec, std::string_view namespace_name, const catalog::Catalog& catalog, json::FieldErrors& errors);
+ReviewQuestion read_question(const json::Value& spec, std::string_view namespace_name,
+                             const catalog::Catalog& catalog, json::FieldErrors& errors);
 // {"verb", "resource", "resourceAPIGroup", ...}, as OpenShift's v1 has them.
-ReviewQuestion read_flat_question(const json::Value& review, const catalog::Catalog& catalog, json::FieldErrors& errors);
+ReviewQuestion read_flat_question(const json::Value& review, const catalog::Catalog& catalog,
+                                  json::FieldErrors& errors);
 
 }  // namespace cardea::rest::policy

@@ -8,9 +8,9 @@
 #include "authz/namespace_policy/policy_authorizer.h"
 #include "authz/refusal.h"
 #include "base/strings.h"
+#include "rest/policy/settled.h"
 #include "rest/verbs/body.h"
 #include "rest/verbs/request_match.h"
-#include "rest/policy/settled.h"
 #include "rest/write/write.h"
 
 namespace cardea::rest::policy {
@@ -20,7 +20,8 @@ using json::Value;
 
 namespace {
 
-constexpr std::size_t kMostSettled = 10000;  // subjects of one answer that are asked about one by one
+constexpr std::size_t kMostSettled = 10000;  // subjects of one answer that are asked about one by
+                                             // one
 
 // From the body to where it may be answered: read, in its namespace, admitted.
 Task<Result<Value>> admitted_review(Call& call) {
@@ -30,7 +31,8 @@ Task<Result<Value>> admitted_review(Call& call) {
   if (!object) co_return fail(object.error());
   if (call.resource->namespaced)
     if (auto ok = check_namespace(call, *object); !ok) co_return fail(ok.error());
-  admission::Review review = review_of(call, admission::Operation::kCreate, options->dry_run, options->document);
+  admission::Review review = review_of(call, admission::Operation::kCreate, options->dry_run,
+                                       options->document);
   review.object = std::move(*object);
   Result<void> admitted = co_await admit(call, review);
   if (!admitted) co_return fail(admitted.error());
@@ -38,7 +40,8 @@ Task<Result<Value>> admitted_review(Call& call) {
 }
 
 Error invalid(const Call& call, const Value& review, const json::FieldErrors& errors) {
-  return json::invalid_object(call.resource->group, call.resource->kind, review["metadata"]["name"].as_string(), errors);
+  return json::invalid_object(call.resource->group, call.resource->kind,
+                              review["metadata"]["name"].as_string(), errors);
 }
 
 // Who is named as allowed; one list for users, one for groups, both in order.
@@ -56,14 +59,18 @@ Task<WhoCan> who_can(Call& call, ReviewQuestion question) {
   std::size_t asked = 0;
   for (const authz::AllowedSubject& s : allowed.subjects) {
     bool is_group = s.kind == "Group";
-    std::string name = s.kind == "ServiceAccount" ? cat("system:serviceaccount:", s.namespace_name, ":", s.name) : s.name;
+    std::string name = s.kind == "ServiceAccount"
+                           ? cat("system:serviceaccount:", s.namespace_name, ":", s.name)
+                           : s.name;
     std::set<std::string>& list = is_group ? out.groups : out.users;
     if (list.contains(name)) continue;
     // With the object at hand, who is allowed under conditions either is or is not.
     if (!question.content.is_null() && ++asked <= kMostSettled) {
       authz::User user{.groups = {std::string(authz::kAuthenticatedGroup)}};
-      if (is_group) user.groups = {name};
-      else user.name = name;
+      if (is_group)
+        user.groups = {name};
+      else
+        user.name = name;
       Settled answer = co_await settle_question(call, chain, question, std::move(user));
       if (!answer.decision.allowed()) continue;
     }
@@ -87,7 +94,8 @@ std::string reason_of(const Settled& answer) {
 // What policy would have allowed by, had nothing denied: the design wants both told.
 std::string overruled(const Call& call, const ReviewQuestion& question, const authz::User& user) {
   for (const auto& authorizer : call.services.authorizer.get()->authorizers())
-    if (const auto* policy = dynamic_cast<const documents::PolicyAuthorizer*>(authorizer.get())) return policy->explain(question.attributes(user)).allowed_by;
+    if (const auto* policy = dynamic_cast<const documents::PolicyAuthorizer*>(authorizer.get()))
+      return policy->explain(question.attributes(user)).allowed_by;
   return "";
 }
 
@@ -104,18 +112,23 @@ Task<Result<Answer>> review_subject(Call& call) {
   const Value& spec = (*review)["spec"];
   json::FieldErrors errors;
   ReviewQuestion question = read_question(spec, call.info.namespace_name, *call.catalog, errors);
-  std::string_view user_name = spec["userName"].as_string(), group_name = spec["groupName"].as_string();
+  std::string_view user_name = spec["userName"].as_string(),
+                   group_name = spec["groupName"].as_string();
   if (!user_name.empty() && !group_name.empty())
-    errors.push_back(json::invalid("spec.groupName", group_name, "may not be set together with userName"));
+    errors.push_back(
+        json::invalid("spec.groupName", group_name, "may not be set together with userName"));
   if (!errors.empty()) co_return fail(invalid(call, *review, errors));
   authz::User user = call.user;
   if (!user_name.empty()) user = {.name = std::string(user_name)};
   if (!group_name.empty()) user = {.groups = {std::string(group_name)}};
-  Settled answer = co_await settle_question(call, call.services.authorizer.get()->frozen(), question, user);
+  Settled answer = co_await settle_question(call, call.services.authorizer.get()->frozen(),
+                                            question, user);
   Value status = Value::object({{"allowed", answer.decision.allowed()}});
   if (answer.decision.kind == authz::Decision::Kind::kDeny)
-    if (std::string allowed_by = overruled(call, question, user); !allowed_by.empty()) status.set("allowReason", allowed_by);
-  if (std::string reason = reason_of(answer); !reason.empty()) status.set(answer.decision.allowed() ? "allowReason" : "denyReason", reason);
+    if (std::string allowed_by = overruled(call, question, user); !allowed_by.empty())
+      status.set("allowReason", allowed_by);
+  if (std::string reason = reason_of(answer); !reason.empty())
+    status.set(answer.decision.allowed() ? "allowReason" : "denyReason", reason);
   if (!answer.decision.error.empty()) status.set("evaluationError", answer.decision.error);
   co_return Answer::of(answered(call, std::move(*review), std::move(status)), 201);
 }
@@ -124,19 +137,25 @@ Task<Result<Answer>> review_resource(Call& call) {
   Result<Value> review = co_await admitted_review(call);
   if (!review) co_return fail(review.error());
   json::FieldErrors errors;
-  ReviewQuestion question = read_question((*review)["spec"], call.info.namespace_name, *call.catalog, errors);
+  ReviewQuestion question = read_question((*review)["spec"], call.info.namespace_name,
+                                          *call.catalog, errors);
   if (!errors.empty()) co_return fail(invalid(call, *review, errors));
   WhoCan who = co_await who_can(call, std::move(question));
-  Value status = Value::object({{"userNames", list_of(who.users)}, {"groupNames", list_of(who.groups)}});
+  Value status = Value::object(
+      {{"userNames", list_of(who.users)}, {"groupNames", list_of(who.groups)}});
   if (!who.error.empty()) status.set("evaluationError", who.error);
   co_return Answer::of(answered(call, std::move(*review), std::move(status)), 201);
 }
 
 // The flat shapes.
 
-bool is_local(const Call& call) { return call.resource->namespaced; }
+bool is_local(const Call& call) {
+  return call.resource->namespaced;
+}
 
-bool names_nobody(const Value& who) { return who["user"].as_string().empty() && who["groups"].empty(); }
+bool names_nobody(const Value& who) {
+  return who["user"].as_string().empty() && who["groups"].empty();
+}
 
 authz::User named_user(const Value& who) {
   authz::User out{.name = std::string(who["user"].as_string())};
@@ -144,7 +163,8 @@ authz::User named_user(const Value& who) {
   return out;
 }
 
-// Who asks about a namespace from outside must be one who may ask inside it; about themselves, one who may ask so anywhere.
+// Who asks about a namespace from outside must be one who may ask inside it; about themselves, one
+// who may ask so anywhere.
 Task<Result<void>> may_ask_there(Call& call, bool about_oneself, std::string_view namespace_name) {
   std::string local = cat("local", call.resource->name);
   authz::Attributes a(call.user);
@@ -166,10 +186,12 @@ Task<Result<ReviewQuestion>> flat_question(Call& call, const Value& review) {
   ReviewQuestion question = read_flat_question(review, *call.catalog, errors);
   if (is_local(call)) {
     if (!question.namespace_name.empty() && question.namespace_name != call.info.namespace_name)
-      errors.push_back(json::invalid("namespace", question.namespace_name, cat("must be ", quoted(call.info.namespace_name))));
+      errors.push_back(json::invalid("namespace", question.namespace_name,
+                                     cat("must be ", quoted(call.info.namespace_name))));
     question.namespace_name = call.info.namespace_name;
   }
-  if (!review["scopes"].empty()) errors.push_back(json::forbidden("scopes", "tokens have no scopes here"));
+  if (!review["scopes"].empty())
+    errors.push_back(json::forbidden("scopes", "tokens have no scopes here"));
   if (!errors.empty()) co_return fail(invalid(call, review, errors));
   if (!is_local(call)) {
     bool about_oneself = call.resource->kind == "SubjectAccessReview" && names_nobody(review);
@@ -192,7 +214,8 @@ Task<Result<Answer>> review_subject_flat(Call& call) {
   if (!question) co_return fail(question.error());
   authz::User user = names_nobody(*review) ? call.user : named_user(*review);
   std::string namespace_name = question->namespace_name;
-  Settled answer = co_await settle_question(call, call.services.authorizer.get()->frozen(), std::move(*question), std::move(user));
+  Settled answer = co_await settle_question(call, call.services.authorizer.get()->frozen(),
+                                            std::move(*question), std::move(user));
   Value out = flat_answer(call, "SubjectAccessReviewResponse", namespace_name);
   out.set("allowed", answer.decision.allowed());
   if (std::string reason = reason_of(answer); !reason.empty()) out.set("reason", reason);
@@ -215,7 +238,9 @@ Task<Result<Answer>> review_resource_flat(Call& call) {
 }
 
 Value flat_rule(const std::vector<std::string>& verbs) {
-  Value out = Value::object({{"verbs", Value::array()}, {"attributeRestrictions", Value()}, {"resources", Value::array()}});
+  Value out = Value::object({{"verbs", Value::array()},
+                             {"attributeRestrictions", Value()},
+                             {"resources", Value::array()}});
   for (const std::string& v : verbs) out.member("verbs").push_back(v);
   return out;
 }
@@ -232,8 +257,11 @@ Task<Result<Answer>> review_rules_flat(Call& call) {
   const Value& spec = (*review)["spec"];
   bool is_self = call.resource->kind == "SelfSubjectRulesReview";
   json::FieldErrors errors;
-  if (!spec["scopes"].empty()) errors.push_back(json::forbidden("spec.scopes", "tokens have no scopes here"));
-  if (!is_self && names_nobody(spec)) errors.push_back(json::required("spec.user", "at least one of user and groups must be specified"));
+  if (!spec["scopes"].empty())
+    errors.push_back(json::forbidden("spec.scopes", "tokens have no scopes here"));
+  if (!is_self && names_nobody(spec))
+    errors.push_back(
+        json::required("spec.user", "at least one of user and groups must be specified"));
   if (!errors.empty()) co_return fail(invalid(call, *review, errors));
   authz::User user = is_self ? call.user : named_user(spec);
   authz::Rules found = call.services.authorizer.rules_for(user, call.info.namespace_name);
@@ -251,15 +279,20 @@ Task<Result<Answer>> review_rules_flat(Call& call) {
     rules.push_back(std::move(rule));
   }
   Value status = Value::object({{"rules", std::move(rules)}});
-  if (found.incomplete) found.errors.emplace_back("the list is not complete: denials, exceptions and restrictions are not shown in it");
-  if (std::string error = authz::aggregated(found.errors); !error.empty()) status.set("evaluationError", error);
+  if (found.incomplete)
+    found.errors.emplace_back(
+        "the list is not complete: denials, exceptions and restrictions are not shown in it");
+  if (std::string error = authz::aggregated(found.errors); !error.empty())
+    status.set("evaluationError", error);
   review->set("status", std::move(status));
   co_return Answer::of(std::move(*review), 201);
 }
 
 }  // namespace
 
-bool serves_review(const catalog::Resource& r) { return r.group == documents::kGroup && r.storage_prefix.empty(); }
+bool serves_review(const catalog::Resource& r) {
+  return r.group == documents::kGroup && r.storage_prefix.empty();
+}
 
 Task<Result<Answer>> serve_review(Call& call) {
   if (call.resource->kind.ends_with("RulesReview")) {
@@ -268,7 +301,8 @@ Task<Result<Answer>> serve_review(Call& call) {
   }
   bool is_flat = call.resource->version != documents::kVersion;
   bool is_subject = call.resource->kind.ends_with("SubjectAccessReview");
-  auto serve = is_subject ? (is_flat ? review_subject_flat : review_subject) : (is_flat ? review_resource_flat : review_resource);
+  auto serve = is_subject ? (is_flat ? review_subject_flat : review_subject)
+                          : (is_flat ? review_resource_flat : review_resource);
   Result<Answer> answer = co_await serve(call);
   co_return answer;
 }

@@ -32,32 +32,43 @@ struct Matter {
   Value object, old_object, space;
 };
 
-Value stored(const Call& call, const Resource& r, std::string_view namespace_name, std::string_view name) {
-  store::RecordPtr record = call.services.store.get(object_key(r, r.namespaced ? namespace_name : "", name));
+Value stored(const Call& call, const Resource& r, std::string_view namespace_name,
+             std::string_view name) {
+  store::RecordPtr record = call.services.store.get(
+      object_key(r, r.namespaced ? namespace_name : "", name));
   return record ? converted(parse_stored(*record), *call.catalog->storage_of(r), r) : Value();
 }
 
 // What a write leaves as it was, whatever is sent.
 void keep_from_old(const Call& call, const Resource& r, Value& object, const Value& old) {
   Value& meta = object.member("metadata");
-  for (auto key : {"uid", "creationTimestamp", "resourceVersion", "generation", "managedFields", "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"}) {
-    if (const Value* v = old["metadata"].find(key)) meta.set(key, *v);
-    else meta.erase(key);
+  for (auto key : {"uid", "creationTimestamp", "resourceVersion", "generation", "managedFields",
+                   "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"}) {
+    if (const Value* v = old["metadata"].find(key))
+      meta.set(key, *v);
+    else
+      meta.erase(key);
   }
-  catalog::StrategyContext context{.group = r.group, .version = r.version, .resource = r.name, .subresource = "", .namespace_name = meta["namespace"].as_string(), .now = call.started};
+  catalog::StrategyContext context{.group = r.group,
+                                   .version = r.version,
+                                   .resource = r.name,
+                                   .subresource = "",
+                                   .namespace_name = meta["namespace"].as_string(),
+                                   .now = call.started};
   prepare_for_update(object, old, r, context);
 }
 
-// Whether the sender of the review may read the object that the content would replace. The outcome of a
-// condition can tell what the object holds.
+// Whether the sender of the review may read the object that the content would replace. The outcome
+// of a condition can tell what the object holds.
 Task<bool> may_compare(Call& call, const ReviewQuestion& q) {
   if (q.verb != "update" && q.verb != "patch") co_return true;
   authz::Attributes attributes = q.attributes(call.user);
   attributes.verb = "get";
   attributes.subresource = {};
   if (!q.resource.resource->namespaced) attributes.namespace_name = {};
-  std::string name =
-      q.resource_name.empty() ? std::string(q.content["metadata"]["name"].as_string()) : q.resource_name;
+  std::string name = q.resource_name.empty()
+                         ? std::string(q.content["metadata"]["name"].as_string())
+                         : q.resource_name;
   attributes.name = name;
   authz::Chain::Verdict verdict = co_await call.services.authorizer.authorize(attributes);
   bool back = co_await continue_on(call.exchange->loop());
@@ -77,7 +88,8 @@ Result<Matter> matter_of(Call& call, const ReviewQuestion& q) {
   Value& meta = content->member("metadata");
   if (meta.is_null()) meta = Value::object();
   if (r.namespaced) meta.set("namespace", q.namespace_name);
-  std::string name = q.resource_name.empty() ? std::string(meta["name"].as_string()) : q.resource_name;
+  std::string name = q.resource_name.empty() ? std::string(meta["name"].as_string())
+                                             : q.resource_name;
   if (!name.empty()) meta.set("name", name);
   const Resource* namespaces = call.catalog->find("", "v1", "namespaces");
   if (!q.namespace_name.empty()) m.space = stored(call, *namespaces, "", q.namespace_name);
@@ -87,27 +99,35 @@ Result<Matter> matter_of(Call& call, const ReviewQuestion& q) {
   }
   if (is_change) {
     m.old_object = stored(call, r, q.namespace_name, name);
-    if (m.old_object.is_null()) return fail(bad_request(cat("there is no ", r.qualified_name(), " ", quoted(name), " that the content could be compared with")));
+    if (m.old_object.is_null())
+      return fail(bad_request(cat("there is no ", r.qualified_name(), " ", quoted(name),
+                                  " that the content could be compared with")));
     keep_from_old(call, r, *content, m.old_object);
   }
   m.object = std::move(*content);
   return m;
 }
 
-const Value* there(const Value& v) { return v.is_null() ? nullptr : &v; }
+const Value* there(const Value& v) {
+  return v.is_null() ? nullptr : &v;
+}
 
 Decision unsettled(const Decision& decision, std::string error) {
   Decision out = authz::folded(decision);
-  if (!error.empty()) out.error = out.error.empty() ? std::move(error) : cat(out.error, "; ", error);
+  if (!error.empty())
+    out.error = out.error.empty() ? std::move(error) : cat(out.error, "; ", error);
   return out;
 }
 
 }  // namespace
 
-Task<Settled> settle_question(Call& call, std::shared_ptr<const authz::Chain> chain, ReviewQuestion question, authz::User user) {
+Task<Settled> settle_question(Call& call, std::shared_ptr<const authz::Chain> chain,
+                              ReviewQuestion question, authz::User user) {
   authz::Attributes attributes = question.attributes(user);
-  bool takes_conditions = call.services.conditional_authorization && question.resource.resource && authz::may_be_conditional(attributes);
-  authz::Asking asking = takes_conditions ? authz::Asking::kConditionsAwareAtOnce : authz::Asking::kFolded;
+  bool takes_conditions = call.services.conditional_authorization && question.resource.resource &&
+                          authz::may_be_conditional(attributes);
+  authz::Asking asking = takes_conditions ? authz::Asking::kConditionsAwareAtOnce
+                                          : authz::Asking::kFolded;
   std::optional<authz::Chain::Verdict> verdict = chain->decide(attributes, asking);
   if (!verdict) {
     authz::Chain::Verdict waited = co_await chain->authorize(attributes, asking);
@@ -122,11 +142,10 @@ Task<Settled> settle_question(Call& call, std::shared_ptr<const authz::Chain> ch
   if (question.content.is_null()) co_return Settled{unsettled(decision, ""), join(open, "; ")};
   bool may = co_await may_compare(call, question);
   if (!may)
-    co_return Settled{
-        unsettled(
-            decision,
-            "the content of a change is compared with the stored object, which takes the verb \"get\" on it"),
-        join(open, "; ")};
+    co_return Settled{unsettled(decision,
+                                "the content of a change is compared with the stored object, which "
+                                "takes the verb \"get\" on it"),
+                      join(open, "; ")};
   Result<Matter> matter = matter_of(call, question);
   if (!matter) co_return Settled{unsettled(decision, matter.error().message), join(open, "; ")};
   const Resource& r = *question.resource.resource;

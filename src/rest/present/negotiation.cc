@@ -9,8 +9,10 @@
 namespace cardea::rest {
 namespace {
 
-constexpr std::string_view kAccepted = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
-constexpr std::string_view kWatched = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+constexpr std::string_view
+    kAccepted = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+constexpr std::string_view
+    kWatched = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
 
 struct Clause {
   std::string type;
@@ -30,8 +32,10 @@ Clause parse_clause(std::string_view text) {
     }
     auto at = part.find('=');
     std::string key = lower(trim(part.substr(0, at)));
-    std::string_view value = at == std::string_view::npos ? std::string_view() : trim(part.substr(at + 1));
-    if (value.size() >= 2 && value.front() == '"' && value.back() == '"') value = value.substr(1, value.size() - 2);
+    std::string_view value = at == std::string_view::npos ? std::string_view()
+                                                          : trim(part.substr(at + 1));
+    if (value.size() >= 2 && value.front() == '"' && value.back() == '"')
+      value = value.substr(1, value.size() - 2);
     if (key == "q") std::from_chars(value.data(), value.data() + value.size(), clause.quality);
     if (key == "as") clause.as = value;
     if (key == "g") clause.group = value;
@@ -42,12 +46,17 @@ Clause parse_clause(std::string_view text) {
 
 bool take_shape(const Clause& c, bool transforms, View& view) {
   if (c.as.empty()) return true;
-  if (!transforms || c.group != "meta.k8s.io" || (c.version != "v1" && c.version != "v1beta1")) return false;
+  if (!transforms || c.group != "meta.k8s.io" || (c.version != "v1" && c.version != "v1beta1"))
+    return false;
   view.table_version = c.version;
-  if (c.as == "Table") view.shape = View::Shape::kTable;
-  else if (c.as == "PartialObjectMetadata") view.shape = View::Shape::kPartialObject;
-  else if (c.as == "PartialObjectMetadataList") view.shape = View::Shape::kPartialList;
-  else return false;
+  if (c.as == "Table")
+    view.shape = View::Shape::kTable;
+  else if (c.as == "PartialObjectMetadata")
+    view.shape = View::Shape::kPartialObject;
+  else if (c.as == "PartialObjectMetadataList")
+    view.shape = View::Shape::kPartialList;
+  else
+    return false;
   return true;
 }
 
@@ -71,26 +80,34 @@ Result<View> negotiate(std::string_view accept, Offer offer) {
     if (take_shape(c, offer.transforms, view)) return view;
   }
   if (type_matched || offer.is_custom || clauses[0].type == "application/vnd.kubernetes.protobuf")
-    return fail(Error::of(Reason::kNotAcceptable, cat("only the following media types are accepted: ", only_yaml ? kWatched : kAccepted)));
+    return fail(Error::of(
+        Reason::kNotAcceptable,
+        cat("only the following media types are accepted: ", only_yaml ? kWatched : kAccepted)));
   std::string all = offer.is_list ? cat(kAccepted, ", ", kWatched) : std::string(kAccepted);
-  return fail(Error::of(Reason::kNotAcceptable, cat("406: Not Acceptable\n\nAvailable representations: ", all)).with({}));
+  return fail(Error::of(Reason::kNotAcceptable,
+                        cat("406: Not Acceptable\n\nAvailable representations: ", all))
+                  .with({}));
 }
 
 bool wants_pretty(std::string_view user_agent, std::string_view parameter, bool has_parameter) {
   if (has_parameter) return parameter == "1" || parameter == "true";
-  return user_agent.starts_with("curl") || user_agent.starts_with("Wget") || user_agent.starts_with("Mozilla/5.0");
+  return user_agent.starts_with("curl") || user_agent.starts_with("Wget") ||
+         user_agent.starts_with("Mozilla/5.0");
 }
 
-std::string media_type(std::string_view content_type) { return lower(trim(content_type.substr(0, content_type.find(';')))); }
+std::string media_type(std::string_view content_type) {
+  return lower(trim(content_type.substr(0, content_type.find(';'))));
+}
 
 Result<BodyFormat> body_format(std::string_view content_type) {
   std::string type = media_type(content_type);
   if (trim(content_type).empty() || type == "application/json") return BodyFormat::kJson;
   if (type == "application/yaml") return BodyFormat::kYaml;
   if (type == "application/vnd.kubernetes.protobuf") return BodyFormat::kProtobuf;
-  return fail(Error::of(Reason::kUnsupportedMediaType,
-                        cat("the body of the request was in an unknown format - accepted media types include: ",
-                            kAccepted)));
+  return fail(Error::of(
+      Reason::kUnsupportedMediaType,
+      cat("the body of the request was in an unknown format - accepted media types include: ",
+          kAccepted)));
 }
 
 Result<PatchType> patch_type(std::string_view content_type, bool strategic_allowed) {
@@ -100,9 +117,10 @@ Result<PatchType> patch_type(std::string_view content_type, bool strategic_allow
   if (type == "application/apply-patch+yaml") return PatchType::kApply;
   if (type == "application/strategic-merge-patch+json") {
     if (strategic_allowed) return PatchType::kStrategicMerge;
-    return fail(Error::of(Reason::kUnsupportedMediaType,
-                          "the body of the request was in an unknown format - accepted media types include: "
-                          "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"));
+    return fail(Error::of(
+        Reason::kUnsupportedMediaType,
+        "the body of the request was in an unknown format - accepted media types include: "
+        "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"));
   }
   return fail(Error::of(Reason::kUnsupportedMediaType, "415: Unsupported Media Type").with({}));
 }

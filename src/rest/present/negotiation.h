@@ -26,11 +26,13 @@ struct Offer {
   bool is_watch = false;    // events are not written in YAML
 };
 
-// Chooses by the Accept header: the first that we can serve, with quality values in order. 406 when nothing fits.
+// Chooses by the Accept header: the first that we can serve, with quality values in order. 406 when
+// nothing fits.
 Result<View> negotiate(std::string_view accept, Offer offer);
 
 // `pretty=1`, or a person's tool (curl, wget, a browser) that did not say otherwise.
-bool wants_pretty(std::string_view user_agent, std::string_view pretty_parameter, bool has_parameter);
+bool wants_pretty(std::string_view user_agent, std::string_view pretty_parameter,
+                  bool has_parameter);
 
 enum class BodyFormat { kJson, kYaml, kProtobuf };
 

@@ -59,7 +59,8 @@ std::string warning_header(std::string_view text) {
 constexpr std::size_t kAllWarnings = 4096, kLongWarning = 256;  // characters
 
 std::size_t characters(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, [](unsigned char c) { return (c & 0xc0) != 0x80; }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](unsigned char c) { return (c & 0xc0) != 0x80; }));
 }
 
 std::string_view first_characters(std::string_view text, std::size_t count) {
@@ -69,14 +70,17 @@ std::string_view first_characters(std::string_view text, std::size_t count) {
   return text.substr(0, at);
 }
 
-// Each once, without those a header cannot hold. When all together are long, each is cut and the last are left out.
+// Each once, without those a header cannot hold. When all together are long, each is cut and the
+// last are left out.
 void add_warnings(http::Headers& headers, const std::vector<std::string>& warnings) {
   std::vector<std::string_view> shown;
   std::unordered_set<std::string_view> seen;
   std::size_t total = 0;
   for (const std::string& w : warnings) {
-    if (shown.size() > kAllWarnings) break;  // there may be hundreds of thousands, and no more than that fit
-    const bool has_controls = std::ranges::any_of(w, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+    if (shown.size() > kAllWarnings)
+      break;  // there may be hundreds of thousands, and no more than that fit
+    const bool has_controls = std::ranges::any_of(
+        w, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
     if (w.empty() || has_controls || !seen.insert(w).second) continue;
     shown.push_back(w);
     total += characters(w);
@@ -120,25 +124,32 @@ Result<Value> shaped(const Value& document, bool is_list, const Frame& frame) {
     auto include = catalog::parse_include_object(frame.include_object);
     if (!include) return fail(include.error());
     return catalog::table_of(document, *frame.resource, *frame.catalog,
-                             {.include = *include, .version = view.table_version, .headers = frame.table_headers, .now = frame.now});
+                             {.include = *include,
+                              .version = view.table_version,
+                              .headers = frame.table_headers,
+                              .now = frame.now});
   }
   bool wants_list = view.shape == View::Shape::kPartialList;
   if (wants_list == is_list)
     return is_list ? catalog::partial_metadata_list(document, view.table_version)
                    : catalog::partial_metadata(document, view.table_version);
   return fail(Error::of(Reason::kNotAcceptable,
-                        cat("you requested PartialObjectMetadata", wants_list ? "List" : "", ", but the requested object is ",
-                            is_list ? "a list (" : "not a list (", internal_type(*frame.resource, is_list), ")")));
+                        cat("you requested PartialObjectMetadata", wants_list ? "List" : "",
+                            ", but the requested object is ", is_list ? "a list (" : "not a list (",
+                            internal_type(*frame.resource, is_list), ")")));
 }
 
-http::Response present(Result<Answer> answer, const Frame& frame, const std::vector<std::string>& warnings) {
+http::Response present(Result<Answer> answer, const Frame& frame,
+                       const std::vector<std::string>& warnings) {
   http::Response response;
   response.headers.add("Cache-Control", "no-cache, private");
   View view = frame.view;
   if (answer && !answer->is_raw && answer->transforms) {
     auto document = shaped(answer->document, answer->is_list, frame);
-    if (document) answer->document = std::move(*document);
-    else answer = fail(document.error());
+    if (document)
+      answer->document = std::move(*document);
+    else
+      answer = fail(document.error());
   }
   if (!answer) {
     const Error& error = answer.error();
@@ -149,11 +160,13 @@ http::Response present(Result<Answer> answer, const Frame& frame, const std::vec
     response.body = http::Body(printed(status_document(error), view));
   } else if (answer->is_raw) {
     response.status = answer->status;
-    response.headers.add("Content-Type", answer->content_type.empty() ? "application/json" : answer->content_type);
+    response.headers.add("Content-Type",
+                         answer->content_type.empty() ? "application/json" : answer->content_type);
     response.body = std::move(answer->body);
   } else {
     response.status = answer->status;
-    response.headers.add("Content-Type", answer->content_type.empty() ? view.content_type() : answer->content_type);
+    response.headers.add("Content-Type",
+                         answer->content_type.empty() ? view.content_type() : answer->content_type);
     response.body = http::Body(printed(answer->document, view));
   }
   if (answer)

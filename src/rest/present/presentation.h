@@ -14,9 +14,10 @@ struct Frame {
   std::chrono::system_clock::time_point now;
 };
 
-// Turns what a verb said into the response the client asked for: tables, partial metadata, YAML, indentation,
-// warnings.
-http::Response present(Result<Answer> answer, const Frame& frame, const std::vector<std::string>& warnings);
+// Turns what a verb said into the response the client asked for: tables, partial metadata, YAML,
+// indentation, warnings.
+http::Response present(Result<Answer> answer, const Frame& frame,
+                       const std::vector<std::string>& warnings);
 
 // One object or list in the shape of the view; 406 when it cannot have it.
 Result<json::Value> shaped(const json::Value& document, bool is_list, const Frame& frame);

@@ -35,7 +35,8 @@ std::vector<std::string> group_paths(const catalog::Catalog& catalog) {
   for (const catalog::Group& group : catalog.groups()) {
     if (group.name.empty()) continue;
     out.push_back(cat("/apis/", group.name));
-    for (const catalog::Version& version : group.versions) out.push_back(cat("/apis/", group.name, "/", version.name));
+    for (const catalog::Version& version : group.versions)
+      out.push_back(cat("/apis/", group.name, "/", version.name));
   }
   std::ranges::sort(out);
   return out;
@@ -59,7 +60,8 @@ Answer text_answer(int status, std::string text) {
   return a;
 }
 
-std::optional<Result<Answer>> SelfDescription::health(http::Request&, const authz::RequestInfo& info) {
+std::optional<Result<Answer>> SelfDescription::health(http::Request&,
+                                                      const authz::RequestInfo& info) {
   std::string_view path = info.path;
   std::string_view name;
   for (std::string_view root : {"/livez", "/readyz", "/healthz"})
@@ -84,7 +86,8 @@ std::optional<Result<Answer>> SelfDescription::health(http::Request&, const auth
   bool ok = live_only || ready;
   if (ok && !info.query.has("verbose")) return text_answer(200, "ok");
   std::string out;
-  for (const Row& r : rows) out += cat(r.ok ? "[+]" : "[-]", r.name, r.ok ? " ok\n" : " failed: not ready\n");
+  for (const Row& r : rows)
+    out += cat(r.ok ? "[+]" : "[-]", r.name, r.ok ? " ok\n" : " failed: not ready\n");
   out += cat(name.substr(1), ok ? " check passed\n" : " check failed\n");
   return text_answer(ok ? 200 : 500, std::move(out));
 }
@@ -92,41 +95,49 @@ std::optional<Result<Answer>> SelfDescription::health(http::Request&, const auth
 namespace {
 
 // A large document that the client may have already.
-Answer published(const catalog::PublishedDocument& document, std::shared_ptr<const void> owner, http::Request& request,
-                 std::string_view content_type) {
+Answer published(const catalog::PublishedDocument& document, std::shared_ptr<const void> owner,
+                 http::Request& request, std::string_view content_type) {
   Answer a;
   a.is_raw = true;
   a.content_type = content_type;
   a.headers.emplace_back("ETag", document.etag);
   a.headers.emplace_back("Vary", "Accept");
-  if (document.matches(request.headers.get("if-none-match"))) a.status = 304;
-  else a.body = http::Body(http::Piece{std::move(owner), document.body});
+  if (document.matches(request.headers.get("if-none-match")))
+    a.status = 304;
+  else
+    a.body = http::Body(http::Piece{std::move(owner), document.body});
   return a;
 }
 
-constexpr std::string_view kOpenApiProtobuf = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+constexpr std::string_view
+    kOpenApiProtobuf = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
 bool wants_openapi_protobuf(std::string_view accept) {
-  return accept.find("application/com.github.proto-openapi.spec.v2@v1.0+protobuf") != std::string_view::npos ||
+  return accept.find("application/com.github.proto-openapi.spec.v2@v1.0+protobuf") !=
+             std::string_view::npos ||
          accept.find(kOpenApiProtobuf) != std::string_view::npos;
 }
 
 }  // namespace
 
-std::optional<Result<Answer>> SelfDescription::openapi(http::Request& request, const authz::RequestInfo& info) {
+std::optional<Result<Answer>> SelfDescription::openapi(http::Request& request,
+                                                       const authz::RequestInfo& info) {
   constexpr std::string_view kV3 = "/openapi/v3";
   auto catalog = catalog_.get();
   if (info.path == "/openapi/v2") {
     bool protobuf = wants_openapi_protobuf(request.headers.get("accept"));
-    auto document = protobuf ? publication_.openapi_v2_protobuf(*catalog) : publication_.openapi_v2(*catalog);
-    return published(*document, document, request, protobuf ? kOpenApiProtobuf : "application/json");
+    auto document = protobuf ? publication_.openapi_v2_protobuf(*catalog)
+                             : publication_.openapi_v2(*catalog);
+    return published(*document, document, request,
+                     protobuf ? kOpenApiProtobuf : "application/json");
   }
   if (info.path == kV3) {
     auto document = publication_.openapi_v3_index(*catalog);
     return published(*document, document, request, "text/plain; charset=utf-8");
   }
   if (!info.path.starts_with(cat(kV3, "/"))) return std::nullopt;
-  auto document = publication_.openapi_v3(*catalog, std::string_view(info.path).substr(kV3.size() + 1));
+  auto document = publication_.openapi_v3(*catalog,
+                                          std::string_view(info.path).substr(kV3.size() + 1));
   if (!document) return std::nullopt;
   return published(*document, document, request, "application/json");
 }
@@ -135,7 +146,8 @@ void SelfDescription::add_document(std::string path, std::string content_type, s
   documents_.push_back({std::move(path), std::move(content_type), std::move(body)});
 }
 
-std::optional<Result<Answer>> SelfDescription::document(http::Request& request, const authz::RequestInfo& info) {
+std::optional<Result<Answer>> SelfDescription::document(http::Request& request,
+                                                        const authz::RequestInfo& info) {
   std::string_view path = info.path;
   if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
   auto found = std::ranges::find(documents_, path, &Document::path);
@@ -147,7 +159,10 @@ std::optional<Result<Answer>> SelfDescription::document(http::Request& request, 
     fits |= type == "*/*" || type == "application/*" || type == found->content_type;
   }
   if (!fits)
-    return fail(Error::of(Reason::kNotAcceptable, cat("406: Not Acceptable\n\nAvailable representations: ", found->content_type)).with({}));
+    return fail(
+        Error::of(Reason::kNotAcceptable,
+                  cat("406: Not Acceptable\n\nAvailable representations: ", found->content_type))
+            .with({}));
   Answer a;
   a.is_raw = true;
   a.content_type = found->content_type;
@@ -156,7 +171,8 @@ std::optional<Result<Answer>> SelfDescription::document(http::Request& request, 
   return a;
 }
 
-std::optional<Result<Answer>> SelfDescription::discovery(http::Request& request, const authz::RequestInfo& info) {
+std::optional<Result<Answer>> SelfDescription::discovery(http::Request& request,
+                                                         const authz::RequestInfo& info) {
   auto catalog = catalog_.get();
   std::string_view path = info.path;
   while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
@@ -168,18 +184,23 @@ std::optional<Result<Answer>> SelfDescription::discovery(http::Request& request,
         return published(*document, document, request, catalog::kAggregatedDiscoveryType);
       }
       case catalog::DiscoveryForm::kPlain:
-        return plain_document(path == "/api" ? catalog::api_versions(options_.server_address) : catalog::group_list(*catalog));
-      case catalog::DiscoveryForm::kNotAcceptable: break;
+        return plain_document(path == "/api" ? catalog::api_versions(options_.server_address)
+                                             : catalog::group_list(*catalog));
+      case catalog::DiscoveryForm::kNotAcceptable:
+        break;
     }
-    return fail(Error::of(Reason::kNotAcceptable,
-                          "only the following media types are accepted: application/json, application/yaml, "
-                          "application/vnd.kubernetes.protobuf"));
+    return fail(Error::of(
+        Reason::kNotAcceptable,
+        "only the following media types are accepted: application/json, application/yaml, "
+        "application/vnd.kubernetes.protobuf"));
   }
   auto parts = split(path.substr(1), '/');
   std::optional<Value> document;
-  if (parts.size() == 2 && parts[0] == "api") document = catalog::resource_list(*catalog, "", parts[1]);
+  if (parts.size() == 2 && parts[0] == "api")
+    document = catalog::resource_list(*catalog, "", parts[1]);
   if (parts.size() == 2 && parts[0] == "apis") document = catalog::group(*catalog, parts[1]);
-  if (parts.size() == 3 && parts[0] == "apis") document = catalog::resource_list(*catalog, parts[1], parts[2]);
+  if (parts.size() == 3 && parts[0] == "apis")
+    document = catalog::resource_list(*catalog, parts[1], parts[2]);
   if (!document) return std::nullopt;
   // The aggregated form exists for everything at once only.
   auto view = negotiate(accept, {});
@@ -187,7 +208,8 @@ std::optional<Result<Answer>> SelfDescription::discovery(http::Request& request,
   return plain_document(std::move(*document));
 }
 
-std::optional<Result<Answer>> SelfDescription::answer(http::Request& request, const authz::RequestInfo& info) {
+std::optional<Result<Answer>> SelfDescription::answer(http::Request& request,
+                                                      const authz::RequestInfo& info) {
   if (auto a = health(request, info)) return a;
   if (auto a = document(request, info)) return a;
   bool reads = request.method == "GET" || request.method == "HEAD";
@@ -206,7 +228,8 @@ std::optional<Result<Answer>> SelfDescription::answer(http::Request& request, co
       if (d.path < "/api") paths.push_back(d.path);
     for (auto p : {"/api", "/api/v1", "/apis"}) paths.push_back(p);
     for (const std::string& path : group_paths(*catalog_.get())) paths.push_back(path);
-    for (auto p : {"/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3"}) paths.push_back(p);
+    for (auto p : {"/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3"})
+      paths.push_back(p);
     for (const Document& d : documents_)
       if (d.path > "/api") paths.push_back(d.path);
     for (auto p : {"/readyz", "/version"}) paths.push_back(p);

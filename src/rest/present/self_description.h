@@ -15,7 +15,8 @@ class SelfDescription {
   struct Options {
     std::string server_address;  // "127.0.0.1:6443", for clients that ask where
   };
-  SelfDescription(CatalogHolder& catalog, Options options) : catalog_(catalog), options_(std::move(options)) {}
+  SelfDescription(CatalogHolder& catalog, Options options)
+      : catalog_(catalog), options_(std::move(options)) {}
 
   // Ready means: all state is loaded. Until then /readyz and /healthz say no.
   void set_ready(bool ready) { ready_.store(ready); }

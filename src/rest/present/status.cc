@@ -26,7 +26,10 @@ Value details_document(const ErrorDetails& d) {
 }
 
 Value base_document(std::string_view outcome) {
-  return Value::object({{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", Value::object()}, {"status", outcome}});
+  return Value::object({{"kind", "Status"},
+                        {"apiVersion", "v1"},
+                        {"metadata", Value::object()},
+                        {"status", outcome}});
 }
 
 ErrorDetails about(const catalog::Resource& r, std::string_view name) {
@@ -35,7 +38,9 @@ ErrorDetails about(const catalog::Resource& r, std::string_view name) {
 
 }  // namespace
 
-int status_code(const Error& error) { return error.code ? error.code : http_status(error.reason); }
+int status_code(const Error& error) {
+  return error.code ? error.code : http_status(error.reason);
+}
 
 Value status_document(const Error& error) {
   Value out = base_document("Failure");
@@ -46,7 +51,8 @@ Value status_document(const Error& error) {
   return out;
 }
 
-Value success_document(const catalog::Resource& resource, std::string_view name, std::string_view uid) {
+Value success_document(const catalog::Resource& resource, std::string_view name,
+                       std::string_view uid) {
   Value out = base_document("Success");
   ErrorDetails d = about(resource, name);
   d.uid = uid;
@@ -58,23 +64,26 @@ Error not_found(const catalog::Resource& r, std::string_view name) {
   if (!r.called.empty())
     return Error::of(Reason::kNotFound, cat(r.called, " ", quoted(name), " not found"))
         .with({.name = std::string(name), .kind = r.called});
-  return Error::of(Reason::kNotFound, cat(r.qualified_name(), " ", quoted(name), " not found")).with(about(r, name));
+  return Error::of(Reason::kNotFound, cat(r.qualified_name(), " ", quoted(name), " not found"))
+      .with(about(r, name));
 }
 
 Error already_exists(const catalog::Resource& r, std::string_view name) {
-  return Error::of(Reason::kAlreadyExists, cat(r.qualified_name(), " ", quoted(name), " already exists"))
+  return Error::of(Reason::kAlreadyExists,
+                   cat(r.qualified_name(), " ", quoted(name), " already exists"))
       .with(about(r, name));
 }
 
 Error conflict(const catalog::Resource& r, std::string_view name, std::string_view why) {
-  return Error::of(Reason::kConflict,
-                   cat("Operation cannot be fulfilled on ", r.qualified_name(), " ", quoted(name), ": ", why))
+  return Error::of(Reason::kConflict, cat("Operation cannot be fulfilled on ", r.qualified_name(),
+                                          " ", quoted(name), ": ", why))
       .with(about(r, name));
 }
 
 Error modified_conflict(const catalog::Resource& r, std::string_view name) {
   return conflict(r, name,
-                  "the object has been modified; please apply your changes to the latest version and try again");
+                  "the object has been modified; please apply your changes to the latest version "
+                  "and try again");
 }
 
 Error unknown_resource() {
@@ -82,13 +91,15 @@ Error unknown_resource() {
 }
 
 Error method_not_allowed() {
-  return Error::of(Reason::kMethodNotAllowed, "the server does not allow this method on the requested resource")
+  return Error::of(Reason::kMethodNotAllowed,
+                   "the server does not allow this method on the requested resource")
       .with({});
 }
 
 Error verb_not_supported(const catalog::Resource& resource, std::string_view verb) {
   if (!resource.is_custom) return method_not_allowed();
-  return Error::of(Reason::kMethodNotAllowed, cat(verb, " is not supported on resources of kind ", quoted(resource.qualified_name())))
+  return Error::of(Reason::kMethodNotAllowed, cat(verb, " is not supported on resources of kind ",
+                                                  quoted(resource.qualified_name())))
       .with({.group = resource.group, .kind = resource.name});
 }
 

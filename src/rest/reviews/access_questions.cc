@@ -5,8 +5,8 @@
 #include "authz/access_review.h"
 #include "base/strings.h"
 #include "json/print.h"
-#include "rest/verbs/body.h"
 #include "rest/reviews/batch_fast_path.h"
+#include "rest/verbs/body.h"
 #include "rest/verbs/subresources.h"
 #include "rest/write/write.h"
 
@@ -17,22 +17,24 @@ using json::Value;
 namespace {
 
 constexpr std::size_t kMostItems = 1000;
-constexpr std::size_t kMostErrors = 16;  // told at once
+constexpr std::size_t kMostErrors = 16;   // told at once
 constexpr std::size_t kMostWaiting = 32;  // items that ask elsewhere at the same time
 
-// From the body to where it may be answered: decoded, admitted, valid. Owners of fields are not recorded: nothing is kept,
-// and they would cost more than the answer.
+// From the body to where it may be answered: decoded, admitted, valid. Owners of fields are not
+// recorded: nothing is kept, and they would cost more than the answer.
 Task<Result<Value>> admit(Call& call, json::FieldErrors (*check)(const Value& spec)) {
   auto options = write_options(call.info.query, "CreateOptions");
   if (!options) co_return fail(options.error());
   auto object = read_object(call, Expected::object_of(call), options->field_validation);
   if (!object) co_return fail(object.error());
-  admission::Review review = review_of(call, admission::Operation::kCreate, options->dry_run, options->document);
+  admission::Review review = review_of(call, admission::Operation::kCreate, options->dry_run,
+                                       options->document);
   review.object = std::move(*object);
   Result<void> admitted = co_await call.services.admission.mutate(review);
   if (admitted) {
     json::FieldErrors errors = check(review.object["spec"]);
-    if (!errors.empty()) admitted = fail(json::invalid_object(call.resource->group, call.resource->kind, "", errors));
+    if (!errors.empty())
+      admitted = fail(json::invalid_object(call.resource->group, call.resource->kind, "", errors));
   }
   if (admitted) {
     Result<void> valid = co_await call.services.admission.validate(review);
@@ -43,24 +45,30 @@ Task<Result<Value>> admit(Call& call, json::FieldErrors (*check)(const Value& sp
   co_return std::move(review.object);
 }
 
-bool names_somebody(const Value& who) { return !who["user"].as_string().empty() || !who["groups"].empty(); }
+bool names_somebody(const Value& who) {
+  return !who["user"].as_string().empty() || !who["groups"].empty();
+}
 
 json::FieldErrors check_batch(const Value& spec) {
   const Value& items = spec["items"];
   if (items.empty()) return {json::required("spec.items", "at least one item must be specified")};
-  if (items.size() > kMostItems) return {json::too_many("spec.items", static_cast<int>(items.size()), static_cast<int>(kMostItems))};
+  if (items.size() > kMostItems)
+    return {
+        json::too_many("spec.items", static_cast<int>(items.size()), static_cast<int>(kMostItems))};
   json::FieldErrors out;
   bool somebody = names_somebody(spec);
   for (std::size_t i = 0; i < items.size() && out.size() < kMostErrors; ++i) {
     const Value& item = items[i];
     const Value* resource = item.find("resourceAttributes");
-    bool is_plain = resource && resource->is_object() && !item.has("nonResourceAttributes") && !resource->has("fieldSelector") && !resource->has("labelSelector");
+    bool is_plain = resource && resource->is_object() && !item.has("nonResourceAttributes") &&
+                    !resource->has("fieldSelector") && !resource->has("labelSelector");
     if (is_plain && (somebody || names_somebody(item))) continue;
     std::string at = cat("spec.items[", i, "]");
     for (json::FieldError& e : authz::validate_question(item, at)) out.push_back(std::move(e));
     for (json::FieldError& e : authz::validate_selectors(item, at)) out.push_back(std::move(e));
     if (!somebody && !names_somebody(item))
-      out.push_back(json::invalid(at + ".user", "", "at least one of user or group must be specified, here or in spec"));
+      out.push_back(json::invalid(
+          at + ".user", "", "at least one of user or group must be specified, here or in spec"));
   }
   return out;
 }
@@ -71,11 +79,15 @@ json::FieldErrors check_who_can(const Value& spec) {
   return out;
 }
 
-// The items of a batch on their way: what can be answered from memory is, the others wait side by side.
+// The items of a batch on their way: what can be answered from memory is, the others wait side by
+// side.
 class Batch {
  public:
   Batch(std::shared_ptr<const authz::Chain> chain, const Value& spec)
-      : chain_(std::move(chain)), items_(spec["items"]), asker_(authz::reviewed_user(spec)), statuses_(items_.size()) {}
+      : chain_(std::move(chain)),
+        items_(spec["items"]),
+        asker_(authz::reviewed_user(spec)),
+        statuses_(items_.size()) {}
 
   // Answers what needs no waiting; the number of items that do.
   std::size_t decide() {
@@ -83,8 +95,10 @@ class Batch {
       authz::Question question(items_[i]);
       std::optional<authz::User> own = own_user(i);
       auto verdict = chain_->decide(question.attributes(own ? *own : asker_));
-      if (verdict) statuses_[i] = authz::review_status(verdict->decision, question.remarks());
-      else waiting_.push_back(i);
+      if (verdict)
+        statuses_[i] = authz::review_status(verdict->decision, question.remarks());
+      else
+        waiting_.push_back(i);
     }
     return waiting_.size();
   }
@@ -92,8 +106,8 @@ class Batch {
   // Asks about the others, some at a time; `done` is called when all have been answered.
   void ask_the_others(std::function<void()> done) {
     done_ = std::move(done);
-    // Answers may come at once, and whoever waits for the last one destroys this: it is kept open by one until all
-    // that may be asked at a time have been.
+    // Answers may come at once, and whoever waits for the last one destroys this: it is kept open
+    // by one until all that may be asked at a time have been.
     left_ = waiting_.size() + 1;
     for (std::size_t i = 0; i < kMostWaiting; ++i) next();
     answered();
@@ -110,7 +124,8 @@ class Batch {
   Task<Value> answer(std::size_t i) const {
     authz::Question question(items_[i]);
     std::optional<authz::User> own = own_user(i);
-    authz::Chain::Verdict verdict = co_await chain_->authorize(question.attributes(own ? *own : asker_));
+    authz::Chain::Verdict verdict = co_await chain_->authorize(
+        question.attributes(own ? *own : asker_));
     co_return authz::review_status(verdict.decision, question.remarks());
   }
 
@@ -139,17 +154,24 @@ class Batch {
   std::function<void()> done_;
 };
 
-// The answer to a plain batch that nobody else has a say in, as bytes; nullopt when it has to be asked in the ordinary way.
+// The answer to a plain batch that nobody else has a say in, as bytes; nullopt when it has to be
+// asked in the ordinary way.
 std::optional<std::string> plain_answer(Call& call, const authz::Chain& chain) {
   auto options = write_options(call.info.query, "CreateOptions");
   auto format = body_format(call.request().headers.get("content-type"));
-  if (!options || !format || *format != BodyFormat::kJson || !call.view.is_plain_json() || call.request().body_too_large) return std::nullopt;
-  if (call.services.admission.handles(review_of(call, admission::Operation::kCreate, options->dry_run, options->document))) return std::nullopt;
+  if (!options || !format || *format != BodyFormat::kJson || !call.view.is_plain_json() ||
+      call.request().body_too_large)
+    return std::nullopt;
+  if (call.services.admission.handles(
+          review_of(call, admission::Operation::kCreate, options->dry_run, options->document)))
+    return std::nullopt;
   auto batch = FastBatch::read(call.request().body, kMostItems);
   if (!batch) return std::nullopt;
-  std::string out = cat("{\"kind\":\"", call.resource->kind, "\",\"apiVersion\":\"", call.resource->api_version(),
+  std::string out = cat("{\"kind\":\"", call.resource->kind, "\",\"apiVersion\":\"",
+                        call.resource->api_version(),
                         "\",\"metadata\":{},\"spec\":{},\"status\":{\"items\":[");
-  std::unordered_map<std::uint64_t, std::string> reasons;  // of one source: many items are allowed by the same binding
+  std::unordered_map<std::uint64_t, std::string> reasons;  // of one source: many items are allowed
+                                                           // by the same binding
   const authz::Explanation::Source* source = nullptr;
   for (std::size_t i = 0; i < batch->size(); ++i) {
     auto verdict = chain.decide(batch->attributes(i));
@@ -185,8 +207,11 @@ Value reference(std::string_view kind, std::string_view namespace_name, std::str
 }
 
 Value shown_grant(const authz::AllowedSubject& s) {
-  Value out = Value::object({{"binding", reference(s.binding_kind, s.binding_namespace, s.binding)}});
-  if (!s.role.empty()) out.set("role", reference(s.role_kind, s.role_kind == "Role" ? s.binding_namespace : "", s.role));
+  Value out = Value::object(
+      {{"binding", reference(s.binding_kind, s.binding_namespace, s.binding)}});
+  if (!s.role.empty())
+    out.set("role",
+            reference(s.role_kind, s.role_kind == "Role" ? s.binding_namespace : "", s.role));
   Value rule = s.rule;
   if (const Value* expression = s.rule.find("expression")) {
     out.set("conditions", Value::array({*expression}));
@@ -201,10 +226,14 @@ Value shown_subjects(const authz::AllowedSubjects& allowed) {
   std::map<std::tuple<std::string_view, std::string_view, std::string_view>, std::size_t> places;
   std::vector<Value> entries;
   for (const authz::AllowedSubject& s : allowed.subjects) {
-    auto [at, is_new] = places.emplace(std::tuple(std::string_view(s.kind), std::string_view(s.namespace_name), std::string_view(s.name)), entries.size());
+    auto [at, is_new] = places.emplace(
+        std::tuple(std::string_view(s.kind), std::string_view(s.namespace_name),
+                   std::string_view(s.name)),
+        entries.size());
     if (is_new) {
       Value& entry = entries.emplace_back(reference(s.kind, s.namespace_name, s.name));
-      // Who is in a group is known to those who authenticate, not here. Whom no binding names is one of system:nodes.
+      // Who is in a group is known to those who authenticate, not here. Whom no binding names is
+      // one of system:nodes.
       if (s.kind == "Group" || s.binding.empty()) entry.set("dependsOn", "group membership");
     }
     Value& entry = entries[at->second];
@@ -230,16 +259,19 @@ Task<Result<Answer>> review_batch(Call& call) {
   if (!review) co_return fail(review.error());
   Batch batch(chain, (*review)["spec"]);
   if (batch.decide() > 0) {
-    bool done = co_await await_callback<bool>([&batch](auto all_done) { batch.ask_the_others([all_done]() mutable { all_done(true); }); });
+    bool done = co_await await_callback<bool>([&batch](auto all_done) {
+      batch.ask_the_others([all_done]() mutable { all_done(true); });
+    });
     (void)done;
   }
   // The answer does not repeat the questions, which are in the same order.
-  co_return Answer::of(Value::object({{"kind", call.resource->kind},
-                                      {"apiVersion", call.resource->api_version()},
-                                      {"metadata", Value::object()},
-                                      {"spec", Value::object()},
-                                      {"status", Value::object({{"items", std::move(batch).statuses()}})}}),
-                       201);
+  co_return Answer::of(
+      Value::object({{"kind", call.resource->kind},
+                     {"apiVersion", call.resource->api_version()},
+                     {"metadata", Value::object()},
+                     {"spec", Value::object()},
+                     {"status", Value::object({{"items", std::move(batch).statuses()}})}}),
+      201);
 }
 
 Task<Result<Answer>> review_who_can(Call& call) {
@@ -247,9 +279,14 @@ Task<Result<Answer>> review_who_can(Call& call) {
   if (!review) co_return fail(review.error());
   authz::Question question((*review)["spec"]);
   authz::User nobody;
-  authz::AllowedSubjects allowed = call.services.authorizer.get()->frozen()->allowed(question.attributes(nobody));
-  Value status = Value::object({{"subjects", shown_subjects(allowed)}, {"incomplete", allowed.incomplete}});
-  if (std::string why = authz::evaluation_error(authz::aggregated(allowed.remarks), question.remarks()); !why.empty()) status.set("evaluationError", why);
+  authz::AllowedSubjects allowed = call.services.authorizer.get()->frozen()->allowed(
+      question.attributes(nobody));
+  Value status = Value::object(
+      {{"subjects", shown_subjects(allowed)}, {"incomplete", allowed.incomplete}});
+  if (std::string why = authz::evaluation_error(authz::aggregated(allowed.remarks),
+                                                question.remarks());
+      !why.empty())
+    status.set("evaluationError", why);
   review->set("status", std::move(status));
   co_return Answer::of(std::move(*review), 201);
 }

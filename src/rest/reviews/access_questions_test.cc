@@ -19,30 +19,43 @@ class ByName : public authz::Authorizer {
   std::optional<authz::Decision> authorize(const authz::Attributes& a) const override {
     if (a.verb == "wait") return std::nullopt;
     if (a.verb == "fail") return authz::Decision::no_opinion("", "it broke");
-    return a.name == a.user.name || a.path == "/" + a.user.name ? authz::Decision::allow("named after them") : authz::Decision::no_opinion();
+    return a.name == a.user.name || a.path == "/" + a.user.name
+               ? authz::Decision::allow("named after them")
+               : authz::Decision::no_opinion();
   }
   Task<authz::Decision> authorize_waiting(authz::Attributes a) const override {
-    co_return a.name == a.user.name ? authz::Decision::allow("waited") : authz::Decision::deny("waited");
+    co_return a.name == a.user.name ? authz::Decision::allow("waited")
+                                    : authz::Decision::deny("waited");
   }
   void add_allowed(const authz::Attributes&, authz::AllowedSubjects& allowed) const override {
     json::Value rule = json::Value::object({{"verbs", json::Value::array({json::Value("get")})}});
     allowed.subjects.push_back({"User", "jane", "", "RoleBinding", "ns", "b1", "Role", "r", rule});
-    allowed.subjects.push_back({"ServiceAccount", "robot", "ns", "ClusterRoleBinding", "", "b2", "ClusterRole", "r", rule});
-    allowed.subjects.push_back({"User", "jane", "", "ClusterRoleBinding", "", "b2", "ClusterRole", "r", rule});
+    allowed.subjects.push_back({"ServiceAccount", "robot", "ns", "ClusterRoleBinding", "", "b2",
+                                "ClusterRole", "r", rule});
+    allowed.subjects.push_back(
+        {"User", "jane", "", "ClusterRoleBinding", "", "b2", "ClusterRole", "r", rule});
     allowed.subjects.push_back({.kind = "User", .name = "system:node:n1"});
     allowed.subjects.push_back({.kind = "User", .name = "system:node:n2"});
-    allowed.subjects.push_back({.kind = "User", .name = "system:node:n2", .binding_kind = "ClusterAccessPolicy", .binding = "p",
-                                .rule = json::Value::object({{"verbs", json::Value::array({json::Value("get")})}, {"expression", "object.x == 1"}})});
+    allowed.subjects.push_back(
+        {.kind = "User",
+         .name = "system:node:n2",
+         .binding_kind = "ClusterAccessPolicy",
+         .binding = "p",
+         .rule = json::Value::object({{"verbs", json::Value::array({json::Value("get")})},
+                                      {"expression", "object.x == 1"}})});
   }
 };
 
 struct AccessQuestions : testing::Test {
   TestServer server{{}, {std::make_shared<ByName>()}};
 
-  Loopback::Reply ask(const char* where, const std::string& spec) { return server.send("POST", where, "{\"spec\":" + spec + "}"); }
+  Loopback::Reply ask(const char* where, const std::string& spec) {
+    return server.send("POST", where, "{\"spec\":" + spec + "}");
+  }
   static std::string items(std::size_t n) {
     std::string out = R"({"user":"u","items":[)";
-    for (std::size_t i = 0; i < n; ++i) out += cat(i ? "," : "", R"({"resourceAttributes":{"verb":"get","name":"u"}})");
+    for (std::size_t i = 0; i < n; ++i)
+      out += cat(i ? "," : "", R"({"resourceAttributes":{"verb":"get","name":"u"}})");
     return out + "]}";
   }
 };
@@ -58,14 +71,17 @@ TEST_F(AccessQuestions, ABatchAnswersInOrder) {
       {"resourceAttributes":{"verb":"wait","name":"x"}},
       {"resourceAttributes":{"verb":"fail"}}]})");
   EXPECT_EQ(reply.status, 201);
-  EXPECT_EQ(json::print(reply.body["status"]["items"]),
-            R"([{"allowed":true,"reason":"named after them"},{"allowed":false},{"allowed":true,"reason":"named after them"},{"allowed":true,"reason":"named after them"},)"
-            R"({"allowed":true,"reason":"waited"},{"allowed":true},{"allowed":false,"denied":true,"reason":"waited"},{"allowed":false,"evaluationError":"it broke"}])");
+  EXPECT_EQ(
+      json::print(reply.body["status"]["items"]),
+      R"([{"allowed":true,"reason":"named after them"},{"allowed":false},{"allowed":true,"reason":"named after them"},{"allowed":true,"reason":"named after them"},)"
+      R"({"allowed":true,"reason":"waited"},{"allowed":true},{"allowed":false,"denied":true,"reason":"waited"},{"allowed":false,"evaluationError":"it broke"}])");
 }
 
 TEST_F(AccessQuestions, AFastBatchIsAnsweredLikeAnyOther) {
-  const std::string plain = R"({"user":"u","items":[{"resourceAttributes":{"verb":"get","name":"u"}},{"resourceAttributes":{"verb":"get","name":"x"}},{"resourceAttributes":{"verb":"fail"}}]})";
-  const std::string other = R"({"user":"u","extra":{"k":["v"]},"items":[{"resourceAttributes":{"verb":"get","name":"u"}},{"resourceAttributes":{"verb":"get","name":"x"}},{"resourceAttributes":{"verb":"fail"}}]})";
+  const std::string plain =
+      R"({"user":"u","items":[{"resourceAttributes":{"verb":"get","name":"u"}},{"resourceAttributes":{"verb":"get","name":"x"}},{"resourceAttributes":{"verb":"fail"}}]})";
+  const std::string other =
+      R"({"user":"u","extra":{"k":["v"]},"items":[{"resourceAttributes":{"verb":"get","name":"u"}},{"resourceAttributes":{"verb":"get","name":"x"}},{"resourceAttributes":{"verb":"fail"}}]})";
   auto quick = ask(kBatch, plain);
   EXPECT_EQ(quick.status, 201);
   EXPECT_EQ(quick.body, ask(kBatch, other).body);
@@ -75,27 +91,36 @@ TEST_F(AccessQuestions, ABatchHasAtMostAThousandItems) {
   EXPECT_EQ(ask(kBatch, items(1000)).body["status"]["items"].size(), 1000u);
   auto refused = ask(kBatch, items(1001));
   EXPECT_EQ(refused.status, 422);
-  EXPECT_EQ(refused.body["details"]["causes"][0]["message"].as_string(), "Too many: 1001: must have at most 1000 items");
+  EXPECT_EQ(refused.body["details"]["causes"][0]["message"].as_string(),
+            "Too many: 1001: must have at most 1000 items");
   EXPECT_EQ(ask(kBatch, R"({"user":"u"})").status, 422);
 }
 
 TEST_F(AccessQuestions, AnItemMustMakeSense) {
-  EXPECT_EQ(ask(kBatch, R"({"items":[{"resourceAttributes":{}}]})").body["details"]["causes"][0]["field"].as_string(), "spec.items[0].user");
-  EXPECT_EQ(ask(kBatch, R"({"user":"u","items":[{}]})").body["details"]["causes"][0]["field"].as_string(), "spec.items[0].resourceAttributes");
-  EXPECT_EQ(ask(kBatch, R"({"user":"u","items":[{"resourceAttributes":{"fieldSelector":{}}}]})").status, 422);
+  EXPECT_EQ(ask(kBatch, R"({"items":[{"resourceAttributes":{}}]})")
+                .body["details"]["causes"][0]["field"]
+                .as_string(),
+            "spec.items[0].user");
+  EXPECT_EQ(
+      ask(kBatch, R"({"user":"u","items":[{}]})").body["details"]["causes"][0]["field"].as_string(),
+      "spec.items[0].resourceAttributes");
+  EXPECT_EQ(
+      ask(kBatch, R"({"user":"u","items":[{"resourceAttributes":{"fieldSelector":{}}}]})").status,
+      422);
   EXPECT_EQ(ask(kBatch, R"({"user":"u","items":[{"resourceAttributes":{"verb":7}}]})").status, 400);
 }
 
 TEST_F(AccessQuestions, WhoCanListsSubjectsWithAllThatAllowsThem) {
   auto reply = ask(kWhoCan, R"({"resourceAttributes":{"verb":"get","resource":"pods"}})");
   EXPECT_EQ(reply.status, 201);
-  EXPECT_EQ(json::print(reply.body["status"]),
-            R"({"incomplete":false,"subjects":[{"dependsOn":"group membership","kind":"Group","name":"system:masters"},)"
-            R"({"kind":"User","name":"jane","via":[{"binding":{"kind":"RoleBinding","name":"b1","namespace":"ns"},"role":{"kind":"Role","name":"r","namespace":"ns"},"rule":{"verbs":["get"]}},)"
-            R"({"binding":{"kind":"ClusterRoleBinding","name":"b2"},"role":{"kind":"ClusterRole","name":"r"},"rule":{"verbs":["get"]}}]},)"
-            R"({"kind":"ServiceAccount","name":"robot","namespace":"ns","via":[{"binding":{"kind":"ClusterRoleBinding","name":"b2"},"role":{"kind":"ClusterRole","name":"r"},"rule":{"verbs":["get"]}}]},)"
-            R"({"dependsOn":"group membership","kind":"User","name":"system:node:n1"},)"
-            R"({"kind":"User","name":"system:node:n2","via":[{"binding":{"kind":"ClusterAccessPolicy","name":"p"},"conditions":["object.x == 1"],"rule":{"verbs":["get"]}}]}]})");
+  EXPECT_EQ(
+      json::print(reply.body["status"]),
+      R"({"incomplete":false,"subjects":[{"dependsOn":"group membership","kind":"Group","name":"system:masters"},)"
+      R"({"kind":"User","name":"jane","via":[{"binding":{"kind":"RoleBinding","name":"b1","namespace":"ns"},"role":{"kind":"Role","name":"r","namespace":"ns"},"rule":{"verbs":["get"]}},)"
+      R"({"binding":{"kind":"ClusterRoleBinding","name":"b2"},"role":{"kind":"ClusterRole","name":"r"},"rule":{"verbs":["get"]}}]},)"
+      R"({"kind":"ServiceAccount","name":"robot","namespace":"ns","via":[{"binding":{"kind":"ClusterRoleBinding","name":"b2"},"role":{"kind":"ClusterRole","name":"r"},"rule":{"verbs":["get"]}}]},)"
+      R"({"dependsOn":"group membership","kind":"User","name":"system:node:n1"},)"
+      R"({"kind":"User","name":"system:node:n2","via":[{"binding":{"kind":"ClusterAccessPolicy","name":"p"},"conditions":["object.x == 1"],"rule":{"verbs":["get"]}}]}]})");
   EXPECT_EQ(ask(kWhoCan, "{}").status, 422);
 }
 
@@ -106,7 +131,8 @@ TEST_F(AccessQuestions, TheGroupIsInDiscoveryAndOpenApi) {
   EXPECT_NE(std::ranges::find(names, "batchsubjectaccessreviews"), names.end());
   EXPECT_NE(std::ranges::find(names, "resourceaccessreviews"), names.end());
   json::Value document = server.get("/openapi/v3/apis/access.cardea.dev/v1alpha1");
-  EXPECT_TRUE(document["components"]["schemas"].has("dev.cardea.access.v1alpha1.BatchSubjectAccessReview"));
+  EXPECT_TRUE(
+      document["components"]["schemas"].has("dev.cardea.access.v1alpha1.BatchSubjectAccessReview"));
 }
 
 }  // namespace

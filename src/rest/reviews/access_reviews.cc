@@ -1,4 +1,5 @@
-// Access reviews: may somebody do something? Answered by the chain that authorizes requests, and not kept.
+// Access reviews: may somebody do something? Answered by the chain that authorizes requests, and
+// not kept.
 #include <string>
 #include <unordered_map>
 
@@ -16,13 +17,14 @@ using json::Value;
 
 namespace {
 
-// Which members there are, in one text: what decides who owns which fields of a new review, whose lists are all taken
-// as a whole.
+// Which members there are, in one text: what decides who owns which fields of a new review, whose
+// lists are all taken as a whole.
 void add_shape(std::string& out, const Value& value) {
   if (!value.is_object()) return;
   out += '{';
   for (const json::Member& m : value.members()) {
-    out += std::to_string(m.key().size());  // keys of `extra` are the client's: none must look like two
+    out += std::to_string(m.key().size());  // keys of `extra` are the client's: none must look like
+                                            // two
     out += ':';
     out += m.key();
     add_shape(out, m.value);
@@ -30,8 +32,9 @@ void add_shape(std::string& out, const Value& value) {
   out += '}';
 }
 
-// The review with its owner recorded. Reviews come by the thousand and look alike, and finding out who owns what costs
-// more than the answer: each thread remembers the outcome for shapes it has seen.
+// The review with its owner recorded. Reviews come by the thousand and look alike, and finding out
+// who owns what costs more than the answer: each thread remembers the outcome for shapes it has
+// seen.
 Value owned(Call& call, Value object, const WriteOptions& options) {
   constexpr std::size_t kMostShapes = 256, kLongestShape = 512;
   thread_local std::unordered_map<std::string, Value> seen;
@@ -44,19 +47,23 @@ Value owned(Call& call, Value object, const WriteOptions& options) {
     Value complete = tracked(call, nullptr, std::move(object), options);
     const Value& owners = complete["metadata"]["managedFields"];
     if (seen.size() >= kMostShapes) seen.clear();
-    if (shape.size() <= kLongestShape && owners.size() == 1) seen.emplace(shape, owners[0]["fieldsV1"]);
+    if (shape.size() <= kLongestShape && owners.size() == 1)
+      seen.emplace(shape, owners[0]["fieldsV1"]);
     return complete;
   }
-  object.member("metadata").set("managedFields", Value::array({Value::object({{"apiVersion", call.resource->api_version()},
-                                                                              {"fieldsType", "FieldsV1"},
-                                                                              {"fieldsV1", found->second},
-                                                                              {"manager", field_manager(call, options)},
-                                                                              {"operation", "Update"},
-                                                                              {"time", call.started}})}));
+  object.member("metadata")
+      .set("managedFields",
+           Value::array({Value::object({{"apiVersion", call.resource->api_version()},
+                                        {"fieldsType", "FieldsV1"},
+                                        {"fieldsV1", found->second},
+                                        {"manager", field_manager(call, options)},
+                                        {"operation", "Update"},
+                                        {"time", call.started}})}));
   return object;
 }
 
-// Takes a review from the body to where it may be answered: decoded, owned, admitted. `check` is validation.
+// Takes a review from the body to where it may be answered: decoded, owned, admitted. `check` is
+// validation.
 struct Admitted {
   Value object;
   WriteOptions options;
@@ -69,7 +76,8 @@ Task<Result<Admitted>> admit(Call& call, Result<void> (*check)(const Call&, cons
   if (!object) co_return fail(object.error());
   if (auto ok = check_namespace(call, *object); !ok) co_return fail(ok.error());
   if (!call.resource->namespaced) object->member("metadata").erase("namespace");
-  admission::Review review = review_of(call, admission::Operation::kCreate, options->dry_run, options->document);
+  admission::Review review = review_of(call, admission::Operation::kCreate, options->dry_run,
+                                       options->document);
   review.object = owned(call, std::move(*object), *options);
   Result<void> admitted = co_await call.services.admission.mutate(review);
   Result<void> valid = admitted ? check(call, review.object) : admitted;
@@ -91,12 +99,15 @@ Result<void> check_review(const Call& call, const Value& review) {
 }
 
 Result<void> check_rules_review(const Call&, const Value& review) {
-  if (review["spec"]["namespace"].as_string().empty()) return fail(bad_request("no namespace on request"));
+  if (review["spec"]["namespace"].as_string().empty())
+    return fail(bad_request("no namespace on request"));
   return {};
 }
 
-Task<authz::Decision> decided(Call& call, authz::Attributes attributes, authz::Asking asking = authz::Asking::kFolded) {
-  if (auto at_once = call.services.authorizer.decide(attributes, asking)) co_return std::move(at_once->decision);
+Task<authz::Decision> decided(Call& call, authz::Attributes attributes,
+                              authz::Asking asking = authz::Asking::kFolded) {
+  if (auto at_once = call.services.authorizer.decide(attributes, asking))
+    co_return std::move(at_once->decision);
   authz::Chain::Verdict waited = co_await call.services.authorizer.authorize(attributes, asking);
   co_return std::move(waited.decision);
 }
@@ -114,11 +125,15 @@ void forget_wish(Value& review) {
   spec.erase("conditionalAuthorization");
 }
 
-Value status_of(const authz::Decision& decision, const authz::wire::Wish& wish, std::string_view remarks) {
-  if (decision.kind != authz::Decision::Kind::kConditional) return authz::review_status(decision, remarks);
+Value status_of(const authz::Decision& decision, const authz::wire::Wish& wish,
+                std::string_view remarks) {
+  if (decision.kind != authz::Decision::Kind::kConditional)
+    return authz::review_status(decision, remarks);
   Value status = Value::object({{"allowed", false}});
-  if (wish.dialect == authz::wire::Dialect::kTree) status.set("conditionalDecision", authz::wire::as_tree(decision));
-  else status.set("conditionsChain", authz::wire::as_list(decision, wish.with_descriptions));
+  if (wish.dialect == authz::wire::Dialect::kTree)
+    status.set("conditionalDecision", authz::wire::as_tree(decision));
+  else
+    status.set("conditionsChain", authz::wire::as_list(decision, wish.with_descriptions));
   return status;
 }
 
@@ -126,12 +141,16 @@ Task<Result<Answer>> answer_review(Call& call, Value review, authz::User user) {
   authz::Question question(review["spec"]);
   json::FieldErrors errors;
   authz::wire::Wish wish;
-  if (call.services.conditional_authorization) wish = authz::wire::read_wish(review["spec"], errors);
-  else forget_wish(review);
+  if (call.services.conditional_authorization)
+    wish = authz::wire::read_wish(review["spec"], errors);
+  else
+    forget_wish(review);
   if (!errors.empty()) co_return fail(json::invalid_object(call.resource->group, "", "", errors));
   authz::Attributes attributes = question.attributes(user);
   bool takes_conditions = wish.dialect != authz::wire::Dialect::kNone && is_concrete(attributes);
-  authz::Decision decision = co_await decided(call, attributes, takes_conditions ? authz::Asking::kConditionsAwareAtOnce : authz::Asking::kFolded);
+  authz::Decision decision = co_await decided(
+      call, attributes,
+      takes_conditions ? authz::Asking::kConditionsAwareAtOnce : authz::Asking::kFolded);
   review.set("status", status_of(decision, wish, question.remarks()));
   co_return Answer::of(std::move(review), 201);
 }
@@ -160,8 +179,11 @@ Value rules_status(const authz::Rules& rules) {
     set_unless_empty(rule, "nonResourceURLs", r.urls);
     paths.push_back(std::move(rule));
   }
-  Value status = Value::object({{"resourceRules", resources}, {"nonResourceRules", paths}, {"incomplete", rules.incomplete}});
-  if (std::string error = authz::aggregated(rules.errors); !error.empty()) status.set("evaluationError", error);
+  Value status = Value::object({{"resourceRules", resources},
+                                {"nonResourceRules", paths},
+                                {"incomplete", rules.incomplete}});
+  if (std::string error = authz::aggregated(rules.errors); !error.empty())
+    status.set("evaluationError", error);
   return status;
 }
 
@@ -171,7 +193,8 @@ Task<Result<Answer>> review_access(Call& call) {
   Result<Admitted> admitted = co_await admit(call, check_review<ReviewKind::kSubject>);
   if (!admitted) co_return fail(admitted.error());
   authz::User user = authz::reviewed_user(admitted->object["spec"]);
-  Result<Answer> answer = co_await answer_review(call, std::move(admitted->object), std::move(user));
+  Result<Answer> answer = co_await answer_review(call, std::move(admitted->object),
+                                                 std::move(user));
   co_return answer;
 }
 
@@ -179,7 +202,8 @@ Task<Result<Answer>> review_local_access(Call& call) {
   Result<Admitted> admitted = co_await admit(call, check_review<ReviewKind::kLocalSubject>);
   if (!admitted) co_return fail(admitted.error());
   authz::User user = authz::reviewed_user(admitted->object["spec"]);
-  Result<Answer> answer = co_await answer_review(call, std::move(admitted->object), std::move(user));
+  Result<Answer> answer = co_await answer_review(call, std::move(admitted->object),
+                                                 std::move(user));
   co_return answer;
 }
 
@@ -194,7 +218,8 @@ Task<Result<Answer>> review_own_rules(Call& call) {
   Result<Admitted> admitted = co_await admit(call, check_rules_review);
   if (!admitted) co_return fail(admitted.error());
   const Value& review = admitted->object;
-  authz::Rules rules = call.services.authorizer.rules_for(call.user, review["spec"]["namespace"].as_string());
+  authz::Rules rules = call.services.authorizer.rules_for(call.user,
+                                                          review["spec"]["namespace"].as_string());
   // Kubernetes answers with a new object that repeats nothing of the question.
   co_return Answer::of(Value::object({{"kind", review["kind"]},
                                       {"apiVersion", review["apiVersion"]},

@@ -9,7 +9,8 @@ namespace {
 constexpr std::string_view kTop[] = {"kind", "apiVersion", "metadata", "spec", "status"};
 constexpr std::string_view kSpec[] = {"user", "uid", "groups", "items"};
 constexpr std::string_view kItem[] = {"resourceAttributes", "nonResourceAttributes"};
-constexpr std::string_view kResource[] = {"namespace", "verb", "group", "version", "resource", "subresource", "name"};
+constexpr std::string_view kResource[] = {"namespace", "verb",        "group", "version",
+                                          "resource",  "subresource", "name"};
 constexpr std::string_view kPath[] = {"path", "verb"};
 
 }  // namespace
@@ -17,21 +18,27 @@ constexpr std::string_view kPath[] = {"path", "verb"};
 // Every function says whether what it read was plain; after the first no nothing counts any more.
 class FastBatch::Reader {
  public:
-  Reader(std::string_view text, std::size_t most, FastBatch& out) : at_(text.data()), end_(at_ + text.size()), most_(most), out_(out) {}
+  Reader(std::string_view text, std::size_t most, FastBatch& out)
+      : at_(text.data()), end_(at_ + text.size()), most_(most), out_(out) {}
 
   bool run() {
     bool has_spec = false;
     bool read = members(kTop, [&](std::size_t field) {
       std::string_view word;
       switch (field) {
-        case 0: return text(word) && word == "BatchSubjectAccessReview";
-        case 1: return text(word) && word == "access.cardea.dev/v1alpha1";
-        case 3: return has_spec = true, spec();
-        default: return take('{') && take('}');
+        case 0:
+          return text(word) && word == "BatchSubjectAccessReview";
+        case 1:
+          return text(word) && word == "access.cardea.dev/v1alpha1";
+        case 3:
+          return has_spec = true, spec();
+        default:
+          return take('{') && take('}');
       }
     });
     skip_space();
-    return read && has_spec && at_ == end_ && !out_.items_.empty() && (!out_.user_.name.empty() || !out_.user_.groups.empty());
+    return read && has_spec && at_ == end_ && !out_.items_.empty() &&
+           (!out_.user_.name.empty() || !out_.user_.groups.empty());
   }
 
  private:
@@ -48,7 +55,8 @@ class FastBatch::Reader {
     if (!take('"')) return false;
     const char* begin = at_;
     while (at_ != end_ && *at_ != '"') {
-      if (*at_ == '\\' || static_cast<signed char>(*at_) < 0x20) return false;  // escapes, controls, and beyond ASCII
+      if (*at_ == '\\' || static_cast<signed char>(*at_) < 0x20)
+        return false;  // escapes, controls, and beyond ASCII
       ++at_;
     }
     if (at_ == end_) return false;
@@ -57,7 +65,8 @@ class FastBatch::Reader {
     return true;
   }
 
-  // An object whose members are among `names`, each at most once; `read` takes the value of the one with that index.
+  // An object whose members are among `names`, each at most once; `read` takes the value of the one
+  // with that index.
   template <typename Read>
   bool members(std::span<const std::string_view> names, Read read) {
     unsigned seen = 0;
@@ -86,10 +95,15 @@ class FastBatch::Reader {
     return members(kSpec, [&](std::size_t field) {
       std::string_view word;
       switch (field) {
-        case 0: return text(word) && (out_.user_.name = word, true);
-        case 1: return text(word) && (out_.user_.uid = word, true);
-        case 2: return elements([&] { return text(word) && (out_.user_.groups.emplace_back(word), true); });
-        default: return elements([&] { return item(); });
+        case 0:
+          return text(word) && (out_.user_.name = word, true);
+        case 1:
+          return text(word) && (out_.user_.uid = word, true);
+        case 2:
+          return elements(
+              [&] { return text(word) && (out_.user_.groups.emplace_back(word), true); });
+        default:
+          return elements([&] { return item(); });
       }
     });
   }
@@ -97,10 +111,15 @@ class FastBatch::Reader {
     if (out_.items_.size() == most_) return false;
     Item& item = out_.items_.emplace_back();
     int blocks = 0;
-    return members(kItem, [&](std::size_t field) {
-      item.is_resource = field == 0;
-      return ++blocks == 1 && members(item.is_resource ? std::span<const std::string_view>(kResource) : kPath, [&](std::size_t f) { return text(item.texts[f]); });
-    }) && blocks == 1;
+    return members(kItem,
+                   [&](std::size_t field) {
+                     item.is_resource = field == 0;
+                     return ++blocks == 1 &&
+                            members(item.is_resource ? std::span<const std::string_view>(kResource)
+                                                     : kPath,
+                                    [&](std::size_t f) { return text(item.texts[f]); });
+                   }) &&
+           blocks == 1;
   }
 
   const char* at_;

@@ -8,11 +8,12 @@
 
 namespace cardea::rest {
 
-// A BatchSubjectAccessReview as programs write it, read from its JSON text where it lies, without a tree in between.
+// A BatchSubjectAccessReview as programs write it, read from its JSON text where it lies, without a
+// tree in between.
 //
-// Plain means: known fields only, each once; texts of ASCII without escapes; one user for all items, without extra; no
-// selectors; between one and `most` items. Whatever is not plain is not wrong, it is read in the ordinary way. What is
-// plain means the same either way.
+// Plain means: known fields only, each once; texts of ASCII without escapes; one user for all
+// items, without extra; no selectors; between one and `most` items. Whatever is not plain is not
+// wrong, it is read in the ordinary way. What is plain means the same either way.
 class FastBatch {
  public:
   static std::optional<FastBatch> read(std::string_view text, std::size_t most);
@@ -26,7 +27,8 @@ class FastBatch {
   class Reader;
   struct Item {
     bool is_resource = false;
-    std::string_view texts[7];  // of resourceAttributes in the order of the reader's table; path and verb otherwise
+    std::string_view texts[7];  // of resourceAttributes in the order of the reader's table; path
+                                // and verb otherwise
   };
   authz::User user_;
   std::vector<Item> items_;

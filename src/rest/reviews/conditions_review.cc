@@ -1,13 +1,13 @@
-// AuthorizationConditionsReview: somebody to whom we answered with conditions asks whether they hold, now that the object
-// is known. Answered and not kept.
+// AuthorizationConditionsReview: somebody to whom we answered with conditions asks whether they
+// hold, now that the object is known. Answered and not kept.
 #include <algorithm>
 
 #include "authz/access_review.h"
 #include "authz/wire/decision_json.h"
 #include "base/strings.h"
 #include "rest/verbs/body.h"
-#include "rest/write/stored_object.h"
 #include "rest/verbs/subresources.h"
+#include "rest/write/stored_object.h"
 #include "rest/write/write.h"
 
 namespace cardea::rest {
@@ -17,7 +17,8 @@ using json::Value;
 
 namespace {
 
-// What the conditions are about, as either form of the request says it. Keeps what the data borrows.
+// What the conditions are about, as either form of the request says it. Keeps what the data
+// borrows.
 struct Matter {
   Value object, old_object, options, space;
   authz::User user, to_be;
@@ -25,7 +26,9 @@ struct Matter {
   authz::ConditionData data;
 };
 
-const Value* there(const Value& v) { return v.is_null() ? nullptr : &v; }
+const Value* there(const Value& v) {
+  return v.is_null() ? nullptr : &v;
+}
 
 void fill(Call& call, const Value& request, Matter& m) {
   m.object = request["object"];
@@ -36,9 +39,12 @@ void fill(Call& call, const Value& request, Matter& m) {
   std::string_view namespace_name = request["namespace"].as_string();
   if (!namespace_name.empty()) {
     const catalog::Resource* namespaces = call.catalog->find("", "v1", "namespaces");
-    if (store::RecordPtr record = call.services.store.get(object_key(*namespaces, "", namespace_name))) m.space = parse_stored(*record);
+    if (store::RecordPtr record = call.services.store.get(
+            object_key(*namespaces, "", namespace_name)))
+      m.space = parse_stored(*record);
   }
-  const Value& resource = request.has("requestResource") ? request["requestResource"] : request["resource"];
+  const Value& resource = request.has("requestResource") ? request["requestResource"]
+                                                         : request["resource"];
   m.data = {.operation = request["operation"].as_string(),
             .object = there(m.object),
             .old_object = there(m.old_object),
@@ -60,21 +66,27 @@ constexpr std::string_view kImpersonated = "impersonatedRequest";
 // A field of another type would read as empty, and a condition might hold for that.
 void check_impersonated(const Value& request, json::FieldErrors& errors) {
   const std::string at = cat("request.", kImpersonated);
-  auto check = [&](const Value& value, const std::string& path, bool fits, std::string_view wanted) {
-    if (!value.is_null() && !fits) errors.push_back(json::invalid(path, value, cat("must be ", wanted)));
+  auto check = [&](const Value& value, const std::string& path, bool fits,
+                   std::string_view wanted) {
+    if (!value.is_null() && !fits)
+      errors.push_back(json::invalid(path, value, cat("must be ", wanted)));
   };
   auto check_texts = [&](const Value& list, const std::string& path) {
-    check(list, path, list.is_array() && std::ranges::all_of(list.items(), &Value::is_string), "a list of strings");
+    check(list, path, list.is_array() && std::ranges::all_of(list.items(), &Value::is_string),
+          "a list of strings");
   };
   check(request, at, request.is_object(), "an object");
-  for (std::string_view key : {"verb", "apiGroup", "apiVersion", "resource", "subresource", "namespace", "name", "path"})
+  for (std::string_view key :
+       {"verb", "apiGroup", "apiVersion", "resource", "subresource", "namespace", "name", "path"})
     check(request[key], cat(at, ".", key), request[key].is_string(), "a string");
   const Value& user = request["userInfo"];
   check(user, at + ".userInfo", user.is_object(), "an object");
-  for (std::string_view key : {"username", "uid"}) check(user[key], cat(at, ".userInfo.", key), user[key].is_string(), "a string");
+  for (std::string_view key : {"username", "uid"})
+    check(user[key], cat(at, ".userInfo.", key), user[key].is_string(), "a string");
   check_texts(user["groups"], at + ".userInfo.groups");
   check(user["extra"], at + ".userInfo.extra", user["extra"].is_object(), "an object");
-  for (const json::Member& m : user["extra"].members()) check_texts(m.value, cat(at, ".userInfo.extra.", m.key()));
+  for (const json::Member& m : user["extra"].members())
+    check_texts(m.value, cat(at, ".userInfo.extra.", m.key()));
 }
 
 // The request to be, of conditions on who may be impersonated.
@@ -97,32 +109,38 @@ void fill_impersonated(const Value& request, Matter& m) {
 
 // The entries in the order of our own chain: who sends them back must not change who goes first.
 Decision in_our_order(const authz::Chain& chain, const Decision& decision) {
-  const authz::Conditions::Chain* entries = decision.conditions ? decision.conditions->chain() : nullptr;
+  const authz::Conditions::Chain* entries = decision.conditions ? decision.conditions->chain()
+                                                                : nullptr;
   if (!entries) return decision;
   authz::Conditions::Chain sorted;
   for (const auto& authorizer : chain.authorizers())
     for (const authz::NamedDecision& n : *entries)
       if (n.authorizer == authorizer->name()) sorted.push_back(n);
   for (const authz::NamedDecision& n : *entries)
-    if (std::ranges::find(sorted, n.authorizer, &authz::NamedDecision::authorizer) == sorted.end()) sorted.insert(sorted.begin(), n);
+    if (std::ranges::find(sorted, n.authorizer, &authz::NamedDecision::authorizer) == sorted.end())
+      sorted.insert(sorted.begin(), n);
   return authz::fold(std::move(sorted));
 }
 
-// With what this server cannot read itself failed closed. Whoever may send reviews could otherwise have any text put to the
-// evaluator of a webhook, as if that had written it. And what mentions the request to be, where none was sent, is not to be
-// evaluated as if there were none.
+// With what this server cannot read itself failed closed. Whoever may send reviews could otherwise
+// have any text put to the evaluator of a webhook, as if that had written it. And what mentions the
+// request to be, where none was sent, is not to be evaluated as if there were none.
 Decision readable(const Decision& d, bool is_impersonation) {
   if (d.kind != Decision::Kind::kConditional) return d;
   if (const authz::Conditions::Set* set = d.conditions->set()) {
     for (const authz::Condition& c : set->conditions)
-      if (!authz::is_cel_type(c.type)) return authz::failed(d, cat("conditions of type ", quoted(c.type), " are not evaluated for others"));
+      if (!authz::is_cel_type(c.type))
+        return authz::failed(
+            d, cat("conditions of type ", quoted(c.type), " are not evaluated for others"));
       else if (!is_impersonation && c.text.contains(kImpersonated))
-        return authz::failed(d, cat("condition ", quoted(c.id), " is about request.", kImpersonated, ", which the review does not have"));
+        return authz::failed(d, cat("condition ", quoted(c.id), " is about request.", kImpersonated,
+                                    ", which the review does not have"));
     return d;
   }
   authz::Conditions::Chain out;
   if (const authz::Conditions::Chain* chain = d.conditions->chain())
-    for (const authz::NamedDecision& n : *chain) out.push_back({n.authorizer, readable(n.decision, is_impersonation)});
+    for (const authz::NamedDecision& n : *chain)
+      out.push_back({n.authorizer, readable(n.decision, is_impersonation)});
   return authz::fold(std::move(out));
 }
 
@@ -153,20 +171,31 @@ Task<Result<Answer>> review_conditions(Call& call) {
   const Value& request = (*review)["request"];
   json::FieldErrors errors;
   bool is_tree = !request["decision"].is_null(), is_list = !request["conditionSets"].is_null();
-  if (request.is_null()) errors.push_back(json::required("request"));
-  else if (is_tree == is_list) errors.push_back(json::invalid("request", {}, "exactly one of decision and conditionSets must be specified"));
+  if (request.is_null())
+    errors.push_back(json::required("request"));
+  else if (is_tree == is_list)
+    errors.push_back(json::invalid("request", {},
+                                   "exactly one of decision and conditionSets must be specified"));
   check_impersonated(request[kImpersonated], errors);
-  if (is_tree && request["admissionRequest"].is_null()) errors.push_back(json::required("request.admissionRequest"));
+  if (is_tree && request["admissionRequest"].is_null())
+    errors.push_back(json::required("request.admissionRequest"));
   Result<Decision> decision = Decision();
-  if (errors.empty() && is_tree) decision = authz::wire::from_tree(request["decision"], "request.decision", errors, authz::Author::kOwn);
-  if (errors.empty() && is_list) decision = authz::wire::from_list(request["conditionSets"], "request.conditionSets", errors, authz::Author::kOwn);
-  if (!errors.empty()) co_return fail(json::invalid_object(call.resource->group, call.resource->kind, "", errors));
+  if (errors.empty() && is_tree)
+    decision = authz::wire::from_tree(request["decision"], "request.decision", errors,
+                                      authz::Author::kOwn);
+  if (errors.empty() && is_list)
+    decision = authz::wire::from_list(request["conditionSets"], "request.conditionSets", errors,
+                                      authz::Author::kOwn);
+  if (!errors.empty())
+    co_return fail(json::invalid_object(call.resource->group, call.resource->kind, "", errors));
   Matter matter;
   fill(call, is_tree ? request["admissionRequest"] : request, matter);
   fill_impersonated(request[kImpersonated], matter);
   std::shared_ptr<const authz::Chain> chain = call.services.authorizer.get();
   Decision outcome = co_await settled(*chain, std::move(*decision), matter.data);
-  Value response = is_tree ? Value::object({{"uid", request["admissionRequest"]["uid"]}, {"decision", authz::wire::as_tree(outcome)}}) : flat_response(outcome);
+  Value response = is_tree ? Value::object({{"uid", request["admissionRequest"]["uid"]},
+                                            {"decision", authz::wire::as_tree(outcome)}})
+                           : flat_response(outcome);
   review->set("response", std::move(response));
   co_return Answer::of(std::move(*review), 201);
 }

@@ -29,7 +29,8 @@ Value shown(const authz::User& user) {
 Value status_of(const Result<authn::Identity>& found, const std::string& why) {
   // Nobody is authenticated by being anonymous.
   if (!found || found->user.name == authz::kAnonymousUser)
-    return Value::object({{"user", Value::object()}, {"error", why.empty() ? "invalid bearer token" : why}});
+    return Value::object(
+        {{"user", Value::object()}, {"error", why.empty() ? "invalid bearer token" : why}});
   Value status = Value::object({{"authenticated", true}, {"user", shown(found->user)}});
   for (const std::string& a : found->audiences) status.member("audiences").push_back(a);
   return status;
@@ -42,7 +43,8 @@ Task<Result<Answer>> review_self(Call& call) {
   if (!options) co_return fail(options.error());
   auto review = read_object(call, Expected::object_of(call), options->field_validation);
   if (!review) co_return fail(review.error());
-  admission::Review reviewed = review_of(call, admission::Operation::kCreate, options->dry_run, options->document);
+  admission::Review reviewed = review_of(call, admission::Operation::kCreate, options->dry_run,
+                                         options->document);
   reviewed.object = *review;
   Result<void> admitted = co_await admit(call, reviewed);
   if (!admitted) co_return fail(admitted.error());
@@ -60,24 +62,30 @@ Task<Result<Answer>> review_token(Call& call) {
   if (!object) co_return fail(object.error());
   for (auto key : {"namespace", "uid", "creationTimestamp"}) object->member("metadata").erase(key);
   std::string manager = field_manager(call, *options), version = call.resource->api_version();
-  admission::Review review = review_of(call, admission::Operation::kCreate, options->dry_run, options->document);
-  review.object = schema::track_update(nullptr, std::move(*object), *call.resource->schema,
-                                       {.manager = manager, .api_version = version, .now = call.started});
+  admission::Review review = review_of(call, admission::Operation::kCreate, options->dry_run,
+                                       options->document);
+  review.object = schema::track_update(
+      nullptr, std::move(*object), *call.resource->schema,
+      {.manager = manager, .api_version = version, .now = call.started});
   Result<void> admitted = co_await call.services.admission.mutate(review);
   if (!admitted) co_return fail(admitted.error());
   const Value& spec = review.object["spec"];
   std::string token(spec["token"].as_string());
-  if (token.empty()) co_return fail(bad_request("token is required for TokenReview in authentication"));
+  if (token.empty())
+    co_return fail(bad_request("token is required for TokenReview in authentication"));
   admitted = co_await call.services.admission.validate(review);
   if (!admitted) co_return fail(admitted.error());
   for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
 
   std::vector<std::string> audiences;
   for (const Value& a : spec["audiences"].items()) audiences.emplace_back(a.as_string());
-  if (audiences.empty() && call.services.service_account_tokens) audiences = call.services.service_account_tokens->options().audiences;
+  if (audiences.empty() && call.services.service_account_tokens)
+    audiences = call.services.service_account_tokens->options().audiences;
   std::string why;
-  authn::Credentials credentials{.token = token, .audiences = audiences.empty() ? nullptr : &audiences};
-  Result<authn::Identity> found = co_await call.services.authenticators->authenticate(credentials, &why);
+  authn::Credentials credentials{.token = token,
+                                 .audiences = audiences.empty() ? nullptr : &audiences};
+  Result<authn::Identity> found = co_await call.services.authenticators->authenticate(credentials,
+                                                                                      &why);
   bool back = co_await continue_on(call.exchange->loop());
   (void)back;
   review.object.set("status", status_of(found, why));

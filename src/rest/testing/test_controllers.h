@@ -27,7 +27,8 @@ class RunningControllers {
 };
 
 inline void make_namespace(TestServer& server, std::string_view name) {
-  Loopback::Reply reply = server.send("POST", "/api/v1/namespaces", cat(R"({"metadata":{"name":")", name, R"("}})"));
+  Loopback::Reply reply = server.send("POST", "/api/v1/namespaces",
+                                      cat(R"({"metadata":{"name":")", name, R"("}})"));
   CARDEA_CHECK(reply.ok());
 }
 

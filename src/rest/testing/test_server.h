@@ -8,29 +8,32 @@
 #include "json/parse.h"
 #include "rest/boot/bootstrap.h"
 #include "rest/catalog_holder.h"
-#include "rest/guards/content_guard.h"
 #include "rest/definition_server.h"
-#include "rest/write/field_permissions.h"
 #include "rest/gateway.h"
+#include "rest/guards/content_guard.h"
 #include "rest/loopback.h"
 #include "rest/policy/canonicalizer.h"
 #include "rest/policy/dry_deletion.h"
 #include "rest/policy/guard.h"
 #include "rest/policy/policy_store.h"
+#include "rest/write/field_permissions.h"
 #include "rest/write/service_network.h"
 #include "store/testing/memory_store.h"
 
 namespace cardea::rest {
 
-// For tests: everything of a server but sockets and disk. A memory store, the built-in catalogue with its
-// CustomResourceDefinitions served, the default admission plugins, the gateway, and an API client who may do
-// everything. Made and used from the test's own thread.
+// For tests: everything of a server but sockets and disk. A memory store, the built-in catalogue
+// with its CustomResourceDefinitions served, the default admission plugins, the gateway, and an API
+// client who may do everything. Made and used from the test's own thread.
 class TestServer {
  public:
-  // `plugins` come after the default ones; `more` are asked after system:masters has been let through.
+  // `plugins` come after the default ones; `more` are asked after system:masters has been let
+  // through.
   explicit TestServer(std::vector<std::unique_ptr<admission::Plugin>> plugins = {},
-                      std::vector<std::shared_ptr<const authz::Authorizer>> more = {}, bool conditional_authorization = false)
-      : admission_(with_defaults(std::move(plugins))), authorizer_(std::make_shared<authz::Chain>(authorizers(std::move(more)))) {
+                      std::vector<std::shared_ptr<const authz::Authorizer>> more = {},
+                      bool conditional_authorization = false)
+      : admission_(with_defaults(std::move(plugins))),
+        authorizer_(std::make_shared<authz::Chain>(authorizers(std::move(more)))) {
     services_.conditional_authorization = conditional_authorization;
     definitions_.start();
   }
@@ -62,7 +65,8 @@ class TestServer {
       CARDEA_CHECK(parsed.has_value());
       document = std::move(*parsed);
     }
-    return api_.send_and_wait(std::move(method), std::move(target), std::move(document), std::move(content_type));
+    return api_.send_and_wait(std::move(method), std::move(target), std::move(document),
+                              std::move(content_type));
   }
   json::Value get(std::string target) { return send("GET", std::move(target)).body; }
 
@@ -80,12 +84,17 @@ class TestServer {
   }
 
  private:
-  static std::vector<std::shared_ptr<const authz::Authorizer>> authorizers(std::vector<std::shared_ptr<const authz::Authorizer>> more) {
+  static std::vector<std::shared_ptr<const authz::Authorizer>> authorizers(
+      std::vector<std::shared_ptr<const authz::Authorizer>> more) {
     more.insert(more.begin(), authz::masters_authorizer());
     return more;
   }
-  std::vector<std::unique_ptr<admission::Plugin>> with_defaults(std::vector<std::unique_ptr<admission::Plugin>> more) {
-    auto list = std::move(admission::select_plugins(admission::Objects(objects_), authorizer_, {"NodeRestriction"}, {"ServiceAccount"}).value().plugins);
+  std::vector<std::unique_ptr<admission::Plugin>> with_defaults(
+      std::vector<std::unique_ptr<admission::Plugin>> more) {
+    auto list = std::move(admission::select_plugins(admission::Objects(objects_), authorizer_,
+                                                    {"NodeRestriction"}, {"ServiceAccount"})
+                              .value()
+                              .plugins);
     list.push_back(policy::check_dry_deletion(objects_));
     for (auto& plugin : more) list.push_back(std::move(plugin));
     return list;
@@ -102,10 +111,13 @@ class TestServer {
   CatalogHolder catalog_{catalog::Catalog::builtin({"FineGrainedAuthorization"})};
   admission::Chain admission_;
   authz::CurrentChain authorizer_;
-  authn::AuthenticatorChain authenticators_{std::vector<std::shared_ptr<const authn::Authenticator>>()};
-  std::unique_ptr<authz::fields::UncoveredFeed> uncovered_ = authz::fields::UncoveredFeed::load(*store_).value();
+  authn::AuthenticatorChain authenticators_{
+      std::vector<std::shared_ptr<const authn::Authenticator>>()};
+  std::unique_ptr<authz::fields::UncoveredFeed>
+      uncovered_ = authz::fields::UncoveredFeed::load(*store_).value();
   FieldPermissions field_permissions_{*uncovered_, metrics_.registry()};
-  std::unique_ptr<ServiceNetwork> network_ = ServiceNetwork::make(*store_, random_, "10.0.0.0/24", "30000-32767").value();
+  std::unique_ptr<ServiceNetwork>
+      network_ = ServiceNetwork::make(*store_, random_, "10.0.0.0/24", "30000-32767").value();
   Services services_{.store = objects_,
                      .catalog = catalog_,
                      .admission = admission_,
@@ -122,7 +134,10 @@ class TestServer {
   SelfDescription description_{catalog_, {.server_address = "127.0.0.1:6443"}};
   Gateway gateway_{services_, authenticators_, description_, watches_};
   net::Loops loops_{1};
-  Loopback api_{gateway_, loops_.at(0), {.name = "test", .groups = {std::string(authz::kMastersGroup)}}, "test"};
+  Loopback api_{gateway_,
+                loops_.at(0),
+                {.name = "test", .groups = {std::string(authz::kMastersGroup)}},
+                "test"};
   DefinitionServer definitions_{*store_, catalog_, api_, clock_};
 };
 

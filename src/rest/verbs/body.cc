@@ -35,20 +35,27 @@ std::string summary(std::string_view body) {
   return body.size() > kShown ? out + " ..." : out;
 }
 
-std::unexpected<Error> unrecognized(const Expected& e, std::string_view why, std::string_view body) {
-  return fail(bad_request(cat("the object provided is unrecognized (must be of type ", e.kind, "): ", why, " (",
-                              summary(body), ")")));
+std::unexpected<Error> unrecognized(const Expected& e, std::string_view why,
+                                    std::string_view body) {
+  return fail(bad_request(cat("the object provided is unrecognized (must be of type ", e.kind,
+                              "): ", why, " (", summary(body), ")")));
 }
 
 std::string_view go_kind(const Value& v) {
   switch (v.kind()) {
-    case Value::Kind::kBool: return "bool";
+    case Value::Kind::kBool:
+      return "bool";
     case Value::Kind::kInt:
-    case Value::Kind::kDouble: return "number";
-    case Value::Kind::kString: return "string";
-    case Value::Kind::kArray: return "array";
-    case Value::Kind::kObject: return "object";
-    case Value::Kind::kNull: break;
+    case Value::Kind::kDouble:
+      return "number";
+    case Value::Kind::kString:
+      return "string";
+    case Value::Kind::kArray:
+      return "array";
+    case Value::Kind::kObject:
+      return "object";
+    case Value::Kind::kNull:
+      break;
   }
   return "null";
 }
@@ -58,25 +65,31 @@ Result<void> check_registered(const Expected& e, std::string_view version, std::
   constexpr std::string_view kOtherSchemes[] = {"apiextensions.k8s.io", "apiregistration.k8s.io"};
   auto parts = split(version, '/');
   std::string_view group = parts.size() == 2 ? parts[0] : "";
-  if (std::ranges::find(kOtherSchemes, std::string_view(e.group)) != std::end(kOtherSchemes)) return {};
+  if (std::ranges::find(kOtherSchemes, std::string_view(e.group)) != std::end(kOtherSchemes))
+    return {};
   if (e.catalog->kind_type(group, parts.back(), kind)) return {};
-  return fail(bad_request(cat(kind, " in version ", quoted(parts.back()), " cannot be handled as a ", e.kind, ": no kind ", quoted(kind),
-                              " is registered for version ", quoted(version), " in scheme \"pkg/runtime/scheme.go:111\"")));
+  return fail(
+      bad_request(cat(kind, " in version ", quoted(parts.back()), " cannot be handled as a ",
+                      e.kind, ": no kind ", quoted(kind), " is registered for version ",
+                      quoted(version), " in scheme \"pkg/runtime/scheme.go:111\"")));
 }
 
 Result<void> check_version_and_kind(const Expected& e, const Value& object, std::string_view body) {
   if (!object.is_object() && !object.is_null())
-    return unrecognized(e,
-                        cat("couldn't get version/kind; json parse error: json: cannot unmarshal ", go_kind(object),
-                            " into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; "
-                            "Kind string \"json:\\\"kind,omitempty\\\"\" }"),
-                        body);
+    return unrecognized(
+        e,
+        cat("couldn't get version/kind; json parse error: json: cannot unmarshal ", go_kind(object),
+            " into Go value of type struct { APIVersion string "
+            "\"json:\\\"apiVersion,omitempty\\\"\"; "
+            "Kind string \"json:\\\"kind,omitempty\\\"\" }"),
+        body);
   for (std::string_view key : {"apiVersion", "kind"})
     if (const Value& v = object[key]; !v.is_null() && !v.is_string())
-      return unrecognized(e,
-                          cat("couldn't get version/kind; json parse error: json: cannot unmarshal ", go_kind(v),
-                              " into Go struct field .", key, " of type string"),
-                          body);
+      return unrecognized(
+          e,
+          cat("couldn't get version/kind; json parse error: json: cannot unmarshal ", go_kind(v),
+              " into Go struct field .", key, " of type string"),
+          body);
   std::string_view version = object["apiVersion"].as_string(), kind = object["kind"].as_string();
   std::string want = e.group.empty() ? e.version : cat(e.group, "/", e.version);
   if (split(version, '/').size() > 2)
@@ -87,7 +100,8 @@ Result<void> check_version_and_kind(const Expected& e, const Value& object, std:
       return fail(bad_request(cat("the API version in the data (", version,
                                   ") does not match the expected API version (", want, ")")));
     if (kind != e.kind)
-      return fail(bad_request(cat("the kind in the data (", kind, ") does not match the expected kind (", e.kind, ")")));
+      return fail(bad_request(cat("the kind in the data (", kind,
+                                  ") does not match the expected kind (", e.kind, ")")));
     return {};
   }
   if (version.empty()) version = want;
@@ -98,11 +112,13 @@ Result<void> check_version_and_kind(const Expected& e, const Value& object, std:
     if (auto ok = check_registered(e, version, kind); !ok) return ok;
     auto parts = split(version, '/');
     std::string internal_group = e.group.empty() ? "core" : std::string(split(e.group, '.')[0]);
-    return fail(bad_request(cat(kind, " in version ", quoted(parts.back()), " cannot be handled as a ", e.kind,
-                                ": converting (", parts.back(), ".", kind, ") to (", internal_group, ".", e.kind,
-                                "): unknown conversion")));
+    return fail(
+        bad_request(cat(kind, " in version ", quoted(parts.back()), " cannot be handled as a ",
+                        e.kind, ": converting (", parts.back(), ".", kind, ") to (", internal_group,
+                        ".", e.kind, "): unknown conversion")));
   }
-  return fail(bad_request(cat("the API version in the data (", version, ") does not match the expected API version (", want, ")")));
+  return fail(bad_request(cat("the API version in the data (", version,
+                              ") does not match the expected API version (", want, ")")));
 }
 
 // An object in its Protobuf envelope, which names its kind.
@@ -110,34 +126,42 @@ Result<Document> read_protobuf(const schema::Schema* type, std::string_view body
   auto envelope = schema::open_envelope(body);
   if (!envelope) return fail(envelope.error());
   Result<Value> object = Value();
-  if (envelope->content_type == "application/json") object = json::parse(envelope->raw);
-  else if (type) object = schema::decode_protobuf(*type, envelope->raw);
+  if (envelope->content_type == "application/json")
+    object = json::parse(envelope->raw);
+  else if (type)
+    object = schema::decode_protobuf(*type, envelope->raw);
   if (!object) return fail(object.error());
   if (!envelope->api_version.empty()) object->set("apiVersion", envelope->api_version);
   if (!envelope->kind.empty()) object->set("kind", envelope->kind);
   return Document{std::move(*object), {}, {}};
 }
 
-Result<Value> finish(const Expected& e, const Document& document, std::string_view text, FieldValidation validation,
-                     std::vector<std::string>& warnings, SentObject* sent) {
+Result<Value> finish(const Expected& e, const Document& document, std::string_view text,
+                     FieldValidation validation, std::vector<std::string>& warnings,
+                     SentObject* sent) {
   Document complete = document;
-  complete.duplicates = document.duplicate_lines.empty() ? document.duplicates : std::vector<std::string>();
+  complete.duplicates = document.duplicate_lines.empty() ? document.duplicates
+                                                         : std::vector<std::string>();
   if (complete.value.is_null()) complete.value = Value::object();
   std::string api_version = e.group.empty() ? e.version : cat(e.group, "/", e.version);
   complete.value.set("kind", e.kind);
   complete.value.set("apiVersion", api_version);
-  auto decoded = decode_form(*e.catalog, *e.resource, *e.schema, complete, text, sent ? &sent->decoded : nullptr);
+  auto decoded = decode_form(*e.catalog, *e.resource, *e.schema, complete, text,
+                             sent ? &sent->decoded : nullptr);
   if (!decoded) return fail(decoded.error());
   if (sent) sent->written = complete.value;
   if (!document.duplicate_lines.empty())
-    decoded->strict.insert(decoded->strict.begin(), cat("yaml: unmarshal errors:\n  ", join(document.duplicate_lines, "\n  ")));
+    decoded->strict.insert(decoded->strict.begin(), cat("yaml: unmarshal errors:\n  ",
+                                                        join(document.duplicate_lines, "\n  ")));
   if (!decoded->strict.empty()) {
-    if (validation == FieldValidation::kStrict) return fail(bad_request(schema::strict_error(decoded->strict)));
+    if (validation == FieldValidation::kStrict)
+      return fail(bad_request(schema::strict_error(decoded->strict)));
     if (validation == FieldValidation::kWarn)
       for (const std::string& s : decoded->strict) warnings.push_back(s);
   }
   // An empty list of owners is a wish, which the typed form would drop.
-  if (const Value& owners = document.value["metadata"]["managedFields"]; owners.is_array() && decoded->value["metadata"].is_object())
+  if (const Value& owners = document.value["metadata"]["managedFields"];
+      owners.is_array() && decoded->value["metadata"].is_object())
     decoded->value.member("metadata").set("managedFields", owners);
   return std::move(decoded->value);
 }
@@ -146,20 +170,29 @@ Result<Value> finish(const Expected& e, const Document& document, std::string_vi
 
 Expected Expected::object_of(const Call& call) {
   const catalog::Resource& r = *call.resource;
-  const Canonicalizer* canonicalizer = call.services.canonicalizer && call.services.canonicalizer->applies(r) ? call.services.canonicalizer : nullptr;
-  return {call.catalog.get(), &r, r.group, r.version, r.kind, r.schema, canonicalizer, call.info.namespace_name};
+  const Canonicalizer* canonicalizer = call.services.canonicalizer &&
+                                               call.services.canonicalizer->applies(r)
+                                           ? call.services.canonicalizer
+                                           : nullptr;
+  return {call.catalog.get(),      &r, r.group, r.version, r.kind, r.schema, canonicalizer,
+          call.info.namespace_name};
 }
 
 Expected Expected::body_of(const Call& call) {
   const catalog::Resource& r = *call.resource;
   const catalog::Subresource& s = *call.subresource;
   if (!s.schema || s.kind.empty() || s.kind == r.kind) return object_of(call);
-  return {call.catalog.get(), &r, s.version.empty() ? r.group : s.group, s.version.empty() ? r.version : s.version,
-          s.kind, s.schema};
+  return {call.catalog.get(),
+          &r,
+          s.version.empty() ? r.group : s.group,
+          s.version.empty() ? r.version : s.version,
+          s.kind,
+          s.schema};
 }
 
 Error body_too_large() {
-  return Error::of(Reason::kRequestEntityTooLarge, cat("Request entity too large: limit is ", kMaxBody));
+  return Error::of(Reason::kRequestEntityTooLarge,
+                   cat("Request entity too large: limit is ", kMaxBody));
 }
 
 Result<Document> read_document(Call& call, const schema::Schema* type) {
@@ -172,7 +205,8 @@ Result<Document> read_document(Call& call, const schema::Schema* type) {
   if (*format == BodyFormat::kYaml) return json::parse_yaml(request.body, kMaxBody);
   auto document = json::parse_document(request.body);
   if (!document)
-    return fail(bad_request(cat("couldn't get version/kind; json parse error: ", document.error().message)));
+    return fail(bad_request(
+        cat("couldn't get version/kind; json parse error: ", document.error().message)));
   return document;
 }
 
@@ -187,9 +221,10 @@ Result<Value> read_object(Call& call, const Expected& e, FieldValidation validat
   if (*format == BodyFormat::kProtobuf) {
     // Custom resources have no Protobuf form.
     if (e.resource->is_custom && e.schema == e.resource->schema)
-      return fail(Error::of(Reason::kUnsupportedMediaType,
-                            "the body of the request was in an unknown format - accepted media types include: "
-                            "application/json, application/yaml"));
+      return fail(Error::of(
+          Reason::kUnsupportedMediaType,
+          "the body of the request was in an unknown format - accepted media types include: "
+          "application/json, application/yaml"));
     auto read = read_protobuf(e.schema, body);
     if (!read) return unrecognized(e, read.error().message, body);
     document = std::move(*read);
@@ -200,7 +235,8 @@ Result<Value> read_object(Call& call, const Expected& e, FieldValidation validat
   } else {
     auto parsed = json::parse_document(body);
     if (!parsed)
-      return unrecognized(e, cat("couldn't get version/kind; json parse error: ", parsed.error().message), body);
+      return unrecognized(
+          e, cat("couldn't get version/kind; json parse error: ", parsed.error().message), body);
     document = std::move(*parsed);
     text = body;
   }
@@ -211,17 +247,19 @@ Result<Value> read_object(Call& call, const Expected& e, FieldValidation validat
     text = {};
   }
   if (auto fits = check_version_and_kind(e, document.value, body); !fits) return fail(fits.error());
-  auto object = finish(e, document, text, validation, call.warnings, e.schema == call.resource->schema ? sent_object(call) : nullptr);
+  auto object = finish(e, document, text, validation, call.warnings,
+                       e.schema == call.resource->schema ? sent_object(call) : nullptr);
   if (!object && object.error().reason == Reason::kBadRequest)
-    return fail(bad_request(cat(e.kind, " in version ", quoted(e.version), " cannot be handled as a ", e.kind, ": ",
-                                object.error().message)));
+    return fail(bad_request(cat(e.kind, " in version ", quoted(e.version),
+                                " cannot be handled as a ", e.kind, ": ", object.error().message)));
   if (object && call.trail) call.trail->sent_object(*object, body.size());
   return object;
 }
 
 Result<Value> check_object(const Expected& e, const Value& object, FieldValidation validation,
                            std::vector<std::string>& warnings, SentObject* sent) {
-  if (!e.canonicalizer || !object.is_object()) return finish(e, Document{object, {}}, "", validation, warnings, sent);
+  if (!e.canonicalizer || !object.is_object())
+    return finish(e, Document{object, {}}, "", validation, warnings, sent);
   auto canonical = e.canonicalizer->canonical(*e.resource, e.namespace_name, object);
   if (!canonical) return canonical;
   return finish(e, Document{std::move(*canonical), {}}, "", validation, warnings, sent);

@@ -35,8 +35,8 @@ std::unexpected<Error> invalid_token(std::string_view why) {
 }  // namespace
 
 std::string encode(const ContinueToken& token) {
-  return url_base64(json::print(
-      json::Value::object({{"v", "meta.k8s.io/v1"}, {"rv", token.revision}, {"start", token.start}})));
+  return url_base64(json::print(json::Value::object(
+      {{"v", "meta.k8s.io/v1"}, {"rv", token.revision}, {"start", token.start}})));
 }
 
 Result<ContinueToken> decode_continue(std::string_view text) {
@@ -48,12 +48,16 @@ Result<ContinueToken> decode_continue(std::string_view text) {
     auto first = bytes->empty() ? 0u : static_cast<unsigned char>((*bytes)[0]);
     char escaped[32];
     std::snprintf(escaped, sizeof escaped, "'\\u%04x'", first);
-    return invalid_token(first >= 0x80 ? cat("invalid character ", escaped, " looking for beginning of value")
-                                       : value.error().message);
+    return invalid_token(first >= 0x80
+                             ? cat("invalid character ", escaped, " looking for beginning of value")
+                             : value.error().message);
   }
-  if ((*value)["v"].as_string() != "meta.k8s.io/v1") return invalid_token("server does not recognize this encoded version");
-  if ((*value)["start"].as_string().empty()) return invalid_token("encoded continue token is missing the start key");
-  if ((*value)["rv"].as_int() == 0) return invalid_token("incorrect encoded start resourceVersion (version meta.k8s.io/v1)");
+  if ((*value)["v"].as_string() != "meta.k8s.io/v1")
+    return invalid_token("server does not recognize this encoded version");
+  if ((*value)["start"].as_string().empty())
+    return invalid_token("encoded continue token is missing the start key");
+  if ((*value)["rv"].as_int() == 0)
+    return invalid_token("incorrect encoded start resourceVersion (version meta.k8s.io/v1)");
   return ContinueToken{(*value)["rv"].as_int(), std::string((*value)["start"].as_string())};
 }
 

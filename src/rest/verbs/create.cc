@@ -1,9 +1,9 @@
 #include "base/strings.h"
-#include "rest/write/blind_caller.h"
+#include "rest/present/status.h"
 #include "rest/verbs/body.h"
 #include "rest/verbs/request_match.h"
-#include "rest/present/status.h"
 #include "rest/verbs/verbs.h"
+#include "rest/write/blind_caller.h"
 #include "rest/write/write.h"
 
 namespace cardea::rest {
@@ -14,7 +14,8 @@ Result<void> check_namespace(const Call& call, Value& object) {
   if (!call.resource->namespaced) return {};
   std::string_view given = object["metadata"]["namespace"].as_string();
   if (!given.empty() && given != call.info.namespace_name)
-    return fail(bad_request("the namespace of the provided object does not match the namespace sent on the request"));
+    return fail(bad_request(
+        "the namespace of the provided object does not match the namespace sent on the request"));
   object.member("metadata").set("namespace", call.info.namespace_name);
   return {};
 }

@@ -16,7 +16,8 @@ Result<std::int64_t> integer(std::string_view text) {
   std::int64_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::result_out_of_range)
-    return fail(bad_request(cat("strconv.ParseInt: parsing ", quoted(text), ": value out of range")));
+    return fail(
+        bad_request(cat("strconv.ParseInt: parsing ", quoted(text), ": value out of range")));
   if (error != std::errc{} || end != text.data() + text.size())
     return fail(bad_request(cat("strconv.ParseInt: parsing ", quoted(text), ": invalid syntax")));
   return value;
@@ -32,7 +33,9 @@ Value strings(const std::vector<std::string_view>& list) {
   return out;
 }
 
-json::FieldError unsupported_dry_run(const Value& found) { return json::not_supported("dryRun", found, {"All"}); }
+json::FieldError unsupported_dry_run(const Value& found) {
+  return json::not_supported("dryRun", found, {"All"});
+}
 
 bool is_dry_run_valid(const Value& list) {
   for (const Value& v : list.items())
@@ -47,13 +50,15 @@ Result<store::Revision> parse_revision(std::string_view text) {
   std::uint64_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::result_out_of_range || value > static_cast<std::uint64_t>(INT64_MAX))
-    return fail(bad_request(cat("strconv.ParseUint: parsing ", quoted(text), ": value out of range")));
+    return fail(
+        bad_request(cat("strconv.ParseUint: parsing ", quoted(text), ": value out of range")));
   if (error != std::errc{} || end != text.data() + text.size())
     return fail(bad_request(cat("strconv.ParseUint: parsing ", quoted(text), ": invalid syntax")));
   return static_cast<store::Revision>(value);
 }
 
-Result<WriteOptions> write_options(const authz::Query& query, std::string_view kind, bool is_apply) {
+Result<WriteOptions> write_options(const authz::Query& query, std::string_view kind,
+                                   bool is_apply) {
   WriteOptions options;
   options.is_apply = is_apply;
   options.document = Value::object({{"kind", kind}, {"apiVersion", "meta.k8s.io/v1"}});
@@ -71,8 +76,10 @@ Result<WriteOptions> write_options(const authz::Query& query, std::string_view k
     for (std::size_t at = 0; at < manager->size(); ++at)
       if (unsigned char c = (*manager)[at]; c < 0x20 || c == 0x7f) {
         constexpr std::string_view kDigits = "0123456789ABCDEF";
-        errors.push_back(json::invalid("fieldManager", *manager,
-                                       cat("invalid character U+00", kDigits.substr(c >> 4, 1), kDigits.substr(c & 15, 1), " (at position ", std::to_string(at), ")")));
+        errors.push_back(json::invalid(
+            "fieldManager", *manager,
+            cat("invalid character U+00", kDigits.substr(c >> 4, 1), kDigits.substr(c & 15, 1),
+                " (at position ", std::to_string(at), ")")));
         break;
       }
   }
@@ -81,14 +88,18 @@ Result<WriteOptions> write_options(const authz::Query& query, std::string_view k
   if (auto force = query.first("force")) {
     options.force = authz::is_true_parameter(*force);
     options.document.set("force", options.force);
-    if (!is_apply) errors.push_back(json::forbidden("force", "may not be specified for non-apply patch"));
+    if (!is_apply)
+      errors.push_back(json::forbidden("force", "may not be specified for non-apply patch"));
   }
   if (auto mode = query.first("fieldValidation"); mode && !mode->empty()) {
     options.document.set("fieldValidation", *mode);
-    if (*mode == "Ignore") options.field_validation = FieldValidation::kIgnore;
-    else if (*mode == "Strict") options.field_validation = FieldValidation::kStrict;
+    if (*mode == "Ignore")
+      options.field_validation = FieldValidation::kIgnore;
+    else if (*mode == "Strict")
+      options.field_validation = FieldValidation::kStrict;
     else if (*mode != "Warn")
-      errors.push_back(json::not_supported("fieldValidation", *mode, {"", "Ignore", "Strict", "Warn"}));
+      errors.push_back(
+          json::not_supported("fieldValidation", *mode, {"", "Ignore", "Strict", "Warn"}));
   }
   if (!errors.empty()) return fail(invalid_options(kind, errors));
   return options;
@@ -96,8 +107,8 @@ Result<WriteOptions> write_options(const authz::Query& query, std::string_view k
 
 namespace {
 
-// INVARIANT: what a named list or watch selects is the name of the request, which is the name that was
-// authorized.
+// INVARIANT: what a named list or watch selects is the name of the request, which is the name that
+// was authorized.
 Result<void> select_name(ListOptions& options, const std::string& name) {
   if (name.empty()) return {};
   if (options.fields.empty()) {
@@ -121,8 +132,10 @@ Result<ListOptions> list_options(const authz::RequestInfo& info) {
     if (!text || text->empty()) continue;
     auto value = integer(*text);
     if (!value) return fail(value.error());
-    if (key == "limit") options.limit = *value;
-    else options.timeout_seconds = *value;
+    if (key == "limit")
+      options.limit = *value;
+    else
+      options.timeout_seconds = *value;
   }
   if (auto text = query.first("labelSelector")) {
     auto selector = json::LabelSelector::parse(*text);
@@ -137,16 +150,22 @@ Result<ListOptions> list_options(const authz::RequestInfo& info) {
   options.resource_version = query.first("resourceVersion").value_or("");
   options.continue_token = query.first("continue").value_or("");
   options.watch = is_watch;
-  if (auto v = query.first("allowWatchBookmarks")) options.allow_bookmarks = authz::is_true_parameter(*v);
-  if (auto v = query.first("sendInitialEvents")) options.send_initial_events = authz::is_true_parameter(*v);
+  if (auto v = query.first("allowWatchBookmarks"))
+    options.allow_bookmarks = authz::is_true_parameter(*v);
+  if (auto v = query.first("sendInitialEvents"))
+    options.send_initial_events = authz::is_true_parameter(*v);
 
   std::string match(query.first("resourceVersionMatch").value_or(""));
   json::FieldErrors errors;
-  auto forbid = [&](std::string why) { errors.push_back(json::forbidden("resourceVersionMatch", std::move(why))); };
+  auto forbid = [&](std::string why) {
+    errors.push_back(json::forbidden("resourceVersionMatch", std::move(why)));
+  };
   if (is_watch) {
-    if (!options.continue_token.empty()) forbid("resourceVersionMatch is forbidden when continue is provided");
+    if (!options.continue_token.empty())
+      forbid("resourceVersionMatch is forbidden when continue is provided");
     if (options.send_initial_events) {
-      if (match != "NotOlderThan") forbid("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+      if (match != "NotOlderThan")
+        forbid("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
       if (!match.empty() && match != "NotOlderThan")
         errors.push_back(json::not_supported("resourceVersionMatch", match, {"NotOlderThan"}));
     } else if (!match.empty()) {
@@ -158,14 +177,17 @@ Result<ListOptions> list_options(const authz::RequestInfo& info) {
     if (!match.empty()) {
       if (options.resource_version.empty())
         forbid("resourceVersionMatch is forbidden unless resourceVersion is provided");
-      if (!options.continue_token.empty()) forbid("resourceVersionMatch is forbidden when continue is provided");
+      if (!options.continue_token.empty())
+        forbid("resourceVersionMatch is forbidden when continue is provided");
       if (match != "Exact" && match != "NotOlderThan")
-        errors.push_back(json::not_supported("resourceVersionMatch", match, {"Exact", "NotOlderThan", ""}));
+        errors.push_back(
+            json::not_supported("resourceVersionMatch", match, {"Exact", "NotOlderThan", ""}));
       if (match == "Exact" && options.resource_version == "0")
         forbid("resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
     }
     if (options.send_initial_events)
-      errors.push_back(json::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+      errors.push_back(
+          json::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
   }
   if (!errors.empty()) return fail(invalid_options("ListOptions", errors));
   if (match == "Exact") options.match = ListOptions::Match::kExact;
@@ -183,8 +205,10 @@ Result<DeleteOptions> options_from_query(const authz::Query& query) {
     if (!value) return fail(value.error());
     o.grace_period_seconds = *value;
   }
-  if (auto text = query.first("propagationPolicy"); text && !text->empty()) o.propagation_policy = *text;
-  if (auto text = query.first("orphanDependents")) o.orphan_dependents = authz::is_true_parameter(*text);
+  if (auto text = query.first("propagationPolicy"); text && !text->empty())
+    o.propagation_policy = *text;
+  if (auto text = query.first("orphanDependents"))
+    o.orphan_dependents = authz::is_true_parameter(*text);
   if (auto text = query.first("dryRun")) {
     o.document.set("dryRun", strings(query.all("dryRun")));
     o.dry_run = true;
@@ -236,11 +260,12 @@ Result<DeleteOptions> delete_options(const Value& body, const authz::Query& quer
   if (o.orphan_dependents && o.propagation_policy)
     errors.push_back(json::invalid("propagationPolicy", *o.propagation_policy,
                                    "orphanDependents and deletionPropagation cannot be both set"));
-  if (o.propagation_policy && *o.propagation_policy != "Foreground" && *o.propagation_policy != "Background" &&
-      *o.propagation_policy != "Orphan")
+  if (o.propagation_policy && *o.propagation_policy != "Foreground" &&
+      *o.propagation_policy != "Background" && *o.propagation_policy != "Orphan")
     errors.push_back(json::not_supported("propagationPolicy", *o.propagation_policy,
                                          {"Foreground", "Background", "Orphan", "nil"}));
-  if (!is_dry_run_valid(o.document["dryRun"])) errors.push_back(unsupported_dry_run(o.document["dryRun"]));
+  if (!is_dry_run_valid(o.document["dryRun"]))
+    errors.push_back(unsupported_dry_run(o.document["dryRun"]));
   if (!errors.empty()) return fail(invalid_options("DeleteOptions", errors));
   o.document.set("kind", "DeleteOptions");
   o.document.set("apiVersion", "meta.k8s.io/v1");

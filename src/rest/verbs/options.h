@@ -18,14 +18,16 @@ struct WriteOptions {
   bool dry_run = false;
   FieldValidation field_validation = FieldValidation::kWarn;
   std::string field_manager;
-  bool force = false;  // apply only
-  bool is_apply = false;   // ownership is settled by apply itself
-  bool brings_revision = false;  // a new object came with a resourceVersion, which is refused if all else is well
-  json::Value document;    // as admission sees it: CreateOptions, UpdateOptions or PatchOptions
+  bool force = false;            // apply only
+  bool is_apply = false;         // ownership is settled by apply itself
+  bool brings_revision = false;  // a new object came with a resourceVersion, which is refused if
+                                 // all else is well
+  json::Value document;  // as admission sees it: CreateOptions, UpdateOptions or PatchOptions
 };
 
 // `kind` is the options' own: "CreateOptions", "UpdateOptions", "PatchOptions".
-Result<WriteOptions> write_options(const authz::Query& query, std::string_view kind, bool is_apply = false);
+Result<WriteOptions> write_options(const authz::Query& query, std::string_view kind,
+                                   bool is_apply = false);
 
 struct ListOptions {
   enum class Match { kUnset, kExact, kNotOlderThan };
@@ -41,8 +43,9 @@ struct ListOptions {
   std::optional<bool> send_initial_events;
 };
 
-// Of a list, a watch or the deletion of a collection. Where the request is about one name, these options
-// select that name and nothing else: a selector never reaches past the name that was authorized.
+// Of a list, a watch or the deletion of a collection. Where the request is about one name, these
+// options select that name and nothing else: a selector never reaches past the name that was
+// authorized.
 Result<ListOptions> list_options(const authz::RequestInfo& info);
 
 struct DeleteOptions {

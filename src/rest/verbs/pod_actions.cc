@@ -2,12 +2,12 @@
 #include "base/strings.h"
 #include "catalog/kinds/core/pod_placement.h"
 #include "rest/audit_trail.h"
+#include "rest/present/status.h"
 #include "rest/verbs/body.h"
 #include "rest/verbs/request_match.h"
-#include "rest/present/status.h"
-#include "rest/write/stored_object.h"
 #include "rest/verbs/subresources.h"
 #include "rest/verbs/verbs.h"
+#include "rest/write/stored_object.h"
 #include "rest/write/write.h"
 
 namespace cardea::rest {
@@ -17,24 +17,30 @@ using json::Value;
 namespace {
 
 Value created_status() {
-  return Value::object({{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", Value::object()}, {"status", "Success"}, {"code", 201}});
+  return Value::object({{"kind", "Status"},
+                        {"apiVersion", "v1"},
+                        {"metadata", Value::object()},
+                        {"status", "Success"},
+                        {"code", 201}});
 }
 
-// What a binding makes of its pod, for conditions about the pod. Null objects: nobody asks, or there is no
-// such pod to bind.
+// What a binding makes of its pod, for conditions about the pod. Null objects: nobody asks, or
+// there is no such pod to bind.
 struct Judged {
   const catalog::Resource* pods;
   Value old = {}, now = {};
 
   // Of the pod that was looked at; empty: none was.
-  std::string version() const { return std::string(old["metadata"]["resourceVersion"].as_string()); }
+  std::string version() const {
+    return std::string(old["metadata"]["resourceVersion"].as_string());
+  }
 };
 
 Judged judge_binding(const Call& call, const Value& binding) {
   Judged out{.pods = call.catalog->find("", "v1", "pods")};
   if (!call.has_conditions()) return out;
-  store::RecordPtr record =
-      call.services.store.get(object_key(*out.pods, call.info.namespace_name, call.info.name));
+  store::RecordPtr record = call.services.store.get(
+      object_key(*out.pods, call.info.namespace_name, call.info.name));
   if (!record) return out;
   Value pod = parse_stored(*record);
   Result<Value> now = catalog::bound_pod(pod, binding, call.info.name, call.started);
@@ -48,7 +54,8 @@ Judged judge_binding(const Call& call, const Value& binding) {
 Result<std::vector<store::RecordPtr>> budgets_of(Call& call, const Value& pod) {
   std::vector<store::RecordPtr> found;
   const catalog::Resource* r = call.catalog->find("policy", "v1", "poddisruptionbudgets");
-  auto range = call.services.store.range({.keys = store::keys_with_prefix(collection_prefix(*r, call.info.namespace_name))});
+  auto range = call.services.store.range(
+      {.keys = store::keys_with_prefix(collection_prefix(*r, call.info.namespace_name))});
   if (!range) return fail(range.error());  // budgets that cannot be read allow no eviction
   for (store::RecordPtr& record : range->records)
     if (catalog::budget_covers(parse_stored(*record), pod)) found.push_back(std::move(record));
@@ -63,21 +70,24 @@ Task<Result<Answer>> bind_pod(Call& call) {
   Expected expected = call.subresource ? Expected::body_of(call) : Expected::object_of(call);
   auto binding = read_object(call, expected, options->field_validation);
   if (!binding) co_return fail(binding.error());
-  std::string name(( *binding)["metadata"]["name"].as_string());
+  std::string name((*binding)["metadata"]["name"].as_string());
   if (call.info.name.empty()) call.info.name = name;
   if (name != call.info.name)
     co_return fail(bad_request("name in URL does not match name in Binding object"));
   if (auto ok = check_namespace(call, *binding); !ok) co_return fail(ok.error());
   if (auto ok = catalog::check_binding(*binding); !ok) co_return fail(ok.error());
   // Admission sees the request as it was made: of pods/binding, or of the older bindings.
-  admission::Review review = review_of(call, admission::Operation::kCreate, options->dry_run, options->document);
+  admission::Review review = review_of(call, admission::Operation::kCreate, options->dry_run,
+                                       options->document);
   review.object = *binding;
   Result<void> mutated = co_await call.services.admission.mutate(review);
   if (!mutated) co_return fail(mutated.error());
   const Judged judged = judge_binding(call, review.object);
   if (!judged.old.is_null())
-    call.authorization.whole = {
-        .resource = judged.pods, .object = &judged.now, .old_object = &judged.old, .name = call.info.name};
+    call.authorization.whole = {.resource = judged.pods,
+                                .object = &judged.now,
+                                .old_object = &judged.old,
+                                .name = call.info.name};
   Result<void> admitted = co_await call.services.admission.validate(review);
   call.authorization.whole = {};
   for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
@@ -113,8 +123,10 @@ Task<Result<Answer>> evict_pod(Call& call) {
   auto document = read_document(call, call.subresource->schema);
   if (!document) co_return fail(document.error());
   const Value& eviction = document->value;
-  std::string_view version = eviction["apiVersion"].as_string(), kind = eviction["kind"].as_string();
-  if ((!version.empty() && version != "policy/v1" && version != "policy/v1beta1") || (!kind.empty() && kind != "Eviction"))
+  std::string_view version = eviction["apiVersion"].as_string(),
+                   kind = eviction["kind"].as_string();
+  if ((!version.empty() && version != "policy/v1" && version != "policy/v1beta1") ||
+      (!kind.empty() && kind != "Eviction"))
     co_return fail(bad_request(cat(kind, " of ", version, " cannot be handled as an Eviction")));
   if (call.trail) {
     Value sent = eviction;
@@ -122,9 +134,11 @@ Task<Result<Answer>> evict_pod(Call& call) {
     if (version.empty()) sent.set("apiVersion", "policy/v1");
     call.trail->sent_object(sent, call.request().body.size());
   }
-  admission::Review review = review_of(call, admission::Operation::kCreate, options->dry_run, options->document);
+  admission::Review review = review_of(call, admission::Operation::kCreate, options->dry_run,
+                                       options->document);
   review.object = document->value;
-  if (Value& meta = review.object.member("metadata"); meta["namespace"].as_string().empty()) meta.set("namespace", call.info.namespace_name);
+  if (Value& meta = review.object.member("metadata"); meta["namespace"].as_string().empty())
+    meta.set("namespace", call.info.namespace_name);
   Result<void> mutated = co_await call.services.admission.mutate(review);
   if (!mutated) co_return fail(mutated.error());
   std::string_view name = review.object["metadata"]["name"].as_string();
@@ -141,7 +155,9 @@ Task<Result<Answer>> evict_pod(Call& call) {
   call.authorization.whole = {};
   for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
   if (!admitted) co_return fail(admitted.error());
-  auto deletion = delete_options(review.object["deleteOptions"].is_null() ? Value::object() : review.object["deleteOptions"], call.info.query);
+  auto deletion = delete_options(
+      review.object["deleteOptions"].is_null() ? Value::object() : review.object["deleteOptions"],
+      call.info.query);
   if (!deletion) co_return fail(deletion.error());
   deletion->dry_run = deletion->dry_run || options->dry_run;
   deletion->is_admitted = true;
@@ -155,7 +171,9 @@ Task<Result<Answer>> evict_pod(Call& call) {
     if (!found) co_return fail(found.error());
     const std::vector<store::RecordPtr>& budgets = *found;
     if (budgets.size() > 1)
-      co_return fail(internal_error("This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."));
+      co_return fail(
+          internal_error("This pod has more than one PodDisruptionBudget, which the eviction "
+                         "subresource does not support."));
     if (!budgets.empty()) {
       auto spent = catalog::spend_budget(parse_stored(*budgets[0]), call.info.name, call.started);
       if (!spent) co_return fail(spent.error());
@@ -165,7 +183,8 @@ Task<Result<Answer>> evict_pod(Call& call) {
         Result<store::Commit> done = co_await commit(call, std::move(txn));
         if (!done) co_return fail(done.error());
         if (!done->succeeded)
-          co_return fail(catalog::eviction_refused("The disruption budget is changing; try again.", 10));
+          co_return fail(
+              catalog::eviction_refused("The disruption budget is changing; try again.", 10));
       }
     }
   }

@@ -3,14 +3,14 @@
 
 #include "base/strings.h"
 #include "json/print.h"
-#include "rest/verbs/request_match.h"
-#include "rest/verbs/continue_token.h"
-#include "rest/write/object_rules.h"
-#include "rest/verbs/options.h"
-#include "rest/verbs/selection.h"
 #include "rest/present/status.h"
-#include "rest/write/stored_object.h"
+#include "rest/verbs/continue_token.h"
+#include "rest/verbs/options.h"
+#include "rest/verbs/request_match.h"
+#include "rest/verbs/selection.h"
 #include "rest/verbs/verbs.h"
+#include "rest/write/object_rules.h"
+#include "rest/write/stored_object.h"
 
 namespace cardea::rest {
 
@@ -23,7 +23,8 @@ namespace {
 Result<void> check_not_in_the_future(const store::Store& store, store::Revision wanted) {
   store::Revision current = store.current_revision();
   if (wanted <= current) return {};
-  return fail(Error::of(Reason::kTimeout, cat("Timeout: Too large resource version: ", wanted, ", current: ", current))
+  return fail(Error::of(Reason::kTimeout, cat("Timeout: Too large resource version: ", wanted,
+                                              ", current: ", current))
                   .with({.causes = {{"ResourceVersionTooLarge", "Too large resource version", ""}},
                          .retry_after_seconds = 1}));
 }
@@ -33,14 +34,17 @@ bool is_stored_as_asked(const Call& call) {
          call.resource->storage_group == call.resource->group && !call.resource->is_custom;
 }
 
-// The state that a page belongs to is gone. The client may go on from the same key in today's state.
+// The state that a page belongs to is gone. The client may go on from the same key in today's
+// state.
 Answer expired_page(const ContinueToken& token) {
-  Error error = Error::of(Reason::kExpired,
-                          "The provided continue parameter is too old to display a consistent list result. You can start "
-                          "a new list without the continue parameter, or use the continue token in this response to "
-                          "retrieve the remainder of the results. Continuing with the provided token results in an "
-                          "inconsistent list - objects that were created, modified, or deleted between the time the "
-                          "first chunk was returned and now may show up in the list.");
+  Error error = Error::of(
+      Reason::kExpired,
+      "The provided continue parameter is too old to display a consistent list result. You can "
+      "start "
+      "a new list without the continue parameter, or use the continue token in this response to "
+      "retrieve the remainder of the results. Continuing with the provided token results in an "
+      "inconsistent list - objects that were created, modified, or deleted between the time the "
+      "first chunk was returned and now may show up in the list.");
   Value status = status_document(error);
   status.member("metadata").set("continue", encode({-1, token.start}));
   Answer answer = Answer::of(std::move(status), status_code(error));
@@ -78,8 +82,10 @@ Result<Page> plan(Call& call, const ListOptions& o) {
   if (!revision)
     return fail(bad_request(cat("invalid resource version: resourceVersion: Invalid value: ",
                                 quoted(o.resource_version), ": ", revision.error().message)));
-  if (auto ok = check_not_in_the_future(call.services.store, *revision); !ok) return fail(ok.error());
-  if (o.resource_version == "0") page.query.limit = 0;  // any state will do, so all of it comes at once
+  if (auto ok = check_not_in_the_future(call.services.store, *revision); !ok)
+    return fail(ok.error());
+  if (o.resource_version == "0")
+    page.query.limit = 0;  // any state will do, so all of it comes at once
   bool exact = o.match == ListOptions::Match::kExact ||
                (o.match == ListOptions::Match::kUnset && page.query.limit && *revision > 0);
   if (exact) page.query.at = *revision;
@@ -96,7 +102,8 @@ struct Selected {
   std::string next;
 };
 
-Result<Selected> select(Call& call, const Page& page, const Selection& selection, bool need_objects) {
+Result<Selected> select(Call& call, const Page& page, const Selection& selection,
+                        bool need_objects) {
   Selected out;
   const Resource* storage = call.catalog->storage_of(*call.resource);
   store::RangeQuery query = page.query;
@@ -109,7 +116,8 @@ Result<Selected> select(Call& call, const Page& page, const Selection& selection
     }
     out.revision = range->revision;
     query.at = range->revision;
-    std::string last_key(range->records.empty() ? std::string_view() : range->records.back()->key());
+    std::string last_key(range->records.empty() ? std::string_view()
+                                                : range->records.back()->key());
     for (std::size_t i = 0; i < range->records.size(); ++i) {
       store::RecordPtr& record = range->records[i];
       if (selection.selects_all() && !need_objects) {
@@ -134,7 +142,8 @@ Result<Selected> select(Call& call, const Page& page, const Selection& selection
   }
 }
 
-Value list_metadata(const Selected& s, const Page& page, const Selection& selection, bool is_unstructured) {
+Value list_metadata(const Selected& s, const Page& page, const Selection& selection,
+                    bool is_unstructured) {
   Value metadata = Value::object({{"resourceVersion", std::to_string(s.revision)}});
   if (!s.more) {
     if (is_unstructured) metadata.set("continue", "");  // such a list always says so
@@ -172,7 +181,8 @@ http::Body list_bytes(const Call& call, const Selected& s, const Value& metadata
 
 Result<Value> read_current(const Call& call) {
   const Resource& r = *call.resource;
-  store::RecordPtr record = call.services.store.get(object_key(r, call.info.namespace_name, call.info.name));
+  store::RecordPtr record = call.services.store.get(
+      object_key(r, call.info.namespace_name, call.info.name));
   if (!record) return fail(not_found(r, call.info.name));
   return converted(parse_stored(*record), *call.catalog->storage_of(r), r);
 }
@@ -182,10 +192,13 @@ Task<Result<Answer>> get(Call& call) {
   if (auto version = call.info.query.first("resourceVersion"); version && !version->empty()) {
     auto revision = parse_revision(*version);
     if (!revision)
-      co_return fail(bad_request(cat("resourceVersion: Invalid value: ", quoted(*version), ": ", revision.error().message)));
-    if (auto ok = check_not_in_the_future(call.services.store, *revision); !ok) co_return fail(ok.error());
+      co_return fail(bad_request(cat("resourceVersion: Invalid value: ", quoted(*version), ": ",
+                                     revision.error().message)));
+    if (auto ok = check_not_in_the_future(call.services.store, *revision); !ok)
+      co_return fail(ok.error());
   }
-  store::RecordPtr record = call.services.store.get(object_key(r, call.info.namespace_name, call.info.name));
+  store::RecordPtr record = call.services.store.get(
+      object_key(r, call.info.namespace_name, call.info.name));
   if (!record) co_return fail(not_found(r, call.info.name));
   if (call.view.is_plain_json() && is_stored_as_asked(call)) {
     Answer answer;
@@ -205,9 +218,12 @@ Task<Result<Answer>> list(Call& call) {
   if (!page) co_return fail(page.error());
   bool as_bytes = call.view.is_plain_json() && is_stored_as_asked(call);
   auto selected = select(call, *page, *selection, !as_bytes);
-  if (!selected && selected.error().reason == Reason::kExpired && page->token) co_return expired_page(*page->token);
+  if (!selected && selected.error().reason == Reason::kExpired && page->token)
+    co_return expired_page(*page->token);
   if (!selected) co_return fail(selected.error());
-  Value metadata = list_metadata(*selected, *page, *selection, call.resource->is_custom && call.view.shape == View::Shape::kObject);
+  Value metadata = list_metadata(
+      *selected, *page, *selection,
+      call.resource->is_custom && call.view.shape == View::Shape::kObject);
   Answer answer;
   answer.is_list = true;
   if (as_bytes) {

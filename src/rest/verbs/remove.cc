@@ -6,15 +6,15 @@
 #include "base/time_parse.h"
 #include "json/print.h"
 #include "rest/audit_trail.h"
-#include "rest/write/blind_caller.h"
-#include "rest/verbs/body.h"
-#include "rest/write/object_rules.h"
-#include "rest/verbs/options.h"
-#include "rest/present/status.h"
-#include "rest/write/stored_object.h"
-#include "rest/verbs/verbs.h"
-#include "rest/write/write.h"
 #include "rest/guards/write_guard.h"
+#include "rest/present/status.h"
+#include "rest/verbs/body.h"
+#include "rest/verbs/options.h"
+#include "rest/verbs/verbs.h"
+#include "rest/write/blind_caller.h"
+#include "rest/write/object_rules.h"
+#include "rest/write/stored_object.h"
+#include "rest/write/write.h"
 
 namespace cardea::rest {
 
@@ -28,12 +28,15 @@ constexpr std::string_view kForeground = "foregroundDeletion";
 constexpr int kRetries = 50;
 
 Result<DeleteOptions> read_delete_options(Call& call) {
-  auto document = read_document(call, call.catalog->type("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"));
+  auto document = read_document(
+      call, call.catalog->type("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"));
   if (!document) return fail(document.error());
   const Value& body = document->value;
-  if (!body.is_null() && !body.is_object()) return fail(bad_request("DeleteOptions must be an object"));
+  if (!body.is_null() && !body.is_object())
+    return fail(bad_request("DeleteOptions must be an object"));
   if (std::string_view kind = body["kind"].as_string(); !kind.empty() && kind != "DeleteOptions")
-    return fail(bad_request(cat("decoded object cannot be converted to DeleteOptions: it is a ", kind)));
+    return fail(
+        bad_request(cat("decoded object cannot be converted to DeleteOptions: it is a ", kind)));
   if (call.trail && !body.is_null()) {
     Value sent = body;
     sent.set("kind", "DeleteOptions");
@@ -41,9 +44,11 @@ Result<DeleteOptions> read_delete_options(Call& call) {
     call.trail->sent_patch(sent, call.request().body.size());
   }
   auto options = delete_options(body, call.info.query);
-  if (options && call.resource->strategy->default_propagation == "Orphan" && !options->propagation_policy && !options->orphan_dependents)
+  if (options && call.resource->strategy->default_propagation == "Orphan" &&
+      !options->propagation_policy && !options->orphan_dependents)
     call.warnings.push_back(
-        "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
+        "child pods are preserved by default when jobs are deleted; set "
+        "propagationPolicy=Background to remove them or set "
         "propagationPolicy=Orphan to suppress this warning");
   return options;
 }
@@ -51,18 +56,21 @@ Result<DeleteOptions> read_delete_options(Call& call) {
 Result<void> check_preconditions(const Resource& r, const DeleteOptions& o, const Value& object) {
   std::string_view name = object["metadata"]["name"].as_string();
   auto refuse = [&](std::string why) {
-    return fail(Error::of(Reason::kConflict, cat("Operation cannot be fulfilled on ", r.kind,
-                                                 r.group.empty() ? "" : ".", r.group, " ", quoted(name), ": ", why))
+    return fail(Error::of(Reason::kConflict,
+                          cat("Operation cannot be fulfilled on ", r.kind,
+                              r.group.empty() ? "" : ".", r.group, " ", quoted(name), ": ", why))
                     .with({.name = std::string(name), .group = r.group, .kind = r.kind}));
   };
   std::string_view uid = object["metadata"]["uid"].as_string();
   std::string_view version = object["metadata"]["resourceVersion"].as_string();
   if (o.uid && *o.uid != uid)
-    return refuse(cat("the UID in the precondition (", *o.uid, ") does not match the UID in record (", uid,
+    return refuse(cat("the UID in the precondition (", *o.uid,
+                      ") does not match the UID in record (", uid,
                       "). The object might have been deleted and then recreated"));
   if (o.resource_version && *o.resource_version != version)
     return refuse(cat("the ResourceVersion in the precondition (", *o.resource_version,
-                      ") does not match the ResourceVersion in record (", version, "). The object might have been modified"));
+                      ") does not match the ResourceVersion in record (", version,
+                      "). The object might have been modified"));
   return {};
 }
 
@@ -77,8 +85,10 @@ void set_finalizer(Value& meta, std::string_view name, bool wanted) {
     kept.push_back(f);
   }
   if (wanted && !found) kept.push_back(name);
-  if (kept.empty()) meta.erase("finalizers");
-  else meta.set("finalizers", Value::array(std::move(kept)));
+  if (kept.empty())
+    meta.erase("finalizers");
+  else
+    meta.set("finalizers", Value::array(std::move(kept)));
 }
 
 // Which of the two dependents' finalizers this delete asks for.
@@ -87,8 +97,10 @@ void set_propagation(const Resource& r, const DeleteOptions& o, Value& object) {
   if (!r.has_verb("watch")) return;
   Value& meta = object.member("metadata");
   std::string_view policy;
-  if (o.propagation_policy) policy = *o.propagation_policy;
-  else if (o.orphan_dependents) policy = *o.orphan_dependents ? "Orphan" : "Background";
+  if (o.propagation_policy)
+    policy = *o.propagation_policy;
+  else if (o.orphan_dependents)
+    policy = *o.orphan_dependents ? "Orphan" : "Background";
   else {
     // A finalizer that is already there expresses an earlier wish.
     for (const Value& f : meta["finalizers"].items())
@@ -108,13 +120,15 @@ std::optional<Value> held_back(Call& call, const DeleteOptions& o, const Value& 
   const Resource& r = *call.resource;
   Value object = old;
   bool was_deleting = old["metadata"].has("deletionTimestamp");
-  if (r.strategy->prepare_for_delete) r.strategy->prepare_for_delete(object, strategy_context(call));
+  if (r.strategy->prepare_for_delete)
+    r.strategy->prepare_for_delete(object, strategy_context(call));
   set_propagation(r, o, object);
   Value& meta = object.member("metadata");
   std::int64_t grace = 0;
   if (r.strategy->grace_period) {
     grace = r.strategy->grace_period(object);
-    if (o.grace_period_seconds && grace > 0) grace = *o.grace_period_seconds < 0 ? 1 : *o.grace_period_seconds;
+    if (o.grace_period_seconds && grace > 0)
+      grace = *o.grace_period_seconds < 0 ? 1 : *o.grace_period_seconds;
     // Grace can be shortened, not extended.
     if (was_deleting) grace = std::min(grace, meta["deletionGracePeriodSeconds"].as_int());
   }
@@ -124,7 +138,8 @@ std::optional<Value> held_back(Call& call, const DeleteOptions& o, const Value& 
   if ((!was_deleting && !meta.has("deletionTimestamp")) || shortened) {
     meta.set("deletionTimestamp", time_after(call, grace));
     meta.set("deletionGracePeriodSeconds", grace);
-    if (!was_deleting && meta.has("generation")) meta.set("generation", meta["generation"].as_int() + 1);
+    if (!was_deleting && meta.has("generation"))
+      meta.set("generation", meta["generation"].as_int() + 1);
   }
   if (!held) return std::nullopt;
   return object;
@@ -140,7 +155,8 @@ Task<Result<void>> ask_guards(Call& call, const Value& old) {
 }
 
 // Deletes one object and gives what the client is shown.
-Task<Result<Value>> remove_one(Call& call, const std::string& key, const DeleteOptions& options, bool as_item) {
+Task<Result<Value>> remove_one(Call& call, const std::string& key, const DeleteOptions& options,
+                               bool as_item) {
   const Resource& r = *call.resource;
   const Resource& storage = *call.catalog->storage_of(r);
   for (int tries = 1;; ++tries) {
@@ -152,7 +168,8 @@ Task<Result<Value>> remove_one(Call& call, const std::string& key, const DeleteO
     if (auto ok = check_preconditions(r, options, old); !ok) co_return fail(ok.error());
     Result<void> guarded = co_await ask_guards(call, old);
     if (!guarded) co_return fail(guarded.error());
-    admission::Review review = review_of(call, admission::Operation::kDelete, options.dry_run, options.document);
+    admission::Review review = review_of(call, admission::Operation::kDelete, options.dry_run,
+                                         options.document);
     review.old_object = &old;
     // Of a collection nobody named the objects; refusals do not name them either.
     review.name = as_item ? std::string_view() : name;
@@ -162,9 +179,10 @@ Task<Result<Value>> remove_one(Call& call, const std::string& key, const DeleteO
     call.sight.is_refusal_plain = review.is_refusal_plain;
     if (!admitted) co_return fail(admitted.error());
 
-    // What stays is worked out on the object as it is stored: the version of the request may not show all of
-    // it.
-    std::optional<Value> held = held_back(call, options, &storage == &r ? old : parse_stored(*record));
+    // What stays is worked out on the object as it is stored: the version of the request may not
+    // show all of it.
+    std::optional<Value> held = held_back(call, options,
+                                          &storage == &r ? old : parse_stored(*record));
     Value shown = held ? converted(*held, storage, r) : old;
     bool unchanged = held && shown == old;
     Value answer = held || r.strategy->returns_deleted_object || as_item
@@ -186,7 +204,8 @@ Task<Result<Value>> remove_one(Call& call, const std::string& key, const DeleteO
     store::Txn txn{{{key, record->mod_revision}}, {}};
     if (held)
       txn.ops.push_back(store::Put{key, stored_bytes(*held)});
-    else txn.ops.push_back(store::Delete{key});
+    else
+      txn.ops.push_back(store::Delete{key});
     Result<store::Commit> done = co_await commit(call, std::move(txn));
     if (!done) co_return fail(done.error());
     if (done->succeeded) {
@@ -216,8 +235,8 @@ Task<Result<Answer>> remove_with(Call& call, DeleteOptions options) {
   co_return answer;
 }
 
-// Whether the request picks objects by what they hold. Their names are no secret to somebody who may delete
-// them.
+// Whether the request picks objects by what they hold. Their names are no secret to somebody who
+// may delete them.
 bool selects_by_content(const authz::RequestInfo& info) {
   if (!info.selectors) return false;
   const authz::Selectors& s = *info.selectors;
@@ -231,16 +250,18 @@ bool selects_by_content(const authz::RequestInfo& info) {
 Task<Result<Answer>> remove_collection(Call& call) {
   auto options = read_delete_options(call);
   if (!options) co_return fail(options.error());
-  // A condition, a precondition or admission may refuse a deletion: that tells what a selector found.
+  // A condition, a precondition or admission may refuse a deletion: that tells what a selector
+  // found.
   if (selects_by_content(call.info)) {
     bool blind = co_await is_blind(call);
     if (blind)
-      co_return fail(
-          authz::forbidden(authz::Attributes{call.user, call.info},
-                           "selecting some of the objects reads them, which takes the verb \"list\""));
+      co_return fail(authz::forbidden(
+          authz::Attributes{call.user, call.info},
+          "selecting some of the objects reads them, which takes the verb \"list\""));
   }
   const Resource& r = *call.resource;
-  View wanted = std::exchange(call.view, View{.pretty = true});  // the objects themselves, not their bytes
+  View wanted = std::exchange(call.view, View{.pretty = true});  // the objects themselves, not
+                                                                 // their bytes
   Result<Answer> listed = co_await list(call);
   call.view = wanted;
   if (!listed) co_return listed;

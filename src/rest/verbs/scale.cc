@@ -4,15 +4,15 @@
 #include "base/strings.h"
 #include "json/field_error.h"
 #include "json/patch.h"
-#include "rest/write/blind_caller.h"
+#include "rest/present/status.h"
 #include "rest/verbs/body.h"
 #include "rest/verbs/request_match.h"
-#include "rest/present/status.h"
 #include "rest/verbs/subresources.h"
 #include "rest/verbs/verbs.h"
+#include "rest/write/blind_caller.h"
 #include "rest/write/write.h"
-#include "schema/wire/decode.h"
 #include "schema/ownership/strategic_merge.h"
+#include "schema/wire/decode.h"
 
 namespace cardea::rest {
 
@@ -23,8 +23,9 @@ namespace {
 Result<void> check_scale(const Call& call, const Value& scale) {
   if (call.resource->is_custom) return {};
   if (const Value& replicas = scale["spec"]["replicas"]; replicas.as_int() < 0)
-    return fail(json::invalid_object("autoscaling", "Scale", scale["metadata"]["name"].as_string(),
-                                     {json::invalid("spec.replicas", replicas, "must be greater than or equal to 0")}));
+    return fail(json::invalid_object(
+        "autoscaling", "Scale", scale["metadata"]["name"].as_string(),
+        {json::invalid("spec.replicas", replicas, "must be greater than or equal to 0")}));
   return {};
 }
 
@@ -38,8 +39,12 @@ Result<Value> scaled(const Call& call, const Value& current, const Value& scale)
 
 Task<Result<Answer>> write_scale(Call& call, Change change) {
   change.is_unconditional = true;
-  change.shows = [&call](const Value& object) -> Result<Value> { return catalog::scale_to_change(object, *call.resource); };
-  change.takes = [&call](const Value& object, const Value& scale) { return scaled(call, object, scale); };
+  change.shows = [&call](const Value& object) -> Result<Value> {
+    return catalog::scale_to_change(object, *call.resource);
+  };
+  change.takes = [&call](const Value& object, const Value& scale) {
+    return scaled(call, object, scale);
+  };
   Result<Written> written = co_await write_change(call, std::move(change));
   if (!written) co_return fail(written.error());
   auto scale = catalog::scale_of(written->object, *call.resource);
@@ -60,7 +65,9 @@ Task<Result<Answer>> put_scale(Call& call) {
   }
   Change change;
   change.options = *options;
-  change.apply = [&call, scale = *scale](const Value& current) { return scaled(call, current, scale); };
+  change.apply = [&call, scale = *scale](const Value& current) {
+    return scaled(call, current, scale);
+  };
   Result<Answer> answer = co_await write_scale(call, std::move(change));
   co_return answer;
 }
@@ -71,7 +78,8 @@ Result<Value> patched_scale(Call& call, PatchType type, const Value& view, const
       return json::apply_json_patch(view, patch, missing_for(call));
     case PatchType::kStrategicMerge:
       return schema::apply_strategic_merge_patch(view, patch, *call.subresource->schema);
-    default: return json::apply_merge_patch(view, patch);
+    default:
+      return json::apply_merge_patch(view, patch);
   }
 }
 
@@ -130,8 +138,8 @@ Task<Result<Answer>> patch_scale(Call& call) {
   }
   Change change;
   change.options = *options;
-  change.apply = [&call, type = *type, patch = *patch, validation = options->field_validation](
-                     const Value& current) -> Result<Value> {
+  change.apply = [&call, type = *type, patch = *patch,
+                  validation = options->field_validation](const Value& current) -> Result<Value> {
     auto raw = patched_scale(call, type, catalog::scale_to_change(current, *call.resource), patch);
     if (!raw) return raw;
     auto scale = check_object(Expected::body_of(call), *raw, validation, call.warnings);

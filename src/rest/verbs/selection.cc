@@ -21,10 +21,13 @@ std::vector<std::string> selectable_fields(const catalog::Resource& r) {
   return fields;
 }
 
-std::string field_value(const catalog::Resource& r, const json::Value& object, std::string_view field) {
+std::string field_value(const catalog::Resource& r, const json::Value& object,
+                        std::string_view field) {
   if (field == "metadata.name") return std::string(object["metadata"]["name"].as_string());
-  if (field == "metadata.namespace") return std::string(object["metadata"]["namespace"].as_string());
-  if (!r.is_custom) return r.strategy->selectable_field ? r.strategy->selectable_field(object, field) : "";
+  if (field == "metadata.namespace")
+    return std::string(object["metadata"]["namespace"].as_string());
+  if (!r.is_custom)
+    return r.strategy->selectable_field ? r.strategy->selectable_field(object, field) : "";
   const json::Value* at = &object;
   for (std::string_view part : split(field, '.')) at = &(*at)[part];
   if (at->is_string()) return std::string(at->as_string());
@@ -32,11 +35,14 @@ std::string field_value(const catalog::Resource& r, const json::Value& object, s
   return at->is_int() ? std::to_string(at->as_int()) : "";
 }
 
-Error unknown_field(const catalog::Resource& r, const std::vector<std::string>& known, std::string_view field) {
+Error unknown_field(const catalog::Resource& r, const std::vector<std::string>& known,
+                    std::string_view field) {
   std::string_view form = r.strategy->unknown_field;
   if (form.empty() && (r.is_custom || !known.empty())) form = "field label not supported: {}";
   if (form.empty())
-    return bad_request(cat(quoted(field), " is not a known field selector: only \"metadata.name\", \"metadata.namespace\""));
+    return bad_request(
+        cat(quoted(field),
+            " is not a known field selector: only \"metadata.name\", \"metadata.namespace\""));
   auto at = form.find("{}");
   return bad_request(cat(form.substr(0, at), field, form.substr(at + 2)));
 }
@@ -46,7 +52,8 @@ Error unknown_field(const catalog::Resource& r, const std::vector<std::string>& 
 Result<Selection> Selection::make(const catalog::Resource& resource, const ListOptions& options) {
   std::vector<std::string> known = selectable_fields(resource);
   for (const auto& term : options.fields.terms())
-    if (!is_metadata_field(resource, term.field) && std::ranges::find(known, term.field) == known.end())
+    if (!is_metadata_field(resource, term.field) &&
+        std::ranges::find(known, term.field) == known.end())
       return fail(unknown_field(resource, known, term.field));
   Selection s;
   s.resource_ = &resource;

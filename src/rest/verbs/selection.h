@@ -8,7 +8,8 @@
 
 namespace cardea::rest {
 
-// Which objects of a collection a list or watch is about. A value; cheap to test when it selects all.
+// Which objects of a collection a list or watch is about. A value; cheap to test when it selects
+// all.
 class Selection {
  public:
   // Refuses fields that the resource does not know, in Kubernetes' words.

@@ -16,9 +16,9 @@ struct Row {
 };
 
 constexpr Row kSpecial[] = {
-    {"scale", serve_scale}, {"binding", bind_pod},    {"eviction", evict_pod},  {"exec", connect},
-    {"attach", connect},    {"portforward", connect}, {"log", connect},         {"proxy", connect},
-    {"token", request_token},
+    {"scale", serve_scale}, {"binding", bind_pod}, {"eviction", evict_pod},
+    {"exec", connect},      {"attach", connect},   {"portforward", connect},
+    {"log", connect},       {"proxy", connect},    {"token", request_token},
 };
 
 // The others are the object itself, with rules of their own about what a write may touch.
@@ -47,18 +47,21 @@ Task<Result<Answer>> serve_unstored(Call& call) {
   }
   const Row* row = std::ranges::find(kUnstored, std::string_view(call.resource->name), &Row::name);
   if (row == std::end(kUnstored))
-    co_return fail(Error::of(Reason::kNotImplemented, cat(call.resource->qualified_name(), " is not served yet")));
+    co_return fail(Error::of(Reason::kNotImplemented,
+                             cat(call.resource->qualified_name(), " is not served yet")));
   Result<Answer> answer = co_await row->serve(call);
   co_return answer;
 }
 
 Task<Result<Answer>> serve_subresource(Call& call) {
   const catalog::Subresource& s = *call.subresource;
-  if (std::ranges::find(s.verbs, call.info.verb) == s.verbs.end()) co_return fail(verb_not_supported(*call.resource, call.info.verb));
+  if (std::ranges::find(s.verbs, call.info.verb) == s.verbs.end())
+    co_return fail(verb_not_supported(*call.resource, call.info.verb));
   const Row* row = std::ranges::find(kSpecial, std::string_view(s.name), &Row::name);
   if (row == std::end(kSpecial)) {
     if (!s.kind.empty() && s.kind != call.resource->kind)
-      co_return fail(Error::of(Reason::kNotImplemented, cat("the subresource ", quoted(s.name), " is not served")));
+      co_return fail(Error::of(Reason::kNotImplemented,
+                               cat("the subresource ", quoted(s.name), " is not served")));
     row = std::ranges::find(kVerbs, std::string_view(call.info.verb), &Row::name);
     if (row == std::end(kVerbs)) co_return fail(method_not_allowed());
   }

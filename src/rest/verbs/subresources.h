@@ -5,7 +5,8 @@
 
 namespace cardea::rest {
 
-// A request for a part of an object: status, scale, binding, eviction, approval... call.subresource is set.
+// A request for a part of an object: status, scale, binding, eviction, approval... call.subresource
+// is set.
 Task<Result<Answer>> serve_subresource(Call& call);
 
 // Resources that are asked and not kept: bindings and reviews.

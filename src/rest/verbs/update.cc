@@ -1,11 +1,11 @@
 #include "base/strings.h"
 #include "json/field_error.h"
-#include "rest/write/blind_caller.h"
+#include "rest/present/status.h"
 #include "rest/verbs/body.h"
 #include "rest/verbs/request_match.h"
-#include "rest/write/field_permissions.h"
-#include "rest/present/status.h"
 #include "rest/verbs/verbs.h"
+#include "rest/write/blind_caller.h"
+#include "rest/write/field_permissions.h"
 #include "rest/write/write.h"
 
 namespace cardea::rest {
@@ -18,8 +18,8 @@ Result<void> check_name(const Call& call, const Value& object) {
     return fail(bad_request(cat("the name of the object (", call.info.name,
                                 " based on URL) was undeterminable: name must be provided")));
   if (name != call.info.name)
-    return fail(bad_request(cat("the name of the object (", name, ") does not match the name on the URL (",
-                                call.info.name, ")")));
+    return fail(bad_request(cat("the name of the object (", name,
+                                ") does not match the name on the URL (", call.info.name, ")")));
   return {};
 }
 
@@ -34,7 +34,8 @@ Result<void> check_revision(const Call& call, const Value& object, const Value& 
         {json::invalid("metadata.resourceVersion", 0, "must be specified for an update")}));
   }
   if (auto revision = parse_revision(given); !revision) return fail(revision.error());
-  if (given != current["metadata"]["resourceVersion"].as_string()) return fail(modified_conflict(r, call.info.name));
+  if (given != current["metadata"]["resourceVersion"].as_string())
+    return fail(modified_conflict(r, call.info.name));
   return {};
 }
 
@@ -59,10 +60,12 @@ Task<Result<Answer>> update(Call& call) {
     return new_object;
   };
   if (call.resource->strategy->allow_create_on_update && !call.subresource)
-    change.make = [&call, new_object = *object, validation = options->field_validation]() -> Result<Value> {
+    change.make = [&call, new_object = *object,
+                   validation = options->field_validation]() -> Result<Value> {
       // What was sent counts when the fields of a new object do, and that is known only now.
       if (sent_object(call) && !call.fields->sent.is_there())
-        if (auto again = read_object(call, Expected::object_of(call), validation); !again) return again;
+        if (auto again = read_object(call, Expected::object_of(call), validation); !again)
+          return again;
       return new_object;
     };
   Result<Written> written = co_await write_change(call, std::move(change));

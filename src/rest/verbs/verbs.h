@@ -6,13 +6,14 @@
 
 namespace cardea::rest {
 
-// The verbs. A Call exists only after authorization; each verb answers it once. The Call outlives the task.
+// The verbs. A Call exists only after authorization; each verb answers it once. The Call outlives
+// the task.
 Task<Result<Answer>> get(Call& call);
 Task<Result<Answer>> list(Call& call);
 Task<Result<Answer>> create(Call& call);
 Task<Result<Answer>> update(Call& call);
 Task<Result<Answer>> patch(Call& call);
-Task<Result<Answer>> remove(Call& call);             // delete
+Task<Result<Answer>> remove(Call& call);  // delete
 Task<Result<Answer>> remove_with(Call& call, DeleteOptions options);
 Task<Result<Answer>> remove_collection(Call& call);  // deletecollection
 

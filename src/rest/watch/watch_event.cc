@@ -2,9 +2,9 @@
 
 #include "base/strings.h"
 #include "json/print.h"
-#include "rest/write/object_rules.h"
 #include "rest/present/presentation.h"
 #include "rest/present/status.h"
+#include "rest/write/object_rules.h"
 #include "rest/write/stored_object.h"
 #include "schema/wire/decode.h"
 
@@ -22,7 +22,8 @@ std::string framed(std::string_view type, std::string_view object) {
   return cat("{\"type\":\"", type, "\",\"object\":", object, "}\n");
 }
 
-std::string plain_event(std::string_view type, const store::Record& record, store::Revision revision) {
+std::string plain_event(std::string_view type, const store::Record& record,
+                        store::Revision revision) {
   std::string out = cat("{\"type\":\"", type, "\",\"object\":");
   append_stored(out, record, false, revision);
   out += "}\n";
@@ -47,7 +48,9 @@ const Value& WatchEvent::previous(const WatchView& v) {
     previous_.reset();
     parsed_for_ = v.resource;
   }
-  if (!previous_) previous_ = converted(parse_stored(*event_->previous, event_->revision), *v.storage, *v.resource);
+  if (!previous_)
+    previous_ = converted(parse_stored(*event_->previous, event_->revision), *v.storage,
+                          *v.resource);
   return *previous_;
 }
 
@@ -96,12 +99,17 @@ std::string added_event(const store::Record& record, const WatchView& v) {
 
 std::string bookmark_event(store::Revision revision, bool ends_initial_events, const WatchView& v) {
   Value metadata = Value::object({{"resourceVersion", std::to_string(revision)}});
-  if (ends_initial_events) metadata.set("annotations", Value::object({{"k8s.io/initial-events-end", "true"}}));
-  Value object = Value::object({{"kind", v.resource->kind}, {"apiVersion", v.resource->api_version()}, {"metadata", metadata}});
+  if (ends_initial_events)
+    metadata.set("annotations", Value::object({{"k8s.io/initial-events-end", "true"}}));
+  Value object = Value::object({{"kind", v.resource->kind},
+                                {"apiVersion", v.resource->api_version()},
+                                {"metadata", metadata}});
   if (!v.resource->is_custom) object = schema::normalize(*v.resource->schema, object);
   return encode_event("BOOKMARK", object, v);
 }
 
-std::string error_event(const Error& error) { return framed("ERROR", json::print_object(status_document(error))); }
+std::string error_event(const Error& error) {
+  return framed("ERROR", json::print_object(status_document(error)));
+}
 
 }  // namespace cardea::rest

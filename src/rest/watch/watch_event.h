@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "catalog/catalog.h"
 #include "base/clock.h"
+#include "catalog/catalog.h"
 #include "rest/present/negotiation.h"
 #include "rest/verbs/selection.h"
 #include "store/store.h"
@@ -26,8 +26,8 @@ struct WatchView {
   // Two watchers with the same form read the same bytes.
   bool same_form(const WatchView& other) const {
     return resource == other.resource && view.shape == other.view.shape &&
-           view.table_version == other.view.table_version && include_object == other.include_object &&
-           table_headers == other.table_headers;
+           view.table_version == other.view.table_version &&
+           include_object == other.include_object && table_headers == other.table_headers;
   }
 };
 
@@ -60,7 +60,8 @@ class WatchEvent {
 // `{"type":"ADDED","object":{...}}` and a newline, in the form of the view.
 std::string encode_event(std::string_view type, const json::Value& object, const WatchView& view);
 std::string added_event(const store::Record& record, const WatchView& view);
-std::string bookmark_event(store::Revision revision, bool ends_initial_events, const WatchView& view);
+std::string bookmark_event(store::Revision revision, bool ends_initial_events,
+                           const WatchView& view);
 std::string error_event(const Error& error);
 
 }  // namespace cardea::rest

@@ -8,16 +8,17 @@
 
 #include "base/strings.h"
 #include "rest/audit_trail.h"
-#include "rest/verbs/options.h"
 #include "rest/present/status.h"
-#include "rest/write/stored_object.h"
+#include "rest/verbs/options.h"
 #include "rest/watch/watch_event.h"
+#include "rest/write/stored_object.h"
 
 namespace cardea::rest {
 namespace {
 
 constexpr std::chrono::seconds kBookmarkEvery{60};
-constexpr std::int64_t kDefaultTimeoutSeconds = 1800;  // spread up to twice this, so that not all end at once
+constexpr std::int64_t kDefaultTimeoutSeconds = 1800;  // spread up to twice this, so that not all
+                                                       // end at once
 
 // One client that watches. Lives on its loop.
 struct Watcher {
@@ -27,7 +28,7 @@ struct Watcher {
   bool bookmarks = false;
   std::unique_ptr<net::Timer> timeout;
   std::shared_ptr<AuditTrail> trail;  // tells of the end when the watcher goes
-  std::size_t index = 0;  // in its channel
+  std::size_t index = 0;              // in its channel
 };
 
 }  // namespace
@@ -126,16 +127,18 @@ Result<WatchHub::ChannelPtr> WatchHub::channel_for(const std::string& prefix) {
   auto channel = std::make_shared<WatchChannel>(prefix, loop_);
   channel->seen = store_.current_revision();
   std::weak_ptr<WatchChannel> weak = channel;
-  auto subscription = store_.watch(prefix, channel->seen, [weak](std::span<const store::EventPtr> events) {
-    if (auto c = weak.lock()) c->receive(events);
-  });
+  auto subscription = store_.watch(prefix, channel->seen,
+                                   [weak](std::span<const store::EventPtr> events) {
+                                     if (auto c = weak.lock()) c->receive(events);
+                                   });
   if (!subscription) return fail(subscription.error());
   channel->subscription = std::move(*subscription);
   channels_[prefix] = channel;
   return channel;
 }
 
-Result<std::vector<store::EventPtr>> WatchHub::changes(const std::string& prefix, store::Revision from) {
+Result<std::vector<store::EventPtr>> WatchHub::changes(const std::string& prefix,
+                                                       store::Revision from) {
   std::vector<store::EventPtr> events;
   auto once = store_.watch(prefix, from, [&events, this](std::span<const store::EventPtr> some) {
     // What another thread publishes meanwhile comes through the channel.
@@ -153,7 +156,8 @@ void WatchHub::send_bookmarks() {
     if (!missed || !missed->empty()) continue;
     channel->seen = std::max(channel->seen, now);
     for (const auto& w : channel->watchers)
-      if (w->bookmarks) w->stream->write(http::Piece::of(bookmark_event(channel->seen, false, w->view)));
+      if (w->bookmarks)
+        w->stream->write(http::Piece::of(bookmark_event(channel->seen, false, w->view)));
   }
   bookmark_timer_.start(kBookmarkEvery);
 }
@@ -172,17 +176,19 @@ Result<Answer> WatchHub::watch(Call& call) {
   if (!selection) return fail(selection.error());
   auto revision = parse_revision(options->resource_version);
   if (!revision)
-    return fail(bad_request(cat("resourceVersion: Invalid value: ", quoted(options->resource_version), ": ",
-                                revision.error().message)));
+    return fail(
+        bad_request(cat("resourceVersion: Invalid value: ", quoted(options->resource_version), ": ",
+                        revision.error().message)));
 
   auto watcher = std::make_shared<Watcher>();
-  watcher->view = {.catalog = call.catalog,
-                   .resource = call.resource,
-                   .storage = call.catalog->storage_of(*call.resource),
-                   .selection = *selection,
-                   .view = call.view,
-                   .clock = &call.services.clock,
-                   .include_object = std::string(call.info.query.first("includeObject").value_or(""))};
+  watcher->view = {
+      .catalog = call.catalog,
+      .resource = call.resource,
+      .storage = call.catalog->storage_of(*call.resource),
+      .selection = *selection,
+      .view = call.view,
+      .clock = &call.services.clock,
+      .include_object = std::string(call.info.query.first("includeObject").value_or(""))};
   watcher->view.view.pretty = false;
   watcher->bookmarks = options->allow_bookmarks;
 
@@ -202,7 +208,8 @@ Result<Answer> WatchHub::watch(Call& call) {
     auto range = store_.range({.keys = store::keys_with_prefix(prefix)});
     if (!range) return fail(range.error());
     for (const store::RecordPtr& record : range->records) {
-      WatchEvent event(std::make_shared<store::Event>(store::Event{store::EventType::kPut, record->mod_revision, record, nullptr}));
+      WatchEvent event(std::make_shared<store::Event>(
+          store::Event{store::EventType::kPut, record->mod_revision, record, nullptr}));
       if (auto bytes = event.bytes_for(watcher->view)) first += *bytes;
       if (!first.empty()) watcher->view.table_headers = false;
     }
@@ -215,7 +222,8 @@ Result<Answer> WatchHub::watch(Call& call) {
       auto missed = changes(prefix, watcher->after);
       if (!missed) {
         if ((*channel)->watchers.empty()) channels_.erase(prefix);
-        Error gone = Error::of(Reason::kExpired, cat("too old resource version: ", *revision, " (", store_.compacted_revision(), ")"));
+        Error gone = Error::of(Reason::kExpired, cat("too old resource version: ", *revision, " (",
+                                                     store_.compacted_revision(), ")"));
         if (call.trail) call.trail->begin_stream(head);
         auto stream = call.exchange->stream(std::move(head));
         stream->write(http::Piece::of(error_event(gone)));
@@ -243,7 +251,8 @@ Result<Answer> WatchHub::watch(Call& call) {
   });
   std::int64_t seconds = options->timeout_seconds.value_or(0);
   if (seconds <= 0)
-    seconds = kDefaultTimeoutSeconds + static_cast<std::int64_t>(call.services.random.next() % kDefaultTimeoutSeconds);
+    seconds = kDefaultTimeoutSeconds +
+              static_cast<std::int64_t>(call.services.random.next() % kDefaultTimeoutSeconds);
   // The channel owns the watcher, which owns the timer: the timer borrows both.
   watcher->timeout = std::make_unique<net::Timer>(
       loop_, [this, weak_channel = std::weak_ptr(*channel), weak = std::weak_ptr(watcher)] {
@@ -259,7 +268,8 @@ Result<Answer> WatchHub::watch(Call& call) {
 }
 
 WatchHubs::WatchHubs(store::Store& store, net::Loops& loops) : store_(store), loops_(loops) {
-  for (std::size_t i = 0; i < loops.size(); ++i) hubs_.push_back(std::make_unique<WatchHub>(store, loops.at(i)));
+  for (std::size_t i = 0; i < loops.size(); ++i)
+    hubs_.push_back(std::make_unique<WatchHub>(store, loops.at(i)));
 }
 
 WatchHubs::~WatchHubs() = default;

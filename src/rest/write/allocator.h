@@ -8,7 +8,8 @@
 
 namespace cardea::rest {
 
-// What a write has taken from a limited supply. Given back when it is destroyed, unless the write succeeded.
+// What a write has taken from a limited supply. Given back when it is destroyed, unless the write
+// succeeded.
 class Reservation {
  public:
   Reservation() = default;
@@ -27,13 +28,14 @@ class Reservation {
   std::function<void()> release_;
 };
 
-// Gives objects their share of something limited, after admission and before they are prepared and validated.
-// Shared between threads.
+// Gives objects their share of something limited, after admission and before they are prepared and
+// validated. Shared between threads.
 class Allocator {
  public:
   virtual ~Allocator() = default;
   virtual bool applies(const catalog::Resource& resource) const = 0;
-  virtual Result<Reservation> allocate(json::Value& object, const json::Value* old, bool dry_run) = 0;
+  virtual Result<Reservation> allocate(json::Value& object, const json::Value* old,
+                                       bool dry_run) = 0;
 };
 
 }  // namespace cardea::rest

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/strings.h"
-#include "rest/write/field_permissions.h"
 #include "rest/present/status.h"
+#include "rest/write/field_permissions.h"
 
 namespace cardea::rest {
 
@@ -12,11 +12,11 @@ using json::Value;
 
 namespace {
 
-// The whole verb includes reading, unless reading is denied. Other permissions do not, unless reading is
-// allowed.
+// The whole verb includes reading, unless reading is denied. Other permissions do not, unless
+// reading is allowed.
 bool reads_with(const Call& call, const authz::Decision& decision) {
-  const bool is_whole = (call.info.verb == "update" || call.info.verb == "patch") && !call.is_granular &&
-                        !call.permit.is_conditional();
+  const bool is_whole = (call.info.verb == "update" || call.info.verb == "patch") &&
+                        !call.is_granular && !call.permit.is_conditional();
   return is_whole ? decision.kind != authz::Decision::Kind::kDeny : decision.allowed();
 }
 
@@ -38,7 +38,9 @@ Task<bool> may_read(Call& call) {
   attributes.selectors = nullptr;
   attributes.subresource = {};
   bool reads = co_await is_allowed(call, attributes);
-  if (reads || !call.subresource || std::ranges::find(call.subresource->verbs, "get") == call.subresource->verbs.end()) co_return reads;
+  if (reads || !call.subresource ||
+      std::ranges::find(call.subresource->verbs, "get") == call.subresource->verbs.end())
+    co_return reads;
   attributes.subresource = call.info.subresource;
   reads = co_await is_allowed(call, attributes);
   co_return reads;
@@ -52,9 +54,12 @@ Error without_reason(const Call& call, Error error) {
     return error;
   const int retry_after = error.details ? error.details->retry_after_seconds : 0;
   error.message = cat(r.qualified_name(), " ", quoted(call.info.name),
-                      ": the server cannot do this to the object; it tells the reason only to callers with the verb \"get\"");
-  return std::move(error).with(
-      {.name = call.info.name, .group = r.group, .kind = r.kind, .retry_after_seconds = retry_after});
+                      ": the server cannot do this to the object; it tells the reason only to "
+                      "callers with the verb \"get\"");
+  return std::move(error).with({.name = call.info.name,
+                                .group = r.group,
+                                .kind = r.kind,
+                                .retry_after_seconds = retry_after});
 }
 
 // Identity, and what came with the request.
@@ -65,7 +70,9 @@ Value identity_and_sent(const Call& call, const Value& object) {
     if (const Value* v = object["metadata"].find(key)) meta.set(key, *v);
   for (auto key : {"labels", "annotations", "finalizers", "ownerReferences"})
     if (const Value* v = sent["metadata"].find(key)) meta.set(key, *v);
-  Value out = Value::object({{"kind", object["kind"]}, {"apiVersion", object["apiVersion"]}, {"metadata", std::move(meta)}});
+  Value out = Value::object({{"kind", object["kind"]},
+                             {"apiVersion", object["apiVersion"]},
+                             {"metadata", std::move(meta)}});
   for (const json::Member& m : sent.members())
     if (!out.has(m.key())) out.set(m.key(), m.value);
   return out;
@@ -85,7 +92,9 @@ bool may_be_blind(const Call& call) {
   return call.is_granular || call.permit.is_conditional() || call.chain->may_deny();
 }
 
-bool is_known_blind(const Call& call) { return call.sight.reads == false && may_be_blind(call); }
+bool is_known_blind(const Call& call) {
+  return call.sight.reads == false && may_be_blind(call);
+}
 
 Task<bool> is_blind(Call& call) {
   if (!may_be_blind(call)) co_return false;
@@ -100,13 +109,16 @@ Task<Result<void>> judge_blindly(Call& call) {
   bool blind = co_await is_blind(call);
   if (!blind) co_return Result<void>();
   if (call.sight.named.reads_object) {
-    constexpr std::string_view kReason = "the operations `test`, `copy` and `move` of a JSON patch read the object, which takes the verb \"get\"";
+    constexpr std::string_view kReason =
+        "the operations `test`, `copy` and `move` of a JSON patch read the object, which takes the "
+        "verb \"get\"";
     note_refusal(call, kReason);
     co_return fail(authz::forbidden(authz::Attributes{call.user, call.info}, std::string(kReason)));
   }
   if (call.sight.named.is_json_patch && names_ignored_fields(call)) {
     constexpr std::string_view kReason =
-        "a JSON patch that names fields which it cannot write reads them, which takes the verb \"get\"";
+        "a JSON patch that names fields which it cannot write reads them, which takes the verb "
+        "\"get\"";
     note_refusal(call, kReason);
     co_return fail(authz::forbidden(authz::Attributes{call.user, call.info}, std::string(kReason)));
   }
@@ -128,12 +140,13 @@ Result<Answer> seen_blindly(Call& call, Result<Answer> answer) {
     return fail(without_reason(call, std::move(answer.error())));
   }
   const Value& document = answer->document;
-  const bool is_part =
-      call.info.verb == "create" && (!call.info.subresource.empty() || call.info.resource == "bindings");
+  const bool is_part = call.info.verb == "create" &&
+                       (!call.info.subresource.empty() || call.info.resource == "bindings");
   if (is_part || document["kind"].as_string() == "Status") return answer;
   Answer out = Answer::of(Value(), answer->status);
   if (call.info.verb == "delete" || call.info.verb == "deletecollection") {
-    out.document = success_document(*call.resource, call.info.name, document["metadata"]["uid"].as_string());
+    out.document = success_document(*call.resource, call.info.name,
+                                    document["metadata"]["uid"].as_string());
     out.transforms = false;
   } else {
     out.document = identity_and_sent(call, document);

@@ -1,4 +1,5 @@
-// Two worlds that differ in one value, and callers who may not read it: whatever they send, both worlds answer alike.
+// Two worlds that differ in one value, and callers who may not read it: whatever they send, both
+// worlds answer alike.
 #include "rest/write/blind_caller.h"
 
 #include <gtest/gtest.h>
@@ -15,18 +16,25 @@ namespace {
 using authz::Decision;
 using json::Value;
 
-// Allows `allowed` verbs ("patch", "create pods/eviction"), and some of them on a condition that comes out as it is told.
+// Allows `allowed` verbs ("patch", "create pods/eviction"), and some of them on a condition that
+// comes out as it is told.
 class Role : public authz::Authorizer {
  public:
   std::string_view name() const override { return "role"; }
   std::optional<Decision> authorize(const authz::Attributes& a) const override {
     if (allowed.contains(std::string(a.verb))) return Decision::allow();
-    if (!a.subresource.empty() && allowed.contains(cat(a.verb, " ", a.subresource))) return Decision::allow();
+    if (!a.subresource.empty() && allowed.contains(cat(a.verb, " ", a.subresource)))
+      return Decision::allow();
     if (conditional.contains(std::string(a.verb)))
-      return authz::conditional_on({.conditions = {{.effect = authz::Condition::Effect::kAllow, .id = "only-if", .description = {}}}});
+      return authz::conditional_on(
+          {.conditions = {
+               {.effect = authz::Condition::Effect::kAllow, .id = "only-if", .description = {}}}});
     return Decision::no_opinion();
   }
-  Task<Decision> evaluate(std::shared_ptr<const authz::Conditions>, const authz::ConditionData&) const override { co_return settled; }
+  Task<Decision> evaluate(std::shared_ptr<const authz::Conditions>,
+                          const authz::ConditionData&) const override {
+    co_return settled;
+  }
 
   std::set<std::string> allowed, conditional;
   Decision settled = Decision::no_opinion();
@@ -44,7 +52,10 @@ struct Request {
 
 class World {
  public:
-  World() { server.send("POST", "/api/v1/namespaces", R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}})"); }
+  World() {
+    server.send("POST", "/api/v1/namespaces",
+                R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}})");
+  }
 
   std::shared_ptr<Role> role = std::make_shared<Role>();
   TestServer server{{}, {role}, true};
@@ -60,12 +71,14 @@ Value comparable(const Value& value) {
   }
   if (!value.is_object()) return value;
   Value out = Value::object();
-  for (const json::Member& m : value.members()) out.set(m.key(), m.key() == "uid" ? Value("(uid)") : comparable(m.value));
+  for (const json::Member& m : value.members())
+    out.set(m.key(), m.key() == "uid" ? Value("(uid)") : comparable(m.value));
   return out;
 }
 
 std::string shown(const Loopback::Reply& reply) {
-  return cat(reply.status, " ", json::print(comparable(reply.body)), " ", join(reply.warnings, "|"));
+  return cat(reply.status, " ", json::print(comparable(reply.body)), " ",
+             join(reply.warnings, "|"));
 }
 
 constexpr const char* kMerge = "application/merge-patch+json";
@@ -82,36 +95,52 @@ struct Secret {
 };
 
 const Secret kSecrets[] = {
-    {"/api/v1/namespaces/default/configmaps", "ConfigMap", "v1", R"("data":{"pin":"VALUE","other":"x"})", "/data/pin", R"({"data":{"pin":"VALUE"}})"},
-    {"/api/v1/namespaces/default/secrets", "Secret", "v1", R"("type":"Opaque","data":{"pin":"VALUE"})", "/data/pin", R"({"data":{"pin":"VALUE"}})"},
-    {"/api/v1/namespaces/default/configmaps", "ConfigMap", "v1", R"("labels":{"pin":"VALUE","app":"a"})", "/metadata/labels/pin", R"({"metadata":{"labels":{"pin":"VALUE"}}})"},
-    {"/api/v1/namespaces/default/configmaps", "ConfigMap", "v1", R"("annotations":{"example.com/pin":"VALUE"})", "/metadata/annotations/example.com~1pin", R"({"metadata":{"annotations":{"example.com/pin":"VALUE"}}})"},
-    // A field that can change: that a value may not change is something that only the value that is there decides.
+    {"/api/v1/namespaces/default/configmaps", "ConfigMap", "v1",
+     R"("data":{"pin":"VALUE","other":"x"})", "/data/pin", R"({"data":{"pin":"VALUE"}})"},
+    {"/api/v1/namespaces/default/secrets", "Secret", "v1",
+     R"("type":"Opaque","data":{"pin":"VALUE"})", "/data/pin", R"({"data":{"pin":"VALUE"}})"},
+    {"/api/v1/namespaces/default/configmaps", "ConfigMap", "v1",
+     R"("labels":{"pin":"VALUE","app":"a"})", "/metadata/labels/pin",
+     R"({"metadata":{"labels":{"pin":"VALUE"}}})"},
+    {"/api/v1/namespaces/default/configmaps", "ConfigMap", "v1",
+     R"("annotations":{"example.com/pin":"VALUE"})", "/metadata/annotations/example.com~1pin",
+     R"({"metadata":{"annotations":{"example.com/pin":"VALUE"}}})"},
+    // A field that can change: that a value may not change is something that only the value that is
+    // there decides.
     {"/apis/apps/v1/namespaces/default/daemonsets", "DaemonSet", "apps/v1",
      R"("spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i","env":[{"name":"A","value":"VALUE"}]}]}}})",
-     "/spec/template/spec/containers/0/env/0/value", R"({"spec":{"template":{"spec":{"containers":[{"name":"c","image":"i","env":[{"name":"A","value":"VALUE"}]}]}}}})"},
-    {"/api/v1/namespaces/default/pods", "Pod", "v1", R"("annotations":{"pin":"VALUE"})", "/metadata/annotations/pin", R"({"metadata":{"annotations":{"pin":"VALUE"}}})"},
+     "/spec/template/spec/containers/0/env/0/value",
+     R"({"spec":{"template":{"spec":{"containers":[{"name":"c","image":"i","env":[{"name":"A","value":"VALUE"}]}]}}}})"},
+    {"/api/v1/namespaces/default/pods", "Pod", "v1", R"("annotations":{"pin":"VALUE"})",
+     "/metadata/annotations/pin", R"({"metadata":{"annotations":{"pin":"VALUE"}}})"},
     {"/apis/apps/v1/namespaces/default/deployments", "Deployment", "apps/v1",
-     R"("spec":{"replicas":VALUE,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}})", "/spec/replicas",
-     R"({"spec":{"replicas":VALUE}})"},
+     R"("spec":{"replicas":VALUE,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}})",
+     "/spec/replicas", R"({"spec":{"replicas":VALUE}})"},
 };
 
 std::string with(std::string text, std::string_view word, std::string_view value) {
-  for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at + value.size())) text.replace(at, word.size(), value);
+  for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at + value.size()))
+    text.replace(at, word.size(), value);
   return text;
 }
 
 std::string object_text(const Secret& s, std::string_view value, std::string_view more_meta = "") {
   bool is_meta = s.rest.starts_with("\"labels") || s.rest.starts_with("\"annotations");
-  return with(cat(R"({"apiVersion":")", s.version, R"(","kind":")", s.kind, R"(","metadata":{"name":"x")", more_meta, is_meta ? "," + s.rest : "", "}", is_meta ? "" : "," + s.rest, s.kind == "Pod" ? R"(,"spec":{"containers":[{"name":"c","image":"i"}]})" : "", "}"),
-              "VALUE", value);
+  return with(
+      cat(R"({"apiVersion":")", s.version, R"(","kind":")", s.kind, R"(","metadata":{"name":"x")",
+          more_meta, is_meta ? "," + s.rest : "", "}", is_meta ? "" : "," + s.rest,
+          s.kind == "Pod" ? R"(,"spec":{"containers":[{"name":"c","image":"i"}]})" : "", "}"),
+      "VALUE", value);
 }
 
 // Everything somebody could send to find out whether the value is 1111.
 std::vector<Request> guesses(const Secret& s) {
   const std::string at = s.collection + "/x", guess = "1111";
-  const std::string merge = with(s.merge, "VALUE", guess), quoted_guess = s.kind == "Deployment" ? guess : cat("\"", guess, "\"");
-  auto op = [&](std::string_view text) { return with(with(std::string(text), "AT", s.pointer), "GUESS", quoted_guess); };
+  const std::string merge = with(s.merge, "VALUE", guess),
+                    quoted_guess = s.kind == "Deployment" ? guess : cat("\"", guess, "\"");
+  auto op = [&](std::string_view text) {
+    return with(with(std::string(text), "AT", s.pointer), "GUESS", quoted_guess);
+  };
   std::string config = object_text(s, guess);
   std::vector<Request> out = {
       {"PATCH", at, op(R"([{"op":"test","path":"AT","value":GUESS}])"), kJson},
@@ -128,7 +157,8 @@ std::vector<Request> guesses(const Secret& s) {
       {"PATCH", at, op(R"([{"op":"add","path":"AT/deeper","value":GUESS}])"), kJson},
       {"PATCH", at, op(R"([{"op":"replace","path":"","value":{}}])"), kJson},
       {"PATCH", at, R"([{"op":"add","path":"/metadata/labels","value":{"mine":"1"}}])", kJson},
-      {"PATCH", at, R"([{"op":"add","path":"/metadata/labels","value":{"mine":"not a label!"}}])", kJson},
+      {"PATCH", at, R"([{"op":"add","path":"/metadata/labels","value":{"mine":"not a label!"}}])",
+       kJson},
       {"PATCH", at, merge, kMerge},
       {"PATCH", at + "?dryRun=All", merge, kMerge},
       {"PATCH", at, R"({"metadata":{"labels":{"mine":"1"}}})", kMerge},
@@ -143,11 +173,13 @@ std::vector<Request> guesses(const Secret& s) {
       {"PATCH", at, R"({"spec":{"$setElementOrder/containers":[{"name":"c"}]}})", kStrategic},
       {"PATCH", at, R"({"metadata":{"$deleteFromPrimitiveList/finalizers":["a/b"]}})", kStrategic},
       {"PATCH", at,
-       cat(R"({"$retainKeys":["apiVersion","kind","metadata","data","type","spec"],)", merge.substr(1)),
+       cat(R"({"$retainKeys":["apiVersion","kind","metadata","data","type","spec"],)",
+           merge.substr(1)),
        kStrategic},
       {"PATCH", at, cat(R"({"$patch":"merge",)", merge.substr(1)), kStrategic},
       {"PATCH", at, cat(R"({"$patch":"replace",)", merge.substr(1)), kStrategic},
-      {"PATCH", at, R"([{"op":"remove","path":"/metadata/managedFields/0/fieldsV1/f:data/f:pin"}])", kJson},
+      {"PATCH", at, R"([{"op":"remove","path":"/metadata/managedFields/0/fieldsV1/f:data/f:pin"}])",
+       kJson},
       {"PATCH", at, R"([{"op":"remove","path":"/metadata/deletionTimestamp"}])", kJson},
       {"PATCH", at, R"([{"op":"remove","path":"/metadata/labels/1111"}])", kJson},
       {"PATCH", at + "?fieldManager=m", config, kApply},
@@ -163,14 +195,18 @@ std::vector<Request> guesses(const Secret& s) {
       {"PUT", at, object_text(s, guess, R"(,"uid":"wrong")")},
       {"PUT", at, object_text(s, guess, R"(,"resourceVersion":"1")")},
       {"PUT", at,
-       cat(R"({"apiVersion":")", s.version, R"(","kind":")", s.kind, R"(","metadata":{"name":"x"}})")},
+       cat(R"({"apiVersion":")", s.version, R"(","kind":")", s.kind,
+           R"(","metadata":{"name":"x"}})")},
       {"PATCH", at + "/status", merge, kMerge},
       {"PUT", at + "/status", config},
       {"DELETE", at, ""},
       {"DELETE", at + "?dryRun=All", ""},
-      {"DELETE", at, R"({"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"wrong"}})"},
-      {"DELETE", at, R"({"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"resourceVersion":"1"}})"},
-      {"DELETE", at, R"({"kind":"DeleteOptions","apiVersion":"v1","propagationPolicy":"Foreground"})"},
+      {"DELETE", at,
+       R"({"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"wrong"}})"},
+      {"DELETE", at,
+       R"({"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"resourceVersion":"1"}})"},
+      {"DELETE", at,
+       R"({"kind":"DeleteOptions","apiVersion":"v1","propagationPolicy":"Foreground"})"},
       {"DELETE", s.collection, ""},
       {"DELETE", s.collection + "?dryRun=All", ""},
       {"DELETE", s.collection + "?dryRun=All&labelSelector=pin%3D1111", ""},
@@ -181,13 +217,22 @@ std::vector<Request> guesses(const Secret& s) {
   if (s.kind == "Deployment") {
     out.push_back({"PATCH", at + "/scale", R"({"spec":{"replicas":1111}})", kMerge});
     out.push_back({"PATCH", at + "/scale", R"([{"op":"remove","path":"/spec/replicas"}])", kJson});
-    out.push_back({"PATCH", at + "/scale", R"([{"op":"test","path":"/spec/replicas","value":1111}])", kJson});
-    out.push_back({"PUT", at + "/scale", R"({"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"x","namespace":"default"},"spec":{"replicas":1111}})"});
-    out.push_back({"PATCH", at + "/scale?fieldManager=m", R"({"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"x"},"spec":{"replicas":1111}})", kApply});
+    out.push_back(
+        {"PATCH", at + "/scale", R"([{"op":"test","path":"/spec/replicas","value":1111}])", kJson});
+    out.push_back(
+        {"PUT", at + "/scale",
+         R"({"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"x","namespace":"default"},"spec":{"replicas":1111}})"});
+    out.push_back(
+        {"PATCH", at + "/scale?fieldManager=m",
+         R"({"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"x"},"spec":{"replicas":1111}})",
+         kApply});
   }
   if (s.kind == "Pod") {
-    out.push_back({"POST", at + "/eviction", R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"x"},"deleteOptions":{"preconditions":{"uid":"wrong"}}})"});
-    out.push_back({"POST", at + "/eviction", R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"x"}})"});
+    out.push_back(
+        {"POST", at + "/eviction",
+         R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"x"},"deleteOptions":{"preconditions":{"uid":"wrong"}}})"});
+    out.push_back({"POST", at + "/eviction",
+                   R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"x"}})"});
     out.push_back({"PATCH", at + "/ephemeralcontainers", merge, kStrategic});
     out.push_back({"PATCH", at + "/resize", merge, kStrategic});
   }
@@ -202,12 +247,18 @@ const Caller kCallers[] = {
     {{"granular", "granular:annotations", "granular:finalizers"}, {}},
     {{"granular", "granular:data", "granular:status", "granular:replicaCount"}, {}},
     {{"granular", "granular:specification"}, {}},
-    {{"granular", "granular:identity", "granular:metadata", "granular:specification", "granular:data", "granular:status", "granular:replicaCount"}, {}},
+    {{"granular", "granular:identity", "granular:metadata", "granular:specification",
+      "granular:data", "granular:status", "granular:replicaCount"},
+     {}},
     {{}, {"update", "patch", "delete", "deletecollection"}, false},
     {{}, {"update", "patch", "delete", "deletecollection"}, true},
     {{"granular", "granular:labels"}, {"update", "patch"}, false},
-    {{"granular"}, {"granular:labels", "granular:data", "granular:specification", "granular:metadata"}, false},
-    {{"granular"}, {"granular:labels", "granular:data", "granular:specification", "granular:metadata"}, true},
+    {{"granular"},
+     {"granular:labels", "granular:data", "granular:specification", "granular:metadata"},
+     false},
+    {{"granular"},
+     {"granular:labels", "granular:data", "granular:specification", "granular:metadata"},
+     true},
     {{"delete", "deletecollection", "create eviction"}, {}},
 };
 
@@ -221,21 +272,29 @@ TEST(BlindCallers, LearnNothingFromAnyAnswer) {
         std::size_t i = 0;
         for (World* world : {&one, &two}) {
           const char* value = i == 0 ? "1111" : "2222";
-          ASSERT_EQ(world->server.send("POST", secret.collection, object_text(secret, value)).status, 201) << object_text(secret, value);
+          ASSERT_EQ(
+              world->server.send("POST", secret.collection, object_text(secret, value)).status, 201)
+              << object_text(secret, value);
           world->role->allowed = kCallers[c].allowed;
           world->role->conditional = kCallers[c].conditional;
-          world->role->settled = kCallers[c].is_settled_well ? Decision::allow() : Decision::no_opinion();
+          world->role->settled = kCallers[c].is_settled_well ? Decision::allow()
+                                                             : Decision::no_opinion();
           Value body;
           if (!request.body.empty()) body = *json::parse(request.body);
-          Loopback::Reply reply = world->jane.send_and_wait(request.method, request.target, body, request.type);
+          Loopback::Reply reply = world->jane.send_and_wait(request.method, request.target, body,
+                                                            request.type);
           (reply.ok() ? answers : refusals)++;
           said[i++] = shown(reply);
           // Whatever became of it goes, in as many steps in both worlds.
-          world->server.send("PATCH", secret.collection + "/x", R"({"metadata":{"finalizers":null}})", kMerge);
-          world->server.send("DELETE", secret.collection + "/x", R"({"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0})");
+          world->server.send("PATCH", secret.collection + "/x",
+                             R"({"metadata":{"finalizers":null}})", kMerge);
+          world->server.send(
+              "DELETE", secret.collection + "/x",
+              R"({"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0})");
           ASSERT_EQ(world->server.send("GET", secret.collection + "/x").status, 404);
         }
-        EXPECT_EQ(said[0], said[1]) << "caller " << c << ": " << request.method << " " << request.target << " " << request.body;
+        EXPECT_EQ(said[0], said[1]) << "caller " << c << ": " << request.method << " "
+                                    << request.target << " " << request.body;
       }
   // The comparison would mean little if nothing, or everything, were refused.
   EXPECT_GT(answers, 200);
@@ -247,13 +306,15 @@ class Quoting : public admission::Plugin {
  public:
   explicit Quoting(const Reason& reason) : reason_(reason) {}
   std::string_view name() const override { return "Quoting"; }
-  bool handles(const admission::Review& review) const override { return review.user.name == "jane"; }
+  bool handles(const admission::Review& review) const override {
+    return review.user.name == "jane";
+  }
   Task<Result<void>> validate(const admission::Review& review) const override {
     const Value& object = review.old_object ? *review.old_object : review.object;
     review.warnings.push_back(json::print(object));
-    co_return fail(
-        Error::of(reason_, json::print(object))
-            .with({.name = json::print(object), .causes = {{"Quoted", json::print(object), "data"}}}));
+    co_return fail(Error::of(reason_, json::print(object))
+                       .with({.name = json::print(object),
+                              .causes = {{"Quoted", json::print(object), "data"}}}));
   }
 
  private:
@@ -282,13 +343,15 @@ TEST(BlindCallers, ReadNoRefusalThatQuotesTheObjectWhateverItsReason) {
           .status,
       201);
   role->allowed = {"granular", "granular:labels", "delete", "deletecollection"};
-  for (Reason r : {Reason::kForbidden, Reason::kNotFound, Reason::kConflict, Reason::kInvalid,
-                   Reason::kBadRequest, Reason::kTooManyRequests, Reason::kInternalError,
-                   Reason::kServiceUnavailable, Reason::kTimeout, Reason::kGone, Reason::kUnknown}) {
+  for (Reason r :
+       {Reason::kForbidden, Reason::kNotFound, Reason::kConflict, Reason::kInvalid,
+        Reason::kBadRequest, Reason::kTooManyRequests, Reason::kInternalError,
+        Reason::kServiceUnavailable, Reason::kTimeout, Reason::kGone, Reason::kUnknown}) {
     reason = r;
     for (const char* method : {"PATCH", "DELETE"}) {
-      Value body = std::string_view(method) == "PATCH" ? *json::parse(R"({"metadata":{"labels":{"a":"b"}}})")
-                                                       : Value();
+      Value body = std::string_view(method) == "PATCH"
+                       ? *json::parse(R"({"metadata":{"labels":{"a":"b"}}})")
+                       : Value();
       Loopback::Reply reply = jane.send_and_wait(method, path + "/x", body, kMerge);
       EXPECT_GE(reply.status, 400);
       EXPECT_EQ(shown(reply).find("hidden"), std::string::npos) << method << " " << shown(reply);
@@ -296,8 +359,9 @@ TEST(BlindCallers, ReadNoRefusalThatQuotesTheObjectWhateverItsReason) {
     EXPECT_EQ(shown(jane.send_and_wait("DELETE", path)).find("hidden"), std::string::npos);
   }
   role->allowed = {"patch", "get"};
-  EXPECT_NE(shown(jane.send_and_wait("PATCH", path + "/x", *json::parse("{}"), kMerge)).find("hidden"),
-            std::string::npos)
+  EXPECT_NE(
+      shown(jane.send_and_wait("PATCH", path + "/x", *json::parse("{}"), kMerge)).find("hidden"),
+      std::string::npos)
       << "who may read it is told";
 }
 

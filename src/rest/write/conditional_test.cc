@@ -15,19 +15,23 @@ class Scripted : public authz::Authorizer {
   std::string_view name() const override { return "scripted"; }
   std::optional<Decision> authorize(const authz::Attributes& a) const override {
     if (a.verb == "list" || a.verb == "get") return Decision::allow();
-    authz::Conditions::Set set{.conditions = {{.effect = Condition::Effect::kAllow, .id = "only-if", .description = "told so"}}};
+    authz::Conditions::Set set{
+        .conditions = {
+            {.effect = Condition::Effect::kAllow, .id = "only-if", .description = "told so"}}};
     if (may_deny) set.conditions.push_back({.effect = Condition::Effect::kDeny, .id = "not-if"});
     return authz::conditional_on(std::move(set));
   }
-  Task<Decision> evaluate(std::shared_ptr<const authz::Conditions> conditions, const authz::ConditionData& data) const override {
+  Task<Decision> evaluate(std::shared_ptr<const authz::Conditions> conditions,
+                          const authz::ConditionData& data) const override {
     ++evaluations;
     seen_operation = data.operation;
     seen_object = data.object ? *data.object : json::Value();
     seen_old = data.old_object ? *data.old_object : json::Value();
     seen_changes.clear();
     if (data.changed)
-      data.changed->leaves().for_each(
-          [this](const schema::FieldPath& path) { seen_changes += schema::field_text(path) + " "; });
+      data.changed->leaves().for_each([this](const schema::FieldPath& path) {
+        seen_changes += schema::field_text(path) + " ";
+      });
     if (refuses_size && seen_old["spec"].has("size")) co_return Decision::no_opinion();
     if (answers_conditionally) co_return Decision::conditional(conditions);
     co_return outcome;
@@ -42,15 +46,20 @@ class Scripted : public authz::Authorizer {
 class Conditional : public ::testing::Test {
  protected:
   static constexpr std::string_view kMaps = "/api/v1/namespaces/default/configmaps";
-  static constexpr std::string_view kLeases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+  static constexpr std::string_view
+      kLeases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
 
   Conditional() {
-    make(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}})", "/api/v1/namespaces");
+    make(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}})",
+         "/api/v1/namespaces");
     make(map("there"), std::string(kMaps));
   }
-  void make(const std::string& text, const std::string& path) { EXPECT_EQ(server_.send("POST", path, text).status, 201) << path; }
+  void make(const std::string& text, const std::string& path) {
+    EXPECT_EQ(server_.send("POST", path, text).status, 201) << path;
+  }
   static std::string map(std::string_view name, std::string_view value = "1") {
-    return cat(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")", name, R"("},"data":{"a":")", value, R"("}})");
+    return cat(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")", name,
+               R"("},"data":{"a":")", value, R"("}})");
   }
 
   struct Request {
@@ -59,16 +68,20 @@ class Conditional : public ::testing::Test {
   };
   std::vector<Request> requests() const {
     std::string maps(kMaps), leases(kLeases);
-    return {{"POST", maps, map("new")},
-            {"PUT", maps + "/there", map("there", "2")},
-            {"PATCH", maps + "/there", R"({"data":{"a":"2"}})", "application/merge-patch+json"},
-            {"PATCH", maps + "/there", R"([{"op":"replace","path":"/data/a","value":"2"}])", "application/json-patch+json"},
-            {"PATCH", maps + "/there?fieldManager=m&force=true", map("there", "2"), "application/apply-patch+yaml"},
-            {"PATCH", maps + "/applied?fieldManager=m", map("applied"), "application/apply-patch+yaml"},
-            {"PUT", leases + "/made", R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"made"},"spec":{}})"},
-            {"DELETE", maps + "/there", ""},
-            {"DELETE", maps, ""},
-            {"POST", maps + "?dryRun=All", map("new")}};
+    return {
+        {"POST", maps, map("new")},
+        {"PUT", maps + "/there", map("there", "2")},
+        {"PATCH", maps + "/there", R"({"data":{"a":"2"}})", "application/merge-patch+json"},
+        {"PATCH", maps + "/there", R"([{"op":"replace","path":"/data/a","value":"2"}])",
+         "application/json-patch+json"},
+        {"PATCH", maps + "/there?fieldManager=m&force=true", map("there", "2"),
+         "application/apply-patch+yaml"},
+        {"PATCH", maps + "/applied?fieldManager=m", map("applied"), "application/apply-patch+yaml"},
+        {"PUT", leases + "/made",
+         R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"made"},"spec":{}})"},
+        {"DELETE", maps + "/there", ""},
+        {"DELETE", maps, ""},
+        {"POST", maps + "?dryRun=All", map("new")}};
   }
   Loopback::Reply send(const Request& r) {
     json::Value body;
@@ -87,7 +100,8 @@ TEST_F(Conditional, NothingIsWrittenUnlessTheConditionsAllow) {
       store::Revision before = server_.store().current_revision();
       Loopback::Reply reply = send(r);
       EXPECT_EQ(reply.status, 403) << what << " " << r.method << " " << r.path;
-      EXPECT_EQ(server_.store().current_revision(), before) << what << " " << r.method << " " << r.path;
+      EXPECT_EQ(server_.store().current_revision(), before)
+          << what << " " << r.method << " " << r.path;
     }
   };
   scripted_->outcome = Decision::no_opinion();
@@ -114,7 +128,8 @@ TEST_F(Conditional, ARefusalIsWordedLikeAnyOther) {
   scripted_->outcome = Decision::no_opinion("because");
   Loopback::Reply reply = send(requests()[0]);
   EXPECT_EQ(reply.body["message"].as_string(),
-            "configmaps \"new\" is forbidden: User \"jane\" cannot create resource \"configmaps\" in API group \"\" in the namespace \"default\": "
+            "configmaps \"new\" is forbidden: User \"jane\" cannot create resource \"configmaps\" "
+            "in API group \"\" in the namespace \"default\": "
             "scripted: because");
 }
 
@@ -143,7 +158,8 @@ TEST_F(Conditional, ABodyOfAnotherKindDoesNotStandInForTheObject) {
   for (
       const Request& r :
       {Request{"POST", space + "/pods/p/eviction",
-               cat(R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"p",)", forged, "}}")},
+               cat(R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"p",)", forged,
+                   "}}")},
        Request{"POST", space + "/pods/p/binding",
                cat(R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"p",)", forged,
                    R"(},"target":{"name":"n"}})")},
@@ -171,9 +187,12 @@ TEST_F(Conditional, SeeTheStoredObjectWhereTheVersionOfTheRequestDoesNotShowAll)
       "/apis/apiextensions.k8s.io/v1/customresourcedefinitions");
   const std::string things = "/apis/example.com/v2/namespaces/default/things",
                     older = "/apis/example.com/v1/namespaces/default/things";
-  ASSERT_TRUE(TestServer::eventually(
-      [&] { return server_.send("GET", things).status == 200 && server_.send("GET", older).status == 200; }));
-  make(R"({"apiVersion":"example.com/v2","kind":"Thing","metadata":{"name":"t"},"spec":{"size":7}})", things);
+  ASSERT_TRUE(TestServer::eventually([&] {
+    return server_.send("GET", things).status == 200 && server_.send("GET", older).status == 200;
+  }));
+  make(
+      R"({"apiVersion":"example.com/v2","kind":"Thing","metadata":{"name":"t"},"spec":{"size":7}})",
+      things);
   scripted_->outcome = Decision::allow();
   auto label = [&](const std::string& path) {
     return send({"PATCH", path + "/t?dryRun=All", R"({"metadata":{"labels":{"a":"b"}}})",
@@ -201,7 +220,8 @@ TEST_F(Conditional, SeeTheStoredObjectWhereTheVersionOfTheRequestDoesNotShowAll)
 
 TEST_F(Conditional, StreamsAreFolded) {
   scripted_->outcome = Decision::allow();
-  Loopback::Reply reply = jane_.send_and_wait("POST", "/api/v1/namespaces/default/pods/x/exec?command=ls");
+  Loopback::Reply reply = jane_.send_and_wait("POST",
+                                              "/api/v1/namespaces/default/pods/x/exec?command=ls");
   EXPECT_EQ(reply.status, 403);
   EXPECT_EQ(scripted_->evaluations, 0);
 }

@@ -35,7 +35,9 @@ authz::ConditionData data_of(const Call& call, const Value* old, const Value& ob
           .user = &call.user};
 }
 
-const schema::Schema& compared_schema(const catalog::Resource& r) { return r.permissions->compared() ? *r.permissions->compared() : *r.schema; }
+const schema::Schema& compared_schema(const catalog::Resource& r) {
+  return r.permissions->compared() ? *r.permissions->compared() : *r.schema;
+}
 
 authz::Attributes attributes_of(const Call& call, std::string_view verb) {
   authz::Attributes a{call.user, call.info};
@@ -44,7 +46,8 @@ authz::Attributes attributes_of(const Call& call, std::string_view verb) {
 }
 
 authz::Asking asking_fields(const Call& call) {
-  return call.services.conditional_authorization ? authz::Asking::kConditionsAwareAtOnce : authz::Asking::kFolded;
+  return call.services.conditional_authorization ? authz::Asking::kConditionsAwareAtOnce
+                                                 : authz::Asking::kFolded;
 }
 
 Task<bool> back_on_loop(Call& call) {
@@ -57,15 +60,18 @@ Task<bool> back_on_loop(Call& call) {
 }
 
 // The part of an answer that has to wait: an authorizer elsewhere, or conditions.
-Task<bool> ask_waiting(Call& call, std::string verb, std::optional<authz::Chain::Verdict> known, const Value* old, const Value& object, bool& by_objects) {
+Task<bool> ask_waiting(Call& call, std::string verb, std::optional<authz::Chain::Verdict> known,
+                       const Value* old, const Value& object, bool& by_objects) {
   if (!known) {
-    authz::Chain::Verdict waited = co_await call.chain->authorize(attributes_of(call, verb), asking_fields(call));
+    authz::Chain::Verdict waited = co_await call.chain->authorize(attributes_of(call, verb),
+                                                                  asking_fields(call));
     known = std::move(waited);
   }
   bool allowed = known->decision.allowed();
   by_objects = known->decision.kind == authz::Decision::Kind::kConditional;
   if (by_objects) {
-    authz::Decision settled = co_await call.chain->evaluate(known->decision, data_of(call, old, object));
+    authz::Decision settled = co_await call.chain->evaluate(known->decision,
+                                                            data_of(call, old, object));
     allowed = settled.allowed();  // an error is never an allow
   }
   bool back = co_await back_on_loop(call);
@@ -85,7 +91,8 @@ Error refusal_error(Call& call, const FieldRefusal& r) {
         grant = cat("only the verb ", quoted(call.info.verb), " covers this field");
       } else {
         reason += cat("not covered by ", join(r.chain, ", "));
-        grant = cat("the verbs ", quoted(schema::kGranularVerb), " and ", quoted(r.verb), " are enough for this field");
+        grant = cat("the verbs ", quoted(schema::kGranularVerb), " and ", quoted(r.verb),
+                    " are enough for this field");
       }
       break;
     case Why::kExcluded:
@@ -116,7 +123,8 @@ FieldAccess& access_of(Call& call) {
 
 void annotate(Call& call, const std::optional<FieldRefusal>& refusal) {
   std::string checks;
-  for (const auto& [verb, allowed] : call.fields->answers.in_order()) checks += cat(checks.empty() ? "" : ",", verb, allowed ? "+" : "-");
+  for (const auto& [verb, allowed] : call.fields->answers.in_order())
+    checks += cat(checks.empty() ? "" : ",", verb, allowed ? "+" : "-");
   call.audit_annotations.set(cat(kAnnotation, "marker"), call.is_granular ? "granular" : "regular");
   if (!checks.empty()) call.audit_annotations.set(cat(kAnnotation, "checks"), checks);
   if (refusal) call.audit_annotations.set(cat(kAnnotation, "denied-field"), refusal->field);
@@ -130,7 +138,8 @@ Result<void> judged(Call& call, const FieldJudge& judge, Marker marker) {
   return {};
 }
 
-Task<Result<void>> settle(Call& call, const schema::ChangedFields& changes, const schema::PermissionTree& tree, Marker marker,
+Task<Result<void>> settle(Call& call, const schema::ChangedFields& changes,
+                          const schema::PermissionTree& tree, Marker marker,
                           const schema::ExcludedVerbs& excluded) {
   call.services.field_permissions->count_comparison();
   const schema::Demands demands = schema::demands_of(changes, tree, excluded);
@@ -142,7 +151,9 @@ Task<Result<void>> settle(Call& call, const schema::ChangedFields& changes, cons
     bool is_there = verdict && verdict->decision.kind != authz::Decision::Kind::kConditional;
     bool allowed = is_there && verdict->decision.allowed();
     bool by_objects = false;
-    if (!is_there) allowed = co_await ask_waiting(call, *verb, std::move(verdict), old, changes.after(), by_objects);
+    if (!is_there)
+      allowed = co_await ask_waiting(call, *verb, std::move(verdict), old, changes.after(),
+                                     by_objects);
     judge.answer(allowed, by_objects ? Holds::kForTheseObjects : Holds::kForTheRequest);
   }
   co_return judged(call, judge, marker);
@@ -154,8 +165,8 @@ Task<Result<void>> settle_named(Call& call, schema::Demands demands, Marker mark
   while (const std::string* verb = judge.next()) {
     auto verdict = call.chain->decide(attributes_of(call, *verb), asking_fields(call));
     if (!verdict) {
-      authz::Chain::Verdict waited =
-          co_await call.chain->authorize(attributes_of(call, *verb), asking_fields(call));
+      authz::Chain::Verdict waited = co_await call.chain->authorize(attributes_of(call, *verb),
+                                                                    asking_fields(call));
       verdict = std::move(waited);
       bool back = co_await back_on_loop(call);
       (void)back;
@@ -172,7 +183,8 @@ Task<Result<void>> settle_scale(Call& call) {
   static const Value kBefore = Value::object({{"spec", Value::object({{"replicas", 0}})}});
   static const Value kAfter = Value::object({{"spec", Value::object({{"replicas", 1}})}});
   const schema::Schema& scale = *call.subresource->schema;
-  static const std::shared_ptr<const schema::PermissionTree> tree = schema::PermissionTree::of_builtin(scale, "autoscaling", "Scale");
+  static const std::shared_ptr<const schema::PermissionTree>
+      tree = schema::PermissionTree::of_builtin(scale, "autoscaling", "Scale");
   schema::ChangedFields view(kBefore, kAfter, scale, {});
   const schema::ExcludedVerbs none;
   Result<void> covered = co_await settle(call, view, *tree, Marker::kGranular, none);
@@ -185,12 +197,13 @@ Task<Result<void>> settle_version(Call& call, const schema::ChangedFields& chang
   const FieldPermissions& permissions = *call.services.field_permissions;
   if (marker == Marker::kRegular && !permissions.excludes(version)) co_return Result<void>();
   auto uncovered = permissions.uncovered();
-  Result<void> covered = co_await settle(call, changes, *version.permissions, marker, uncovered->verbs);
+  Result<void> covered = co_await settle(call, changes, *version.permissions, marker,
+                                         uncovered->verbs);
   co_return covered;
 }
 
-// All that the caller's own change takes. Of a scale the object's fields count for what is excluded, the scale's for what is
-// covered.
+// All that the caller's own change takes. Of a scale the object's fields count for what is
+// excluded, the scale's for what is covered.
 Task<Result<void>> settle_change(Call& call) {
   const FieldAccess& access = *call.fields;
   bool is_scale = call.info.subresource == "scale";
@@ -201,8 +214,8 @@ Task<Result<void>> settle_change(Call& call) {
   Marker marker = call.is_granular && !is_scale ? Marker::kGranular : Marker::kRegular;
   Result<void> covered = co_await settle_version(call, *access.changed, *call.resource, marker);
   if (covered && access.stored)
-    covered =
-        co_await settle_version(call, *access.stored, *other_storage(*call.catalog, *call.resource), marker);
+    covered = co_await settle_version(call, *access.stored,
+                                      *other_storage(*call.catalog, *call.resource), marker);
   call.fields_settled = covered.has_value();
   co_return covered;
 }
@@ -211,7 +224,9 @@ schema::IgnoredFields ignored_fields(const Call& call, bool is_create) {
   schema::IgnoredFields out{schema::IgnoredFields::of_server(is_create), {}};
   if (!is_create) out.reset = kept_fields(call);
   // A node brings its status along when it is made.
-  else if (call.resource->subresource("status") && !(call.resource->group.empty() && call.resource->kind == "Node")) out.reset.insert({"f:status"});
+  else if (call.resource->subresource("status") &&
+           !(call.resource->group.empty() && call.resource->kind == "Node"))
+    out.reset.insert({"f:status"});
   return out;
 }
 
@@ -220,12 +235,14 @@ Value as_sent(const Value& decoded, const Value& written) {
   if (decoded.is_object() && written.is_object()) {
     std::vector<Member> kept;
     for (const Member& m : decoded.members())
-      if (const Value* there = written.find(m.key())) kept.push_back({m.name, as_sent(m.value, *there)});
+      if (const Value* there = written.find(m.key()))
+        kept.push_back({m.name, as_sent(m.value, *there)});
     return Value::object(std::move(kept));
   }
   if (decoded.is_array() && written.is_array() && decoded.size() == written.size()) {
     std::vector<Value> items;
-    for (std::size_t i = 0; i < decoded.size(); ++i) items.push_back(as_sent(decoded[i], written[i]));
+    for (std::size_t i = 0; i < decoded.size(); ++i)
+      items.push_back(as_sent(decoded[i], written[i]));
     return Value::array(std::move(items));
   }
   return decoded;
@@ -233,7 +250,8 @@ Value as_sent(const Value& decoded, const Value& written) {
 
 // Asked for by the enforcer of conditions that had no opinion in the end.
 Task<std::optional<Result<void>>> granular_instead(Call& call) {
-  authz::Chain::Verdict verdict = co_await call.chain->authorize(attributes_of(call, schema::kGranularVerb));
+  authz::Chain::Verdict verdict = co_await call.chain->authorize(
+      attributes_of(call, schema::kGranularVerb));
   bool back = co_await back_on_loop(call);
   (void)back;
   if (!verdict.decision.allowed() || !call.fields || !call.fields->changed) co_return std::nullopt;
@@ -244,13 +262,21 @@ Task<std::optional<Result<void>>> granular_instead(Call& call) {
 
 }  // namespace
 
-FieldPermissions::FieldPermissions(const authz::fields::UncoveredFeed& uncovered, MetricRegistry& metrics)
+FieldPermissions::FieldPermissions(const authz::fields::UncoveredFeed& uncovered,
+                                   MetricRegistry& metrics)
     : uncovered_(uncovered),
-      comparisons_(metrics.counter({"cardea_field_comparisons_total", "How often the changed fields of a request were worked out."})),
-      covered_(metrics.counter({"cardea_field_permission_results_total", "Requests judged by the fields they change, by result."}, {{"result", "covered"}})),
-      refused_(metrics.counter({"cardea_field_permission_results_total", "Requests judged by the fields they change, by result."}, {{"result", "refused"}})),
-      checks_(metrics.count_histogram({"cardea_field_permission_checks", "Verbs asked for one request judged by the fields it changes."},
-                                      {0, 1, 2, 3, 5, 7, 10, 20, 50, 100})) {}
+      comparisons_(metrics.counter({"cardea_field_comparisons_total",
+                                    "How often the changed fields of a request were worked out."})),
+      covered_(metrics.counter({"cardea_field_permission_results_total",
+                                "Requests judged by the fields they change, by result."},
+                               {{"result", "covered"}})),
+      refused_(metrics.counter({"cardea_field_permission_results_total",
+                                "Requests judged by the fields they change, by result."},
+                               {{"result", "refused"}})),
+      checks_(
+          metrics.count_histogram({"cardea_field_permission_checks",
+                                   "Verbs asked for one request judged by the fields it changes."},
+                                  {0, 1, 2, 3, 5, 7, 10, 20, 50, 100})) {}
 
 bool FieldPermissions::excludes(const catalog::Resource& resource) const {
   if (resource.permissions->has_excluded()) return true;
@@ -258,13 +284,15 @@ bool FieldPermissions::excludes(const catalog::Resource& resource) const {
   return !now->verbs.empty() && now->verbs.concern(*resource.permissions);
 }
 
-bool FieldPermissions::excludes_stored(const catalog::Catalog& catalog, const catalog::Resource& resource) const {
+bool FieldPermissions::excludes_stored(const catalog::Catalog& catalog,
+                                       const catalog::Resource& resource) const {
   if (excludes(resource)) return true;
   const catalog::Resource* stored = other_storage(catalog, resource);
   return stored && excludes(*stored);
 }
 
-const catalog::Resource* other_storage(const catalog::Catalog& catalog, const catalog::Resource& r) {
+const catalog::Resource* other_storage(const catalog::Catalog& catalog,
+                                       const catalog::Resource& r) {
   if (r.unserved_storage) return r.unserved_storage;
   if (r.version == r.storage_version && r.group == r.storage_group) return nullptr;
   const catalog::Resource* stored = catalog.storage_of(r);
@@ -289,17 +317,23 @@ bool may_be_granular(const catalog::Catalog& catalog, const authz::RequestInfo& 
 
 bool watches_fields(const Call& call) {
   const FieldPermissions* permissions = call.services.field_permissions;
-  return call.has_conditions() || (permissions && (call.is_granular || permissions->excludes_stored(*call.catalog, *call.resource)));
+  return call.has_conditions() ||
+         (permissions &&
+          (call.is_granular || permissions->excludes_stored(*call.catalog, *call.resource)));
 }
 
-SentObject* sent_object(Call& call) { return watches_fields(call) ? &access_of(call).sent : nullptr; }
+SentObject* sent_object(Call& call) {
+  return watches_fields(call) ? &access_of(call).sent : nullptr;
+}
 
 bool watches_admission(const Call& call) {
   const FieldPermissions* permissions = call.services.field_permissions;
   return permissions && permissions->excludes(*call.resource);
 }
 
-Value SentObject::get() const { return as_sent(decoded, written); }
+Value SentObject::get() const {
+  return as_sent(decoded, written);
+}
 
 namespace {
 
@@ -315,13 +349,15 @@ schema::NamedFields named_by_scale(const Call& call) {
 
 namespace {
 
-// A create is judged by what was sent, not by what the server makes of it; its name is always part of that.
+// A create is judged by what was sent, not by what the server makes of it; its name is always part
+// of that.
 Value sent_create(const Call& call) {
   const FieldAccess& known = *call.fields;
   Value out = known.sent.is_there() ? known.sent.get() : known.requested;
   Value& meta = out.member("metadata");
   if (meta.is_null()) meta = Value::object();
-  if (!meta.has("generateName") && meta["name"].as_string().empty()) meta.set("name", call.info.name);
+  if (!meta.has("generateName") && meta["name"].as_string().empty())
+    meta.set("name", call.info.name);
   return out;
 }
 
@@ -344,16 +380,19 @@ Task<Result<void>> authorize_change(Call& call, const Value* old, Value requeste
     access.requested = std::move(requested);
     if (storage)
       access.stored.emplace(
-          Value(), [&call, storage] { return converted(sent_create(call), *call.resource, *storage); },
+          Value(),
+          [&call, storage] { return converted(sent_create(call), *call.resource, *storage); },
           compared_schema(*storage), ignored);
     access.changed.emplace(Value(), [&call] { return sent_create(call); }, schema, ignored);
   }
-  // Versions of a custom resource name their fields alike: rules that list fields see those that only one
-  // version has.
-  call.authorization.changed = access.stored && call.resource->is_custom ? &*access.stored : &*access.changed;
+  // Versions of a custom resource name their fields alike: rules that list fields see those that
+  // only one version has.
+  call.authorization.changed = access.stored && call.resource->is_custom ? &*access.stored
+                                                                         : &*access.changed;
   const FieldPermissions* permissions = call.services.field_permissions;
   if (!permissions) co_return Result<void>();
-  if (call.has_conditions()) call.authorization.otherwise = [&call] { return granular_instead(call); };
+  if (call.has_conditions())
+    call.authorization.otherwise = [&call] { return granular_instead(call); };
   if (!call.is_granular && !permissions->excludes_stored(*call.catalog, *call.resource))
     co_return Result<void>();
   Result<void> covered = co_await settle_change(call);
@@ -376,30 +415,38 @@ Task<Result<void>> authorize_named(Call& call) {
   auto uncovered = call.services.field_permissions->uncovered();
   const schema::NamedFields named = is_scale ? named_by_scale(call) : call.sight.named;
   schema::ChangedFields sent(Value(), named.sent, compared_schema(*call.resource), {});
-  const schema::FieldSet leaves = schema::without_ignored(named.fields, ignored_fields(call, false));
-  schema::Demands demands = schema::demands_of(leaves, sent, *call.resource->permissions, uncovered->verbs);
-  Result<void> covered =
-      co_await settle_named(call, std::move(demands), is_scale ? Marker::kRegular : Marker::kGranular);
+  const schema::FieldSet leaves = schema::without_ignored(named.fields,
+                                                          ignored_fields(call, false));
+  schema::Demands demands = schema::demands_of(leaves, sent, *call.resource->permissions,
+                                               uncovered->verbs);
+  Result<void> covered = co_await settle_named(call, std::move(demands),
+                                               is_scale ? Marker::kRegular : Marker::kGranular);
   co_return covered;
 }
 
 Task<Result<void>> authorize_mutation(Call& call, Value requested, Value admitted) {
   const catalog::Resource& r = *call.resource;
   const FieldPermissions* permissions = call.services.field_permissions;
-  if (!permissions || requested.same(admitted) || !permissions->excludes(r)) co_return Result<void>();
+  if (!permissions || requested.same(admitted) || !permissions->excludes(r))
+    co_return Result<void>();
   auto uncovered = permissions->uncovered();
-  schema::ChangedFields changes(std::move(requested), std::move(admitted), compared_schema(r), {schema::IgnoredFields::of_server(false), {}});
-  Result<void> covered = co_await settle(call, changes, *r.permissions, Marker::kRegular, uncovered->guarded_from_admission);
+  schema::ChangedFields changes(std::move(requested), std::move(admitted), compared_schema(r),
+                                {schema::IgnoredFields::of_server(false), {}});
+  Result<void> covered = co_await settle(call, changes, *r.permissions, Marker::kRegular,
+                                         uncovered->guarded_from_admission);
   co_return covered;
 }
 
-Task<Result<void>> authorize_storage(Call& call, const catalog::Resource& storage, Value old, Value stored) {
+Task<Result<void>> authorize_storage(Call& call, const catalog::Resource& storage, Value old,
+                                     Value stored) {
   const FieldPermissions* permissions = call.services.field_permissions;
   if (!permissions || !permissions->excludes(storage)) co_return Result<void>();
   auto uncovered = permissions->uncovered();
   bool is_create = old.is_null();
-  schema::ChangedFields changes(std::move(old), std::move(stored), compared_schema(storage), {schema::IgnoredFields::of_server(is_create), {}});
-  Result<void> covered = co_await settle(call, changes, *storage.permissions, Marker::kRegular, uncovered->verbs);
+  schema::ChangedFields changes(std::move(old), std::move(stored), compared_schema(storage),
+                                {schema::IgnoredFields::of_server(is_create), {}});
+  Result<void> covered = co_await settle(call, changes, *storage.permissions, Marker::kRegular,
+                                         uncovered->verbs);
   co_return covered;
 }
 

@@ -7,8 +7,8 @@
 
 #include "base/strings.h"
 #include "json/print.h"
-#include "rest/write/object_rules.h"
 #include "rest/testing/test_server.h"
+#include "rest/write/object_rules.h"
 #include "schema/ownership/managed_fields.h"
 
 namespace cardea::rest {
@@ -28,15 +28,20 @@ class Scripted : public authz::Authorizer {
     return answer(a.verb);
   }
   Task<Decision> authorize_waiting(authz::Attributes a) const override { co_return answer(a.verb); }
-  Task<Decision> evaluate(std::shared_ptr<const authz::Conditions>, const authz::ConditionData& data) const override {
-    saw_changes = data.changed ? schema::field_text({}) + std::to_string(data.changed->leaves().size()) : "none";
+  Task<Decision> evaluate(std::shared_ptr<const authz::Conditions>,
+                          const authz::ConditionData& data) const override {
+    saw_changes = data.changed
+                      ? schema::field_text({}) + std::to_string(data.changed->leaves().size())
+                      : "none";
     co_return settled;
   }
   Decision answer(std::string_view verb) const {
     asked.emplace_back(verb);
     if (verb == "get") return Decision::allow();
     if (verb == conditional)
-      return authz::conditional_on({.conditions = {{.effect = authz::Condition::Effect::kAllow, .id = "only-if", .description = {}}}});
+      return authz::conditional_on(
+          {.conditions = {
+               {.effect = authz::Condition::Effect::kAllow, .id = "only-if", .description = {}}}});
     for (const std::string& a : allowed)
       if (a == verb) return Decision::allow();
     for (const std::string& d : denied)
@@ -57,14 +62,26 @@ class FieldsOfRequests : public ::testing::Test {
   static constexpr const char* kMap = "/api/v1/namespaces/default/configmaps/there";
 
   FieldsOfRequests() {
-    EXPECT_EQ(server_.send("POST", "/api/v1/namespaces", R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}})").status, 201);
-    EXPECT_EQ(server_.send("POST", "/api/v1/namespaces/default/configmaps", R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"there"},"data":{"a":"1"}})").status, 201);
+    EXPECT_EQ(server_
+                  .send("POST", "/api/v1/namespaces",
+                        R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}})")
+                  .status,
+              201);
+    EXPECT_EQ(
+        server_
+            .send(
+                "POST", "/api/v1/namespaces/default/configmaps",
+                R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"there"},"data":{"a":"1"}})")
+            .status,
+        201);
     scripted_->asked.clear();
   }
   Loopback::Reply patch(std::string_view text) {
     return jane_.send_and_wait("PATCH", kMap, *json::parse(text), "application/merge-patch+json");
   }
-  std::uint64_t comparisons() { return server_.metrics().registry().counter({"cardea_field_comparisons_total", ""}).value(); }
+  std::uint64_t comparisons() {
+    return server_.metrics().registry().counter({"cardea_field_comparisons_total", ""}).value();
+  }
 
   std::shared_ptr<Scripted> scripted_ = std::make_shared<Scripted>();
   TestServer server_{{}, {scripted_}, true};
@@ -82,10 +99,13 @@ TEST_F(FieldsOfRequests, WhoHasGranularChangesWhatIsCovered) {
   scripted_->allowed = {"granular", "granular:label(mine)"};
   for (bool waits : {false, true}) {
     scripted_->waits = waits;
-    EXPECT_EQ(patch(cat(R"({"metadata":{"labels":{"mine/a":")", waits ? "1" : "2", R"("}}})")).status, 200);
+    EXPECT_EQ(
+        patch(cat(R"({"metadata":{"labels":{"mine/a":")", waits ? "1" : "2", R"("}}})")).status,
+        200);
     Loopback::Reply refused = patch(R"({"data":{"a":"2"}})");
     EXPECT_EQ(refused.status, 403);
-    EXPECT_THAT(refused.body["message"].as_string(), HasSubstr("cannot granular:data resource \"configmaps\""));
+    EXPECT_THAT(refused.body["message"].as_string(),
+                HasSubstr("cannot granular:data resource \"configmaps\""));
     EXPECT_EQ(refused.body["details"]["causes"][0]["field"].as_string(), "data.a");
   }
 }
@@ -94,7 +114,8 @@ TEST_F(FieldsOfRequests, OwnersAreNotForWhoHasGranularToRewrite) {
   auto owners = [this] {
     std::string out;
     Value entries = server_.send("GET", kMap).body["metadata"]["managedFields"];
-    for (const Value& e : entries.items()) out += cat(e["manager"].as_string(), "=", json::print(e["fieldsV1"]), ";");
+    for (const Value& e : entries.items())
+      out += cat(e["manager"].as_string(), "=", json::print(e["fieldsV1"]), ";");
     return out;
   };
   const std::string before = owners();
@@ -102,7 +123,8 @@ TEST_F(FieldsOfRequests, OwnersAreNotForWhoHasGranularToRewrite) {
       R"({"metadata":{"generateName":"g","managedFields":[{"manager":"gitops","operation":"Apply","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:a":{}}}}]}})";
   scripted_->allowed = {"granular", "granular:label(mine)"};
   auto leaves_owners = [&] {
-    for (std::string_view body : {kForged, std::string_view(R"({"metadata":{"managedFields":[]}})"), std::string_view(R"({"metadata":{"managedFields":[{}]}})"),
+    for (std::string_view body : {kForged, std::string_view(R"({"metadata":{"managedFields":[]}})"),
+                                  std::string_view(R"({"metadata":{"managedFields":[{}]}})"),
                                   std::string_view(R"({"metadata":{"managedFields":null}})")}) {
       Loopback::Reply done = patch(body);
       EXPECT_EQ(done.status, 200) << json::print(done.body);
@@ -111,11 +133,13 @@ TEST_F(FieldsOfRequests, OwnersAreNotForWhoHasGranularToRewrite) {
     }
   };
   leaves_owners();
-  scripted_->conditional = "patch";  // which ends without an opinion, after owners have been worked out
+  scripted_->conditional = "patch";  // which ends without an opinion, after owners have been worked
+                                     // out
   leaves_owners();
   scripted_->conditional.clear();
   Value whole = server_.send("GET", kMap).body;
-  whole.member("metadata").set("managedFields", (*json::parse(kForged))["metadata"]["managedFields"]);
+  whole.member("metadata")
+      .set("managedFields", (*json::parse(kForged))["metadata"]["managedFields"]);
   whole.member("metadata").set("labels", Value::object({{"mine/a", "1"}}));
   EXPECT_EQ(jane_.send_and_wait("PUT", kMap, whole, "application/json").status, 200);
   EXPECT_THAT(owners(), HasSubstr(before));
@@ -167,8 +191,13 @@ TEST_F(FieldsOfRequests, ConditionsThatEndWithoutAnOpinionLeaveItToTheFields) {
 }
 
 TEST_F(FieldsOfRequests, WhatIsExcludedIsDemandedOfWhoHasTheVerb) {
-  EXPECT_EQ(server_.send("POST", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets",
-                         R"json({"apiVersion":"permissionconfig.k8s.io/v1","kind":"UncoveredPermissionSet","metadata":{"name":"s"},"spec":{"uncoveredPermissions":["granular:label(a)"]}})json").status, 201);
+  EXPECT_EQ(
+      server_
+          .send(
+              "POST", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets",
+              R"json({"apiVersion":"permissionconfig.k8s.io/v1","kind":"UncoveredPermissionSet","metadata":{"name":"s"},"spec":{"uncoveredPermissions":["granular:label(a)"]}})json")
+          .status,
+      201);
   scripted_->allowed = {"patch"};
   EXPECT_EQ(patch(R"({"metadata":{"labels":{"a/b":"1"}}})").status, 403);
   EXPECT_EQ(patch(R"({"metadata":{"labels":{"b":"1"}}})").status, 200);
@@ -178,16 +207,27 @@ TEST_F(FieldsOfRequests, WhatIsExcludedIsDemandedOfWhoHasTheVerb) {
 }
 
 TEST_F(FieldsOfRequests, AScaleIsJudgedAlikeWhenConditionsHadNoOpinion) {
-  EXPECT_EQ(server_.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", R"({"metadata":{"name":"things.example.com"},"spec":{
+  EXPECT_EQ(server_
+                .send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+                      R"({"metadata":{"name":"things.example.com"},"spec":{
       "group":"example.com","scope":"Namespaced","names":{"plural":"things","kind":"Thing"},"versions":[{"name":"v1","served":true,"storage":true,
       "subresources":{"scale":{"specReplicasPath":".spec.size","statusReplicasPath":".status.size"}},"schema":{"openAPIV3Schema":{"type":"object","properties":{
-        "spec":{"type":"object","properties":{"size":{"type":"integer"}}}}}}}]}})").status, 201);
+        "spec":{"type":"object","properties":{"size":{"type":"integer"}}}}}}}]}})")
+                .status,
+            201);
   const std::string things = "/apis/example.com/v1/namespaces/default/things";
   ASSERT_TRUE(TestServer::eventually([&] { return server_.send("GET", things).status == 200; }));
-  EXPECT_EQ(server_.send("POST", things, R"({"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"t"},"spec":{"size":1}})").status, 201);
+  EXPECT_EQ(
+      server_
+          .send(
+              "POST", things,
+              R"({"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"t"},"spec":{"size":1}})")
+          .status,
+      201);
   auto scale = [&](int replicas) {
     Value patch = Value::object({{"spec", Value::object({{"replicas", replicas}})}});
-    return jane_.send_and_wait("PATCH", things + "/t/scale", patch, "application/merge-patch+json").status;
+    return jane_.send_and_wait("PATCH", things + "/t/scale", patch, "application/merge-patch+json")
+        .status;
   };
   for (std::string conditional : {"", "patch"}) {
     scripted_->conditional = conditional;
@@ -211,18 +251,20 @@ TEST_F(FieldsOfRequests, AreJudgedInTheStoredVersionToo) {
             201);
   const std::string things = "/apis/example.com/v2/namespaces/default/things",
                     older = "/apis/example.com/v1/namespaces/default/things/t";
-  ASSERT_TRUE(TestServer::eventually(
-      [&] { return server_.send("GET", things).status == 200 && server_.send("GET", older).status == 404; }));
+  ASSERT_TRUE(TestServer::eventually([&] {
+    return server_.send("GET", things).status == 200 && server_.send("GET", older).status == 404;
+  }));
   EXPECT_EQ(
       server_
-          .send("POST", things,
-                R"({"apiVersion":"example.com/v2","kind":"Thing","metadata":{"name":"t"},"spec":{"size":1}})")
+          .send(
+              "POST", things,
+              R"({"apiVersion":"example.com/v2","kind":"Thing","metadata":{"name":"t"},"spec":{"size":1}})")
           .status,
       201);
   auto label = [&](std::string value) {
-    return jane_.send_and_wait("PATCH", older,
-                               *json::parse(cat(R"({"metadata":{"labels":{"a":")", value, R"("}}})")),
-                               "application/merge-patch+json");
+    return jane_.send_and_wait(
+        "PATCH", older, *json::parse(cat(R"({"metadata":{"labels":{"a":")", value, R"("}}})")),
+        "application/merge-patch+json");
   };
   scripted_->allowed = {"granular", "granular:labels"};
   Loopback::Reply refused = label("1");
@@ -239,26 +281,30 @@ TEST_F(FieldsOfRequests, AreJudgedInTheStoredVersionToo) {
 }
 
 TEST_F(FieldsOfRequests, WhatAVersionDoesNotShowOutlivesSubresourcesAndDeletions) {
-  auto version = [](std::string_view name, bool is_stored, std::string_view spec, std::string_view status) {
+  auto version = [](std::string_view name, bool is_stored, std::string_view spec,
+                    std::string_view status) {
     return cat(
         R"({"name":")", name, R"(","served":true,"storage":)", is_stored ? "true" : "false",
         R"(,"subresources":{"status":{},"scale":{"specReplicasPath":".spec.count","statusReplicasPath":".status.count"}},"schema":{"openAPIV3Schema":{"type":"object","properties":{
                   "spec":{"type":"object","properties":{"count":{"type":"integer"})",
-        spec, R"(}},"status":{"type":"object","properties":{"note":{"type":"string"})", status, "}}}}}}");
+        spec, R"(}},"status":{"type":"object","properties":{"note":{"type":"string"})", status,
+        "}}}}}}");
   };
   EXPECT_EQ(
       server_
           .send(
               "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
               cat(R"({"metadata":{"name":"things.example.com"},"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"things","kind":"Thing"},"versions":[)",
-                  version("v1", true, R"(,"size":{"type":"integer"})", R"(,"hid":{"type":"string"})"), ",",
-                  version("v2", false, "", ""), "]}}"))
+                  version("v1", true, R"(,"size":{"type":"integer"})",
+                          R"(,"hid":{"type":"string"})"),
+                  ",", version("v2", false, "", ""), "]}}"))
           .status,
       201);
   const std::string things = "/apis/example.com/v1/namespaces/default/things",
                     other = "/apis/example.com/v2/namespaces/default/things/t";
-  ASSERT_TRUE(TestServer::eventually(
-      [&] { return server_.send("GET", things).status == 200 && server_.send("GET", other).status == 404; }));
+  ASSERT_TRUE(TestServer::eventually([&] {
+    return server_.send("GET", things).status == 200 && server_.send("GET", other).status == 404;
+  }));
   ASSERT_EQ(
       server_
           .send(
@@ -276,26 +322,34 @@ TEST_F(FieldsOfRequests, WhatAVersionDoesNotShowOutlivesSubresourcesAndDeletions
     return cat(json::print(now["spec"]), " ", json::print(now["status"]));
   };
   constexpr const char* kMergePatch = "application/merge-patch+json";
-  EXPECT_EQ(server_.send("PATCH", other + "/scale", R"({"spec":{"replicas":2}})", kMergePatch).status, 200);
+  EXPECT_EQ(
+      server_.send("PATCH", other + "/scale", R"({"spec":{"replicas":2}})", kMergePatch).status,
+      200);
   EXPECT_EQ(whole(), R"({"count":2,"size":7} {"hid":"x","note":"a"})");
-  EXPECT_EQ(server_.send("PATCH", other + "/status", R"({"status":{"note":"b"}})", kMergePatch).status, 200);
+  EXPECT_EQ(
+      server_.send("PATCH", other + "/status", R"({"status":{"note":"b"}})", kMergePatch).status,
+      200);
   EXPECT_EQ(whole(), R"({"count":2,"size":7} {"hid":"x","note":"b"})");
   scripted_->allowed = {"granular", "granular:replicaCount"};
-  EXPECT_EQ(
-      jane_.send_and_wait("PATCH", other + "/scale", *json::parse(R"({"spec":{"replicas":3}})"), kMergePatch)
-          .status,
-      200);
+  EXPECT_EQ(jane_
+                .send_and_wait("PATCH", other + "/scale",
+                               *json::parse(R"({"spec":{"replicas":3}})"), kMergePatch)
+                .status,
+            200);
   EXPECT_EQ(whole(), R"({"count":3,"size":7} {"hid":"x","note":"b"})");
   EXPECT_EQ(server_.send("DELETE", other).status, 200);
   EXPECT_EQ(whole(), R"({"count":3,"size":7} {"hid":"x","note":"b"})") << "held by its finalizer";
-  EXPECT_EQ(server_.send("PATCH", other, R"({"metadata":{"labels":{"a":"b"}}})", kMergePatch).status, 200);
+  EXPECT_EQ(
+      server_.send("PATCH", other, R"({"metadata":{"labels":{"a":"b"}}})", kMergePatch).status,
+      200);
   EXPECT_EQ(whole(), R"({"count":3} {"hid":"x","note":"b"})")
       << "a write of the object itself, by who may, takes away what its version lacks";
 }
 
 TEST_F(FieldsOfRequests, AnotherOrderIsAChangeOfTheList) {
   const std::string pods = "/api/v1/namespaces/default/podtemplates";
-  auto with_order = [](std::string_view first, std::string_view second, std::string_view image = "i") {
+  auto with_order = [](std::string_view first, std::string_view second,
+                       std::string_view image = "i") {
     return cat(
         R"({"apiVersion":"v1","kind":"PodTemplate","metadata":{"name":"t"},"template":{"spec":{"initContainers":[{"name":")",
         first, R"(","image":"i"},{"name":")", second,
@@ -303,12 +357,15 @@ TEST_F(FieldsOfRequests, AnotherOrderIsAChangeOfTheList) {
   };
   EXPECT_EQ(server_.send("POST", pods, with_order("a", "b")).status, 201);
   scripted_->allowed = {"granular", "granular:labels", "granular:computeResources"};
-  Loopback::Reply refused =
-      jane_.send_and_wait("PUT", pods + "/t", *json::parse(with_order("b", "a")), "application/json");
+  Loopback::Reply refused = jane_.send_and_wait(
+      "PUT", pods + "/t", *json::parse(with_order("b", "a")), "application/json");
   EXPECT_EQ(refused.status, 403);
-  EXPECT_THAT(refused.body["message"].as_string(), HasSubstr("field template.spec.initContainers:"));
+  EXPECT_THAT(refused.body["message"].as_string(),
+              HasSubstr("field template.spec.initContainers:"));
   EXPECT_EQ(
-      jane_.send_and_wait("PUT", pods + "/t", *json::parse(with_order("a", "b")), "application/json").status,
+      jane_
+          .send_and_wait("PUT", pods + "/t", *json::parse(with_order("a", "b")), "application/json")
+          .status,
       200);
 }
 
@@ -322,7 +379,8 @@ const schema::Property* probe_of(const schema::Schema& part) {
 }
 
 // Something to put at the end of a path; null: the server alone writes there.
-Value mark_at(const catalog::Resource& r, const schema::FieldPath& path, std::vector<std::string>& at) {
+Value mark_at(const catalog::Resource& r, const schema::FieldPath& path,
+              std::vector<std::string>& at) {
   for (const std::string& element : path) at.push_back(element.substr(2));
   if (at.size() == 1) {
     const schema::Property* whole = r.schema->property(at[0]);
@@ -333,8 +391,11 @@ Value mark_at(const catalog::Resource& r, const schema::FieldPath& path, std::ve
   }
   if (at.back() == "labels" || at.back() == "annotations") return Value::object({{"probe", "1"}});
   if (at.back() == "finalizers") return Value::array({Value("probe.io/x")});
-  if (at.back() == "ownerReferences") return Value::array({Value::object({{"apiVersion", "v1"}, {"kind", "Node"}, {"name", "n"}, {"uid", "1"}})});
-  if (at.back() == "conditions") return Value::array({Value::object({{"type", "Probe"}, {"status", "True"}})});
+  if (at.back() == "ownerReferences")
+    return Value::array(
+        {Value::object({{"apiVersion", "v1"}, {"kind", "Node"}, {"name", "n"}, {"uid", "1"}})});
+  if (at.back() == "conditions")
+    return Value::array({Value::object({{"type", "Probe"}, {"status", "True"}})});
   return at[0] == "status" ? Value("probe") : Value();
 }
 
@@ -343,19 +404,31 @@ TEST(KeptFields, WhatCountsAsUnchangedIsReallyPutBack) {
   auto catalog = server.catalog().get();
   std::vector<std::string> changed;
   std::size_t tried = 0;
-  auto survives = [&](const catalog::Resource& r, const schema::FieldPath& path, std::string_view subresource, bool is_create) {
+  auto survives = [&](const catalog::Resource& r, const schema::FieldPath& path,
+                      std::string_view subresource, bool is_create) {
     std::vector<std::string> at;
     Value mark = mark_at(r, path, at);
     if (mark.is_null()) return;
     ++tried;
-    Value old = Value::object({{"apiVersion", r.api_version()}, {"kind", r.kind}, {"metadata", Value::object({{"name", "x"}})},
-                               {"spec", Value::object()}, {"status", Value::object()}});
+    Value old = Value::object({{"apiVersion", r.api_version()},
+                               {"kind", r.kind},
+                               {"metadata", Value::object({{"name", "x"}})},
+                               {"spec", Value::object()},
+                               {"status", Value::object()}});
     Value next = old;
     next.member(at[0]).set(at[1], mark);
-    catalog::StrategyContext context{.group = r.group, .version = r.version, .resource = r.name, .subresource = subresource, .now = "2026-01-01T00:00:00Z"};
-    if (is_create) prepare_for_create(next, r, context);
-    else prepare_for_update(next, old, r, context);
-    if (next[at[0]][at[1]] == mark) changed.push_back(cat(r.kind, " ", at[0], ".", at[1], is_create ? " on create" : cat(" on update of ", subresource)));
+    catalog::StrategyContext context{.group = r.group,
+                                     .version = r.version,
+                                     .resource = r.name,
+                                     .subresource = subresource,
+                                     .now = "2026-01-01T00:00:00Z"};
+    if (is_create)
+      prepare_for_create(next, r, context);
+    else
+      prepare_for_update(next, old, r, context);
+    if (next[at[0]][at[1]] == mark)
+      changed.push_back(cat(r.kind, " ", at[0], ".", at[1],
+                            is_create ? " on create" : cat(" on update of ", subresource)));
   };
   for (const catalog::Group& group : catalog->groups())
     for (const catalog::Version& version : group.versions)
@@ -364,11 +437,14 @@ TEST(KeptFields, WhatCountsAsUnchangedIsReallyPutBack) {
         if (r->kind != "Node") survives(*r, {"f:status"}, "", true);
         for (std::string_view subresource : {"", "status", "approval"}) {
           if (!subresource.empty() && !r->subresource(subresource)) continue;
-          schema::kept_fields(r->group, r->kind, subresource, r->is_custom, true).for_each([&](const schema::FieldPath& path) {
-            if (path != schema::FieldPath{"f:metadata"}) return survives(*r, path, subresource, false);
-            for (std::string_view part : {"labels", "annotations", "finalizers", "ownerReferences"})
-              survives(*r, {"f:metadata", schema::field_element(part)}, subresource, false);
-          });
+          schema::kept_fields(r->group, r->kind, subresource, r->is_custom, true)
+              .for_each([&](const schema::FieldPath& path) {
+                if (path != schema::FieldPath{"f:metadata"})
+                  return survives(*r, path, subresource, false);
+                for (std::string_view part :
+                     {"labels", "annotations", "finalizers", "ownerReferences"})
+                  survives(*r, {"f:metadata", schema::field_element(part)}, subresource, false);
+              });
         }
       }
   EXPECT_THAT(changed, IsEmpty());

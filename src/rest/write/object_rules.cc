@@ -5,9 +5,9 @@
 #include "catalog/kinds/object_meta.h"
 #include "catalog/validate.h"
 #include "schema/custom/defaults.h"
-#include "schema/ownership/managed_fields.h"
 #include "schema/custom/prune.h"
 #include "schema/custom/validate.h"
+#include "schema/ownership/managed_fields.h"
 
 namespace cardea::rest {
 
@@ -19,8 +19,10 @@ using json::Value;
 namespace {
 
 void take(Value& object, const Value& from, std::string_view key) {
-  if (const Value* v = from.find(key)) object.set(key, *v);
-  else object.erase(key);
+  if (const Value* v = from.find(key))
+    object.set(key, *v);
+  else
+    object.erase(key);
 }
 
 const schema::Schema& object_meta(const Catalog& catalog) {
@@ -38,30 +40,41 @@ void keep_all_but_status(Value& object, const Value& old) {
   Value status = object["status"];
   Value managed = object["metadata"]["managedFields"];
   object = old;
-  if (status.is_null()) object.erase("status");
-  else object.set("status", status);
-  if (managed.is_null()) object.member("metadata").erase("managedFields");
-  else object.member("metadata").set("managedFields", managed);
+  if (status.is_null())
+    object.erase("status");
+  else
+    object.set("status", status);
+  if (managed.is_null())
+    object.member("metadata").erase("managedFields");
+  else
+    object.member("metadata").set("managedFields", managed);
 }
 
 // Parts of the metadata that a write of the status does not change, which depends on the kind.
-void keep_metadata(Value& object, const Value& old, const Resource& r, const StrategyContext& context) {
-  const schema::FieldSet kept = schema::kept_fields(r.group, r.kind, context.subresource, false, true);
+void keep_metadata(Value& object, const Value& old, const Resource& r,
+                   const StrategyContext& context) {
+  const schema::FieldSet kept = schema::kept_fields(r.group, r.kind, context.subresource, false,
+                                                    true);
   const bool keeps_all = kept.has({"f:metadata"});
   for (std::string_view key : {"labels", "annotations", "finalizers", "ownerReferences"})
-    if (keeps_all || kept.has({"f:metadata", schema::field_element(key)})) take(object.member("metadata"), old["metadata"], key);
+    if (keeps_all || kept.has({"f:metadata", schema::field_element(key)}))
+      take(object.member("metadata"), old["metadata"], key);
 }
 
-void validate_custom_meta(const Value& object, const Value* old, const Resource& r, json::FieldErrors& errors) {
+void validate_custom_meta(const Value& object, const Value* old, const Resource& r,
+                          json::FieldErrors& errors) {
   catalog::Path path("metadata");
-  catalog::validate_object_meta(object["metadata"], r.namespaced, catalog::name_is_dns_subdomain, path, errors);
-  if (old) catalog::validate_object_meta_update(object["metadata"], (*old)["metadata"], path, errors);
+  catalog::validate_object_meta(object["metadata"], r.namespaced, catalog::name_is_dns_subdomain,
+                                path, errors);
+  if (old)
+    catalog::validate_object_meta_update(object["metadata"], (*old)["metadata"], path, errors);
 }
 
 }  // namespace
 
-Result<schema::Decoded> decode_form(const Catalog& catalog, const Resource& r, const schema::Schema& schema,
-                                    const json::Document& document, std::string_view text, Value* without_defaults) {
+Result<schema::Decoded> decode_form(const Catalog& catalog, const Resource& r,
+                                    const schema::Schema& schema, const json::Document& document,
+                                    std::string_view text, Value* without_defaults) {
   if (r.is_custom && &schema == r.schema) {
     auto decoded = schema::decode_custom(schema, object_meta(catalog), document, text);
     if (decoded && without_defaults) *without_defaults = decoded->value;
@@ -80,12 +93,15 @@ Result<schema::Decoded> decode_form(const Catalog& catalog, const Resource& r, c
 }
 
 void prepare_for_create(Value& object, const Resource& r, const StrategyContext& context) {
-  if (r.strategy->prepare_for_create) r.strategy->prepare_for_create(object, context);
-  else if (r.subresource("status")) object.erase("status");
+  if (r.strategy->prepare_for_create)
+    r.strategy->prepare_for_create(object, context);
+  else if (r.subresource("status"))
+    object.erase("status");
   if (!r.is_custom) object = schema::normalize(*r.schema, object);
 }
 
-void prepare_for_update(Value& object, const Value& old, const Resource& r, const StrategyContext& context) {
+void prepare_for_update(Value& object, const Value& old, const Resource& r,
+                        const StrategyContext& context) {
   if (context.writes_status()) {
     if (r.strategy->prepare_for_status_update) {
       r.strategy->prepare_for_status_update(object, old, context);
@@ -116,9 +132,11 @@ json::FieldErrors validate_create(const Value& object, const Catalog& catalog, c
   return errors;
 }
 
-json::FieldErrors validate_update(const Value& object, const Value& old, const Catalog& catalog, const Resource& r,
-                                  const StrategyContext& context, std::vector<std::string>& warnings) {
-  if (!r.is_custom) return catalog::validate_update(*r.strategy, object, old, r.namespaced, context);
+json::FieldErrors validate_update(const Value& object, const Value& old, const Catalog& catalog,
+                                  const Resource& r, const StrategyContext& context,
+                                  std::vector<std::string>& warnings) {
+  if (!r.is_custom)
+    return catalog::validate_update(*r.strategy, object, old, r.namespaced, context);
   json::FieldErrors errors;
   catalog::validate_any_update(object, old, r.namespaced, errors);
   validate_custom_meta(object, &old, r, errors);
@@ -130,7 +148,8 @@ json::FieldErrors validate_update(const Value& object, const Value& old, const C
 
 Value converted(const Value& object, const Resource& from, const Resource& to) {
   // A custom object may have been stored when another version was the stored one.
-  const bool is_there = &from == &to && (!to.is_custom || object["apiVersion"].as_string() == to.api_version());
+  const bool is_there = &from == &to &&
+                        (!to.is_custom || object["apiVersion"].as_string() == to.api_version());
   Value out = is_there ? object : catalog::convert(object, from, to);
   if (!to.is_custom) return is_there ? out : schema::normalize(*to.schema, out);
   if (!is_there) out = schema::prune(*to.schema, out, true).value;

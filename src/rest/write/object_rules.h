@@ -11,27 +11,34 @@
 
 namespace cardea::rest {
 
-// The rules for objects of one resource. Built-in kinds follow their types and strategies, custom ones their
-// definition's schema; nobody else asks which of the two a resource is.
+// The rules for objects of one resource. Built-in kinds follow their types and strategies, custom
+// ones their definition's schema; nobody else asks which of the two a resource is.
 
-// The typed or pruned form of a body, with defaults; `without_defaults`, where given, gets it before they are added.
-Result<schema::Decoded> decode_form(const catalog::Catalog& catalog, const catalog::Resource& resource,
-                                    const schema::Schema& schema, const json::Document& document,
-                                    std::string_view text, json::Value* without_defaults = nullptr);
+// The typed or pruned form of a body, with defaults; `without_defaults`, where given, gets it
+// before they are added.
+Result<schema::Decoded> decode_form(const catalog::Catalog& catalog,
+                                    const catalog::Resource& resource, const schema::Schema& schema,
+                                    const json::Document& document, std::string_view text,
+                                    json::Value* without_defaults = nullptr);
 
-void prepare_for_create(json::Value& object, const catalog::Resource& resource, const catalog::StrategyContext& context);
-void prepare_for_update(json::Value& object, const json::Value& old, const catalog::Resource& resource,
+void prepare_for_create(json::Value& object, const catalog::Resource& resource,
                         const catalog::StrategyContext& context);
+void prepare_for_update(json::Value& object, const json::Value& old,
+                        const catalog::Resource& resource, const catalog::StrategyContext& context);
 
 // `warnings` gets what is wrong but was so before and is let pass.
 json::FieldErrors validate_create(const json::Value& object, const catalog::Catalog& catalog,
-                                  const catalog::Resource& resource, const catalog::StrategyContext& context,
+                                  const catalog::Resource& resource,
+                                  const catalog::StrategyContext& context,
                                   std::vector<std::string>& warnings);
-json::FieldErrors validate_update(const json::Value& object, const json::Value& old, const catalog::Catalog& catalog,
-                                  const catalog::Resource& resource, const catalog::StrategyContext& context,
+json::FieldErrors validate_update(const json::Value& object, const json::Value& old,
+                                  const catalog::Catalog& catalog,
+                                  const catalog::Resource& resource,
+                                  const catalog::StrategyContext& context,
                                   std::vector<std::string>& warnings);
 
 // The object in another served version of the same resource.
-json::Value converted(const json::Value& object, const catalog::Resource& from, const catalog::Resource& to);
+json::Value converted(const json::Value& object, const catalog::Resource& from,
+                      const catalog::Resource& to);
 
 }  // namespace cardea::rest

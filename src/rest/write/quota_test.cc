@@ -1,4 +1,5 @@
-// ResourceQuota end to end without sockets: what is charged, under load too, and what is given back.
+// ResourceQuota end to end without sockets: what is charged, under load too, and what is given
+// back.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -8,13 +9,17 @@
 namespace cardea::rest {
 namespace {
 
-constexpr std::string_view kQuota = R"({"metadata":{"name":"q"},"spec":{"hard":{"configmaps":"40","pods":"2"}}})";
+constexpr std::string_view
+    kQuota = R"({"metadata":{"name":"q"},"spec":{"hard":{"configmaps":"40","pods":"2"}}})";
 
 std::string used(TestServer& server, std::string_view name) {
-  return std::string(server.get("/api/v1/namespaces/n/resourcequotas/q")["status"]["used"][name].as_string());
+  return std::string(
+      server.get("/api/v1/namespaces/n/resourcequotas/q")["status"]["used"][name].as_string());
 }
 
-std::string config_map(int i) { return cat(R"({"metadata":{"name":"c)", i, R"("}})"); }
+std::string config_map(int i) {
+  return cat(R"({"metadata":{"name":"c)", i, R"("}})");
+}
 
 TEST(ResourceQuota, UsageIsExactHoweverManyCreateAtOnce) {
   TestServer server;
@@ -28,7 +33,9 @@ TEST(ResourceQuota, UsageIsExactHoweverManyCreateAtOnce) {
     for (int t = 0; t < 8; ++t)
       threads.emplace_back([&, t] {
         for (int i = 0; i < 10; ++i) {
-          int status = server.send("POST", "/api/v1/namespaces/n/configmaps", config_map(t * 10 + i)).status;
+          int status = server
+                           .send("POST", "/api/v1/namespaces/n/configmaps", config_map(t * 10 + i))
+                           .status;
           ++(status == 201 ? created : status == 403 ? refused : other);
         }
       });
@@ -54,12 +61,15 @@ TEST(ResourceQuota, ARefusedCreateChargesNothing) {
   TestServer server;
   make_namespace(server, "n");
   ASSERT_TRUE(server.send("POST", "/api/v1/namespaces/n/resourcequotas", kQuota).ok());
-  ASSERT_TRUE(server.send("PATCH", "/api/v1/namespaces/n/resourcequotas/q/status",
-                          R"({"status":{"hard":{"configmaps":"2"},"used":{"configmaps":"0"}}})", "application/merge-patch+json")
+  ASSERT_TRUE(server
+                  .send("PATCH", "/api/v1/namespaces/n/resourcequotas/q/status",
+                        R"({"status":{"hard":{"configmaps":"2"},"used":{"configmaps":"0"}}})",
+                        "application/merge-patch+json")
                   .ok());
   EXPECT_EQ(server.send("POST", "/api/v1/namespaces/n/configmaps", config_map(1)).status, 201);
   EXPECT_EQ(server.send("POST", "/api/v1/namespaces/n/configmaps", config_map(1)).status, 409);
-  EXPECT_EQ(server.send("POST", "/api/v1/namespaces/n/configmaps?dryRun=All", config_map(2)).status, 201);
+  EXPECT_EQ(server.send("POST", "/api/v1/namespaces/n/configmaps?dryRun=All", config_map(2)).status,
+            201);
   EXPECT_EQ(used(server, "configmaps"), "1");
 }
 

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::string_view kMetadata = "\"metadata\":{";
 
-// Where the first member of metadata begins. kind and apiVersion hold no unescaped quotes, so the first
-// match is the object's own.
+// Where the first member of metadata begins. kind and apiVersion hold no unescaped quotes, so the
+// first match is the object's own.
 std::size_t after_metadata(std::string_view value) {
   auto at = value.find(kMetadata);
   CARDEA_CHECK(at != std::string_view::npos);
@@ -29,7 +29,8 @@ std::string collection_prefix(const catalog::Resource& resource, std::string_vie
   return cat(resource.storage_prefix, namespace_name, "/");
 }
 
-std::string object_key(const catalog::Resource& resource, std::string_view namespace_name, std::string_view name) {
+std::string object_key(const catalog::Resource& resource, std::string_view namespace_name,
+                       std::string_view name) {
   return cat(collection_prefix(resource, namespace_name), name);
 }
 
@@ -39,7 +40,9 @@ std::string stored_bytes(const json::Value& object) {
   return json::print_object(copy);
 }
 
-json::Value parse_stored(const store::Record& record) { return parse_stored(record, record.mod_revision); }
+json::Value parse_stored(const store::Record& record) {
+  return parse_stored(record, record.mod_revision);
+}
 
 json::Value parse_stored(const store::Record& record, store::Revision revision) {
   auto value = json::parse(record.value());
@@ -52,7 +55,8 @@ void append_stored(std::string& out, const store::Record& record, bool is_item) 
   append_stored(out, record, is_item, record.mod_revision);
 }
 
-void append_stored(std::string& out, const store::Record& record, bool is_item, store::Revision revision) {
+void append_stored(std::string& out, const store::Record& record, bool is_item,
+                   store::Revision revision) {
   std::string_view value = record.value();
   std::size_t at = after_metadata(value);
   if (is_item) {

@@ -9,12 +9,13 @@
 
 namespace cardea::rest {
 
-// How objects rest in the store: JSON with `kind`, `apiVersion` and `metadata` first, in the storage version,
-// without a resourceVersion. That one is the record's revision and is written in when the object is read, so
-// that a read of an unchanged object sends the stored bytes.
+// How objects rest in the store: JSON with `kind`, `apiVersion` and `metadata` first, in the
+// storage version, without a resourceVersion. That one is the record's revision and is written in
+// when the object is read, so that a read of an unchanged object sends the stored bytes.
 
 // The key of an object; that of the collection when `name` is empty.
-std::string object_key(const catalog::Resource& resource, std::string_view namespace_name, std::string_view name);
+std::string object_key(const catalog::Resource& resource, std::string_view namespace_name,
+                       std::string_view name);
 std::string collection_prefix(const catalog::Resource& resource, std::string_view namespace_name);
 
 std::string stored_bytes(const json::Value& object);
@@ -24,10 +25,11 @@ json::Value parse_stored(const store::Record& record);
 // The same as of another revision, as the last state of a deleted object is shown.
 json::Value parse_stored(const store::Record& record, store::Revision revision);
 
-// Appends the object as JSON with its resourceVersion; without kind and apiVersion when `is_item`, as in
-// lists of built-in kinds.
+// Appends the object as JSON with its resourceVersion; without kind and apiVersion when `is_item`,
+// as in lists of built-in kinds.
 void append_stored(std::string& out, const store::Record& record, bool is_item);
-void append_stored(std::string& out, const store::Record& record, bool is_item, store::Revision revision);
+void append_stored(std::string& out, const store::Record& record, bool is_item,
+                   store::Revision revision);
 
 // The object as pieces that point into the record.
 http::Body stored_body(store::RecordPtr record);

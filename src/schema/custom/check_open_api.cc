@@ -13,9 +13,13 @@ using json::FieldErrors;
 using json::Member;
 using json::Value;
 
-bool is_meta_field(std::string_view key) { return key == "apiVersion" || key == "kind" || key == "metadata"; }
+bool is_meta_field(std::string_view key) {
+  return key == "apiVersion" || key == "kind" || key == "metadata";
+}
 
-bool has_line_break(std::string_view text) { return text.find_first_of("\r\n") != text.npos; }
+bool has_line_break(std::string_view text) {
+  return text.find_first_of("\r\n") != text.npos;
+}
 
 // What the checks of a node inherit from the nodes above it.
 struct Inherited {
@@ -32,7 +36,8 @@ class OpenApiChecker {
     const std::size_t before = errors.size();
     check_keywords(s, path, above);
     if (s["uniqueItems"].as_bool())
-      forbid(path + ".uniqueItems", "uniqueItems cannot be set to true since the runtime complexity becomes quadratic");
+      forbid(path + ".uniqueItems",
+             "uniqueItems cannot be set to true since the runtime complexity becomes quadratic");
     check_object(s, path, above, root);
     Inherited nested = above, items = above;
     nested.rules = above.rules.nested();
@@ -47,37 +52,46 @@ class OpenApiChecker {
     for (std::size_t i = 0; s["items"].is_array() && i < s["items"].size(); ++i)
       check(s["items"][i], cat(path, ".items[", i, "]"), items, false);
     for (const Member& m : s["dependencies"].members())
-      if (m.value.is_object()) check(m.value, cat(path, ".dependencies[", m.key(), "]"), nested, false);
+      if (m.value.is_object())
+        check(m.value, cat(path, ".dependencies[", m.key(), "]"), nested, false);
     const Value& preserve = s["x-kubernetes-preserve-unknown-fields"];
     if (preserve.is_bool() && !preserve.as_bool())
-      add(json::invalid(path + ".x-kubernetes-preserve-unknown-fields", false, "must be true or undefined"));
+      add(json::invalid(path + ".x-kubernetes-preserve-unknown-fields", false,
+                        "must be true or undefined"));
     check_map_type(s, path);
     check_list_type(s, path);
     check_list_map(s, path);
     check_rules(s, path);
-    if (expressions_ != nullptr && errors.size() == before) expressions_->node(s, path, root, above.rules);
+    if (expressions_ != nullptr && errors.size() == before)
+      expressions_->node(s, path, root, above.rules);
   }
 
   FieldErrors errors;
 
  private:
   void add(FieldError e) { errors.push_back(std::move(e)); }
-  void forbid(std::string field, std::string detail) { add(json::forbidden(std::move(field), std::move(detail))); }
+  void forbid(std::string field, std::string detail) {
+    add(json::forbidden(std::move(field), std::move(detail)));
+  }
 
   void check_keywords(const Value& s, const std::string& path, const Inherited& above) {
-    static const std::vector<std::string> kTypes = {"array", "boolean", "integer", "number", "object", "string"};
+    static const std::vector<std::string> kTypes = {"array",  "boolean", "integer",
+                                                    "number", "object",  "string"};
     std::string_view type = s["type"].as_string();
     if (!type.empty() && std::ranges::find(kTypes, type) == kTypes.end())
       add(json::not_supported(path + ".type", type, kTypes));
     if (!s["default"].is_null() && !above.no_defaults.empty())
       forbid(path + ".default", cat("must not be set ", above.no_defaults));
     if (!s["id"].as_string().empty()) forbid(path + ".id", "id is not supported");
-    if (s.has("additionalItems")) forbid(path + ".additionalItems", "additionalItems is not supported");
-    if (!s["patternProperties"].empty()) forbid(path + ".patternProperties", "patternProperties is not supported");
+    if (s.has("additionalItems"))
+      forbid(path + ".additionalItems", "additionalItems is not supported");
+    if (!s["patternProperties"].empty())
+      forbid(path + ".patternProperties", "patternProperties is not supported");
     if (!s["definitions"].empty()) forbid(path + ".definitions", "definitions is not supported");
     if (s.has("dependencies")) forbid(path + ".dependencies", "dependencies is not supported");
     if (s.has("$ref")) forbid(path + ".$ref", "$ref is not supported");
-    if (type == "null") forbid(path + ".type", "type cannot be set to null, use nullable as an alternative");
+    if (type == "null")
+      forbid(path + ".type", "type cannot be set to null, use nullable as an alternative");
     if (s["items"].is_array() && !s["items"].empty())
       forbid(path + ".items", "items must be a schema object and not an array");
     if (above.inside_meta && s["x-kubernetes-embedded-resource"].as_bool())
@@ -88,10 +102,12 @@ class OpenApiChecker {
     const Value& additional = s["additionalProperties"];
     if (!additional.is_null()) {
       if (!s["properties"].empty() && !(additional.is_bool() && additional.as_bool()))
-        forbid(path + ".additionalProperties", "additionalProperties and properties are mutual exclusive");
+        forbid(path + ".additionalProperties",
+               "additionalProperties and properties are mutual exclusive");
       Inherited below = above;
       below.rules = above.rules.element(s, path);
-      if (above.inside_meta) below.no_defaults = "inside additionalProperties applying to object metadata";
+      if (above.inside_meta)
+        below.no_defaults = "inside additionalProperties applying to object metadata";
       if (additional.is_object()) check(additional, path + ".additionalProperties", below, false);
     }
     for (const Member& m : s["properties"].members()) {
@@ -105,10 +121,12 @@ class OpenApiChecker {
   }
 
   // An extension that only one type can have.
-  void require_type(const Value& s, const std::string& path, std::string_view type, std::string_view extension) {
+  void require_type(const Value& s, const std::string& path, std::string_view type,
+                    std::string_view extension) {
     std::string detail = cat("must be ", type, " if ", extension, " is specified");
     std::string_view found = s["type"].as_string();
-    add(found.empty() ? json::required(path + ".type", detail) : json::invalid(path + ".type", found, detail));
+    add(found.empty() ? json::required(path + ".type", detail)
+                      : json::invalid(path + ".type", found, detail));
   }
 
   void check_map_type(const Value& s, const std::string& path) {
@@ -126,7 +144,8 @@ class OpenApiChecker {
       require_type(s, path, "array", "x-kubernetes-list-type");
     } else if (name == "set" && s["items"].is_object()) {
       const Value& items = s["items"];
-      constexpr const char* kDetail = "must be atomic as item of a list with x-kubernetes-list-type=set";
+      constexpr const char*
+          kDetail = "must be atomic as item of a list with x-kubernetes-list-type=set";
       std::string_view type = items["type"].as_string();
       const Value& inner = items["x-kubernetes-list-type"];
       if (type == "array" && !inner.is_null() && inner.as_string() != "atomic")
@@ -135,7 +154,8 @@ class OpenApiChecker {
         add(json::invalid(path + ".items.x-kubernetes-map-type", inner, kDetail));
     }
     if (list_type && name != "atomic" && name != "set" && name != "map")
-      add(json::not_supported(path + ".x-kubernetes-list-type", *list_type, {"atomic", "set", "map"}));
+      add(json::not_supported(path + ".x-kubernetes-list-type", *list_type,
+                              {"atomic", "set", "map"}));
     if (!s["x-kubernetes-list-map-keys"].empty() && name != "map") {
       constexpr const char* kDetail = "must be map if x-kubernetes-list-map-keys is non-empty";
       std::string at = path + ".x-kubernetes-list-type";
@@ -148,29 +168,36 @@ class OpenApiChecker {
     const Value &keys = s["x-kubernetes-list-map-keys"], &items = s["items"];
     std::string at_keys = path + ".x-kubernetes-list-map-keys";
     if (name == "map") {
-      if (keys.empty()) add(json::required(at_keys, "must not be empty if x-kubernetes-list-type is map"));
-      if (items.is_null()) add(json::required(path + ".items", "must have a schema if x-kubernetes-list-type is map"));
+      if (keys.empty())
+        add(json::required(at_keys, "must not be empty if x-kubernetes-list-type is map"));
+      if (items.is_null())
+        add(json::required(path + ".items", "must have a schema if x-kubernetes-list-type is map"));
       if (items.is_array())
-        add(json::invalid(path + ".items", items, "must only have a single schema if x-kubernetes-list-type is map"));
+        add(json::invalid(path + ".items", items,
+                          "must only have a single schema if x-kubernetes-list-type is map"));
       if (items.is_object() && items["type"].as_string() != "object")
         add(json::invalid(path + ".items.type", items["type"].as_string(),
                           "must be object if parent array's x-kubernetes-list-type is map"));
-      if (items.is_object() && items["type"].as_string() == "object") check_map_keys(items, keys, path, at_keys);
+      if (items.is_object() && items["type"].as_string() == "object")
+        check_map_keys(items, keys, path, at_keys);
     }
     if (!items.is_object() || (name != "set" && name != "map")) return;
     if (items["nullable"].as_bool())
-      forbid(path + ".items.nullable", cat("cannot be nullable when x-kubernetes-list-type is ", name));
+      forbid(path + ".items.nullable",
+             cat("cannot be nullable when x-kubernetes-list-type is ", name));
     if (name == "map") check_map_key_presence(items, keys, path);
   }
 
-  void check_map_keys(const Value& items, const Value& keys, const std::string& path, const std::string& at_keys) {
+  void check_map_keys(const Value& items, const Value& keys, const std::string& path,
+                      const std::string& at_keys) {
     std::set<std::string_view> seen;
     for (const Value& key : keys.items()) {
       if (const Value* p = items["properties"].find(key.as_string())) {
         std::string_view type = (*p)["type"].as_string();
         if (type == "array" || type == "object")
-          add(json::invalid(cat(path, ".items.properties[", key.as_string(), "].type"), items["type"],
-                            "must be a scalar type if parent array's x-kubernetes-list-type is map"));
+          add(json::invalid(
+              cat(path, ".items.properties[", key.as_string(), "].type"), items["type"],
+              "must be a scalar type if parent array's x-kubernetes-list-type is map"));
       } else {
         add(json::invalid(at_keys, keys, "entries must all be names of item properties"));
       }
@@ -186,10 +213,13 @@ class OpenApiChecker {
       if (!p) continue;
       std::string at = cat(path, ".items.properties[", key.as_string(), "]");
       if (std::ranges::find(required, key) == required.end() && (*p)["default"].is_null())
-        add(json::required(at + ".default", "this property is in x-kubernetes-list-map-keys, so it must have a default "
-                                            "or be a required property"));
+        add(json::required(
+            at + ".default",
+            "this property is in x-kubernetes-list-map-keys, so it must have a default "
+            "or be a required property"));
       if ((*p)["nullable"].as_bool())
-        forbid(at + ".nullable", "this property is in x-kubernetes-list-map-keys, so it cannot be nullable");
+        forbid(at + ".nullable",
+               "this property is in x-kubernetes-list-map-keys, so it cannot be nullable");
     }
   }
 
@@ -199,7 +229,8 @@ class OpenApiChecker {
     for (std::size_t i = 0; i < rules.size(); ++i) {
       const Value& rule = rules[i];
       std::string at = cat(path, ".x-kubernetes-validations[", i, "]");
-      std::string_view message = rule["message"].as_string(), expression = rule["messageExpression"].as_string(),
+      std::string_view message = rule["message"].as_string(),
+                       expression = rule["messageExpression"].as_string(),
                        field = rule["fieldPath"].as_string(), text = trim(rule["rule"].as_string());
       if (text.empty())
         add(json::required(at + ".rule", "rule is not specified"));
@@ -208,17 +239,23 @@ class OpenApiChecker {
       else if (has_line_break(trim(message)))
         add(json::invalid(at + ".message", message, "must not contain line breaks"));
       else if (has_line_break(text) && trim(message).empty())
-        add(json::required(at + ".message", "message must be specified if rule contains line breaks"));
+        add(json::required(at + ".message",
+                           "message must be specified if rule contains line breaks"));
       if (!expression.empty() && trim(expression).empty())
-        add(json::required(at + ".messageExpression", "messageExpression must be non-empty if specified"));
-      static const std::vector<std::string> kReasons = {"FieldValueDuplicate", "FieldValueForbidden",
-                                                        "FieldValueInvalid", "FieldValueRequired"};
-      if (const Value* reason = rule.find("reason"); reason && std::ranges::find(kReasons, reason->as_string()) == kReasons.end())
+        add(json::required(at + ".messageExpression",
+                           "messageExpression must be non-empty if specified"));
+      static const std::vector<std::string> kReasons = {
+          "FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"};
+      if (const Value* reason = rule.find("reason");
+          reason && std::ranges::find(kReasons, reason->as_string()) == kReasons.end())
         add(json::not_supported(at + ".reason", *reason, kReasons));
       if (field.empty()) continue;
-      if (trim(field).empty()) add(json::invalid(at + ".fieldPath", field, "must be non-empty if specified"));
-      if (has_line_break(field)) add(json::invalid(at + ".fieldPath", field, "must not contain line breaks"));
-      if (!find_field(s, field, true)) add(json::invalid(at + ".fieldPath", field, "must be a valid path"));
+      if (trim(field).empty())
+        add(json::invalid(at + ".fieldPath", field, "must be non-empty if specified"));
+      if (has_line_break(field))
+        add(json::invalid(at + ".fieldPath", field, "must not contain line breaks"));
+      if (!find_field(s, field, true))
+        add(json::invalid(at + ".fieldPath", field, "must be a valid path"));
     }
   }
 
@@ -254,7 +291,8 @@ FieldErrors check_open_api(const Value& schema, const std::string& path, RuleChe
   return std::move(checker.errors);
 }
 
-Result<FoundField> find_field(const Value& schema, std::string_view json_path, bool allow_brackets) {
+Result<FoundField> find_field(const Value& schema, std::string_view json_path,
+                              bool allow_brackets) {
   auto wrong = [](std::string message) { return fail(bad_request(std::move(message))); };
   FoundField found{schema, "", ""};
   auto tokens = path_tokens(json_path);

@@ -9,8 +9,8 @@
 
 namespace cardea::schema {
 
-// Compiles the x-kubernetes-validations of a definition's schema as its nodes are visited, and adds up what they may
-// cost. Kubernetes reports these errors after those of the schema's form.
+// Compiles the x-kubernetes-validations of a definition's schema as its nodes are visited, and adds
+// up what they may cost. Kubernetes reports these errors after those of the schema's form.
 class RuleChecker {
  public:
   // What one rule, and all rules of a schema, may cost at worst.
@@ -18,9 +18,11 @@ class RuleChecker {
 
   // What a node inherits from those above it.
   struct Context {
-    std::optional<std::uint64_t> occurrences = 1;  // how often data of the node may occur in an object; nullopt: unbounded
-    std::string uncorrelatable;                    // the list above whose items cannot be told apart; empty when there is none
-    bool can_compile = true;                       // not below alternatives and negations
+    std::optional<std::uint64_t> occurrences = 1;  // how often data of the node may occur in an
+                                                   // object; nullopt: unbounded
+    std::string uncorrelatable;  // the list above whose items cannot be told apart; empty when
+                                 // there is none
+    bool can_compile = true;     // not below alternatives and negations
 
     Context property() const { return *this; }
     Context nested() const;

@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "base/strings.h"
-#include "schema/permissions/check_permissions.h"
 #include "schema/custom/check_rules.h"
 #include "schema/custom/object_rules.h"
 #include "schema/custom/prune.h"
 #include "schema/custom/shown_schema.h"
 #include "schema/custom/structural.h"
 #include "schema/custom/validate.h"
+#include "schema/permissions/check_permissions.h"
 
 namespace cardea::schema {
 namespace {
@@ -18,7 +18,9 @@ using json::FieldErrors;
 using json::Member;
 using json::Value;
 
-void append(FieldErrors& to, FieldErrors from) { std::ranges::move(from, std::back_inserter(to)); }
+void append(FieldErrors& to, FieldErrors from) {
+  std::ranges::move(from, std::back_inserter(to));
+}
 
 // A default must be a value that its own schema would take.
 class DefaultChecker {
@@ -34,14 +36,16 @@ class DefaultChecker {
       outer_steps.swap(steps_);
       resource_ = &s;
     }
-    if (s.default_value) check_value(s, *s.default_value, path + ".default", is_resource, inside_meta);
+    if (s.default_value)
+      check_value(s, *s.default_value, path + ".default", is_resource, inside_meta);
     if (s.items) {
       steps_.push_back("");
       check(*s.items, path + ".items", false, inside_meta);
       steps_.pop_back();
     }
     for (const Property& p : s.properties) {
-      bool meta = is_resource && (p.name == "metadata" || p.name == "apiVersion" || p.name == "kind");
+      bool meta = is_resource &&
+                  (p.name == "metadata" || p.name == "apiVersion" || p.name == "kind");
       steps_.push_back(p.name);
       check(*p.schema, cat(path, ".properties[", p.name, "]"), false, inside_meta || meta);
       steps_.pop_back();
@@ -55,7 +59,8 @@ class DefaultChecker {
   FieldErrors errors;
 
  private:
-  void check_value(const Schema& s, const Value& value, const std::string& path, bool is_resource, bool inside_meta) {
+  void check_value(const Schema& s, const Value& value, const std::string& path, bool is_resource,
+                   bool inside_meta) {
     if (inside_meta) {
       FieldErrors found = validate_embedded(*resource_, object_meta_, surrounded(value), true);
       if (!found.empty()) {
@@ -68,7 +73,8 @@ class DefaultChecker {
     } else {
       if (!(prune(s, value, is_resource).value == value))
         errors.push_back(json::invalid(path, value, "must not have unknown fields"));
-      if (FieldErrors found = validate_embedded(s, object_meta_, value, is_resource, path); !found.empty())
+      if (FieldErrors found = validate_embedded(s, object_meta_, value, is_resource, path);
+          !found.empty())
         return append(errors, std::move(found));
     }
     FieldErrors found = validate_value(s, value, nullptr, path).errors;
@@ -77,7 +83,8 @@ class DefaultChecker {
   }
 
   // A default must keep the rules both as a new value and as one that was there before.
-  FieldErrors broken_rules(const Schema& s, const Value& value, const std::string& path, bool is_resource) {
+  FieldErrors broken_rules(const Schema& s, const Value& value, const std::string& path,
+                           bool is_resource) {
     if (budget_ < 0 || !ObjectRules::any_in(s.source)) return {};
     const ObjectRules rules(s.source, is_resource);
     ObjectRules::Outcome kept = rules.check(value, &value, false, path, budget_);
@@ -119,40 +126,61 @@ void check_root(const Value& schema, const std::string& path, FieldErrors& error
     std::string_view key, name;
   };
   static constexpr Field kAllowed[] = {
-      {"description", "Description"}, {"type", "Type"}, {"format", "Format"}, {"title", "Title"},
-      {"maximum", "Maximum"}, {"exclusiveMaximum", "ExclusiveMaximum"}, {"minimum", "Minimum"},
-      {"exclusiveMinimum", "ExclusiveMinimum"}, {"maxLength", "MaxLength"}, {"minLength", "MinLength"},
-      {"pattern", "Pattern"}, {"maxItems", "MaxItems"}, {"minItems", "MinItems"}, {"uniqueItems", "UniqueItems"},
-      {"multipleOf", "MultipleOf"}, {"required", "Required"}, {"items", "Items"}, {"properties", "Properties"},
-      {"externalDocs", "ExternalDocs"}, {"example", "Example"},
-      {"x-kubernetes-preserve-unknown-fields", "XPreserveUnknownFields"}, {"x-kubernetes-validations", "XValidations"}};
+      {"description", "Description"},
+      {"type", "Type"},
+      {"format", "Format"},
+      {"title", "Title"},
+      {"maximum", "Maximum"},
+      {"exclusiveMaximum", "ExclusiveMaximum"},
+      {"minimum", "Minimum"},
+      {"exclusiveMinimum", "ExclusiveMinimum"},
+      {"maxLength", "MaxLength"},
+      {"minLength", "MinLength"},
+      {"pattern", "Pattern"},
+      {"maxItems", "MaxItems"},
+      {"minItems", "MinItems"},
+      {"uniqueItems", "UniqueItems"},
+      {"multipleOf", "MultipleOf"},
+      {"required", "Required"},
+      {"items", "Items"},
+      {"properties", "Properties"},
+      {"externalDocs", "ExternalDocs"},
+      {"example", "Example"},
+      {"x-kubernetes-preserve-unknown-fields", "XPreserveUnknownFields"},
+      {"x-kubernetes-validations", "XValidations"}};
   if (std::string_view type = schema["type"].as_string(); !type.empty() && type != "object")
-    errors.push_back(json::invalid(path + ".type", type,
-                                   "only \"object\" is allowed as the type at the root of the schema if the status "
-                                   "subresource is enabled"));
+    errors.push_back(json::invalid(
+        path + ".type", type,
+        "only \"object\" is allowed as the type at the root of the schema if the status "
+        "subresource is enabled"));
   auto allowed = [&](const Member& m) {
-    return m.key() == "nullable" ? !m.value.as_bool() : std::ranges::find(kAllowed, m.key(), &Field::key) != std::end(kAllowed);
+    return m.key() == "nullable"
+               ? !m.value.as_bool()
+               : std::ranges::find(kAllowed, m.key(), &Field::key) != std::end(kAllowed);
   };
   if (std::ranges::all_of(schema.members(), allowed)) return;
   std::string names;
   for (const Field& f : kAllowed) names += cat(names.empty() ? "" : " ", f.name);
   errors.push_back(json::shown_as(
-      json::invalid(path, schema, cat("only [", names, "] fields are allowed at the root of the schema if the status "
-                                      "subresource is enabled")),
+      json::invalid(path, schema,
+                    cat("only [", names,
+                        "] fields are allowed at the root of the schema if the status "
+                        "subresource is enabled")),
       shown_schema(schema)));
 }
 
 }  // namespace
 
-FieldErrors check_defaults(const Value& schema, const std::string& path, const Schema& object_meta) {
+FieldErrors check_defaults(const Value& schema, const std::string& path,
+                           const Schema& object_meta) {
   SchemaSet set;
   DefaultChecker checker(object_meta);
   checker.check(*build_structural(set, schema, nullptr), path, true, false);
   return std::move(checker.errors);
 }
 
-FieldErrors check_custom_schema(const Value& schema, const std::string& path, const Schema& object_meta,
-                                const SchemaChecks& checks) {
+FieldErrors check_custom_schema(const Value& schema, const std::string& path,
+                                const Schema& object_meta, const SchemaChecks& checks) {
   FieldErrors errors;
   if (checks.status_subresource) check_root(schema, path, errors);
   if (schema["nullable"].as_bool())

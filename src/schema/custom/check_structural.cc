@@ -14,30 +14,65 @@ using json::Value;
 
 enum class Level { kRoot, kItem, kField };
 
-bool flag(const Value& s, std::string_view key) { return s[key].as_bool(); }
-std::string_view type_of(const Value& s) { return s["type"].as_string(); }
+bool flag(const Value& s, std::string_view key) {
+  return s[key].as_bool();
+}
+std::string_view type_of(const Value& s) {
+  return s["type"].as_string();
+}
 
-std::string key_of(const std::string& path, std::string_view name) { return cat(path, "[", name, "]"); }
+std::string key_of(const std::string& path, std::string_view name) {
+  return cat(path, "[", name, "]");
+}
 
 // RE2's faults in the words of Go's parser.
 std::string go_regex_error(const re2::RE2& regex) {
   std::string_view what;
   switch (regex.error_code()) {
-    case re2::RE2::ErrorBadEscape: what = "invalid escape sequence"; break;
-    case re2::RE2::ErrorBadCharClass: what = "invalid character class"; break;
-    case re2::RE2::ErrorBadCharRange: what = "invalid character class range"; break;
-    case re2::RE2::ErrorMissingBracket: what = "missing closing ]"; break;
-    case re2::RE2::ErrorMissingParen: what = "missing closing )"; break;
-    case re2::RE2::ErrorUnexpectedParen: what = "unexpected )"; break;
-    case re2::RE2::ErrorTrailingBackslash: what = "trailing backslash at end of expression"; break;
-    case re2::RE2::ErrorRepeatArgument: what = "missing argument to repetition operator"; break;
-    case re2::RE2::ErrorRepeatSize: what = "invalid repeat count"; break;
-    case re2::RE2::ErrorRepeatOp: what = "invalid nested repetition operator"; break;
-    case re2::RE2::ErrorBadPerlOp: what = "invalid or unsupported Perl syntax"; break;
-    case re2::RE2::ErrorBadUTF8: what = "invalid UTF-8"; break;
-    case re2::RE2::ErrorBadNamedCapture: what = "invalid named capture"; break;
-    case re2::RE2::ErrorPatternTooLarge: what = "expression too large"; break;
-    default: return cat("error parsing regexp: ", regex.error());
+    case re2::RE2::ErrorBadEscape:
+      what = "invalid escape sequence";
+      break;
+    case re2::RE2::ErrorBadCharClass:
+      what = "invalid character class";
+      break;
+    case re2::RE2::ErrorBadCharRange:
+      what = "invalid character class range";
+      break;
+    case re2::RE2::ErrorMissingBracket:
+      what = "missing closing ]";
+      break;
+    case re2::RE2::ErrorMissingParen:
+      what = "missing closing )";
+      break;
+    case re2::RE2::ErrorUnexpectedParen:
+      what = "unexpected )";
+      break;
+    case re2::RE2::ErrorTrailingBackslash:
+      what = "trailing backslash at end of expression";
+      break;
+    case re2::RE2::ErrorRepeatArgument:
+      what = "missing argument to repetition operator";
+      break;
+    case re2::RE2::ErrorRepeatSize:
+      what = "invalid repeat count";
+      break;
+    case re2::RE2::ErrorRepeatOp:
+      what = "invalid nested repetition operator";
+      break;
+    case re2::RE2::ErrorBadPerlOp:
+      what = "invalid or unsupported Perl syntax";
+      break;
+    case re2::RE2::ErrorBadUTF8:
+      what = "invalid UTF-8";
+      break;
+    case re2::RE2::ErrorBadNamedCapture:
+      what = "invalid named capture";
+      break;
+    case re2::RE2::ErrorPatternTooLarge:
+      what = "expression too large";
+      break;
+    default:
+      return cat("error parsing regexp: ", regex.error());
   }
   std::string_view argument = regex.error_arg();
   return cat("error parsing regexp: ", what, ": `", argument, "`");
@@ -46,12 +81,14 @@ std::string go_regex_error(const re2::RE2& regex) {
 class StructuralChecker {
  public:
   void check(const Value& s, Level level, const std::string& path) {
-    if (type_of(s) == "array" && !s.has("items")) add(json::required(path + ".items", "must be specified"));
+    if (type_of(s) == "array" && !s.has("items"))
+      add(json::required(path + ".items", "must be specified"));
     if (s["items"].is_object()) check(s["items"], Level::kItem, path + ".items");
     for (const Member& m : s["properties"].members())
       check(m.value, Level::kField, key_of(path + ".properties", m.key()));
     if (s.has("additionalProperties")) {
-      if (level == Level::kRoot) add(json::forbidden(path + ".additionalProperties", "must not be used at the root"));
+      if (level == Level::kRoot)
+        add(json::forbidden(path + ".additionalProperties", "must not be used at the root"));
       if (s["additionalProperties"].is_object())
         check(s["additionalProperties"], Level::kField, path + ".additionalProperties");
     }
@@ -62,7 +99,8 @@ class StructuralChecker {
   }
 
   // Every field that a nested validation speaks of must be there outside of it.
-  void check_complete(const Value& nested, const Value& s, const std::string& s_path, const std::string& v_path) {
+  void check_complete(const Value& nested, const Value& s, const std::string& s_path,
+                      const std::string& v_path) {
     for (const char* junctor : {"not", "allOf", "anyOf", "oneOf"}) {
       const Value& part = nested[junctor];
       std::string at = cat(v_path, ".", junctor);
@@ -78,19 +116,22 @@ class StructuralChecker {
   void add(json::FieldError e) { errors.push_back(std::move(e)); }
 
   static bool is_int_or_string(const Value& any_of) {
-    static const Value kPattern =
-        Value::array({Value::object({{"type", "integer"}}), Value::object({{"type", "string"}})});
+    static const Value kPattern = Value::array(
+        {Value::object({{"type", "integer"}}), Value::object({{"type", "string"}})});
     return any_of == kPattern;
   }
 
   void check_extensions(const Value& s, const std::string& path) {
     if (!flag(s, "x-kubernetes-int-or-string")) return;
-    for (const char* other : {"x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"})
+    for (const char* other :
+         {"x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"})
       if (flag(s, other))
-        add(json::invalid(cat(path, ".", other), true, "must be false if x-kubernetes-int-or-string is true"));
+        add(json::invalid(cat(path, ".", other), true,
+                          "must be false if x-kubernetes-int-or-string is true"));
   }
 
-  void check_values(const Value& s, bool skip_any_of, bool skip_first_all_of, const std::string& path) {
+  void check_values(const Value& s, bool skip_any_of, bool skip_first_all_of,
+                    const std::string& path) {
     if (!skip_any_of) nested_list(s["anyOf"], path + ".anyOf", false);
     nested_list(s["allOf"], path + ".allOf", skip_first_all_of);
     nested_list(s["oneOf"], path + ".oneOf", false);
@@ -114,22 +155,28 @@ class StructuralChecker {
     if (v["items"].is_object()) check_nested(v["items"], false, path + ".items");
     for (const Member& m : v["properties"].members())
       check_nested(m.value, false, key_of(path + ".properties", m.key()));
-    auto forbid = [&](std::string_view key, std::string_view detail) { add(json::forbidden(cat(path, ".", key), std::string(detail))); };
+    auto forbid = [&](std::string_view key, std::string_view detail) {
+      add(json::forbidden(cat(path, ".", key), std::string(detail)));
+    };
     if (!type_of(v).empty()) forbid("type", "must be empty to be structural");
     const Value& additional = v["additionalProperties"];
-    if (additional.is_object() || additional.as_bool()) forbid("additionalProperties", "must be undefined to be structural");
+    if (additional.is_object() || additional.as_bool())
+      forbid("additionalProperties", "must be undefined to be structural");
     if (!v["default"].is_null()) forbid("default", "must be undefined to be structural");
     for (const char* key : {"title", "description"})
       if (!v[key].as_string().empty()) forbid(key, "must be empty to be structural");
-    for (const char* key : {"nullable", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource",
-                            "x-kubernetes-int-or-string"})
+    for (const char* key : {"nullable", "x-kubernetes-preserve-unknown-fields",
+                            "x-kubernetes-embedded-resource", "x-kubernetes-int-or-string"})
       if (flag(v, key)) forbid(key, "must be false to be structural");
-    if (!v["x-kubernetes-list-map-keys"].empty()) forbid("x-kubernetes-list-map-keys", "must be empty to be structural");
+    if (!v["x-kubernetes-list-map-keys"].empty())
+      forbid("x-kubernetes-list-map-keys", "must be empty to be structural");
     for (const char* key : {"x-kubernetes-list-type", "x-kubernetes-map-type"})
       if (v.has(key)) forbid(key, "must be undefined to be structural");
-    if (!v["x-kubernetes-validations"].empty()) forbid("x-kubernetes-validations", "must be empty to be structural");
+    if (!v["x-kubernetes-validations"].empty())
+      forbid("x-kubernetes-validations", "must be empty to be structural");
     if (v["properties"].has("metadata"))
-      add(json::forbidden(key_of(path + ".properties", "metadata"), "must not be specified in a nested context"));
+      add(json::forbidden(key_of(path + ".properties", "metadata"),
+                          "must not be specified in a nested context"));
   }
 
   void check_type(const Value& s, Level level, const std::string& path) {
@@ -137,15 +184,20 @@ class StructuralChecker {
     std::string_view type = type_of(s);
     std::string at = path + ".type";
     if (embedded && type != "object") {
-      constexpr std::string_view kDetail = "must be object if x-kubernetes-embedded-resource is true";
-      add(type.empty() ? json::required(at, std::string(kDetail)) : json::invalid(at, type, std::string(kDetail)));
-    } else if (type.empty() && !flag(s, "x-kubernetes-int-or-string") && !flag(s, "x-kubernetes-preserve-unknown-fields")) {
-      add(json::required(at, level == Level::kRoot   ? "must not be empty at the root"
-                             : level == Level::kItem ? "must not be empty for specified array items"
-                                                     : "must not be empty for specified object fields"));
+      constexpr std::string_view
+          kDetail = "must be object if x-kubernetes-embedded-resource is true";
+      add(type.empty() ? json::required(at, std::string(kDetail))
+                       : json::invalid(at, type, std::string(kDetail)));
+    } else if (type.empty() && !flag(s, "x-kubernetes-int-or-string") &&
+               !flag(s, "x-kubernetes-preserve-unknown-fields")) {
+      add(json::required(at, level == Level::kRoot ? "must not be empty at the root"
+                             : level == Level::kItem
+                                 ? "must not be empty for specified array items"
+                                 : "must not be empty for specified object fields"));
     }
     if (embedded && s.has("additionalProperties"))
-      add(json::forbidden(path + ".additionalProperties", "must not be used if x-kubernetes-embedded-resource is set"));
+      add(json::forbidden(path + ".additionalProperties",
+                          "must not be used if x-kubernetes-embedded-resource is set"));
     if (level == Level::kRoot && !type.empty() && type != "object")
       add(json::invalid(at, type, "must be object at the root"));
   }
@@ -161,22 +213,27 @@ class StructuralChecker {
       if (const Value* meta = properties.find("metadata"); meta && type_of(*meta) != "object")
         add(json::invalid(key_of(at, "metadata") + ".type", type_of(*meta), "must be object"));
     }
-    if (const Value* meta = properties.find("metadata"); meta && level == Level::kRoot && !restricts_name_only(*meta))
-      add(json::forbidden(key_of(at, "metadata"), "must not specify anything other than name and generateName, but "
-                                                  "metadata is implicitly specified"));
+    if (const Value* meta = properties.find("metadata");
+        meta && level == Level::kRoot && !restricts_name_only(*meta))
+      add(json::forbidden(key_of(at, "metadata"),
+                          "must not specify anything other than name and generateName, but "
+                          "metadata is implicitly specified"));
     if (embedded && !flag(s, "x-kubernetes-preserve-unknown-fields") && properties.empty())
-      add(json::required(at, "must not be empty if x-kubernetes-embedded-resource is true without "
-                             "x-kubernetes-preserve-unknown-fields"));
+      add(json::required(at,
+                         "must not be empty if x-kubernetes-embedded-resource is true without "
+                         "x-kubernetes-preserve-unknown-fields"));
   }
 
   static bool restricts_name_only(const Value& meta) {
     for (const Member& m : meta.members())
       if (m.key() != "type" && m.key() != "default" && m.key() != "properties") return false;
-    return std::ranges::all_of(meta["properties"].members(),
-                               [](const Member& m) { return m.key() == "name" || m.key() == "generateName"; });
+    return std::ranges::all_of(meta["properties"].members(), [](const Member& m) {
+      return m.key() == "name" || m.key() == "generateName";
+    });
   }
 
-  void complete_nested(const Value& v, const Value& s, const std::string& s_path, const std::string& v_path) {
+  void complete_nested(const Value& v, const Value& s, const std::string& s_path,
+                       const std::string& v_path) {
     check_complete(v, s, s_path, v_path);
     if (v["items"].is_object()) {
       if (s["items"].is_object())
@@ -185,7 +242,8 @@ class StructuralChecker {
         add(json::required(s_path + ".items", cat("because it is defined in ", v_path, ".items")));
     }
     for (const Member& m : v["properties"].members()) {
-      std::string s_at = key_of(s_path + ".properties", m.key()), v_at = key_of(v_path + ".properties", m.key());
+      std::string s_at = key_of(s_path + ".properties", m.key()),
+                  v_at = key_of(v_path + ".properties", m.key());
       if (const Value* p = s["properties"].find(m.key()))
         complete_nested(m.value, *p, s_at, v_at);
       else
@@ -200,21 +258,29 @@ FieldErrors check_structural(const Value& schema, const std::string& path) {
   StructuralChecker checker;
   checker.check(schema, Level::kRoot, path);
   checker.check_complete(schema, schema, path, path);
-  std::ranges::stable_sort(checker.errors, {}, [](const json::FieldError& e) { return e.message(); });
+  std::ranges::stable_sort(checker.errors, {},
+                           [](const json::FieldError& e) { return e.message(); });
   return std::move(checker.errors);
 }
 
 std::optional<std::string> unsupported_keyword(const Value& schema) {
-  for (const char* key : {"id", "$schema", "$ref", "patternProperties", "dependencies", "additionalItems", "definitions"}) {
+  for (const char* key : {"id", "$schema", "$ref", "patternProperties", "dependencies",
+                          "additionalItems", "definitions"}) {
     const Value* v = schema.find(key);
-    if (!v || v->is_null() || (v->is_string() && v->as_string().empty()) || (v->is_object() && v->empty())) continue;
-    return cat("OpenAPIV3Schema '", key[0] == '$' && key[1] == 's' ? "schema" : key, "' is not supported");
+    if (!v || v->is_null() || (v->is_string() && v->as_string().empty()) ||
+        (v->is_object() && v->empty()))
+      continue;
+    return cat("OpenAPIV3Schema '", key[0] == '$' && key[1] == 's' ? "schema" : key,
+               "' is not supported");
   }
-  if (schema["items"].is_array()) return "OpenAPIV3Schema 'items' must be a schema, but is an array";
+  if (schema["items"].is_array())
+    return "OpenAPIV3Schema 'items' must be a schema, but is an array";
   const Value& preserve = schema["x-kubernetes-preserve-unknown-fields"];
   if (preserve.is_bool() && !preserve.as_bool())
     return "internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined";
-  auto in = [](const Value& part) { return part.is_object() ? unsupported_keyword(part) : std::nullopt; };
+  auto in = [](const Value& part) {
+    return part.is_object() ? unsupported_keyword(part) : std::nullopt;
+  };
   for (const char* key : {"items", "additionalProperties", "not"})
     if (auto found = in(schema[key])) return found;
   for (const char* key : {"allOf", "anyOf", "oneOf"})

@@ -7,7 +7,9 @@ namespace cardea::schema {
 using json::Value;
 
 KeyedItems::KeyedItems(const Value& schema, const Value& items) {
-  if (schema["type"].as_string() != "array" || schema["x-kubernetes-list-type"].as_string() != "map") return;
+  if (schema["type"].as_string() != "array" ||
+      schema["x-kubernetes-list-type"].as_string() != "map")
+    return;
   keys_ = schema["x-kubernetes-list-map-keys"];
   if (keys_.empty()) return;
   items_ = items;
@@ -40,7 +42,8 @@ std::optional<Correlated> Correlated::key(std::string_view field) const {
   const Value* before = old->find(field);
   if (now == nullptr || before == nullptr) return std::nullopt;
   const Value* below = (*schema)["properties"].find(field);
-  if (below == nullptr && (*schema)["additionalProperties"].is_object()) below = schema->find("additionalProperties");
+  if (below == nullptr && (*schema)["additionalProperties"].is_object())
+    below = schema->find("additionalProperties");
   if (below == nullptr) return std::nullopt;
   return Correlated{now, before, below};
 }
@@ -66,7 +69,8 @@ bool Correlated::unchanged() const {
   const KeyedItems items(*schema, *old);
   for (const Value& item : value->items()) {
     const Value* before = items.find(item);
-    if (before == nullptr || !Correlated{&item, before, schema->find("items")}.unchanged()) return false;
+    if (before == nullptr || !Correlated{&item, before, schema->find("items")}.unchanged())
+      return false;
   }
   return true;
 }
@@ -85,6 +89,8 @@ Ratchet Ratchet::item(const Value& item, const Value* before) const {
   return {Correlated{&item, before, below}, here_};
 }
 
-Ratchet Ratchet::uncorrelated() const { return {std::nullopt, above_}; }
+Ratchet Ratchet::uncorrelated() const {
+  return {std::nullopt, above_};
+}
 
 }  // namespace cardea::schema

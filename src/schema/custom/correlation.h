@@ -7,14 +7,17 @@
 
 #include "json/value.h"
 
-// Which part of an old object a part of the new one stands for, in the way rules of custom resources see it.
+// Which part of an old object a part of the new one stands for, in the way rules of custom
+// resources see it.
 namespace cardea::schema {
 
-// The items of an old list of type map, found by the keys of a new item. Holds references to both arguments.
+// The items of an old list of type map, found by the keys of a new item. Holds references to both
+// arguments.
 class KeyedItems {
  public:
   KeyedItems(const json::Value& schema, const json::Value& items);
-  const json::Value* find(const json::Value& item) const;  // null when there is none, or the list has another type
+  const json::Value* find(const json::Value& item) const;  // null when there is none, or the list
+                                                           // has another type
 
  private:
   std::optional<std::string> key(const json::Value& item) const;
@@ -34,20 +37,23 @@ struct Correlated {
   bool unchanged() const;
 };
 
-// Whether a broken rule may stay broken: the place it is about, or the nearest one above it that has a counterpart in
-// the old object, did not change.
+// Whether a broken rule may stay broken: the place it is about, or the nearest one above it that
+// has a counterpart in the old object, did not change.
 class Ratchet {
  public:
   Ratchet() = default;  // nothing may stay broken
-  Ratchet(const json::Value& value, const json::Value& old, const json::Value& schema) : here_(Correlated{&value, &old, &schema}) {}
+  Ratchet(const json::Value& value, const json::Value& old, const json::Value& schema)
+      : here_(Correlated{&value, &old, &schema}) {}
 
   Ratchet key(std::string_view field) const;
-  Ratchet item(const json::Value& item, const json::Value* before) const;  // `before`: its counterpart, if any
+  Ratchet item(const json::Value& item, const json::Value* before) const;  // `before`: its
+                                                                           // counterpart, if any
   Ratchet uncorrelated() const;
   bool is_unchanged() const { return here_ ? here_->unchanged() : above_ && above_->unchanged(); }
 
  private:
-  Ratchet(std::optional<Correlated> here, std::optional<Correlated> above) : here_(here), above_(above) {}
+  Ratchet(std::optional<Correlated> here, std::optional<Correlated> above)
+      : here_(here), above_(above) {}
   std::optional<Correlated> here_, above_;
 };
 

@@ -16,11 +16,15 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-json::Value parsed(std::string_view text) { return json::parse(text).value(); }
+json::Value parsed(std::string_view text) {
+  return json::parse(text).value();
+}
 
 class CustomTest : public ::testing::Test {
  protected:
-  const Schema& make(std::string_view text) { return *build_structural(set_, parsed(text), nullptr); }
+  const Schema& make(std::string_view text) {
+    return *build_structural(set_, parsed(text), nullptr);
+  }
 
   static std::vector<std::string> messages(const json::FieldErrors& errors) {
     std::vector<std::string> out;
@@ -39,26 +43,33 @@ class CustomTest : public ::testing::Test {
 };
 
 TEST_F(CustomTest, BoundsAreWordedAsKubernetesWordsThem) {
-  const Schema& s = make(R"({"type":"object","properties":{"n":{"type":"integer","minimum":2,"exclusiveMaximum":true,
+  const Schema& s = make(
+      R"({"type":"object","properties":{"n":{"type":"integer","minimum":2,"exclusiveMaximum":true,
     "maximum":5,"multipleOf":2},"f":{"type":"number","minimum":0.5}}})");
   EXPECT_THAT(wrong(s, R"({"n":1})"),
               ElementsAre("n: Invalid value: 1: n in body should be a multiple of 2",
                           "n: Invalid value: 1: n in body should be greater than or equal to 2"));
-  EXPECT_THAT(wrong(s, R"({"n":6})"), ElementsAre("n: Invalid value: 6: n in body should be less than 5"));
-  EXPECT_THAT(wrong(s, R"({"f":0.25})"), ElementsAre("f: Invalid value: 0.25: f in body should be greater than or equal to 0.5"));
+  EXPECT_THAT(wrong(s, R"({"n":6})"),
+              ElementsAre("n: Invalid value: 6: n in body should be less than 5"));
+  EXPECT_THAT(
+      wrong(s, R"({"f":0.25})"),
+      ElementsAre("f: Invalid value: 0.25: f in body should be greater than or equal to 0.5"));
   EXPECT_THAT(wrong(s, R"({"n":4.0})"), IsEmpty());
 }
 
 TEST_F(CustomTest, FormatsOfNumbersNameTheFormat) {
-  const Schema& s = make(R"({"type":"object","properties":{"i":{"type":"integer","format":"int32"}}})");
+  const Schema& s = make(
+      R"({"type":"object","properties":{"i":{"type":"integer","format":"int32"}}})");
   EXPECT_THAT(wrong(s, R"({"i":3000000000})"),
-              ElementsAre("<nil>: Invalid value: \"\": Checked value must be of type integer with format int32 in i"));
+              ElementsAre("<nil>: Invalid value: \"\": Checked value must be of type integer with "
+                          "format int32 in i"));
   EXPECT_THAT(wrong(s, R"({"i":true})"),
               ElementsAre("i: Invalid value: \"\": i in body must be of type int32: \"\""));
 }
 
 TEST_F(CustomTest, ForbiddenPropertiesAndStatusBaseAreNamed) {
-  const Schema& s = make(R"({"type":"object","properties":{"m":{"type":"object","additionalProperties":false}}})");
+  const Schema& s = make(
+      R"({"type":"object","properties":{"m":{"type":"object","additionalProperties":false}}})");
   json::Value v = parsed(R"({"m":{"x":1}})");
   EXPECT_THAT(messages(validate_value(s, v, nullptr, "status").errors),
               ElementsAre("status.m: Invalid value: \"x\": m.x in body is a forbidden property"));
@@ -67,7 +78,9 @@ TEST_F(CustomTest, ForbiddenPropertiesAndStatusBaseAreNamed) {
 TEST_F(CustomTest, AnUnchangedValueMayStayWrong) {
   const Schema& s = make(R"({"type":"object","properties":{"spec":{"type":"object","properties":{
     "a":{"type":"string","maxLength":2},"l":{"type":"array","items":{"type":"integer","maximum":1}}}}}})");
-  EXPECT_THAT(wrong(s, R"({"spec":{"a":"long","l":[5]}})", R"({"spec":{"a":"long","l":[5],"b":1}})"), IsEmpty());
+  EXPECT_THAT(
+      wrong(s, R"({"spec":{"a":"long","l":[5]}})", R"({"spec":{"a":"long","l":[5],"b":1}})"),
+      IsEmpty());
   EXPECT_THAT(wrong(s, R"({"spec":{"a":"longer"}})", R"({"spec":{"a":"long"}})"),
               ElementsAre("spec.a: Too long: may not be more than 2 bytes"));
   EXPECT_THAT(wrong(s, R"({"spec":{"l":[5,6]}})", R"({"spec":{"l":[5]}})").size(), 2u);
@@ -76,20 +89,25 @@ TEST_F(CustomTest, AnUnchangedValueMayStayWrong) {
 }
 
 TEST_F(CustomTest, ItemsOfMapListsAreComparedByKey) {
-  const Schema& s = make(R"({"type":"object","properties":{"l":{"type":"array","x-kubernetes-list-type":"map",
+  const Schema& s = make(
+      R"({"type":"object","properties":{"l":{"type":"array","x-kubernetes-list-type":"map",
     "x-kubernetes-list-map-keys":["k"],"items":{"type":"object","required":["k"],
     "properties":{"k":{"type":"string"},"v":{"type":"integer","maximum":1}}}}}})");
-  EXPECT_THAT(wrong(s, R"({"l":[{"k":"b","v":0},{"k":"a","v":9}]})", R"({"l":[{"k":"a","v":9}]})"), IsEmpty());
+  EXPECT_THAT(wrong(s, R"({"l":[{"k":"b","v":0},{"k":"a","v":9}]})", R"({"l":[{"k":"a","v":9}]})"),
+              IsEmpty());
   EXPECT_THAT(wrong(s, R"({"l":[{"k":"b","v":9}]})", R"({"l":[{"k":"a","v":9}]})").size(), 1u);
 }
 
 TEST_F(CustomTest, ListsOfTypeSetAndMapHoldNothingTwice) {
-  const Schema& s = make(R"({"type":"object","properties":{"s":{"type":"array","x-kubernetes-list-type":"set",
+  const Schema& s = make(
+      R"({"type":"object","properties":{"s":{"type":"array","x-kubernetes-list-type":"set",
     "items":{"type":"string"}},"m":{"type":"object","additionalProperties":{"type":"array",
     "x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["a","b"],"items":{"type":"object"}}}}})");
-  json::Value v = parsed(R"({"s":["x","y","x","x"],"m":{"q":[{"a":1,"b":2},{"a":1,"b":3},{"a":1,"b":2,"c":4}]}})");
-  EXPECT_THAT(messages(validate_lists(s, v)), ElementsAre("m[q][2]: Duplicate value: {\"a\":1,\"b\":2}",
-                                                          "s[2]: Duplicate value: \"x\""));
+  json::Value v = parsed(
+      R"({"s":["x","y","x","x"],"m":{"q":[{"a":1,"b":2},{"a":1,"b":3},{"a":1,"b":2,"c":4}]}})");
+  EXPECT_THAT(
+      messages(validate_lists(s, v)),
+      ElementsAre("m[q][2]: Duplicate value: {\"a\":1,\"b\":2}", "s[2]: Duplicate value: \"x\""));
 }
 
 TEST_F(CustomTest, DefaultsReachListsAndMapsAndReplaceForbiddenNulls) {
@@ -107,21 +125,27 @@ TEST_F(CustomTest, DefaultsReachListsAndMapsAndReplaceForbiddenNulls) {
 }
 
 TEST_F(CustomTest, PruningNamesWhatItDropsAndSharesTheRest) {
-  const Schema& s = make(R"({"type":"object","properties":{"a":{"type":"object","properties":{"b":{"type":"string"}}},
+  const Schema& s = make(
+      R"({"type":"object","properties":{"a":{"type":"object","properties":{"b":{"type":"string"}}},
     "free":{"type":"object","x-kubernetes-preserve-unknown-fields":true,
       "properties":{"t":{"type":"object","properties":{"z":{"type":"string"}}}}}}})");
-  json::Value v = parsed(R"({"kind":"K","metadata":{"x":1},"a":{"b":"1","c":2},"free":{"any":[{"q":1}],"t":{"z":"1","y":2}},"d":1})");
+  json::Value v = parsed(
+      R"({"kind":"K","metadata":{"x":1},"a":{"b":"1","c":2},"free":{"any":[{"q":1}],"t":{"z":"1","y":2}},"d":1})");
   Pruned p = prune(s, v, true);
   EXPECT_THAT(p.unknown, ElementsAre("a.c", "d", "free.t.y"));
-  EXPECT_EQ(json::print(p.value), R"({"a":{"b":"1"},"free":{"any":[{"q":1}],"t":{"z":"1"}},"kind":"K","metadata":{"x":1}})");
+  EXPECT_EQ(
+      json::print(p.value),
+      R"({"a":{"b":"1"},"free":{"any":[{"q":1}],"t":{"z":"1"}},"kind":"K","metadata":{"x":1}})");
   EXPECT_TRUE(p.value["metadata"].same(v["metadata"]));
   EXPECT_TRUE(prune(s, p.value, true).value.same(p.value));
 }
 
 TEST_F(CustomTest, NullsGoWhereTheSchemaAllowsNone) {
-  const Schema& s = make(R"({"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string","nullable":true},
+  const Schema& s = make(
+      R"({"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string","nullable":true},
     "c":{"type":"string","default":"x"}}})");
-  EXPECT_EQ(json::print(prune_nulls(s, parsed(R"({"a":null,"b":null,"c":null,"d":null})"))), R"({"b":null,"c":null,"d":null})");
+  EXPECT_EQ(json::print(prune_nulls(s, parsed(R"({"a":null,"b":null,"c":null,"d":null})"))),
+            R"({"b":null,"c":null,"d":null})");
 }
 
 }  // namespace

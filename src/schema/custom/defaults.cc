@@ -10,9 +10,13 @@ namespace {
 using json::Member;
 using json::Value;
 
-bool is_forbidden_null(const Schema& s, const Value& v) { return v.is_null() && !s.nullable; }
+bool is_forbidden_null(const Schema& s, const Value& v) {
+  return v.is_null() && !s.nullable;
+}
 
-Value default_or_null(const Schema& s) { return s.default_value ? *s.default_value : Value(); }
+Value default_or_null(const Schema& s) {
+  return s.default_value ? *s.default_value : Value();
+}
 
 }  // namespace
 
@@ -38,7 +42,8 @@ Value apply_defaults(const Schema& schema, const Value& value) {
   } else if (value.is_array() && schema.items) {
     auto items = value.items();
     for (std::size_t i = 0; i < items.size(); ++i) {
-      Value given = is_forbidden_null(*schema.items, items[i]) ? default_or_null(*schema.items) : items[i];
+      Value given = is_forbidden_null(*schema.items, items[i]) ? default_or_null(*schema.items)
+                                                               : items[i];
       Value next = apply_defaults(*schema.items, given);
       if (!next.same(items[i])) out.item(i) = std::move(next);
     }
@@ -52,7 +57,8 @@ bool has_defaults(const Schema& schema) {
   if (schema.default_value) return true;
   if (schema.items && has_defaults(*schema.items)) return true;
   if (schema.additional && has_defaults(*schema.additional)) return true;
-  return std::ranges::any_of(schema.properties, [](const Property& p) { return has_defaults(*p.schema); });
+  return std::ranges::any_of(schema.properties,
+                             [](const Property& p) { return has_defaults(*p.schema); });
 }
 
 }  // namespace cardea::schema

@@ -2,8 +2,8 @@
 
 #include "base/names.h"
 #include "base/strings.h"
-#include "schema/wire/decode.h"
 #include "schema/custom/validate.h"
+#include "schema/wire/decode.h"
 
 namespace cardea::schema {
 namespace {
@@ -14,7 +14,8 @@ using json::Value;
 
 constexpr std::size_t kMostAnnotationBytes = 256 * 1024;
 
-void complain(FieldErrors& errors, const std::string& field, const Value& value, const Problems& problems) {
+void complain(FieldErrors& errors, const std::string& field, const Value& value,
+              const Problems& problems) {
   for (const std::string& p : problems) errors.push_back(json::invalid(field, value, p));
 }
 
@@ -24,7 +25,8 @@ void check_owners(const Value& owners, const std::string& field, FieldErrors& er
     std::string_view api_version = owner["apiVersion"].as_string();
     auto slashes = std::ranges::count(api_version, '/');
     if (api_version.empty() || api_version.ends_with('/') || slashes > 1)
-      errors.push_back(json::invalid(field + ".apiVersion", owner["apiVersion"], "version must not be empty"));
+      errors.push_back(
+          json::invalid(field + ".apiVersion", owner["apiVersion"], "version must not be empty"));
     for (const char* name : {"kind", "name", "uid"})
       if (owner[name].as_string().empty())
         errors.push_back(json::invalid(cat(field, ".", name), Value(""), "must not be empty"));
@@ -33,21 +35,25 @@ void check_owners(const Value& owners, const std::string& field, FieldErrors& er
     if (first_controller.empty())
       first_controller = controller;
     else
-      errors.push_back(json::invalid(
-          field, owners, cat("Only one reference can have Controller set to true. Found \"true\" in references for ",
-                             first_controller, " and ", controller)));
+      errors.push_back(json::invalid(field, owners,
+                                     cat("Only one reference can have Controller set to true. "
+                                         "Found \"true\" in references for ",
+                                         first_controller, " and ", controller)));
   }
 }
 
 void check_metadata(const Value& meta, const std::string& field, FieldErrors& errors) {
   auto text = [&](const char* name) { return meta[name].as_string(); };
   if (!text("generateName").empty())
-    complain(errors, field + ".generateName", meta["generateName"], path_segment_problems(text("generateName"), true));
+    complain(errors, field + ".generateName", meta["generateName"],
+             path_segment_problems(text("generateName"), true));
   complain(errors, field + ".name", meta["name"], path_segment_problems(text("name")));
   if (!text("namespace").empty())
-    complain(errors, field + ".namespace", meta["namespace"], dns_label_problems(text("namespace")));
+    complain(errors, field + ".namespace", meta["namespace"],
+             dns_label_problems(text("namespace")));
   if (meta["generation"].as_int() < 0)
-    errors.push_back(json::invalid(field + ".generation", meta["generation"], "must be greater than or equal to 0"));
+    errors.push_back(json::invalid(field + ".generation", meta["generation"],
+                                   "must be greater than or equal to 0"));
   for (const Member& m : meta["labels"].members()) {
     complain(errors, field + ".labels", m.name, label_key_problems(m.key()));
     complain(errors, field + ".labels", m.value, label_value_problems(m.value.as_string()));
@@ -57,7 +63,8 @@ void check_metadata(const Value& meta, const std::string& field, FieldErrors& er
     bytes += m.key().size() + m.value.as_string().size();
     complain(errors, field + ".annotations", m.name, label_key_problems(lower(m.key())));
   }
-  if (bytes > kMostAnnotationBytes) errors.push_back(json::too_long(field + ".annotations", kMostAnnotationBytes));
+  if (bytes > kMostAnnotationBytes)
+    errors.push_back(json::too_long(field + ".annotations", kMostAnnotationBytes));
   check_owners(meta["ownerReferences"], field + ".ownerReferences", errors);
   for (const Value& finalizer : meta["finalizers"].items())
     complain(errors, field + ".finalizers", finalizer, label_key_problems(finalizer.as_string()));
@@ -65,7 +72,8 @@ void check_metadata(const Value& meta, const std::string& field, FieldErrors& er
 
 class EmbeddedChecker {
  public:
-  EmbeddedChecker(const Schema& object_meta, std::string_view base) : object_meta_(object_meta), path_(base) {}
+  EmbeddedChecker(const Schema& object_meta, std::string_view base)
+      : object_meta_(object_meta), path_(base) {}
 
   void check(const Schema& s, const Value& v, bool is_resource) {
     if (!s.rules) return;
@@ -96,20 +104,25 @@ class EmbeddedChecker {
   FieldErrors errors;
 
  private:
-  std::string child(std::string_view name) const { return path_.empty() ? std::string(name) : cat(path_, ".", name); }
+  std::string child(std::string_view name) const {
+    return path_.empty() ? std::string(name) : cat(path_, ".", name);
+  }
 
   void check_resource(const Value& v) {
     for (const char* name : {"apiVersion", "kind"})
       if (!v.has(name)) errors.push_back(json::required(child(name)));
-    if (const Value* version = v.find("apiVersion"); version && check_text("apiVersion", *version)) {
+    if (const Value* version = v.find("apiVersion");
+        version && check_text("apiVersion", *version)) {
       if (std::ranges::count(version->as_string(), '/') > 1)
-        errors.push_back(json::invalid(child("apiVersion"), *version,
-                                       cat("unexpected GroupVersion string: ", version->as_string())));
+        errors.push_back(
+            json::invalid(child("apiVersion"), *version,
+                          cat("unexpected GroupVersion string: ", version->as_string())));
     }
     if (const Value* kind = v.find("kind"); kind && check_text("kind", *kind)) {
       if (auto problems = dns_1035_label_problems(lower(kind->as_string())); !problems.empty())
         errors.push_back(json::invalid(
-            child("kind"), *kind, cat("may have mixed case, but should otherwise match: ", join(problems, ","))));
+            child("kind"), *kind,
+            cat("may have mixed case, but should otherwise match: ", join(problems, ","))));
     }
     if (const Value* meta = v.find("metadata")) {
       json::Document document{*meta, {}};
@@ -122,7 +135,8 @@ class EmbeddedChecker {
 
   bool check_text(std::string_view name, const Value& v) {
     if (v.is_string() && !v.as_string().empty()) return true;
-    errors.push_back(json::invalid(child(name), v, v.is_string() ? "must not be empty" : "must be a string"));
+    errors.push_back(
+        json::invalid(child(name), v, v.is_string() ? "must not be empty" : "must be a string"));
     return false;
   }
 
@@ -132,8 +146,8 @@ class EmbeddedChecker {
 
 }  // namespace
 
-FieldErrors validate_embedded(const Schema& schema, const Schema& object_meta, const Value& value, bool root,
-                              std::string_view base) {
+FieldErrors validate_embedded(const Schema& schema, const Schema& object_meta, const Value& value,
+                              bool root, std::string_view base) {
   EmbeddedChecker checker(object_meta, base);
   checker.check(schema, value, root || schema.embedded_resource);
   return std::move(checker.errors);

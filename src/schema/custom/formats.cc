@@ -15,12 +15,24 @@
 namespace cardea::schema {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
-bool all_digits(std::string_view t) { return std::ranges::all_of(t, is_digit); }
-bool all_hex(std::string_view t) { return std::ranges::all_of(t, is_hex); }
-bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+bool is_hex(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+bool all_digits(std::string_view t) {
+  return std::ranges::all_of(t, is_digit);
+}
+bool all_hex(std::string_view t) {
+  return std::ranges::all_of(t, is_hex);
+}
+bool is_space(char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
 
 // Groups of hexadecimal digits with optional dashes between them; the digits without the dashes.
 std::optional<std::string> uuid_digits(std::string_view text) {
@@ -35,7 +47,9 @@ std::optional<std::string> uuid_digits(std::string_view text) {
   return digits;
 }
 
-bool uuid(std::string_view text) { return uuid_digits(text).has_value(); }
+bool uuid(std::string_view text) {
+  return uuid_digits(text).has_value();
+}
 
 bool uuid_of(std::string_view text, char version, bool check_variant) {
   auto digits = uuid_digits(text);
@@ -43,11 +57,19 @@ bool uuid_of(std::string_view text, char version, bool check_variant) {
   return !check_variant || std::string_view("89abAB").find((*digits)[16]) != std::string_view::npos;
 }
 
-bool uuid3(std::string_view t) { return uuid_of(t, '3', false); }
-bool uuid4(std::string_view t) { return uuid_of(t, '4', true); }
-bool uuid5(std::string_view t) { return uuid_of(t, '5', true); }
+bool uuid3(std::string_view t) {
+  return uuid_of(t, '3', false);
+}
+bool uuid4(std::string_view t) {
+  return uuid_of(t, '4', true);
+}
+bool uuid5(std::string_view t) {
+  return uuid_of(t, '5', true);
+}
 
-bool bson_object_id(std::string_view t) { return t.size() == 24 && all_hex(t); }
+bool bson_object_id(std::string_view t) {
+  return t.size() == 24 && all_hex(t);
+}
 
 // Go reads addresses with leading zeros here, as it did before it refused them.
 bool ipv4_address(std::string_view text) {
@@ -72,7 +94,8 @@ bool ipv6_address(std::string_view text) {
   while (!text.empty()) {
     auto end = std::min(text.find(':'), text.size());
     std::string_view group = text.substr(0, end);
-    if (group.find('.') != group.npos) return end == text.size() && ipv4_address(group) && (ellipsis ? groups <= 5 : groups == 6);
+    if (group.find('.') != group.npos)
+      return end == text.size() && ipv4_address(group) && (ellipsis ? groups <= 5 : groups == 6);
     if (group.empty() || group.size() > 4 || !all_hex(group)) return false;
     ++groups;
     text.remove_prefix(end);
@@ -88,8 +111,12 @@ bool ipv6_address(std::string_view text) {
   return ellipsis ? groups < 8 : groups == 8;
 }
 
-bool ipv4(std::string_view t) { return t.find('.') != t.npos && (ipv4_address(t) || ipv6_address(t)); }
-bool ipv6(std::string_view t) { return t.find(':') != t.npos && ipv6_address(t); }
+bool ipv4(std::string_view t) {
+  return t.find('.') != t.npos && (ipv4_address(t) || ipv6_address(t));
+}
+bool ipv6(std::string_view t) {
+  return t.find(':') != t.npos && ipv6_address(t);
+}
 
 bool cidr(std::string_view text) {
   auto slash = text.find('/');
@@ -107,18 +134,20 @@ bool mac(std::string_view text) {
   auto groups = split(text, separator);
   std::size_t bytes = groups.size() * width / 2;
   if (bytes != 6 && bytes != 8 && bytes != 20) return false;
-  return std::ranges::all_of(groups, [&](std::string_view g) { return g.size() == width && all_hex(g); });
+  return std::ranges::all_of(groups,
+                             [&](std::string_view g) { return g.size() == width && all_hex(g); });
 }
 
 bool matches(std::string_view text, const re2::RE2& form) {
   return re2::RE2::FullMatch(re2::StringPiece(text.data(), text.size()), form);
 }
 
-// RFC 1034's names with letters and symbols of any script. Kubernetes' expression allows a dash in a name
-// without dots only after its first character.
+// RFC 1034's names with letters and symbols of any script. Kubernetes' expression allows a dash in
+// a name without dots only after its first character.
 bool hostname(std::string_view text) {
   static const re2::RE2 kSingle(R"([a-zA-Z0-9\p{S}\p{L}]-?[a-zA-Z0-9\p{S}\p{L}]*)");
-  static const re2::RE2 kLabel(R"([a-zA-Z0-9\p{S}\p{L}](?:[a-zA-Z0-9\p{S}\p{L}-]*[a-zA-Z0-9\p{S}\p{L}])?)");
+  static const re2::RE2 kLabel(
+      R"([a-zA-Z0-9\p{S}\p{L}](?:[a-zA-Z0-9\p{S}\p{L}-]*[a-zA-Z0-9\p{S}\p{L}])?)");
   static const re2::RE2 kTop(R"([a-zA-Z\p{L}]{2,})");
   if (text.size() > 255) return false;
   auto labels = split(text, '.');
@@ -131,7 +160,8 @@ bool hostname(std::string_view text) {
 
 bool well_escaped(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i)
-    if (text[i] == '%' && (i + 2 >= text.size() || !is_hex(text[i + 1]) || !is_hex(text[i + 2]))) return false;
+    if (text[i] == '%' && (i + 2 >= text.size() || !is_hex(text[i + 1]) || !is_hex(text[i + 2])))
+      return false;
   return true;
 }
 
@@ -154,13 +184,17 @@ bool host_and_port(std::string_view host) {
 // What may stand in the first line of an HTTP request: an absolute URI or an absolute path.
 bool uri(std::string_view text) {
   if (text.empty() || !well_escaped(text.substr(0, text.find('?')))) return false;
-  if (std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; })) return false;
+  if (std::ranges::any_of(text,
+                          [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }))
+    return false;
   if (text == "*") return true;
   auto colon = text.find_first_of(":/?");
   std::string_view rest = text;
   if (colon != text.npos && text[colon] == ':') {
     std::string_view scheme = text.substr(0, colon);
-    auto part = [](char c) { return is_letter(c) || is_digit(c) || c == '+' || c == '-' || c == '.'; };
+    auto part = [](char c) {
+      return is_letter(c) || is_digit(c) || c == '+' || c == '-' || c == '.';
+    };
     if (scheme.empty() || !is_letter(scheme[0]) || !std::ranges::all_of(scheme, part)) return false;
     rest = text.substr(colon + 1);
     if (rest.starts_with("//")) {
@@ -218,7 +252,9 @@ std::string without(std::string_view text, bool (*drop)(char)) {
     if (!drop(c)) out += c;
   return out;
 }
-bool space_or_dash(char c) { return is_space(c) || c == '-'; }
+bool space_or_dash(char c) {
+  return is_space(c) || c == '-';
+}
 
 bool isbn10(std::string_view text) {
   std::string digits = without(text, space_or_dash);
@@ -238,7 +274,9 @@ bool isbn13(std::string_view text) {
   return (digits[12] - '0') == (10 - sum % 10) % 10;
 }
 
-bool isbn(std::string_view t) { return isbn10(t) || isbn13(t); }
+bool isbn(std::string_view t) {
+  return isbn10(t) || isbn13(t);
+}
 
 bool credit_card(std::string_view text) {
   static const re2::RE2 kForm(
@@ -256,8 +294,8 @@ bool credit_card(std::string_view text) {
 
 bool ssn(std::string_view t) {
   auto dash = [](char c) { return c == '-' || c == ' '; };
-  return t.size() == 11 && dash(t[3]) && dash(t[6]) && all_digits(t.substr(0, 3)) && all_digits(t.substr(4, 2)) &&
-         all_digits(t.substr(7));
+  return t.size() == 11 && dash(t[3]) && dash(t[6]) && all_digits(t.substr(0, 3)) &&
+         all_digits(t.substr(4, 2)) && all_digits(t.substr(7));
 }
 
 bool hex_color(std::string_view t) {
@@ -271,17 +309,24 @@ bool rgb_color(std::string_view t) {
   if (parts.size() != 3) return false;
   for (std::string_view part : parts) {
     part = trim(part);
-    if (part.empty() || part.size() > 3 || !all_digits(part) || (part.size() > 1 && part[0] == '0')) return false;
+    if (part.empty() || part.size() > 3 || !all_digits(part) || (part.size() > 1 && part[0] == '0'))
+      return false;
     if (*parse_int(part) > 255) return false;
   }
   return true;
 }
 
-bool byte(std::string_view t) { return !t.empty() && t.find_first_of("\r\n") == t.npos && base64_decode(t).has_value(); }
+bool byte(std::string_view t) {
+  return !t.empty() && t.find_first_of("\r\n") == t.npos && base64_decode(t).has_value();
+}
 
-bool password(std::string_view) { return true; }
+bool password(std::string_view) {
+  return true;
+}
 
-bool date(std::string_view t) { return t.size() == 10 && parse_rfc3339(cat(t, "T00:00:00Z")).has_value(); }
+bool date(std::string_view t) {
+  return t.size() == 10 && parse_rfc3339(cat(t, "T00:00:00Z")).has_value();
+}
 
 bool date_time(std::string_view text) {
   auto t = text.find_first_of("tT");
@@ -289,25 +334,31 @@ bool date_time(std::string_view text) {
   std::string_view time = text.substr(t + 1);
   time = time.substr(0, time.find_first_of("tT"));
   auto two = [&](std::size_t at, int highest) {
-    return at + 2 <= time.size() && all_digits(time.substr(at, 2)) && *parse_int(time.substr(at, 2)) <= highest;
+    return at + 2 <= time.size() && all_digits(time.substr(at, 2)) &&
+           *parse_int(time.substr(at, 2)) <= highest;
   };
-  if (time.size() < 9 || !two(0, 23) || time[2] != ':' || !two(3, 59) || time[5] != ':' || !two(6, 59)) return false;
+  if (time.size() < 9 || !two(0, 23) || time[2] != ':' || !two(3, 59) || time[5] != ':' ||
+      !two(6, 59))
+    return false;
   time.remove_prefix(8);
-  if (time[0] != 'z' && time[0] != 'Z' && time.size() > 1 && is_digit(time[1]) && !(time.size() == 6 && time[3] == ':')) {
+  if (time[0] != 'z' && time[0] != 'Z' && time.size() > 1 && is_digit(time[1]) &&
+      !(time.size() == 6 && time[3] == ':')) {
     time.remove_prefix(1);
     time.remove_prefix(std::min(time.find_first_not_of("0123456789"), time.size()));
   }
   if (time == "z" || time == "Z") return true;
-  return time.size() == 6 && (time[0] == '+' || time[0] == '-') && time[3] == ':' && all_digits(time.substr(1, 2)) &&
-         all_digits(time.substr(4));
+  return time.size() == 6 && (time[0] == '+' || time[0] == '-') && time[3] == ':' &&
+         all_digits(time.substr(1, 2)) && all_digits(time.substr(4));
 }
 
 // Go's durations, and those of Scala: a number and the name of a unit, anywhere in the text.
 bool duration(std::string_view text) {
   if (parse_duration(text)) return true;
   static const re2::RE2 kPart(R"((\d+)\s*([A-Za-zµ]+))");
-  constexpr std::string_view kExact[] = {"ns", "us", "µs", "ms", "s", "m", "h", "hr", "d", "w", "wk"};
-  constexpr std::string_view kBeginnings[] = {"nano", "micro", "milli", "sec", "min", "hour", "day", "week"};
+  constexpr std::string_view kExact[] = {"ns", "us", "µs", "ms", "s", "m",
+                                         "h",  "hr", "d",  "w",  "wk"};
+  constexpr std::string_view kBeginnings[] = {"nano", "micro", "milli", "sec",
+                                              "min",  "hour",  "day",   "week"};
   re2::StringPiece rest(text.data(), text.size());
   std::string number, name;
   bool found = false;
@@ -315,22 +366,46 @@ bool duration(std::string_view text) {
     if (!parse_int(number)) return false;
     std::string unit = lower(name);
     found |= std::ranges::find(kExact, unit) != std::end(kExact) ||
-             std::ranges::any_of(kBeginnings, [&](std::string_view b) { return unit.starts_with(b); });
+             std::ranges::any_of(kBeginnings,
+                                 [&](std::string_view b) { return unit.starts_with(b); });
   }
   return found;
 }
 
-bool short_name(std::string_view t) { return dns_label_problems(t).empty(); }
-bool long_name(std::string_view t) { return dns_subdomain_problems(t).empty(); }
+bool short_name(std::string_view t) {
+  return dns_label_problems(t).empty();
+}
+bool long_name(std::string_view t) {
+  return dns_subdomain_problems(t).empty();
+}
 
 constexpr Format kFormats[] = {
-    {"bsonobjectid", bson_object_id}, {"uri", uri},           {"email", email},       {"hostname", hostname},
-    {"ipv4", ipv4},                   {"ipv6", ipv6},         {"cidr", cidr},         {"mac", mac},
-    {"uuid", uuid},                   {"uuid3", uuid3},       {"uuid4", uuid4},       {"uuid5", uuid5},
-    {"isbn", isbn},                   {"isbn10", isbn10},     {"isbn13", isbn13},     {"creditcard", credit_card},
-    {"ssn", ssn},                     {"hexcolor", hex_color}, {"rgbcolor", rgb_color}, {"byte", byte},
-    {"password", password},           {"date", date},         {"duration", duration}, {"datetime", date_time},
-    {"k8sshortname", short_name},     {"k8slongname", long_name},
+    {"bsonobjectid", bson_object_id},
+    {"uri", uri},
+    {"email", email},
+    {"hostname", hostname},
+    {"ipv4", ipv4},
+    {"ipv6", ipv6},
+    {"cidr", cidr},
+    {"mac", mac},
+    {"uuid", uuid},
+    {"uuid3", uuid3},
+    {"uuid4", uuid4},
+    {"uuid5", uuid5},
+    {"isbn", isbn},
+    {"isbn10", isbn10},
+    {"isbn13", isbn13},
+    {"creditcard", credit_card},
+    {"ssn", ssn},
+    {"hexcolor", hex_color},
+    {"rgbcolor", rgb_color},
+    {"byte", byte},
+    {"password", password},
+    {"date", date},
+    {"duration", duration},
+    {"datetime", date_time},
+    {"k8sshortname", short_name},
+    {"k8slongname", long_name},
 };
 
 }  // namespace

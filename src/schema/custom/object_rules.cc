@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "base/strings.h"
-#include "cel/eval/evaluate.h"
 #include "cel/check/schema_types.h"
+#include "cel/eval/evaluate.h"
 #include "json/print.h"
 #include "schema/custom/correlation.h"
 #include "schema/custom/rule_compiler.h"
@@ -31,9 +31,12 @@ struct RuleNode {
 namespace {
 
 constexpr std::size_t kMessageLimit = 5 * 1024;
-constexpr std::string_view kOverBudget = "validation failed due to running out of cost budget, no further validation rules will be run";
+constexpr std::string_view kOverBudget =
+    "validation failed due to running out of cost budget, no further validation rules will be run";
 
-bool is_embedded(const Value& schema) { return schema["x-kubernetes-embedded-resource"].as_bool(); }
+bool is_embedded(const Value& schema) {
+  return schema["x-kubernetes-embedded-resource"].as_bool();
+}
 
 // Rules written at `source` (a node, or a part of its allOf) for data of the node `schema`.
 std::unique_ptr<RuleNode> build(const Value& source, const Value& schema, bool root) {
@@ -42,20 +45,26 @@ std::unique_ptr<RuleNode> build(const Value& source, const Value& schema, bool r
   node->root = root;
   if (const Value& rules = source["x-kubernetes-validations"]; !rules.empty()) {
     RuleCompiler compiler(schema, root);
-    if (!compiler.has_type()) node->error = "failed to convert to declType for CEL validation rules";
+    if (!compiler.has_type())
+      node->error = "failed to convert to declType for CEL validation rules";
     else
       for (const Value& rule : rules.items()) node->rules.push_back(compiler.compile(rule));
   }
-  const auto below = [](const Value& part, const Value& data) { return build(part, data, is_embedded(data)); };
-  if (source["items"].is_object() && schema["items"].is_object()) node->items = below(source["items"], schema["items"]);
+  const auto below = [](const Value& part, const Value& data) {
+    return build(part, data, is_embedded(data));
+  };
+  if (source["items"].is_object() && schema["items"].is_object())
+    node->items = below(source["items"], schema["items"]);
   if (source["additionalProperties"].is_object() && schema["additionalProperties"].is_object())
     node->additional = below(source["additionalProperties"], schema["additionalProperties"]);
   for (const Member& m : source["properties"].members())
     if (const Value* data = schema["properties"].find(m.key()))
-      if (auto made = below(m.value, *data)) node->properties[std::string(m.key())] = std::move(made);
+      if (auto made = below(m.value, *data))
+        node->properties[std::string(m.key())] = std::move(made);
   for (const Value& part : source["allOf"].items())
     if (auto made = build(part, schema, root)) node->all_of.push_back(std::move(made));
-  const bool empty = node->rules.empty() && node->error.empty() && !node->items && !node->additional && node->properties.empty() && node->all_of.empty();
+  const bool empty = node->rules.empty() && node->error.empty() && !node->items &&
+                     !node->additional && node->properties.empty() && node->all_of.empty();
   return empty ? nullptr : std::move(node);
 }
 
@@ -69,7 +78,8 @@ class Run {
   Run(ObjectRules::Outcome& out) : out_(out), evaluation_({.cost = ObjectRules::kCallLimit}) {}
 
   // False when nothing more may be evaluated.
-  bool visit(const RuleNode& node, const std::string& path, const Value& value, const Value* old, const Ratchet& ratchet) {
+  bool visit(const RuleNode& node, const std::string& path, const Value& value, const Value* old,
+             const Ratchet& ratchet) {
     if (value.is_null()) return true;
     if (old != nullptr && old->is_null()) old = nullptr;
     if (!expressions(node, path, value, old, ratchet)) return false;
@@ -86,30 +96,44 @@ class Run {
     return false;
   }
 
-  bool object(const RuleNode& node, const std::string& path, const Value& value, const Value* old, const Ratchet& ratchet) {
-    const auto before = [&](std::string_view key) { return old != nullptr ? old->find(key) : nullptr; };
+  bool object(const RuleNode& node, const std::string& path, const Value& value, const Value* old,
+              const Ratchet& ratchet) {
+    const auto before = [&](std::string_view key) {
+      return old != nullptr ? old->find(key) : nullptr;
+    };
     if (node.additional)
       for (const Member& m : value.members())
-        if (!visit(*node.additional, cat(path, "[", m.key(), "]"), m.value, before(m.key()), ratchet.key(m.key()))) return false;
+        if (!visit(*node.additional, cat(path, "[", m.key(), "]"), m.value, before(m.key()),
+                   ratchet.key(m.key())))
+          return false;
     for (const auto& [name, below] : node.properties)
       if (const Value* v = value.find(name))
-        if (!visit(*below, path.empty() ? name : cat(path, ".", name), *v, before(name), ratchet.key(name))) return false;
+        if (!visit(*below, path.empty() ? name : cat(path, ".", name), *v, before(name),
+                   ratchet.key(name)))
+          return false;
     return true;
   }
 
-  bool array(const RuleNode& node, const std::string& path, const Value& value, const Value* old, const Ratchet& ratchet) {
+  bool array(const RuleNode& node, const std::string& path, const Value& value, const Value* old,
+             const Ratchet& ratchet) {
     if (!node.items) return true;
     const KeyedItems old_items(node.schema, old != nullptr ? *old : Value());
     for (std::size_t i = 0; i < value.size(); ++i) {
       const Value* before = old_items.find(value[i]);
-      if (!visit(*node.items, cat(path, "[", i, "]"), value[i], before, ratchet.item(value[i], before))) return false;
+      if (!visit(*node.items, cat(path, "[", i, "]"), value[i], before,
+                 ratchet.item(value[i], before)))
+        return false;
     }
     return true;
   }
 
-  bool expressions(const RuleNode& node, const std::string& path, const Value& value, const Value* old, const Ratchet& ratchet) {
+  bool expressions(const RuleNode& node, const std::string& path, const Value& value,
+                   const Value* old, const Ratchet& ratchet) {
     const Value& type = node.schema["type"];
-    const auto wrong = [&](std::string detail) { out_.errors.push_back(json::invalid(path, type.is_null() ? Value("") : type, std::move(detail))); };
+    const auto wrong = [&](std::string detail) {
+      out_.errors.push_back(
+          json::invalid(path, type.is_null() ? Value("") : type, std::move(detail)));
+    };
     if (!node.error.empty()) wrong(cat("rule compiler initialization error: ", node.error));
     if (node.rules.empty()) return true;
     if (out_.budget <= 0) {
@@ -146,8 +170,8 @@ class Run {
     return true;
   }
 
-  bool run(const RuleNode& node, const CompiledRule& rule, std::span<const cel::Value> variables, const std::string& path, const Value& value,
-           const Ratchet& ratchet, const auto& wrong) {
+  bool run(const RuleNode& node, const CompiledRule& rule, std::span<const cel::Value> variables,
+           const std::string& path, const Value& value, const Ratchet& ratchet, const auto& wrong) {
     const cel::Value result = evaluation_.run(*rule.rule, variables);
     if (!pay()) {
       wrong(std::string(kOverBudget));
@@ -157,9 +181,15 @@ class Run {
       const std::string_view why = result.error->message;
       const std::string_view shown = shown_rule(rule.source);
       if (why.starts_with("no such overload")) {
-        wrong(cat("'", why, "': call arguments did not match a supported operator, function or macro signature for rule: ", shown));
+        wrong(cat("'", why,
+                  "': call arguments did not match a supported operator, function or macro "
+                  "signature for rule: ",
+                  shown));
       } else if (why.starts_with("operation cancelled")) {
-        wrong(cat("'", why, "': no further validation rules will be run due to call cost exceeds limit for rule: ", shown));
+        wrong(cat(
+            "'", why,
+            "': no further validation rules will be run due to call cost exceeds limit for rule: ",
+            shown));
         return false;
       } else {
         wrong(cat(why, " evaluating rule: ", shown));
@@ -167,12 +197,18 @@ class Run {
       return true;
     }
     if (result.is_true()) return true;
-    const std::string at = rule.field_path.empty() ? path : path.empty() ? rule.field_path : cat(path, ".", rule.field_path);
+    const std::string at = rule.field_path.empty() ? path
+                           : path.empty()          ? rule.field_path
+                                                   : cat(path, ".", rule.field_path);
     const auto report = [&](FieldError e) {
-      if (!rule.uses_old && ratchet.is_unchanged()) out_.warnings.push_back(e.message());
-      else out_.errors.push_back(std::move(e));
+      if (!rule.uses_old && ratchet.is_unchanged())
+        out_.warnings.push_back(e.message());
+      else
+        out_.errors.push_back(std::move(e));
     };
-    std::string detail = rule.source["message"].as_string().empty() ? cat("failed rule: ", shown_rule(rule.source)) : std::string(shown_rule(rule.source));
+    std::string detail = rule.source["message"].as_string().empty()
+                             ? cat("failed rule: ", shown_rule(rule.source))
+                             : std::string(shown_rule(rule.source));
     if (rule.message != nullptr) {
       const Message made = message(rule, variables);
       if (!made.fatal.empty()) {
@@ -192,11 +228,16 @@ class Run {
   // A message that cannot be made falls back to the one that is written.
   Message message(const CompiledRule& rule, std::span<const cel::Value> variables) {
     const cel::Value result = evaluation_.run(*rule.message, variables);
-    if (!pay()) return {{}, "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run"};
+    if (!pay())
+      return {{},
+              "messageExpression evaluation failed due to running out of cost budget, no further "
+              "validation rules will be run"};
     if (result.is_error()) {
       if (!result.error->message.starts_with("operation cancelled")) return {};
-      return {{}, cat("no further validation rules will be run due to call cost exceeds limit for messageExpression: ",
-                      quoted(rule.source["messageExpression"].as_string()))};
+      return {{},
+              cat("no further validation rules will be run due to call cost exceeds limit for "
+                  "messageExpression: ",
+                  quoted(rule.source["messageExpression"].as_string()))};
     }
     if (!result.is_string()) return {};
     const std::string_view text = trim(result.string());
@@ -204,11 +245,13 @@ class Run {
     return {std::string(text), {}};
   }
 
-  static FieldError failed(const CompiledRule& rule, const RuleNode& node, const std::string& at, const Value& value, std::string detail) {
+  static FieldError failed(const CompiledRule& rule, const RuleNode& node, const std::string& at,
+                           const Value& value, std::string detail) {
     const std::string_view reason = rule.source["reason"].as_string();
     if (reason == "FieldValueForbidden") return json::forbidden(at, std::move(detail));
     if (reason == "FieldValueRequired") return json::required(at, std::move(detail));
-    FieldError e = reason == "FieldValueDuplicate" ? json::duplicate(at, value) : json::invalid(at, value, std::move(detail));
+    FieldError e = reason == "FieldValueDuplicate" ? json::duplicate(at, value)
+                                                   : json::invalid(at, value, std::move(detail));
     const std::string_view type = node.schema["type"].as_string();
     e.has_value = type != "object" && type != "array";
     return e;
@@ -225,8 +268,11 @@ ObjectRules::~ObjectRules() = default;
 
 bool ObjectRules::any_in(const Value& s) {
   if (!s.is_object()) return false;
-  if (!s["x-kubernetes-validations"].empty() || any_in(s["items"]) || any_in(s["additionalProperties"])) return true;
-  return std::ranges::any_of(s["properties"].members(), [](const Member& m) { return any_in(m.value); });
+  if (!s["x-kubernetes-validations"].empty() || any_in(s["items"]) ||
+      any_in(s["additionalProperties"]))
+    return true;
+  return std::ranges::any_of(s["properties"].members(),
+                             [](const Member& m) { return any_in(m.value); });
 }
 
 const RuleNode* ObjectRules::tree() const {
@@ -234,10 +280,13 @@ const RuleNode* ObjectRules::tree() const {
   return tree_.get();
 }
 
-ObjectRules::Outcome ObjectRules::check(const Value& value, const Value* old, bool ratchet, const std::string& base, std::int64_t budget) const {
+ObjectRules::Outcome ObjectRules::check(const Value& value, const Value* old, bool ratchet,
+                                        const std::string& base, std::int64_t budget) const {
   Outcome out;
   out.budget = budget;
-  if (const RuleNode* node = tree()) Run(out).visit(*node, base, value, old, ratchet && old != nullptr ? Ratchet(value, *old, open_api_) : Ratchet());
+  if (const RuleNode* node = tree())
+    Run(out).visit(*node, base, value, old,
+                   ratchet && old != nullptr ? Ratchet(value, *old, open_api_) : Ratchet());
   return out;
 }
 

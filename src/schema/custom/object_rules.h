@@ -12,8 +12,9 @@ namespace cardea::schema {
 
 struct RuleNode;
 
-// The x-kubernetes-validations of one custom resource's schema, made to be run. Compiled when first asked, so that a
-// server with many definitions starts quickly. Immutable for its users; shared between threads.
+// The x-kubernetes-validations of one custom resource's schema, made to be run. Compiled when first
+// asked, so that a server with many definitions starts quickly. Immutable for its users; shared
+// between threads.
 class ObjectRules {
  public:
   // What one object may spend on all its rules, and one evaluation on its own.
@@ -33,9 +34,10 @@ class ObjectRules {
     std::vector<std::string> warnings;  // broken rules that an update did not touch
     std::int64_t budget = 0;            // what is left; below zero when evaluation was given up
   };
-  // On create `old` is null: transition rules do not run then. `ratchet`: an unchanged part of the object may go on
-  // breaking a rule. `base` is the path of the value.
-  Outcome check(const json::Value& value, const json::Value* old, bool ratchet, const std::string& base = "", std::int64_t budget = kBudget) const;
+  // On create `old` is null: transition rules do not run then. `ratchet`: an unchanged part of the
+  // object may go on breaking a rule. `base` is the path of the value.
+  Outcome check(const json::Value& value, const json::Value* old, bool ratchet,
+                const std::string& base = "", std::int64_t budget = kBudget) const;
 
  private:
   const RuleNode* tree() const;

@@ -12,7 +12,9 @@ namespace {
 using json::Member;
 using json::Value;
 
-bool is_meta_field(std::string_view key) { return key == "apiVersion" || key == "kind" || key == "metadata"; }
+bool is_meta_field(std::string_view key) {
+  return key == "apiVersion" || key == "kind" || key == "metadata";
+}
 
 const Schema* schema_of(const Schema* s, std::string_view key) {
   if (!s) return nullptr;
@@ -27,7 +29,9 @@ class PathStep {
     if (!path.empty()) path += '.';
     path += key;
   }
-  PathStep(std::string& path, std::size_t index) : path_(path), length_(path.size()) { path += cat("[", index, "]"); }
+  PathStep(std::string& path, std::size_t index) : path_(path), length_(path.size()) {
+    path += cat("[", index, "]");
+  }
   ~PathStep() { path_.resize(length_); }
   PathStep(const PathStep&) = delete;
   PathStep& operator=(const PathStep&) = delete;
@@ -39,7 +43,8 @@ class PathStep {
 
 class Pruner {
  public:
-  // `keep` is true below x-kubernetes-preserve-unknown-fields, up to the next field that the schema names.
+  // `keep` is true below x-kubernetes-preserve-unknown-fields, up to the next field that the schema
+  // names.
   Value run(const Schema* s, const Value& v, bool is_resource, bool keep) {
     keep |= s && s->preserve_unknown_fields;
     if (v.is_object()) return run_object(s, v, is_resource, keep);
@@ -133,7 +138,8 @@ class Coercer {
     for (const std::string& problem : decoded->strict) {
       // `unknown field "x"` inside metadata is `x` below our path.
       auto open = problem.find('"');
-      unknown.push_back(cat(path_, ".", std::string_view(problem).substr(open + 1, problem.size() - open - 2)));
+      unknown.push_back(
+          cat(path_, ".", std::string_view(problem).substr(open + 1, problem.size() - open - 2)));
     }
     return std::move(decoded->value);
   }
@@ -177,7 +183,8 @@ Value prune_nulls(const Schema& schema, const Value& value) {
   return out;
 }
 
-Result<Pruned> coerce_embedded(const Schema& schema, const Schema& object_meta, const Value& value) {
+Result<Pruned> coerce_embedded(const Schema& schema, const Schema& object_meta,
+                               const Value& value) {
   Coercer coercer(object_meta);
   Value out = coercer.run(schema, value, false);
   if (!coercer.error.empty()) return fail(bad_request(std::move(coercer.error)));
@@ -185,8 +192,8 @@ Result<Pruned> coerce_embedded(const Schema& schema, const Schema& object_meta, 
   return Pruned{std::move(out), std::move(coercer.unknown)};
 }
 
-Result<Decoded> decode_custom(const Schema& schema, const Schema& object_meta, const json::Document& document,
-                              std::string_view text) {
+Result<Decoded> decode_custom(const Schema& schema, const Schema& object_meta,
+                              const json::Document& document, std::string_view text) {
   Decoded out;
   std::vector<TextPath> duplicates;
   for (const std::string& path : document.duplicates) duplicates.push_back({path, true});
@@ -195,14 +202,16 @@ Result<Decoded> decode_custom(const Schema& schema, const Schema& object_meta, c
 
   Value object = document.value;
   auto note = [&](std::string_view prefix, const std::vector<std::string>& paths) {
-    for (const std::string& path : paths) out.strict.push_back(cat("unknown field ", quoted(cat(prefix, path))));
+    for (const std::string& path : paths)
+      out.strict.push_back(cat("unknown field ", quoted(cat(prefix, path))));
   };
   if (const Value* given = object.find("metadata")) {
     auto meta = decode(object_meta, json::Document{*given, {}}, "");
     if (!meta) return fail(std::move(meta.error()));
     for (const std::string& problem : meta->strict) {
       auto open = problem.find('"');
-      out.strict.push_back(cat("unknown field \"metadata.", std::string_view(problem).substr(open + 1)));
+      out.strict.push_back(
+          cat("unknown field \"metadata.", std::string_view(problem).substr(open + 1)));
     }
     if (!meta->value.same(*given)) object.set("metadata", std::move(meta->value));
   }

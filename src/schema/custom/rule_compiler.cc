@@ -1,19 +1,22 @@
 #include "schema/custom/rule_compiler.h"
 
 #include "base/strings.h"
-#include "cel/environments.h"
-#include "cel/cost/estimate.h"
 #include "cel/check/schema_types.h"
+#include "cel/cost/estimate.h"
+#include "cel/environments.h"
 #include "schema/custom/check_schema.h"
 
 namespace cardea::schema {
 
 using json::Value;
 
-RuleCompiler::RuleCompiler(const Value& schema, bool root) : schema_(schema), root_(root), size_(cel::data_size(schema, root)) {}
+RuleCompiler::RuleCompiler(const Value& schema, bool root)
+    : schema_(schema), root_(root), size_(cel::data_size(schema, root)) {}
 RuleCompiler::~RuleCompiler() = default;
 
-std::uint64_t RuleCompiler::most_occurrences() const { return cel::most_occurrences(*size_); }
+std::uint64_t RuleCompiler::most_occurrences() const {
+  return cel::most_occurrences(*size_);
+}
 
 std::shared_ptr<const cel::Environment> RuleCompiler::environment(bool optional_old) {
   auto& kept = optional_old ? optional_ : plain_;

@@ -15,11 +15,11 @@ namespace cardea::schema {
 // One of a node's x-kubernetes-validations, ready to run or with what is wrong with it.
 struct CompiledRule {
   std::shared_ptr<const cel::Program> rule, message;  // null: did not compile, or none was written
-  std::string error, message_error;                   // in Kubernetes' words; empty when all is well
-  bool uses_old = false;                              // mentions oldSelf: a transition rule
-  bool optional_old = false;                          // optionalOldSelf: runs without an old value too
-  std::uint64_t max_cost = 0, message_max_cost = 0;   // of one run, at worst
-  std::string field_path;                             // below the node, as errors write it; empty for the node
+  std::string error, message_error;  // in Kubernetes' words; empty when all is well
+  bool uses_old = false;             // mentions oldSelf: a transition rule
+  bool optional_old = false;         // optionalOldSelf: runs without an old value too
+  std::uint64_t max_cost = 0, message_max_cost = 0;  // of one run, at worst
+  std::string field_path;  // below the node, as errors write it; empty for the node
   json::Value source;
 };
 

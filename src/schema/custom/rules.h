@@ -14,10 +14,10 @@ namespace cardea::schema {
 
 struct Format;  // schema/custom/formats.h
 
-// The value validations of one node of a custom resource's schema, read once from its OpenAPI keywords so
-// that checking a value parses and compiles nothing. Immutable; shared between threads.
+// The value validations of one node of a custom resource's schema, read once from its OpenAPI
+// keywords so that checking a value parses and compiles nothing. Immutable; shared between threads.
 struct ValueRules {
-  std::string type;               // as messages name it: "integer", "integer,string"; empty for any
+  std::string type;  // as messages name it: "integer", "integer,string"; empty for any
   const Format* format = nullptr;  // of strings; null when Kubernetes does not know it
   std::string format_name;         // as written, when it means something for the type
 
@@ -30,7 +30,8 @@ struct ValueRules {
   std::vector<std::string> required;
 
   std::string pattern;
-  std::shared_ptr<const re2::RE2> regex;  // of the pattern; null when there is none or it is malformed
+  std::shared_ptr<const re2::RE2> regex;  // of the pattern; null when there is none or it is
+                                          // malformed
 
   // A map of values with no schema of their own (additionalProperties: true).
   bool any_additional = false;

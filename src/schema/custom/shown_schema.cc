@@ -9,7 +9,19 @@ namespace {
 using json::Member;
 using json::Value;
 
-enum class Form { kText, kFlag, kPlain, kSchema, kSchemas, kSchemaMap, kSchemaOrArray, kSchemaOrBool, kDocs, kDependencies, kRules };
+enum class Form {
+  kText,
+  kFlag,
+  kPlain,
+  kSchema,
+  kSchemas,
+  kSchemaMap,
+  kSchemaOrArray,
+  kSchemaOrBool,
+  kDocs,
+  kDependencies,
+  kRules
+};
 
 struct Field {
   std::string_view name, key;
@@ -67,15 +79,21 @@ constexpr Field kFields[] = {
 std::string go_json(const std::string& text) {
   std::string out;
   for (const char c : text) {
-    if (c == '<') out += "\\u003c";
-    else if (c == '>') out += "\\u003e";
-    else if (c == '&') out += "\\u0026";
-    else out += c;
+    if (c == '<')
+      out += "\\u003c";
+    else if (c == '>')
+      out += "\\u003e";
+    else if (c == '&')
+      out += "\\u0026";
+    else
+      out += c;
   }
   return out;
 }
 
-std::string text_of(const Value& v) { return json::print(v.is_string() ? v : Value("")); }
+std::string text_of(const Value& v) {
+  return json::print(v.is_string() ? v : Value(""));
+}
 
 std::string shown_list(const Value& list) {
   std::string out = "[";
@@ -86,7 +104,8 @@ std::string shown_list(const Value& list) {
 template <typename Show>
 std::string shown_map(const Value& map, Show show) {
   std::string out = "{";
-  for (const Member& m : map.members()) out += cat(out.size() > 1 ? "," : "", json::print(m.name), ":", show(m.value));
+  for (const Member& m : map.members())
+    out += cat(out.size() > 1 ? "," : "", json::print(m.name), ":", show(m.value));
   return out + "}";
 }
 
@@ -101,9 +120,12 @@ std::string shown_field(const Value& v, Form form) {
   if (form == Form::kFlag) return v.as_bool() ? "true" : "false";
   if (v.is_null()) return "null";
   switch (form) {
-    case Form::kSchema: return shown_schema(v);
-    case Form::kSchemas: return shown_list(v);
-    case Form::kSchemaMap: return shown_map(v, shown_schema);
+    case Form::kSchema:
+      return shown_schema(v);
+    case Form::kSchemas:
+      return shown_list(v);
+    case Form::kSchemaMap:
+      return shown_map(v, shown_schema);
     case Form::kSchemaOrArray:
       return v.is_array() ? cat(R"({"Schema":null,"JSONSchemas":)", shown_list(v), "}")
                           : cat(R"({"Schema":)", shown_schema(v), R"(,"JSONSchemas":null})");
@@ -116,18 +138,22 @@ std::string shown_field(const Value& v, Form form) {
                             : cat(R"({"Schema":)", shown_schema(d), R"(,"Property":null})");
       });
     case Form::kDocs:
-      return cat(R"({"Description":)", text_of(v["description"]), R"(,"URL":)", text_of(v["url"]), "}");
-    case Form::kRules: return shown_rules(v);
-    default: return json::print(v);
+      return cat(R"({"Description":)", text_of(v["description"]), R"(,"URL":)", text_of(v["url"]),
+                 "}");
+    case Form::kRules:
+      return shown_rules(v);
+    default:
+      return json::print(v);
   }
 }
 
 }  // namespace
 
 std::string shown_rule(const Value& r) {
-  return go_json(cat(R"({"Rule":)", text_of(r["rule"]), R"(,"Message":)", text_of(r["message"]), R"(,"MessageExpression":)",
-             text_of(r["messageExpression"]), R"(,"Reason":)", json::print(r["reason"]), R"(,"FieldPath":)", text_of(r["fieldPath"]),
-             R"(,"OptionalOldSelf":)", json::print(r["optionalOldSelf"]), "}"));
+  return go_json(cat(R"({"Rule":)", text_of(r["rule"]), R"(,"Message":)", text_of(r["message"]),
+                     R"(,"MessageExpression":)", text_of(r["messageExpression"]), R"(,"Reason":)",
+                     json::print(r["reason"]), R"(,"FieldPath":)", text_of(r["fieldPath"]),
+                     R"(,"OptionalOldSelf":)", json::print(r["optionalOldSelf"]), "}"));
 }
 
 std::string shown_schema(const Value& schema) {

@@ -41,15 +41,17 @@ void read_format(ValueRules& rules, const Value& source) {
   if (rules.type.empty() || rules.type == "string") {
     rules.format = find_format(format);
     if (rules.format) rules.format_name = format;
-  } else if (rules.type == "integer" ? format == "int32" || format == "int64"
-                                     : rules.type == "number" && (format == "float" || format == "double")) {
+  } else if (rules.type == "integer"
+                 ? format == "int32" || format == "int64"
+                 : rules.type == "number" && (format == "float" || format == "double")) {
     rules.format_name = format;
   }
 }
 
 std::shared_ptr<const ValueRules> read_rules(const Value& source) {
   auto rules = std::make_shared<ValueRules>();
-  rules->type = source["x-kubernetes-int-or-string"].as_bool() ? "integer,string" : source["type"].as_string();
+  rules->type = source["x-kubernetes-int-or-string"].as_bool() ? "integer,string"
+                                                               : source["type"].as_string();
   read_format(*rules, source);
   rules->minimum = number(source["minimum"]);
   rules->maximum = number(source["maximum"]);
@@ -63,7 +65,8 @@ std::shared_ptr<const ValueRules> read_rules(const Value& source) {
   rules->min_properties = count(source["minProperties"]);
   rules->max_properties = count(source["maxProperties"]);
   rules->unique_items = source["uniqueItems"].as_bool();
-  for (const Value& name : source["required"].items()) rules->required.emplace_back(name.as_string());
+  for (const Value& name : source["required"].items())
+    rules->required.emplace_back(name.as_string());
   rules->pattern = source["pattern"].as_string();
   if (!rules->pattern.empty()) {
     re2::RE2::Options options(re2::RE2::Quiet);
@@ -87,8 +90,10 @@ class Builder {
     s->nullable = source["nullable"].as_bool();
     s->preserve_unknown_fields = source["x-kubernetes-preserve-unknown-fields"].as_bool();
     s->embedded_resource = source["x-kubernetes-embedded-resource"].as_bool();
-    if (source["x-kubernetes-map-type"].as_string() == "atomic") s->map_type = Schema::MapType::kAtomic;
-    if (const Value* value = source.find("default"); value && !value->is_null()) s->default_value = *value;
+    if (source["x-kubernetes-map-type"].as_string() == "atomic")
+      s->map_type = Schema::MapType::kAtomic;
+    if (const Value* value = source.find("default"); value && !value->is_null())
+      s->default_value = *value;
     for (const Value& allowed : source["enum"].items()) s->enumeration.push_back(allowed);
     read_list(*s, source);
     read_object(*s, source);
@@ -106,7 +111,8 @@ class Builder {
     std::string_view type = source["x-kubernetes-list-type"].as_string();
     if (type == "set") s.list_type = Schema::ListType::kSet;
     if (type == "map") s.list_type = Schema::ListType::kMap;
-    for (const Value& key : source["x-kubernetes-list-map-keys"].items()) s.map_keys.emplace_back(key.as_string());
+    for (const Value& key : source["x-kubernetes-list-map-keys"].items())
+      s.map_keys.emplace_back(key.as_string());
   }
 
   void read_object(Schema& s, const Value& source) {
@@ -149,7 +155,8 @@ class Builder {
   }
 
   static void set_property(Schema& s, std::string_view name, const Schema* schema) {
-    auto at = std::ranges::lower_bound(s.properties, name, {}, [](const Property& p) { return std::string_view(p.name); });
+    auto at = std::ranges::lower_bound(s.properties, name, {},
+                                       [](const Property& p) { return std::string_view(p.name); });
     if (at != s.properties.end() && at->name == name)
       at->schema = schema;
     else
@@ -164,7 +171,8 @@ class Builder {
 
 const Schema* build_structural(SchemaSet& set, const Value& open_api, const Schema* object_meta) {
   Schema* root = Builder(set, object_meta).build(open_api, true);
-  if (object_meta && ObjectRules::any_in(open_api)) root->expressions = std::make_shared<const ObjectRules>(open_api, true);
+  if (object_meta && ObjectRules::any_in(open_api))
+    root->expressions = std::make_shared<const ObjectRules>(open_api, true);
   return root;
 }
 

@@ -23,30 +23,42 @@ using json::Value;
 
 std::string_view type_name(const Value& v) {
   switch (v.kind()) {
-    case Value::Kind::kBool: return "boolean";
-    case Value::Kind::kInt: return "integer";
-    case Value::Kind::kDouble: return "number";
-    case Value::Kind::kString: return "string";
-    case Value::Kind::kArray: return "array";
-    case Value::Kind::kObject: return "object";
-    default: return "null";
+    case Value::Kind::kBool:
+      return "boolean";
+    case Value::Kind::kInt:
+      return "integer";
+    case Value::Kind::kDouble:
+      return "number";
+    case Value::Kind::kString:
+      return "string";
+    case Value::Kind::kArray:
+      return "array";
+    case Value::Kind::kObject:
+      return "object";
+    default:
+      return "null";
   }
 }
 
-std::string_view format_of(const Value& v) { return v.is_int() ? "int64" : v.is_double() ? "float64" : ""; }
+std::string_view format_of(const Value& v) {
+  return v.is_int() ? "int64" : v.is_double() ? "float64" : "";
+}
 
-bool is_whole(double d) { return std::isfinite(d) && std::nearbyint(d) == d && std::fabs(d) < 9007199254740992.0; }
+bool is_whole(double d) {
+  return std::isfinite(d) && std::nearbyint(d) == d && std::fabs(d) < 9007199254740992.0;
+}
 
 std::size_t runes(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
 bool same_number(const Value& a, const Value& b) {
   return a.is_number() && b.is_number() && (a == b || a.as_double() == b.as_double());
 }
 
-// What came out of checking one node: errors, what was let pass, and how many checks went well. The last
-// decides whose errors are shown when no alternative of anyOf or oneOf fits.
+// What came out of checking one node: errors, what was let pass, and how many checks went well. The
+// last decides whose errors are shown when no alternative of anyOf or oneOf fits.
 struct Outcome {
   FieldErrors errors, ratcheted;
   int matches = 0;
@@ -81,7 +93,8 @@ class Validator {
   }
 
  private:
-  // The field an error names: the path below the base. A path may begin with a dot, messages keep it.
+  // The field an error names: the path below the base. A path may begin with a dot, messages keep
+  // it.
   std::string field() const { return field(path_); }
   std::string field(std::string_view path) const {
     if (path.starts_with('.')) path.remove_prefix(1);
@@ -90,9 +103,11 @@ class Validator {
   }
 
   void add(Outcome& out, Value value, std::string_view message) {
-    out.errors.push_back(json::invalid(field(), std::move(value), cat(path_, " in body ", message)));
+    out.errors.push_back(
+        json::invalid(field(), std::move(value), cat(path_, " in body ", message)));
   }
-  // An error about no field in particular, the way Kubernetes reports it: at the base, with an empty value.
+  // An error about no field in particular, the way Kubernetes reports it: at the base, with an
+  // empty value.
   void add_general(Outcome& out, std::string message) {
     out.errors.push_back(json::invalid(base_, "", std::move(message)));
   }
@@ -159,13 +174,20 @@ class Validator {
 
   static bool fits(const Schema& s, const Value& v) {
     switch (s.type) {
-      case Schema::Type::kAny: return s.rules->format_name.empty() || v.is_string() || v.is_array();
-      case Schema::Type::kBoolean: return v.is_bool();
-      case Schema::Type::kInteger: return v.is_int() || (v.is_double() && is_whole(v.as_double()));
-      case Schema::Type::kNumber: return v.is_number();
-      case Schema::Type::kString: return v.is_string();
-      case Schema::Type::kObject: return v.is_object();
-      case Schema::Type::kArray: return v.is_array();
+      case Schema::Type::kAny:
+        return s.rules->format_name.empty() || v.is_string() || v.is_array();
+      case Schema::Type::kBoolean:
+        return v.is_bool();
+      case Schema::Type::kInteger:
+        return v.is_int() || (v.is_double() && is_whole(v.as_double()));
+      case Schema::Type::kNumber:
+        return v.is_number();
+      case Schema::Type::kString:
+        return v.is_string();
+      case Schema::Type::kObject:
+        return v.is_object();
+      case Schema::Type::kArray:
+        return v.is_array();
       case Schema::Type::kIntOrString:
         return v.is_string() || v.is_int() || (v.is_double() && is_whole(v.as_double()));
     }
@@ -185,7 +207,8 @@ class Validator {
         out.merge(std::move(result));
       }
       if (fitting != s.all_of.size())
-        add_general(out, cat(quoted(path_), " must validate all the schemas (allOf)", fitting ? "" : ". None validated"));
+        add_general(out, cat(quoted(path_), " must validate all the schemas (allOf)",
+                             fitting ? "" : ". None validated"));
     }
     if (s.negated && check(*s.negated, v, nullptr).valid())
       add_general(out, cat(quoted(path_), " must not validate the schema (not)"));
@@ -221,26 +244,30 @@ class Validator {
       }
     }
     if (fitting == 1) return out.merge(std::move(first));
-    add_general(out, cat(quoted(path_), " must validate one and only one schema (oneOf). ",
-                         fitting ? cat("Found ", fitting, " valid alternatives") : "Found none valid"));
+    add_general(out,
+                cat(quoted(path_), " must validate one and only one schema (oneOf). ",
+                    fitting ? cat("Found ", fitting, " valid alternatives") : "Found none valid"));
     if (have_best) out.merge(std::move(best));
   }
 
   // Of several faults of a text the first is reported.
   void check_string(const ValueRules& r, const Value& v, Outcome& out) {
     std::string_view text = v.as_string();
-    if (r.max_length && runes(text) > static_cast<std::size_t>(std::max<std::int64_t>(*r.max_length, 0)))
+    if (r.max_length &&
+        runes(text) > static_cast<std::size_t>(std::max<std::int64_t>(*r.max_length, 0)))
       out.errors.push_back(json::too_long(field(), static_cast<int>(*r.max_length)));
     else if (r.min_length && static_cast<std::int64_t>(runes(text)) < *r.min_length)
       add(out, v, cat("should be at least ", *r.min_length, " chars long"));
-    else if (r.regex && !re2::RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *r.regex))
+    else if (r.regex &&
+             !re2::RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *r.regex))
       add(out, v, cat("should match '", r.pattern, "'"));
   }
 
   // Whether a number can be held by the type and format of the schema.
   static bool in_range(const ValueRules& r, const Value& v) {
     if (r.type == "integer") {
-      if (v.is_double() && !is_whole(v.as_double()) && !(std::fabs(v.as_double()) < 9.2e18 && std::nearbyint(v.as_double()) == v.as_double()))
+      if (v.is_double() && !is_whole(v.as_double()) &&
+          !(std::fabs(v.as_double()) < 9.2e18 && std::nearbyint(v.as_double()) == v.as_double()))
         return false;
       return r.format_name != "int32" || (v.as_double() >= INT32_MIN && v.as_double() <= INT32_MAX);
     }
@@ -249,9 +276,10 @@ class Validator {
 
   bool check_range(const ValueRules& r, const Value& v, std::string_view what, Outcome& out) {
     if (in_range(r, v)) return true;
-    add_general(out, r.format_name.empty()
-                         ? cat(what, " value must be of type ", r.type, " (default format) in ", path_)
-                         : cat(what, " value must be of type ", r.type, " with format ", r.format_name, " in ", path_));
+    add_general(out, r.format_name.empty() ? cat(what, " value must be of type ", r.type,
+                                                 " (default format) in ", path_)
+                                           : cat(what, " value must be of type ", r.type,
+                                                 " with format ", r.format_name, " in ", path_));
     return false;
   }
 
@@ -259,14 +287,17 @@ class Validator {
     check_range(r, v, "Checked", out);
     // A bound is compared and shown as an integer when value and bound are.
     auto bound = [&](double b, std::string_view what) {
-      return check_range(r, b, what, out) && v.is_int() ? std::to_string(static_cast<std::int64_t>(b)) : go_float(b);
+      return check_range(r, b, what, out) && v.is_int()
+                 ? std::to_string(static_cast<std::int64_t>(b))
+                 : go_float(b);
     };
     if (r.multiple_of) check_multiple(r, v, out);
     double d = v.as_double();
     if (r.minimum) {
       std::string shown = bound(*r.minimum, "Minimum boundary");
       if (r.exclusive_minimum ? d <= *r.minimum : d < *r.minimum)
-        add(out, v, cat("should be greater than ", r.exclusive_minimum ? "" : "or equal to ", shown));
+        add(out, v,
+            cat("should be greater than ", r.exclusive_minimum ? "" : "or equal to ", shown));
     }
     if (r.maximum) {
       std::string shown = bound(*r.maximum, "Maximum boundary");
@@ -278,15 +309,18 @@ class Validator {
   void check_multiple(const ValueRules& r, const Value& v, Outcome& out) {
     // Kubernetes cuts the factor to an integer for integers, and then finds fault with a fraction.
     bool integers = check_range(r, *r.multiple_of, "MultipleOf", out) && v.is_int();
-    Value factor = integers ? Value(static_cast<std::int64_t>(*r.multiple_of)) : Value(*r.multiple_of);
+    Value factor = integers ? Value(static_cast<std::int64_t>(*r.multiple_of))
+                            : Value(*r.multiple_of);
     std::string shown = integers ? std::to_string(factor.as_int()) : go_float(factor.as_double());
     if (factor.as_double() <= 0) {
       out.errors.push_back(json::invalid(
-          field(), factor, cat("factor MultipleOf declared for ", path_, " must be positive: ", shown)));
+          field(), factor,
+          cat("factor MultipleOf declared for ", path_, " must be positive: ", shown)));
       return;
     }
     double d = factor.as_double();
-    bool fits = integers ? v.as_int() % factor.as_int() == 0 : is_whole(d < 1 ? 1 / d * v.as_double() : v.as_double() / d);
+    bool fits = integers ? v.as_int() % factor.as_int() == 0
+                         : is_whole(d < 1 ? 1 / d * v.as_double() : v.as_double() / d);
     if (!fits) add(out, v, cat("should be a multiple of ", shown));
   }
 
@@ -303,15 +337,18 @@ class Validator {
     }
     const ValueRules& r = *s.rules;
     auto size = static_cast<std::int64_t>(items.size());
-    if (r.min_items && size < *r.min_items) add(out, size, cat("should have at least ", *r.min_items, " items"));
+    if (r.min_items && size < *r.min_items)
+      add(out, size, cat("should have at least ", *r.min_items, " items"));
     if (r.max_items && size > *r.max_items)
-      out.errors.push_back(json::too_many(field(), static_cast<int>(size), static_cast<int>(*r.max_items)));
+      out.errors.push_back(
+          json::too_many(field(), static_cast<int>(size), static_cast<int>(*r.max_items)));
     if (r.unique_items && has_duplicates(items)) add(out, "", "shouldn't contain duplicates");
   }
 
   static bool has_duplicates(std::span<const Value> items) {
     std::unordered_set<std::string> seen;
-    return std::ranges::any_of(items, [&](const Value& v) { return !seen.insert(json::print(v)).second; });
+    return std::ranges::any_of(items,
+                               [&](const Value& v) { return !seen.insert(json::print(v)).second; });
   }
 
   // The items of the old list by their map keys.
@@ -343,7 +380,8 @@ class Validator {
       if (!allowed.is_null() && (allowed == v || same_number(allowed, v))) return;
     std::vector<std::string> names;
     for (const Value& allowed : s.enumeration)
-      names.push_back(allowed.is_string() ? std::string(allowed.as_string()) : json::print(allowed));
+      names.push_back(allowed.is_string() ? std::string(allowed.as_string())
+                                          : json::print(allowed));
     out.errors.push_back(json::not_supported(field(), v, names));
   }
 
@@ -353,7 +391,8 @@ class Validator {
     if (r.min_properties && size < *r.min_properties)
       add(out, size, cat("should have at least ", *r.min_properties, " properties"));
     if (r.max_properties && size > *r.max_properties)
-      out.errors.push_back(json::too_many(field(), static_cast<int>(size), static_cast<int>(*r.max_properties)));
+      out.errors.push_back(
+          json::too_many(field(), static_cast<int>(size), static_cast<int>(*r.max_properties)));
 
     bool root = path_.empty();
     std::size_t length = path_.size();
@@ -362,7 +401,8 @@ class Validator {
       for (const Member& m : v.members()) {
         if (s.property(m.key())) continue;
         if (!s.additional_allowed) {
-          out.errors.push_back(json::invalid(field(), m.key(), cat(path_, ".", m.key(), " in body is a forbidden property")));
+          out.errors.push_back(json::invalid(
+              field(), m.key(), cat(path_, ".", m.key(), " in body is a forbidden property")));
           continue;
         }
         path_ += cat(".", m.key());
@@ -396,7 +436,8 @@ void drop_repeated(FieldErrors& errors) {
 
 }  // namespace
 
-Findings validate_value(const Schema& schema, const Value& value, const Value* old, std::string_view base) {
+Findings validate_value(const Schema& schema, const Value& value, const Value* old,
+                        std::string_view base) {
   Outcome outcome = Validator(base).node(schema, value, old);
   drop_repeated(outcome.errors);
   drop_repeated(outcome.ratcheted);
@@ -408,28 +449,34 @@ namespace {
 // Rules are not asked about objects whose types they could not trust.
 bool keeps_rules_from_running(const FieldError& e) {
   using Type = FieldError::Type;
-  return e.type == Type::kNotSupported || e.type == Type::kRequired || e.type == Type::kTooLong || e.type == Type::kTooMany || e.type == Type::kTypeInvalid;
+  return e.type == Type::kNotSupported || e.type == Type::kRequired || e.type == Type::kTooLong ||
+         e.type == Type::kTooMany || e.type == Type::kTypeInvalid;
 }
 
 FieldErrors validate_status(const Schema& schema, const Value& object, const Value* old) {
   const Value* status = object.find("status");
   const Property* property = schema.property("status");
   if (!status || !property) return {};
-  return validate_value(*property->schema, *status, old ? old->find("status") : nullptr, "status").errors;
+  return validate_value(*property->schema, *status, old ? old->find("status") : nullptr, "status")
+      .errors;
 }
 
 }  // namespace
 
-FieldErrors validate_custom(const Schema& schema, const Schema& object_meta, const Value& object, const Value* old,
-                            bool status_only, std::vector<std::string>& warnings) {
-  FieldErrors errors = status_only ? validate_status(schema, object, old) : validate_value(schema, object, old).errors;
+FieldErrors validate_custom(const Schema& schema, const Schema& object_meta, const Value& object,
+                            const Value* old, bool status_only,
+                            std::vector<std::string>& warnings) {
+  FieldErrors errors = status_only ? validate_status(schema, object, old)
+                                   : validate_value(schema, object, old).errors;
   auto append = [&](FieldErrors more) { std::ranges::move(more, std::back_inserter(errors)); };
   if (!status_only) append(validate_embedded(schema, object_meta, object));
   if (!old || validate_lists(schema, *old).empty()) append(validate_lists(schema, object));
   if (!schema.expressions) return errors;
   if (std::ranges::any_of(errors, keeps_rules_from_running)) {
-    errors.push_back(json::invalid("", Value(), "some validation rules were not checked because the object was invalid; "
-                                                "correct the existing errors to complete validation"));
+    errors.push_back(
+        json::invalid("", Value(),
+                      "some validation rules were not checked because the object was invalid; "
+                      "correct the existing errors to complete validation"));
     return errors;
   }
   ObjectRules::Outcome outcome = schema.expressions->check(object, old, true);

@@ -49,8 +49,10 @@ class ListChecker {
   }
 
   // The second appearance is reported, further ones are not.
-  void report_second(std::unordered_map<std::string, int>& seen, std::size_t index, const Value& identity) {
-    if (++seen[json::print(identity)] == 2) errors.push_back(json::duplicate(cat(path_, "[", index, "]"), identity));
+  void report_second(std::unordered_map<std::string, int>& seen, std::size_t index,
+                     const Value& identity) {
+    if (++seen[json::print(identity)] == 2)
+      errors.push_back(json::duplicate(cat(path_, "[", index, "]"), identity));
   }
 
   void check_set(const Value& v) {
@@ -61,7 +63,8 @@ class ListChecker {
   void check_map(const Schema& s, const Value& v) {
     for (std::size_t i = 0; i < v.size(); ++i) {
       if (v[i].is_object() || v[i].is_null()) continue;
-      errors.push_back(json::invalid(cat(path_, "[", i, "]"), v[i], "must be an object for an array of list-type map"));
+      errors.push_back(json::invalid(cat(path_, "[", i, "]"), v[i],
+                                     "must be an object for an array of list-type map"));
       return;
     }
     std::unordered_map<std::string, int> seen;

@@ -33,21 +33,24 @@ std::string kind_text(const Value& object) {
 }
 
 Result<bool> check_config(const Value& config, const Schema& schema, const ApplyRequest& request) {
-  if (config["apiVersion"].as_string() != request.api_version || config["kind"].as_string() != request.kind)
+  if (config["apiVersion"].as_string() != request.api_version ||
+      config["kind"].as_string() != request.kind)
     return fail(bad_request(cat("invalid object type: ", kind_text(config))));
   if (!config["metadata"]["managedFields"].is_null())
     return fail(bad_request("metadata.managedFields must be nil"));
   auto errors = type_errors(config, schema);
   if (errors.empty()) return true;
   const Value& metadata = config["metadata"];
-  return fail(bad_request(cat("failed to create typed patch object (", metadata["namespace"].as_string(), "/",
-                              metadata["name"].as_string(), "; ", kind_text(config), "): ",
-                              errors.size() == 1 ? "" : "errors:\n  ", join(errors, "\n  "))));
+  return fail(
+      bad_request(cat("failed to create typed patch object (", metadata["namespace"].as_string(),
+                      "/", metadata["name"].as_string(), "; ", kind_text(config),
+                      "): ", errors.size() == 1 ? "" : "errors:\n  ", join(errors, "\n  "))));
 }
 
 Error conflict_error(const std::vector<Conflict>& conflicts) {
   std::map<std::string, std::vector<const Conflict*>> by_owner;
-  for (const Conflict& conflict : conflicts) by_owner[conflict.owner->identity()].push_back(&conflict);
+  for (const Conflict& conflict : conflicts)
+    by_owner[conflict.owner->identity()].push_back(&conflict);
   ErrorDetails details;
   std::vector<std::string> lines;
   for (const auto& [identity, mine] : by_owner) {
@@ -55,33 +58,39 @@ Error conflict_error(const std::vector<Conflict>& conflicts) {
     lines.push_back(cat("conflicts with ", owner, ":"));
     for (const Conflict* conflict : mine) {
       lines.push_back(cat("- ", path_text(conflict->path)));
-      details.causes.push_back({"FieldManagerConflict", cat("conflict with ", owner), path_text(conflict->path)});
+      details.causes.push_back(
+          {"FieldManagerConflict", cat("conflict with ", owner), path_text(conflict->path)});
     }
   }
-  std::string message =
-      conflicts.size() == 1
-          ? cat("Apply failed with 1 conflict: ", details.causes[0].message, ": ", details.causes[0].field)
-          : cat("Apply failed with ", conflicts.size(), " conflicts: ", join(lines, "\n"));
+  std::string message = conflicts.size() == 1
+                            ? cat("Apply failed with 1 conflict: ", details.causes[0].message, ": ",
+                                  details.causes[0].field)
+                            : cat("Apply failed with ", conflicts.size(),
+                                  " conflicts: ", join(lines, "\n"));
   return Error::of(Reason::kConflict, std::move(message)).with(std::move(details));
 }
 
 // Removes what the manager applied last and does not any more, but for what others own.
-Value prune(const Value& merged, const ManagedFields& managed, const FieldSet& last, const FieldSet& applied,
-            const Schema& schema) {
+Value prune(const Value& merged, const ManagedFields& managed, const FieldSet& last,
+            const FieldSet& applied, const Schema& schema) {
   if (last.difference(applied).empty()) return merged;
   FieldSet before = last.with_named_fields(schema);
   FieldSet all = field_set_of(merged, schema).with_named_fields(schema);
   FieldSet owned;
   for (const FieldOwner& owner : managed.owners) owned = owned.union_with(owner.fields);
-  auto fields_of = [&](const Value& value) { return field_set_of(value, schema).with_named_fields(schema); };
+  auto fields_of = [&](const Value& value) {
+    return field_set_of(value, schema).with_named_fields(schema);
+  };
 
   Value pruned = without(merged, before, schema);
-  pruned = without(merged, all.difference(fields_of(pruned).union_with(owned.with_named_fields(schema))), schema);
+  pruned = without(merged,
+                   all.difference(fields_of(pruned).union_with(owned.with_named_fields(schema))),
+                   schema);
   return without(merged, all.difference(fields_of(pruned)).intersection(before), schema);
 }
 
-// kubectl's client-side apply wrote down what it applied. Fields that are still so may be taken over without
-// a conflict when kubectl comes back with server-side apply.
+// kubectl's client-side apply wrote down what it applied. Fields that are still so may be taken
+// over without a conflict when kubectl comes back with server-side apply.
 FieldSet applied_by_client(const Value& live, const Schema& schema, const ApplyRequest& request) {
   const Value& annotation = live["metadata"]["annotations"][kLastApplied];
   if (!annotation.is_string() || annotation.as_string().empty()) return {};
@@ -107,18 +116,21 @@ void renew_last_applied(Value& object, Value config) {
   if (bytes > kMaxAnnotationBytes) annotations.erase(kLastApplied);
 }
 
-// Owners of an object that nobody ever applied to: all that is there belongs to whoever came before.
+// Owners of an object that nobody ever applied to: all that is there belongs to whoever came
+// before.
 ManagedFields first_owners(const Value& live, const Schema& schema, const ApplyRequest& request) {
   UpdateRequest before{"before-first-apply", request.api_version, request.subresource, request.now,
                        request.reset_fields};
   Value object = live;
   if (object["metadata"].has("managedFields")) object.member("metadata").erase("managedFields");
-  return ManagedFields::parse_or_nobody(track_update(nullptr, object, schema, before)["metadata"]["managedFields"]);
+  return ManagedFields::parse_or_nobody(
+      track_update(nullptr, object, schema, before)["metadata"]["managedFields"]);
 }
 
 }  // namespace
 
-Result<Value> apply(const Value* live, const Value& config, const Schema& schema, const ApplyRequest& request) {
+Result<Value> apply(const Value* live, const Value& config, const Schema& schema,
+                    const ApplyRequest& request) {
   if (auto checked = check_config(config, schema, request); !checked) return fail(checked.error());
   const FieldSet nothing;
   const FieldSet& reset = request.reset_fields ? *request.reset_fields : nothing;
@@ -130,12 +142,18 @@ Result<Value> apply(const Value* live, const Value& config, const Schema& schema
     if (managed.owners.empty()) managed = first_owners(before, schema, request);
     if (before["metadata"].has("managedFields")) before.member("metadata").erase("managedFields");
   }
-  if (auto flaw = unreadable_version(managed, request.api_version, before, schema, request.schema_of); !flaw.empty())
+  if (auto flaw = unreadable_version(managed, request.api_version, before, schema,
+                                     request.schema_of);
+      !flaw.empty())
     return fail(bad_request(flaw));
   for (FieldOwner& owner : managed.owners) owner.fields = owner.fields.fitted_to(schema);
 
-  FieldOwner self{std::string(request.manager), true, std::string(request.api_version),
-                  std::string(request.subresource), "", field_set_of(config, schema).recursive_difference(reset)};
+  FieldOwner self{std::string(request.manager),
+                  true,
+                  std::string(request.api_version),
+                  std::string(request.subresource),
+                  "",
+                  field_set_of(config, schema).recursive_difference(reset)};
   FieldSet last;
   if (FieldOwner* known = managed.find(self)) {
     last = known->fields;

@@ -17,7 +17,8 @@ Value read(std::string_view text) {
   return value ? *value : Value();
 }
 
-// A resource with one of everything: spec{ports[port,proto=TCP], set, atom[], amap (atomic), gmap, any, n}.
+// A resource with one of everything: spec{ports[port,proto=TCP], set, atom[], amap (atomic), gmap,
+// any, n}.
 class Ownership : public ::testing::Test {
  protected:
   Ownership() {
@@ -44,14 +45,21 @@ class Ownership : public ::testing::Test {
     Schema* any = make(Schema::Type::kObject);
     any->preserve_unknown_fields = true;
     Schema* spec = make(Schema::Type::kObject);
-    spec->properties = {{"amap", atomic}, {"any", any}, {"atom", atom},   {"gmap", granular},
+    spec->properties = {{"amap", atomic}, {"any", any},     {"atom", atom}, {"gmap", granular},
                         {"n", number},    {"ports", ports}, {"set", set}};
     Schema* managed = make(Schema::Type::kArray);
     Schema* metadata = make(Schema::Type::kObject);
-    metadata->properties = {{"annotations", granular}, {"labels", granular}, {"managedFields", managed},
-                            {"name", text},            {"uid", text}};
+    metadata->properties = {{"annotations", granular},
+                            {"labels", granular},
+                            {"managedFields", managed},
+                            {"name", text},
+                            {"uid", text}};
     Schema* root = make(Schema::Type::kObject);
-    root->properties = {{"apiVersion", text}, {"kind", text}, {"metadata", metadata}, {"spec", spec}, {"status", any}};
+    root->properties = {{"apiVersion", text},
+                        {"kind", text},
+                        {"metadata", metadata},
+                        {"spec", spec},
+                        {"status", any}};
     schema_ = root;
   }
 
@@ -62,7 +70,8 @@ class Ownership : public ::testing::Test {
   }
 
   static Value object(std::string_view spec) {
-    return read(std::string(R"({"apiVersion":"e/v1","kind":"E","metadata":{"name":"x"},"spec":)") + std::string(spec) + "}");
+    return read(std::string(R"({"apiVersion":"e/v1","kind":"E","metadata":{"name":"x"},"spec":)") +
+                std::string(spec) + "}");
   }
 
   Result<Value> try_apply(std::string_view manager, std::string_view spec, bool force = false,
@@ -113,10 +122,15 @@ class Ownership : public ::testing::Test {
 };
 
 TEST_F(Ownership, AnApplierOwnsWhatItApplies) {
-  EXPECT_EQ(applied("a", R"({"ports":[{"port":80,"name":"web"}],"set":["s"],"atom":["1"],"amap":{"k":"1"},"gmap":{"k":"1"}})"), "ok");
-  EXPECT_EQ(owned("a"),
-            R"({"f:spec":{"f:amap":{},"f:atom":{},"f:gmap":{"f:k":{}},"f:ports":{"k:{\"port\":80,\"proto\":\"TCP\"}":)"
-            R"({".":{},"f:name":{},"f:port":{}}},"f:set":{"v:\"s\"":{}}}})");
+  EXPECT_EQ(
+      applied(
+          "a",
+          R"({"ports":[{"port":80,"name":"web"}],"set":["s"],"atom":["1"],"amap":{"k":"1"},"gmap":{"k":"1"}})"),
+      "ok");
+  EXPECT_EQ(
+      owned("a"),
+      R"({"f:spec":{"f:amap":{},"f:atom":{},"f:gmap":{"f:k":{}},"f:ports":{"k:{\"port\":80,\"proto\":\"TCP\"}":)"
+      R"({".":{},"f:name":{},"f:port":{}}},"f:set":{"v:\"s\"":{}}}})");
 }
 
 TEST_F(Ownership, WhatIsNoLongerAppliedGoesUnlessOthersOwnIt) {
@@ -179,11 +193,13 @@ TEST_F(Ownership, ItemsKeepTheOrderOfTheConfigAmongTheirLiveNeighbours) {
 TEST_F(Ownership, ConfigsThatTheSchemaDoesNotAllowAreRefused) {
   const std::string prefix = "failed to create typed patch object (/x; e/v1, Kind=E): ";
   EXPECT_EQ(applied("a", R"({"bogus":1})"), prefix + ".spec.bogus: field not declared in schema");
-  EXPECT_EQ(applied("a", R"({"set":["d","d"]})"), prefix + R"(.spec.set: duplicate entries for key [="d"])");
+  EXPECT_EQ(applied("a", R"({"set":["d","d"]})"),
+            prefix + R"(.spec.set: duplicate entries for key [="d"])");
   EXPECT_EQ(applied("a", R"({"ports":[{"port":80},{"port":80,"proto":"TCP"}]})"),
             prefix + R"(.spec.ports: duplicate entries for key [port=80,proto="TCP"])");
   EXPECT_EQ(applied("a", R"({"gmap":{"x":5}})"), prefix + ".spec.gmap.x: expected string, got 5");
-  EXPECT_EQ(applied("a", R"({"ports":{"a":1}})"), prefix + R"(.spec.ports: expected list, got {"a":1})");
+  EXPECT_EQ(applied("a", R"({"ports":{"a":1}})"),
+            prefix + R"(.spec.ports: expected list, got {"a":1})");
   EXPECT_TRUE(live_.is_null());
 }
 
@@ -191,10 +207,12 @@ TEST_F(Ownership, ConfigsOfAnotherKindOrWithManagedFieldsAreRefused) {
   ApplyRequest request{"a", false, "e/v1", "E", "", "T1", nullptr, {}};
   auto result = apply(nullptr, read(R"({"apiVersion":"v2","kind":"E"})"), *schema_, request);
   EXPECT_EQ(result.error().message, "invalid object type: /v2, Kind=E");
-  EXPECT_EQ(apply(nullptr, read("{}"), *schema_, request).error().message, "invalid object type: /, Kind=");
+  EXPECT_EQ(apply(nullptr, read("{}"), *schema_, request).error().message,
+            "invalid object type: /, Kind=");
   Value config = object("{}");
   config.member("metadata").set("managedFields", Value::array());
-  EXPECT_EQ(apply(nullptr, config, *schema_, request).error().message, "metadata.managedFields must be nil");
+  EXPECT_EQ(apply(nullptr, config, *schema_, request).error().message,
+            "metadata.managedFields must be nil");
 }
 
 TEST_F(Ownership, PartsWithoutSchemaAreDeduced) {
@@ -251,8 +269,9 @@ TEST_F(Ownership, SubresourcesAreOwnersOfTheirOwn) {
 
 TEST_F(Ownership, AnObjectNobodyTrackedBelongsToWhoCameBeforeTheFirstApply) {
   live_ = object(R"({"n":1})");
-  EXPECT_EQ(applied("a", R"({"n":2})"),
-            R"(Apply failed with 1 conflict: conflict with "before-first-apply" using e/v1: .spec.n)");
+  EXPECT_EQ(
+      applied("a", R"({"n":2})"),
+      R"(Apply failed with 1 conflict: conflict with "before-first-apply" using e/v1: .spec.n)");
   EXPECT_EQ(applied("a", R"({"n":2})", true), "ok");
   EXPECT_EQ(owned("before-first-apply"), R"({"f:spec":{}})");
 }
@@ -279,8 +298,9 @@ TEST_F(Ownership, AtMostTenUpdatersAreKept) {
     update("u" + std::to_string(100 + i), written, "", "T" + std::to_string(100 + i));
   }
   EXPECT_EQ(live_["metadata"]["managedFields"].size(), kMaxUpdateManagers);
-  EXPECT_EQ(owned("ancient-changes"),
-            R"({"f:spec":{".":{},"f:gmap":{".":{},"f:k0":{},"f:k1":{},"f:k2":{},"f:k3":{},"f:k4":{}}}})");
+  EXPECT_EQ(
+      owned("ancient-changes"),
+      R"({"f:spec":{".":{},"f:gmap":{".":{},"f:k0":{},"f:k1":{},"f:k2":{},"f:k3":{},"f:k4":{}}}})");
   EXPECT_EQ(time_of("ancient-changes"), "T104");
 }
 
@@ -290,7 +310,8 @@ TEST_F(Ownership, EntriesAreSortedByOperationThenTimeThenManager) {
   try_apply("a", R"({"gmap":{"a":"1"}})", false, "T3");
   try_apply("c", R"({"gmap":{"c":"1"}})", false, "T2");
   std::vector<std::string> managers;
-  for (const Value& entry : live_["metadata"]["managedFields"].items()) managers.emplace_back(entry["manager"].as_string());
+  for (const Value& entry : live_["metadata"]["managedFields"].items())
+    managers.emplace_back(entry["manager"].as_string());
   EXPECT_EQ(managers, (std::vector<std::string>{"c", "a", "b", "z"}));
 }
 
@@ -300,10 +321,12 @@ TEST_F(Ownership, KubectlTakesOverWhatItsClientSideApplyWrote) {
   made.member("metadata").member("annotations").set(annotation, json::print(object(R"({"n":1})")));
   update("kubectl-client-side-apply", made);
   EXPECT_EQ(applied("other", R"({"n":2})").substr(0, 12), "Apply failed");
-  EXPECT_EQ(applied("kubectl", R"({"n":2,"gmap":{"x":"2"}})"),
-            R"(Apply failed with 1 conflict: conflict with "kubectl-client-side-apply" using e/v1: .spec.gmap.x)");
+  EXPECT_EQ(
+      applied("kubectl", R"({"n":2,"gmap":{"x":"2"}})"),
+      R"(Apply failed with 1 conflict: conflict with "kubectl-client-side-apply" using e/v1: .spec.gmap.x)");
   EXPECT_EQ(applied("kubectl", R"({"n":2})"), "ok");
-  EXPECT_EQ(live_["metadata"]["annotations"][annotation].as_string(), json::print(object(R"({"n":2})")) + "\n");
+  EXPECT_EQ(live_["metadata"]["annotations"][annotation].as_string(),
+            json::print(object(R"({"n":2})")) + "\n");
 }
 
 TEST_F(Ownership, OwnersOfAVersionThatIsGoneAreForgottenAndOnesThatDoNotFitStopAnApply) {
@@ -311,11 +334,14 @@ TEST_F(Ownership, OwnersOfAVersionThatIsGoneAreForgottenAndOnesThatDoNotFitStopA
   SchemaSet others;
   Schema* other = others.make();
   *other = *schema_;
-  std::erase_if(other->properties, [](const Property& property) { return property.name == "spec"; });
-  ApplyRequest request{"b", true, "e/v2", "E", "", "T1", nullptr, [&](std::string_view) { return other; }};
+  std::erase_if(other->properties,
+                [](const Property& property) { return property.name == "spec"; });
+  ApplyRequest request{"b", true, "e/v2",  "E",
+                       "",  "T1", nullptr, [&](std::string_view) { return other; }};
   Value config = object(R"({"n":2})");
   config.set("apiVersion", "e/v2");
-  EXPECT_EQ(apply(&live_, config, *schema_, request).error().message, ".spec: field not declared in schema");
+  EXPECT_EQ(apply(&live_, config, *schema_, request).error().message,
+            ".spec: field not declared in schema");
   request.schema_of = [](std::string_view) { return nullptr; };
   live_ = *apply(&live_, config, *schema_, request);
   EXPECT_EQ(owned("a"), "nothing");

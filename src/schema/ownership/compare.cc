@@ -20,8 +20,7 @@ bool same_content(const Value& a, const Value& b) {
   if (a.is_number() && b.is_number())
     return a.is_int() && b.is_int() ? a.as_int() == b.as_int() : a.as_double() == b.as_double();
   if (a.kind() != b.kind()) return false;
-  if (a.is_array())
-    return std::ranges::equal(a.items(), b.items(), same_content);
+  if (a.is_array()) return std::ranges::equal(a.items(), b.items(), same_content);
   if (a.is_object())
     return std::ranges::equal(a.members(), b.members(), [](const Member& m, const Member& n) {
       return m.key() == n.key() && same_content(m.value, n.value);
@@ -33,7 +32,8 @@ namespace {
 
 enum Side { kAdded, kModified, kRemoved };
 
-// The parts of three trees below one path: what children to hang there, and whether the path is in them.
+// The parts of three trees below one path: what children to hang there, and whether the path is in
+// them.
 struct Findings {
   std::array<std::vector<Member>, 3> children;
   std::array<bool, 3> self{};
@@ -75,9 +75,12 @@ struct Group {
   std::uint32_t after_count = 0;
   std::vector<const Value*> more_before, more_after;  // the others, where there are several
   const Value& any() const { return before ? *before : *after; }
-  static void add(const Value& item, const Value*& first, std::uint32_t& count, std::vector<const Value*>& more) {
-    if (count++ == 0) first = &item;
-    else more.push_back(&item);
+  static void add(const Value& item, const Value*& first, std::uint32_t& count,
+                  std::vector<const Value*>& more) {
+    if (count++ == 0)
+      first = &item;
+    else
+      more.push_back(&item);
   }
 };
 
@@ -90,7 +93,8 @@ class Grouping {
 
   Group& of(const Value& item, std::size_t hint) {
     if (!indexed_) {
-      if (hint < groups_.size() && same_item(list_, groups_[hint].any(), item)) return groups_[hint];
+      if (hint < groups_.size() && same_item(list_, groups_[hint].any(), item))
+        return groups_[hint];
       for (Group& group : groups_)
         if (same_item(list_, group.any(), item)) return group;
       return groups_.emplace_back();
@@ -116,13 +120,14 @@ void compare_values(const Value& before, const Value& after, const Schema& schem
 Value whole(const Value& value, const Schema& schema) {
   std::vector<Member> children;
   switch (shape_of(schema, value)) {
-    case Shape::kScalar: break;
+    case Shape::kScalar:
+      break;
     case Shape::kMap:
       if (is_atomic_map(schema)) break;
       children.reserve(value.size() + 1);
       for (const Member& member : value.members())
-        children.push_back(
-            {field_element(member.key()), whole(member.value, member_or_deduced(schema, member.key()))});
+        children.push_back({field_element(member.key()),
+                            whole(member.value, member_or_deduced(schema, member.key()))});
       break;
     case Shape::kList: {
       if (is_atomic_list(schema) || !can_be_told_apart(schema, value)) break;
@@ -135,7 +140,9 @@ Value whole(const Value& value, const Schema& schema) {
       std::string element;
       for (const Group& group : grouping.groups()) {
         item_element(schema, *group.after, element);
-        children.push_back({element, group.after_count > 1 ? leaf_tree() : whole(*group.after, item_schema(schema))});
+        children.push_back({element, group.after_count > 1
+                                         ? leaf_tree()
+                                         : whole(*group.after, item_schema(schema))});
       }
       break;
     }
@@ -147,8 +154,8 @@ void compare_leaves(const Value& before, const Value& after, Findings& out) {
   if (!same_content(before, after)) out.mark(kModified);
 }
 
-
-// What compare_values would find, asked first so that nothing is built for children that do not differ.
+// What compare_values would find, asked first so that nothing is built for children that do not
+// differ.
 bool surely_equal(const Value& before, const Value& after) {
   if (before.same(after)) return true;
   if (before.is_array() || before.is_object()) return false;
@@ -157,10 +164,13 @@ bool surely_equal(const Value& before, const Value& after) {
 
 void compare_maps(const Value& before, const Value& after, const Schema& schema, Findings& out) {
   auto left = before.members(), right = after.members();
-  if (is_atomic_map(schema) || (left.empty() && right.empty())) return compare_leaves(before, after, out);
+  if (is_atomic_map(schema) || (left.empty() && right.empty()))
+    return compare_leaves(before, after, out);
   std::size_t i = 0, j = 0;
   while (i < left.size() || j < right.size()) {
-    int order = i == left.size() ? 1 : j == right.size() ? -1 : left[i].key().compare(right[j].key());
+    int order = i == left.size()    ? 1
+                : j == right.size() ? -1
+                                    : left[i].key().compare(right[j].key());
     const Member& member = order > 0 ? right[j] : left[i];
     if (order == 0 && surely_equal(left[i].value, right[j].value)) {
       ++i, ++j;
@@ -181,12 +191,14 @@ void compare_maps(const Value& before, const Value& after, const Schema& schema,
   }
 }
 
-// Items that share an identity with others of their list have no fields of their own: their place is
-// compared as one value.
-void compare_duplicates(const Schema& schema, const Group& group, const std::string& element, Findings& out) {
+// Items that share an identity with others of their list have no fields of their own: their place
+// is compared as one value.
+void compare_duplicates(const Schema& schema, const Group& group, const std::string& element,
+                        Findings& out) {
   if (group.before_count > 1 && group.after_count > 1) {
     auto same = [](const Value* a, const Value* b) { return same_content(*a, *b); };
-    if (!same(group.before, group.after) || !std::ranges::equal(group.more_before, group.more_after, same))
+    if (!same(group.before, group.after) ||
+        !std::ranges::equal(group.more_before, group.more_after, same))
       out.add(kModified, element, leaf_tree());
   } else if (group.before_count > 1) {
     if (group.after) out.add(kAdded, element, whole(*group.after, item_schema(schema)));
@@ -235,11 +247,15 @@ void compare_lists(const Value& before, const Value& after, const Schema& schema
   }
 }
 
-void compare_as(Shape shape, const Value& before, const Value& after, const Schema& schema, Findings& out) {
+void compare_as(Shape shape, const Value& before, const Value& after, const Schema& schema,
+                Findings& out) {
   switch (shape) {
-    case Shape::kMap: return compare_maps(before, after, schema, out);
-    case Shape::kList: return compare_lists(before, after, schema, out);
-    case Shape::kScalar: return compare_leaves(before, after, out);
+    case Shape::kMap:
+      return compare_maps(before, after, schema, out);
+    case Shape::kList:
+      return compare_lists(before, after, schema, out);
+    case Shape::kScalar:
+      return compare_leaves(before, after, out);
   }
 }
 
@@ -262,7 +278,8 @@ Comparison compare(const Value& before, const Value& after, const Schema& schema
   Findings found;
   compare_values(before, after, schema, found);
   auto take = [&](Side side) {
-    return FieldSet::from_tree(found.children[side].empty() ? Value() : make_node(false, std::move(found.children[side])));
+    return FieldSet::from_tree(
+        found.children[side].empty() ? Value() : make_node(false, std::move(found.children[side])));
   };
   return {take(kAdded), take(kModified), take(kRemoved)};
 }

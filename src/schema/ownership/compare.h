@@ -7,9 +7,9 @@ namespace cardea::schema {
 
 // Which fields differ between two documents.
 //
-// A container that appears or disappears is itself in `added` or `removed` together with everything below.
-// Atomic maps and lists are one field. Items of lists of type map and set are found by their identity, not
-// their place; identical ones are compared as one.
+// A container that appears or disappears is itself in `added` or `removed` together with everything
+// below. Atomic maps and lists are one field. Items of lists of type map and set are found by their
+// identity, not their place; identical ones are compared as one.
 struct Comparison {
   FieldSet added;
   FieldSet modified;

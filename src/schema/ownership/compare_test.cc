@@ -8,12 +8,14 @@
 namespace cardea::schema {
 namespace {
 
-json::Value read(std::string_view text) { return *json::parse(text); }
+json::Value read(std::string_view text) {
+  return *json::parse(text);
+}
 
 std::string changed(std::string_view before, std::string_view after, const Schema& schema) {
   auto found = compare(read(before), read(after), schema);
-  return "+" + json::print(found.added.fields_v1()) + " ~" + json::print(found.modified.fields_v1()) + " -" +
-         json::print(found.removed.fields_v1());
+  return "+" + json::print(found.added.fields_v1()) + " ~" +
+         json::print(found.modified.fields_v1()) + " -" + json::print(found.removed.fields_v1());
 }
 
 TEST(Compare, DeducesShapesWhereThereIsNoSchema) {
@@ -43,12 +45,15 @@ TEST(Compare, FindsItemsByKeyWhereverTheyStandInLongLists) {
   json::Value before = json::Value::array(), after = json::Value::array();
   for (int i = 0; i < 100; ++i) {
     before.push_back(json::Value::object({{"name", "n" + std::to_string(i)}, {"v", i}}));
-    after.push_back(json::Value::object({{"name", "n" + std::to_string(99 - i)}, {"v", i == 50 ? -1 : 99 - i}}));
+    after.push_back(json::Value::object(
+        {{"name", "n" + std::to_string(99 - i)}, {"v", i == 50 ? -1 : 99 - i}}));
   }
-  auto found = compare(json::Value::object({{"list", before}}), json::Value::object({{"list", after}}), *root);
+  auto found = compare(json::Value::object({{"list", before}}),
+                       json::Value::object({{"list", after}}), *root);
   EXPECT_TRUE(found.added.empty());
   EXPECT_TRUE(found.removed.empty());
-  EXPECT_EQ(json::print(found.modified.fields_v1()), R"({"f:list":{"k:{\"name\":\"n49\"}":{"f:v":{}}}})");
+  EXPECT_EQ(json::print(found.modified.fields_v1()),
+            R"({"f:list":{"k:{\"name\":\"n49\"}":{"f:v":{}}}})");
 }
 
 TEST(Compare, SurvivesItemsWithoutIdentity) {
@@ -60,7 +65,8 @@ TEST(Compare, SurvivesItemsWithoutIdentity) {
   Schema* root = set.make();
   root->type = Schema::Type::kObject;
   root->properties = {{"list", list}};
-  EXPECT_EQ(changed(R"({"list":[null]})", R"({"list":[null,1]})", *root), R"(+{} ~{"f:list":{}} -{})");
+  EXPECT_EQ(changed(R"({"list":[null]})", R"({"list":[null,1]})", *root),
+            R"(+{} ~{"f:list":{}} -{})");
 }
 
 }  // namespace

@@ -19,11 +19,17 @@ const Value& leaf_tree() {
   return leaf;
 }
 
-std::string field_element(std::string_view name) { return cat("f:", name); }
+std::string field_element(std::string_view name) {
+  return cat("f:", name);
+}
 
-std::string value_element(const Value& value) { return cat("v:", json::print(value)); }
+std::string value_element(const Value& value) {
+  return cat("v:", json::print(value));
+}
 
-std::string index_element(std::size_t index) { return cat("i:", index); }
+std::string index_element(std::size_t index) {
+  return cat("i:", index);
+}
 
 bool item_element(const Schema& list, const Value& item, std::string& element) {
   if (list.list_type == Schema::ListType::kSet) {
@@ -79,7 +85,8 @@ Result<std::string> canonical_element(std::string_view element) {
   if (element.size() < 2 || element[1] != ':') return refuse();
   std::string_view rest = element.substr(2);
   switch (element[0]) {
-    case 'f': return std::string(element);
+    case 'f':
+      return std::string(element);
     case 'i':
       if (!parse_int(rest)) return refuse();
       return std::string(element);
@@ -89,7 +96,8 @@ Result<std::string> canonical_element(std::string_view element) {
       if (!value || (element[0] == 'k' && !value->is_object())) return refuse();
       return cat(element.substr(0, 2), json::print(*value));
     }
-    default: return refuse();
+    default:
+      return refuse();
   }
 }
 
@@ -108,7 +116,8 @@ Result<Value> canonical_tree(const Value& node) {
     auto below = canonical_tree(member.value);
     if (!below) return fail(below.error());
     changed |= *element != member.key() || !below->same(member.value);
-    members.push_back({*element == member.key() ? member.name : Value(*element), std::move(*below)});
+    members.push_back(
+        {*element == member.key() ? member.name : Value(*element), std::move(*below)});
   }
   if (members.size() == 1 && is_self(members[0])) return leaf_tree();
   return changed ? Value::object(std::move(members)) : node;
@@ -173,7 +182,8 @@ Value with_named(const Value& node, const Schema& schema) {
     bool named = member.key()[0] == 'f' && schema.property(member.key().substr(2));
     Value below = with_named(member.value, below_schema(schema, member.key()));
     keep(out, member,
-         make_node(named || ends_here(member.value), {below.members().begin(), below.members().end()}));
+         make_node(named || ends_here(member.value),
+                   {below.members().begin(), below.members().end()}));
   }
   return make_node(false, std::move(out));
 }
@@ -210,9 +220,11 @@ std::size_t count(const Value& node) {
 }
 
 int compare_scalars(const Value& a, const Value& b) {
-  if (a.is_number() && b.is_number()) return a.as_double() < b.as_double() ? -1 : a.as_double() > b.as_double();
+  if (a.is_number() && b.is_number())
+    return a.as_double() < b.as_double() ? -1 : a.as_double() > b.as_double();
   if (a.kind() != b.kind()) return a.kind() < b.kind() ? -1 : 1;
-  return a.is_string() ? a.as_string().compare(b.as_string()) : json::print(a).compare(json::print(b));
+  return a.is_string() ? a.as_string().compare(b.as_string())
+                       : json::print(a).compare(json::print(b));
 }
 
 // Kubernetes' order of path elements: fields, keys, values, indexes; numbers as numbers.
@@ -231,11 +243,13 @@ bool comes_before(std::string_view a, std::string_view b) {
   return ls.size() < rs.size();
 }
 
-void visit_all(const Value& node, FieldPath& path, const std::function<void(const FieldPath&)>& visit) {
+void visit_all(const Value& node, FieldPath& path,
+               const std::function<void(const FieldPath&)>& visit) {
   std::vector<const Member*> children;
   for (const Member& member : children_of(node)) children.push_back(&member);
-  std::stable_sort(children.begin(), children.end(),
-                   [](const Member* a, const Member* b) { return comes_before(a->key(), b->key()); });
+  std::stable_sort(children.begin(), children.end(), [](const Member* a, const Member* b) {
+    return comes_before(a->key(), b->key());
+  });
   for (const Member* member : children) {
     path.emplace_back(member->key());
     if (ends_here(member->value)) visit(path);
@@ -260,7 +274,8 @@ Value owned(const Value& value, const Schema& schema, bool self) {
     case Shape::kList:
       if (is_atomic_list(schema)) return leaf_tree();
       return make_node(self, owned_items(value, schema));
-    case Shape::kScalar: break;
+    case Shape::kScalar:
+      break;
   }
   return leaf_tree();
 }
@@ -303,7 +318,9 @@ Value union_trees(const Value& a, const Value& b) {
   out.reserve(std::max(a.size(), b.size()) + 1);
   walk(
       a, b, [&](const Member& m) { out.push_back(m); },
-      [&](const Member& m, const Member& n) { out.push_back({m.name, union_trees(m.value, n.value)}); },
+      [&](const Member& m, const Member& n) {
+        out.push_back({m.name, union_trees(m.value, n.value)});
+      },
       [&](const Member& n) { out.push_back(n); });
   return make_node(ends_here(a) || ends_here(b), std::move(out));
 }
@@ -322,11 +339,17 @@ FieldSet FieldSet::of(std::initializer_list<FieldPath> paths) {
   return set;
 }
 
-FieldSet FieldSet::from_tree(Value tree) { return FieldSet(tree.empty() ? Value() : std::move(tree)); }
+FieldSet FieldSet::from_tree(Value tree) {
+  return FieldSet(tree.empty() ? Value() : std::move(tree));
+}
 
-Value FieldSet::fields_v1() const { return tree_.is_null() ? leaf_tree() : tree_; }
+Value FieldSet::fields_v1() const {
+  return tree_.is_null() ? leaf_tree() : tree_;
+}
 
-std::size_t FieldSet::size() const { return count(tree_); }
+std::size_t FieldSet::size() const {
+  return count(tree_);
+}
 
 bool FieldSet::has(const FieldPath& path) const {
   const Value* at = &tree_;
@@ -362,7 +385,9 @@ FieldSet FieldSet::union_with(const FieldSet& other) const {
   return FieldSet(union_trees(tree_, other.tree_));
 }
 
-FieldSet FieldSet::intersection(const FieldSet& other) const { return FieldSet(intersection_of(tree_, other.tree_)); }
+FieldSet FieldSet::intersection(const FieldSet& other) const {
+  return FieldSet(intersection_of(tree_, other.tree_));
+}
 
 FieldSet FieldSet::difference(const FieldSet& other) const {
   if (other.empty()) return *this;
@@ -374,7 +399,9 @@ FieldSet FieldSet::recursive_difference(const FieldSet& other) const {
   return FieldSet(difference_of(tree_, other.tree_, true));
 }
 
-FieldSet FieldSet::with_named_fields(const Schema& schema) const { return FieldSet(with_named(tree_, schema)); }
+FieldSet FieldSet::with_named_fields(const Schema& schema) const {
+  return FieldSet(with_named(tree_, schema));
+}
 
 FieldSet FieldSet::fitted_to(const Schema& schema) const {
   return fits(tree_, schema) ? *this : FieldSet(fitted(tree_, schema));

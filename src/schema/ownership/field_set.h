@@ -14,8 +14,8 @@ namespace cardea::schema {
 std::string field_element(std::string_view name);
 std::string value_element(const json::Value& value);
 std::string index_element(std::size_t index);
-// What identifies an item of a list of type set or map. False when the item cannot be identified: null or
-// of a kind that does not belong there.
+// What identifies an item of a list of type set or map. False when the item cannot be identified:
+// null or of a kind that does not belong there.
 bool item_element(const Schema& list, const json::Value& item, std::string& element);
 
 using FieldPath = std::vector<std::string>;
@@ -23,11 +23,12 @@ using FieldPath = std::vector<std::string>;
 // `.spec.ports[port=80,protocol="TCP"].name`, as Kubernetes prints a path in messages.
 std::string path_text(const FieldPath& path);
 
-// A set of field paths. A value: copies share, operations return new sets and share what did not change.
+// A set of field paths. A value: copies share, operations return new sets and share what did not
+// change.
 //
-// It is kept in the form of FieldsV1 itself: an object whose members are path elements, where `{}` ends a
-// path and "." says that the path that leads here is a member besides the longer ones. Reading and writing
-// managedFields therefore costs nothing but the check.
+// It is kept in the form of FieldsV1 itself: an object whose members are path elements, where `{}`
+// ends a path and "." says that the path that leads here is a member besides the longer ones.
+// Reading and writing managedFields therefore costs nothing but the check.
 class FieldSet {
  public:
   FieldSet() = default;

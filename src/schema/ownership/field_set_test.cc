@@ -15,7 +15,9 @@ FieldSet set_of(std::string_view text) {
   return set ? *set : FieldSet();
 }
 
-std::string text(const FieldSet& set) { return json::print(set.fields_v1()); }
+std::string text(const FieldSet& set) {
+  return json::print(set.fields_v1());
+}
 
 const char* const kPods =
     R"({"f:spec":{"f:containers":{"k:{\"name\":\"c\"}":{".":{},"f:image":{}}},"f:nodeName":{}}})";
@@ -33,7 +35,8 @@ TEST(FieldSet, BringsKeysIntoCanonicalForm) {
 }
 
 TEST(FieldSet, RefusesWhatIsNoPathElement) {
-  for (const char* bad : {R"({"x:bad":{}})", R"({"spec":{}})", R"({"f:a":1})", R"({"k:1":{}})", R"({"i:x":{}})"})
+  for (const char* bad :
+       {R"({"x:bad":{}})", R"({"spec":{}})", R"({"f:a":1})", R"({"k:1":{}})", R"({"i:x":{}})"})
     EXPECT_FALSE(FieldSet::parse(*json::parse(bad))) << bad;
 }
 
@@ -47,7 +50,8 @@ TEST(FieldSet, KnowsWhichPathsItHas) {
 }
 
 TEST(FieldSet, UnitesAndIntersects) {
-  FieldSet a = set_of(R"({"f:a":{"f:b":{}},"f:c":{}})"), b = set_of(R"({"f:a":{},"f:c":{"f:d":{}}})");
+  FieldSet a = set_of(R"({"f:a":{"f:b":{}},"f:c":{}})"),
+           b = set_of(R"({"f:a":{},"f:c":{"f:d":{}}})");
   EXPECT_EQ(text(a.union_with(b)), R"({"f:a":{".":{},"f:b":{}},"f:c":{".":{},"f:d":{}}})");
   EXPECT_EQ(text(a.intersection(b)), "{}");
   EXPECT_EQ(text(a.union_with(b).intersection(a)), text(a));
@@ -78,7 +82,8 @@ TEST(FieldSet, BecomesCoarserWhenTheSchemaTurnsAtomic) {
   Schema* root = schemas.make();
   root->type = Schema::Type::kObject;
   root->properties = {{"m", map}, {"n", text_schema}};
-  EXPECT_EQ(text(set_of(R"({"f:m":{"f:a":{}},"f:n":{}})").fitted_to(*root)), R"({"f:m":{},"f:n":{}})");
+  EXPECT_EQ(text(set_of(R"({"f:m":{"f:a":{}},"f:n":{}})").fitted_to(*root)),
+            R"({"f:m":{},"f:n":{}})");
 }
 
 TEST(FieldSet, VisitsWhatEndsBeforeWhatGoesDeeperAndNumbersAsNumbers) {

@@ -13,7 +13,9 @@ constexpr std::string_view kSelf = ".";
 // The tree of a path that ends here. One shared node for all.
 const json::Value& leaf_tree();
 
-inline bool is_self(const json::Member& member) { return member.key() == kSelf; }
+inline bool is_self(const json::Member& member) {
+  return member.key() == kSelf;
+}
 
 // The node of a path element from its parts; null when it would hold nothing.
 inline json::Value make_node(bool self, std::vector<json::Member> children) {

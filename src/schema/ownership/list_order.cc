@@ -71,7 +71,9 @@ Value in_list(const Value& before, const Value& after, const Schema& schema, boo
 Value reordered(const Value& before, const Value& after, const Schema& schema, bool order_counts) {
   if (before.is_object() && after.is_object() && !is_atomic_map(schema))
     return in_map(before, after, schema, Part::kOther);
-  if (before.is_array() && after.is_array() && schema.type == Schema::Type::kArray && !is_atomic_list(schema)) return in_list(before, after, schema, order_counts);
+  if (before.is_array() && after.is_array() && schema.type == Schema::Type::kArray &&
+      !is_atomic_list(schema))
+    return in_list(before, after, schema, order_counts);
   return {};
 }
 

@@ -7,8 +7,8 @@
 #include "base/strings.h"
 #include "json/print.h"
 #include "schema/ownership/compare.h"
-#include "schema/wire/decode.h"
 #include "schema/ownership/merge.h"
+#include "schema/wire/decode.h"
 
 namespace cardea::schema {
 
@@ -44,21 +44,22 @@ Result<ManagedFields> ManagedFields::parse(const Value& list) {
   if (!list.is_array()) return fail(bad_request("managedFields must be a list"));
   for (std::size_t i = 0; i < list.size(); ++i) {
     const Value& entry = list[i];
-    std::string_view operation = entry["operation"].as_string(), type = entry["fieldsType"].as_string();
+    std::string_view operation = entry["operation"].as_string(),
+                     type = entry["fieldsType"].as_string();
     if (operation != "Apply" && operation != "Update")
       return fail(bad_request("operation must be `Apply` or `Update`"));
-    if (entry["apiVersion"].as_string().empty()) return fail(bad_request("apiVersion must not be empty"));
+    if (entry["apiVersion"].as_string().empty())
+      return fail(bad_request("apiVersion must not be empty"));
     if (type != "FieldsV1")
-      return fail(bad_request(type.empty() ? cat("missing fieldsType in managed fields entry ", i)
-                                           : cat("invalid fieldsType ", quoted(type), " in managed fields entry ", i)));
+      return fail(bad_request(
+          type.empty() ? cat("missing fieldsType in managed fields entry ", i)
+                       : cat("invalid fieldsType ", quoted(type), " in managed fields entry ", i)));
     auto fields = FieldSet::parse(entry["fieldsV1"]);
     if (!fields) return fail(fields.error());
-    FieldOwner owner{std::string(entry["manager"].as_string()),
-                     operation == "Apply",
-                     std::string(entry["apiVersion"].as_string()),
-                     std::string(entry["subresource"].as_string()),
-                     std::string(entry["time"].as_string()),
-                     std::move(*fields)};
+    FieldOwner owner{
+        std::string(entry["manager"].as_string()),    operation == "Apply",
+        std::string(entry["apiVersion"].as_string()), std::string(entry["subresource"].as_string()),
+        std::string(entry["time"].as_string()),       std::move(*fields)};
     if (FieldOwner* known = out.find(owner))
       *known = std::move(owner);
     else
@@ -129,7 +130,8 @@ void ManagedFields::cap_updaters() {
     FieldOwner merged = *find(bucket);
     merged.fields = merged.fields.union_with(updater.fields);
     merged.time = updater.time;
-    if (!updater.is(merged)) std::erase_if(owners, [&](const FieldOwner& o) { return o.is(updater); });
+    if (!updater.is(merged))
+      std::erase_if(owners, [&](const FieldOwner& o) { return o.is(updater); });
     *find(bucket) = std::move(merged);
     --left;
   }
@@ -168,10 +170,12 @@ ManagedFields owners_before(const Value* old, const Value& updated, const Update
   const Value* sent = updated["metadata"].find("managedFields");
   if (request.subresource.empty() && (request.clear || clears_managed_fields(updated))) return {};
   if (request.subresource.empty() && sent) {
-    ManagedFields managed = sent->size() <= kMostSentOwners ? ManagedFields::parse_or_nobody(*sent) : ManagedFields();
+    ManagedFields managed = sent->size() <= kMostSentOwners ? ManagedFields::parse_or_nobody(*sent)
+                                                            : ManagedFields();
     if (!managed.owners.empty()) return managed;
   }
-  return old ? ManagedFields::parse_or_nobody((*old)["metadata"]["managedFields"]) : ManagedFields();
+  return old ? ManagedFields::parse_or_nobody((*old)["metadata"]["managedFields"])
+             : ManagedFields();
 }
 
 Value without_managed_fields(const Value& object) {
@@ -186,11 +190,13 @@ Value without_managed_fields(const Value& object) {
 bool clears_managed_fields(const Value& object) {
   const Value* list = object["metadata"].find("managedFields");
   if (!list || !list->is_array()) return false;
-  return list->empty() || (list->size() == 1 && list->items()[0].is_object() && list->items()[0].empty());
+  return list->empty() ||
+         (list->size() == 1 && list->items()[0].is_object() && list->items()[0].empty());
 }
 
-std::string unreadable_version(ManagedFields& managed, std::string_view api_version, const Value& object,
-                               const Schema& schema, const VersionSchemas& schema_of) {
+std::string unreadable_version(ManagedFields& managed, std::string_view api_version,
+                               const Value& object, const Schema& schema,
+                               const VersionSchemas& schema_of) {
   if (!schema_of) return "";
   std::map<std::string, bool> known;
   for (const FieldOwner& owner : managed.owners) {
@@ -207,13 +213,15 @@ std::string unreadable_version(ManagedFields& managed, std::string_view api_vers
   return "";
 }
 
-Value track_update(const Value* old, Value updated, const Schema& schema, const UpdateRequest& request) {
+Value track_update(const Value* old, Value updated, const Schema& schema,
+                   const UpdateRequest& request) {
   ManagedFields managed = owners_before(old, updated, request);
   updated = without_managed_fields(updated);
   if (managed.owners.empty() && old) return updated;
 
   const Value before = old ? without_managed_fields(*old) : normalize(schema, Value::object());
-  if (!unreadable_version(managed, request.api_version, before, schema, request.schema_of).empty() ||
+  if (!unreadable_version(managed, request.api_version, before, schema, request.schema_of)
+           .empty() ||
       !unreadable_version(managed, request.api_version, updated, schema, request.schema_of).empty())
     return updated;
   Comparison changes = compare(before, updated, schema);

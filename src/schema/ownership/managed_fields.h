@@ -34,8 +34,8 @@ struct FieldOwner {
 struct ManagedFields {
   std::vector<FieldOwner> owners;
 
-  // metadata.managedFields of an object. Any flaw is a BadRequest; of two entries for one owner the last
-  // stands.
+  // metadata.managedFields of an object. Any flaw is a BadRequest; of two entries for one owner the
+  // last stands.
   static Result<ManagedFields> parse(const json::Value& list);
   // The same, with nobody as the answer when there is a flaw.
   static ManagedFields parse_or_nobody(const json::Value& list);
@@ -44,17 +44,18 @@ struct ManagedFields {
 
   FieldOwner* find(const FieldOwner& like);
   void drop_empty();
-  // Joins the oldest updaters of each version as "ancient-changes" until at most kMaxUpdateManagers are left.
+  // Joins the oldest updaters of each version as "ancient-changes" until at most kMaxUpdateManagers
+  // are left.
   void cap_updaters();
 };
 
 // Writes `managed` into an object's metadata, or removes the field when nobody owns anything.
 void set_managed_fields(json::Value& object, const ManagedFields& managed);
 
-// The schema of another version of a custom resource ("example.com/v1beta1"), nullptr when it is not served
-// any more. Owners recorded there are forgotten with it; and when the object does not fit that schema,
-// ownership cannot be carried over: an update forgets all owners, an apply is refused. Leave it empty for
-// built-in kinds, whose versions are read as if of one shape.
+// The schema of another version of a custom resource ("example.com/v1beta1"), nullptr when it is
+// not served any more. Owners recorded there are forgotten with it; and when the object does not
+// fit that schema, ownership cannot be carried over: an update forgets all owners, an apply is
+// refused. Leave it empty for built-in kinds, whose versions are read as if of one shape.
 using VersionSchemas = std::function<const Schema*(std::string_view api_version)>;
 
 struct UpdateRequest {
@@ -62,11 +63,11 @@ struct UpdateRequest {
   std::string_view api_version;
   std::string_view subresource;  // "" for the object itself
   std::string_view now;          // RFC 3339, seconds, UTC
-  // What the write cannot change because the strategy puts it back (status on writes of the object itself):
-  // nobody comes to own it.
+  // What the write cannot change because the strategy puts it back (status on writes of the object
+  // itself): nobody comes to own it.
   const FieldSet* reset_fields = nullptr;
-  // The client sent `managedFields: []` or `[{}]`. See clears_managed_fields(): decoding a built-in type
-  // drops the empty list, so it has to be noticed before.
+  // The client sent `managedFields: []` or `[{}]`. See clears_managed_fields(): decoding a built-in
+  // type drops the empty list, so it has to be noticed before.
   bool clear = false;
   VersionSchemas schema_of = {};
 };
@@ -74,13 +75,14 @@ struct UpdateRequest {
 // Whether the metadata.managedFields of a body, as the client sent it, ask to forget all owners.
 bool clears_managed_fields(const json::Value& object);
 
-// Create, update and patch: gives what `updated` changed against `old` to the manager, and takes it from
-// everyone else. `updated` is decoded and defaulted, but admission and the strategy have not touched it yet.
-// Without `old` the object is new.
+// Create, update and patch: gives what `updated` changed against `old` to the manager, and takes it
+// from everyone else. `updated` is decoded and defaulted, but admission and the strategy have not
+// touched it yet. Without `old` the object is new.
 //
-// managedFields that the client sends are taken in place of the old ones when they are well formed, dropped
-// silently when not; `[]` and `[{}]` clear them, and then nothing is tracked until somebody applies. A
-// subresource never takes them from the client. Objects that had no managedFields stay without.
+// managedFields that the client sends are taken in place of the old ones when they are well formed,
+// dropped silently when not; `[]` and `[{}]` clear them, and then nothing is tracked until somebody
+// applies. A subresource never takes them from the client. Objects that had no managedFields stay
+// without.
 json::Value track_update(const json::Value* old, json::Value updated, const Schema& schema,
                          const UpdateRequest& request);
 
@@ -88,22 +90,25 @@ json::Value track_update(const json::Value* old, json::Value updated, const Sche
 // User-Agent, printable and at most 128 bytes, else "unknown".
 std::string manager_name(std::string_view field_manager, std::string_view user_agent);
 
-// When `updated` differs from `old` in nothing but times of managedFields, those of `old` come back, so that
-// a write without effect is none. Call when `updated` is otherwise ready to be stored.
+// When `updated` differs from `old` in nothing but times of managedFields, those of `old` come
+// back, so that a write without effect is none. Call when `updated` is otherwise ready to be
+// stored.
 json::Value keep_times_when_unchanged(const json::Value& old, json::Value updated);
 
-// What a write through `subresource` cannot change, for UpdateRequest and ApplyRequest: `status` on writes of
-// an object that has a status subresource, everything else on writes of the status.
+// What a write through `subresource` cannot change, for UpdateRequest and ApplyRequest: `status` on
+// writes of an object that has a status subresource, everything else on writes of the status.
 FieldSet reset_fields(std::string_view group, std::string_view kind, std::string_view subresource,
                       bool is_custom, bool has_status);
-// Those of them that really stay as they were. (The conditions of a certificate request come to be nobody's, and a write of
-// its status changes them all the same.)
-FieldSet kept_fields(std::string_view group, std::string_view kind, std::string_view subresource, bool is_custom, bool has_status);
+// Those of them that really stay as they were. (The conditions of a certificate request come to be
+// nobody's, and a write of its status changes them all the same.)
+FieldSet kept_fields(std::string_view group, std::string_view kind, std::string_view subresource,
+                     bool is_custom, bool has_status);
 
-// Drops owners of versions that are gone; gives what keeps the object from being read in the version of some
-// owner, or "".
-std::string unreadable_version(ManagedFields& managed, std::string_view api_version, const json::Value& object,
-                               const Schema& schema, const VersionSchemas& schema_of);
+// Drops owners of versions that are gone; gives what keeps the object from being read in the
+// version of some owner, or "".
+std::string unreadable_version(ManagedFields& managed, std::string_view api_version,
+                               const json::Value& object, const Schema& schema,
+                               const VersionSchemas& schema_of);
 
 // Paths that no one ever owns: name, uid, resourceVersion and the like.
 const FieldSet& unowned_fields();

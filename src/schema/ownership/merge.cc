@@ -23,7 +23,9 @@ Value merge_maps(const Value& live, const Value& config, const Schema& schema) {
   out.reserve(left.size() + right.size());
   std::size_t i = 0, j = 0;
   while (i < left.size() || j < right.size()) {
-    int order = i == left.size() ? 1 : j == right.size() ? -1 : left[i].key().compare(right[j].key());
+    int order = i == left.size()    ? 1
+                : j == right.size() ? -1
+                                    : left[i].key().compare(right[j].key());
     if (order < 0) {
       out.push_back(left[i++]);
     } else if (order > 0) {
@@ -52,8 +54,8 @@ struct Side {
   }
 };
 
-// Walks both lists at once. An item of both is merged where the config has it; live items that the config
-// does not know stay before the next item they stood before.
+// Walks both lists at once. An item of both is merged where the config has it; live items that the
+// config does not know stay before the next item they stood before.
 Value merge_lists(const Value& live, const Value& config, const Schema& schema) {
   Side left, right;
   if (!left.read(live, schema) || !right.read(config, schema)) return config;
@@ -84,7 +86,8 @@ Value merge_lists(const Value& live, const Value& config, const Schema& schema) 
         continue;
       }
       bool another = next_shared < shared.size() && *shared[next_shared] != left.elements[i];
-      if (another && right.items.contains(left.elements[i])) {  // its turn comes with the config's order
+      if (another && right.items.contains(left.elements[i])) {  // its turn comes with the config's
+                                                                // order
         ++i;
         continue;
       }
@@ -103,9 +106,9 @@ Value merge_lists(const Value& live, const Value& config, const Schema& schema) 
 
 Value prune(const Value& value, const Value& paths, const Schema& schema);
 
-// What is left of a map that lost everything. Kubernetes writes null: a built-in struct goes with its last
-// field that way, but a custom resource is refused then, for the schema allows no null. There an empty map
-// says as much, and is valid.
+// What is left of a map that lost everything. Kubernetes writes null: a built-in struct goes with
+// its last field that way, but a custom resource is refused then, for the schema allows no null.
+// There an empty map says as much, and is valid.
 Value emptied(const Schema& schema) {
   return is_any(schema) || !schema.type_name.empty() ? Value() : Value::object();
 }
@@ -115,7 +118,8 @@ Value prune_map(const Value& map, const Value& paths, const Schema& schema) {
   for (const Member& member : map.members()) {
     const Value* node = paths.find(field_element(member.key()));
     if (node && ends_here(*node)) continue;
-    Value kept = node ? prune(member.value, *node, member_or_deduced(schema, member.key())) : member.value;
+    Value kept = node ? prune(member.value, *node, member_or_deduced(schema, member.key()))
+                      : member.value;
     out.push_back({member.name, std::move(kept)});
   }
   return out.empty() ? emptied(schema) : Value::object(std::move(out));
@@ -134,9 +138,12 @@ Value prune_list(const Value& list, const Value& paths, const Schema& schema) {
 
 Value prune(const Value& value, const Value& paths, const Schema& schema) {
   switch (shape_of(schema, value)) {
-    case Shape::kMap: return value.empty() || is_atomic_map(schema) ? value : prune_map(value, paths, schema);
-    case Shape::kList: return value.empty() || is_atomic_list(schema) ? value : prune_list(value, paths, schema);
-    case Shape::kScalar: break;
+    case Shape::kMap:
+      return value.empty() || is_atomic_map(schema) ? value : prune_map(value, paths, schema);
+    case Shape::kList:
+      return value.empty() || is_atomic_list(schema) ? value : prune_list(value, paths, schema);
+    case Shape::kScalar:
+      break;
   }
   return value;
 }
@@ -146,9 +153,12 @@ class TypeCheck {
   void check(const Value& value, const Schema& schema) {
     if (value.is_null()) return;
     switch (shape_of(schema, value)) {
-      case Shape::kMap: return check_map(value, schema);
-      case Shape::kList: return check_list(value, schema);
-      case Shape::kScalar: return check_scalar(value, schema);
+      case Shape::kMap:
+        return check_map(value, schema);
+      case Shape::kList:
+        return check_list(value, schema);
+      case Shape::kScalar:
+        return check_scalar(value, schema);
     }
   }
 
@@ -168,7 +178,8 @@ class TypeCheck {
     for (const Member& member : value.members()) {
       path_.push_back(field_element(member.key()));
       const Schema* below = member_schema(schema, member.key());
-      bool type_meta = path_.size() == 1 && (member.key() == "apiVersion" || member.key() == "kind");
+      bool type_meta = path_.size() == 1 &&
+                       (member.key() == "apiVersion" || member.key() == "kind");
       if (below)
         check(member.value, *below);
       else if (!type_meta && !is_atomic_map(schema))
@@ -189,7 +200,8 @@ class TypeCheck {
           continue;
         }
         if (!seen.insert(element).second) {
-          if (reported.insert(element).second) error(cat("duplicate entries for key ", path_text({element})));
+          if (reported.insert(element).second)
+            error(cat("duplicate entries for key ", path_text({element})));
           continue;
         }
       }
@@ -203,7 +215,8 @@ class TypeCheck {
     if (schema.list_type == Schema::ListType::kMap)
       return item.is_null() ? "associative list with keys may not have a null element"
                             : "associative list with keys may not have non-map elements";
-    if (item.is_null()) return "associative list without keys has an element that's an explicit null";
+    if (item.is_null())
+      return "associative list without keys has an element that's an explicit null";
     return item.is_array() ? "not supported: associative list with lists as elements"
                            : "associative list without keys has an element that's a map type";
   }
@@ -239,7 +252,8 @@ Value merge(const Value& live, const Value& config, const Schema& schema) {
     case Shape::kList:
       if (is_atomic_list(schema) || live.items().empty()) return config;
       return merge_lists(live, config, schema);
-    case Shape::kScalar: break;
+    case Shape::kScalar:
+      break;
   }
   return config;
 }

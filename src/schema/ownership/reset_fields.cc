@@ -6,8 +6,8 @@
 namespace cardea::schema {
 namespace {
 
-// Where a kind differs from the rule that writes of the object put back the status, and writes of the status
-// put back the spec.
+// Where a kind differs from the rule that writes of the object put back the status, and writes of
+// the status put back the spec.
 struct Exception {
   std::string_view group, kind, subresource;
   std::array<std::string_view, 2> fields;  // of the object, or of metadata or status after a dot
@@ -18,7 +18,10 @@ constexpr Exception kExceptions[] = {
     {"apps", "Deployment", "status", {"metadata.labels"}},
     {"certificates.k8s.io", "CertificateSigningRequest", "", {"spec"}},
     {"certificates.k8s.io", "CertificateSigningRequest", "status", {"status.conditions"}},
-    {"certificates.k8s.io", "CertificateSigningRequest", "approval", {"spec", "status.certificate"}},
+    {"certificates.k8s.io",
+     "CertificateSigningRequest",
+     "approval",
+     {"spec", "status.certificate"}},
     {"apiregistration.k8s.io", "APIService", "status", {"metadata"}},
     {"admissionregistration.k8s.io", "ValidatingAdmissionPolicy", "status", {"metadata"}},
     {"flowcontrol.apiserver.k8s.io", "FlowSchema", "status", {"metadata"}},
@@ -36,14 +39,15 @@ FieldPath path_of(std::string_view dotted) {
 
 }  // namespace
 
-FieldSet reset_fields(std::string_view group, std::string_view kind, std::string_view subresource, bool is_custom,
-                      bool has_status) {
+FieldSet reset_fields(std::string_view group, std::string_view kind, std::string_view subresource,
+                      bool is_custom, bool has_status) {
   FieldSet out;
   if (subresource.empty() && has_status) out.insert({"f:status"});
   if (subresource == "status") out.insert({"f:spec"});
   if (subresource == "status" && is_custom) out.insert({"f:metadata"});
   for (const Exception& exception : kExceptions) {
-    if (is_custom || exception.group != group || exception.kind != kind || exception.subresource != subresource)
+    if (is_custom || exception.group != group || exception.kind != kind ||
+        exception.subresource != subresource)
       continue;
     for (std::string_view field : exception.fields)
       if (!field.empty()) out.insert(path_of(field));
@@ -51,9 +55,12 @@ FieldSet reset_fields(std::string_view group, std::string_view kind, std::string
   return out;
 }
 
-FieldSet kept_fields(std::string_view group, std::string_view kind, std::string_view subresource, bool is_custom, bool has_status) {
+FieldSet kept_fields(std::string_view group, std::string_view kind, std::string_view subresource,
+                     bool is_custom, bool has_status) {
   FieldSet out = reset_fields(group, kind, subresource, is_custom, has_status);
-  return subresource == "status" ? out.recursive_difference(FieldSet::of({{"f:status", "f:conditions"}})) : out;
+  return subresource == "status"
+             ? out.recursive_difference(FieldSet::of({{"f:status", "f:conditions"}}))
+             : out;
 }
 
 }  // namespace cardea::schema

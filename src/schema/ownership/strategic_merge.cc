@@ -57,7 +57,9 @@ std::string go_text(const Value& value) {
   return value.is_string() ? std::string(value.as_string()) : json::print(value);
 }
 
-std::unexpected<Error> refuse(std::string message) { return fail(bad_request(std::move(message))); }
+std::unexpected<Error> refuse(std::string message) {
+  return fail(bad_request(std::move(message)));
+}
 
 std::unexpected<Error> no_merge_key(const Value& item, std::string_view key) {
   return refuse(cat("map: ", go_text(item), " does not contain declared merge key: ", key));
@@ -80,7 +82,8 @@ Value without_nulls(const Value& value) {
   return Value::object(std::move(members));
 }
 
-// A part of the patch that meets nothing in the document is taken as it is, but for the parts that carry
+// A part of the patch that meets nothing in the document is taken as it is, but for the parts that
+// carry
 // `$patch`: those are left out whole, even with "replace".
 bool drop_directives(const Value& value, Value& out) {
   if (value.is_array()) {
@@ -97,7 +100,8 @@ bool drop_directives(const Value& value, Value& out) {
   if (value.has(kPatch)) return false;
   std::vector<Member> members;
   for (const Member& member : value.members())
-    if (Value kept; drop_directives(member.value, kept)) members.push_back({member.name, std::move(kept)});
+    if (Value kept; drop_directives(member.value, kept))
+      members.push_back({member.name, std::move(kept)});
   out = Value::object(std::move(members));
   return true;
 }
@@ -111,13 +115,14 @@ void take_unmatched(Value& document, std::string_view key, const Value& patch) {
 }
 
 Result<std::string_view> directed_field(std::string_view key, std::string_view directive) {
-  if (key.size() > directive.size() && key[directive.size()] == '/') return key.substr(directive.size() + 1);
-  if (directive == kDeleteFrom)
-    return refuse("invalid patch format of primitive list");
+  if (key.size() > directive.size() && key[directive.size()] == '/')
+    return key.substr(directive.size() + 1);
+  if (directive == kDeleteFrom) return refuse("invalid patch format of primitive list");
   return refuse("invalid patch format of setElementOrder list");
 }
 
-// Items of a list by what identifies them: the merge key's value, or the item itself when there is no key.
+// Items of a list by what identifies them: the merge key's value, or the item itself when there is
+// no key.
 class Identities {
  public:
   explicit Identities(std::string_view key) : key_(key) {}
@@ -130,7 +135,8 @@ class Identities {
     return true;
   }
 
-  Result<std::unordered_map<std::string, std::size_t>> index(const std::vector<Value>& items) const {
+  Result<std::unordered_map<std::string, std::size_t>> index(
+      const std::vector<Value>& items) const {
     std::unordered_map<std::string, std::size_t> out;
     std::string identity;
     for (std::size_t i = 0; i < items.size(); ++i) {
@@ -144,11 +150,14 @@ class Identities {
   std::string_view key_;
 };
 
-std::vector<Value> to_vector(const Value& list) { return {list.items().begin(), list.items().end()}; }
+std::vector<Value> to_vector(const Value& list) {
+  return {list.items().begin(), list.items().end()};
+}
 
-// Orders a merged list: items the patch names in `patch_order`, the others as the server had them, and the
-// two interleaved as far as the server's order says how.
-Result<std::vector<Value>> order(const std::vector<Value>& merged, const std::vector<Value>& patch_order,
+// Orders a merged list: items the patch names in `patch_order`, the others as the server had them,
+// and the two interleaved as far as the server's order says how.
+Result<std::vector<Value>> order(const std::vector<Value>& merged,
+                                 const std::vector<Value>& patch_order,
                                  const std::vector<Value>& server_order, std::string_view key) {
   Identities identities(key);
   auto patch_index = identities.index(patch_order);
@@ -181,8 +190,9 @@ Result<std::vector<Value>> order(const std::vector<Value>& merged, const std::ve
   out.reserve(merged.size());
   std::size_t i = 0, j = 0;
   while (i < others.size() || j < named.size()) {
-    bool other = j == named.size() || (i < others.size() && others[i].server != kNone &&
-                                       named[j].server != kNone && others[i].server < named[j].server);
+    bool other = j == named.size() ||
+                 (i < others.size() && others[i].server != kNone && named[j].server != kNone &&
+                  others[i].server < named[j].server);
     out.push_back(*(other ? others[i++] : named[j++]).item);
   }
   return out;
@@ -245,8 +255,10 @@ Result<std::vector<Value>> merge_list(const Value& document, const Value& patch,
   auto is_array = [](const Value& v) { return v.is_array(); };
   if (std::ranges::any_of(original, is_array) || std::ranges::any_of(patched, is_array))
     return refuse("lists of lists are not supported");
-  bool objects = std::ranges::all_of(original, is_object) && std::ranges::all_of(patched, is_object);
-  if (!objects && (std::ranges::any_of(original, is_object) || std::ranges::any_of(patched, is_object)))
+  bool objects = std::ranges::all_of(original, is_object) &&
+                 std::ranges::all_of(patched, is_object);
+  if (!objects &&
+      (std::ranges::any_of(original, is_object) || std::ranges::any_of(patched, is_object)))
     return refuse("list element types are not identical");
   if (objects) {
     if (list.patch_merge_key.empty()) return refuse("cannot merge lists without merge key");
@@ -266,15 +278,17 @@ Result<std::vector<Value>> merge_list(const Value& document, const Value& patch,
   return order(merged, patched, original, "");
 }
 
-// The server's order as $setElementOrder sees it after a merge: Kubernetes deletes and appends in the same
-// memory, so items that are new take the places that deleted ones left at the end. `kubectl apply` shows it
-// whenever it replaces one item by another.
-std::vector<Value> order_after_merge(const std::vector<Value>& before, const Value& patch, std::string_view key) {
+// The server's order as $setElementOrder sees it after a merge: Kubernetes deletes and appends in
+// the same memory, so items that are new take the places that deleted ones left at the end.
+// `kubectl apply` shows it whenever it replaces one item by another.
+std::vector<Value> order_after_merge(const std::vector<Value>& before, const Value& patch,
+                                     std::string_view key) {
   Identities identities(key);
   std::unordered_set<std::string> deleted, present;
   std::string identity;
   for (const Value& item : patch.items())
-    if (item["$patch"].as_string() == "delete" && identities.of(item, identity)) deleted.insert(identity);
+    if (item["$patch"].as_string() == "delete" && identities.of(item, identity))
+      deleted.insert(identity);
   std::vector<Value> out;
   for (const Value& item : before) {
     if (!identities.of(item, identity) || deleted.contains(identity)) continue;
@@ -288,8 +302,10 @@ std::vector<Value> order_after_merge(const std::vector<Value>& before, const Val
   return out;
 }
 
-// INVARIANT of $setElementOrder: what the patch list names comes in the same order in the directive's list.
-Result<bool> check_order(const Value& patch_list, const std::vector<Value>& wanted, const Schema& list) {
+// INVARIANT of $setElementOrder: what the patch list names comes in the same order in the
+// directive's list.
+Result<bool> check_order(const Value& patch_list, const std::vector<Value>& wanted,
+                         const Schema& list) {
   if (wanted.empty()) return true;
   Identities identities(list.patch_merge_key);
   std::string a, b;
@@ -304,8 +320,8 @@ Result<bool> check_order(const Value& patch_list, const std::vector<Value>& want
       ++next;
     }
     if (!found)
-      return refuse(cat("the order in patch list:\n", go_text(patch_list), "\n doesn't match ", kSetOrder,
-                        " list:\n", go_text(Value::array(wanted))));
+      return refuse(cat("the order in patch list:\n", go_text(patch_list), "\n doesn't match ",
+                        kSetOrder, " list:\n", go_text(Value::array(wanted))));
   }
   return true;
 }
@@ -325,7 +341,8 @@ Result<bool> apply_orders(Value& document, Value& patch, const Schema& schema) {
       return refuse("invalid patch format of setElementOrder list");
     if (!original && !patched) continue;
     std::vector<Value> wanted = to_vector(member.value);
-    if (auto checked = check_order(patched ? *patched : Value(), wanted, list); !checked) return checked;
+    if (auto checked = check_order(patched ? *patched : Value(), wanted, list); !checked)
+      return checked;
 
     std::vector<Value> before = original ? to_vector(*original) : std::vector<Value>();
     std::vector<Value> merged = before;
@@ -337,7 +354,8 @@ Result<bool> apply_orders(Value& document, Value& patch, const Schema& schema) {
       auto both = merge_list(*original, *patched, list, false);
       if (!both) return fail(both.error());
       merged = std::move(*both);
-      if (!list.patch_merge_key.empty()) before = order_after_merge(before, *patched, list.patch_merge_key);
+      if (!list.patch_merge_key.empty())
+        before = order_after_merge(before, *patched, list.patch_merge_key);
     }
     auto ordered = order(merged, wanted, before, list.patch_merge_key);
     if (!ordered) return fail(ordered.error());
@@ -366,7 +384,8 @@ Result<bool> apply_retain_keys(Value& document, Value& patch) {
   return true;
 }
 
-Result<bool> merge_member(Value& document, std::string_view key, const Value& patch, const Schema& schema) {
+Result<bool> merge_member(Value& document, std::string_view key, const Value& patch,
+                          const Schema& schema) {
   bool deletes = key.starts_with(kDeleteFrom);
   if (deletes) {
     auto field = directed_field(key, kDeleteFrom);
@@ -411,16 +430,22 @@ Result<Value> merge_object(const Value& document, Value patch, const Schema& sch
   if (auto done = apply_retain_keys(out, patch); !done) return fail(done.error());
   if (auto done = apply_orders(out, patch, schema); !done) return fail(done.error());
   for (const Member& member : patch.members())
-    if (auto done = merge_member(out, member.key(), member.value, schema); !done) return fail(done.error());
+    if (auto done = merge_member(out, member.key(), member.value, schema); !done)
+      return fail(done.error());
   return out;
 }
 
 }  // namespace
 
-Result<Value> apply_strategic_merge_patch(const Value& document, const Value& patch, const Schema& schema) {
+Result<Value> apply_strategic_merge_patch(const Value& document, const Value& patch,
+                                          const Schema& schema) {
   if (patch.is_null()) return document;
   if (!patch.is_object())
-    return refuse(cat("json: cannot unmarshal ", patch.is_array() ? "array" : patch.is_string() ? "string" : patch.is_bool() ? "bool" : "number",
+    return refuse(cat("json: cannot unmarshal ",
+                      patch.is_array()    ? "array"
+                      : patch.is_string() ? "string"
+                      : patch.is_bool()   ? "bool"
+                                          : "number",
                       " into Go value of type map[string]interface {}"));
   return merge_object(document, patch, schema);
 }

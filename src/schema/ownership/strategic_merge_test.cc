@@ -14,8 +14,8 @@ json::Value read(std::string_view text) {
   return value ? *value : json::Value();
 }
 
-// spec{containers[name]{env[name], ports[containerPort]}, strategy(retainKeys), names(merge), args(replace),
-// selector(replace)}
+// spec{containers[name]{env[name], ports[containerPort]}, strategy(retainKeys), names(merge),
+// args(replace), selector(replace)}
 class StrategicMerge : public ::testing::Test {
  protected:
   StrategicMerge() {
@@ -72,20 +72,25 @@ TEST_F(StrategicMerge, MergesListsByTheirKeyAndKeepsTheServersOrder) {
 }
 
 TEST_F(StrategicMerge, DeletesByKeyAndPutsNewItemsBeforeOnesTheServerAloneKnows) {
-  EXPECT_EQ(merged(R"({"containers":[{"name":"x","env":[{"name":"A"},{"name":"B"}]}]})",
-                   R"({"containers":[{"name":"x","env":[{"name":"B","$patch":"delete"},{"name":"C"}]}]})"),
-            R"({"containers":[{"env":[{"name":"C"},{"name":"A"}],"name":"x"}]})");
+  EXPECT_EQ(
+      merged(
+          R"({"containers":[{"name":"x","env":[{"name":"A"},{"name":"B"}]}]})",
+          R"({"containers":[{"name":"x","env":[{"name":"B","$patch":"delete"},{"name":"C"}]}]})"),
+      R"({"containers":[{"env":[{"name":"C"},{"name":"A"}],"name":"x"}]})");
 }
 
 TEST_F(StrategicMerge, ReplacesAListThatSaysSo) {
-  EXPECT_EQ(merged(R"({"containers":[{"name":"a"}]})", R"({"containers":[{"$patch":"replace"},{"name":"n"}]})"),
+  EXPECT_EQ(merged(R"({"containers":[{"name":"a"}]})",
+                   R"({"containers":[{"$patch":"replace"},{"name":"n"}]})"),
             R"({"containers":[{"name":"n"}]})");
   EXPECT_EQ(merged(R"({"args":["a","b"]})", R"({"args":["c"]})"), R"({"args":["c"]})");
 }
 
 TEST_F(StrategicMerge, MergesAndDeletesPrimitives) {
-  EXPECT_EQ(merged(R"({"names":["a","b"]})", R"({"names":["b","c"]})"), R"({"names":["a","b","c"]})");
-  EXPECT_EQ(merged(R"({"names":["a","b"]})", R"({"$deleteFromPrimitiveList/names":["a"]})"), R"({"names":["b"]})");
+  EXPECT_EQ(merged(R"({"names":["a","b"]})", R"({"names":["b","c"]})"),
+            R"({"names":["a","b","c"]})");
+  EXPECT_EQ(merged(R"({"names":["a","b"]})", R"({"$deleteFromPrimitiveList/names":["a"]})"),
+            R"({"names":["b"]})");
   EXPECT_EQ(merged(R"({"names":["a"]})", R"({"$deleteFromPrimitiveList":["a"]})"),
             "invalid patch format of primitive list");
 }
@@ -97,9 +102,10 @@ TEST_F(StrategicMerge, SetsTheOrderOfElements) {
             R"({"containers":[{"image":"4","name":"second"},{"name":"new"}]})");
   EXPECT_EQ(merged(R"({"names":["a","b","c"]})", R"({"$setElementOrder/names":["c","a"]})"),
             R"({"names":["b","c","a"]})");
-  EXPECT_NE(merged(R"({"names":["a"]})", R"({"$setElementOrder/names":["x","y"],"names":["y","x"]})").find(
-                "doesn't match $setElementOrder list"),
-            std::string::npos);
+  EXPECT_NE(
+      merged(R"({"names":["a"]})", R"({"$setElementOrder/names":["x","y"],"names":["y","x"]})")
+          .find("doesn't match $setElementOrder list"),
+      std::string::npos);
 }
 
 TEST_F(StrategicMerge, AnItemThatReplacesAnotherStandsWhereTheServersListEnds) {
@@ -119,21 +125,26 @@ TEST_F(StrategicMerge, RetainsOnlyTheKeysThatAreListed) {
 }
 
 TEST_F(StrategicMerge, HandlesDirectivesInObjects) {
-  EXPECT_EQ(merged(R"({"labels":{"a":"1"}})", R"({"labels":{"$patch":"replace","b":"2"}})"), R"({"labels":{"b":"2"}})");
-  EXPECT_EQ(merged(R"({"labels":{"a":"1"}})", R"({"labels":{"$patch":"delete"}})"), R"({"labels":{}})");
+  EXPECT_EQ(merged(R"({"labels":{"a":"1"}})", R"({"labels":{"$patch":"replace","b":"2"}})"),
+            R"({"labels":{"b":"2"}})");
+  EXPECT_EQ(merged(R"({"labels":{"a":"1"}})", R"({"labels":{"$patch":"delete"}})"),
+            R"({"labels":{}})");
   EXPECT_EQ(merged(R"({})", R"({"labels":{"$patch":"replace","b":"2"}})"), R"({})");
-  EXPECT_EQ(merged(R"({"selector":{"a":"1"}})", R"({"selector":{"b":"2"}})"), R"({"selector":{"b":"2"}})");
+  EXPECT_EQ(merged(R"({"selector":{"a":"1"}})", R"({"selector":{"b":"2"}})"),
+            R"({"selector":{"b":"2"}})");
 }
 
 TEST_F(StrategicMerge, NullsRemoveAndAreNeverWritten) {
-  EXPECT_EQ(merged(R"({"labels":{"a":"1","b":"2"}})", R"({"labels":{"a":null,"z":null}})"), R"({"labels":{"b":"2"}})");
+  EXPECT_EQ(merged(R"({"labels":{"a":"1","b":"2"}})", R"({"labels":{"a":null,"z":null}})"),
+            R"({"labels":{"b":"2"}})");
   EXPECT_EQ(merged(R"({})", R"({"labels":{"a":null,"b":"1"}})"), R"({"labels":{"b":"1"}})");
 }
 
 TEST_F(StrategicMerge, SpeaksAsKubernetesDoesOfPatchesThatMakeNoSense) {
   EXPECT_EQ(merged(R"({"containers":[{"name":"a"}]})", R"({"containers":[{"image":"i:5"}]})"),
             "map: map[image:i:5] does not contain declared merge key: name");
-  EXPECT_EQ(merged(R"({"containers":[{"name":"new"}]})", R"({"containers":[{"name":"new","$patch":"frobnicate"}]})"),
+  EXPECT_EQ(merged(R"({"containers":[{"name":"new"}]})",
+                   R"({"containers":[{"name":"new","$patch":"frobnicate"}]})"),
             "unknown patch type: frobnicate in map: map[$patch:frobnicate name:new]");
 }
 

@@ -27,7 +27,8 @@ const Value& below(const Value& tree, std::string_view element) {
   return found ? *found : kNone;
 }
 
-// Whether a path that goes on is a leaf besides: a comparison reports containers along with what is in them.
+// Whether a path that goes on is a leaf besides: a comparison reports containers along with what is
+// in them.
 enum class Inner : bool { kDrop, kKeep };
 
 // `server` and `reset` are the nodes of this path in the two sets, null where they have none.
@@ -39,10 +40,12 @@ Value leaves_of(const Value& node, const Value& server, const Value& reset, Inne
   if (is_leaf) return leaf_tree();
   const bool self = inner == Inner::kKeep && ends_here(node);
   if (server.is_null() && reset.is_null()) {
-    // Nothing below is ignored; most of the tree is taken as it is where no path ends at a container.
+    // Nothing below is ignored; most of the tree is taken as it is where no path ends at a
+    // container.
     std::vector<Member> out;
     out.reserve(children.size());
-    for (const Member& m : children) out.push_back({m.name, leaves_of(m.value, server, reset, inner)});
+    for (const Member& m : children)
+      out.push_back({m.name, leaves_of(m.value, server, reset, inner)});
     return make_node(self, std::move(out));
   }
   std::vector<Member> out;
@@ -84,9 +87,11 @@ std::string shown(std::string_view text) {
 }  // namespace
 
 const FieldSet& IgnoredFields::of_server(bool is_create) {
-  static const FieldSet kCreate = meta_fields({"uid", "resourceVersion", "generation", "creationTimestamp", "selfLink", "managedFields",
+  static const FieldSet kCreate = meta_fields({"uid", "resourceVersion", "generation",
+                                               "creationTimestamp", "selfLink", "managedFields",
                                                "deletionTimestamp", "deletionGracePeriodSeconds"});
-  static const FieldSet kUpdate = kCreate.union_with(meta_fields({"name", "generateName", "namespace"}));
+  static const FieldSet kUpdate = kCreate.union_with(
+      meta_fields({"name", "generateName", "namespace"}));
   return is_create ? kCreate : kUpdate;
 }
 
@@ -114,7 +119,8 @@ const FieldSet& ChangedFields::compared() const {
 }
 
 const FieldSet& ChangedFields::reordered() const {
-  if (!reordered_) reordered_ = without_ignored(reordered_lists(before_, after(), *schema_), ignored_);
+  if (!reordered_)
+    reordered_ = without_ignored(reordered_lists(before_, after(), *schema_), ignored_);
   return *reordered_;
 }
 
@@ -128,7 +134,9 @@ std::string field_text(const FieldPath& path) {
   for (const std::string& element : path) {
     std::string_view rest = std::string_view(element).substr(2);
     switch (element[0]) {
-      case 'f': out += cat(out.empty() ? "" : ".", shown(rest)); break;
+      case 'f':
+        out += cat(out.empty() ? "" : ".", shown(rest));
+        break;
       case 'k': {
         auto keys = json::parse(rest);
         std::string inside;
@@ -137,7 +145,8 @@ std::string field_text(const FieldPath& path) {
         out += cat("[", inside, "]");
         break;
       }
-      default: out += cat("[", shown(rest), "]");
+      default:
+        out += cat("[", shown(rest), "]");
     }
   }
   return out;

@@ -11,31 +11,40 @@
 
 namespace cardea::schema {
 
-// Which fields never count as changed by a caller: what the server writes, and what the endpoint puts back.
+// Which fields never count as changed by a caller: what the server writes, and what the endpoint
+// puts back.
 struct IgnoredFields {
-  FieldSet server;  // a path with longer ones in the set means itself alone, any other what is below it too
+  FieldSet server;  // a path with longer ones in the set means itself alone, any other what is
+                    // below it too
   FieldSet reset;   // with everything below
 
   // What holds for every object. On create a name is something that the caller chooses.
   static const FieldSet& of_server(bool is_create);
 };
 
-// The leaves of a change: every path that was added, modified or removed and has no longer one among them. A container
-// that goes away counts by what was in it, one that comes empty by itself.
+// The leaves of a change: every path that was added, modified or removed and has no longer one
+// among them. A container that goes away counts by what was in it, one that comes empty by itself.
 FieldSet changed_leaves(const Comparison& comparison, const IgnoredFields& ignored);
 // Any set of fields without the ignored ones.
 FieldSet without_ignored(const FieldSet& fields, const IgnoredFields& ignored);
 
-// What a caller changes with one request, worked out when somebody asks for it, and once. Belongs to one request and
-// is used by one thread at a time.
+// What a caller changes with one request, worked out when somebody asks for it, and once. Belongs
+// to one request and is used by one thread at a time.
 class ChangedFields {
  public:
   // `before` is null for a create. `schema` outlives it.
   ChangedFields(json::Value before, json::Value after, const Schema& schema, IgnoredFields ignored)
-      : before_(std::move(before)), after_(std::move(after)), schema_(&schema), ignored_(std::move(ignored)) {}
+      : before_(std::move(before)),
+        after_(std::move(after)),
+        schema_(&schema),
+        ignored_(std::move(ignored)) {}
   // The same of an object that is put together when somebody looks at it.
-  ChangedFields(json::Value before, std::function<json::Value()> after, const Schema& schema, IgnoredFields ignored)
-      : before_(std::move(before)), make_after_(std::move(after)), schema_(&schema), ignored_(std::move(ignored)) {}
+  ChangedFields(json::Value before, std::function<json::Value()> after, const Schema& schema,
+                IgnoredFields ignored)
+      : before_(std::move(before)),
+        make_after_(std::move(after)),
+        schema_(&schema),
+        ignored_(std::move(ignored)) {}
 
   // All of it: what was compared, what was reordered, what was counted.
   const FieldSet& leaves() const;
@@ -60,7 +69,8 @@ class ChangedFields {
 };
 
 // A path as messages and vectors write it: `metadata.labels.app`, `metadata.finalizers["x"]`,
-// `status.conditions[type="Ready"].status`. What cannot be printed is percent-encoded, what is very long cut.
+// `status.conditions[type="Ready"].status`. What cannot be printed is percent-encoded, what is very
+// long cut.
 std::string field_text(const FieldPath& path);
 
 }  // namespace cardea::schema

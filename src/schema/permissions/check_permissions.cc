@@ -20,9 +20,15 @@ constexpr std::string_view kExcluded = "x-kubernetes-permission-excluded";
 constexpr std::string_view kAll[] = {kVerb, kParameter, kTreatment, kExpression, kExcluded};
 constexpr std::string_view kScalars[] = {"string", "integer", "number", "boolean"};
 
-bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return is_lower(c) || (c >= 'A' && c <= 'Z'); }
+bool is_lower(char c) {
+  return c >= 'a' && c <= 'z';
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_letter(char c) {
+  return is_lower(c) || (c >= 'A' && c <= 'Z');
+}
 
 // What holds this node, and so what its parameter can come from.
 enum class Held { kProperty, kMap, kSet, kListMap, kAtomicByKey };
@@ -38,13 +44,19 @@ std::string name_problem(std::string_view name) {
   std::string_view prefix = slash == name.npos ? "" : name.substr(0, slash);
   std::string_view noun = slash == name.npos ? name : name.substr(slash + 1);
   auto in_prefix = [](char c) { return is_lower(c) || is_digit(c) || c == '.' || c == '-'; };
-  bool is_noun = !noun.empty() && is_lower(noun[0]) && std::ranges::all_of(noun, [](char c) { return is_letter(c) || is_digit(c); });
-  if (!is_noun || (slash != name.npos && (prefix.empty() || !std::ranges::all_of(prefix, in_prefix))))
-    return "must be a noun in lowerCamelCase, after a DNS name and a slash: example.com/selfDestruct";
+  bool is_noun = !noun.empty() && is_lower(noun[0]) &&
+                 std::ranges::all_of(noun, [](char c) { return is_letter(c) || is_digit(c); });
+  if (!is_noun ||
+      (slash != name.npos && (prefix.empty() || !std::ranges::all_of(prefix, in_prefix))))
+    return "must be a noun in lowerCamelCase, after a DNS name and a slash: "
+           "example.com/selfDestruct";
   if (noun.size() > 63) return "must have at most 63 characters after the prefix";
   if (prefix.size() > 253) return "must have a prefix of at most 253 characters";
-  if (prefix == "k8s.io" || prefix.ends_with(".k8s.io")) return "must not have a prefix of the reserved domain k8s.io";
-  if (prefix.empty() && !is_wellknown_permission(noun)) return "must have a prefix of its own (example.com/...): without one only well-known permissions may be used";
+  if (prefix == "k8s.io" || prefix.ends_with(".k8s.io"))
+    return "must not have a prefix of the reserved domain k8s.io";
+  if (prefix.empty() && !is_wellknown_permission(noun))
+    return "must have a prefix of its own (example.com/...): without one only well-known "
+           "permissions may be used";
   return "";
 }
 
@@ -53,23 +65,31 @@ class Checker {
   void check(const Value& s, const std::string& path, const Place& place) {
     check_tags(s, path, place);
     for (const char* junctor : {"allOf", "oneOf", "anyOf"})
-      for (std::size_t i = 0; i < s[junctor].size(); ++i) check(s[junctor][i], cat(path, ".", junctor, "[", i, "]"), {.banned = "must be undefined to be structural"});
-    if (s["not"].is_object()) check(s["not"], path + ".not", {.banned = "must be undefined to be structural"});
+      for (std::size_t i = 0; i < s[junctor].size(); ++i)
+        check(s[junctor][i], cat(path, ".", junctor, "[", i, "]"),
+              {.banned = "must be undefined to be structural"});
+    if (s["not"].is_object())
+      check(s["not"], path + ".not", {.banned = "must be undefined to be structural"});
     if (s["items"].is_object()) check(s["items"], path + ".items", place_of_items(s, place));
     bool is_atomic = s["x-kubernetes-map-type"].as_string() == "atomic";
-    std::string banned = place.banned.empty() && is_atomic ? "must not be used inside a map of type atomic, whose fields change as one" : place.banned;
+    std::string
+        banned = place.banned.empty() && is_atomic
+                     ? "must not be used inside a map of type atomic, whose fields change as one"
+                     : place.banned;
     for (const Member& m : s["properties"].members()) {
       Place below{.banned = banned};
       bool is_resource = is_root_ || s["x-kubernetes-embedded-resource"].as_bool();
       if (is_resource && (m.key() == "metadata" || m.key() == "apiVersion" || m.key() == "kind"))
-        below.banned = cat("must not be used in the ", m.key(), " of an object, which has permissions of its own");
+        below.banned = cat("must not be used in the ", m.key(),
+                           " of an object, which has permissions of its own");
       bool was_root = std::exchange(is_root_, false);
       check(m.value, cat(path, ".properties[", m.key(), "]"), below);
       is_root_ = was_root;
     }
     if (s["additionalProperties"].is_object()) {
       bool was_root = std::exchange(is_root_, false);
-      check(s["additionalProperties"], path + ".additionalProperties", {.held = Held::kMap, .banned = banned});
+      check(s["additionalProperties"], path + ".additionalProperties",
+            {.held = Held::kMap, .banned = banned});
       is_root_ = was_root;
     }
   }
@@ -84,8 +104,11 @@ class Checker {
     if (type == "set") return {.held = Held::kSet};
     if (type == "map") return {.held = Held::kListMap, .list = &list};
     // Permissions may have a key of their own for a list that everybody else takes as one value.
-    if (list["items"][kParameter].as_string().starts_with("listKey:")) return {.held = Held::kAtomicByKey, .list = &list};
-    return {.banned = "must not be used inside a list of type atomic, whose items change as one: give it x-kubernetes-list-type set or map, or its items a listKey"};
+    if (list["items"][kParameter].as_string().starts_with("listKey:"))
+      return {.held = Held::kAtomicByKey, .list = &list};
+    return {.banned =
+                "must not be used inside a list of type atomic, whose items change as one: give it "
+                "x-kubernetes-list-type set or map, or its items a listKey"};
   }
 
   void check_tags(const Value& s, const std::string& path, const Place& place) {
@@ -94,53 +117,81 @@ class Checker {
     auto at = [&](std::string_view key) { return cat(path, ".", key); };
     if (!place.banned.empty() || is_root_) {
       for (std::string_view key : kAll)
-        if (s.has(key)) errors.push_back(json::forbidden(at(key), is_root_ && place.banned.empty() ? "must not be used at the root: that is what the verb of the request is for" : place.banned));
+        if (s.has(key))
+          errors.push_back(json::forbidden(
+              at(key),
+              is_root_ && place.banned.empty()
+                  ? "must not be used at the root: that is what the verb of the request is for"
+                  : place.banned));
       return;
     }
     std::string_view name = s[kVerb].as_string();
     if (name.empty()) {
-      errors.push_back(json::required(at(kVerb), "must name the permission that the other tags are about"));
+      errors.push_back(
+          json::required(at(kVerb), "must name the permission that the other tags are about"));
       return;
     }
-    if (std::string problem = name_problem(name); !problem.empty()) errors.push_back(json::invalid(at(kVerb), name.substr(0, 512), std::move(problem)));
+    if (std::string problem = name_problem(name); !problem.empty())
+      errors.push_back(json::invalid(at(kVerb), name.substr(0, 512), std::move(problem)));
     if (s.has(kParameter)) check_parameter(s, at(kParameter), place);
     if (!s.has(kParameter))
       for (std::string_view key : {kTreatment, kExpression})
-        if (s.has(key)) errors.push_back(json::required(at(kParameter), cat("must say where the parameter comes from if ", key, " is specified")));
-    if (const Value* treatment = s.find(kTreatment); treatment && treatment->as_string() != "slash-delimited-prefix")
+        if (s.has(key))
+          errors.push_back(json::required(
+              at(kParameter),
+              cat("must say where the parameter comes from if ", key, " is specified")));
+    if (const Value* treatment = s.find(kTreatment);
+        treatment && treatment->as_string() != "slash-delimited-prefix")
       errors.push_back(json::not_supported(at(kTreatment), *treatment, {"slash-delimited-prefix"}));
     if (!s.has(kExpression)) return;
-    if (s.has(kTreatment)) errors.push_back(json::forbidden(at(kExpression), cat("must not be specified together with ", kTreatment)));
+    if (s.has(kTreatment))
+      errors.push_back(json::forbidden(at(kExpression),
+                                       cat("must not be specified together with ", kTreatment)));
     std::string_view text = s[kExpression].as_string();
     if (text.size() > 4096) return errors.push_back(json::too_long(at(kExpression), 4096));
-    if (auto program = compile_parameter(text); !program) errors.push_back(json::invalid(at(kExpression), text, program.error().message));
+    if (auto program = compile_parameter(text); !program)
+      errors.push_back(json::invalid(at(kExpression), text, program.error().message));
   }
 
   void check_parameter(const Value& s, std::string at, const Place& place) {
     const Value& given = s[kParameter];
     std::string_view source = given.as_string();
-    auto refuse = [&](std::string why) { errors.push_back(json::invalid(at, given, std::move(why))); };
+    auto refuse = [&](std::string why) {
+      errors.push_back(json::invalid(at, given, std::move(why)));
+    };
     if (source == "mapKey") {
-      if (place.held != Held::kMap) refuse("mapKey must stand in the additionalProperties of a map");
+      if (place.held != Held::kMap)
+        refuse("mapKey must stand in the additionalProperties of a map");
     } else if (source == "setValue") {
-      if (place.held != Held::kSet) refuse("setValue must stand in the items of a list with x-kubernetes-list-type=set");
+      if (place.held != Held::kSet)
+        refuse("setValue must stand in the items of a list with x-kubernetes-list-type=set");
     } else if (source.starts_with("listKey:")) {
       std::string_view key = source.substr(8);
       if (place.held == Held::kAtomicByKey) {
-        if (std::ranges::find(kScalars, s["properties"][key]["type"].as_string()) == std::end(kScalars)) refuse("must name a string, number or boolean of the item");
+        if (std::ranges::find(kScalars, s["properties"][key]["type"].as_string()) ==
+            std::end(kScalars))
+          refuse("must name a string, number or boolean of the item");
         return;
       }
-      if (place.held != Held::kListMap) return refuse("listKey must stand in the items of a list with x-kubernetes-list-type=map or atomic");
+      if (place.held != Held::kListMap)
+        return refuse(
+            "listKey must stand in the items of a list with x-kubernetes-list-type=map or atomic");
       auto keys = (*place.list)["x-kubernetes-list-map-keys"].items();
-      if (std::ranges::none_of(keys, [&](const Value& k) { return k.as_string() == key; })) refuse("must name one of x-kubernetes-list-map-keys");
+      if (std::ranges::none_of(keys, [&](const Value& k) { return k.as_string() == key; }))
+        refuse("must name one of x-kubernetes-list-map-keys");
     } else if (source.starts_with("value:")) {
-      if (place.held != Held::kMap && place.held != Held::kListMap) return refuse("value must stand in the additionalProperties of a map or the items of a list with x-kubernetes-list-type=map");
+      if (place.held != Held::kMap && place.held != Held::kListMap)
+        return refuse(
+            "value must stand in the additionalProperties of a map or the items of a list with "
+            "x-kubernetes-list-type=map");
       const Value* found = &s;
       for (std::string_view name : split(source.substr(6), '.'))
         if (found) found = (*found)["properties"].find(name);
-      if (!found || std::ranges::find(kScalars, (*found)["type"].as_string()) == std::end(kScalars)) refuse("must lead to a string, number or boolean of this schema");
+      if (!found || std::ranges::find(kScalars, (*found)["type"].as_string()) == std::end(kScalars))
+        refuse("must lead to a string, number or boolean of this schema");
     } else {
-      errors.push_back(json::not_supported(at, given, {"mapKey", "setValue", "listKey:<field>", "value:<path>"}));
+      errors.push_back(json::not_supported(
+          at, given, {"mapKey", "setValue", "listKey:<field>", "value:<path>"}));
     }
   }
 
@@ -152,7 +203,8 @@ class Checker {
 FieldErrors check_permissions(const Value& schema, const std::string& path) {
   Checker checker;
   checker.check(schema, path, {});
-  if (checker.tagged > static_cast<int>(kMostTaggedNodes)) return {json::too_many(path, checker.tagged, static_cast<int>(kMostTaggedNodes))};
+  if (checker.tagged > static_cast<int>(kMostTaggedNodes))
+    return {json::too_many(path, checker.tagged, static_cast<int>(kMostTaggedNodes))};
   return std::move(checker.errors);
 }
 

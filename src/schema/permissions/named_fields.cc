@@ -23,7 +23,8 @@ constexpr std::string_view kDeleteFrom = "$deleteFromPrimitiveList/";
 constexpr std::string_view kSetOrder = "$setElementOrder/";
 
 bool is_granular_map(const Schema& schema, const Value& value) {
-  return value.is_object() && !value.empty() && shape_of(schema, value) == Shape::kMap && !is_atomic_map(schema);
+  return value.is_object() && !value.empty() && shape_of(schema, value) == Shape::kMap &&
+         !is_atomic_map(schema);
 }
 
 // The path element of an item that says itself which one it is.
@@ -44,7 +45,8 @@ Value plain(const Value& value) {
   if (!value.is_object()) return value;
   std::vector<Member> kept;
   for (const Member& m : value.members())
-    if (!m.value.is_null() && !m.key().starts_with(kDirective)) kept.push_back({m.name, plain(m.value)});
+    if (!m.value.is_null() && !m.key().starts_with(kDirective))
+      kept.push_back({m.name, plain(m.value)});
   return Value::object(std::move(kept));
 }
 
@@ -73,7 +75,8 @@ std::vector<FieldPath> all_fields(const Schema& schema) {
 
 // An empty path names the whole object.
 FieldSet set_of(std::vector<FieldPath> paths, const Schema& schema) {
-  if (std::erase(paths, FieldPath()) > 0) std::ranges::copy(all_fields(schema), std::back_inserter(paths));
+  if (std::erase(paths, FieldPath()) > 0)
+    std::ranges::copy(all_fields(schema), std::back_inserter(paths));
   const FieldPath metadata{field_element("metadata")};
   if (std::erase(paths, metadata) > 0)
     for (std::string_view name : kMetadata) paths.push_back({metadata[0], field_element(name)});
@@ -88,9 +91,11 @@ class Walk {
   explicit Walk(Lists lists) : lists_(lists) {}
 
   void visit(const Value& value, const Schema& schema) {
-    if (lists_ == Lists::kMergeByStrategy && value.is_array() && has_merge_strategy(schema)) return visit_items(value, schema);
+    if (lists_ == Lists::kMergeByStrategy && value.is_array() && has_merge_strategy(schema))
+      return visit_items(value, schema);
     if (!is_granular_map(schema, value)) return name_this();
-    if (lists_ == Lists::kMergeByStrategy && (value.has("$patch") || value.has(kRetainKeys))) name_this();
+    if (lists_ == Lists::kMergeByStrategy && (value.has("$patch") || value.has(kRetainKeys)))
+      name_this();
     for (const Member& m : value.members()) visit_member(m, schema);
   }
 
@@ -134,8 +139,10 @@ class Walk {
         continue;
       }
       path_.push_back(element);
-      if (item.is_object() && !item.has("$patch")) visit(item, item_schema(schema));
-      else name_this();
+      if (item.is_object() && !item.has("$patch"))
+        visit(item, item_schema(schema));
+      else
+        name_this();
       path_.pop_back();
     }
   }
@@ -159,7 +166,8 @@ NamedFields walked(const Value& document, const Schema& schema, Walk::Lists list
 }
 
 // Where one operation of a JSON patch writes.
-void name_target(const Value& operation, const Schema& root, std::vector<FieldPath>& paths, Value& sent) {
+void name_target(const Value& operation, const Schema& root, std::vector<FieldPath>& paths,
+                 Value& sent) {
   const bool brings_value = operation["op"].as_string() != "remove";
   FieldPath path;
   const Schema* at = &root;
@@ -168,7 +176,9 @@ void name_target(const Value& operation, const Schema& root, std::vector<FieldPa
   for (const std::string& token : tokens) {
     if (at->type == Schema::Type::kArray) {
       std::string element;
-      if (token == "-" && brings_value && !is_atomic_list(*at) && identifies_itself(*at, operation["value"], element)) path.push_back(element);
+      if (token == "-" && brings_value && !is_atomic_list(*at) &&
+          identifies_itself(*at, operation["value"], element))
+        path.push_back(element);
       is_placed = false;
       break;  // a place in a list: which item that is depends on the object
     }
@@ -204,22 +214,28 @@ NamedFields named_by_json_patch(const Value& patch, const Schema& schema) {
   for (const Value& operation : patch.items()) {
     std::string_view op = operation["op"].as_string();
     // Every other operation reads; one that nobody knows is refused when the patch is applied.
-    if (op != "add" && op != "replace" && op != "remove") out.reads_object = true;
+    if (op != "add" && op != "replace" && op != "remove")
+      out.reads_object = true;
     else if (operation["path"].as_string().empty())
       paths.push_back({});
-    else name_target(operation, schema, paths, out.sent);
+    else
+      name_target(operation, schema, paths, out.sent);
   }
   out.fields = set_of(std::move(paths), schema);
   out.is_json_patch = true;
   return out;
 }
 
-NamedFields named_by_merge_patch(const Value& patch, const Schema& schema) { return walked(patch, schema, Walk::Lists::kReplace); }
+NamedFields named_by_merge_patch(const Value& patch, const Schema& schema) {
+  return walked(patch, schema, Walk::Lists::kReplace);
+}
 
 NamedFields named_by_strategic_merge_patch(const Value& patch, const Schema& schema) {
   return walked(patch, schema, Walk::Lists::kMergeByStrategy);
 }
 
-NamedFields named_by_apply(const Value& config, const Schema& schema) { return {field_set_of(config, schema), plain(config), false}; }
+NamedFields named_by_apply(const Value& config, const Schema& schema) {
+  return {field_set_of(config, schema), plain(config), false};
+}
 
 }  // namespace cardea::schema

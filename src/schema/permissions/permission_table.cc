@@ -6,7 +6,8 @@
 namespace cardea::schema {
 
 const std::vector<BuiltinPermission>& builtin_permissions() {
-  constexpr auto kMapKey = Permission::Source::kMapKey, kSetValue = Permission::Source::kSetValue, kListKey = Permission::Source::kListKey;
+  constexpr auto kMapKey = Permission::Source::kMapKey, kSetValue = Permission::Source::kSetValue,
+                 kListKey = Permission::Source::kListKey;
   constexpr auto kSlashPrefix = Permission::Treatment::kSlashPrefix;
   static const std::vector<BuiltinPermission> kRows = {
       // Every object, custom ones included.
@@ -53,18 +54,23 @@ const std::vector<BuiltinPermission>& builtin_permissions() {
       {"apps", "StatefulSet", "spec.template.spec.initContainers[*].resources", "computeResources"},
       {"apps", "DaemonSet", "spec.template.spec.containers[*].resources", "computeResources"},
       {"apps", "DaemonSet", "spec.template.spec.initContainers[*].resources", "computeResources"},
-      {"", "ReplicationController", "spec.template.spec.containers[*].resources", "computeResources"},
-      {"", "ReplicationController", "spec.template.spec.initContainers[*].resources", "computeResources"},
+      {"", "ReplicationController", "spec.template.spec.containers[*].resources",
+       "computeResources"},
+      {"", "ReplicationController", "spec.template.spec.initContainers[*].resources",
+       "computeResources"},
       {"batch", "Job", "spec.template.spec.containers[*].resources", "computeResources"},
       {"batch", "Job", "spec.template.spec.initContainers[*].resources", "computeResources"},
-      {"batch", "CronJob", "spec.jobTemplate.spec.template.spec.containers[*].resources", "computeResources"},
-      {"batch", "CronJob", "spec.jobTemplate.spec.template.spec.initContainers[*].resources", "computeResources"},
+      {"batch", "CronJob", "spec.jobTemplate.spec.template.spec.containers[*].resources",
+       "computeResources"},
+      {"batch", "CronJob", "spec.jobTemplate.spec.template.spec.initContainers[*].resources",
+       "computeResources"},
   };
   return kRows;
 }
 
 bool is_wellknown_permission(std::string_view name) {
-  return std::ranges::any_of(builtin_permissions(), [name](const BuiltinPermission& row) { return row.name == name; });
+  return std::ranges::any_of(builtin_permissions(),
+                             [name](const BuiltinPermission& row) { return row.name == name; });
 }
 
 }  // namespace cardea::schema

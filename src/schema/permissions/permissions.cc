@@ -52,12 +52,15 @@ std::vector<std::string> steps_of(std::string_view path) {
   return out;
 }
 
-// Whether changes are seen as deep as the path goes: below an atomic list or map there is one field only.
+// Whether changes are seen as deep as the path goes: below an atomic list or map there is one field
+// only.
 bool is_reachable(const Schema& root, const std::vector<std::string>& steps) {
   const Schema* at = &root;
   for (const std::string& step : steps) {
     if (step == kAny) {
-      if (at->type == Schema::Type::kArray ? is_atomic_list(*at) || !at->items : is_atomic_map(*at) || !at->additional) return false;
+      if (at->type == Schema::Type::kArray ? is_atomic_list(*at) || !at->items
+                                           : is_atomic_map(*at) || !at->additional)
+        return false;
       at = at->type == Schema::Type::kArray ? at->items : at->additional;
     } else {
       if (is_atomic_map(*at)) return false;
@@ -70,7 +73,12 @@ bool is_reachable(const Schema& root, const std::vector<std::string>& steps) {
 }
 
 Permission permission_of(const BuiltinPermission& row) {
-  return {.name = std::string(row.name), .source = row.source, .field = std::string(row.field), .treatment = row.treatment, .expression = {}, .program = {}};
+  return {.name = std::string(row.name),
+          .source = row.source,
+          .field = std::string(row.field),
+          .treatment = row.treatment,
+          .expression = {},
+          .program = {}};
 }
 
 void add_tags(PermissionTree& tree, const Schema& at, std::vector<std::string>& path, bool root) {
@@ -86,11 +94,13 @@ void add_tags(PermissionTree& tree, const Schema& at, std::vector<std::string>& 
   if (is_list && at.items) return below(std::string(kAny), *at.items);
   for (const Property& p : at.properties)
     // The metadata of an object is not for its definition to tag.
-    if (!root || (p.name != "metadata" && p.name != "apiVersion" && p.name != "kind")) below(p.name, *p.schema);
+    if (!root || (p.name != "metadata" && p.name != "apiVersion" && p.name != "kind"))
+      below(p.name, *p.schema);
   if (at.additional) below(std::string(kAny), *at.additional);
 }
 
-// The schema with every atomic list that permissions have a key for as a list of type map; itself when it has none.
+// The schema with every atomic list that permissions have a key for as a list of type map; itself
+// when it has none.
 const Schema* keyed(const Schema& s, SchemaSet& set) {
   Schema* copy = nullptr;
   auto own = [&]() -> Schema& {
@@ -98,12 +108,15 @@ const Schema* keyed(const Schema& s, SchemaSet& set) {
     return *copy;
   };
   for (std::size_t i = 0; i < s.properties.size(); ++i)
-    if (const Schema* next = keyed(*s.properties[i].schema, set); next != s.properties[i].schema) own().properties[i].schema = next;
+    if (const Schema* next = keyed(*s.properties[i].schema, set); next != s.properties[i].schema)
+      own().properties[i].schema = next;
   if (s.additional)
-    if (const Schema* next = keyed(*s.additional, set); next != s.additional) own().additional = next;
+    if (const Schema* next = keyed(*s.additional, set); next != s.additional)
+      own().additional = next;
   if (!s.items) return copy ? copy : &s;
   if (const Schema* next = keyed(*s.items, set); next != s.items) own().items = next;
-  auto tag = s.type == Schema::Type::kArray && is_atomic_list(s) ? permission_tag(s.items->source) : std::nullopt;
+  auto tag = s.type == Schema::Type::kArray && is_atomic_list(s) ? permission_tag(s.items->source)
+                                                                 : std::nullopt;
   if (tag && tag->source == Permission::Source::kListKey) {
     own().list_type = Schema::ListType::kMap;
     own().map_keys = {tag->field};
@@ -112,18 +125,23 @@ const Schema* keyed(const Schema& s, SchemaSet& set) {
 }
 
 bool same_permission(const Permission& a, const Permission& b) {
-  return a.name == b.name && a.source == b.source && a.field == b.field && a.treatment == b.treatment && a.expression == b.expression &&
-         a.excluded == b.excluded;
+  return a.name == b.name && a.source == b.source && a.field == b.field &&
+         a.treatment == b.treatment && a.expression == b.expression && a.excluded == b.excluded;
 }
 
-void list_below(const PermissionTree::Node& node, const std::string& path, std::vector<const Permission*>& enclosing, std::vector<PermissionTree::Listed>& out) {
+void list_below(const PermissionTree::Node& node, const std::string& path,
+                std::vector<const Permission*>& enclosing,
+                std::vector<PermissionTree::Listed>& out) {
   if (node.permission) {
-    auto at = std::ranges::find_if(out, [&](const auto& listed) { return same_permission(*listed.permission, *node.permission); });
+    auto at = std::ranges::find_if(out, [&](const auto& listed) {
+      return same_permission(*listed.permission, *node.permission);
+    });
     if (at == out.end()) at = out.insert(at, {node.permission, {}});
     at->fields.push_back({path, enclosing});
     enclosing.push_back(node.permission);
   }
-  for (const auto& [name, next] : node.fields) list_below(*next, path.empty() ? name : cat(path, ".", name), enclosing, out);
+  for (const auto& [name, next] : node.fields)
+    list_below(*next, path.empty() ? name : cat(path, ".", name), enclosing, out);
   if (node.any) list_below(*node.any, path + "[*]", enclosing, out);
   if (node.permission) enclosing.pop_back();
 }
@@ -151,8 +169,11 @@ std::optional<std::string> permission_verb(const Permission& permission, std::st
   if (!permission.has_parameter()) return cat(kGranularPrefix, permission.name);
   std::string made;
   switch (permission.treatment) {
-    case Permission::Treatment::kNone: break;
-    case Permission::Treatment::kSlashPrefix: raw = raw.substr(0, raw.find('/')); break;
+    case Permission::Treatment::kNone:
+      break;
+    case Permission::Treatment::kSlashPrefix:
+      raw = raw.substr(0, raw.find('/'));
+      break;
     case Permission::Treatment::kExpression: {
       auto result = permission.program ? evaluated(*permission.program, raw) : std::nullopt;
       if (!result) return std::nullopt;
@@ -171,11 +192,18 @@ std::string verb_pattern(const Permission& p) {
   std::string verb = cat(kGranularPrefix, p.name);
   std::string what;
   switch (p.source) {
-    case Permission::Source::kNone: return verb;
-    case Permission::Source::kMapKey: what = "key"; break;
-    case Permission::Source::kSetValue: what = "value"; break;
+    case Permission::Source::kNone:
+      return verb;
+    case Permission::Source::kMapKey:
+      what = "key";
+      break;
+    case Permission::Source::kSetValue:
+      what = "value";
+      break;
     case Permission::Source::kListKey:
-    case Permission::Source::kValue: what = p.field; break;
+    case Permission::Source::kValue:
+      what = p.field;
+      break;
   }
   if (p.treatment == Permission::Treatment::kSlashPrefix) what = cat("prefix of ", what);
   if (p.treatment == Permission::Treatment::kExpression) what = cat(p.expression, " of ", what);
@@ -183,7 +211,8 @@ std::string verb_pattern(const Permission& p) {
 }
 
 const PermissionTree::Node* PermissionTree::Node::field(std::string_view name) const {
-  auto at = std::ranges::lower_bound(fields, name, {}, [](const auto& f) { return std::string_view(f.first); });
+  auto at = std::ranges::lower_bound(fields, name, {},
+                                     [](const auto& f) { return std::string_view(f.first); });
   return at != fields.end() && at->first == name ? at->second : nullptr;
 }
 
@@ -201,8 +230,10 @@ PermissionTree::Node* PermissionTree::node_at(const std::vector<std::string>& pa
       at = const_cast<Node*>(at->any);
       continue;
     }
-    auto place = std::ranges::lower_bound(at->fields, step, {}, &std::pair<std::string, const Node*>::first);
-    if (place == at->fields.end() || place->first != step) place = at->fields.insert(place, {step, &nodes_.emplace_back()});
+    auto place = std::ranges::lower_bound(at->fields, step, {},
+                                          &std::pair<std::string, const Node*>::first);
+    if (place == at->fields.end() || place->first != step)
+      place = at->fields.insert(place, {step, &nodes_.emplace_back()});
     at = const_cast<Node*>(place->second);
   }
   return at;
@@ -232,7 +263,9 @@ std::vector<PermissionTree::Listed> PermissionTree::list() const {
   return out;
 }
 
-std::shared_ptr<const PermissionTree> PermissionTree::of_builtin(const Schema& root, std::string_view group, std::string_view kind) {
+std::shared_ptr<const PermissionTree> PermissionTree::of_builtin(const Schema& root,
+                                                                 std::string_view group,
+                                                                 std::string_view kind) {
   auto tree = std::make_shared<PermissionTree>();
   for (const BuiltinPermission& row : builtin_permissions()) {
     if (row.kind != "*" && (row.kind != kind || row.group != group)) continue;
@@ -247,7 +280,8 @@ std::shared_ptr<const PermissionTree> PermissionTree::of_custom(const Schema& ro
   auto tree = std::make_shared<PermissionTree>();
   for (const BuiltinPermission& row : builtin_permissions())
     if (row.group == "*")
-      if (auto steps = steps_of(row.path); is_reachable(root, steps)) tree->add(steps, permission_of(row));
+      if (auto steps = steps_of(row.path); is_reachable(root, steps))
+        tree->add(steps, permission_of(row));
   std::vector<std::string> path;
   const Schema* shape = keyed(root, tree->keyed_);
   if (shape != &root) tree->compared_ = shape;
@@ -259,22 +293,32 @@ std::shared_ptr<const PermissionTree> PermissionTree::of_custom(const Schema& ro
 Result<std::shared_ptr<const cel::Program>> compile_parameter(std::string_view text) {
   auto program = cel::compile(text, parameter_environment());
   if (!program) return fail(bad_request(cat("compilation failed: ", program.error().text)));
-  if ((*program)->type()->kind != cel::Type::kString || (*program)->type()->nullable) return fail(bad_request("must evaluate to a string"));
+  if ((*program)->type()->kind != cel::Type::kString || (*program)->type()->nullable)
+    return fail(bad_request("must evaluate to a string"));
   return std::move(*program);
 }
 
 std::optional<Permission> permission_tag(const Value& open_api) {
   std::string_view name = open_api["x-kubernetes-permission-verb"].as_string();
   if (name.empty()) return std::nullopt;
-  Permission p{.name = std::string(name), .field = {}, .expression = {}, .program = {}, .excluded = open_api["x-kubernetes-permission-excluded"].as_bool()};
+  Permission p{.name = std::string(name),
+               .field = {},
+               .expression = {},
+               .program = {},
+               .excluded = open_api["x-kubernetes-permission-excluded"].as_bool()};
   std::string_view source = open_api["x-kubernetes-permission-parameter"].as_string();
   auto after = [&](std::string_view prefix) { return std::string(source.substr(prefix.size())); };
   if (source == "mapKey") p.source = Permission::Source::kMapKey;
   if (source == "setValue") p.source = Permission::Source::kSetValue;
-  if (source.starts_with("listKey:")) p.source = Permission::Source::kListKey, p.field = after("listKey:");
-  if (source.starts_with("value:")) p.source = Permission::Source::kValue, p.field = after("value:");
-  if (open_api["x-kubernetes-permission-parameter-treatment"].as_string() == "slash-delimited-prefix") p.treatment = Permission::Treatment::kSlashPrefix;
-  if (std::string_view text = open_api["x-kubernetes-permission-parameter-cel"].as_string(); !text.empty()) {
+  if (source.starts_with("listKey:"))
+    p.source = Permission::Source::kListKey, p.field = after("listKey:");
+  if (source.starts_with("value:"))
+    p.source = Permission::Source::kValue, p.field = after("value:");
+  if (open_api["x-kubernetes-permission-parameter-treatment"].as_string() ==
+      "slash-delimited-prefix")
+    p.treatment = Permission::Treatment::kSlashPrefix;
+  if (std::string_view text = open_api["x-kubernetes-permission-parameter-cel"].as_string();
+      !text.empty()) {
     p.treatment = Permission::Treatment::kExpression;
     p.expression = text;
     if (auto program = compile_parameter(text)) p.program = std::move(*program);

@@ -18,9 +18,9 @@ class Program;
 
 namespace cardea::schema {
 
-// Permission to change one part of an object: a noun that stands at a node of a schema and guards the node with
-// everything below. Authorizers see it as a verb: `granular:labels` or, with a parameter taken from the object,
-// `granular:label(super.safe.com)`.
+// Permission to change one part of an object: a noun that stands at a node of a schema and guards
+// the node with everything below. Authorizers see it as a verb: `granular:labels` or, with a
+// parameter taken from the object, `granular:label(super.safe.com)`.
 struct Permission {
   enum class Source : std::uint8_t {
     kNone,
@@ -40,26 +40,30 @@ struct Permission {
   std::string field;
   Treatment treatment = Treatment::kNone;
   std::string expression;
-  std::shared_ptr<const cel::Program> program;  // null where there is no expression, or one that does not compile
-  bool excluded = false;  // no permission that encloses it implies it, and neither does the verb of the request
+  std::shared_ptr<const cel::Program> program;  // null where there is no expression, or one that
+                                                // does not compile
+  bool excluded = false;  // no permission that encloses it implies it, and neither does the verb of
+                          // the request
 
   bool has_parameter() const { return source != Source::kNone; }
 };
 
-inline constexpr std::string_view kGranularVerb = "granular";   // whoever has it may try to change single fields
+inline constexpr std::string_view kGranularVerb = "granular";  // whoever has it may try to change
+                                                               // single fields
 inline constexpr std::string_view kGranularPrefix = "granular:";
-inline constexpr std::size_t kLongestParameter = 253;     // bytes, as the verb spells it
-inline constexpr std::size_t kMostTaggedNodes = 64;       // of one version of a custom resource
+inline constexpr std::size_t kLongestParameter = 253;  // bytes, as the verb spells it
+inline constexpr std::size_t kMostTaggedNodes = 64;    // of one version of a custom resource
 
-// The verb of a permission whose parameter, if it has one, comes from `raw`. Nothing when no verb can be made of it:
-// the expression failed, or the parameter is longer than kLongestParameter. What is not plain in a verb is
-// percent-encoded, so that no text makes the verb of another permission.
+// The verb of a permission whose parameter, if it has one, comes from `raw`. Nothing when no verb
+// can be made of it: the expression failed, or the parameter is longer than kLongestParameter. What
+// is not plain in a verb is percent-encoded, so that no text makes the verb of another permission.
 std::optional<std::string> permission_verb(const Permission& permission, std::string_view raw);
 std::string encoded_parameter(std::string_view text);
 // For people: `granular:label(<prefix of the key>)`.
 std::string verb_pattern(const Permission& permission);
 
-// All permissions of one version of one kind, as a tree beside its schema. Immutable, shared between threads.
+// All permissions of one version of one kind, as a tree beside its schema. Immutable, shared
+// between threads.
 class PermissionTree {
  public:
   struct Node {
@@ -69,23 +73,30 @@ class PermissionTree {
     bool has_excluded = false;  // here or below
 
     const Node* field(std::string_view name) const;
-    // The node a path element leads to (`f:spec`, `k:{"name":"c"}`, as FieldSet writes them); null when nothing below
-    // has a permission.
+    // The node a path element leads to (`f:spec`, `k:{"name":"c"}`, as FieldSet writes them); null
+    // when nothing below has a permission.
     const Node* child(std::string_view element) const;
   };
 
-  // Those of a built-in kind, by the table of built-in permissions. `group` and `kind` as in apiVersion and kind.
-  static std::shared_ptr<const PermissionTree> of_builtin(const Schema& root, std::string_view group, std::string_view kind);
-  // Those of a custom resource: what holds for the metadata of every object, and the tags of its definition.
+  // Those of a built-in kind, by the table of built-in permissions. `group` and `kind` as in
+  // apiVersion and kind.
+  static std::shared_ptr<const PermissionTree> of_builtin(const Schema& root,
+                                                          std::string_view group,
+                                                          std::string_view kind);
+  // Those of a custom resource: what holds for the metadata of every object, and the tags of its
+  // definition.
   static std::shared_ptr<const PermissionTree> of_custom(const Schema& root);
 
   const Node& root() const { return *root_; }
-  // The schema by which changes are to be compared, where it is not the object's own: an atomic list whose items are
-  // tagged by a key is looked at item by item. Null where the object's own does.
+  // The schema by which changes are to be compared, where it is not the object's own: an atomic
+  // list whose items are tagged by a key is looked at item by item. Null where the object's own
+  // does.
   const Schema* compared() const { return compared_; }
   bool has_excluded() const { return root_->has_excluded; }  // by the schema itself
   bool has(std::string_view name) const { return names_.contains(name); }
-  bool takes_values() const { return takes_values_; }  // whether parameters come from values of the objects
+  bool takes_values() const {
+    return takes_values_;
+  }  // whether parameters come from values of the objects
 
   // One field that a permission guards, and the permissions that cover it too, general to specific.
   struct Guarded {
@@ -102,7 +113,8 @@ class PermissionTree {
   PermissionTree() = default;
   PermissionTree(const PermissionTree&) = delete;
 
-  // For building, and for tests: what a path of names ("spec", "containers", "*") is guarded by. The last one wins.
+  // For building, and for tests: what a path of names ("spec", "containers", "*") is guarded by.
+  // The last one wins.
   void add(const std::vector<std::string>& path, Permission permission);
   void finish();  // once, after the last
 
@@ -120,7 +132,8 @@ class PermissionTree {
 
 // One row of the table of built-in permissions.
 struct BuiltinPermission {
-  std::string_view group, kind;  // kind "*": every built-in object that has the field, with group "*" custom ones too
+  std::string_view group, kind;  // kind "*": every built-in object that has the field, with group
+                                 // "*" custom ones too
   std::string_view path;         // "spec.containers[*].resources"
   std::string_view name;
   Permission::Source source = Permission::Source::kNone;
@@ -131,10 +144,12 @@ const std::vector<BuiltinPermission>& builtin_permissions();
 // Whether a name without prefix belongs to the table, and so may be used by definitions too.
 bool is_wellknown_permission(std::string_view name);
 
-// An expression that makes a parameter of the text `self`. The error's message says what is wrong with it.
+// An expression that makes a parameter of the text `self`. The error's message says what is wrong
+// with it.
 Result<std::shared_ptr<const cel::Program>> compile_parameter(std::string_view text);
 
-// The tags of one node of a definition's schema; nullopt when it has none. Expressions are compiled.
+// The tags of one node of a definition's schema; nullopt when it has none. Expressions are
+// compiled.
 std::optional<Permission> permission_tag(const json::Value& open_api);
 
 }  // namespace cardea::schema

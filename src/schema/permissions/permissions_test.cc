@@ -5,9 +5,9 @@
 
 #include "base/strings.h"
 #include "json/parse.h"
+#include "schema/custom/structural.h"
 #include "schema/permissions/check_permissions.h"
 #include "schema/permissions/required_permissions.h"
-#include "schema/custom/structural.h"
 
 namespace cardea::schema {
 namespace {
@@ -17,7 +17,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-Value parse(std::string_view text) { return *json::parse(text); }
+Value parse(std::string_view text) {
+  return *json::parse(text);
+}
 
 constexpr std::string_view kWidget = R"({"type":"object","properties":{
   "spec":{"type":"object","x-kubernetes-permission-verb":"specification","properties":{
@@ -33,8 +35,10 @@ constexpr std::string_view kWidget = R"({"type":"object","properties":{
 class Widgets : public ::testing::Test {
  protected:
   const Schema& schema() { return *schema_; }
-  std::vector<std::string> asked(std::string_view before, std::string_view after, const ExcludedVerbs& excluded = {}) {
-    ChangedFields changes(parse(before), parse(after), *schema_, {IgnoredFields::of_server(false), {}});
+  std::vector<std::string> asked(std::string_view before, std::string_view after,
+                                 const ExcludedVerbs& excluded = {}) {
+    ChangedFields changes(parse(before), parse(after), *schema_,
+                          {IgnoredFields::of_server(false), {}});
     Demands demands = demands_of(changes, *tree_, excluded);
     std::vector<std::string> out;
     for (const Demand& d : demands.fields) {
@@ -54,20 +58,26 @@ class Widgets : public ::testing::Test {
 };
 
 TEST(PermissionVerb, NoTextMakesTheVerbOfAnotherPermission) {
-  Permission label{.name = "label", .source = Permission::Source::kMapKey, .treatment = Permission::Treatment::kSlashPrefix};
+  Permission label{.name = "label",
+                   .source = Permission::Source::kMapKey,
+                   .treatment = Permission::Treatment::kSlashPrefix};
   EXPECT_EQ(permission_verb(label, "super.safe.com/a"), "granular:label(super.safe.com)");
   EXPECT_EQ(permission_verb(label, "app"), "granular:label(app)");
   EXPECT_EQ(permission_verb(label, "a)b"), "granular:label(a%29b)");
-  EXPECT_EQ(permission_verb(label, "x),granular:labels"), "granular:label(x%29%2Cgranular%3Alabels)");
+  EXPECT_EQ(permission_verb(label, "x),granular:labels"),
+            "granular:label(x%29%2Cgranular%3Alabels)");
   EXPECT_EQ(permission_verb(label, "\"\\%\n\x7f\xc3\xa9"), "granular:label(%22%5C%25%0A%7F%C3%A9)");
   EXPECT_EQ(permission_verb(label, "/a"), "granular:label()");
-  EXPECT_EQ(permission_verb(label, std::string(253, 'a')), cat("granular:label(", std::string(253, 'a'), ")"));
+  EXPECT_EQ(permission_verb(label, std::string(253, 'a')),
+            cat("granular:label(", std::string(253, 'a'), ")"));
   EXPECT_EQ(permission_verb(label, std::string(254, 'a')), std::nullopt);
-  EXPECT_EQ(permission_verb(label, std::string(100, '(')), std::nullopt);  // 300 bytes once it is spelled
+  EXPECT_EQ(permission_verb(label, std::string(100, '(')), std::nullopt);  // 300 bytes once it is
+                                                                           // spelled
 }
 
 TEST_F(Widgets, FieldsAreGuardedByEverythingAboveThem) {
-  EXPECT_THAT(asked("{}", R"({"spec":{"size":1}})"), ElementsAre("spec.size: granular:specification"));
+  EXPECT_THAT(asked("{}", R"({"spec":{"size":1}})"),
+              ElementsAre("spec.size: granular:specification"));
   EXPECT_THAT(asked("{}", R"({"data":{"k":"v"}})"), ElementsAre("data.k:"));
   EXPECT_THAT(asked("{}", "{}"), IsEmpty());
 }
@@ -78,56 +88,73 @@ TEST_F(Widgets, FieldsThatAreGuardedAlikeAreOneDemand) {
 
 TEST_F(Widgets, AnExcludedPermissionIsDemandedItself) {
   EXPECT_THAT(asked("{}", R"({"spec":{"selfDestruct":true}})"),
-              ElementsAre("spec.selfDestruct: granular:specification granular:example.com/selfDestruct !granular:example.com/selfDestruct"));
+              ElementsAre("spec.selfDestruct: granular:specification "
+                          "granular:example.com/selfDestruct !granular:example.com/selfDestruct"));
   EXPECT_THAT(asked(R"({"spec":{"selfDestruct":true}})", R"({})"),
-              ElementsAre("spec.selfDestruct: granular:specification granular:example.com/selfDestruct !granular:example.com/selfDestruct"));
+              ElementsAre("spec.selfDestruct: granular:specification "
+                          "granular:example.com/selfDestruct !granular:example.com/selfDestruct"));
 }
 
 TEST_F(Widgets, ConfigurationExcludesByTheExactVerb) {
   ExcludedVerbs excluded;
   excluded.add("granular:specification");
   EXPECT_TRUE(excluded.concern(*tree_));
-  EXPECT_THAT(asked("{}", R"({"spec":{"size":1}})", excluded), ElementsAre("spec.size: granular:specification !granular:specification"));
+  EXPECT_THAT(asked("{}", R"({"spec":{"size":1}})", excluded),
+              ElementsAre("spec.size: granular:specification !granular:specification"));
   ExcludedVerbs other;
   other.add("granular:nodeAssignment");
   EXPECT_FALSE(other.concern(*tree_));
 }
 
 TEST_F(Widgets, AParameterFromAValueIsDemandedAsItWasAndAsItBecomes) {
-  EXPECT_THAT(asked(R"({"spec":{"rules":[{"name":"a","kind":"X"}]}})", R"({"spec":{"rules":[{"name":"a","kind":"Y"}]}})"),
-              ElementsAre("spec.rules[name=\"a\"].kind: granular:specification granular:example.com/rule(X)",
-                          "spec.rules[name=\"a\"].kind: granular:specification granular:example.com/rule(Y)"));
-  EXPECT_THAT(asked("{}", R"({"spec":{"rules":[{"name":"a","kind":"Y"}]}})"),
-              ElementsAre("spec.rules[name=\"a\"].kind: granular:specification granular:example.com/rule(Y)"));
-  EXPECT_THAT(asked("{}", R"({"spec":{"rules":[{"name":"a"}]}})"), ElementsAre("spec.rules[name=\"a\"].name: granular:specification"));
+  EXPECT_THAT(
+      asked(R"({"spec":{"rules":[{"name":"a","kind":"X"}]}})",
+            R"({"spec":{"rules":[{"name":"a","kind":"Y"}]}})"),
+      ElementsAre(
+          "spec.rules[name=\"a\"].kind: granular:specification granular:example.com/rule(X)",
+          "spec.rules[name=\"a\"].kind: granular:specification granular:example.com/rule(Y)"));
+  EXPECT_THAT(
+      asked("{}", R"({"spec":{"rules":[{"name":"a","kind":"Y"}]}})"),
+      ElementsAre(
+          "spec.rules[name=\"a\"].kind: granular:specification granular:example.com/rule(Y)"));
+  EXPECT_THAT(asked("{}", R"({"spec":{"rules":[{"name":"a"}]}})"),
+              ElementsAre("spec.rules[name=\"a\"].name: granular:specification"));
 }
 
 // Looking through the lists for each changed item would not end in the time a test has.
 TEST_F(Widgets, ManyChangedItemsAreFoundInOneGoThroughTheirLists) {
   std::string before = R"({"spec":{"rules":[)", after = before;
   for (int i = 0; i < 100'000; ++i) {
-    before += cat(i ? "," : "", R"({"name":")", i / 2, R"(","kind":"a","port":1})");  // each name twice
+    before += cat(i ? "," : "", R"({"name":")", i / 2, R"(","kind":"a","port":1})");  // each name
+                                                                                      // twice
     after += cat(i ? "," : "", R"({"name":")", i / 2, R"(","kind":"b","port":)", i % 2, "}");
   }
-  EXPECT_THAT(asked(before + "]}}", after + "]}}"), ElementsAre("spec.rules[name=\"0\"]: granular:specification granular:example.com/rule(a)",
-                                                                "spec.rules[name=\"0\"]: granular:specification granular:example.com/rule(b)"));
+  EXPECT_THAT(
+      asked(before + "]}}", after + "]}}"),
+      ElementsAre("spec.rules[name=\"0\"]: granular:specification granular:example.com/rule(a)",
+                  "spec.rules[name=\"0\"]: granular:specification granular:example.com/rule(b)"));
 }
 
 TEST_F(Widgets, AnExpressionThatErrsCoversNothing) {
-  EXPECT_THAT(asked("{}", R"({"spec":{"tags":{"a-b":"1"}}})"), ElementsAre("spec.tags.a-b: granular:specification granular:example.com/tag(b)"));
-  EXPECT_THAT(asked("{}", R"({"spec":{"tags":{"a":"1"}}})"), ElementsAre("spec.tags.a: granular:specification"));
+  EXPECT_THAT(asked("{}", R"({"spec":{"tags":{"a-b":"1"}}})"),
+              ElementsAre("spec.tags.a-b: granular:specification granular:example.com/tag(b)"));
+  EXPECT_THAT(asked("{}", R"({"spec":{"tags":{"a":"1"}}})"),
+              ElementsAre("spec.tags.a: granular:specification"));
 }
 
 TEST(PermissionTree, AnAtomicListMayHaveAKeyForPermissionsAlone) {
-  constexpr std::string_view kText = R"({"type":"object","properties":{"status":{"type":"object","properties":{"conditions":{"type":"array","items":{"type":"object",
+  constexpr std::string_view kText =
+      R"({"type":"object","properties":{"status":{"type":"object","properties":{"conditions":{"type":"array","items":{"type":"object",
     "x-kubernetes-permission-verb":"condition","x-kubernetes-permission-parameter":"listKey:type","properties":{"type":{"type":"string"},"status":{"type":"string"}}}}}}}})";
   EXPECT_THAT(check_permissions(parse(kText), "schema"), IsEmpty());
   SchemaSet set;
   const Schema* schema = build_structural(set, parse(kText), nullptr);
   auto tree = PermissionTree::of_custom(*schema);
   ASSERT_NE(tree->compared(), nullptr);
-  ChangedFields changes(parse(R"({"status":{"conditions":[{"type":"A","status":"x"},{"type":"B","status":"x"}]}})"),
-                        parse(R"({"status":{"conditions":[{"type":"B","status":"y"},{"type":"A","status":"x"}]}})"), *tree->compared(), {});
+  ChangedFields changes(
+      parse(R"({"status":{"conditions":[{"type":"A","status":"x"},{"type":"B","status":"x"}]}})"),
+      parse(R"({"status":{"conditions":[{"type":"B","status":"y"},{"type":"A","status":"x"}]}})"),
+      *tree->compared(), {});
   Demands demands = demands_of(changes, *tree, {});
   ASSERT_EQ(demands.fields.size(), 1u);
   EXPECT_EQ(field_text(demands.fields[0].field), "status.conditions[type=\"B\"].status");
@@ -136,13 +163,19 @@ TEST(PermissionTree, AnAtomicListMayHaveAKeyForPermissionsAlone) {
 
 TEST_F(Widgets, ListsEveryPermissionWithItsFields) {
   std::vector<std::string> lines;
-  for (const auto& listed : tree_->list()) lines.push_back(cat(verb_pattern(*listed.permission), " ", listed.fields[0].field, " ", listed.fields[0].enclosing.size()));
-  EXPECT_THAT(lines, ::testing::IsSupersetOf({"granular:example.com/selfDestruct spec.selfDestruct 1", "granular:specification spec 0",
-                                              "granular:example.com/rule(<kind>) spec.rules[*] 1"}));
+  for (const auto& listed : tree_->list())
+    lines.push_back(cat(verb_pattern(*listed.permission), " ", listed.fields[0].field, " ",
+                        listed.fields[0].enclosing.size()));
+  EXPECT_THAT(lines,
+              ::testing::IsSupersetOf({"granular:example.com/selfDestruct spec.selfDestruct 1",
+                                       "granular:specification spec 0",
+                                       "granular:example.com/rule(<kind>) spec.rules[*] 1"}));
 }
 
 std::string problem(std::string_view spec_properties) {
-  Value schema = parse(cat(R"({"type":"object","properties":{"spec":{"type":"object","properties":)", spec_properties, "}}}"));
+  Value schema = parse(
+      cat(R"({"type":"object","properties":{"spec":{"type":"object","properties":)",
+          spec_properties, "}}}"));
   auto errors = check_permissions(schema, "schema");
   std::string out;
   for (const auto& e : errors) out += cat(out.empty() ? "" : "; ", e.message());
@@ -150,34 +183,70 @@ std::string problem(std::string_view spec_properties) {
 }
 
 TEST(PermissionTags, AreCheckedWithClearPaths) {
-  EXPECT_EQ(problem(R"({"a":{"type":"string","x-kubernetes-permission-verb":"example.com/thing"}})"), "");
-  EXPECT_EQ(problem(R"({"a":{"type":"string","x-kubernetes-permission-verb":"replicaCount"}})"), "");
+  EXPECT_EQ(
+      problem(R"({"a":{"type":"string","x-kubernetes-permission-verb":"example.com/thing"}})"), "");
+  EXPECT_EQ(problem(R"({"a":{"type":"string","x-kubernetes-permission-verb":"replicaCount"}})"),
+            "");
   EXPECT_THAT(problem(R"({"a":{"type":"string","x-kubernetes-permission-verb":"thing"}})"),
-              HasSubstr("schema.properties[spec].properties[a].x-kubernetes-permission-verb: Invalid value: \"thing\": must have a prefix of its own"));
-  EXPECT_THAT(problem(R"({"a":{"type":"string","x-kubernetes-permission-verb":"example.com/Thing"}})"), HasSubstr("lowerCamelCase"));
-  EXPECT_THAT(problem(R"({"a":{"type":"string","x-kubernetes-permission-verb":"a)b/x(y"}})"), HasSubstr("lowerCamelCase"));
-  EXPECT_THAT(problem(R"({"a":{"type":"string","x-kubernetes-permission-verb":"apps.k8s.io/thing"}})"), HasSubstr("reserved"));
-  EXPECT_THAT(problem(R"({"a":{"type":"string","x-kubernetes-permission-excluded":true}})"), HasSubstr("x-kubernetes-permission-verb: Required value"));
-  EXPECT_THAT(problem(R"({"a":{"type":"string","x-kubernetes-permission-verb":"label","x-kubernetes-permission-parameter":"mapKey"}})"), HasSubstr("additionalProperties of a map"));
-  EXPECT_THAT(problem(R"({"a":{"type":"object","additionalProperties":{"type":"string","x-kubernetes-permission-verb":"label","x-kubernetes-permission-parameter":"key"}}})"), HasSubstr("Unsupported value: \"key\""));
-  EXPECT_THAT(problem(R"({"a":{"type":"array","items":{"type":"object","x-kubernetes-permission-verb":"label","properties":{"b":{"type":"string"}}}}})"), HasSubstr("inside a list of type atomic"));
-  EXPECT_THAT(problem(R"({"a":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["b"],"items":{"type":"object","x-kubernetes-permission-verb":"condition","x-kubernetes-permission-parameter":"listKey:c","properties":{"b":{"type":"string"}}}}})"), HasSubstr("x-kubernetes-list-map-keys"));
-  EXPECT_THAT(problem(R"({"a":{"type":"object","additionalProperties":{"type":"string","x-kubernetes-permission-verb":"label","x-kubernetes-permission-parameter":"mapKey","x-kubernetes-permission-parameter-cel":"self +"}}})"), HasSubstr("compilation failed"));
-  EXPECT_THAT(problem(R"({"a":{"type":"object","additionalProperties":{"type":"string","x-kubernetes-permission-verb":"label","x-kubernetes-permission-parameter":"mapKey","x-kubernetes-permission-parameter-cel":"1"}}})"), HasSubstr("must evaluate to a string"));
-  EXPECT_THAT(problem(R"({"a":{"type":"object","additionalProperties":{"type":"string","x-kubernetes-permission-verb":"label","x-kubernetes-permission-parameter":"mapKey","x-kubernetes-permission-parameter-treatment":"upper"}}})"), HasSubstr("slash-delimited-prefix"));
+              HasSubstr("schema.properties[spec].properties[a].x-kubernetes-permission-verb: "
+                        "Invalid value: \"thing\": must have a prefix of its own"));
+  EXPECT_THAT(
+      problem(R"({"a":{"type":"string","x-kubernetes-permission-verb":"example.com/Thing"}})"),
+      HasSubstr("lowerCamelCase"));
+  EXPECT_THAT(problem(R"({"a":{"type":"string","x-kubernetes-permission-verb":"a)b/x(y"}})"),
+              HasSubstr("lowerCamelCase"));
+  EXPECT_THAT(
+      problem(R"({"a":{"type":"string","x-kubernetes-permission-verb":"apps.k8s.io/thing"}})"),
+      HasSubstr("reserved"));
+  EXPECT_THAT(problem(R"({"a":{"type":"string","x-kubernetes-permission-excluded":true}})"),
+              HasSubstr("x-kubernetes-permission-verb: Required value"));
+  EXPECT_THAT(
+      problem(
+          R"({"a":{"type":"string","x-kubernetes-permission-verb":"label","x-kubernetes-permission-parameter":"mapKey"}})"),
+      HasSubstr("additionalProperties of a map"));
+  EXPECT_THAT(
+      problem(
+          R"({"a":{"type":"object","additionalProperties":{"type":"string","x-kubernetes-permission-verb":"label","x-kubernetes-permission-parameter":"key"}}})"),
+      HasSubstr("Unsupported value: \"key\""));
+  EXPECT_THAT(
+      problem(
+          R"({"a":{"type":"array","items":{"type":"object","x-kubernetes-permission-verb":"label","properties":{"b":{"type":"string"}}}}})"),
+      HasSubstr("inside a list of type atomic"));
+  EXPECT_THAT(
+      problem(
+          R"({"a":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["b"],"items":{"type":"object","x-kubernetes-permission-verb":"condition","x-kubernetes-permission-parameter":"listKey:c","properties":{"b":{"type":"string"}}}}})"),
+      HasSubstr("x-kubernetes-list-map-keys"));
+  EXPECT_THAT(
+      problem(
+          R"({"a":{"type":"object","additionalProperties":{"type":"string","x-kubernetes-permission-verb":"label","x-kubernetes-permission-parameter":"mapKey","x-kubernetes-permission-parameter-cel":"self +"}}})"),
+      HasSubstr("compilation failed"));
+  EXPECT_THAT(
+      problem(
+          R"({"a":{"type":"object","additionalProperties":{"type":"string","x-kubernetes-permission-verb":"label","x-kubernetes-permission-parameter":"mapKey","x-kubernetes-permission-parameter-cel":"1"}}})"),
+      HasSubstr("must evaluate to a string"));
+  EXPECT_THAT(
+      problem(
+          R"({"a":{"type":"object","additionalProperties":{"type":"string","x-kubernetes-permission-verb":"label","x-kubernetes-permission-parameter":"mapKey","x-kubernetes-permission-parameter-treatment":"upper"}}})"),
+      HasSubstr("slash-delimited-prefix"));
 }
 
 TEST(PermissionTags, ThousandsOfThemAreOneError) {
   std::string many = "{";
-  for (int i = 0; i < 5000; ++i) many += cat(i ? "," : "", "\"f", i, R"(":{"type":"string","x-kubernetes-permission-verb":"bad name"})");
+  for (int i = 0; i < 5000; ++i)
+    many += cat(i ? "," : "", "\"f", i,
+                R"(":{"type":"string","x-kubernetes-permission-verb":"bad name"})");
   EXPECT_EQ(problem(many + "}"), "schema: Too many: 5000: must have at most 64 items");
 }
 
 TEST(PermissionTags, MetadataIsNotForADefinitionToTag) {
-  auto errors = check_permissions(parse(R"({"type":"object","x-kubernetes-permission-verb":"metadata","properties":{"metadata":{"type":"object","properties":{"name":{"type":"string","x-kubernetes-permission-verb":"identity"}}}}})"), "schema");
+  auto errors = check_permissions(
+      parse(
+          R"({"type":"object","x-kubernetes-permission-verb":"metadata","properties":{"metadata":{"type":"object","properties":{"name":{"type":"string","x-kubernetes-permission-verb":"identity"}}}}})"),
+      "schema");
   ASSERT_EQ(errors.size(), 2u);
   EXPECT_EQ(errors[0].field, "schema.x-kubernetes-permission-verb");
-  EXPECT_EQ(errors[1].field, "schema.properties[metadata].properties[name].x-kubernetes-permission-verb");
+  EXPECT_EQ(errors[1].field,
+            "schema.properties[metadata].properties[name].x-kubernetes-permission-verb");
 }
 
 }  // namespace

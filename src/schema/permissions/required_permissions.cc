@@ -20,7 +20,9 @@ namespace {
 using Node = PermissionTree::Node;
 constexpr std::int64_t kNoVerb = -1;
 
-std::string scalar_text(const Value& value) { return value.is_string() ? std::string(value.as_string()) : json::print(value); }
+std::string scalar_text(const Value& value) {
+  return value.is_string() ? std::string(value.as_string()) : json::print(value);
+}
 
 const Value* at_path(const Value& value, std::string_view dotted) {
   const Value* at = &value;
@@ -29,15 +31,20 @@ const Value* at_path(const Value& value, std::string_view dotted) {
   return at;
 }
 
-bool has_children(const Node& node) { return node.any || !node.fields.empty(); }
-bool is_full(const Value* value) { return value && (value->is_array() || value->is_object()) && !value->empty(); }
+bool has_children(const Node& node) {
+  return node.any || !node.fields.empty();
+}
+bool is_full(const Value* value) {
+  return value && (value->is_array() || value->is_object()) && !value->empty();
+}
 
 // What of a list a path element stands for.
 struct Items {
   const Value* first = nullptr;
   std::size_t count = 0;
 };
-// The items of one list by their path elements. Made once for all changed items: a body may bring tens of thousands.
+// The items of one list by their path elements. Made once for all changed items: a body may bring
+// tens of thousands.
 class ItemIndex {
  public:
   Items of(const Value* list, const Schema& schema, std::string_view element) {
@@ -115,10 +122,13 @@ class Walk {
   }
 
   // Values are followed only where a permission or an atom below may depend on them.
-  Place step(const Place& at, std::string_view element, ItemIndex& before_items, ItemIndex& after_items) {
+  Place step(const Place& at, std::string_view element, ItemIndex& before_items,
+             ItemIndex& after_items) {
     Place next{at.node->child(element), nullptr, nullptr, nullptr, false};
     if (!next.node) return next;
-    bool needs = has_children(*next.node) || (next.node->permission && next.node->permission->source == Permission::Source::kValue);
+    bool needs = has_children(*next.node) ||
+                 (next.node->permission &&
+                  next.node->permission->source == Permission::Source::kValue);
     if (!needs || !at.schema) return next;
     if (element[0] == 'f') {
       std::string_view name = element.substr(2);
@@ -127,7 +137,8 @@ class Walk {
       if (at.after) next.after = at.after->find(name);
     } else {
       next.schema = &item_schema(*at.schema);
-      Items before = before_items.of(at.before, *at.schema, element), after = after_items.of(at.after, *at.schema, element);
+      Items before = before_items.of(at.before, *at.schema, element),
+            after = after_items.of(at.after, *at.schema, element);
       next.before = before.first;
       next.after = after.first;
       next.repeated = before.count > 1 || after.count > 1;
@@ -143,7 +154,9 @@ class Walk {
     }
     auto side = [&](const Value* value) {
       const Value* found = value ? at_path(*value, p.field) : nullptr;
-      return found && !found->is_null() && !found->is_array() && !found->is_object() ? verb_of(p, scalar_text(*found)) : kNoVerb;
+      return found && !found->is_null() && !found->is_array() && !found->is_object()
+                 ? verb_of(p, scalar_text(*found))
+                 : kNoVerb;
     };
     std::int64_t before = side(place.before), after = side(place.after);
     if (!place.before) before = after;
@@ -154,8 +167,10 @@ class Walk {
   static std::optional<std::string> raw_parameter(const Permission& p, std::string_view element) {
     std::string_view rest = element.substr(2);
     switch (p.source) {
-      case Permission::Source::kNone: return "";
-      case Permission::Source::kMapKey: return element[0] == 'f' ? std::optional(std::string(rest)) : std::nullopt;
+      case Permission::Source::kNone:
+        return "";
+      case Permission::Source::kMapKey:
+        return element[0] == 'f' ? std::optional(std::string(rest)) : std::nullopt;
       case Permission::Source::kSetValue: {
         if (element[0] != 'v') return std::nullopt;
         auto value = json::parse(rest);
@@ -167,7 +182,8 @@ class Walk {
         const Value* key = keys ? keys->find(p.field) : nullptr;
         return key ? std::optional(scalar_text(*key)) : std::nullopt;
       }
-      case Permission::Source::kValue: break;
+      case Permission::Source::kValue:
+        break;
     }
     return std::nullopt;
   }
@@ -206,16 +222,20 @@ class Walk {
 
   // What was compared as one value may hold excluded fields that nobody looked at one by one.
   void add_atom(const Place& at, Demand& demand) {
-    if (looks_inside_ && at.node && has_children(*at.node) && (is_full(at.before) || is_full(at.after)))
+    if (looks_inside_ && at.node && has_children(*at.node) &&
+        (is_full(at.before) || is_full(at.after)))
       add_below(*at.node, demand);
   }
   void add_below(const Node& node, Demand& demand) {
     auto look = [&](const Node& next) {
       if (const Permission* p = next.permission) {
         bool may_be = p->excluded || excluded_.names.contains(p->name);
-        if (may_be && p->has_parameter()) demand.unnamed = verb_pattern(*p);
+        if (may_be && p->has_parameter())
+          demand.unnamed = verb_pattern(*p);
         else if (may_be)
-          if (auto verb = static_cast<std::uint32_t>(verb_of(*p, "")); p->excluded || excluded_.verbs.contains(out.verbs[verb])) demand.inside.push_back(verb);
+          if (auto verb = static_cast<std::uint32_t>(verb_of(*p, ""));
+              p->excluded || excluded_.verbs.contains(out.verbs[verb]))
+            demand.inside.push_back(verb);
       }
       add_below(next, demand);
     };
@@ -247,7 +267,8 @@ class Walk {
 
 void ExcludedVerbs::add(std::string_view verb) {
   verbs.emplace(verb);
-  std::string_view name = verb.starts_with(kGranularPrefix) ? verb.substr(kGranularPrefix.size()) : verb;
+  std::string_view name = verb.starts_with(kGranularPrefix) ? verb.substr(kGranularPrefix.size())
+                                                            : verb;
   names.emplace(name.substr(0, name.find('(')));
 }
 
@@ -261,7 +282,8 @@ std::vector<std::string> Demands::chain_of(const Demand& demand) const {
   return out;
 }
 
-Demands demands_of(const ChangedFields& changes, const PermissionTree& tree, const ExcludedVerbs& excluded) {
+Demands demands_of(const ChangedFields& changes, const PermissionTree& tree,
+                   const ExcludedVerbs& excluded) {
   Walk walk(excluded);
   const Walk::Place root{&tree.root(), &changes.schema(), &changes.before(), &changes.after()};
   if (!changes.compared().empty()) walk.visit(changes.compared().tree(), root);
@@ -269,7 +291,8 @@ Demands demands_of(const ChangedFields& changes, const PermissionTree& tree, con
   return std::move(walk.out);
 }
 
-Demands demands_of(const FieldSet& leaves, const ChangedFields& changes, const PermissionTree& tree, const ExcludedVerbs& excluded) {
+Demands demands_of(const FieldSet& leaves, const ChangedFields& changes, const PermissionTree& tree,
+                   const ExcludedVerbs& excluded) {
   Walk walk(excluded);
   if (leaves.empty()) return {};
   walk.visit(leaves.tree(), {&tree.root(), &changes.schema(), &changes.before(), &changes.after()});

@@ -21,13 +21,17 @@ struct ExcludedVerbs {
   bool concern(const PermissionTree& tree) const;
 };
 
-// What changing a field takes. Fields that are guarded alike are one demand, with the first of them.
+// What changing a field takes. Fields that are guarded alike are one demand, with the first of
+// them.
 struct Demand {
   FieldPath field;
-  std::vector<std::uint32_t> chain;     // indexes of Demands::verbs, general to specific: any of them covers the field
+  std::vector<std::uint32_t> chain;  // indexes of Demands::verbs, general to specific: any of them
+                                     // covers the field
   std::vector<std::uint32_t> excluded;  // those that nothing else implies: each is needed
-  std::vector<std::uint32_t> inside;    // excluded ones below a field that was compared as one value: needed besides
-  std::string unnamed;                  // an excluded permission of which no verb can be made, as people read it: nobody has it
+  std::vector<std::uint32_t> inside;  // excluded ones below a field that was compared as one value:
+                                      // needed besides
+  std::string unnamed;  // an excluded permission of which no verb can be made, as people read it:
+                        // nobody has it
 };
 
 struct Demands {
@@ -37,10 +41,12 @@ struct Demands {
   std::vector<std::string> chain_of(const Demand& demand) const;
 };
 
-// What it takes to make these changes. A permission whose parameter comes from a value is demanded for the value as it
-// was and as it becomes. Pure; costs the size of the change.
-Demands demands_of(const ChangedFields& changes, const PermissionTree& tree, const ExcludedVerbs& excluded);
+// What it takes to make these changes. A permission whose parameter comes from a value is demanded
+// for the value as it was and as it becomes. Pure; costs the size of the change.
+Demands demands_of(const ChangedFields& changes, const PermissionTree& tree,
+                   const ExcludedVerbs& excluded);
 // The same for some of the changed fields.
-Demands demands_of(const FieldSet& leaves, const ChangedFields& changes, const PermissionTree& tree, const ExcludedVerbs& excluded);
+Demands demands_of(const FieldSet& leaves, const ChangedFields& changes, const PermissionTree& tree,
+                   const ExcludedVerbs& excluded);
 
 }  // namespace cardea::schema

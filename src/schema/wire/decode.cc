@@ -17,29 +17,50 @@ using json::Value;
 
 constexpr std::size_t kMostStrictErrors = 100;
 
-bool is_quantity(const Schema& s) { return s.type_name.ends_with(".api.resource.Quantity") || s.format == "quantity"; }
-bool is_micro_time(const Schema& s) { return s.type_name.ends_with(".MicroTime"); }
-bool is_time(const Schema& s) { return s.format == "date-time" && s.type == Schema::Type::kString; }
-bool is_duration(const Schema& s) { return s.type_name.ends_with(".meta.v1.Duration"); }
-bool is_map(const Schema& s) { return s.additional && s.properties.empty(); }
+bool is_quantity(const Schema& s) {
+  return s.type_name.ends_with(".api.resource.Quantity") || s.format == "quantity";
+}
+bool is_micro_time(const Schema& s) {
+  return s.type_name.ends_with(".MicroTime");
+}
+bool is_time(const Schema& s) {
+  return s.format == "date-time" && s.type == Schema::Type::kString;
+}
+bool is_duration(const Schema& s) {
+  return s.type_name.ends_with(".meta.v1.Duration");
+}
+bool is_map(const Schema& s) {
+  return s.additional && s.properties.empty();
+}
 
 // "io.k8s.api.core.v1.PodSpec" is PodSpec of package v1.
-std::string_view last_part(std::string_view dotted) { return dotted.substr(dotted.rfind('.') + 1); }
+std::string_view last_part(std::string_view dotted) {
+  return dotted.substr(dotted.rfind('.') + 1);
+}
 
 std::string go_type(const Schema& s) {
   switch (s.type) {
-    case Schema::Type::kString: return s.format == "byte" ? "[]uint8" : "string";
-    case Schema::Type::kInteger: return s.format.empty() ? "int64" : s.format;
-    case Schema::Type::kNumber: return "float64";
-    case Schema::Type::kBoolean: return "bool";
-    case Schema::Type::kArray: return "[]" + (s.items ? go_type(*s.items) : "interface {}");
-    case Schema::Type::kIntOrString: return is_quantity(s) ? "resource.Quantity" : "int32";
+    case Schema::Type::kString:
+      return s.format == "byte" ? "[]uint8" : "string";
+    case Schema::Type::kInteger:
+      return s.format.empty() ? "int64" : s.format;
+    case Schema::Type::kNumber:
+      return "float64";
+    case Schema::Type::kBoolean:
+      return "bool";
+    case Schema::Type::kArray:
+      return "[]" + (s.items ? go_type(*s.items) : "interface {}");
+    case Schema::Type::kIntOrString:
+      return is_quantity(s) ? "resource.Quantity" : "int32";
     case Schema::Type::kAny:
     case Schema::Type::kObject:
-      if (is_map(s)) return is_quantity(*s.additional) ? "v1.ResourceList" : "map[string]" + go_type(*s.additional);
+      if (is_map(s))
+        return is_quantity(*s.additional) ? "v1.ResourceList"
+                                          : "map[string]" + go_type(*s.additional);
       if (!s.type_name.empty()) {
         std::string_view type = last_part(s.type_name);
-        std::string_view package = std::string_view(s.type_name).substr(0, s.type_name.size() - type.size() - 1);
+        std::string_view package = std::string_view(s.type_name)
+                                       .substr(0, s.type_name.size() - type.size() - 1);
         return cat(last_part(package), ".", type);
       }
   }
@@ -48,29 +69,38 @@ std::string go_type(const Schema& s) {
 
 std::string_view json_name(const Value& v) {
   switch (v.kind()) {
-    case Value::Kind::kBool: return "bool";
+    case Value::Kind::kBool:
+      return "bool";
     case Value::Kind::kInt:
-    case Value::Kind::kDouble: return "number";
-    case Value::Kind::kString: return "string";
-    case Value::Kind::kArray: return "array";
-    case Value::Kind::kObject: return "object";
-    default: return "null";
+    case Value::Kind::kDouble:
+      return "number";
+    case Value::Kind::kString:
+      return "string";
+    case Value::Kind::kArray:
+      return "array";
+    case Value::Kind::kObject:
+      return "object";
+    default:
+      return "null";
   }
 }
 
-
-// One walk down value and schema. Errors are collected with their paths, for the caller to pick by position.
+// One walk down value and schema. Errors are collected with their paths, for the caller to pick by
+// position.
 class Walker {
  public:
   struct Problem {
     std::string path;
     std::string message;
-    bool aborts;  // Go's decoder stops here; other problems are kept and the first one reported at the end
+    bool aborts;  // Go's decoder stops here; other problems are kept and the first one reported at
+                  // the end
   };
 
   explicit Walker(bool checking) : checking_(checking) {}
 
-  Value run(const Schema& schema, const Value& in) { return in.is_null() ? zero(schema) : convert(schema, in); }
+  Value run(const Schema& schema, const Value& in) {
+    return in.is_null() ? zero(schema) : convert(schema, in);
+  }
 
   std::vector<Problem> problems;
   std::vector<std::string> unknown;
@@ -115,8 +145,10 @@ class Walker {
     problems.push_back({path(), std::move(message), aborts});
     return {};
   }
-  Value wrong_type(const Value& in, std::string_view found, std::string_view wanted, bool aborts = false) {
-    return bad(in, cat("json: cannot unmarshal ", found, " into ", go_place(), " of type ", wanted), aborts);
+  Value wrong_type(const Value& in, std::string_view found, std::string_view wanted,
+                   bool aborts = false) {
+    return bad(in, cat("json: cannot unmarshal ", found, " into ", go_place(), " of type ", wanted),
+               aborts);
   }
   Value wrong_type(const Value& in, std::string_view wanted, bool aborts = false) {
     return wrong_type(in, json_name(in), wanted, aborts);
@@ -129,12 +161,18 @@ class Walker {
         if (is_duration(s)) return "0s";
         return s.format == "byte" ? Value() : Value("");
       case Schema::Type::kInteger:
-      case Schema::Type::kNumber: return 0;
-      case Schema::Type::kBoolean: return false;
-      case Schema::Type::kIntOrString: return is_quantity(s) ? Value("0") : Value(0);
+      case Schema::Type::kNumber:
+        return 0;
+      case Schema::Type::kBoolean:
+        return false;
+      case Schema::Type::kIntOrString:
+        return is_quantity(s) ? Value("0") : Value(0);
       case Schema::Type::kArray:
-      case Schema::Type::kAny: return {};
-      case Schema::Type::kObject: return is_map(s) || s.preserve_unknown_fields ? Value() : convert_struct(s, Value::object());
+      case Schema::Type::kAny:
+        return {};
+      case Schema::Type::kObject:
+        return is_map(s) || s.preserve_unknown_fields ? Value()
+                                                      : convert_struct(s, Value::object());
     }
     return {};
   }
@@ -142,16 +180,22 @@ class Walker {
   Value convert(const Schema& s, const Value& in) {
     switch (s.type) {
       case Schema::Type::kAny:
-        if (s.type_name.find(".JSONSchemaPropsOr") != s.type_name.npos) return convert_schema_or(s, in);
+        if (s.type_name.find(".JSONSchemaPropsOr") != s.type_name.npos)
+          return convert_schema_or(s, in);
         return note_opaque(in);
-      case Schema::Type::kBoolean: return in.is_bool() ? in : wrong_type(in, "bool");
-      case Schema::Type::kInteger: return convert_integer(in, go_type(s), false);
-      case Schema::Type::kNumber: return in.is_number() ? in : wrong_type(in, "float64");
-      case Schema::Type::kString: return convert_string(s, in);
+      case Schema::Type::kBoolean:
+        return in.is_bool() ? in : wrong_type(in, "bool");
+      case Schema::Type::kInteger:
+        return convert_integer(in, go_type(s), false);
+      case Schema::Type::kNumber:
+        return in.is_number() ? in : wrong_type(in, "float64");
+      case Schema::Type::kString:
+        return convert_string(s, in);
       case Schema::Type::kIntOrString:
         if (is_quantity(s)) return convert_quantity(in);
         return in.is_string() ? in : convert_integer(in, "int32", true);
-      case Schema::Type::kArray: return in.is_array() ? convert_array(s, in) : wrong_type(in, go_type(s));
+      case Schema::Type::kArray:
+        return in.is_array() ? convert_array(s, in) : wrong_type(in, go_type(s));
       case Schema::Type::kObject:
         if (is_map(s)) return in.is_object() ? convert_map(s, in) : wrong_type(in, go_type(s));
         if (s.preserve_unknown_fields && s.properties.empty()) return note_opaque(in);
@@ -160,8 +204,8 @@ class Walker {
     return in;
   }
 
-  // The types of a definition's schema that are a schema or something simpler. They have readers of their own
-  // in Kubernetes, which drop unknown fields without a word.
+  // The types of a definition's schema that are a schema or something simpler. They have readers of
+  // their own in Kubernetes, which drop unknown fields without a word.
   Value convert_schema_or(const Schema& s, const Value& in) {
     const Schema* schema = nullptr;
     for (const Step& step : steps_)
@@ -273,7 +317,8 @@ class Walker {
     return out;
   }
 
-  // Members and properties are both sorted, so one pass over both sees what is known, unknown and missing.
+  // Members and properties are both sorted, so one pass over both sees what is known, unknown and
+  // missing.
   Value convert_struct(const Schema& s, const Value& in) {
     auto members = in.members();
     std::vector<Member> out;
@@ -282,8 +327,10 @@ class Walker {
     std::size_t at = 0;
     steps_.push_back({{}, 0, Step::kField, &s});
     for (const Property& p : s.properties) {
-      for (; at < members.size() && members[at].key() < p.name; ++at) changed |= pass_unknown(s, members[at], out);
-      const Member* m = at < members.size() && members[at].key() == p.name ? &members[at++] : nullptr;
+      for (; at < members.size() && members[at].key() < p.name; ++at)
+        changed |= pass_unknown(s, members[at], out);
+      const Member* m = at < members.size() && members[at].key() == p.name ? &members[at++]
+                                                                           : nullptr;
       steps_.back().key = p.name;
       Value value = m && !m->value.is_null() ? convert(*p.schema, m->value) : Value();
       bool present = settle(p, value);
@@ -308,8 +355,10 @@ class Walker {
   // Whether the field is printed; writes what it prints as when nobody gave a value.
   bool settle(const Property& p, Value& value) {
     switch (p.held) {
-      case Held::kFreely: return !value.is_null();
-      case Held::kPointer: return !value.is_null() || !p.omit_empty;
+      case Held::kFreely:
+        return !value.is_null();
+      case Held::kPointer:
+        return !value.is_null() || !p.omit_empty;
       case Held::kList:
       case Held::kMap:
         if (value.is_string()) return !p.omit_empty || !value.as_string().empty();  // bytes
@@ -321,7 +370,8 @@ class Walker {
           return true;
         }
         return !(p.omit_empty || p.omit_zero) || !is_zero_scalar(value);
-      case Held::kRaw: return !value.is_null() || !p.omit_zero;
+      case Held::kRaw:
+        return !value.is_null() || !p.omit_zero;
       case Held::kStruct:
         if (value.is_null() && !p.omit_zero) value = zero(*p.schema);
         return !p.omit_zero || !is_zero(*p.schema, value);
@@ -330,8 +380,8 @@ class Walker {
   }
 
   static bool is_zero_scalar(const Value& v) {
-    return v.is_null() || (v.is_string() && v.as_string().empty()) || (v.is_bool() && !v.as_bool()) ||
-           (v.is_number() && v.as_double() == 0);
+    return v.is_null() || (v.is_string() && v.as_string().empty()) ||
+           (v.is_bool() && !v.as_bool()) || (v.is_number() && v.as_double() == 0);
   }
 
   // Go's IsZero on a struct: an empty list that somebody wrote is not zero.
@@ -355,7 +405,8 @@ class Walker {
 };
 
 // The problem that Go's decoder would report: the first that stops it, else the first it kept.
-const Walker::Problem& first_problem(const std::vector<Walker::Problem>& problems, std::string_view text) {
+const Walker::Problem& first_problem(const std::vector<Walker::Problem>& problems,
+                                     std::string_view text) {
   std::vector<TextPath> paths;
   for (const auto& p : problems) paths.push_back({p.path});
   auto order = order_in_text(text, paths);
@@ -364,7 +415,8 @@ const Walker::Problem& first_problem(const std::vector<Walker::Problem>& problem
   return problems[order.front()];
 }
 
-std::vector<std::string> strict_errors(const Walker& walker, const std::vector<std::string>& duplicates,
+std::vector<std::string> strict_errors(const Walker& walker,
+                                       const std::vector<std::string>& duplicates,
                                        std::string_view text) {
   std::unordered_set<std::string_view> unseen(walker.opaque.begin(), walker.opaque.end());
   unseen.insert(walker.unknown.begin(), walker.unknown.end());
@@ -381,24 +433,29 @@ std::vector<std::string> strict_errors(const Walker& walker, const std::vector<s
   std::vector<std::string> out;
   for (std::size_t i : order_in_text(text, paths)) {
     if (out.size() == kMostStrictErrors) break;
-    out.push_back(cat(paths[i].second ? "duplicate field " : "unknown field ", quoted(paths[i].path)));
+    out.push_back(
+        cat(paths[i].second ? "duplicate field " : "unknown field ", quoted(paths[i].path)));
   }
   return out;
 }
 
 }  // namespace
 
-Result<Decoded> decode(const Schema& schema, const json::Document& document, std::string_view text) {
+Result<Decoded> decode(const Schema& schema, const json::Document& document,
+                       std::string_view text) {
   Walker walker(true);
   Decoded decoded;
   decoded.value = walker.run(schema, document.value);
-  if (!walker.problems.empty()) return fail(bad_request(first_problem(walker.problems, text).message));
+  if (!walker.problems.empty())
+    return fail(bad_request(first_problem(walker.problems, text).message));
   if (!walker.unknown.empty() || !document.duplicates.empty())
     decoded.strict = strict_errors(walker, document.duplicates, text);
   return decoded;
 }
 
-json::Value normalize(const Schema& schema, const json::Value& value) { return Walker(false).run(schema, value); }
+json::Value normalize(const Schema& schema, const json::Value& value) {
+  return Walker(false).run(schema, value);
+}
 
 std::string strict_error(const std::vector<std::string>& strict) {
   return cat("strict decoding error: ", join(strict, ", "));

@@ -76,14 +76,17 @@ class DecodeTest : public ::testing::Test {
     s->additional = values;
     return s;
   }
-  static void add(Schema* to, const char* name, const Schema* schema, Held held, std::string_view flags) {
+  static void add(Schema* to, const char* name, const Schema* schema, Held held,
+                  std::string_view flags) {
     Property p{.name = name, .schema = schema, .held = held};
     p.omit_empty = flags.find('o') != flags.npos;
     p.omit_zero = flags.find('z') != flags.npos;
     to->properties.push_back(std::move(p));
   }
 
-  Result<Decoded> read(std::string_view text) { return decode(*root_, json::parse_document(text).value(), text); }
+  Result<Decoded> read(std::string_view text) {
+    return decode(*root_, json::parse_document(text).value(), text);
+  }
   std::string printed(std::string_view text) {
     auto d = read(text);
     return d ? json::print(d->value) : d.error().message;
@@ -98,45 +101,61 @@ class DecodeTest : public ::testing::Test {
 };
 
 TEST_F(DecodeTest, WordsWrongTypesAsGoDoes) {
-  EXPECT_EQ(printed(R"({"metadata":"x"})"),
-            "json: cannot unmarshal string into Go struct field Thing.metadata of type v1.ObjectMeta");
-  EXPECT_EQ(printed(R"({"metadata":{"name":5}})"),
-            "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.name of type string");
+  EXPECT_EQ(
+      printed(R"({"metadata":"x"})"),
+      "json: cannot unmarshal string into Go struct field Thing.metadata of type v1.ObjectMeta");
+  EXPECT_EQ(
+      printed(R"({"metadata":{"name":5}})"),
+      "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.name of type string");
   EXPECT_EQ(printed(R"({"metadata":{"labels":{"a":5}}})"),
-            "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string");
+            "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type "
+            "string");
   EXPECT_EQ(spec(R"({"replicas":1.5})"),
-            "json: cannot unmarshal number 1.5 into Go struct field ThingSpec.spec.replicas of type int32");
+            "json: cannot unmarshal number 1.5 into Go struct field ThingSpec.spec.replicas of "
+            "type int32");
   EXPECT_EQ(spec(R"({"replicas":3000000000})"),
-            "json: cannot unmarshal number 3000000000 into Go struct field ThingSpec.spec.replicas of type int32");
+            "json: cannot unmarshal number 3000000000 into Go struct field ThingSpec.spec.replicas "
+            "of type int32");
   EXPECT_EQ(spec(R"({"containers":{}})"),
-            "json: cannot unmarshal object into Go struct field ThingSpec.spec.containers of type []v1.Container");
+            "json: cannot unmarshal object into Go struct field ThingSpec.spec.containers of type "
+            "[]v1.Container");
   EXPECT_EQ(spec(R"({"containers":[{"name":true}]})"),
-            "json: cannot unmarshal bool into Go struct field Container.spec.containers.name of type string");
-  EXPECT_EQ(spec(R"({"port":true})"), "json: cannot unmarshal bool into Go struct field ThingSpec.spec.port of type int32");
+            "json: cannot unmarshal bool into Go struct field Container.spec.containers.name of "
+            "type string");
+  EXPECT_EQ(spec(R"({"port":true})"),
+            "json: cannot unmarshal bool into Go struct field ThingSpec.spec.port of type int32");
   EXPECT_EQ(printed("[]"), "json: cannot unmarshal array into Go value of type v1.Thing");
 }
 
 TEST_F(DecodeTest, ReportsTheErrorThatStandsFirstInTheBodyUnlessALaterOneStopsTheReader) {
-  EXPECT_EQ(printed(R"({"spec":{"paused":1},"metadata":{"name":5}})"),
-            "json: cannot unmarshal number into Go struct field ThingSpec.spec.paused of type bool");
-  EXPECT_EQ(printed(R"({"metadata":{"name":5},"spec":{"paused":1}})"),
-            "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.name of type string");
+  EXPECT_EQ(
+      printed(R"({"spec":{"paused":1},"metadata":{"name":5}})"),
+      "json: cannot unmarshal number into Go struct field ThingSpec.spec.paused of type bool");
+  EXPECT_EQ(
+      printed(R"({"metadata":{"name":5},"spec":{"paused":1}})"),
+      "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.name of type string");
   EXPECT_THAT(printed(R"({"metadata":{"name":5},"spec":{"divisor":"x"}})"),
               ::testing::StartsWith("quantities must match the regular expression"));
 }
 
 TEST_F(DecodeTest, NotesUnknownAndDuplicateFieldsInTheOrderOfTheBody) {
-  auto d = read(R"({"metadata":{"name":"n","nme":1},"spec":{"args":["a"],"args":[],"containers":[{"x":{"y":1,"y":2}}],
+  auto d = read(
+      R"({"metadata":{"name":"n","nme":1},"spec":{"args":["a"],"args":[],"containers":[{"x":{"y":1,"y":2}}],
                    "raw":{"q":1,"q":2}},"bogus":{"z":1,"z":2}})");
   ASSERT_TRUE(d);
-  EXPECT_THAT(d->strict, ElementsAre("unknown field \"metadata.nme\"", "duplicate field \"spec.args\"",
-                                     "unknown field \"spec.containers[0].x\"", "unknown field \"bogus\""));
+  EXPECT_THAT(d->strict,
+              ElementsAre("unknown field \"metadata.nme\"", "duplicate field \"spec.args\"",
+                          "unknown field \"spec.containers[0].x\"", "unknown field \"bogus\""));
   EXPECT_FALSE(d->value.has("bogus"));
-  EXPECT_EQ(strict_error(d->strict).substr(0, 53), "strict decoding error: unknown field \"metadata.nme\", ");
+  EXPECT_EQ(strict_error(d->strict).substr(0, 53),
+            "strict decoding error: unknown field \"metadata.nme\", ");
 }
 
 TEST_F(DecodeTest, GivesBackTheSameNodesWhenNothingChanges) {
-  auto document = json::parse_document(R"({"metadata":{"name":"n"},"spec":{"containers":[{"name":"a"}],"divisor":"1","seen":null}})").value();
+  auto document =
+      json::parse_document(
+          R"({"metadata":{"name":"n"},"spec":{"containers":[{"name":"a"}],"divisor":"1","seen":null}})")
+          .value();
   auto d = decode(*root_, document, "");
   ASSERT_TRUE(d);
   EXPECT_TRUE(d->value.same(document.value));
@@ -154,12 +173,14 @@ TEST_F(DecodeTest, PrintsAbsenceAsTheTypeDoes) {
 }
 
 TEST_F(DecodeTest, CanonicalisesQuantitiesTimesAndBytes) {
-  EXPECT_EQ(spec(R"({"containers":[{"name":"a","limits":{"cpu":"0.5","memory":1024,"z":null}}]})"),
-            R"({"containers":[{"limits":{"cpu":"500m","memory":"1024","z":"0"},"name":"a"}],"divisor":"0","seen":null})");
+  EXPECT_EQ(
+      spec(R"({"containers":[{"name":"a","limits":{"cpu":"0.5","memory":1024,"z":null}}]})"),
+      R"({"containers":[{"limits":{"cpu":"500m","memory":"1024","z":"0"},"name":"a"}],"divisor":"0","seen":null})");
   EXPECT_EQ(spec(R"({"since":"2020-01-01T02:00:00.5+02:00","containers":[]})"),
             R"({"containers":[],"divisor":"0","seen":null,"since":"2020-01-01T00:00:00Z"})");
-  EXPECT_EQ(spec(R"({"since":"yesterday"})"),
-            R"(parsing time "yesterday" as "2006-01-02T15:04:05Z07:00": cannot parse "yesterday" as "2006")");
+  EXPECT_EQ(
+      spec(R"({"since":"yesterday"})"),
+      R"(parsing time "yesterday" as "2006-01-02T15:04:05Z07:00": cannot parse "yesterday" as "2006")");
   EXPECT_EQ(spec(R"({"secret":{"a":"QUJ\nD","b":"QR=="},"containers":[]})"),
             R"({"containers":[],"divisor":"0","secret":{"a":"QUJD","b":"QQ=="},"seen":null})");
   EXPECT_EQ(spec(R"({"secret":{"a":"QUJD!"}})"), "illegal base64 data at input byte 4");

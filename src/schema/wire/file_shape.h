@@ -9,8 +9,8 @@
 
 namespace cardea::schema {
 
-// The shape of a configuration file, put together by hand where no OpenAPI describes it: derive, build `root_` in the
-// constructor, and decode by root(). What is made lives as long as this.
+// The shape of a configuration file, put together by hand where no OpenAPI describes it: derive,
+// build `root_` in the constructor, and decode by root(). What is made lives as long as this.
 class FileShape {
  public:
   const Schema& root() const { return *root_; }
@@ -34,7 +34,8 @@ class FileShape {
     Schema* s = nodes_.make();
     s->type = Schema::Type::kObject;
     s->type_name = name;
-    for (const auto& [field, type] : fields) s->properties.push_back({.name = std::string(field), .schema = type});
+    for (const auto& [field, type] : fields)
+      s->properties.push_back({.name = std::string(field), .schema = type});
     std::ranges::sort(s->properties, {}, &Property::name);
     return s;
   }

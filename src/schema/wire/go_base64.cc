@@ -16,7 +16,9 @@ constexpr std::array<signed char, 256> kDigits = [] {
   return table;
 }();
 
-bool is_break(char c) { return c == '\n' || c == '\r'; }
+bool is_break(char c) {
+  return c == '\n' || c == '\r';
+}
 
 std::unexpected<Error> illegal(std::size_t at) {
   return fail(bad_request(cat("illegal base64 data at input byte ", at)));

@@ -20,8 +20,8 @@ enum class Wire : std::uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32
 struct Field {
   std::uint32_t number = 0;
   Wire wire = Wire::kVarint;
-  std::uint64_t integer = 0;   // varint and fixed
-  std::string_view bytes;      // length-delimited
+  std::uint64_t integer = 0;  // varint and fixed
+  std::string_view bytes;     // length-delimited
 };
 
 // Goes through the fields of one message.
@@ -36,11 +36,20 @@ class Reader {
     field.number = static_cast<std::uint32_t>(tag >> 3);
     field.wire = static_cast<Wire>(tag & 7);
     switch (field.wire) {
-      case Wire::kVarint: field.integer = varint(); break;
-      case Wire::kFixed64: field.integer = fixed(8); break;
-      case Wire::kFixed32: field.integer = fixed(4); break;
-      case Wire::kBytes: field.bytes = take(varint()); break;
-      default: broken_ = true;
+      case Wire::kVarint:
+        field.integer = varint();
+        break;
+      case Wire::kFixed64:
+        field.integer = fixed(8);
+        break;
+      case Wire::kFixed32:
+        field.integer = fixed(4);
+        break;
+      case Wire::kBytes:
+        field.bytes = take(varint());
+        break;
+      default:
+        broken_ = true;
     }
     if (field.number == 0) broken_ = true;
     return !broken_;
@@ -109,7 +118,8 @@ class Decoder {
     return nullptr;
   }
 
-  void message(Value& out, const Schema& schema, std::string_view bytes, std::uint32_t prefix, int depth) {
+  void message(Value& out, const Schema& schema, std::string_view bytes, std::uint32_t prefix,
+               int depth) {
     if (depth > kMaxDepth) return refuse("exceeded max depth");
     Reader reader(bytes);
     Field field;
@@ -119,8 +129,10 @@ class Decoder {
       bool is_embedded;
       const Property* property = find(schema, path, is_embedded);
       if (!property) continue;
-      if (is_embedded) message(out, schema, field.bytes, path, depth + 1);
-      else add(out, *property, schema, field, depth);
+      if (is_embedded)
+        message(out, schema, field.bytes, path, depth + 1);
+      else
+        add(out, *property, schema, field, depth);
     }
     if (reader.broken()) refuse("cannot parse invalid wire-format data");
   }
@@ -130,7 +142,8 @@ class Decoder {
     if (s.type == Schema::Type::kArray) {
       Value& list = out.member(p.name);
       if (list.is_null()) list = Value::array();
-      if (s.items->type == Schema::Type::kInteger && field.wire == Wire::kBytes) return packed(list, field.bytes);
+      if (s.items->type == Schema::Type::kInteger && field.wire == Wire::kBytes)
+        return packed(list, field.bytes);
       return list.push_back(value(*s.items, parent, field, depth));
     }
     if (s.type == Schema::Type::kObject && s.additional) {
@@ -157,7 +170,8 @@ class Decoder {
     }
   }
 
-  void entry(Value& map, const Schema& item, const Schema& parent, std::string_view bytes, int depth) {
+  void entry(Value& map, const Schema& item, const Schema& parent, std::string_view bytes,
+             int depth) {
     Reader reader(bytes);
     Field field;
     std::string key;
@@ -190,18 +204,25 @@ class Decoder {
 
   Value value(const Schema& s, const Schema& parent, const Field& field, int depth) {
     switch (s.type) {
-      case Schema::Type::kBoolean: return field.integer != 0;
+      case Schema::Type::kBoolean:
+        return field.integer != 0;
       case Schema::Type::kInteger:
-        return s.format == "int32" ? Value(static_cast<std::int64_t>(static_cast<std::int32_t>(field.integer)))
-                                   : Value(static_cast<std::int64_t>(field.integer));
-      case Schema::Type::kNumber: return number(field);
-      case Schema::Type::kString: return string(s, field.bytes);
-      case Schema::Type::kIntOrString: return s.format == "quantity" ? quantity(field.bytes) : int_or_string(field.bytes);
+        return s.format == "int32"
+                   ? Value(static_cast<std::int64_t>(static_cast<std::int32_t>(field.integer)))
+                   : Value(static_cast<std::int64_t>(field.integer));
+      case Schema::Type::kNumber:
+        return number(field);
+      case Schema::Type::kString:
+        return string(s, field.bytes);
+      case Schema::Type::kIntOrString:
+        return s.format == "quantity" ? quantity(field.bytes) : int_or_string(field.bytes);
       case Schema::Type::kObject:
         if (s.properties.empty() && !s.additional) return raw(field.bytes);
         return object(s, field.bytes, depth);
-      case Schema::Type::kAny: return any(s, parent, field.bytes, depth);
-      case Schema::Type::kArray: return items(*s.items, parent, field.bytes, depth);
+      case Schema::Type::kAny:
+        return any(s, parent, field.bytes, depth);
+      case Schema::Type::kArray:
+        return items(*s.items, parent, field.bytes, depth);
     }
     return {};
   }
@@ -247,8 +268,10 @@ class Decoder {
       return refuse("a time is out of range"), Value();
     // Go's zero time says that there is none.
     if (seconds == -62135596800 && nanos == 0) return {};
-    auto at = std::chrono::system_clock::time_point(std::chrono::duration_cast<std::chrono::system_clock::duration>(
-        std::chrono::seconds(std::min<std::int64_t>(seconds, 9'000'000'000)) + std::chrono::nanoseconds(nanos)));
+    auto at = std::chrono::system_clock::time_point(
+        std::chrono::duration_cast<std::chrono::system_clock::duration>(
+            std::chrono::seconds(std::min<std::int64_t>(seconds, 9'000'000'000)) +
+            std::chrono::nanoseconds(nanos)));
     return micro ? rfc3339_micro(at) : rfc3339(at);
   }
 
@@ -277,7 +300,8 @@ class Decoder {
     Value integer = 0, string = "";
     while (reader.next(field)) {
       if (field.number == 1) is_text = field.integer != 0;
-      if (field.number == 2) integer = static_cast<std::int64_t>(static_cast<std::int32_t>(field.integer));
+      if (field.number == 2)
+        integer = static_cast<std::int64_t>(static_cast<std::int32_t>(field.integer));
       if (field.number == 3) string = text(field.bytes);
     }
     return is_text ? string : integer;
@@ -308,9 +332,12 @@ class Decoder {
     Reader reader(bytes);
     Field field;
     while (reader.next(field)) {
-      if (field.number == schema_number) out = object(parent, field.bytes, depth);
-      else if (or_bool && field.number == 1 && out.is_null()) out = field.integer != 0;
-      else if (field.number == 2) out.push_back(or_strings ? Value(text(field.bytes)) : object(parent, field.bytes, depth));
+      if (field.number == schema_number)
+        out = object(parent, field.bytes, depth);
+      else if (or_bool && field.number == 1 && out.is_null())
+        out = field.integer != 0;
+      else if (field.number == 2)
+        out.push_back(or_strings ? Value(text(field.bytes)) : object(parent, field.bytes, depth));
     }
     return out;
   }
@@ -322,7 +349,8 @@ class Decoder {
 
 Result<Envelope> open_envelope(std::string_view bytes) {
   if (!bytes.starts_with(kProtobufMagic))
-    return fail(bad_request("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"));
+    return fail(bad_request(
+        "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"));
   Envelope envelope;
   Reader reader(bytes.substr(kProtobufMagic.size()));
   Field field;
@@ -346,6 +374,8 @@ Result<Envelope> open_envelope(std::string_view bytes) {
   return envelope;
 }
 
-Result<Value> decode_protobuf(const Schema& schema, std::string_view message) { return Decoder().run(schema, message); }
+Result<Value> decode_protobuf(const Schema& schema, std::string_view message) {
+  return Decoder().run(schema, message);
+}
 
 }  // namespace cardea::schema

@@ -13,7 +13,9 @@ std::string text(int number, std::string_view bytes) {
   out += static_cast<char>(bytes.size());
   return out.append(bytes);
 }
-std::string varint(int number, int value) { return {static_cast<char>(number << 3), static_cast<char>(value)}; }
+std::string varint(int number, int value) {
+  return {static_cast<char>(number << 3), static_cast<char>(value)};
+}
 
 class Protobuf : public testing::Test {
  protected:
@@ -39,19 +41,22 @@ TEST_F(Protobuf, ReadsScalarsListsMapsAndMessagesByTheirNumbers) {
   Schema* inner = make(Schema::Type::kObject);
   inner->properties = {{.name = "on", .schema = make(Schema::Type::kBoolean), .number = 3}};
   Schema* root = make(Schema::Type::kObject);
-  root->properties = {{.name = "count", .schema = make(Schema::Type::kInteger, "int32"), .number = 4},
-                      {.name = "inner", .schema = inner, .number = 5},
-                      {.name = "labels", .schema = map, .number = 2},
-                      {.name = "tags", .schema = list, .number = 1}};
-  std::string bytes = text(1, "a") + text(1, "b") + text(2, text(1, "k") + text(2, "v")) + varint(4, 7) +
-                      text(5, varint(3, 1)) + text(9, "unknown fields are skipped");
-  EXPECT_EQ(decoded(*root, bytes), R"({"count":7,"inner":{"on":true},"labels":{"k":"v"},"tags":["a","b"]})");
+  root->properties = {
+      {.name = "count", .schema = make(Schema::Type::kInteger, "int32"), .number = 4},
+      {.name = "inner", .schema = inner, .number = 5},
+      {.name = "labels", .schema = map, .number = 2},
+      {.name = "tags", .schema = list, .number = 1}};
+  std::string bytes = text(1, "a") + text(1, "b") + text(2, text(1, "k") + text(2, "v")) +
+                      varint(4, 7) + text(5, varint(3, 1)) + text(9, "unknown fields are skipped");
+  EXPECT_EQ(decoded(*root, bytes),
+            R"({"count":7,"inner":{"on":true},"labels":{"k":"v"},"tags":["a","b"]})");
 }
 
 TEST_F(Protobuf, FlattensEmbeddedMessages) {
   Schema* root = make(Schema::Type::kObject);
-  root->properties = {{.name = "name", .schema = make(Schema::Type::kString), .number = 1},
-                      {.name = "path", .schema = make(Schema::Type::kString), .number = 2u << 10 | 6}};
+  root->properties = {
+      {.name = "name", .schema = make(Schema::Type::kString), .number = 1},
+      {.name = "path", .schema = make(Schema::Type::kString), .number = 2u << 10 | 6}};
   EXPECT_EQ(decoded(*root, text(1, "n") + text(2, text(6, "/p"))), R"({"name":"n","path":"/p"})");
 }
 
@@ -64,7 +69,8 @@ TEST_F(Protobuf, BrokenMessagesAreErrors) {
 }
 
 TEST_F(Protobuf, TheEnvelopeNamesTheKind) {
-  std::string body = std::string(kProtobufMagic) + text(1, text(1, "v1") + text(2, "Pod")) + text(2, "raw");
+  std::string body = std::string(kProtobufMagic) + text(1, text(1, "v1") + text(2, "Pod")) +
+                     text(2, "raw");
   auto envelope = open_envelope(body);
   ASSERT_TRUE(envelope);
   EXPECT_EQ(envelope->api_version, "v1");

@@ -77,7 +77,8 @@ Result<void> Database::run(const char* sql) {
 
 Result<Statement> Database::prepare(const char* sql) {
   sqlite3_stmt* statement = nullptr;
-  if (sqlite3_prepare_v3(raw_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr) != SQLITE_OK) {
+  if (sqlite3_prepare_v3(raw_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr) !=
+      SQLITE_OK) {
     return fail(error("the database cannot be used"));
   }
   return Statement(statement);

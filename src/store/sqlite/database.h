@@ -55,11 +55,12 @@ class Database {
 
   bool in_transaction() const;
 
-  // Closes without folding the write-ahead log into the file, so that the next connection reads it as
-  // it lies on disk.
+  // Closes without folding the write-ahead log into the file, so that the next connection reads it
+  // as it lies on disk.
   void leave_log_on_close();
 
-  std::string trouble() const;  // the last failure, for a person: `disk I/O error (No space left on device)`
+  std::string trouble() const;  // the last failure, for a person: `disk I/O error (No space left on
+                                // device)`
   Error error(std::string_view what) const;
   sqlite3* raw() { return raw_; }
 

@@ -16,7 +16,8 @@ namespace {
 
 // The name of a new directory must survive a power failure as well as what will be in it.
 bool sync_parent(const std::string& directory) {
-  std::string parent = std::filesystem::absolute(directory).lexically_normal().parent_path().string();
+  std::string
+      parent = std::filesystem::absolute(directory).lexically_normal().parent_path().string();
   int file = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (file < 0) return false;
   bool synced = ::fsync(file) == 0;
@@ -41,15 +42,16 @@ Result<DirectoryLock> DirectoryLock::take(const std::string& directory) {
   DirectoryLock lock(file);
   if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return trouble("cannot lock the directory");
-    return fail(
-        Error::of(Reason::kConflict, cat("the directory `", directory, "` is in use by another process")));
+    return fail(Error::of(Reason::kConflict,
+                          cat("the directory `", directory, "` is in use by another process")));
   }
   return lock;
 }
 
 Result<void> DirectoryLock::make_private_file(const std::string& path) const {
   int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (file < 0) return fail(internal_error(cat("cannot open `", path, "`: ", std::strerror(errno))));
+  if (file < 0)
+    return fail(internal_error(cat("cannot open `", path, "`: ", std::strerror(errno))));
   ::close(file);
   return {};
 }

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/strings.h"
-#include "store/testing/faulty_disk.h"
 #include "store/sqlite/sqlite_store.h"
+#include "store/testing/faulty_disk.h"
 #include "store/testing/fixtures.h"
 
 namespace cardea::store {
@@ -115,7 +115,8 @@ TEST_F(SqliteFaults, AFailedSweepLosesNoRow) {
   EXPECT_GT(failures, 2);
 }
 
-// Random transactions on a disk that fails or loses power at random, checked against what was answered.
+// Random transactions on a disk that fails or loses power at random, checked against what was
+// answered.
 class Ordeal {
  public:
   explicit Ordeal(std::uint64_t seed) : random_(seed) {}
@@ -221,7 +222,8 @@ class Ordeal {
       for (; i < events.size() && events[i]->revision == revision; ++i) {
         const Event& event = *events[i];
         std::string key(event.record->key());
-        EXPECT_EQ(event.previous ? describe(*event.previous) : "", state_.contains(key) ? state_[key] : "");
+        EXPECT_EQ(event.previous ? describe(*event.previous) : "",
+                  state_.contains(key) ? state_[key] : "");
         if (event.type == EventType::kPut) {
           puts.insert(cat(key, "=", event.record->value().substr(0, 16)));
           state_[key] = describe(*event.record);
@@ -281,12 +283,14 @@ class Ordeal {
       {
         std::unique_lock guard(lock_);
         answered_.wait(guard, [&] {
-          return std::all_of(together.begin(), together.end(),
-                             [](const auto& attempt) { return attempt->answer != Attempt::kWaiting; });
+          return std::all_of(together.begin(), together.end(), [](const auto& attempt) {
+            return attempt->answer != Attempt::kWaiting;
+          });
         });
       }
       if (pick(12) == 0)
-        (void)compact_sync(*store_, store_->current_revision() - static_cast<Revision>(pick(5) / 2));
+        (void)compact_sync(*store_,
+                           store_->current_revision() - static_cast<Revision>(pick(5) / 2));
       if (pick(30) == 0) disk_.heal();
     }
   }
@@ -312,8 +316,8 @@ class Ordeal {
       ASSERT_TRUE(attempt != nullptr);
       EXPECT_TRUE(happened.insert(attempt).second) << "a write happened twice";
       EXPECT_EQ(changes.first, attempt->puts) << "half a transaction";
-      EXPECT_TRUE(std::includes(attempt->deletes.begin(), attempt->deletes.end(), changes.second.begin(),
-                                changes.second.end()));
+      EXPECT_TRUE(std::includes(attempt->deletes.begin(), attempt->deletes.end(),
+                                changes.second.begin(), changes.second.end()));
       EXPECT_NE(attempt->answer, Attempt::kRefused) << "a refused write happened";
     }
   }
@@ -331,8 +335,8 @@ class Ordeal {
 
   std::vector<std::shared_ptr<Attempt>> attempts_;
   std::uint64_t values_ = 0;
-  Revision revision_ = 1;                                    // the last one that was published or found
-  std::map<std::string, std::string> state_;                 // at that revision
+  Revision revision_ = 1;                     // the last one that was published or found
+  std::map<std::string, std::string> state_;  // at that revision
   std::map<Revision, std::pair<Changes, Changes>> history_;  // puts and deletes of each revision
 };
 

@@ -41,9 +41,11 @@ Result<void> SqliteJournal::connect() {
   if (!database) return fail(std::move(database.error()));
   database_ = std::move(*database);
   // One connection that never lets go: no shared memory file, no locking calls per transaction.
-  // Debian's SQLite zeroes what it deletes unless told otherwise; that doubles what a deletion writes.
+  // Debian's SQLite zeroes what it deletes unless told otherwise; that doubles what a deletion
+  // writes.
   auto ready = database_->run(
-      "PRAGMA locking_mode=EXCLUSIVE; PRAGMA page_size=8192; PRAGMA auto_vacuum=INCREMENTAL; PRAGMA "
+      "PRAGMA locking_mode=EXCLUSIVE; PRAGMA page_size=8192; PRAGMA auto_vacuum=INCREMENTAL; "
+      "PRAGMA "
       "journal_mode=WAL;"
       "PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-8192;"
       "PRAGMA secure_delete=OFF; PRAGMA temp_store=MEMORY");
@@ -116,8 +118,8 @@ Result<void> SqliteJournal::create_tables() {
     return fail(internal_error(cat("`", path_, "` is not a database of Cardea")));
   }
   if (*format != kFormat) {
-    return fail(
-        internal_error(cat("`", path_, "` has format ", *format, "; this version reads format ", kFormat)));
+    return fail(internal_error(
+        cat("`", path_, "` has format ", *format, "; this version reads format ", kFormat)));
   }
   return {};
 }
@@ -144,10 +146,12 @@ Result<Remembered> SqliteJournal::load(Find find) {
 }
 
 Result<void> SqliteJournal::load_live(Remembered& into) {
-  auto statement = database_->prepare("SELECT id,key,create_revision,mod_revision,version,value FROM live");
+  auto statement = database_->prepare(
+      "SELECT id,key,create_revision,mod_revision,version,value FROM live");
   if (!statement) return fail(std::move(statement.error()));
   live_payload_ = 0;
-  // Mapped, the scan copies each row once instead of twice. Not for longer: it would count as memory.
+  // Mapped, the scan copies each row once instead of twice. Not for longer: it would count as
+  // memory.
   (void)database_->exec("PRAGMA mmap_size=4294967296");
   int code;
   while ((code = statement->step()) == SQLITE_ROW) {
@@ -167,7 +171,8 @@ Result<void> SqliteJournal::load_live(Remembered& into) {
 
 Result<void> SqliteJournal::load_history(Remembered& into) {
   auto statement = database_->prepare(
-      "SELECT id,until,deleted,key,create_revision,mod_revision,version,value FROM history ORDER BY id");
+      "SELECT id,until,deleted,key,create_revision,mod_revision,version,value FROM history ORDER "
+      "BY id");
   if (!statement) return fail(std::move(statement.error()));
   history_sizes_.clear();
   history_payload_ = 0;
@@ -257,8 +262,8 @@ void SqliteJournal::account(const Event& event) {
 Written SqliteJournal::give_up(int code, bool at_commit) {
   std::string trouble = database_->trouble();
   if (database_->in_transaction() && sql_->rollback.run() != SQLITE_OK) reconnect_first_ = true;
-  // A full disk fails before the frame that commits is complete. After any other failure of a commit
-  // that frame may be in the log, and only reading the log again tells.
+  // A full disk fails before the frame that commits is complete. After any other failure of a
+  // commit that frame may be in the log, and only reading the log again tells.
   bool clear = !at_commit || (code & 0xff) == SQLITE_FULL || (code & 0xff) == SQLITE_BUSY;
   if (!clear) reconnect_first_ = true;
   return {clear ? Written::Outcome::kRejected : Written::Outcome::kUnknown, std::move(trouble)};
@@ -291,8 +296,8 @@ Written SqliteJournal::resolve(std::span<const EventPtr> events) {
   return {Written::Outcome::kDurable, ""};
 }
 
-// A fresh look at what the disk holds. It counts only once it is durable itself: a commit that a failed
-// sync left in the log must not be believed and then lost.
+// A fresh look at what the disk holds. It counts only once it is durable itself: a commit that a
+// failed sync left in the log must not be believed and then lost.
 Result<void> SqliteJournal::reconnect() {
   reconnect_first_ = true;
   sql_.reset();
@@ -309,8 +314,8 @@ Result<void> SqliteJournal::reconnect() {
   compacted_ = *compacted;
   forgetting_ = true;
 
-  auto sizes =
-      database_->prepare("SELECT length(CAST(key AS BLOB))+length(value)+24 FROM history ORDER BY id");
+  auto sizes = database_->prepare(
+      "SELECT length(CAST(key AS BLOB))+length(value)+24 FROM history ORDER BY id");
   if (!sizes) return fail(std::move(sizes.error()));
   history_sizes_.clear();
   history_payload_ = 0;

@@ -11,19 +11,22 @@ namespace cardea::store {
 
 // Keeps a store in one SQLite file (docs/STORE.md has the tables).
 //
-// The current version of each key is a row of `live`, rewritten in place; the version it replaces is
-// appended to `history` by the same transaction. So loading reads no history, creating only appends, and
-// forgetting cuts off the beginning of `history`.
+// The current version of each key is a row of `live`, rewritten in place; the version it replaces
+// is appended to `history` by the same transaction. So loading reads no history, creating only
+// appends, and forgetting cuts off the beginning of `history`.
 class SqliteJournal : public Journal {
  public:
-  static Result<std::unique_ptr<SqliteJournal>> open(const std::string& directory, const std::string& vfs);
+  static Result<std::unique_ptr<SqliteJournal>> open(const std::string& directory,
+                                                     const std::string& vfs);
   ~SqliteJournal() override;
 
   Result<Remembered> load(Find find) override;
   Written write(std::span<const EventPtr> events) override;
   Written resolve(std::span<const EventPtr> events) override;
   Tidied tidy(Revision compacted, bool busy) override;
-  void mark(Revision revision, std::int64_t seconds) override { new_marks_.push_back({revision, seconds}); }
+  void mark(Revision revision, std::int64_t seconds) override {
+    new_marks_.push_back({revision, seconds});
+  }
   std::vector<Mark> marks() const override { return marks_; }
   std::uint64_t file_bytes() const override { return file_bytes_.load(std::memory_order_relaxed); }
   std::string trouble() const override { return trouble_; }
@@ -83,7 +86,8 @@ class SqliteJournal : public Journal {
   bool forgetting_ = true;        // rows up to compacted_ may be left
   bool tidy_space_ = true;        // space may have become free
   bool wrote_ = false;            // since the last tidy(): the store is not idle
-  std::int64_t sweep_until_ = 0;  // a sweep moves the rows below this place; 0 when none is going on
+  std::int64_t sweep_until_ = 0;  // a sweep moves the rows below this place; 0 when none is going
+                                  // on
   double swept_ratio_ = 1;        // of file to payload after the last sweep: as good as it gets
   std::deque<std::uint32_t> history_sizes_;  // of the rows of `history`, oldest first
   std::uint64_t live_payload_ = 0;

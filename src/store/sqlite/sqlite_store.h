@@ -12,8 +12,8 @@ struct SqliteOptions {
   const Clock* clock = nullptr;  // must outlive the store; null for the system's
 };
 
-// Opens the store in `directory`, or makes a new one there, and loads it. One process at a time: while
-// another has it, this is an error that says so. docs/STORE.md describes the file.
+// Opens the store in `directory`, or makes a new one there, and loads it. One process at a time:
+// while another has it, this is an error that says so. docs/STORE.md describes the file.
 Result<std::unique_ptr<Store>> open_sqlite_store(const SqliteOptions& options);
 
 }  // namespace cardea::store

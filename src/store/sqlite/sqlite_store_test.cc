@@ -124,7 +124,8 @@ TEST_F(SqliteStoreTest, AForeignFileIsNotTouched) {
   std::ofstream(path + "/cardea.db") << std::string(10'000, 'x');
   opened = open_sqlite_store({path, history_, "", &clock_});
   ASSERT_FALSE(opened);
-  EXPECT_NE(opened.error().message.find("not a database"), std::string::npos) << opened.error().message;
+  EXPECT_NE(opened.error().message.find("not a database"), std::string::npos)
+      << opened.error().message;
 }
 
 TEST_F(SqliteStoreTest, AMissingParentDirectoryIsAClearError) {
@@ -236,7 +237,8 @@ TEST_F(SqliteStoreTest, RowsBetweenHolesAreSweptTogether) {
   EXPECT_LE(file_size(), 2 * store_->stats().live_bytes + (1 << 20));
 
   // Whatever moved is still found: by an update, by a deletion, and by the next start.
-  each([&](int i) { return kept(i) && i % 2 == 0; }, [&](int i) -> Op { return Put{key(i), cat(i)}; });
+  each([&](int i) { return kept(i) && i % 2 == 0; },
+       [&](int i) -> Op { return Put{key(i), cat(i)}; });
   each([&](int i) { return kept(i) && i % 3 == 0; }, [&](int i) -> Op { return Delete{key(i)}; });
   std::string before = text(store_->range({keys_with_prefix("/")})->records);
   open();

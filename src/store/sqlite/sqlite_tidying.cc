@@ -5,8 +5,8 @@
 #include "base/strings.h"
 #include "store/sqlite/sqlite_journal.h"
 
-// The chores of the SQLite journal: forgetting, giving space back, and folding the write-ahead log into
-// the file. Each call does one small step, so that no writer waits long.
+// The chores of the SQLite journal: forgetting, giving space back, and folding the write-ahead log
+// into the file. Each call does one small step, so that no writer waits long.
 
 namespace cardea::store {
 namespace {
@@ -111,8 +111,8 @@ bool SqliteJournal::is_fat() const {
   return used > ideal * std::max(1.5, swept_ratio_ + 0.05) + 64 * kPage;
 }
 
-// Pages lose rows one by one and are merged late. A sweep writes all rows once more, tightly, behind the
-// others; their old pages become free as a whole.
+// Pages lose rows one by one and are merged late. A sweep writes all rows once more, tightly,
+// behind the others; their old pages become free as a whole.
 Journal::Tidied SqliteJournal::sweep_some() {
   if (sweep_until_ == 0) sweep_until_ = next_place_;
   std::vector<std::pair<const RecordPtr*, std::int64_t>> moved;
@@ -124,7 +124,8 @@ Journal::Tidied SqliteJournal::sweep_some() {
     int code;
     while ((code = list.step()) == SQLITE_ROW) {
       places.push_back(list.integer(0));
-      moved.push_back({find_(list.bytes(1)), next_place_ + static_cast<std::int64_t>(moved.size())});
+      moved.push_back(
+          {find_(list.bytes(1)), next_place_ + static_cast<std::int64_t>(moved.size())});
     }
     list.reset();
     if (code != SQLITE_DONE) return code;

@@ -11,9 +11,10 @@ struct sqlite3_vfs;
 
 namespace cardea::store {
 
-// A disk for tests, as an SQLite VFS in memory. What was not synced is volatile: when the power goes, each
-// sector keeps any of the versions written to it since the last sync, independently of the others.
-// Besides, calls that change something can be made to fail. One connection at a time, from any thread.
+// A disk for tests, as an SQLite VFS in memory. What was not synced is volatile: when the power
+// goes, each sector keeps any of the versions written to it since the last sync, independently of
+// the others. Besides, calls that change something can be made to fail. One connection at a time,
+// from any thread.
 class FaultyDisk {
  public:
   FaultyDisk();
@@ -23,9 +24,9 @@ class FaultyDisk {
 
   const std::string& vfs() const { return name_; }
 
-  // The n-th write, truncation or sync from now fails with `system_error` (ENOSPC or EIO), and so do
-  // `times - 1` after it. A failed write leaves some of its bytes behind, and a failed sync may or may
-  // not have reached the disk.
+  // The n-th write, truncation or sync from now fails with `system_error` (ENOSPC or EIO), and so
+  // do `times - 1` after it. A failed write leaves some of its bytes behind, and a failed sync may
+  // or may not have reached the disk.
   void fail(std::int64_t n, int system_error, std::int64_t times, std::uint64_t seed);
   void heal();
 

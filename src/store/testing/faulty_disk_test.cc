@@ -60,7 +60,8 @@ struct FaultyFile {
     FaultyFile& self = of(raw);
     std::lock_guard guard(self.disk->lock_);
     int error = self.disk->next_call();
-    if (self.disk->powered_ && (error == 0 || self.disk->random_() % 2 == 0)) self.disk->sync(**self.file);
+    if (self.disk->powered_ && (error == 0 || self.disk->random_() % 2 == 0))
+      self.disk->sync(**self.file);
     return error == 0 ? SQLITE_OK : SQLITE_IOERR_FSYNC;
   }
 
@@ -81,7 +82,8 @@ struct FaultyFile {
   static int sector_size(sqlite3_file*) { return 4096; }
   static int characteristics(sqlite3_file*) { return SQLITE_IOCAP_POWERSAFE_OVERWRITE; }
 
-  static int open(sqlite3_vfs* vfs, const char* path, sqlite3_file* raw, int flags, int* out_flags) {
+  static int open(sqlite3_vfs* vfs, const char* path, sqlite3_file* raw, int flags,
+                  int* out_flags) {
     static const sqlite3_io_methods methods = {
         1,       close,          read,    write,       truncate,        sync,    file_size, lock,
         lock,    check_reserved, control, sector_size, characteristics, nullptr, nullptr,   nullptr,
@@ -217,7 +219,8 @@ void FaultyDisk::write(File& file, std::size_t offset, std::string_view bytes) {
   if (bytes.empty()) return;
   if (file.now.size() < offset + bytes.size()) file.now.resize(offset + bytes.size());
   std::memcpy(file.now.data() + offset, bytes.data(), bytes.size());
-  for (std::size_t sector = offset / kSector; sector <= (offset + bytes.size() - 1) / kSector; ++sector) {
+  for (std::size_t sector = offset / kSector; sector <= (offset + bytes.size() - 1) / kSector;
+       ++sector) {
     file.versions[sector].push_back(file.now.substr(sector * kSector, kSector));
   }
 }
@@ -253,7 +256,8 @@ void FaultyDisk::restore_power(std::uint64_t seed) {
       std::size_t chosen = random_() % (versions.size() + 1);
       if (chosen == 0 || file.deleted) continue;
       const std::string& bytes = versions[chosen - 1];
-      if (after.size() < sector * kSector + bytes.size()) after.resize(sector * kSector + bytes.size());
+      if (after.size() < sector * kSector + bytes.size())
+        after.resize(sector * kSector + bytes.size());
       std::memcpy(after.data() + sector * kSector, bytes.data(), bytes.size());
     }
     auto fresh = std::make_shared<File>();
@@ -291,8 +295,9 @@ int count_rows(const FaultyDisk& disk) {
 
 sqlite3* make_table(const FaultyDisk& disk, const char* pragmas) {
   sqlite3* db = nullptr;
-  EXPECT_EQ(sqlite3_open_v2("/db", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, disk.vfs().c_str()),
-            SQLITE_OK);
+  EXPECT_EQ(
+      sqlite3_open_v2("/db", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, disk.vfs().c_str()),
+      SQLITE_OK);
   EXPECT_EQ(run(db, pragmas), SQLITE_OK);
   EXPECT_EQ(run(db, "CREATE TABLE t(x)"), SQLITE_OK);
   return db;
@@ -301,9 +306,10 @@ sqlite3* make_table(const FaultyDisk& disk, const char* pragmas) {
 TEST(FaultyDisk, KeepsWhatWasSynced) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     FaultyDisk disk;
-    sqlite3* db =
-        make_table(disk, "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL");
-    for (int i = 0; i < 10; ++i) ASSERT_EQ(run(db, "INSERT INTO t VALUES(randomblob(3000))"), SQLITE_OK);
+    sqlite3* db = make_table(
+        disk, "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL");
+    for (int i = 0; i < 10; ++i)
+      ASSERT_EQ(run(db, "INSERT INTO t VALUES(randomblob(3000))"), SQLITE_OK);
     disk.cut_power(1);
     EXPECT_NE(run(db, "INSERT INTO t VALUES(randomblob(3000))"), SQLITE_OK);
     sqlite3_close(db);
@@ -317,9 +323,10 @@ TEST(FaultyDisk, LosesWhatWasNotSynced) {
   int lossy = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     FaultyDisk disk;
-    sqlite3* db =
-        make_table(disk, "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF");
-    for (int i = 0; i < 10; ++i) ASSERT_EQ(run(db, "INSERT INTO t VALUES(randomblob(3000))"), SQLITE_OK);
+    sqlite3* db = make_table(
+        disk, "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF");
+    for (int i = 0; i < 10; ++i)
+      ASSERT_EQ(run(db, "INSERT INTO t VALUES(randomblob(3000))"), SQLITE_OK);
     disk.cut_power(1);
     run(db, "INSERT INTO t VALUES(1)");
     sqlite3_close(db);

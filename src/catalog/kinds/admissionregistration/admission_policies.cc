@@ -16,7 +16,8 @@ constexpr std::size_t kLongestValueExpression = 5 * 1024;
 void policy_defaults(Value& object, const StrategyContext&) {
   Value& spec = object_member(object, "spec");
   set_default(spec, "failurePolicy", "Fail");
-  if (spec["matchConstraints"].is_object()) default_match_resources(spec.member("matchConstraints"));
+  if (spec["matchConstraints"].is_object())
+    default_match_resources(spec.member("matchConstraints"));
 }
 
 void binding_defaults(Value& object, const StrategyContext&) {
@@ -25,10 +26,10 @@ void binding_defaults(Value& object, const StrategyContext&) {
 }
 
 bool is_cel_identifier(std::string_view text) {
-  constexpr std::string_view kReserved[] = {"as",   "break",     "const", "continue", "else",   "false",
-                                            "for",  "function",  "if",    "import",   "in",     "let",
-                                            "loop", "namespace", "null",  "package",  "return", "true",
-                                            "var",  "void",      "while"};
+  constexpr std::string_view kReserved[] = {
+      "as",       "break",   "const",  "continue", "else", "false", "for",
+      "function", "if",      "import", "in",       "let",  "loop",  "namespace",
+      "null",     "package", "return", "true",     "var",  "void",  "while"};
   return c_identifier(text).empty() && std::ranges::find(kReserved, text) == std::end(kReserved);
 }
 
@@ -39,7 +40,8 @@ void validate_constraints(const Value& spec, FieldErrors& out) {
     return;
   }
   validate_match_resources(match, "spec.matchConstraints", out);
-  if (match["resourceRules"].empty()) out.push_back(json::required("spec.matchConstraints.resourceRules"));
+  if (match["resourceRules"].empty())
+    out.push_back(json::required("spec.matchConstraints.resourceRules"));
 }
 
 void validate_param_kind(const Value& kind, FieldErrors& out) {
@@ -51,10 +53,11 @@ void validate_param_kind(const Value& kind, FieldErrors& out) {
   } else {
     auto parts = split(version, '/');
     if (parts.size() > 2) {
-      out.push_back(
-          json::invalid(path / "apiVersion", version, cat("unexpected GroupVersion string: ", version)));
+      out.push_back(json::invalid(path / "apiVersion", version,
+                                  cat("unexpected GroupVersion string: ", version)));
     } else {
-      if (parts.size() == 2) complain(path / "apiVersion", parts[0], dns1123_subdomain(parts[0]), out);
+      if (parts.size() == 2)
+        complain(path / "apiVersion", parts[0], dns1123_subdomain(parts[0]), out);
       complain(path / "apiVersion", parts.back(), dns1035_label(parts.back()), out);
     }
   }
@@ -62,8 +65,9 @@ void validate_param_kind(const Value& kind, FieldErrors& out) {
     out.push_back(json::required(path / "kind"));
   } else {
     for (const std::string& complaint : dns1035_label(lower(name)))
-      out.push_back(json::invalid(path / "kind", name,
-                                  cat("may have mixed case, but should otherwise match: ", complaint)));
+      out.push_back(
+          json::invalid(path / "kind", name,
+                        cat("may have mixed case, but should otherwise match: ", complaint)));
   }
 }
 
@@ -79,11 +83,13 @@ void validate_variables(const Value& variables, cel::PolicyCompiler& compiler, F
     if (trim(expression.as_string()).empty())
       out.push_back(json::required(at / "expression", "expression is not specified"));
     else
-      report_expression(at / "expression", expression, compiler.variable(name, expression.as_string()).error, out);
+      report_expression(at / "expression", expression,
+                        compiler.variable(name, expression.as_string()).error, out);
   }
 }
 
-void validate_validation(const Path& path, const Value& validation, cel::PolicyCompiler& compiler, FieldErrors& out) {
+void validate_validation(const Path& path, const Value& validation, cel::PolicyCompiler& compiler,
+                         FieldErrors& out) {
   std::string_view expression = trim(validation["expression"].as_string());
   std::string_view message = trim(validation["message"].as_string());
   std::string_view computed = trim(validation["messageExpression"].as_string());
@@ -91,9 +97,12 @@ void validate_validation(const Path& path, const Value& validation, cel::PolicyC
     out.push_back(json::required(path / "expression", "expression is not specified"));
   } else {
     const Value& written = validation["expression"];
-    report_expression(path / "expression", written, compiler.validation(written.as_string()).error, out);
+    report_expression(path / "expression", written, compiler.validation(written.as_string()).error,
+                      out);
   }
-  auto has_line_break = [](std::string_view text) { return text.find_first_of("\n\r") != text.npos; };
+  auto has_line_break = [](std::string_view text) {
+    return text.find_first_of("\n\r") != text.npos;
+  };
   if (!validation["messageExpression"].as_string().empty() && computed.empty())
     out.push_back(json::invalid(path / "messageExpression", validation["messageExpression"],
                                 "must be non-empty if specified"));
@@ -101,9 +110,11 @@ void validate_validation(const Path& path, const Value& validation, cel::PolicyC
     report_expression(path / "messageExpression", validation["messageExpression"],
                       compiler.message(validation["messageExpression"].as_string()).error, out);
   if (!validation["message"].as_string().empty() && message.empty())
-    out.push_back(json::invalid(path / "message", validation["message"], "must be non-empty if specified"));
+    out.push_back(
+        json::invalid(path / "message", validation["message"], "must be non-empty if specified"));
   else if (has_line_break(message))
-    out.push_back(json::invalid(path / "message", validation["message"], "must not contain line breaks"));
+    out.push_back(
+        json::invalid(path / "message", validation["message"], "must not contain line breaks"));
   const Value& reason = validation["reason"];
   if (!reason.is_null())
     check_one_of(path / "reason", reason, {"Forbidden", "Invalid", "RequestEntityTooLarge"}, out);
@@ -118,18 +129,20 @@ void validate_audit_annotation(const Path& path, std::string_view policy, const 
   if (text.empty())
     out.push_back(json::required(path / "valueExpression", "valueExpression is not specified"));
   else if (text.size() > kLongestValueExpression)
-    out.push_back(json::required(path / "valueExpression",
-                                 cat("must not exceed ", kLongestValueExpression, " bytes in length")));
+    out.push_back(
+        json::required(path / "valueExpression",
+                       cat("must not exceed ", kLongestValueExpression, " bytes in length")));
   else
-    report_expression(path / "valueExpression", expression, compiler.audit_annotation(text).error, out);
+    report_expression(path / "valueExpression", expression, compiler.audit_annotation(text).error,
+                      out);
 }
 
 Shown shown_annotations(const Value& annotations) {
   std::string out;
   for (const Value& a : annotations.items())
-    out +=
-        cat(out.empty() ? "" : ",", shown_struct({{"Key", shown_or(a["key"], "")},
-                                                  {"ValueExpression", shown_or(a["valueExpression"], "")}}));
+    out += cat(out.empty() ? "" : ",",
+               shown_struct({{"Key", shown_or(a["key"], "")},
+                             {"ValueExpression", shown_or(a["valueExpression"], "")}}));
   return cat("[", out, "]");
 }
 
@@ -139,17 +152,19 @@ void validate_validations(const Value& object, cel::PolicyCompiler& compiler, Fi
   const Value& annotations = spec["auditAnnotations"];
   if (validations.empty() && annotations.empty())
     for (std::string_view name : {"validations", "auditAnnotations"})
-      out.push_back(json::required(Path("spec") / name,
-                                   "validations or auditAnnotations must contain at least one item"));
+      out.push_back(json::required(
+          Path("spec") / name, "validations or auditAnnotations must contain at least one item"));
   for (std::size_t i = 0; i < validations.size(); ++i)
     validate_validation(Path("spec.validations").index(i), validations[i], compiler, out);
   if (annotations.size() > static_cast<std::size_t>(kMostAuditAnnotations))
-    out.push_back(invalid_shown("spec.auditAnnotations", shown_annotations(annotations),
-                                cat("must not have more than ", kMostAuditAnnotations, " auditAnnotations")));
+    out.push_back(
+        invalid_shown("spec.auditAnnotations", shown_annotations(annotations),
+                      cat("must not have more than ", kMostAuditAnnotations, " auditAnnotations")));
   std::set<std::string_view> keys;
   for (std::size_t i = 0; i < annotations.size(); ++i) {
     Path at = Path("spec.auditAnnotations").index(i);
-    validate_audit_annotation(at, object["metadata"]["name"].as_string(), annotations[i], compiler, out);
+    validate_audit_annotation(at, object["metadata"]["name"].as_string(), annotations[i], compiler,
+                              out);
     if (!keys.insert(annotations[i]["key"].as_string()).second)
       out.push_back(json::duplicate(at / "key", annotations[i]["key"]));
   }
@@ -201,14 +216,16 @@ FieldErrors validate_policy_status(const Value& object, const Value& old, const 
 
 // Mutating policies
 
-void validate_mutation(const Path& path, const Value& mutation, cel::PolicyCompiler& compiler, FieldErrors& out) {
+void validate_mutation(const Path& path, const Value& mutation, cel::PolicyCompiler& compiler,
+                       FieldErrors& out) {
   std::string_view type = mutation["patchType"].as_string();
   if (type.empty()) {
     out.push_back(json::required(path / "patchType"));
     return;
   }
   if (type != "ApplyConfiguration" && type != "JSONPatch") {
-    out.push_back(json::not_supported(path / "patchType", type, {"ApplyConfiguration", "JSONPatch"}));
+    out.push_back(
+        json::not_supported(path / "patchType", type, {"ApplyConfiguration", "JSONPatch"}));
     return;
   }
   bool applies = type == "ApplyConfiguration";
@@ -219,7 +236,9 @@ void validate_mutation(const Path& path, const Value& mutation, cel::PolicyCompi
   else if (std::string_view text = trim(mutation[wanted]["expression"].as_string()); text.empty())
     out.push_back(json::required(path / wanted / "expression"));
   else
-    report_expression(path / wanted / "expression", text, applies ? compiler.apply_configuration(text).error : compiler.json_patch(text).error, out);
+    report_expression(
+        path / wanted / "expression", text,
+        applies ? compiler.apply_configuration(text).error : compiler.json_patch(text).error, out);
   if (!mutation[other].is_null())
     out.push_back(json::invalid(path / other, cat("{", other, "}"),
                                 cat("must not be specified when patchType is ", type)));
@@ -229,8 +248,8 @@ void validate_mutating_operations(const Value& match, FieldErrors& out) {
   for (const Value& rule : match["resourceRules"].items())
     for (const Value& operation : rule["operations"].items())
       if (operation.as_string() == "DELETE")
-        out.push_back(json::not_supported("spec.matchConstraints.resourceRules.operations", operation,
-                                          {"*", "CONNECT", "CREATE", "UPDATE"}));
+        out.push_back(json::not_supported("spec.matchConstraints.resourceRules.operations",
+                                          operation, {"*", "CONNECT", "CREATE", "UPDATE"}));
 }
 
 void validate_mutating_spec(const Value& spec, FieldErrors& out) {
@@ -260,7 +279,8 @@ FieldErrors validate_mutating(const Value& object, const StrategyContext&) {
   return out;
 }
 
-FieldErrors validate_mutating_update(const Value& object, const Value& old, const StrategyContext&) {
+FieldErrors validate_mutating_update(const Value& object, const Value& old,
+                                     const StrategyContext&) {
   FieldErrors out;
   validate_kind_meta_update(object, old, out);
   validate_mutating_spec(object["spec"], out);
@@ -291,7 +311,8 @@ void validate_param_ref(const Value& ref, FieldErrors& out) {
 
 void validate_actions(const Value& actions, FieldErrors& out) {
   Path path = "spec.validationActions";
-  if (actions.empty()) out.push_back(json::required(path, "at least one validation action is required"));
+  if (actions.empty())
+    out.push_back(json::required(path, "at least one validation action is required"));
   std::set<std::string_view> seen;
   for (std::size_t i = 0; i < actions.size(); ++i) {
     check_one_of(path.index(i), actions[i], {"Audit", "Deny", "Warn"}, out);
@@ -299,10 +320,10 @@ void validate_actions(const Value& actions, FieldErrors& out) {
       out.push_back(json::duplicate(path.index(i), actions[i]));
   }
   if (seen.contains("Deny") && seen.contains("Warn"))
-    out.push_back(json::invalid(
-        path, actions,
-        "must not contain both Deny and Warn (repeating the same validation failure information in the "
-        "API response and headers serves no purpose)"));
+    out.push_back(json::invalid(path, actions,
+                                "must not contain both Deny and Warn (repeating the same "
+                                "validation failure information in the "
+                                "API response and headers serves no purpose)"));
 }
 
 template <bool kMutating>

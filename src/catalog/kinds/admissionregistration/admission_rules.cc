@@ -16,11 +16,12 @@ bool has(const Value& list, std::string_view text) {
 }
 
 // A list that is either a lone wildcard or has none.
-void validate_list(const Value& list, const Path& path, std::string_view others, bool allow_empty_text,
-                   FieldErrors& out) {
+void validate_list(const Value& list, const Path& path, std::string_view others,
+                   bool allow_empty_text, FieldErrors& out) {
   if (list.empty()) out.push_back(json::required(path));
   if (list.size() > 1 && has(list, "*"))
-    out.push_back(json::invalid(path, list, cat("if '*' is present, must not specify other ", others)));
+    out.push_back(
+        json::invalid(path, list, cat("if '*' is present, must not specify other ", others)));
   for (std::size_t i = 0; !allow_empty_text && i < list.size(); ++i)
     if (list[i].as_string().empty()) out.push_back(json::required(path.index(i)));
 }
@@ -48,19 +49,21 @@ void validate_resources(const Value& resources, const Path& path, FieldErrors& o
     }
     std::string_view resource = text.substr(0, slash), sub = text.substr(slash + 1);
     if (with_all_subresources.contains(resource))
-      out.push_back(
-          json::invalid(at, resources[i], cat("if '", resource, "/*' is present, must not specify ", text)));
+      out.push_back(json::invalid(
+          at, resources[i], cat("if '", resource, "/*' is present, must not specify ", text)));
     if (subresources_of_all.contains(sub))
-      out.push_back(
-          json::invalid(at, resources[i], cat("if '*/", sub, "' is present, must not specify ", text)));
+      out.push_back(json::invalid(at, resources[i],
+                                  cat("if '*/", sub, "' is present, must not specify ", text)));
     if (sub == "*") with_all_subresources.insert(resource);
     if (resource == "*") subresources_of_all.insert(sub);
   }
   if (resources.size() > 1 && double_wildcard)
-    out.push_back(json::invalid(path, resources, "if '*/*' is present, must not specify other resources"));
+    out.push_back(
+        json::invalid(path, resources, "if '*/*' is present, must not specify other resources"));
   if (single_wildcard && resource_without_subresource)
-    out.push_back(json::invalid(path, resources,
-                                "if '*' is present, must not specify other resources without subresources"));
+    out.push_back(
+        json::invalid(path, resources,
+                      "if '*' is present, must not specify other resources without subresources"));
 }
 
 void validate_named_rules(const Value& rules, const Path& path, FieldErrors& out) {
@@ -118,11 +121,13 @@ void validate_match_resources(const Value& match, const Path& path, FieldErrors&
   validate_named_rules(match["excludeResourceRules"], path / "excludeResourceRules", out);
 }
 
-void report_expression(const Path& path, const Value& expression, const std::string& error, FieldErrors& out) {
+void report_expression(const Path& path, const Value& expression, const std::string& error,
+                       FieldErrors& out) {
   if (!error.empty()) out.push_back(json::invalid(path, expression, error));
 }
 
-void validate_match_conditions(const Value& conditions, const Path& path, bool params, FieldErrors& out) {
+void validate_match_conditions(const Value& conditions, const Path& path, bool params,
+                               FieldErrors& out) {
   cel::PolicyCompiler compiler(params, false);
   if (conditions.size() > static_cast<std::size_t>(kMostConditions))
     out.push_back(json::too_many(path, static_cast<int>(conditions.size()), kMostConditions));
@@ -134,7 +139,8 @@ void validate_match_conditions(const Value& conditions, const Path& path, bool p
     if (trim(expression.as_string()).empty())
       out.push_back(json::required(at / "expression"));
     else
-      report_expression(at / "expression", expression, compiler.match_condition(expression.as_string()).error, out);
+      report_expression(at / "expression", expression,
+                        compiler.match_condition(expression.as_string()).error, out);
     if (name.as_string().empty()) {
       out.push_back(json::required(at / "name"));
       continue;

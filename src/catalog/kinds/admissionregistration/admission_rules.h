@@ -3,7 +3,8 @@
 
 namespace cardea::catalog {
 
-// What webhook configurations and admission policies say in the same words: which requests they are about.
+// What webhook configurations and admission policies say in the same words: which requests they are
+// about.
 
 void default_rules(Value& owner, std::string_view key);  // each rule's scope
 void default_match_resources(Value& match);
@@ -13,8 +14,10 @@ void validate_rule(const Value& rule, const Path& path, FieldErrors& out);
 // {namespaceSelector, objectSelector, resourceRules, excludeResourceRules, matchPolicy}
 void validate_match_resources(const Value& match, const Path& path, FieldErrors& out);
 // Names, and expressions that must compile. `params`: they may read a policy's parameters.
-void validate_match_conditions(const Value& conditions, const Path& path, bool params, FieldErrors& out);
+void validate_match_conditions(const Value& conditions, const Path& path, bool params,
+                               FieldErrors& out);
 // Reports that an expression did not compile; an empty `error` means that it did.
-void report_expression(const Path& path, const Value& expression, const std::string& error, FieldErrors& out);
+void report_expression(const Path& path, const Value& expression, const std::string& error,
+                       FieldErrors& out);
 
 }  // namespace cardea::catalog

@@ -65,8 +65,8 @@ void validate_url(const Path& path, const Value& value, FieldErrors& out) {
   }
   Url url = parse_url(text);
   if (url.scheme != "https")
-    out.push_back(
-        json::invalid(path, url.scheme, cat("'https' is the only allowed URL scheme; ", kDesiredUrl)));
+    out.push_back(json::invalid(path, url.scheme,
+                                cat("'https' is the only allowed URL scheme; ", kDesiredUrl)));
   if (url.host.empty())
     out.push_back(json::invalid(path, url.host, cat("host must be specified; ", kDesiredUrl)));
   if (!url.user.empty())
@@ -112,7 +112,8 @@ void validate_client(const Path& path, const Value& client, FieldErrors& out) {
   if (service["name"].as_string().empty()) out.push_back(json::required(at / "name"));
   if (service["namespace"].as_string().empty()) out.push_back(json::required(at / "namespace"));
   for (const std::string& complaint : port_number(service["port"].as_int()))
-    out.push_back(json::invalid(at / "port", service["port"], cat("port is not valid: ", complaint)));
+    out.push_back(
+        json::invalid(at / "port", service["port"], cat("port is not valid: ", complaint)));
   validate_service_path(at / "path", service["path"], out);
 }
 
@@ -132,7 +133,8 @@ void validate_review_versions(const Path& path, const Value& versions, FieldErro
     complain(path.index(i), versions[i], dns1035_label(version), out);
     recognised |= version == "v1" || version == "v1beta1";
   }
-  if (!recognised) out.push_back(json::invalid(path, versions, "must include at least one of v1, v1beta1"));
+  if (!recognised)
+    out.push_back(json::invalid(path, versions, "must include at least one of v1, v1beta1"));
 }
 
 // The hook's name reads like a host: hook.team.example.com.
@@ -145,8 +147,8 @@ void validate_name(const Path& path, const Value& name, FieldErrors& out) {
   auto complaints = dns1123_subdomain(text);
   complain(path, name, complaints, out);
   if (complaints.empty() && std::ranges::count(text, '.') < 2)
-    out.push_back(
-        json::invalid(path, name, "should be a domain with at least three segments separated by dots"));
+    out.push_back(json::invalid(
+        path, name, "should be a domain with at least three segments separated by dots"));
 }
 
 template <bool kMutating>
@@ -170,7 +172,8 @@ void validate_hook(const Path& path, const Value& hook, FieldErrors& out) {
   validate_label_selector(hook["namespaceSelector"], path / "namespaceSelector", out);
   validate_label_selector(hook["objectSelector"], path / "objectSelector", out);
   if (kMutating && !hook["reinvocationPolicy"].is_null())
-    check_one_of(path / "reinvocationPolicy", hook["reinvocationPolicy"], {"IfNeeded", "Never"}, out);
+    check_one_of(path / "reinvocationPolicy", hook["reinvocationPolicy"], {"IfNeeded", "Never"},
+                 out);
   validate_client(path / "clientConfig", hook["clientConfig"], out);
   validate_review_versions(path / "admissionReviewVersions", hook["admissionReviewVersions"], out);
   validate_match_conditions(hook["matchConditions"], path / "matchConditions", false, out);

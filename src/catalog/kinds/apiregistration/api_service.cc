@@ -24,17 +24,19 @@ void prepare_create(Value& object, const StrategyContext& context) {
   if (!object["spec"]["service"].is_null()) return;
   object.set(
       "status",
-      Value::object(
-          {{"conditions", Value::array({available("True", "Local", "Local APIServices are always available",
-                                                  context.now)})}}));
+      Value::object({{"conditions", Value::array({available(
+                                        "True", "Local", "Local APIServices are always available",
+                                        context.now)})}}));
 }
 
 void validate_service(const Value& service, FieldErrors& out) {
   if (service.is_null()) return;
-  if (service["namespace"].as_string().empty()) out.push_back(json::required("spec.service.namespace"));
+  if (service["namespace"].as_string().empty())
+    out.push_back(json::required("spec.service.namespace"));
   if (service["name"].as_string().empty()) out.push_back(json::required("spec.service.name"));
   for (const std::string& complaint : port_number(service["port"].as_int()))
-    out.push_back(json::invalid("spec.service.port", service["port"], cat("port is not valid: ", complaint)));
+    out.push_back(
+        json::invalid("spec.service.port", service["port"], cat("port is not valid: ", complaint)));
 }
 
 void validate_fields(const Value& object, FieldErrors& out) {
@@ -42,26 +44,30 @@ void validate_fields(const Value& object, FieldErrors& out) {
   std::string_view group = spec["group"].as_string(), version = spec["version"].as_string();
   std::string expected = cat(version, ".", group);
   if (object["metadata"]["name"].as_string() != expected)
-    out.push_back(json::invalid("metadata.name", object["metadata"]["name"],
-                                cat("must be `spec.version+\".\"+spec.group`: ", quoted(expected))));
+    out.push_back(
+        json::invalid("metadata.name", object["metadata"]["name"],
+                      cat("must be `spec.version+\".\"+spec.group`: ", quoted(expected))));
   if (!group.empty())
     complain("spec.group", group, dns1123_subdomain(group), out);
   else if (version != "v1")
-    out.push_back(
-        json::required("spec.group", "only v1 may have an empty group and it better be legacy kube"));
+    out.push_back(json::required("spec.group",
+                                 "only v1 may have an empty group and it better be legacy kube"));
   complain("spec.version", version, dns1035_label(version), out);
-  std::int64_t minimum = spec["groupPriorityMinimum"].as_int(), priority = spec["versionPriority"].as_int();
+  std::int64_t minimum = spec["groupPriorityMinimum"].as_int(),
+               priority = spec["versionPriority"].as_int();
   if (minimum <= 0 || minimum > 20000)
-    out.push_back(
-        json::invalid("spec.groupPriorityMinimum", Value(minimum), "must be positive and less than 20000"));
+    out.push_back(json::invalid("spec.groupPriorityMinimum", Value(minimum),
+                                "must be positive and less than 20000"));
   if (priority <= 0 || priority > 1000)
-    out.push_back(
-        json::invalid("spec.versionPriority", Value(priority), "must be positive and less than 1000"));
-  bool insecure = spec["insecureSkipTLSVerify"].as_bool(), trusts = !spec["caBundle"].as_string().empty();
+    out.push_back(json::invalid("spec.versionPriority", Value(priority),
+                                "must be positive and less than 1000"));
+  bool insecure = spec["insecureSkipTLSVerify"].as_bool(),
+       trusts = !spec["caBundle"].as_string().empty();
   if (spec["service"].is_null()) {
     if (trusts)
       out.push_back(json::invalid(
-          "spec.caBundle", cat(base64_decode(spec["caBundle"].as_string()).value_or("").size(), " bytes"),
+          "spec.caBundle",
+          cat(base64_decode(spec["caBundle"].as_string()).value_or("").size(), " bytes"),
           "local APIServices may not have a caBundle"));
     if (insecure)
       out.push_back(json::invalid("spec.insecureSkipTLSVerify", true,
@@ -70,8 +76,8 @@ void validate_fields(const Value& object, FieldErrors& out) {
   }
   validate_service(spec["service"], out);
   if (insecure && trusts)
-    out.push_back(
-        json::invalid("spec.insecureSkipTLSVerify", true, "may not be true if caBundle is present"));
+    out.push_back(json::invalid("spec.insecureSkipTLSVerify", true,
+                                "may not be true if caBundle is present"));
 }
 
 FieldErrors validate(const Value& object, const StrategyContext&) {

@@ -1,7 +1,7 @@
+#include "catalog/kinds/apps/workload.h"
 #include "catalog/kinds/label_selector.h"
 #include "catalog/kinds/object_meta.h"
 #include "catalog/kinds/strategies.h"
-#include "catalog/kinds/apps/workload.h"
 
 namespace cardea::catalog {
 namespace {
@@ -29,10 +29,11 @@ void defaults(Value& object, const StrategyContext&) {
     set_default(rolling, "maxSurge", 0);
   }
   set_default(spec, "revisionHistoryLimit", 10);
-  // The counter is a field of the type that is written as an annotation, so every version of the object has it.
-  if (!object["metadata"]["annotations"].has(kTemplateGeneration)) set_template_generation(object, 0);
+  // The counter is a field of the type that is written as an annotation, so every version of the
+  // object has it.
+  if (!object["metadata"]["annotations"].has(kTemplateGeneration))
+    set_template_generation(object, 0);
 }
-
 
 void prepare_create(Value& object, const StrategyContext& context) {
   drop_status(object, context);
@@ -60,7 +61,8 @@ void validate_rolling(const Path& path, const Value& rolling, FieldErrors& out) 
   check_not_above_100_percent(path / "maxSurge", surge, out);
   bool has_unavailable = amount_of(unavailable) != 0, has_surge = amount_of(surge) != 0;
   if (has_unavailable && has_surge)
-    out.push_back(json::invalid(path / "maxSurge", surge, "may not be set when maxUnavailable is non-zero"));
+    out.push_back(
+        json::invalid(path / "maxSurge", surge, "may not be set when maxUnavailable is non-zero"));
   if (!has_unavailable && !has_surge)
     out.push_back(json::required(path / "maxUnavailable", "cannot be 0 when maxSurge is 0"));
 }
@@ -78,26 +80,30 @@ void validate_strategy(const Path& path, const Value& strategy, FieldErrors& out
   const Value& rolling = strategy["rollingUpdate"];
   Shown shown_rolling = rolling.is_null()
                             ? "null"
-                            : shown_struct({{"MaxUnavailable", shown_or(rolling["maxUnavailable"], 0)},
-                                            {"MaxSurge", shown_or(rolling["maxSurge"], 0)}});
-  out.push_back(not_supported_shown(path,
-                                    shown_struct({{"Type", shown(type)}, {"RollingUpdate", shown_rolling}}),
-                                    {"RollingUpdate", "OnDelete"}));
+                            : shown_struct(
+                                  {{"MaxUnavailable", shown_or(rolling["maxUnavailable"], 0)},
+                                   {"MaxSurge", shown_or(rolling["maxSurge"], 0)}});
+  out.push_back(not_supported_shown(
+      path, shown_struct({{"Type", shown(type)}, {"RollingUpdate", shown_rolling}}),
+      {"RollingUpdate", "OnDelete"}));
 }
 
 void validate_spec(const Value& spec, const StrategyContext& context, FieldErrors& out) {
   Path path = "spec";
   const Value& selector = spec["selector"];
   validate_label_selector(selector, path / "selector", out);
-  if (selector_is_usable(selector) && !selector_matches(selector, spec["template"]["metadata"]["labels"]))
-    out.push_back(json::invalid(
-        path / "template" / "metadata" / "labels",
-        spec["template"]["metadata"]["labels"].empty() ? Value() : spec["template"]["metadata"]["labels"],
-        "`selector` does not match template `labels`"));
+  if (selector_is_usable(selector) &&
+      !selector_matches(selector, spec["template"]["metadata"]["labels"]))
+    out.push_back(json::invalid(path / "template" / "metadata" / "labels",
+                                spec["template"]["metadata"]["labels"].empty()
+                                    ? Value()
+                                    : spec["template"]["metadata"]["labels"],
+                                "`selector` does not match template `labels`"));
   if (!selector.is_null() && selector_is_empty(selector))
     out.push_back(invalid_shown(path / "selector", shown_selector(selector),
                                 "empty selector is invalid for daemonset"));
-  validate_workload_template(spec["template"], Value::object(), path / "template", "DaemonSet", context, out);
+  validate_workload_template(spec["template"], Value::object(), path / "template", "DaemonSet",
+                             context, out);
   check_not_negative(path / "minReadySeconds", spec["minReadySeconds"], out);
   validate_strategy(path / "updateStrategy", spec["updateStrategy"], out);
   check_not_negative(path / "revisionHistoryLimit", spec["revisionHistoryLimit"], out);
@@ -124,9 +130,9 @@ FieldErrors validate_status(const Value& object, const Value& old, const Strateg
   FieldErrors out;
   validate_kind_meta_update(object, old, out);
   check_counts("status", object["status"],
-               {"currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady",
-                "observedGeneration", "updatedNumberScheduled", "numberAvailable", "numberUnavailable",
-                "collisionCount"},
+               {"currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled",
+                "numberReady", "observedGeneration", "updatedNumberScheduled", "numberAvailable",
+                "numberUnavailable", "collisionCount"},
                out);
   return out;
 }

@@ -1,7 +1,7 @@
+#include "catalog/kinds/apps/workload.h"
 #include "catalog/kinds/batch/job.h"
 #include "catalog/kinds/object_meta.h"
 #include "catalog/kinds/strategies.h"
-#include "catalog/kinds/apps/workload.h"
 
 namespace cardea::catalog {
 namespace {
@@ -36,7 +36,8 @@ void validate_rolling_update(const Path& path, const Value& rolling, FieldErrors
   check_int_or_percent(path / "maxUnavailable", unavailable, out);
   check_int_or_percent(path / "maxSurge", surge, out);
   if (is_zero_amount(unavailable) && is_zero_amount(surge))
-    out.push_back(json::invalid(path / "maxUnavailable", unavailable, "may not be 0 when `maxSurge` is 0"));
+    out.push_back(
+        json::invalid(path / "maxUnavailable", unavailable, "may not be 0 when `maxSurge` is 0"));
   check_not_above_100_percent(path / "maxUnavailable", unavailable, out);
 }
 
@@ -44,10 +45,11 @@ Shown shown_strategy(const Value& strategy) {
   const Value& rolling = strategy["rollingUpdate"];
   return shown_struct(
       {{"Type", shown_or(strategy["type"], "")},
-       {"RollingUpdate", rolling.is_null()
-                             ? "null"
-                             : shown_struct({{"MaxUnavailable", shown_or(rolling["maxUnavailable"], 0)},
-                                             {"MaxSurge", shown_or(rolling["maxSurge"], 0)}})}});
+       {"RollingUpdate",
+        rolling.is_null()
+            ? "null"
+            : shown_struct({{"MaxUnavailable", shown_or(rolling["maxUnavailable"], 0)},
+                            {"MaxSurge", shown_or(rolling["maxSurge"], 0)}})}});
 }
 
 void validate_strategy(const Path& path, const Value& strategy, FieldErrors& out) {
@@ -55,15 +57,17 @@ void validate_strategy(const Path& path, const Value& strategy, FieldErrors& out
   const Value& rolling = strategy["rollingUpdate"];
   if (type == "Recreate") {
     if (!rolling.is_null())
-      out.push_back(
-          json::forbidden(path / "rollingUpdate", "may not be specified when strategy `type` is 'Recreate'"));
+      out.push_back(json::forbidden(path / "rollingUpdate",
+                                    "may not be specified when strategy `type` is 'Recreate'"));
   } else if (type == "RollingUpdate") {
     if (rolling.is_null())
-      out.push_back(json::required(path / "rollingUpdate", "this should be defaulted and never be nil"));
+      out.push_back(
+          json::required(path / "rollingUpdate", "this should be defaulted and never be nil"));
     else
       validate_rolling_update(path / "rollingUpdate", rolling, out);
   } else {
-    out.push_back(not_supported_shown(path, shown_strategy(strategy), {"Recreate", "RollingUpdate"}));
+    out.push_back(
+        not_supported_shown(path, shown_strategy(strategy), {"Recreate", "RollingUpdate"}));
   }
 }
 
@@ -71,8 +75,8 @@ void validate_deployment_spec(const Value& spec, const StrategyContext& context,
   Path path = "spec";
   check_not_negative(path / "replicas", spec["replicas"], out);
   if (validate_workload_selector(spec["selector"], path / "selector", "deployment", out))
-    validate_workload_template(spec["template"], spec["selector"], path / "template", "ReplicaSet", context,
-                               out);
+    validate_workload_template(spec["template"], spec["selector"], path / "template", "ReplicaSet",
+                               context, out);
   validate_strategy(path / "strategy", spec["strategy"], out);
   check_not_negative(path / "minReadySeconds", spec["minReadySeconds"], out);
   check_not_negative(path / "revisionHistoryLimit", spec["revisionHistoryLimit"], out);
@@ -80,8 +84,8 @@ void validate_deployment_spec(const Value& spec, const StrategyContext& context,
   if (deadline.is_null()) return;
   check_not_negative(path / "progressDeadlineSeconds", deadline, out);
   if (deadline.as_int() <= spec["minReadySeconds"].as_int())
-    out.push_back(
-        json::invalid(path / "progressDeadlineSeconds", deadline, "must be greater than minReadySeconds"));
+    out.push_back(json::invalid(path / "progressDeadlineSeconds", deadline,
+                                "must be greater than minReadySeconds"));
 }
 
 FieldErrors validate_deployment(const Value& object, const StrategyContext& context) {
@@ -106,23 +110,27 @@ FieldErrors validate_deployment_update(const Value& object, const Value& old,
   return out;
 }
 
-// Controllers hand a change of annotations on to the pods' owners, so it counts as a new generation too.
+// Controllers hand a change of annotations on to the pods' owners, so it counts as a new generation
+// too.
 void prepare_deployment_update(Value& object, const Value& old, const StrategyContext& context) {
   keep_status(object, old, context);
   if (!semantically_equal(object["metadata"]["annotations"], old["metadata"]["annotations"]) ||
       !semantically_equal(object["spec"], old["spec"]))
-    object_member(object, "metadata").set("generation", Value(old["metadata"]["generation"].as_int() + 1));
+    object_member(object, "metadata")
+        .set("generation", Value(old["metadata"]["generation"].as_int() + 1));
 }
 
-FieldErrors validate_deployment_status(const Value& object, const Value& old, const StrategyContext&) {
+FieldErrors validate_deployment_status(const Value& object, const Value& old,
+                                       const StrategyContext&) {
   FieldErrors out;
   validate_kind_meta_update(object, old, out);
   Path path = "status";
   const Value& status = object["status"];
-  check_counts(path, status,
-               {"observedGeneration", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas",
-                "unavailableReplicas", "terminatingReplicas", "collisionCount"},
-               out);
+  check_counts(
+      path, status,
+      {"observedGeneration", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas",
+       "unavailableReplicas", "terminatingReplicas", "collisionCount"},
+      out);
   for (std::string_view name : {"updatedReplicas", "readyReplicas", "availableReplicas"})
     check_not_above(path, status, name, "replicas", "status.replicas", out);
   check_not_above(path, status, "availableReplicas", "readyReplicas", "readyReplicas", out);
@@ -141,13 +149,14 @@ void replica_set_defaults(Value& object, const StrategyContext&) {
   set_default(spec, "replicas", 1);
 }
 
-void validate_replica_set_spec(const Value& spec, const StrategyContext& context, FieldErrors& out) {
+void validate_replica_set_spec(const Value& spec, const StrategyContext& context,
+                               FieldErrors& out) {
   Path path = "spec";
   check_not_negative(path / "replicas", spec["replicas"], out);
   check_not_negative(path / "minReadySeconds", spec["minReadySeconds"], out);
   if (validate_workload_selector(spec["selector"], path / "selector", "deployment", out))
-    validate_workload_template(spec["template"], spec["selector"], path / "template", "ReplicaSet", context,
-                               out);
+    validate_workload_template(spec["template"], spec["selector"], path / "template", "ReplicaSet",
+                               context, out);
 }
 
 FieldErrors validate_replica_set(const Value& object, const StrategyContext& context) {
@@ -166,7 +175,8 @@ FieldErrors validate_replica_set_update(const Value& object, const Value& old,
   return out;
 }
 
-FieldErrors validate_replica_set_status(const Value& object, const Value& old, const StrategyContext&) {
+FieldErrors validate_replica_set_status(const Value& object, const Value& old,
+                                        const StrategyContext&) {
   FieldErrors out;
   validate_kind_meta_update(object, old, out);
   Path path = "status";
@@ -195,7 +205,8 @@ FieldErrors validate_revision(const Value& object, const StrategyContext&) {
   return out;
 }
 
-FieldErrors validate_revision_update(const Value& object, const Value& old, const StrategyContext&) {
+FieldErrors validate_revision_update(const Value& object, const Value& old,
+                                     const StrategyContext&) {
   FieldErrors out;
   validate_kind_meta_update(object, old, out);
   validate_revision_fields(object, out);
@@ -203,7 +214,8 @@ FieldErrors validate_revision_update(const Value& object, const Value& old, cons
   return out;
 }
 
-std::vector<std::string> warnings(const Value& object, const Value* old, const StrategyContext& context) {
+std::vector<std::string> warnings(const Value& object, const Value* old,
+                                  const StrategyContext& context) {
   std::vector<std::string> out;
   if (old == nullptr) warn_about_pod_name(object, out);
   for (auto& warning : workload_warnings(object, old, context)) out.push_back(std::move(warning));

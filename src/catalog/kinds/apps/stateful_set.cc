@@ -1,10 +1,10 @@
 #include <set>
 
-#include "catalog/kinds/core/claims.h"
-#include "catalog/kinds/object_meta.h"
-#include "catalog/kinds/core/pod_defaults.h"
-#include "catalog/kinds/strategies.h"
 #include "catalog/kinds/apps/workload.h"
+#include "catalog/kinds/core/claims.h"
+#include "catalog/kinds/core/pod_defaults.h"
+#include "catalog/kinds/object_meta.h"
+#include "catalog/kinds/strategies.h"
 
 namespace cardea::catalog {
 namespace {
@@ -25,7 +25,8 @@ void defaults(Value& object, const StrategyContext&) {
   Value& strategy = object_member(spec, "updateStrategy");
   if (strategy["type"].as_string().empty()) {
     strategy.set("type", "RollingUpdate");
-    if (strategy["rollingUpdate"].is_null()) strategy.set("rollingUpdate", Value::object({{"partition", 0}}));
+    if (strategy["rollingUpdate"].is_null())
+      strategy.set("rollingUpdate", Value::object({{"partition", 0}}));
   }
   if (strategy["type"].as_string() == "RollingUpdate" && strategy["rollingUpdate"].is_object())
     set_default(strategy.member("rollingUpdate"), "partition", 0);
@@ -71,8 +72,8 @@ Value with_claim_volumes(const Value& spec) {
   for (const Value& claim : claims.items()) {
     std::string_view name = claim["metadata"]["name"].as_string();
     names.insert(name);
-    volumes.push_back(
-        Value::object({{"name", name}, {"persistentVolumeClaim", Value::object({{"claimName", name}})}}));
+    volumes.push_back(Value::object(
+        {{"name", name}, {"persistentVolumeClaim", Value::object({{"claimName", name}})}}));
   }
   for (const Value& volume : pod_template["spec"]["volumes"].items())
     if (!names.contains(volume["name"].as_string())) volumes.push_back(volume);
@@ -99,13 +100,15 @@ void validate_strategy(const Path& path, const Value& strategy, FieldErrors& out
     if (rolling.is_null()) return;
     check_not_negative(path / "rollingUpdate" / "partition", rolling["partition"], out);
   } else {
-    out.push_back(invalid_shown(
-        path, shown_struct({{"Type", shown(strategy["type"])}, {"RollingUpdate", shown_rolling(rolling)}}),
-        "must be 'RollingUpdate' or 'OnDelete'"));
+    out.push_back(invalid_shown(path,
+                                shown_struct({{"Type", shown(strategy["type"])},
+                                              {"RollingUpdate", shown_rolling(rolling)}}),
+                                "must be 'RollingUpdate' or 'OnDelete'"));
   }
 }
 
-void validate_spec(const Value& spec, bool created, const StrategyContext& context, FieldErrors& out) {
+void validate_spec(const Value& spec, bool created, const StrategyContext& context,
+                   FieldErrors& out) {
   Path path = "spec";
   std::string_view policy = spec["podManagementPolicy"].as_string();
   if (policy.empty())
@@ -116,8 +119,8 @@ void validate_spec(const Value& spec, bool created, const StrategyContext& conte
   validate_strategy(path / "updateStrategy", spec["updateStrategy"], out);
   const Value& retention = spec["persistentVolumeClaimRetentionPolicy"];
   for (std::string_view name : {"whenDeleted", "whenScaled"})
-    check_one_of(path / "persistentVolumeClaimRetentionPolicy" / name, retention[name], {"Retain", "Delete"},
-                 out);
+    check_one_of(path / "persistentVolumeClaimRetentionPolicy" / name, retention[name],
+                 {"Retain", "Delete"}, out);
   check_not_negative(path / "replicas", spec["replicas"], out);
   check_not_negative(path / "minReadySeconds", spec["minReadySeconds"], out);
   check_not_negative(path / "ordinals.start", spec["ordinals"]["start"], out);
@@ -129,8 +132,8 @@ void validate_spec(const Value& spec, bool created, const StrategyContext& conte
     validate_claim_spec(spec["volumeClaimTemplates"][i]["spec"],
                         (path / "volumeClaimTemplates").index(i) / "spec", out);
   if (validate_workload_selector(spec["selector"], path / "selector", "statefulset", out))
-    validate_workload_template(with_claim_volumes(spec), spec["selector"], path / "template", "StatefulSet",
-                               context, out);
+    validate_workload_template(with_claim_volumes(spec), spec["selector"], path / "template",
+                               "StatefulSet", context, out);
 }
 
 FieldErrors validate(const Value& object, const StrategyContext& context) {
@@ -162,23 +165,28 @@ FieldErrors validate_status(const Value& object, const Value& old, const Strateg
   FieldErrors out;
   Path path = "status";
   const Value& status = object["status"];
-  check_counts(path, status,
-               {"replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"}, out);
+  check_counts(
+      path, status,
+      {"replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"},
+      out);
   if (!status["observedGeneration"].is_null())
     check_not_negative(path / "observedGeneration", status["observedGeneration"], out);
   check_not_negative(path / "collisionCount", status["collisionCount"], out);
-  for (std::string_view name : {"readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"})
+  for (std::string_view name :
+       {"readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"})
     check_not_above(path, status, name, "replicas", "status.replicas", out);
   check_not_above(path, status, "availableReplicas", "readyReplicas", "status.readyReplicas", out);
   validate_kind_meta_update(object, old, out);
   return out;
 }
 
-std::vector<std::string> warnings(const Value& object, const Value* old, const StrategyContext& context) {
+std::vector<std::string> warnings(const Value& object, const Value* old,
+                                  const StrategyContext& context) {
   std::vector<std::string> out = workload_warnings(object, old, context);
   if (object["spec"]["revisionHistoryLimit"].as_int() < 0)
     out.push_back(
-        "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is "
+        "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= "
+        "0 is "
         "recommended");
   return out;
 }

@@ -1,8 +1,8 @@
 #include "catalog/kinds/apps/workload.h"
 
-#include "catalog/kinds/label_selector.h"
 #include "catalog/kinds/core/pod_defaults.h"
 #include "catalog/kinds/core/pod_validation.h"
+#include "catalog/kinds/label_selector.h"
 
 namespace cardea::catalog {
 
@@ -14,16 +14,18 @@ bool validate_workload_selector(const Value& selector, const Path& path, std::st
   }
   validate_label_selector(selector, path, out);
   if (selector_is_empty(selector))
-    out.push_back(invalid_shown(path, shown_selector(selector), cat("empty selector is invalid for ", kind)));
+    out.push_back(
+        invalid_shown(path, shown_selector(selector), cat("empty selector is invalid for ", kind)));
   if (selector_is_usable(selector)) return true;
   // For StatefulSets the reason is left out.
-  out.push_back(
-      invalid_shown(path, shown_selector(selector), kind == "statefulset" ? "" : "invalid label selector"));
+  out.push_back(invalid_shown(path, shown_selector(selector),
+                              kind == "statefulset" ? "" : "invalid label selector"));
   return false;
 }
 
 void validate_workload_template(const Value& pod_template, const Value& selector, const Path& path,
-                                std::string_view kind, const StrategyContext& context, FieldErrors& out) {
+                                std::string_view kind, const StrategyContext& context,
+                                FieldErrors& out) {
   const Value& labels = pod_template["metadata"]["labels"];
   bool empty = !selector.is_null() && selector_is_empty(selector);
   if (!empty && !selector_matches(selector, labels))
@@ -37,19 +39,20 @@ void validate_workload_template(const Value& pod_template, const Value& selector
                                   cat("activeDeadlineSeconds in ", kind, " is not Supported")));
 }
 
-void check_counts(const Path& path, const Value& status, std::initializer_list<std::string_view> names,
-                  FieldErrors& out) {
+void check_counts(const Path& path, const Value& status,
+                  std::initializer_list<std::string_view> names, FieldErrors& out) {
   for (std::string_view name : names) check_not_negative(path / name, status[name], out);
 }
 
-void check_not_above(const Path& path, const Value& status, std::string_view name, std::string_view limit,
-                     std::string_view limit_text, FieldErrors& out) {
+void check_not_above(const Path& path, const Value& status, std::string_view name,
+                     std::string_view limit, std::string_view limit_text, FieldErrors& out) {
   if (status[name].as_int() > status[limit].as_int())
-    out.push_back(
-        json::invalid(path / name, Value(status[name].as_int()), cat("cannot be greater than ", limit_text)));
+    out.push_back(json::invalid(path / name, Value(status[name].as_int()),
+                                cat("cannot be greater than ", limit_text)));
 }
 
-std::vector<std::string> workload_warnings(const Value& object, const Value* old, const StrategyContext&) {
+std::vector<std::string> workload_warnings(const Value& object, const Value* old,
+                                           const StrategyContext&) {
   std::vector<std::string> out;
   const Value& pod_template = object["spec"]["template"];
   if (old == nullptr || !semantically_equal(pod_template, (*old)["spec"]["template"]))

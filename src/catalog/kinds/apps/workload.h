@@ -7,24 +7,26 @@ namespace cardea::catalog {
 
 // What the kinds that keep a number of equal pods running have in common.
 
-// The selector of the workload at `path`: there, well formed, not empty. `kind` is how the message calls it.
-// False when it cannot be used.
+// The selector of the workload at `path`: there, well formed, not empty. `kind` is how the message
+// calls it. False when it cannot be used.
 bool validate_workload_selector(const Value& selector, const Path& path, std::string_view kind,
                                 FieldErrors& out);
 
 // The template's labels fit the selector, and it is a valid template of pods that always restart.
 void validate_workload_template(const Value& pod_template, const Value& selector, const Path& path,
-                                std::string_view kind, const StrategyContext& context, FieldErrors& out);
+                                std::string_view kind, const StrategyContext& context,
+                                FieldErrors& out);
 
 // Counts under `path` (status): none is negative.
-void check_counts(const Path& path, const Value& status, std::initializer_list<std::string_view> names,
-                  FieldErrors& out);
+void check_counts(const Path& path, const Value& status,
+                  std::initializer_list<std::string_view> names, FieldErrors& out);
 // The count `name` is not above the count `limit`.
-void check_not_above(const Path& path, const Value& status, std::string_view name, std::string_view limit,
-                     std::string_view limit_text, FieldErrors& out);
+void check_not_above(const Path& path, const Value& status, std::string_view name,
+                     std::string_view limit, std::string_view limit_text, FieldErrors& out);
 
 // Warnings about the template of a workload.
-std::vector<std::string> workload_warnings(const Value& object, const Value* old, const StrategyContext&);
+std::vector<std::string> workload_warnings(const Value& object, const Value* old,
+                                           const StrategyContext&);
 
 void default_workload_template(Value& spec);
 

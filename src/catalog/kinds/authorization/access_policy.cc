@@ -1,5 +1,6 @@
-// ClusterAccessPolicy and AccessPolicy: what their writers may say. Whether an expression compiles is told in the
-// status, not here: a policy that a later version understands must survive being stored.
+// ClusterAccessPolicy and AccessPolicy: what their writers may say. Whether an expression compiles
+// is told in the status, not here: a policy that a later version understands must survive being
+// stored.
 #include "catalog/kinds/check.h"
 #include "catalog/kinds/object_meta.h"
 #include "catalog/kinds/strategies.h"
@@ -7,7 +8,8 @@
 namespace cardea::catalog {
 namespace {
 
-constexpr std::size_t kMostSubjects = 1024, kMostRules = 1024, kLongestExpression = 10240, kLongestDescription = 1024;
+constexpr std::size_t kMostSubjects = 1024, kMostRules = 1024, kLongestExpression = 10240,
+                      kLongestDescription = 1024;
 constexpr std::string_view kRbac = "rbac.authorization.k8s.io";
 
 void default_subjects(Value& object, const StrategyContext&) {
@@ -24,27 +26,42 @@ void check_subject(const Path& path, const Value& subject, bool namespaced, Fiel
   std::string_view kind = subject["kind"].as_string(), group = subject["apiGroup"].as_string();
   if (name.as_string().empty()) out.push_back(json::required(path / "name"));
   if (kind == "ServiceAccount") {
-    if (!name.as_string().empty()) complain(path / "name", name, name_is_dns_subdomain(name.as_string(), false), out);
-    if (!group.empty()) out.push_back(json::not_supported(path / "apiGroup", subject["apiGroup"], {""}));
-    if (!namespaced && subject["namespace"].as_string().empty()) out.push_back(json::required(path / "namespace"));
+    if (!name.as_string().empty())
+      complain(path / "name", name, name_is_dns_subdomain(name.as_string(), false), out);
+    if (!group.empty())
+      out.push_back(json::not_supported(path / "apiGroup", subject["apiGroup"], {""}));
+    if (!namespaced && subject["namespace"].as_string().empty())
+      out.push_back(json::required(path / "namespace"));
   } else if (kind == "User" || kind == "Group") {
-    if (group != kRbac) out.push_back(json::not_supported(path / "apiGroup", subject["apiGroup"], {std::string(kRbac)}));
+    if (group != kRbac)
+      out.push_back(
+          json::not_supported(path / "apiGroup", subject["apiGroup"], {std::string(kRbac)}));
   } else {
-    out.push_back(json::not_supported(path / "kind", Value(kind), {"ServiceAccount", "User", "Group"}));
+    out.push_back(
+        json::not_supported(path / "kind", Value(kind), {"ServiceAccount", "User", "Group"}));
   }
 }
 
 void check_rule(const Path& path, const Value& rule, bool namespaced, FieldErrors& out) {
-  if (rule["verbs"].empty()) out.push_back(json::required(path / "verbs", "verbs must contain at least one value"));
+  if (rule["verbs"].empty())
+    out.push_back(json::required(path / "verbs", "verbs must contain at least one value"));
   const Value& urls = rule["nonResourceURLs"];
   if (!urls.empty()) {
-    if (namespaced) out.push_back(json::invalid(path / "nonResourceURLs", urls, "namespaced rules cannot apply to non-resource URLs"));
+    if (namespaced)
+      out.push_back(json::invalid(path / "nonResourceURLs", urls,
+                                  "namespaced rules cannot apply to non-resource URLs"));
     if (!rule["apiGroups"].empty() || !rule["resources"].empty() || !rule["resourceNames"].empty())
-      out.push_back(json::invalid(path / "nonResourceURLs", urls, "rules cannot apply to both regular resources and non-resource URLs"));
+      out.push_back(
+          json::invalid(path / "nonResourceURLs", urls,
+                        "rules cannot apply to both regular resources and non-resource URLs"));
     return;
   }
-  if (rule["apiGroups"].empty()) out.push_back(json::required(path / "apiGroups", "resource rules must supply at least one api group"));
-  if (rule["resources"].empty()) out.push_back(json::required(path / "resources", "resource rules must supply at least one resource"));
+  if (rule["apiGroups"].empty())
+    out.push_back(
+        json::required(path / "apiGroups", "resource rules must supply at least one api group"));
+  if (rule["resources"].empty())
+    out.push_back(
+        json::required(path / "resources", "resource rules must supply at least one resource"));
 }
 
 void check_length(const Path& path, const Value& text, std::size_t most, FieldErrors& out) {
@@ -56,21 +73,32 @@ FieldErrors check_policy(const Value& object, bool namespaced) {
   validate_kind_meta(object, namespaced, name_is_dns_subdomain, out);
   const Value& spec = object["spec"];
   Path at = "spec";
-  if (check_required(at / "effect", spec["effect"], out)) check_one_of(at / "effect", spec["effect"], {"Allow", "Deny", "NoOpinion"}, out);
+  if (check_required(at / "effect", spec["effect"], out))
+    check_one_of(at / "effect", spec["effect"], {"Allow", "Deny", "NoOpinion"}, out);
   const Value &subjects = spec["subjects"], &rules = spec["rules"];
-  if (subjects.size() > kMostSubjects) out.push_back(json::too_many(at / "subjects", static_cast<int>(subjects.size()), static_cast<int>(kMostSubjects)));
-  if (rules.size() > kMostRules) out.push_back(json::too_many(at / "rules", static_cast<int>(rules.size()), static_cast<int>(kMostRules)));
-  for (std::size_t i = 0; i < subjects.size(); ++i) check_subject((at / "subjects").index(i), subjects[i], namespaced, out);
-  for (std::size_t i = 0; i < rules.size(); ++i) check_rule((at / "rules").index(i), rules[i], namespaced, out);
+  if (subjects.size() > kMostSubjects)
+    out.push_back(json::too_many(at / "subjects", static_cast<int>(subjects.size()),
+                                 static_cast<int>(kMostSubjects)));
+  if (rules.size() > kMostRules)
+    out.push_back(
+        json::too_many(at / "rules", static_cast<int>(rules.size()), static_cast<int>(kMostRules)));
+  for (std::size_t i = 0; i < subjects.size(); ++i)
+    check_subject((at / "subjects").index(i), subjects[i], namespaced, out);
+  for (std::size_t i = 0; i < rules.size(); ++i)
+    check_rule((at / "rules").index(i), rules[i], namespaced, out);
   check_length(at / "expression", spec["expression"], kLongestExpression, out);
   check_length(at / "description", spec["description"], kLongestDescription, out);
   return out;
 }
 
-void forget_status(Value& object, const StrategyContext&) { object.erase("status"); }
+void forget_status(Value& object, const StrategyContext&) {
+  object.erase("status");
+}
 void keep_status(Value& object, const Value& old, const StrategyContext&) {
-  if (old.has("status")) object.set("status", old["status"]);
-  else object.erase("status");
+  if (old.has("status"))
+    object.set("status", old["status"]);
+  else
+    object.erase("status");
 }
 
 template <bool kNamespaced>
@@ -100,7 +128,11 @@ const Strategy& strategy_of() {
 
 }  // namespace
 
-const Strategy& cluster_access_policy_strategy() { return strategy_of<false>(); }
-const Strategy& access_policy_strategy() { return strategy_of<true>(); }
+const Strategy& cluster_access_policy_strategy() {
+  return strategy_of<false>();
+}
+const Strategy& access_policy_strategy() {
+  return strategy_of<true>();
+}
 
 }  // namespace cardea::catalog

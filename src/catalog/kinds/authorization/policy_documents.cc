@@ -1,5 +1,6 @@
-// Namespace policy: its containers, and the roles and bindings inside them. What they may say is checked by the guard
-// that also knows who writes them (rest/policy/guard.h); here is what the catalogue has to know.
+// Namespace policy: its containers, and the roles and bindings inside them. What they may say is
+// checked by the guard that also knows who writes them (rest/policy/guard.h); here is what the
+// catalogue has to know.
 #include "catalog/kinds/strategies.h"
 
 namespace cardea::catalog {
@@ -7,14 +8,16 @@ namespace {
 
 // Of a container: every write of an element renews it.
 void set_last_modified(json::Value& object, const StrategyContext& context) {
-  if (context.resource == "policies" || context.resource == "policybindings") object.set("lastModified", context.now);
+  if (context.resource == "policies" || context.resource == "policybindings")
+    object.set("lastModified", context.now);
 }
 
 }  // namespace
 
 const Strategy& policy_document_strategy() {
   // Names such as `ProjectAdmins` are older than the rule that names are DNS labels.
-  static const Strategy strategy{.prepare_for_create = set_last_modified, .name_rule = Strategy::NameRule::kPathSegment};
+  static const Strategy strategy{.prepare_for_create = set_last_modified,
+                                 .name_rule = Strategy::NameRule::kPathSegment};
   return strategy;
 }
 

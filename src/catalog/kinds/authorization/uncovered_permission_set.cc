@@ -20,7 +20,8 @@ bool is_noun(std::string_view name) {
   return true;
 }
 
-// As a server spells it when it asks: anything else would never be matched, and so would protect nothing.
+// As a server spells it when it asks: anything else would never be matched, and so would protect
+// nothing.
 bool is_verb(std::string_view verb) {
   if (!verb.starts_with(schema::kGranularPrefix)) return false;
   std::string_view rest = verb.substr(schema::kGranularPrefix.size());
@@ -45,9 +46,12 @@ FieldErrors check_set(const Value& object) {
   }
   for (std::size_t i = 0; i < verbs.size(); ++i) {
     std::string_view verb = verbs[i].as_string();
-    if (verb.size() > kLongestVerb) out.push_back(json::too_long(at.index(i), static_cast<int>(kLongestVerb)));
+    if (verb.size() > kLongestVerb)
+      out.push_back(json::too_long(at.index(i), static_cast<int>(kLongestVerb)));
     else if (!is_verb(verb))
-      out.push_back(json::invalid(at.index(i), verb, "must be the verb of a field permission as authorizers see it: granular:nodeAssignment, granular:label(example.com)"));
+      out.push_back(json::invalid(at.index(i), verb,
+                                  "must be the verb of a field permission as authorizers see it: "
+                                  "granular:nodeAssignment, granular:label(example.com)"));
     for (std::size_t j = 0; j < i; ++j)
       if (verbs[j] == verbs[i]) {
         out.push_back(json::duplicate(at.index(i), verbs[i]));
@@ -57,7 +61,9 @@ FieldErrors check_set(const Value& object) {
   return out;
 }
 
-FieldErrors check_new(const Value& object, const StrategyContext&) { return check_set(object); }
+FieldErrors check_new(const Value& object, const StrategyContext&) {
+  return check_set(object);
+}
 FieldErrors check_update(const Value& object, const Value& old, const StrategyContext&) {
   FieldErrors out = check_set(object);
   validate_kind_meta_update(object, old, out);
@@ -67,7 +73,8 @@ FieldErrors check_update(const Value& object, const Value& old, const StrategyCo
 }  // namespace
 
 const Strategy& uncovered_permission_set_strategy() {
-  static const Strategy strategy{.validate_create = check_new, .validate_update = check_update, .has_generation = true};
+  static const Strategy strategy{
+      .validate_create = check_new, .validate_update = check_update, .has_generation = true};
   return strategy;
 }
 

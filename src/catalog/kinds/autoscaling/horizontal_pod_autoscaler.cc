@@ -32,8 +32,9 @@ void default_rules(Value& behavior, std::string_view direction) {
   set_default(rules, "selectPolicy", "Max");
   if (up) set_default(rules, "stabilizationWindowSeconds", 0);
   if (!rules["policies"].is_null()) return;
-  rules.set("policies", up ? Value::array({scaling_policy("Pods", 4), scaling_policy("Percent", 100)})
-                           : Value::array({scaling_policy("Percent", 100)}));
+  rules.set("policies",
+            up ? Value::array({scaling_policy("Pods", 4), scaling_policy("Percent", 100)})
+               : Value::array({scaling_policy("Percent", 100)}));
 }
 
 void defaults(Value& object, const StrategyContext& context) {
@@ -52,26 +53,30 @@ void defaults(Value& object, const StrategyContext& context) {
     spec.set("metrics",
              Value::array({Value::object(
                  {{"type", "Resource"},
-                  {"resource", Value::object({{"name", "cpu"},
-                                              {"target", Value::object({{"type", "Utilization"},
-                                                                        {"averageUtilization", 80}})}})}})}));
+                  {"resource",
+                   Value::object({{"name", "cpu"},
+                                  {"target", Value::object({{"type", "Utilization"},
+                                                            {"averageUtilization", 80}})}})}})}));
   if (spec["behavior"].is_null()) return;
   Value& behavior = spec.member("behavior");
   default_rules(behavior, "scaleUp");
   default_rules(behavior, "scaleDown");
 }
 
-void validate_reference(const Path& path, const Value& reference, bool needs_group, FieldErrors& out) {
+void validate_reference(const Path& path, const Value& reference, bool needs_group,
+                        FieldErrors& out) {
   for (std::string_view name : {"kind", "name"}) {
     if (reference[name].as_string().empty())
       out.push_back(json::required(path / name));
     else
-      complain(path / name, reference[name], name_is_path_segment(reference[name].as_string(), false), out);
+      complain(path / name, reference[name],
+               name_is_path_segment(reference[name].as_string(), false), out);
   }
   const Value& version = reference["apiVersion"];
   std::string_view text = version.as_string();
   if (std::ranges::count(text, '/') > 1) {
-    out.push_back(json::invalid(path / "apiVersion", version, cat("unexpected GroupVersion string: ", text)));
+    out.push_back(
+        json::invalid(path / "apiVersion", version, cat("unexpected GroupVersion string: ", text)));
     return;
   }
   if (needs_group && text.find('/') == text.npos)
@@ -79,12 +84,14 @@ void validate_reference(const Path& path, const Value& reference, bool needs_gro
 }
 
 bool is_positive(const Value& amount) {
-  auto quantity = Quantity::parse(amount.is_string() ? std::string(amount.as_string()) : shown(amount));
+  auto quantity = Quantity::parse(amount.is_string() ? std::string(amount.as_string())
+                                                     : shown(amount));
   return quantity && quantity->sign() > 0;
 }
 
 std::string canonical(const Value& amount) {
-  auto quantity = Quantity::parse(amount.is_string() ? std::string(amount.as_string()) : shown(amount));
+  auto quantity = Quantity::parse(amount.is_string() ? std::string(amount.as_string())
+                                                     : shown(amount));
   return quantity ? quantity->print() : std::string(amount.as_string());
 }
 
@@ -92,22 +99,24 @@ void validate_target(const Path& path, const Value& target, FieldErrors& out) {
   const Value& type = target["type"];
   if (type.as_string().empty())
     out.push_back(json::required(path / "type", "must specify a metric target type"));
-  if (type.as_string() != "Utilization" && type.as_string() != "Value" && type.as_string() != "AverageValue")
-    out.push_back(
-        json::invalid(path / "type", type.as_string(), "must be either Utilization, Value, or AverageValue"));
+  if (type.as_string() != "Utilization" && type.as_string() != "Value" &&
+      type.as_string() != "AverageValue")
+    out.push_back(json::invalid(path / "type", type.as_string(),
+                                "must be either Utilization, Value, or AverageValue"));
   for (std::string_view name : {"value", "averageValue"})
     if (!target[name].is_null() && !is_positive(target[name]))
       out.push_back(json::invalid(path / name, canonical(target[name]), "must be positive"));
   if (!target["averageUtilization"].is_null() && target["averageUtilization"].as_int() < 1)
-    out.push_back(
-        json::invalid(path / "averageUtilization", target["averageUtilization"], "must be greater than 0"));
+    out.push_back(json::invalid(path / "averageUtilization", target["averageUtilization"],
+                                "must be greater than 0"));
 }
 
 void validate_identifier(const Path& path, const Value& metric, FieldErrors& out) {
   if (metric["name"].as_string().empty())
     out.push_back(json::required(path / "name", "must specify a metric name"));
   else
-    complain(path / "name", metric["name"], name_is_path_segment(metric["name"].as_string(), false), out);
+    complain(path / "name", metric["name"], name_is_path_segment(metric["name"].as_string(), false),
+             out);
 }
 
 void validate_object_source(const Path& path, const Value& source, FieldErrors& out) {
@@ -115,8 +124,8 @@ void validate_object_source(const Path& path, const Value& source, FieldErrors& 
   validate_identifier(path / "metric", source["metric"], out);
   validate_target(path / "target", source["target"], out);
   if (source["target"]["value"].is_null() && source["target"]["averageValue"].is_null())
-    out.push_back(
-        json::required(path / "target" / "averageValue", "must set either a target value or averageValue"));
+    out.push_back(json::required(path / "target" / "averageValue",
+                                 "must set either a target value or averageValue"));
 }
 
 void validate_external_source(const Path& path, const Value& source, FieldErrors& out) {
@@ -127,8 +136,9 @@ void validate_external_source(const Path& path, const Value& source, FieldErrors
     out.push_back(json::required(path / "target" / "averageValue",
                                  "must set either a target value for metric or a per-pod target"));
   if (!target["value"].is_null() && !target["averageValue"].is_null())
-    out.push_back(json::forbidden(path / "target" / "value",
-                                  "may not set both a target value for metric and a per-pod target"));
+    out.push_back(
+        json::forbidden(path / "target" / "value",
+                        "may not set both a target value for metric and a per-pod target"));
 }
 
 void validate_pods_source(const Path& path, const Value& source, FieldErrors& out) {
@@ -136,13 +146,14 @@ void validate_pods_source(const Path& path, const Value& source, FieldErrors& ou
   validate_target(path / "target", source["target"], out);
   const Value& average = source["target"]["averageValue"];
   if (average.is_null() || !is_positive(average))
-    out.push_back(
-        json::required(path / "target" / "averageValue", "must specify a positive target averageValue"));
+    out.push_back(json::required(path / "target" / "averageValue",
+                                 "must specify a positive target averageValue"));
 }
 
 void validate_resource_target(const Path& path, const Value& target, FieldErrors& out) {
   validate_target(path / "target", target, out);
-  bool utilization = !target["averageUtilization"].is_null(), value = !target["averageValue"].is_null();
+  bool utilization = !target["averageUtilization"].is_null(),
+       value = !target["averageValue"].is_null();
   if (!utilization && !value)
     out.push_back(json::required(path / "target" / "averageUtilization",
                                  "must set either a target raw value or a target utilization"));
@@ -182,8 +193,10 @@ void validate_metric(const Path& path, const Value& metric, FieldErrors& out) {
   if (type.as_string().empty())
     out.push_back(json::required(path / "type", "must specify a metric source type"));
   auto known = std::ranges::find(kSources, type.as_string(), &Source::type);
-  const std::vector<std::string> types = {"ContainerResource", "External", "Object", "Pods", "Resource"};
-  if (known == std::end(kSources)) out.push_back(json::not_supported(path / "type", type.as_string(), types));
+  const std::vector<std::string> types = {"ContainerResource", "External", "Object", "Pods",
+                                          "Resource"};
+  if (known == std::end(kSources))
+    out.push_back(json::not_supported(path / "type", type.as_string(), types));
   std::vector<std::string_view> given;
   for (const Source& source : kSources) {
     if (metric[source.field].is_null()) continue;
@@ -196,8 +209,8 @@ void validate_metric(const Path& path, const Value& metric, FieldErrors& out) {
     return;
   }
   if (metric[known->field].is_null())
-    out.push_back(
-        json::required(path / known->field, "must populate information for the given metric source"));
+    out.push_back(json::required(path / known->field,
+                                 "must populate information for the given metric source"));
   if (given.size() < 2) return;
   for (std::string_view field : given)
     if (field != known->field)
@@ -213,10 +226,11 @@ void validate_policies(const Path& path, const Value& policies, FieldErrors& out
       out.push_back(json::invalid(at / "value", p["value"], "must be greater than zero"));
     std::int64_t period = p["periodSeconds"].as_int();
     if (period <= 0)
-      out.push_back(json::invalid(at / "periodSeconds", p["periodSeconds"], "must be greater than zero"));
-    if (period > 1800)
       out.push_back(
-          json::invalid(at / "periodSeconds", p["periodSeconds"], "must be less than or equal to 1800"));
+          json::invalid(at / "periodSeconds", p["periodSeconds"], "must be greater than zero"));
+    if (period > 1800)
+      out.push_back(json::invalid(at / "periodSeconds", p["periodSeconds"],
+                                  "must be less than or equal to 1800"));
   }
 }
 
@@ -224,11 +238,11 @@ void validate_rules(const Path& path, const Value& rules, FieldErrors& out) {
   if (rules.is_null()) return;
   const Value& window = rules["stabilizationWindowSeconds"];
   if (window.as_int() < 0)
-    out.push_back(
-        json::invalid(path / "stabilizationWindowSeconds", window, "must be greater than or equal to zero"));
+    out.push_back(json::invalid(path / "stabilizationWindowSeconds", window,
+                                "must be greater than or equal to zero"));
   if (window.as_int() > 3600)
-    out.push_back(
-        json::invalid(path / "stabilizationWindowSeconds", window, "must be less than or equal to 3600"));
+    out.push_back(json::invalid(path / "stabilizationWindowSeconds", window,
+                                "must be less than or equal to 3600"));
   if (!rules["selectPolicy"].is_null())
     check_one_of(path / "selectPolicy", rules["selectPolicy"], {"Disabled", "Max", "Min"}, out);
   if (rules["policies"].empty())
@@ -238,8 +252,8 @@ void validate_rules(const Path& path, const Value& rules, FieldErrors& out) {
   if (!tolerance.is_null()) {
     auto quantity = Quantity::parse(canonical(tolerance));
     if (quantity && quantity->sign() < 0)
-      out.push_back(
-          json::invalid(path / "tolerance", canonical(tolerance), "must be greater than or equal to 0"));
+      out.push_back(json::invalid(path / "tolerance", canonical(tolerance),
+                                  "must be greater than or equal to 0"));
   }
 }
 
@@ -260,14 +274,15 @@ void validate_spec(const Value& spec, bool v1, FieldErrors& out) {
   if (v1) {
     const Value& cpu = spec["targetCPUUtilizationPercentage"];
     if (!cpu.is_null() && cpu.as_int() < 1)
-      out.push_back(
-          json::invalid("spec.metrics[0].resource.target.averageUtilization", cpu, "must be greater than 0"));
+      out.push_back(json::invalid("spec.metrics[0].resource.target.averageUtilization", cpu,
+                                  "must be greater than 0"));
   }
   bool scales_to_zero = false;
   for (std::size_t i = 0; i < spec["metrics"].size(); ++i) {
     const Value& metric = spec["metrics"][i];
     validate_metric((path / "metrics").index(i), metric, out);
-    scales_to_zero |= metric["type"].as_string() == "Object" || metric["type"].as_string() == "External";
+    scales_to_zero |= metric["type"].as_string() == "Object" ||
+                      metric["type"].as_string() == "External";
   }
   if (!low.is_null() && low.as_int() == 0 && !scales_to_zero)
     out.push_back(json::forbidden(

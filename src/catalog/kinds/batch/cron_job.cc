@@ -1,11 +1,11 @@
 #include "catalog/kinds/batch/cron_schedule.h"
 #include "catalog/kinds/batch/job.h"
 #include "catalog/kinds/batch/job_policy.h"
-#include "catalog/kinds/object_meta.h"
+#include "catalog/kinds/batch/time_zones.h"
 #include "catalog/kinds/core/pod_defaults.h"
 #include "catalog/kinds/core/pod_validation.h"
+#include "catalog/kinds/object_meta.h"
 #include "catalog/kinds/strategies.h"
-#include "catalog/kinds/batch/time_zones.h"
 
 namespace cardea::catalog {
 namespace {
@@ -32,8 +32,9 @@ void validate_schedule(const Value& spec, FieldErrors& out) {
     out.push_back(json::required("spec.schedule"));
   } else {
     if (text.find("TZ") != text.npos)
-      out.push_back(json::invalid("spec.schedule", schedule,
-                                  "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"));
+      out.push_back(
+          json::invalid("spec.schedule", schedule,
+                        "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"));
     else if (std::string error = cron_schedule_error(text); !error.empty())
       out.push_back(json::invalid("spec.schedule", schedule, error));
   }
@@ -42,10 +43,13 @@ void validate_schedule(const Value& spec, FieldErrors& out) {
 void validate_zone(const Value& zone, FieldErrors& out) {
   if (zone.is_null()) return;
   std::string_view name = zone.as_string();
-  auto wrong = [&](std::string why) { out.push_back(json::invalid("spec.timeZone", zone, std::move(why))); };
+  auto wrong = [&](std::string why) {
+    out.push_back(json::invalid("spec.timeZone", zone, std::move(why)));
+  };
   if (name.empty()) return wrong("timeZone must be nil or non-empty string");
   if (equals_ignoring_case(name, "Local"))
-    return wrong("timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones");
+    return wrong(
+        "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones");
   if (!is_time_zone(name)) wrong(cat("unknown time zone ", name));
 }
 
@@ -63,7 +67,8 @@ void validate_spec(const Value& spec, const StrategyContext& context, FieldError
   validate_schedule(spec, out);
   check_not_negative("spec.startingDeadlineSeconds", spec["startingDeadlineSeconds"], out);
   validate_zone(spec["timeZone"], out);
-  check_one_of("spec.concurrencyPolicy", spec["concurrencyPolicy"], {"Allow", "Forbid", "Replace"}, out);
+  check_one_of("spec.concurrencyPolicy", spec["concurrencyPolicy"], {"Allow", "Forbid", "Replace"},
+               out);
   validate_job_template(spec["jobTemplate"], context, out);
   check_not_negative("spec.successfulJobsHistoryLimit", spec["successfulJobsHistoryLimit"], out);
   check_not_negative("spec.failedJobsHistoryLimit", spec["failedJobsHistoryLimit"], out);
@@ -75,8 +80,8 @@ FieldErrors validate(const Value& object, const StrategyContext& context) {
   validate_spec(object["spec"], context, out);
   const Value& name = object["metadata"]["name"];
   if (name.as_string().size() > static_cast<std::size_t>(kLongestName))
-    out.push_back(
-        json::invalid("metadata.name", name, cat("must be no more than ", kLongestName, " characters")));
+    out.push_back(json::invalid("metadata.name", name,
+                                cat("must be no more than ", kLongestName, " characters")));
   return out;
 }
 
@@ -91,7 +96,8 @@ std::vector<std::string> warnings(const Value& object, const Value* old, const S
   std::vector<std::string> out;
   if (old == nullptr) warn_about_pod_name(object, out);
   const Value& pod_template = object["spec"]["jobTemplate"]["spec"]["template"];
-  if (old == nullptr || !semantically_equal(pod_template, (*old)["spec"]["jobTemplate"]["spec"]["template"]))
+  if (old == nullptr ||
+      !semantically_equal(pod_template, (*old)["spec"]["jobTemplate"]["spec"]["template"]))
     warn_about_pod_template(pod_template, "spec.jobTemplate.spec.template", out);
   return out;
 }

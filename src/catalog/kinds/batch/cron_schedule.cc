@@ -19,13 +19,14 @@ struct Field {
   std::int64_t low, high;
   std::span<const std::string_view> names;  // of `low`, `low` + 1...
 };
-constexpr Field kFields[] = {{0, 59, {}}, {0, 23, {}}, {1, 31, {}}, {1, 12, kMonths}, {0, 6, kDays}};
+constexpr Field kFields[] = {
+    {0, 59, {}}, {0, 23, {}}, {1, 31, {}}, {1, 12, kMonths}, {0, 6, kDays}};
 
 std::vector<std::string_view> words(std::string_view text) {
   std::vector<std::string_view> out;
   while (!(text = trim(text)).empty()) {
-    auto end =
-        std::ranges::find_if(text, [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; });
+    auto end = std::ranges::find_if(
+        text, [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; });
     auto length = static_cast<std::size_t>(end - text.begin());
     out.push_back(text.substr(0, length));
     text.remove_prefix(length);
@@ -70,8 +71,10 @@ std::string range_error(std::string_view text, const Field& field) {
   }
   if (start < field.low)
     return cat("beginning of range (", start, ") below minimum (", field.low, "): ", text);
-  if (end > field.high) return cat("end of range (", end, ") above maximum (", field.high, "): ", text);
-  if (start > end) return cat("beginning of range (", start, ") beyond end of range (", end, "): ", text);
+  if (end > field.high)
+    return cat("end of range (", end, ") above maximum (", field.high, "): ", text);
+  if (start > end)
+    return cat("beginning of range (", start, ") beyond end of range (", end, "): ", text);
   if (step == 0) return cat("step of range should be a positive number: ", text);
   return "";
 }

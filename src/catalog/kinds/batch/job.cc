@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <set>
 
-#include "catalog/kinds/core/go_pod.h"
+#include "catalog/kinds/apps/workload.h"
 #include "catalog/kinds/batch/job_policy.h"
 #include "catalog/kinds/batch/job_status.h"
-#include "catalog/kinds/label_selector.h"
-#include "catalog/kinds/object_meta.h"
+#include "catalog/kinds/core/go_pod.h"
 #include "catalog/kinds/core/pod_defaults.h"
 #include "catalog/kinds/core/pod_validation.h"
+#include "catalog/kinds/label_selector.h"
+#include "catalog/kinds/object_meta.h"
 #include "catalog/kinds/strategies.h"
-#include "catalog/kinds/apps/workload.h"
 
 namespace cardea::catalog {
 namespace {
@@ -40,9 +40,12 @@ void generate_selector(Value& object) {
   if (object["spec"]["manualSelector"].as_bool()) return;
   const Value uid = object["metadata"]["uid"], name = object["metadata"]["name"];
   Value& spec = object_member(object, "spec");
-  Value& labels = object_member(object_member(object_member(spec, "template"), "metadata"), "labels");
-  for (auto [key, value] :
-       {std::pair{kJobName, name}, {kOldJobName, name}, {kControllerUid, uid}, {kOldControllerUid, uid}})
+  Value& labels = object_member(object_member(object_member(spec, "template"), "metadata"),
+                                "labels");
+  for (auto [key, value] : {std::pair{kJobName, name},
+                            {kOldJobName, name},
+                            {kControllerUid, uid},
+                            {kOldControllerUid, uid}})
     if (!labels.has(key)) labels.set(key, value.is_null() ? Value("") : value);
   Value& match = object_member(object_member(spec, "selector"), "matchLabels");
   if (!match.has(kControllerUid)) match.set(kControllerUid, uid.is_null() ? Value("") : uid);
@@ -51,8 +54,8 @@ void generate_selector(Value& object) {
 void prepare_create(Value& object, const StrategyContext& context) {
   drop_status(object, context);
   // A Job without labels has those of its pods, the generated ones included.
-  bool follows =
-      semantically_equal(object["metadata"]["labels"], object["spec"]["template"]["metadata"]["labels"]);
+  bool follows = semantically_equal(object["metadata"]["labels"],
+                                    object["spec"]["template"]["metadata"]["labels"]);
   generate_selector(object);
   const Value labels = object["spec"]["template"]["metadata"]["labels"];
   if ((follows || object["metadata"]["labels"].empty()) && !labels.empty())
@@ -64,9 +67,12 @@ void validate_generated(const Value& object, FieldErrors& out) {
   if (spec["manualSelector"].as_bool() || spec["selector"].is_null()) return;
   const Value& labels = spec["template"]["metadata"]["labels"];
   Path path = "spec.template.metadata.labels";
-  std::string_view uid = object["metadata"]["uid"].as_string(), name = object["metadata"]["name"].as_string();
-  for (auto [key, expected] :
-       {std::pair{kOldControllerUid, uid}, {kOldJobName, name}, {kControllerUid, uid}, {kJobName, name}}) {
+  std::string_view uid = object["metadata"]["uid"].as_string(),
+                   name = object["metadata"]["name"].as_string();
+  for (auto [key, expected] : {std::pair{kOldControllerUid, uid},
+                               {kOldJobName, name},
+                               {kControllerUid, uid},
+                               {kJobName, name}}) {
     if (!labels.has(key))
       out.push_back(json::required(path.key(key), cat("must be '", expected, "'")));
     else if (labels[key].as_string() != expected)
@@ -77,16 +83,18 @@ void validate_generated(const Value& object, FieldErrors& out) {
                    (match.has(kControllerUid) || match.has(kOldControllerUid)) &&
                    match.members()[0].value.as_string() == uid;
   if (!generated)
-    out.push_back(
-        invalid_shown("spec.selector", shown_selector(spec["selector"]), "`selector` not auto-generated"));
+    out.push_back(invalid_shown("spec.selector", shown_selector(spec["selector"]),
+                                "`selector` not auto-generated"));
 }
 
 void validate_counts(const Value& spec, const Path& path, FieldErrors& out) {
-  for (std::string_view name : {"parallelism", "completions", "activeDeadlineSeconds", "backoffLimit",
-                                "ttlSecondsAfterFinished", "backoffLimitPerIndex", "maxFailedIndexes"})
+  for (std::string_view name :
+       {"parallelism", "completions", "activeDeadlineSeconds", "backoffLimit",
+        "ttlSecondsAfterFinished", "backoffLimitPerIndex", "maxFailedIndexes"})
     check_not_negative(path / name, spec[name], out);
   if (!spec["maxFailedIndexes"].is_null() && spec["backoffLimitPerIndex"].is_null())
-    out.push_back(json::required(path / "backoffLimitPerIndex", "when maxFailedIndexes is specified"));
+    out.push_back(
+        json::required(path / "backoffLimitPerIndex", "when maxFailedIndexes is specified"));
   const Value& manager = spec["managedBy"];
   if (manager.is_null()) return;
   validate_domain_prefixed_path(path / "managedBy", manager, out);
@@ -102,12 +110,15 @@ void validate_mode(const Value& spec, const Path& path, FieldErrors& out) {
   const Value& parallelism = spec["parallelism"];
   if (mode.as_string() == "NonIndexed") {
     if (!spec["successPolicy"].is_null())
-      out.push_back(invalid_shown(path / "successPolicy", shown_success_policy(spec["successPolicy"]),
+      out.push_back(invalid_shown(path / "successPolicy",
+                                  shown_success_policy(spec["successPolicy"]),
                                   "requires indexed completion mode"));
     if (!limit.is_null())
-      out.push_back(json::invalid(path / "backoffLimitPerIndex", limit, "requires indexed completion mode"));
+      out.push_back(
+          json::invalid(path / "backoffLimitPerIndex", limit, "requires indexed completion mode"));
     if (!failed.is_null())
-      out.push_back(json::invalid(path / "maxFailedIndexes", failed, "requires indexed completion mode"));
+      out.push_back(
+          json::invalid(path / "maxFailedIndexes", failed, "requires indexed completion mode"));
   }
   if (mode.as_string() != "Indexed") return;
   if (spec["completions"].is_null()) {
@@ -116,24 +127,26 @@ void validate_mode(const Value& spec, const Path& path, FieldErrors& out) {
   }
   std::int64_t completions = spec["completions"].as_int();
   if (parallelism.as_int() > kMostIndexedParallelism)
-    out.push_back(json::invalid(
-        path / "parallelism", parallelism,
-        cat("must be less than or equal to ", kMostIndexedParallelism, " when completion mode is Indexed")));
+    out.push_back(json::invalid(path / "parallelism", parallelism,
+                                cat("must be less than or equal to ", kMostIndexedParallelism,
+                                    " when completion mode is Indexed")));
   if (!failed.is_null() && failed.as_int() > completions)
-    out.push_back(
-        json::invalid(path / "maxFailedIndexes", failed, "must be less than or equal to completions"));
+    out.push_back(json::invalid(path / "maxFailedIndexes", failed,
+                                "must be less than or equal to completions"));
   if (!limit.is_null() && completions > kMostIndexedParallelism) {
     if (failed.is_null())
-      out.push_back(
-          json::required(path / "maxFailedIndexes", "must be specified when completions is above 100000"));
+      out.push_back(json::required(path / "maxFailedIndexes",
+                                   "must be specified when completions is above 100000"));
     else if (failed.as_int() > 10000)
-      out.push_back(json::invalid(path / "maxFailedIndexes", failed,
-                                  "must be less than or equal to 10000 when completions are above 100000 and "
-                                  "used with backoff limit per index"));
+      out.push_back(
+          json::invalid(path / "maxFailedIndexes", failed,
+                        "must be less than or equal to 10000 when completions are above 100000 and "
+                        "used with backoff limit per index"));
     if (parallelism.as_int() > 10000)
-      out.push_back(json::invalid(path / "parallelism", parallelism,
-                                  "must be less than or equal to 10000 when completions are above 100000 and "
-                                  "used with backoff limit per index"));
+      out.push_back(
+          json::invalid(path / "parallelism", parallelism,
+                        "must be less than or equal to 10000 when completions are above 100000 and "
+                        "used with backoff limit per index"));
   }
   if (!spec["successPolicy"].is_null()) validate_success_policy(spec, path, out);
 }
@@ -142,7 +155,8 @@ void validate_mode(const Value& spec, const Path& path, FieldErrors& out) {
 void validate_indexed_name(const Value& object, FieldErrors& out) {
   const Value& spec = object["spec"];
   if (!is_indexed(spec) || spec["completions"].as_int() <= 0) return;
-  std::string pod = cat(object["metadata"]["name"].as_string(), "-", spec["completions"].as_int() - 1);
+  std::string pod = cat(object["metadata"]["name"].as_string(), "-",
+                        spec["completions"].as_int() - 1);
   if (!dns1123_label(pod).empty())
     out.push_back(json::invalid("metadata.name", object["metadata"]["name"],
                                 cat("will not able to create pod with invalid DNS label: ", pod)));
@@ -159,15 +173,18 @@ void validate_whole_spec(const Value& spec, const StrategyContext& context, Fiel
   const Value& labels = spec["template"]["metadata"]["labels"];
   if (selector.is_null() || (selector_is_usable(selector) && !selector_is_empty(selector)))
     if (!selector_matches(selector, labels))
-      out.push_back(json::invalid("spec.template.metadata.labels", labels.empty() ? (labels.is_null() ? Value() : Value::object()) : labels,
-                                  "`selector` does not match template `labels`"));
+      out.push_back(
+          json::invalid("spec.template.metadata.labels",
+                        labels.empty() ? (labels.is_null() ? Value() : Value::object()) : labels,
+                        "`selector` does not match template `labels`"));
 }
 
 FieldErrors validate(const Value& object, const StrategyContext& context) {
   FieldErrors out;
   // Labels taken over from the template are reported there.
   Value own = object;
-  if (semantically_equal(own["metadata"]["labels"], own["spec"]["template"]["metadata"]["labels"]) &&
+  if (semantically_equal(own["metadata"]["labels"],
+                         own["spec"]["template"]["metadata"]["labels"]) &&
       own["metadata"].is_object())
     own.member("metadata").erase("labels");
   validate_kind_meta(own, true, name_is_dns_subdomain, out);
@@ -201,7 +218,8 @@ void validate_template_change(const Value& object, const Value& old, FieldErrors
   bool may_move = old["spec"]["suspend"].as_bool() && old["status"]["startTime"].is_null();
   if (may_move) {
     if (!semantically_equal(without_placement(now), without_placement(before)))
-      out.push_back(invalid_shown("spec.template.spec", show_go_pod_spec(now["spec"]), kFieldIsImmutable));
+      out.push_back(
+          invalid_shown("spec.template.spec", show_go_pod_spec(now["spec"]), kFieldIsImmutable));
     return;
   }
   out.push_back(invalid_shown("spec.template", show_go_pod_template(now), kFieldIsImmutable));
@@ -226,18 +244,20 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
   validate_whole_spec(spec, context, out);
   validate_completions_change(spec, before, out);
   if (!semantically_equal(spec["selector"], before["selector"]))
-    out.push_back(invalid_shown("spec.selector", shown_selector(spec["selector"]), kFieldIsImmutable));
+    out.push_back(
+        invalid_shown("spec.selector", shown_selector(spec["selector"]), kFieldIsImmutable));
   validate_template_change(object, old, out);
   check_immutable("spec.completionMode", spec["completionMode"], before["completionMode"], out);
   if (!semantically_equal(spec["podFailurePolicy"], before["podFailurePolicy"]))
-    out.push_back(invalid_shown("spec.podFailurePolicy", shown_pod_failure_policy(spec["podFailurePolicy"]),
+    out.push_back(invalid_shown("spec.podFailurePolicy",
+                                shown_pod_failure_policy(spec["podFailurePolicy"]),
                                 kFieldIsImmutable));
-  check_immutable("spec.backoffLimitPerIndex", spec["backoffLimitPerIndex"], before["backoffLimitPerIndex"],
-                  out);
+  check_immutable("spec.backoffLimitPerIndex", spec["backoffLimitPerIndex"],
+                  before["backoffLimitPerIndex"], out);
   check_immutable("spec.managedBy", spec["managedBy"], before["managedBy"], out);
   if (!semantically_equal(spec["successPolicy"], before["successPolicy"]))
-    out.push_back(
-        invalid_shown("spec.successPolicy", shown_success_policy(spec["successPolicy"]), kFieldIsImmutable));
+    out.push_back(invalid_shown("spec.successPolicy", shown_success_policy(spec["successPolicy"]),
+                                kFieldIsImmutable));
   return out;
 }
 
@@ -248,7 +268,8 @@ FieldErrors validate_status(const Value& object, const Value& old, const Strateg
   return out;
 }
 
-std::vector<std::string> warnings(const Value& object, const Value* old, const StrategyContext& context) {
+std::vector<std::string> warnings(const Value& object, const Value* old,
+                                  const StrategyContext& context) {
   std::vector<std::string> out;
   if (old == nullptr) warn_about_pod_name(object, out);
   for (auto& warning : workload_warnings(object, old, context)) out.push_back(std::move(warning));
@@ -295,8 +316,8 @@ void validate_job_spec(const Value& spec, const Path& path, const StrategyContex
   else if (restart.as_string() != "OnFailure" && restart.as_string() != "Never")
     out.push_back(json::not_supported(at, restart, {"OnFailure", "Never"}));
   else if (has_policy && restart.as_string() != "Never")
-    out.push_back(
-        json::invalid(at, restart, "only \"Never\" is supported when podFailurePolicy is specified"));
+    out.push_back(json::invalid(at, restart,
+                                "only \"Never\" is supported when podFailurePolicy is specified"));
 }
 
 void warn_about_pod_name(const Value& object, std::vector<std::string>& out) {
@@ -304,7 +325,8 @@ void warn_about_pod_name(const Value& object, std::vector<std::string>& out) {
   auto complaints = dns1123_label(name.as_string());
   if (name.as_string().empty() || complaints.empty()) return;
   out.push_back(
-      cat("metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; "
+      cat("metadata.name: this is used in Pod names and hostnames, which can result in surprising "
+          "behavior; "
           "a DNS label is recommended: [",
           join(complaints, " "), "]"));
 }

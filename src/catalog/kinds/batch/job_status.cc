@@ -36,22 +36,27 @@ void validate_end(const Value& status, FieldErrors& out) {
   const Value& end = status["completionTime"];
   if (complete && failed) conflict("cannot set Complete=True and Failed=true conditions", out);
   if (complete && end.is_null())
-    out.push_back(json::required("status.completionTime", "completionTime is required for Complete jobs"));
+    out.push_back(
+        json::required("status.completionTime", "completionTime is required for Complete jobs"));
   if (!complete && !end.is_null())
-    out.push_back(json::invalid("status.completionTime", end,
-                                "cannot set completionTime when there is no Complete=True condition"));
+    out.push_back(
+        json::invalid("status.completionTime", end,
+                      "cannot set completionTime when there is no Complete=True condition"));
   if (failed && !holds(status, "FailureTarget"))
     conflict("cannot set Failed=True condition without the FailureTarget=true condition", out);
   if (complete && !holds(status, "SuccessCriteriaMet"))
-    conflict("cannot set Complete=True condition without the SuccessCriteriaMet=true condition", out);
+    conflict("cannot set Complete=True condition without the SuccessCriteriaMet=true condition",
+             out);
   if (holds(status, "FailureTarget") && holds(status, "SuccessCriteriaMet"))
     conflict("cannot set FailureTarget=True and SuccessCriteriaMet=true conditions", out);
   if ((complete || failed) && status["active"].as_int() > 0)
-    out.push_back(json::invalid("status.active", status["active"], "active>0 is invalid for finished job"));
+    out.push_back(
+        json::invalid("status.active", status["active"], "active>0 is invalid for finished job"));
   if ((complete || failed) && start.is_null())
     out.push_back(json::required("status.startTime", "startTime is required for finished job"));
   if (!start.is_null() && !end.is_null() && end.as_string() < start.as_string())
-    out.push_back(json::invalid("status.completionTime", end, "must be equal to or after `startTime`"));
+    out.push_back(
+        json::invalid("status.completionTime", end, "must be equal to or after `startTime`"));
 }
 
 }  // namespace
@@ -68,14 +73,18 @@ void validate_job_status_update(const Value& object, const Value& old, FieldErro
     if (status[name].as_int() < before[name].as_int())
       out.push_back(json::invalid(Path("status") / name, Value(status[name].as_int()),
                                   cat("cannot decrease the ", name, " counter")));
-  if (spec["completionMode"].as_string() != "Indexed" && !status["completedIndexes"].as_string().empty())
-    out.push_back(json::invalid("status.completedIndexes", status["completedIndexes"],
-                                "cannot set non-empty completedIndexes when non-indexed completion mode"));
+  if (spec["completionMode"].as_string() != "Indexed" &&
+      !status["completedIndexes"].as_string().empty())
+    out.push_back(
+        json::invalid("status.completedIndexes", status["completedIndexes"],
+                      "cannot set non-empty completedIndexes when non-indexed completion mode"));
   if (spec["backoffLimitPerIndex"].is_null() && !status["failedIndexes"].is_null())
-    out.push_back(json::invalid("status.failedIndexes", status["failedIndexes"],
-                                "cannot set non-null failedIndexes when backoffLimitPerIndex is null"));
+    out.push_back(
+        json::invalid("status.failedIndexes", status["failedIndexes"],
+                      "cannot set non-null failedIndexes when backoffLimitPerIndex is null"));
   if (status["ready"].as_int() > status["active"].as_int() && status["active"].as_int() >= 0)
-    out.push_back(json::invalid("status.ready", status["ready"], "cannot set more ready pods than active"));
+    out.push_back(
+        json::invalid("status.ready", status["ready"], "cannot set more ready pods than active"));
 }
 
 }  // namespace cardea::catalog

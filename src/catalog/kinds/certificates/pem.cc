@@ -23,7 +23,8 @@ std::string_view take_line(std::string_view& text) {
 std::optional<PemBlock> next_pem_block(std::string_view& text) {
   while (!text.empty()) {
     std::string_view line = take_line(text);
-    if (!line.starts_with(kBegin) || !line.ends_with(kDashes) || line.size() < kBegin.size() + kDashes.size())
+    if (!line.starts_with(kBegin) || !line.ends_with(kDashes) ||
+        line.size() < kBegin.size() + kDashes.size())
       continue;
     PemBlock block;
     block.type = line.substr(kBegin.size(), line.size() - kBegin.size() - kDashes.size());
@@ -75,8 +76,10 @@ Result<RequestSubject> request_subject(std::string_view base64_pem) {
   std::optional<std::string> text = base64_decode(base64_pem);
   std::string_view rest = text ? std::string_view(*text) : std::string_view();
   std::optional<PemBlock> block = next_pem_block(rest);
-  if (!block || block->type != "CERTIFICATE REQUEST") return fail(bad_request("PEM block type must be CERTIFICATE REQUEST"));
-  if (std::string error = certificate_request_error(block->der); !error.empty()) return fail(bad_request(error));
+  if (!block || block->type != "CERTIFICATE REQUEST")
+    return fail(bad_request("PEM block type must be CERTIFICATE REQUEST"));
+  if (std::string error = certificate_request_error(block->der); !error.empty())
+    return fail(bad_request(error));
   const auto* at = reinterpret_cast<const unsigned char*>(block->der.data());
   X509_REQ* request = d2i_X509_REQ(nullptr, &at, static_cast<long>(block->der.size()));
   const X509_NAME* name = X509_REQ_get_subject_name(request);
@@ -87,10 +90,14 @@ Result<RequestSubject> request_subject(std::string_view base64_pem) {
     if (kind != NID_commonName && kind != NID_organizationName) continue;
     unsigned char* bytes = nullptr;
     int size = ASN1_STRING_to_UTF8(&bytes, X509_NAME_ENTRY_get_data(entry));
-    std::string value = size < 0 ? "" : std::string(reinterpret_cast<char*>(bytes), static_cast<std::size_t>(size));
+    std::string value = size < 0 ? ""
+                                 : std::string(reinterpret_cast<char*>(bytes),
+                                               static_cast<std::size_t>(size));
     if (size >= 0) OPENSSL_free(bytes);
-    if (kind == NID_commonName) subject.common_name = std::move(value);
-    else subject.organizations.push_back(std::move(value));
+    if (kind == NID_commonName)
+      subject.common_name = std::move(value);
+    else
+      subject.organizations.push_back(std::move(value));
   }
   X509_REQ_free(request);
   ERR_clear_error();

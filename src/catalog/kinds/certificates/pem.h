@@ -15,7 +15,8 @@ struct PemBlock {
   std::string der;
 };
 
-// Takes the first block off `text`, passing over what is no PEM before it; nullopt when there is none.
+// Takes the first block off `text`, passing over what is no PEM before it; nullopt when there is
+// none.
 std::optional<PemBlock> next_pem_block(std::string_view& text);
 
 // What is wrong with the DER, empty when it can be read.

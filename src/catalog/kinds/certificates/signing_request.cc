@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <set>
 
+#include "catalog/kinds/certificates/pem.h"
 #include "catalog/kinds/check.h"
 #include "catalog/kinds/object_meta.h"
-#include "catalog/kinds/certificates/pem.h"
 #include "catalog/kinds/strategies.h"
 
 namespace cardea::catalog {
@@ -91,7 +91,8 @@ void validate_request(const Value& request, FieldErrors& out) {
   std::string_view rest = text;
   auto block = next_pem_block(rest);
   if (!block || block->type != "CERTIFICATE REQUEST") {
-    out.push_back(json::invalid("spec.request", request, "PEM block type must be CERTIFICATE REQUEST"));
+    out.push_back(
+        json::invalid("spec.request", request, "PEM block type must be CERTIFICATE REQUEST"));
     return;
   }
   if (std::string error = certificate_request_error(block->der); !error.empty())
@@ -121,23 +122,27 @@ void validate_signer(const Value& signer, FieldErrors& out) {
   auto parts = split(text, '/');
   if (parts.size() != 2) {
     out.push_back(json::invalid(
-        path, signer, "must be a fully qualified domain and path of the form 'example.com/signer-name'"));
+        path, signer,
+        "must be a fully qualified domain and path of the form 'example.com/signer-name'"));
     return;
   }
   auto domain = split(parts[0], '.');
   for (std::string_view label : domain)
     for (const std::string& complaint : dns1123_label(label))
-      out.push_back(json::invalid(path, parts[0], cat("validating label ", quoted(label), ": ", complaint)));
+      out.push_back(
+          json::invalid(path, parts[0], cat("validating label ", quoted(label), ": ", complaint)));
   if (domain.size() < 2)
-    out.push_back(
-        json::invalid(path, parts[0], "should be a domain with at least two segments separated by dots"));
+    out.push_back(json::invalid(path, parts[0],
+                                "should be a domain with at least two segments separated by dots"));
   for (std::string_view label : split(parts[1], '.'))
     for (const std::string& complaint : dns1123_subdomain(label))
-      out.push_back(json::invalid(path, parts[1], cat("validating label ", quoted(label), ": ", complaint)));
+      out.push_back(
+          json::invalid(path, parts[1], cat("validating label ", quoted(label), ": ", complaint)));
   if (text.size() > static_cast<std::size_t>(kLongestSigner))
     out.push_back(json::too_long(path, kLongestSigner));
   if (text == "kubernetes.io/legacy-unknown")
-    out.push_back(json::invalid(path, signer, "the legacy signerName is not allowed via this API version"));
+    out.push_back(
+        json::invalid(path, signer, "the legacy signerName is not allowed via this API version"));
 }
 
 void validate_conditions(const Value& conditions, FieldErrors& out) {
@@ -145,7 +150,8 @@ void validate_conditions(const Value& conditions, FieldErrors& out) {
   bool approved = false, denied = false;
   for (std::size_t i = 0; i < conditions.size(); ++i) {
     Path at = Path("status.conditions").index(i);
-    std::string_view type = conditions[i]["type"].as_string(), status = conditions[i]["status"].as_string();
+    std::string_view type = conditions[i]["type"].as_string(),
+                     status = conditions[i]["status"].as_string();
     if (type.empty()) out.push_back(json::required(at / "type"));
     if (status.empty())
       out.push_back(json::required(at / "status"));
@@ -158,7 +164,8 @@ void validate_conditions(const Value& conditions, FieldErrors& out) {
     if (is_approval(type) && approved && denied)
       out.push_back(json::invalid("status.conditions", conditions[i]["type"],
                                   "Approved and Denied conditions are mutually exclusive"));
-    if (!seen.insert(type).second) out.push_back(json::duplicate(at / "type", conditions[i]["type"]));
+    if (!seen.insert(type).second)
+      out.push_back(json::duplicate(at / "type", conditions[i]["type"]));
   }
 }
 
@@ -175,7 +182,8 @@ void validate_certificate(const Value& certificate, FieldErrors& out) {
     if (block->type != "CERTIFICATE")
       return wrong(cat("only CERTIFICATE PEM blocks are allowed, found ", quoted(block->type)));
     if (block->has_headers) return wrong("no PEM block headers are permitted");
-    if (std::string error = certificate_error(block->der); !error.empty()) return wrong(std::move(error));
+    if (std::string error = certificate_error(block->der); !error.empty())
+      return wrong(std::move(error));
   }
   if (!any) wrong("must contain at least one CERTIFICATE PEM block");
 }
@@ -210,8 +218,8 @@ FieldErrors validate_status(const Value& object, const Value& old, const Strateg
   for (std::string_view type : {"Approved", "Denied", "Failed"}) {
     bool now = !condition_of(object, type).is_null(), before = !condition_of(old, type).is_null();
     if (before && !now)
-      out.push_back(json::forbidden("status.conditions",
-                                    cat("updates may not remove a condition of type ", quoted(type))));
+      out.push_back(json::forbidden(
+          "status.conditions", cat("updates may not remove a condition of type ", quoted(type))));
     if (now && !before && is_approval(type) && !may_approve)
       out.push_back(json::forbidden("status.conditions",
                                     cat("updates may not add a condition of type ", quoted(type))));

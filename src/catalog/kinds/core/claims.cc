@@ -1,8 +1,8 @@
 #include "catalog/kinds/core/claims.h"
 
 #include "catalog/kinds/checks.h"
-#include "catalog/kinds/label_selector.h"
 #include "catalog/kinds/core/resources.h"
+#include "catalog/kinds/label_selector.h"
 #include "json/print.h"
 
 namespace cardea::catalog {
@@ -17,8 +17,8 @@ void validate_data_source(const Value& source, const Path& path, FieldErrors& ou
   require_text(source, "kind", path, out);
   string_view group = text(source, "apiGroup"), kind = text(source, "kind");
   if (group.empty() && kind != "PersistentVolumeClaim")
-    out.push_back(
-        json::invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"));
+    out.push_back(json::invalid(
+        path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"));
   if (!group.empty()) add_invalid(dns1123_subdomain(group), group, path / "apiGroup", out);
   if (string_view ns = text(source, "namespace"); !ns.empty())
     add_invalid(dns1123_label(ns), ns, path / "namespace", out);
@@ -33,8 +33,9 @@ void validate_access_modes(const Value& spec, const Path& path, FieldErrors& out
   bool once_pod = false, other = false;
   for (const Value& mode : spec["accessModes"].items()) {
     std::size_t before = out.size();
-    require_one_of(mode.as_string(), {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"},
-                   path, out);
+    require_one_of(mode.as_string(),
+                   {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"}, path,
+                   out);
     if (mode.as_string() == "ReadWriteOncePod")
       once_pod = true;
     else if (out.size() == before)
@@ -73,7 +74,8 @@ void validate_claim_spec(const Value& spec, const Path& path, FieldErrors& out) 
   if (!source.is_null()) validate_data_source(source, path / "dataSource", out);
   if (!ref.is_null()) validate_data_source(ref, path / "dataSourceRef", out);
   if (!source.is_null() && !text(ref, "namespace").empty())
-    add_data_source_conflict(path, "may not be specified when dataSourceRef.namespace is specified", out);
+    add_data_source_conflict(path, "may not be specified when dataSourceRef.namespace is specified",
+                             out);
   else if (!source.is_null() && !ref.is_null() && !same_source(source, ref))
     add_data_source_conflict(path, "must match dataSourceRef", out);
   if (string_view name = text(spec, "volumeAttributesClassName"); !name.empty())
@@ -85,9 +87,10 @@ void validate_claim_template(const Value& claim, const Path& path, FieldErrors& 
   Path meta_path = path / "metadata";
   validate_annotations(meta["annotations"], meta_path / "annotations", out);
   validate_labels(meta["labels"], meta_path / "labels", out);
-  for (const char* key : {"name", "generateName", "namespace", "selfLink", "uid", "resourceVersion",
-                          "generation", "creationTimestamp", "deletionTimestamp",
-                          "deletionGracePeriodSeconds", "ownerReferences", "finalizers", "managedFields"}) {
+  for (const char* key :
+       {"name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation",
+        "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences",
+        "finalizers", "managedFields"}) {
     const Value& value = meta[key];
     bool zero = value.is_null() || (value.is_string() && value.as_string().empty()) ||
                 (value.is_int() && value.as_int() == 0);
@@ -98,7 +101,8 @@ void validate_claim_template(const Value& claim, const Path& path, FieldErrors& 
 
 void protect_storage(Value& object, string_view finalizer) {
   auto present_ones = object["metadata"]["finalizers"].items();
-  if (std::ranges::none_of(present_ones, [&](const Value& f) { return f.as_string() == finalizer; }))
+  if (std::ranges::none_of(present_ones,
+                           [&](const Value& f) { return f.as_string() == finalizer; }))
     object.member("metadata").member("finalizers").push_back(finalizer);
 }
 

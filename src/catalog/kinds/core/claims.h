@@ -7,12 +7,14 @@
 
 namespace cardea::catalog {
 
-// The spec of a PersistentVolumeClaim, and claim templates as pods (ephemeral volumes) and StatefulSets hold
-// them. The defaults have been filled in.
+// The spec of a PersistentVolumeClaim, and claim templates as pods (ephemeral volumes) and
+// StatefulSets hold them. The defaults have been filled in.
 void validate_claim_spec(const json::Value& spec, const Path& path, json::FieldErrors& out);
-void validate_claim_template(const json::Value& claim_template, const Path& path, json::FieldErrors& out);
+void validate_claim_template(const json::Value& claim_template, const Path& path,
+                             json::FieldErrors& out);
 
-// What is in use must not vanish: adds the finalizer that a controller takes away when nobody uses it.
+// What is in use must not vanish: adds the finalizer that a controller takes away when nobody uses
+// it.
 void protect_storage(json::Value& object, std::string_view finalizer);
 
 // Storage asked of another object: the newer field and the older one show the same thing.

@@ -3,8 +3,8 @@
 #include <set>
 
 #include "catalog/kinds/checks.h"
-#include "catalog/kinds/ip.h"
 #include "catalog/kinds/core/service_allocator.h"
+#include "catalog/kinds/ip.h"
 
 namespace cardea::catalog {
 
@@ -29,8 +29,9 @@ void validate_cluster_ip_fields(const Value& service, const Value* old, json::Fi
     if (!seen.insert(family.as_string()).second) out.push_back(json::duplicate(at, family));
   });
   if (present(spec, "ipFamilyPolicy"))
-    require_one_of(text(spec, "ipFamilyPolicy"), {"PreferDualStack", "RequireDualStack", "SingleStack"},
-                   "spec.ipFamilyPolicy", out);
+    require_one_of(text(spec, "ipFamilyPolicy"),
+                   {"PreferDualStack", "RequireDualStack", "SingleStack"}, "spec.ipFamilyPolicy",
+                   out);
 
   bool unreadable = false;
   for (std::size_t i = 0; i < ips.size(); ++i) {
@@ -50,16 +51,18 @@ void validate_cluster_ip_fields(const Value& service, const Value* old, json::Fi
   }
   if (ips.size() > 2) out.push_back(json::invalid(path, ips, "may only hold up to 2 values"));
   if (unreadable) return;
-  auto family_of = [&](std::size_t i) { return parse_ip(ips[i].as_string())->v4 ? "IPv4" : "IPv6"; };
+  auto family_of = [&](std::size_t i) {
+    return parse_ip(ips[i].as_string())->v4 ? "IPv4" : "IPv6";
+  };
   if (ips.size() > 1 && family_of(0) == string_view(family_of(1)))
     out.push_back(json::invalid(path, ips, "may specify no more than one IP for each IP family"));
   if (is_headless(service)) return;
   for (std::size_t i = 0; i < ips.size() && i < families.size(); ++i) {
     string_view wanted = families[i].as_string();
     if ((wanted == "IPv4" || wanted == "IPv6") && wanted != family_of(i))
-      out.push_back(
-          json::invalid(path.index(i), ips[i],
-                        cat("expected an ", wanted, " value as indicated by `ipFamilies[", i, "]`")));
+      out.push_back(json::invalid(
+          path.index(i), ips[i],
+          cat("expected an ", wanted, " value as indicated by `ipFamilies[", i, "]`")));
   }
 }
 

@@ -43,7 +43,8 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
   if (old["immutable"].as_bool()) {
     if (!object["immutable"].as_bool()) out.push_back(json::forbidden("immutable", kImmutable));
     for (const char* key : {"data", "binaryData"})
-      if (!semantically_equal(object[key], old[key])) out.push_back(json::forbidden(key, kImmutable));
+      if (!semantically_equal(object[key], old[key]))
+        out.push_back(json::forbidden(key, kImmutable));
   }
   for (auto& error : validate(object, context)) out.push_back(std::move(error));
   return out;

@@ -9,18 +9,19 @@
 #include <sstream>
 
 #include "base/strings.h"
-#include "catalog/testing/recordings.h"
 #include "catalog/kinds/core/service_allocator.h"
 #include "catalog/strategy.h"
+#include "catalog/testing/recordings.h"
 #include "catalog/validate.h"
 #include "json/parse.h"
 #include "json/patch.h"
 #include "json/print.h"
 
-// Walks recorded conversations with a real API server through the hooks of the core group's kinds: no
-// storage, no HTTP. Each create is defaulted, given addresses, prepared and checked; each update likewise
-// against what was recorded last. Causes must be the same, accepted objects must come out alike. What other
-// layers own (generic metadata, admission, zeros that types print) is left out of the comparison.
+// Walks recorded conversations with a real API server through the hooks of the core group's kinds:
+// no storage, no HTTP. Each create is defaulted, given addresses, prepared and checked; each update
+// likewise against what was recorded last. Causes must be the same, accepted objects must come out
+// alike. What other layers own (generic metadata, admission, zeros that types print) is left out of
+// the comparison.
 
 namespace cardea::catalog {
 namespace {
@@ -51,8 +52,8 @@ constexpr Kind kKinds[] = {{"configmaps", "ConfigMap"},
                            {"services", "Service"}};
 
 // What admission plugins set, and what the layer above sets in metadata.
-constexpr std::string_view kAdmission[] = {"spec.tolerations", "spec.priority", "spec.preemptionPolicy",
-                                           "spec.taints"};
+constexpr std::string_view kAdmission[] = {"spec.tolerations", "spec.priority",
+                                           "spec.preemptionPolicy", "spec.taints"};
 constexpr std::string_view kGenericMeta[] = {"name",
                                              "namespace",
                                              "uid",
@@ -74,11 +75,13 @@ struct Target {
 Target parse_target(std::string_view url) {
   Target t;
   std::size_t query = url.find('?');
-  t.dry_run = query != std::string_view::npos && url.substr(query).find("dryRun") != std::string_view::npos;
+  t.dry_run = query != std::string_view::npos &&
+              url.substr(query).find("dryRun") != std::string_view::npos;
   auto parts = split(url.substr(0, query), '/');
   if (parts.size() < 4 || parts[1] != "api" || parts[2] != "v1") return t;
   std::size_t i = 3;
-  if (parts[3] == "namespaces" && parts.size() > 5 && parts[5] != "status" && parts[5] != "finalize") {
+  if (parts[3] == "namespaces" && parts.size() > 5 && parts[5] != "status" &&
+      parts[5] != "finalize") {
     t.namespace_name = parts[4];
     i = 5;
   }
@@ -138,7 +141,8 @@ void differences(const Value& wanted, const Value& found, const std::string& pat
     for (const json::Member& m : wanted.members())
       differences(m.value, found[m.key()], cat(path, ".", m.key()), out);
     for (const json::Member& m : found.members())
-      if (!wanted.has(m.key())) out.push_back(cat(path, ".", m.key(), ": unexpected ", json::print(m.value)));
+      if (!wanted.has(m.key()))
+        out.push_back(cat(path, ".", m.key(), ": unexpected ", json::print(m.value)));
   } else if (wanted.is_array() && found.is_array() && wanted.size() == found.size()) {
     for (std::size_t i = 0; i < wanted.size(); ++i)
       differences(wanted[i], found[i], cat(path, "[", i, "]"), out);
@@ -183,8 +187,8 @@ class Walk {
   void step(const Value& s) {
     Target t = parse_target(s["path"].as_string());
     if (!t.kind || s["as"].as_string() == "anonymous") return;
-    if (json::print(s["body"]).find("${") !=
-        std::string::npos) {  // speaks of answers that were not captured here
+    if (json::print(s["body"]).find("${") != std::string::npos) {  // speaks of answers that were
+                                                                   // not captured here
       objects_.erase(t.key + t.name);
       return;
     }
@@ -225,7 +229,8 @@ class Walk {
 
   static std::vector<std::string> lines(const json::FieldErrors& errors) {
     std::vector<std::string> out;
-    for (const auto& e : errors) out.push_back(cat(e.field.empty() ? "<nil>" : e.field, ": ", e.body()));
+    for (const auto& e : errors)
+      out.push_back(cat(e.field.empty() ? "<nil>" : e.field, ": ", e.body()));
     return out;
   }
 
@@ -251,7 +256,8 @@ class Walk {
     Value checked_object = o.object;
     if (generated)
       checked_object.member("metadata")
-          .set("name", cat(checked_object["metadata"]["generateName"].as_string().substr(0, 58), "abcde"));
+          .set("name",
+               cat(checked_object["metadata"]["generateName"].as_string().substr(0, 58), "abcde"));
     o.causes = lines(validate_create(strategy, checked_object, t.kind->namespaced, c));
     for (std::string& line : o.causes)
       for (std::size_t at; generated && (at = line.find("abcde")) != line.npos;)
@@ -282,8 +288,10 @@ class Walk {
       return *patched;
     }
     bool strategic = type.starts_with("application/strategic");
-    if (!body || (!strategic && type.find("merge-patch") == std::string_view::npos)) return std::nullopt;
-    if (strategic && json::print(*body).find_first_of("[$") != std::string::npos) return std::nullopt;
+    if (!body || (!strategic && type.find("merge-patch") == std::string_view::npos))
+      return std::nullopt;
+    if (strategic && json::print(*body).find_first_of("[$") != std::string::npos)
+      return std::nullopt;
     auto merged = json::apply_merge_patch(old, *body);
     if (!merged) return std::nullopt;
     return *merged;
@@ -338,14 +346,15 @@ class Walk {
         differences(comparable(body), comparable(o.object), "", notes);
       std::vector<std::string> wanted, given;
       for (const Value& w : s["expect"]["headers"]["Warning"].items())
-        if (std::string_view text = w.as_string(); text.find("unknown field") == text.npos &&
-                                                   text.find("duplicate field") == text.npos &&
-                                                   text.find("v1 Endpoints is deprecated") == text.npos)
+        if (std::string_view text = w.as_string();
+            text.find("unknown field") == text.npos && text.find("duplicate field") == text.npos &&
+            text.find("v1 Endpoints is deprecated") == text.npos)
           wanted.emplace_back(text);
       for (const std::string& w : o.warnings)
         given.push_back(cat("299 - ", cardea::quoted(std::string_view(w))));
       if (o.causes.empty() && wanted != given)
-        notes.push_back(cat("warnings: wanted ", join(wanted, " | "), " found ", join(given, " | ")));
+        notes.push_back(
+            cat("warnings: wanted ", join(wanted, " | "), " found ", join(given, " | ")));
     } else if (status == 422 && is_ours(body)) {
       std::vector<std::string> wanted = causes_of(body), given = o.causes;
       for (std::size_t i = 0; i < wanted.size() && i < given.size(); ++i)
@@ -354,7 +363,8 @@ class Walk {
       bool unordered = json::print(s["unordered"]).find("causes") != std::string::npos;
       if (unordered) std::ranges::sort(wanted), std::ranges::sort(given);
       if (wanted != given)
-        notes = {"wanted " + join(wanted, "\n            "), "found  " + join(given, "\n            ")};
+        notes = {"wanted " + join(wanted, "\n            "),
+                 "found  " + join(given, "\n            ")};
     } else {
       return;
     }

@@ -18,8 +18,8 @@ void validate_address(const Value& address, const Path& path, FieldErrors& out) 
   if (std::string_view name = text(address, "hostname"); !name.empty())
     add_invalid(dns1123_label(name), name, path / "hostname", out);
   if (present(address, "nodeName"))
-    add_invalid(dns1123_subdomain(text(address, "nodeName")), text(address, "nodeName"), path / "nodeName",
-                out);
+    add_invalid(dns1123_subdomain(text(address, "nodeName")), text(address, "nodeName"),
+                path / "nodeName", out);
   validate_endpoint_ip(text(address, "ip"), path / "ip", out);
 }
 
@@ -31,8 +31,8 @@ void validate_port(const Value& port, bool named, const Path& path, FieldErrors&
     out.push_back(json::invalid(path / "port", port["port"].as_int(), message));
   require_one_of_or_missing(text(port, "protocol"), {"SCTP", "TCP", "UDP"}, path / "protocol", out);
   if (present(port, "appProtocol"))
-    add_invalid(qualified_name(text(port, "appProtocol")), text(port, "appProtocol"), path / "appProtocol",
-                out);
+    add_invalid(qualified_name(text(port, "appProtocol")), text(port, "appProtocol"),
+                path / "appProtocol", out);
 }
 
 void validate_subsets(const Value& object, FieldErrors& out) {
@@ -65,12 +65,14 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
 
 std::vector<std::string> warnings(const Value& object, const Value*, const StrategyContext&) {
   std::vector<std::string> out;
-  if (text(object["metadata"]["labels"], "endpoints.kubernetes.io/managed-by") == "endpoint-controller")
+  if (text(object["metadata"]["labels"], "endpoints.kubernetes.io/managed-by") ==
+      "endpoint-controller")
     return out;
   each(object, "subsets", {}, [&](const Value& subset, const Path& path) {
     for (const char* key : {"addresses", "notReadyAddresses"})
-      each(subset, key, path,
-           [&](const Value& address, const Path& at) { warn_about_ip(at / "ip", text(address, "ip"), out); });
+      each(subset, key, path, [&](const Value& address, const Path& at) {
+        warn_about_ip(at / "ip", text(address, "ip"), out);
+      });
   });
   return out;
 }
@@ -83,13 +85,14 @@ void validate_endpoint_ip(std::string_view written, const Path& path, json::Fiel
   if (ip->unspecified())
     out.push_back(json::invalid(path, written, cat("may not be unspecified (", written, ")")));
   if (ip->loopback())
-    out.push_back(json::invalid(path, written, "may not be in the loopback range (127.0.0.0/8, ::1/128)"));
-  if (ip->link_local_unicast())
     out.push_back(
-        json::invalid(path, written, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"));
-  if (ip->link_local_multicast())
+        json::invalid(path, written, "may not be in the loopback range (127.0.0.0/8, ::1/128)"));
+  if (ip->link_local_unicast())
     out.push_back(json::invalid(path, written,
-                                "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"));
+                                "may not be in the link-local range (169.254.0.0/16, fe80::/10)"));
+  if (ip->link_local_multicast())
+    out.push_back(json::invalid(
+        path, written, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"));
 }
 
 const Strategy& endpoints_strategy() {

@@ -2,8 +2,8 @@
 #include "catalog/kinds/checks.h"
 #include "catalog/kinds/core/core_strategies.h"
 
-// Event of the core group. Its rules are older and laxer than those of events.k8s.io, which tells the same
-// objects in other words.
+// Event of the core group. Its rules are older and laxer than those of events.k8s.io, which tells
+// the same objects in other words.
 namespace cardea::catalog {
 namespace {
 
@@ -42,10 +42,12 @@ void validate_event(const Value& event, FieldErrors& out) {
   std::string_view ns = text(event["metadata"], "namespace"),
                    involved = text(event["involvedObject"], "namespace");
   bool new_style = present(event, "eventTime");
-  bool mismatch = involved.empty() ? ns != "default" && !ns.empty() && !(new_style && ns == "kube-system")
-                                   : !new_style && ns != involved;
+  bool mismatch = involved.empty()
+                      ? ns != "default" && !ns.empty() && !(new_style && ns == "kube-system")
+                      : !new_style && ns != involved;
   if (mismatch)
-    out.push_back(json::invalid("involvedObject.namespace", involved, "does not match event.namespace"));
+    out.push_back(
+        json::invalid("involvedObject.namespace", involved, "does not match event.namespace"));
   if (new_style) validate_new_style(event, out);
   add_invalid(dns1123_subdomain(ns), ns, "namespace", out);
 }

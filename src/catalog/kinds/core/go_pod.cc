@@ -13,24 +13,28 @@ namespace {
 
 using json::Value;
 
-// The fields of one type, in order. After the name: `=""`, `=false`, `=0` is what an absent field shows (null
-// when nothing is given), `={T}` a T held by value, `*T` a pointer to one, `[T]` a list of them. A JSON name
-// that does not follow from Go's stands after a colon.
+// The fields of one type, in order. After the name: `=""`, `=false`, `=0` is what an absent field
+// shows (null when nothing is given), `={T}` a T held by value, `*T` a pointer to one, `[T]` a list
+// of them. A JSON name that does not follow from Go's stands after a colon.
 struct Type {
   std::string_view name, fields;
 };
 
 constexpr Type kTypes[] = {
     {"PodSpec",
-     "Volumes[Volume] InitContainers[Container] Containers[Container] EphemeralContainers RestartPolicy=\"\" "
+     "Volumes[Volume] InitContainers[Container] Containers[Container] EphemeralContainers "
+     "RestartPolicy=\"\" "
      "TerminationGracePeriodSeconds ActiveDeadlineSeconds DNSPolicy=\"\" NodeSelector "
      "ServiceAccountName=\"\" "
      "AutomountServiceAccountToken NodeName=\"\" SecurityContext*PodSecurityContext "
      "ImagePullSecrets[LocalReference] "
-     "Hostname=\"\" Subdomain=\"\" SetHostnameAsFQDN Affinity SchedulerName=\"\" Tolerations[Toleration] "
+     "Hostname=\"\" Subdomain=\"\" SetHostnameAsFQDN Affinity SchedulerName=\"\" "
+     "Tolerations[Toleration] "
      "HostAliases "
-     "PriorityClassName=\"\" Priority PreemptionPolicy DNSConfig ReadinessGates RuntimeClassName Overhead "
-     "EnableServiceLinks TopologySpreadConstraints OS SchedulingGates[LocalReference] ResourceClaims "
+     "PriorityClassName=\"\" Priority PreemptionPolicy DNSConfig ReadinessGates RuntimeClassName "
+     "Overhead "
+     "EnableServiceLinks TopologySpreadConstraints OS SchedulingGates[LocalReference] "
+     "ResourceClaims "
      "Resources "
      "HostnameOverride SchedulingGroup"},
     {"PodSecurityContext",
@@ -40,12 +44,16 @@ constexpr Type kTypes[] = {
      "FSGroupChangePolicy "
      "Sysctls SeccompProfile*SeccompProfile AppArmorProfile SELinuxChangePolicy"},
     {"Container",
-     "Name=\"\" Image=\"\" Command Args WorkingDir=\"\" Ports[ContainerPort] EnvFrom[EnvFromSource] "
+     "Name=\"\" Image=\"\" Command Args WorkingDir=\"\" Ports[ContainerPort] "
+     "EnvFrom[EnvFromSource] "
      "Env[EnvVar] "
-     "Resources={Resources} ResizePolicy RestartPolicy RestartPolicyRules VolumeMounts[VolumeMount] "
+     "Resources={Resources} ResizePolicy RestartPolicy RestartPolicyRules "
+     "VolumeMounts[VolumeMount] "
      "VolumeDevices "
-     "LivenessProbe*Probe ReadinessProbe*Probe StartupProbe*Probe Lifecycle TerminationMessagePath=\"\" "
-     "TerminationMessagePolicy=\"\" ImagePullPolicy=\"\" SecurityContext*SecurityContext Stdin=false "
+     "LivenessProbe*Probe ReadinessProbe*Probe StartupProbe*Probe Lifecycle "
+     "TerminationMessagePath=\"\" "
+     "TerminationMessagePolicy=\"\" ImagePullPolicy=\"\" SecurityContext*SecurityContext "
+     "Stdin=false "
      "StdinOnce=false "
      "TTY=false"},
     {"Resources", "Limits Requests Claims"},
@@ -55,19 +63,22 @@ constexpr Type kTypes[] = {
     {"LocalReference", "Name=\"\""},
     {"EnvVar", "Name=\"\" Value=\"\" ValueFrom*EnvVarSource"},
     {"EnvVarSource",
-     "FieldRef*FieldRef ResourceFieldRef ConfigMapKeyRef*KeySelector SecretKeyRef*KeySelector FileKeyRef"},
+     "FieldRef*FieldRef ResourceFieldRef ConfigMapKeyRef*KeySelector SecretKeyRef*KeySelector "
+     "FileKeyRef"},
     {"FieldRef", "APIVersion=\"\" FieldPath=\"\""},
     {"KeySelector", "Name=\"\" Key=\"\" Optional"},
     {"VolumeMount",
      "Name=\"\" ReadOnly=false RecursiveReadOnly MountPath=\"\" SubPath=\"\" MountPropagation "
      "SubPathExpr=\"\""},
     {"Probe",
-     "Exec HTTPGet*HTTPGet TCPSocket*TCPSocket GRPC InitialDelaySeconds=0 TimeoutSeconds=0 PeriodSeconds=0 "
+     "Exec HTTPGet*HTTPGet TCPSocket*TCPSocket GRPC InitialDelaySeconds=0 TimeoutSeconds=0 "
+     "PeriodSeconds=0 "
      "SuccessThreshold=0 FailureThreshold=0 TerminationGracePeriodSeconds"},
     {"HTTPGet", "Path=\"\" Port=0 Host=\"\" Scheme=\"\" HTTPHeaders"},
     {"TCPSocket", "Port=0 Host=\"\""},
     {"SecurityContext",
-     "Capabilities*Capabilities Privileged SELinuxOptions WindowsOptions RunAsUser RunAsGroup RunAsNonRoot "
+     "Capabilities*Capabilities Privileged SELinuxOptions WindowsOptions RunAsUser RunAsGroup "
+     "RunAsNonRoot "
      "ReadOnlyRootFilesystem AllowPrivilegeEscalation ProcMount SeccompProfile*SeccompProfile "
      "AppArmorProfile"},
     {"Capabilities", "Add Drop"},
@@ -76,9 +87,11 @@ constexpr Type kTypes[] = {
     {"Volume",
      "Name=\"\" HostPath*HostPath EmptyDir*EmptyDir GCEPersistentDisk AWSElasticBlockStore GitRepo "
      "Secret*Secret NFS "
-     "ISCSI Glusterfs PersistentVolumeClaim*Claim RBD Quobyte FlexVolume Cinder CephFS:cephfs Flocker "
+     "ISCSI Glusterfs PersistentVolumeClaim*Claim RBD Quobyte FlexVolume Cinder CephFS:cephfs "
+     "Flocker "
      "DownwardAPI FC "
-     "AzureFile ConfigMap*ConfigMap VsphereVolume AzureDisk PhotonPersistentDisk Projected PortworxVolume "
+     "AzureFile ConfigMap*ConfigMap VsphereVolume AzureDisk PhotonPersistentDisk Projected "
+     "PortworxVolume "
      "ScaleIO "
      "StorageOS:storageos CSI Ephemeral Image"},
     {"HostPath", "Path=\"\" Type"},
@@ -105,13 +118,15 @@ std::string show_field(const Value& value, std::string_view form) {
   if (form.starts_with('[')) {
     if (value.empty()) return "null";
     std::vector<std::string> parts;
-    for (const Value& item : value.items()) parts.push_back(show(item, inner.substr(0, inner.size() - 1)));
+    for (const Value& item : value.items())
+      parts.push_back(show(item, inner.substr(0, inner.size() - 1)));
     return cat("[", join(parts, ","), "]");
   }
   if (value.is_null()) return form.empty() ? "null" : std::string(form.substr(1));
   // Maps keep their keys; other objects here are structs.
-  bool map = value.is_object() &&
-             std::ranges::all_of(value.members(), [](const auto& m) { return m.value.is_string(); });
+  bool map = value.is_object() && std::ranges::all_of(value.members(), [](const auto& m) {
+               return m.value.is_string();
+             });
   return map ? json::print(value) : show_go_value(value);
 }
 
@@ -137,7 +152,8 @@ std::string show_go_pod_spec(const Value& spec) {
   // What the API has beside the security context stands inside it in Kubernetes' own type.
   Value shown = spec.is_object() ? spec : Value::object();
   Value context = spec["securityContext"].is_object() ? spec["securityContext"] : Value::object();
-  for (std::string_view name : {"hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers"})
+  for (std::string_view name :
+       {"hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers"})
     if (!spec[name].is_null()) context.set(name, spec[name]);
   shown.set("securityContext", context);
   return show(shown, "PodSpec");

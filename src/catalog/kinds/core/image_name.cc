@@ -23,8 +23,9 @@ bool is_bare_digest(std::string_view text) {
 
 std::string image_tag(std::string_view reference) {
   std::string path, tag, digest;
-  if (is_bare_digest(reference) || !RE2::FullMatch(re2::StringPiece(reference.data(), reference.size()),
-                                                   reference_pattern(), &path, &tag, &digest))
+  if (is_bare_digest(reference) ||
+      !RE2::FullMatch(re2::StringPiece(reference.data(), reference.size()), reference_pattern(),
+                      &path, &tag, &digest))
     return "";
   if (tag.empty() && digest.empty()) return "latest";
   return tag;

@@ -4,8 +4,8 @@
 
 namespace cardea::catalog {
 
-// The tag an image reference names: "latest" when it has neither tag nor digest, "" when it has a digest only
-// or cannot be read.
+// The tag an image reference names: "latest" when it has neither tag nor digest, "" when it has a
+// digest only or cannot be read.
 std::string image_tag(std::string_view reference);
 
 // "Always" for images whose tag is latest, else "IfNotPresent".

@@ -9,15 +9,16 @@
 namespace cardea::catalog {
 namespace {
 
-constexpr const char* kLists[] = {"max", "min", "default", "defaultRequest", "maxLimitRequestRatio"};
+constexpr const char* kLists[] = {"max", "min", "default", "defaultRequest",
+                                  "maxLimitRequestRatio"};
 
 void copy_missing(Value& to, const Value& from) {
   for (const json::Member& m : from.members())
     if (!to.has(m.key())) to.set(m.key(), m.value);
 }
 
-// A container limit without a default gets the maximum; a request without one gets the limit, else the
-// minimum.
+// A container limit without a default gets the maximum; a request without one gets the limit, else
+// the minimum.
 void default_item(Value& item) {
   for (const char* key : kLists) default_resource_list(item, key);
   if (text(item, "type") != "Container") return;
@@ -48,13 +49,14 @@ struct Amounts {
   const Value &min, &max, &limit, &request, &ratio;
 };
 
-// Reports, on `path`, that one amount exceeds another. What is shown is not always the amount that is named.
+// Reports, on `path`, that one amount exceeds another. What is shown is not always the amount that
+// is named.
 void check_order(const Value& low, const Value& high, const Value& shown, const Path& path,
                  std::string_view low_name, std::string_view high_name, FieldErrors& out) {
   if (low.is_null() || high.is_null() || quantity_of(low) <= quantity_of(high)) return;
   out.push_back(json::invalid(path, show_quantity(shown),
-                              cat(low_name, " value ", show_quantity(low), " is greater than ", high_name,
-                                  " value ", show_quantity(high))));
+                              cat(low_name, " value ", show_quantity(low), " is greater than ",
+                                  high_name, " value ", show_quantity(high))));
 }
 
 void check_ratio(const Amounts& a, const Path& path, FieldErrors& out) {
@@ -67,10 +69,12 @@ void check_ratio(const Amounts& a, const Path& path, FieldErrors& out) {
   if (quantity_of(a.ratio).as_double() <= limit) return;
   char text[64];
   std::snprintf(text, sizeof text, "%f", limit);
-  out.push_back(json::invalid(path, shown, cat("ratio ", shown, " is greater than max/min = ", text)));
+  out.push_back(
+      json::invalid(path, shown, cat("ratio ", shown, " is greater than max/min = ", text)));
 }
 
-void validate_amounts(std::string_view resource, const Amounts& a, const Path& path, FieldErrors& out) {
+void validate_amounts(std::string_view resource, const Amounts& a, const Path& path,
+                      FieldErrors& out) {
   Path request_path = (path / "defaultRequest").key(resource),
        default_path = (path / "default").key(resource);
   check_order(a.min, a.max, a.min, (path / "min").key(resource), "min", "max", out);
@@ -82,10 +86,10 @@ void validate_amounts(std::string_view resource, const Amounts& a, const Path& p
   check_ratio(a, (path / "maxLimitRequestRatio").key(resource), out);
   if (!is_overcommit_allowed(resource) && !a.limit.is_null() && !a.request.is_null() &&
       quantity_of(a.limit) != quantity_of(a.request))
-    out.push_back(
-        json::invalid(request_path, show_quantity(a.request),
-                      cat("default value ", show_quantity(a.limit), " must equal to defaultRequest value ",
-                          show_quantity(a.request), " in ", resource)));
+    out.push_back(json::invalid(
+        request_path, show_quantity(a.request),
+        cat("default value ", show_quantity(a.limit), " must equal to defaultRequest value ",
+            show_quantity(a.request), " in ", resource)));
 }
 
 void validate_item(const Value& item, const Path& path, FieldErrors& out) {
@@ -94,7 +98,8 @@ void validate_item(const Value& item, const Path& path, FieldErrors& out) {
   std::set<std::string_view> resources;
   auto names = [&](const char* key) {
     for (const json::Member& m : item[key].members()) {
-      auto check = pod || type == "Container" ? validate_container_resource_name : validate_resource_name;
+      auto check = pod || type == "Container" ? validate_container_resource_name
+                                              : validate_resource_name;
       check(m.key(), (path / key).key(m.key()), out);
       resources.insert(m.key());
     }
@@ -109,7 +114,8 @@ void validate_item(const Value& item, const Path& path, FieldErrors& out) {
   }
   if (type == "PersistentVolumeClaim" && !item["min"].has("storage") && !item["max"].has("storage"))
     out.push_back(json::required(
-        path / "limits", "either minimum or maximum storage value is required, but neither was provided"));
+        path / "limits",
+        "either minimum or maximum storage value is required, but neither was provided"));
   names("maxLimitRequestRatio");
   static const Value kNone;
   for (std::string_view r : resources)

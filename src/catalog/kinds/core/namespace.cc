@@ -11,7 +11,8 @@ constexpr std::string_view kFinalizer = "kubernetes";
 // Selectors find a namespace by its name through this label, so it always tells the truth.
 void label_with_name(Value& object) {
   std::string name(text(object["metadata"], "name"));
-  if (!name.empty()) object_member(object_member(object, "metadata"), "labels").set(kNameLabel, name);
+  if (!name.empty())
+    object_member(object_member(object, "metadata"), "labels").set(kNameLabel, name);
 }
 
 void defaults(Value& object, const StrategyContext&) {
@@ -39,8 +40,8 @@ void validate_finalizer(std::string_view name, const Path& path, FieldErrors& ou
   validate_finalizer_name(name, path, out);
   if (name.find('/') == std::string_view::npos && name != "kubernetes" && name != "orphan" &&
       name != "foregroundDeletion")
-    out.push_back(
-        json::invalid(path, name, "name is neither a standard finalizer name nor is it fully qualified"));
+    out.push_back(json::invalid(
+        path, name, "name is neither a standard finalizer name nor is it fully qualified"));
 }
 
 FieldErrors validate(const Value& object, const StrategyContext&) {
@@ -53,8 +54,8 @@ FieldErrors validate(const Value& object, const StrategyContext&) {
 
 FieldErrors validate_update(const Value& object, const Value& old, const StrategyContext& context) {
   FieldErrors out;
-  // Kubernetes checks a namespace as if it were new, then its metadata as changed; /finalize is checked
-  // alone.
+  // Kubernetes checks a namespace as if it were new, then its metadata as changed; /finalize is
+  // checked alone.
   if (context.subresource == "finalize") {
     validate_kind_meta_update(object, old, out);
     each(object["spec"], "finalizers", "spec",
@@ -72,8 +73,8 @@ FieldErrors validate_status(const Value& object, const Value& old, const Strateg
   std::string_view phase = text(object["status"], "phase");
   bool deleting = present(object["metadata"], "deletionTimestamp");
   if (!deleting && phase != "Active")
-    out.push_back(
-        json::invalid("status.Phase", phase, "may only be 'Active' if `deletionTimestamp` is empty"));
+    out.push_back(json::invalid("status.Phase", phase,
+                                "may only be 'Active' if `deletionTimestamp` is empty"));
   if (deleting && phase != "Terminating")
     out.push_back(json::invalid("status.Phase", phase,
                                 "may only be 'Terminating' if `deletionTimestamp` is not empty"));

@@ -5,10 +5,10 @@
 #include "catalog/kinds/check.h"
 #include "catalog/kinds/checks.h"
 #include "catalog/kinds/core/core_strategies.h"
-#include "catalog/kinds/go_value.h"
-#include "catalog/kinds/ip.h"
 #include "catalog/kinds/core/pod_parts.h"
 #include "catalog/kinds/core/resources.h"
+#include "catalog/kinds/go_value.h"
+#include "catalog/kinds/ip.h"
 
 namespace cardea::catalog {
 namespace {
@@ -51,7 +51,8 @@ void validate_taints(const Value& spec, FieldErrors& out) {
   std::set<std::pair<std::string_view, std::string_view>> seen;
   // The path is metadata.taints: Kubernetes reports it there.
   each(spec, "taints", "metadata", [&](const Value& taint, const Path& at) {
-    std::string_view key = text(taint, "key"), value = text(taint, "value"), effect = text(taint, "effect");
+    std::string_view key = text(taint, "key"), value = text(taint, "value"),
+                     effect = text(taint, "effect");
     add_invalid(qualified_name(key), key, at / "key", out);
     if (auto complaints = label_value(value); !complaints.empty())
       out.push_back(json::invalid(at / "value", value, join(complaints, ";")));
@@ -80,15 +81,16 @@ void validate_declared_features(const Value& status, FieldErrors& out) {
   for (std::size_t i = 0; i < features.size(); ++i) {
     std::string_view name = features[i].as_string();
     if (name.size() > 253)
-      out.push_back(
-          json::invalid(path.index(i), name,
-                        cat("invalid feature name ", quoted(name), ": must be no more than 253 characters")));
-    else if (!RE2::FullMatch(re2::StringPiece(name.data(), name.size()), form))
       out.push_back(json::invalid(
           path.index(i), name,
-          cat("invalid feature name ", quoted(name),
-              ": must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., "
-              "MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes")));
+          cat("invalid feature name ", quoted(name), ": must be no more than 253 characters")));
+    else if (!RE2::FullMatch(re2::StringPiece(name.data(), name.size()), form))
+      out.push_back(json::invalid(path.index(i), name,
+                                  cat("invalid feature name ", quoted(name),
+                                      ": must start with an UpperCamelCase segment, with "
+                                      "subsequent segments separated by '/' (e.g., "
+                                      "MyFeature or MyFeature/mySubFeature), and contain only "
+                                      "alphanumeric characters and slashes")));
     if (i + 1 == features.size()) break;
     std::string_view next = features[i + 1].as_string();
     if (name == next) out.push_back(json::duplicate(path.index(i + 1), next));
@@ -104,19 +106,20 @@ void validate_pod_cidrs(const Value& spec, FieldErrors& out) {
   if (cidrs.size() < 2) return;
   for (std::size_t i = 0; i < cidrs.size(); ++i)
     if (!parse_cidr(cidrs[i].as_string())) {
-      out.push_back({json::FieldError::Type::kInternal,
-                     "spec.podCIDRs",
-                     cat("invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR[", i,
-                         "]: <nil> (invalid CIDR address: ", cidrs[i].as_string(), ")"),
-                     {},
-                     false,
-                     {}});
+      out.push_back(
+          {json::FieldError::Type::kInternal,
+           "spec.podCIDRs",
+           cat("invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR[", i,
+               "]: <nil> (invalid CIDR address: ", cidrs[i].as_string(), ")"),
+           {},
+           false,
+           {}});
       break;
     }
   auto first = parse_cidr(cidrs[0].as_string()), second = parse_cidr(cidrs[1].as_string());
   if (cidrs.size() > 2 || !first || !second || first->address.v4 == second->address.v4)
-    out.push_back(
-        json::invalid("spec.podCIDRs", cidrs, "may specify no more than one CIDR for each IP family"));
+    out.push_back(json::invalid("spec.podCIDRs", cidrs,
+                                "may specify no more than one CIDR for each IP family"));
 }
 
 FieldErrors validate(const Value& object, const StrategyContext&) {
@@ -126,7 +129,8 @@ FieldErrors validate(const Value& object, const StrategyContext&) {
   validate_amounts(object["status"], out);
   const Value& swap = object["status"]["nodeInfo"]["swap"]["capacity"];
   if (!swap.is_null() && swap.as_int() <= 0)
-    out.push_back(json::invalid("metadata.nodeSwapStatus.capacity", swap, "must be greater than zero"));
+    out.push_back(
+        json::invalid("metadata.nodeSwapStatus.capacity", swap, "must be greater than zero"));
   validate_declared_features(object["status"], out);
   validate_pod_cidrs(object["spec"], out);
   return out;
@@ -139,7 +143,8 @@ void validate_changes(const Value& object, const Value& old, FieldErrors& out) {
   std::set<std::pair<std::string_view, std::string_view>> addresses;
   each(object["status"], "addresses", "status", [&](const Value& address, const Path& at) {
     if (!addresses.insert({text(address, "type"), text(address, "address")}).second)
-      out.push_back(json::shown_as(json::duplicate(at, {}), show_go_struct(address, {"type", "address"})));
+      out.push_back(
+          json::shown_as(json::duplicate(at, {}), show_go_struct(address, {"type", "address"})));
   });
   const Value &old_cidrs = old["spec"]["podCIDRs"], &cidrs = object["spec"]["podCIDRs"];
   constexpr const char* kCidr = "node updates may not change podCIDR except from \"\" to valid";
@@ -152,8 +157,8 @@ void validate_changes(const Value& object, const Value& old, FieldErrors& out) {
   }
   std::string_view provider = text(old["spec"], "providerID");
   if (!provider.empty() && provider != text(object["spec"], "providerID"))
-    out.push_back(json::forbidden("spec.providerID",
-                                  "node updates may not change providerID except from \"\" to valid"));
+    out.push_back(json::forbidden(
+        "spec.providerID", "node updates may not change providerID except from \"\" to valid"));
   validate_taints(object["spec"], out);
   if (text(object["spec"], "externalID") != text(old["spec"], "externalID"))
     out.push_back(json::forbidden("spec.externalID", "may not be updated"));
@@ -175,7 +180,8 @@ std::vector<std::string> warnings(const Value& object, const Value*, const Strat
   std::vector<std::string> out;
   if (present(object["spec"], "configSource"))
     out.push_back(
-        "spec.configSource: the feature is no longer supported and will be removed in a future release");
+        "spec.configSource: the feature is no longer supported and will be removed in a future "
+        "release");
   if (!text(object["spec"], "externalID").empty())
     out.push_back("spec.externalID: this field is deprecated, and is unused by Kubernetes");
   each(object["spec"], "podCIDRs", "spec",
@@ -184,7 +190,8 @@ std::vector<std::string> warnings(const Value& object, const Value*, const Strat
 }
 
 std::string field(const Value& object, std::string_view name) {
-  return name == "spec.unschedulable" ? object["spec"]["unschedulable"].as_bool() ? "true" : "false" : "";
+  return name == "spec.unschedulable" ? object["spec"]["unschedulable"].as_bool() ? "true" : "false"
+                                      : "";
 }
 
 }  // namespace

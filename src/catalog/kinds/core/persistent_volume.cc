@@ -4,12 +4,12 @@
 #include "catalog/kinds/checks.h"
 #include "catalog/kinds/core/claims.h"
 #include "catalog/kinds/core/core_strategies.h"
-#include "catalog/kinds/go_diff.h"
-#include "catalog/kinds/go_value.h"
 #include "catalog/kinds/core/pod_parts.h"
 #include "catalog/kinds/core/resources.h"
 #include "catalog/kinds/core/volume_sources.h"
 #include "catalog/kinds/core/volume_warnings.h"
+#include "catalog/kinds/go_diff.h"
+#include "catalog/kinds/go_value.h"
 
 namespace cardea::catalog {
 namespace {
@@ -110,7 +110,8 @@ void defaults(Value& object, const StrategyContext&) {
 
 void prepare_create(Value& object, const StrategyContext& context) {
   protect_storage(object, "kubernetes.io/pv-protection");
-  object.set("status", Value::object({{"phase", "Pending"}, {"lastPhaseTransitionTime", context.now}}));
+  object.set("status",
+             Value::object({{"phase", "Pending"}, {"lastPhaseTransitionTime", context.now}}));
 }
 
 void prepare_status(Value& object, const Value& old, const StrategyContext& context) {
@@ -118,7 +119,8 @@ void prepare_status(Value& object, const Value& old, const StrategyContext& cont
   Value& status = object_member(object, "status");
   if (text(status, "phase") != text(old["status"], "phase"))
     status.set("lastPhaseTransitionTime", context.now);
-  else if (!present(status, "lastPhaseTransitionTime") && present(old["status"], "lastPhaseTransitionTime"))
+  else if (!present(status, "lastPhaseTransitionTime") &&
+           present(old["status"], "lastPhaseTransitionTime"))
     status.set("lastPhaseTransitionTime", old["status"]["lastPhaseTransitionTime"]);
 }
 
@@ -127,7 +129,8 @@ void validate_access_modes(const Value& spec, FieldErrors& out) {
   bool once_pod = false, other = false;
   for (const Value& mode : spec["accessModes"].items()) {
     std::size_t before = out.size();
-    require_one_of(mode.as_string(), {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"},
+    require_one_of(mode.as_string(),
+                   {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"},
                    "spec.accessModes", out);
     if (mode.as_string() == "ReadWriteOncePod")
       once_pod = true;
@@ -135,8 +138,8 @@ void validate_access_modes(const Value& spec, FieldErrors& out) {
       other = true;
   }
   if (once_pod && other)
-    out.push_back(
-        json::forbidden("spec.accessModes", "may not use ReadWriteOncePod with other access modes"));
+    out.push_back(json::forbidden("spec.accessModes",
+                                  "may not use ReadWriteOncePod with other access modes"));
 }
 
 void validate_capacity(const Value& spec, FieldErrors& out) {
@@ -147,7 +150,8 @@ void validate_capacity(const Value& spec, FieldErrors& out) {
   for (const json::Member& m : capacity.members()) {
     Path path = Path("spec.capacity").key(m.key());
     if (quantity_of(m.value).value() < 0)
-      out.push_back(json::invalid(path, quantity_of(m.value).value(), "must be a valid resource quantity"));
+      out.push_back(
+          json::invalid(path, quantity_of(m.value).value(), "must be a valid resource quantity"));
     if (quantity_of(m.value).sign() <= 0)
       out.push_back(json::invalid(path, show_quantity(m.value), "must be greater than zero"));
   }
@@ -158,7 +162,8 @@ bool validate_node_affinity(const Value& spec, FieldErrors& out) {
   const Value& affinity = spec["nodeAffinity"];
   if (affinity.is_null()) return false;
   if (!present(affinity, "required")) {
-    out.push_back(json::required("spec.nodeAffinity.required", "must specify required node constraints"));
+    out.push_back(
+        json::required("spec.nodeAffinity.required", "must specify required node constraints"));
     return true;
   }
   validate_node_selector(affinity["required"], "spec.nodeAffinity.required", out);
@@ -187,7 +192,8 @@ void validate_spec(const Value& spec, FieldErrors& out) {
   validate_access_modes(spec, out);
   validate_capacity(spec, out);
   if (std::string_view policy = text(spec, "persistentVolumeReclaimPolicy"); !policy.empty())
-    require_one_of(policy, {"Delete", "Recycle", "Retain"}, "spec.persistentVolumeReclaimPolicy", out);
+    require_one_of(policy, {"Delete", "Recycle", "Retain"}, "spec.persistentVolumeReclaimPolicy",
+                   out);
   bool has_node_affinity = validate_node_affinity(spec, out);
   validate_source(spec, has_node_affinity, out);
   std::string_view host_path = text(spec["hostPath"], "path");
@@ -202,11 +208,13 @@ void validate_spec(const Value& spec, FieldErrors& out) {
   if (present(spec, "volumeAttributesClassName")) {
     std::string_view name = text(spec, "volumeAttributesClassName");
     if (name.empty())
-      out.push_back(json::required("spec.volumeAttributesClassName", "an empty string is disallowed"));
+      out.push_back(
+          json::required("spec.volumeAttributesClassName", "an empty string is disallowed"));
     else
       add_invalid(dns1123_subdomain(name), name, "spec.volumeAttributesClassName", out);
     if (!present(spec, "csi"))
-      out.push_back(json::required("spec.csi", "has to be specified when using volumeAttributesClassName"));
+      out.push_back(
+          json::required("spec.csi", "has to be specified when using volumeAttributesClassName"));
   }
 }
 
@@ -241,12 +249,13 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
   const Value& affinity = old["spec"]["nodeAffinity"];
   if (!affinity.is_null() && !semantically_equal(affinity, object["spec"]["nodeAffinity"]))
     out.push_back(json::shown_as(
-        json::invalid("nodeAffinity", {}, "field is immutable, except for updating from beta label to GA"),
+        json::invalid("nodeAffinity", {},
+                      "field is immutable, except for updating from beta label to GA"),
         show_go_value(object["spec"]["nodeAffinity"])));
   if (present(old["spec"], "volumeAttributesClassName") &&
       !present(object["spec"], "volumeAttributesClassName"))
-    out.push_back(
-        json::forbidden("spec.volumeAttributesClassName", "update from non-nil value to nil is forbidden"));
+    out.push_back(json::forbidden("spec.volumeAttributesClassName",
+                                  "update from non-nil value to nil is forbidden"));
   return out;
 }
 
@@ -259,14 +268,18 @@ std::vector<std::string> warnings(const Value& object, const Value*, const Strat
         "\"storageClassName\" attribute instead");
   if (annotations.has("volume.beta.kubernetes.io/mount-options"))
     out.push_back(
-        "metadata.annotations[volume.beta.kubernetes.io/mount-options]: deprecated since v1.31; use "
+        "metadata.annotations[volume.beta.kubernetes.io/mount-options]: deprecated since v1.31; "
+        "use "
         "\"mountOptions\" attribute instead");
   if (text(spec, "persistentVolumeReclaimPolicy") == "Recycle")
     out.push_back(
-        "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the "
+        "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, "
+        "the "
         "recommended approach is to use dynamic provisioning.");
   each(spec["nodeAffinity"]["required"], "nodeSelectorTerms", "spec.nodeAffinity.required",
-       [&](const Value& term, const Path& at) { warn_about_node_selector_term(term, false, at, out); });
+       [&](const Value& term, const Path& at) {
+         warn_about_node_selector_term(term, false, at, out);
+       });
   warn_about_volume_source(spec, "spec", out);
   return out;
 }

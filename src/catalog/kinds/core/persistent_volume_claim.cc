@@ -2,12 +2,12 @@
 #include "catalog/kinds/checks.h"
 #include "catalog/kinds/core/claims.h"
 #include "catalog/kinds/core/core_strategies.h"
-#include "catalog/kinds/go_diff.h"
-#include "catalog/kinds/go_value.h"
-#include "catalog/kinds/label_selector.h"
 #include "catalog/kinds/core/pod_defaults.h"
 #include "catalog/kinds/core/resources.h"
 #include "catalog/kinds/core/volume_warnings.h"
+#include "catalog/kinds/go_diff.h"
+#include "catalog/kinds/go_value.h"
+#include "catalog/kinds/label_selector.h"
 #include "json/print.h"
 
 namespace cardea::catalog {
@@ -29,7 +29,8 @@ bool is_claim_or_snapshot(const Value& source) {
          (kind == "VolumeSnapshot" && group == "snapshot.storage.k8s.io");
 }
 
-// The older field silently loses what it cannot mean; references into other namespaces are not served.
+// The older field silently loses what it cannot mean; references into other namespaces are not
+// served.
 void tidy_data_sources(Value& spec, const Value& old) {
   bool in_use = present(old, "dataSource") || present(old, "dataSourceRef");
   if (!text(spec["dataSourceRef"], "namespace").empty() && !present(old, "dataSourceRef"))
@@ -60,27 +61,29 @@ FieldErrors validate(const Value& object, const StrategyContext&) {
 
 std::string show_reference(const Value& reference, bool with_namespace) {
   if (reference.is_null()) return "null";
-  return with_namespace ? show_go_struct(reference, {"apiGroup:APIGroup", "kind", "name", "namespace"})
-                        : show_go_struct(reference, {"apiGroup:APIGroup", "kind", "name"});
+  return with_namespace
+             ? show_go_struct(reference, {"apiGroup:APIGroup", "kind", "name", "namespace"})
+             : show_go_struct(reference, {"apiGroup:APIGroup", "kind", "name"});
 }
 
 std::string show_spec(const Value& spec) {
   const Value& resources = spec["resources"];
-  return indent_json(
-      cat("{\"AccessModes\":", json::print(spec["accessModes"]), ",\"Selector\":",
-          show_selector(spec["selector"]), ",\"Resources\":{\"Limits\":", json::print(resources["limits"]),
-          ",\"Requests\":", json::print(resources["requests"]),
-          "},\"VolumeName\":", json::print(Value(text(spec, "volumeName"))), ",\"StorageClassName\":",
-          json::print(spec["storageClassName"]), ",\"VolumeMode\":", json::print(spec["volumeMode"]),
-          ",\"DataSource\":", show_reference(spec["dataSource"], false),
-          ",\"DataSourceRef\":", show_reference(spec["dataSourceRef"], true),
-          ",\"VolumeAttributesClassName\":", json::print(spec["volumeAttributesClassName"]), "}"));
+  return indent_json(cat(
+      "{\"AccessModes\":", json::print(spec["accessModes"]),
+      ",\"Selector\":", show_selector(spec["selector"]), ",\"Resources\":{\"Limits\":",
+      json::print(resources["limits"]), ",\"Requests\":", json::print(resources["requests"]),
+      "},\"VolumeName\":", json::print(Value(text(spec, "volumeName"))), ",\"StorageClassName\":",
+      json::print(spec["storageClassName"]), ",\"VolumeMode\":", json::print(spec["volumeMode"]),
+      ",\"DataSource\":", show_reference(spec["dataSource"], false),
+      ",\"DataSourceRef\":", show_reference(spec["dataSourceRef"], true),
+      ",\"VolumeAttributesClassName\":", json::print(spec["volumeAttributesClassName"]), "}"));
 }
 
 bool class_moved_from_annotation(const Value& object, const Value& old) {
   const Value *before = old["metadata"]["annotations"].find(kClassAnnotation),
               *now = object["metadata"]["annotations"].find(kClassAnnotation);
-  return before && !present(old["spec"], "storageClassName") && present(object["spec"], "storageClassName") &&
+  return before && !present(old["spec"], "storageClassName") &&
+         present(object["spec"], "storageClassName") &&
          object["spec"]["storageClassName"] == *before && (!now || *now == *before);
 }
 
@@ -106,7 +109,9 @@ Value without_allowed_changes(const Value& object, const Value& old, FieldErrors
   }
   bool bound = text(object["status"], "phase") == "Bound";
   if (bound && present(spec["resources"], "requests"))
-    spec.member("resources").member("requests").set("storage", before["resources"]["requests"]["storage"]);
+    spec.member("resources")
+        .member("requests")
+        .set("storage", before["resources"]["requests"]["storage"]);
   if (bound && spec["volumeAttributesClassName"] != before["volumeAttributesClassName"]) {
     if (present(before, "volumeAttributesClassName"))
       spec.set("volumeAttributesClassName", before["volumeAttributesClassName"]);
@@ -125,15 +130,16 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
   if (text(before, "volumeName").empty() && present(now, "volumeName"))
     before.set("volumeName", now["volumeName"]);
   if (!semantically_equal(now, before))
-    out.push_back(json::forbidden("spec", cat("spec is immutable after creation except resources.requests "
-                                              "and volumeAttributesClassName for bound claims\n",
-                                              unified_diff(show_spec(before), show_spec(now)))));
+    out.push_back(
+        json::forbidden("spec", cat("spec is immutable after creation except resources.requests "
+                                    "and volumeAttributesClassName for bound claims\n",
+                                    unified_diff(show_spec(before), show_spec(now)))));
   const Value &size = object["spec"]["resources"]["requests"]["storage"],
               &old_size = old["spec"]["resources"]["requests"]["storage"];
   if (quantity_of(size) < quantity_of(old_size) &&
       quantity_of(size) <= quantity_of(old["status"]["capacity"]["storage"]))
-    out.push_back(
-        json::forbidden("spec.resources.requests.storage", "field can not be less than status.capacity"));
+    out.push_back(json::forbidden("spec.resources.requests.storage",
+                                  "field can not be less than status.capacity"));
   validate_immutable(object["spec"]["volumeMode"], old["spec"]["volumeMode"], "volumeMode", out);
   const Value& attributes = object["spec"]["volumeAttributesClassName"];
   if (attributes != old["spec"]["volumeAttributesClassName"] &&
@@ -143,9 +149,9 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
           "spec.volumeAttributesClassName",
           "update to nil is forbidden when status.currentVolumeAttributesClassName is not nil"));
     else if (attributes.as_string().empty())
-      out.push_back(json::forbidden(
-          "spec.volumeAttributesClassName",
-          "update to empty string is forbidden when status.currentVolumeAttributesClassName is not nil"));
+      out.push_back(json::forbidden("spec.volumeAttributesClassName",
+                                    "update to empty string is forbidden when "
+                                    "status.currentVolumeAttributesClassName is not nil"));
   }
   return out;
 }
@@ -153,7 +159,8 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
 void validate_resource_key(std::string_view key, const Path& path, FieldErrors& out) {
   if (auto complaints = qualified_name(key); !complaints.empty())
     return add_invalid(complaints, key, path, out);
-  if (is_native_resource(key) && key != "storage") out.push_back(json::not_supported(path, key, {"storage"}));
+  if (is_native_resource(key) && key != "storage")
+    out.push_back(json::not_supported(path, key, {"storage"}));
 }
 
 FieldErrors validate_status(const Value& object, const Value& old, const StrategyContext&) {
@@ -164,21 +171,22 @@ FieldErrors validate_status(const Value& object, const Value& old, const Strateg
   auto not_negative = [&](const Value& amount, const Path& path) {
     bool negative = quantity_of(amount).value() < 0;
     if (negative)
-      out.push_back(json::invalid(path, quantity_of(amount).value(), "must be a valid resource quantity"));
+      out.push_back(
+          json::invalid(path, quantity_of(amount).value(), "must be a valid resource quantity"));
     return !negative;
   };
   for (const json::Member& m : status["capacity"].members())
     not_negative(m.value, Path("status.capacity").key(m.key()));
   for (const json::Member& m : status["allocatedResourceStatuses"].members()) {
     validate_resource_key(m.key(), "status.allocatedResourceStatuses", out);
-    constexpr std::string_view kStatuses[] = {"ControllerResizeInProgress", "ControllerResizeInfeasible",
-                                              "NodeResizeInProgress", "NodeResizeInfeasible",
-                                              "NodeResizePending"};
+    constexpr std::string_view kStatuses[] = {"ControllerResizeInProgress",
+                                              "ControllerResizeInfeasible", "NodeResizeInProgress",
+                                              "NodeResizeInfeasible", "NodeResizePending"};
     if (!contains(kStatuses, m.value.as_string()))
-      out.push_back(
-          json::not_supported("status.allocatedResourceStatuses", m.key(),
-                              {"ControllerResizeInProgress", "ControllerResizeInfeasible",
-                               "NodeResizeInProgress", "NodeResizeInfeasible", "NodeResizePending"}));
+      out.push_back(json::not_supported(
+          "status.allocatedResourceStatuses", m.key(),
+          {"ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInProgress",
+           "NodeResizeInfeasible", "NodeResizePending"}));
   }
   for (const json::Member& m : status["allocatedResources"].members()) {
     std::size_t before = out.size();

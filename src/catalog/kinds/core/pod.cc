@@ -1,12 +1,12 @@
 #include "catalog/kinds/check.h"
 #include "catalog/kinds/checks.h"
 #include "catalog/kinds/core/core_strategies.h"
-#include "catalog/kinds/ip.h"
 #include "catalog/kinds/core/pod_defaults.h"
 #include "catalog/kinds/core/pod_parts.h"
 #include "catalog/kinds/core/pod_update.h"
 #include "catalog/kinds/core/pod_validation.h"
 #include "catalog/kinds/core/resources.h"
+#include "catalog/kinds/ip.h"
 
 namespace cardea::catalog {
 namespace {
@@ -49,7 +49,8 @@ void drop_disabled(Value& spec) {
   });
 }
 
-// Replicas of one rollout are told apart by the labels named here; the pod's own values join the selector.
+// Replicas of one rollout are told apart by the labels named here; the pod's own values join the
+// selector.
 void add_label_keys(Value& holder, const char* list, const char* op, const Value& labels) {
   if (!holder["labelSelector"].is_object()) return;
   const Value keys = holder[list];
@@ -57,7 +58,8 @@ void add_label_keys(Value& holder, const char* list, const char* op, const Value
     if (const Value* value = labels.find(key.as_string()))
       holder.member("labelSelector")
           .member("matchExpressions")
-          .push_back(Value::object({{"key", key}, {"operator", op}, {"values", Value::array({*value})}}));
+          .push_back(
+              Value::object({{"key", key}, {"operator", op}, {"values", Value::array({*value})}}));
 }
 
 void apply_label_keys(Value& spec, const Value& labels) {
@@ -73,8 +75,9 @@ void apply_label_keys(Value& spec, const Value& labels) {
         edit_items(a, "requiredDuringSchedulingIgnoredDuringExecution", term);
       });
   });
-  edit_items(spec, "topologySpreadConstraints",
-             [&](Value& constraint) { add_label_keys(constraint, "matchLabelKeys", "In", labels); });
+  edit_items(spec, "topologySpreadConstraints", [&](Value& constraint) {
+    add_label_keys(constraint, "matchLabelKeys", "In", labels);
+  });
 }
 
 Value app_armor_field(std::string_view annotation) {
@@ -82,7 +85,8 @@ Value app_armor_field(std::string_view annotation) {
   if (annotation == "runtime/default" || annotation.empty())
     return Value::object({{"type", "RuntimeDefault"}});
   if (annotation.starts_with("localhost/") && annotation.size() > 10)
-    return Value::object({{"type", "Localhost"}, {"localhostProfile", Value(annotation.substr(10))}});
+    return Value::object(
+        {{"type", "Localhost"}, {"localhostProfile", Value(annotation.substr(10))}});
   return {};
 }
 
@@ -101,7 +105,8 @@ void apply_app_armor_annotations(Value& spec, const Value& annotations) {
 }
 
 void prepare_create(Value& object, const StrategyContext& context) {
-  object.set("status", Value::object({{"phase", "Pending"}, {"qosClass", pod_qos_class(object["spec"])}}));
+  object.set("status",
+             Value::object({{"phase", "Pending"}, {"qosClass", pod_qos_class(object["spec"])}}));
   const Value meta = object["metadata"];
   edit_member(object, "spec", [&](Value& spec) {
     drop_disabled(spec);
@@ -109,12 +114,13 @@ void prepare_create(Value& object, const StrategyContext& context) {
     apply_app_armor_annotations(spec, meta["annotations"]);
   });
   if (!object["spec"]["schedulingGates"].empty())
-    set_pod_condition(object,
-                      Value::object({{"type", "PodScheduled"},
-                                     {"status", "False"},
-                                     {"reason", "SchedulingGated"},
-                                     {"message", "Scheduling is blocked due to non-empty scheduling gates"}}),
-                      context.now);
+    set_pod_condition(
+        object,
+        Value::object({{"type", "PodScheduled"},
+                       {"status", "False"},
+                       {"reason", "SchedulingGated"},
+                       {"message", "Scheduling is blocked due to non-empty scheduling gates"}}),
+        context.now);
 }
 
 void prepare_update(Value& object, const Value& old, const StrategyContext& context) {
@@ -156,14 +162,16 @@ void validate_meta_and_spec(const Value& object, const StrategyContext& context,
   validate_kind_meta(object, true, name_is_dns_subdomain, out);
   validate_pod_annotations(meta["annotations"], spec, "metadata.annotations", out);
   validate_pod_spec(spec, "spec",
-                    {.is_pod = true, .allow_privileged = context.allow_privileged, .meta = &meta}, out);
+                    {.is_pod = true, .allow_privileged = context.allow_privileged, .meta = &meta},
+                    out);
   if (text(spec, "serviceAccountName").empty())
     each(spec, "volumes", "spec", [&](const Value& volume, const Path& at) {
       each(volume["projected"], "sources", at / "projected",
            [&](const Value& source, const Path& source_path) {
              if (present(source, "serviceAccountToken"))
-               out.push_back(json::forbidden(source_path / "serviceAccountToken",
-                                             "must not be specified when serviceAccountName is not set"));
+               out.push_back(
+                   json::forbidden(source_path / "serviceAccountToken",
+                                   "must not be specified when serviceAccountName is not set"));
            });
     });
   pod::validate_container_images(spec, "containers", "spec", out);
@@ -177,8 +185,8 @@ FieldErrors validate(const Value& object, const StrategyContext& context) {
   if (!spec["ephemeralContainers"].empty())
     out.push_back(json::forbidden("spec.ephemeralContainers", "cannot be set on create"));
   if (!text(spec, "nodeName").empty() && !spec["schedulingGates"].empty())
-    out.push_back(
-        json::forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared"));
+    out.push_back(json::forbidden("spec.nodeName",
+                                  "cannot be set until all schedulingGates have been cleared"));
   pod::validate_security_annotations(object["metadata"]["annotations"], spec, "spec", out);
   return out;
 }
@@ -187,12 +195,14 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
   FieldErrors out;
   validate_kind_meta_update(object, old, out);
   validate_meta_and_spec(object, context, out);
-  auto alone = [](const FieldErrors& errors) { return errors.size() == 1 && errors[0].field.empty(); };
+  auto alone = [](const FieldErrors& errors) {
+    return errors.size() == 1 && errors[0].field.empty();
+  };
   if (context.subresource == "resize" || context.subresource == "ephemeralcontainers") {
     bool resize = context.subresource == "resize";
     if (!resize) validate_pod_annotation_changes(object, old, out);
-    FieldErrors own =
-        resize ? validate_resize(object, old) : validate_ephemeral_container_changes(object, old);
+    FieldErrors own = resize ? validate_resize(object, old)
+                             : validate_ephemeral_container_changes(object, old);
     if (alone(own)) return own;  // a pod for which the subresource does not exist at all
     for (auto& error : own) out.push_back(std::move(error));
     return out;
@@ -202,7 +212,8 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
   return out;
 }
 
-std::vector<std::string> warnings(const Value& object, const Value* old, const StrategyContext& context) {
+std::vector<std::string> warnings(const Value& object, const Value* old,
+                                  const StrategyContext& context) {
   std::vector<std::string> out;
   if (context.subresource == "status") {
     for (const char* key : {"podIPs", "hostIPs"})
@@ -212,7 +223,8 @@ std::vector<std::string> warnings(const Value& object, const Value* old, const S
   if (old) return out;
   if (auto complaints = dns1123_label(text(object["metadata"], "name")); !complaints.empty())
     out.push_back(
-        cat("metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a "
+        cat("metadata.name: this is used in the Pod's hostname, which can result in surprising "
+            "behavior; a "
             "DNS label is recommended: [",
             join(complaints, " "), "]"));
   pod::each_container(object["spec"], "spec", [&](const Value& container, const Path&) {
@@ -229,7 +241,8 @@ std::vector<std::string> warnings(const Value& object, const Value* old, const S
 }
 
 std::string field(const Value& object, std::string_view name) {
-  if (name == "spec.host") return std::string(text(object["spec"], "nodeName"));  // its name in older days
+  if (name == "spec.host")
+    return std::string(text(object["spec"], "nodeName"));  // its name in older days
   if (name == "spec.hostNetwork") return object["spec"]["hostNetwork"].as_bool() ? "true" : "false";
   if (name == "status.podIP") return std::string(text(object["status"]["podIPs"][0], "ip"));
   if (!contains(kFields, name)) return "";
@@ -237,10 +250,12 @@ std::string field(const Value& object, std::string_view name) {
   return std::string(text(object[name.substr(0, dot)], name.substr(dot + 1)));
 }
 
-// How long a pod that is deleted may take to end: nothing waits for one that runs nowhere or has ended.
+// How long a pod that is deleted may take to end: nothing waits for one that runs nowhere or has
+// ended.
 std::int64_t grace_period(const Value& pod) {
   std::string_view phase = pod["status"]["phase"].as_string();
-  if (pod["spec"]["nodeName"].as_string().empty() || phase == "Succeeded" || phase == "Failed") return 0;
+  if (pod["spec"]["nodeName"].as_string().empty() || phase == "Succeeded" || phase == "Failed")
+    return 0;
   return pod["spec"]["terminationGracePeriodSeconds"].as_int();
 }
 

@@ -13,10 +13,11 @@ using std::string_view;
 
 constexpr int kMaxRestartRules = 20;
 constexpr int kMaxExitCodes = 255;
-// An ephemeral container is a guest in a running pod: what would change the pod around it is refused.
-constexpr string_view kRefusedInEphemeral[] = {"ports",          "resources",          "resizePolicy",
-                                               "restartPolicy",  "restartPolicyRules", "livenessProbe",
-                                               "readinessProbe", "startupProbe",       "lifecycle"};
+// An ephemeral container is a guest in a running pod: what would change the pod around it is
+// refused.
+constexpr string_view kRefusedInEphemeral[] = {
+    "ports",         "resources",      "resizePolicy", "restartPolicy", "restartPolicyRules",
+    "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"};
 
 void validate_ports(const Value& container, const Path& path, FieldErrors& out) {
   std::set<string_view> names;
@@ -24,13 +25,15 @@ void validate_ports(const Value& container, const Path& path, FieldErrors& out) 
     if (string_view name = text(port, "name"); !name.empty()) {
       auto complaints = port_name(name);
       add_invalid(complaints, name, at / "name", out);
-      if (complaints.empty() && !names.insert(name).second) out.push_back(json::duplicate(at / "name", name));
+      if (complaints.empty() && !names.insert(name).second)
+        out.push_back(json::duplicate(at / "name", name));
     }
     if (port["containerPort"].as_int() == 0)
       out.push_back(json::required(at / "containerPort"));
     else
       check_number(port["containerPort"], port_number, at / "containerPort", out);
-    if (port["hostPort"].as_int() != 0) check_number(port["hostPort"], port_number, at / "hostPort", out);
+    if (port["hostPort"].as_int() != 0)
+      check_number(port["hostPort"], port_number, at / "hostPort", out);
     require_one_of_or_missing(text(port, "protocol"), {"SCTP", "TCP", "UDP"}, at / "protocol", out);
   });
 }
@@ -45,8 +48,8 @@ void validate_resize_policy(const Value& container, const Surroundings& around, 
     require_one_of_or_missing(resource, {"cpu", "memory"}, list, out);
     require_one_of_or_missing(restart, {"NotRequired", "RestartContainer"}, list, out);
     if (text(around.spec, "restartPolicy") == "Never" && restart != "NotRequired")
-      out.push_back(
-          json::invalid(list, restart, "must be 'NotRequired' when pod `restartPolicy` is 'Never'"));
+      out.push_back(json::invalid(list, restart,
+                                  "must be 'NotRequired' when pod `restartPolicy` is 'Never'"));
   });
 }
 
@@ -54,12 +57,14 @@ void validate_restart_rules(const Value& container, const Path& path, FieldError
   const Value& rules = container["restartPolicyRules"];
   Path policy_path = path / "restartPolicy";
   if (present(container, "restartPolicy"))
-    require_one_of(text(container, "restartPolicy"), {"Always", "Never", "OnFailure"}, policy_path, out);
+    require_one_of(text(container, "restartPolicy"), {"Always", "Never", "OnFailure"}, policy_path,
+                   out);
   else if (!rules.empty())
-    out.push_back(json::required(policy_path, "must specify restartPolicy when restart rules are used"));
-  if (rules.size() > kMaxRestartRules)
     out.push_back(
-        json::too_many(path / "restartPolicyRules", static_cast<int>(rules.size()), kMaxRestartRules));
+        json::required(policy_path, "must specify restartPolicy when restart rules are used"));
+  if (rules.size() > kMaxRestartRules)
+    out.push_back(json::too_many(path / "restartPolicyRules", static_cast<int>(rules.size()),
+                                 kMaxRestartRules));
   each(container, "restartPolicyRules", path, [&](const Value& rule, const Path& at) {
     require_one_of(text(rule, "action"), {"Restart", "RestartAllContainers"}, at / "action", out);
     const Value& codes = rule["exitCodes"];
@@ -69,16 +74,18 @@ void validate_restart_rules(const Value& container, const Path& path, FieldError
     }
     require_one_of(text(codes, "operator"), {"In", "NotIn"}, at / "exitCodes" / "operator", out);
     if (codes["values"].size() > kMaxExitCodes)
-      out.push_back(json::too_many(at / "exitCodes" / "values", static_cast<int>(codes["values"].size()),
-                                   kMaxExitCodes));
+      out.push_back(json::too_many(at / "exitCodes" / "values",
+                                   static_cast<int>(codes["values"].size()), kMaxExitCodes));
   });
 }
 
-void validate_common(const Value& container, const Surroundings& around, const Path& path, FieldErrors& out) {
+void validate_common(const Value& container, const Surroundings& around, const Path& path,
+                     FieldErrors& out) {
   require_name(container, "name", dns1123_label, path, out);
   require_text(container, "image", path, out);
-  require_one_of_or_missing(text(container, "terminationMessagePolicy"), {"File", "FallbackToLogsOnError"},
-                            path / "terminationMessagePolicy", out);
+  require_one_of_or_missing(text(container, "terminationMessagePolicy"),
+                            {"File", "FallbackToLogsOnError"}, path / "terminationMessagePolicy",
+                            out);
   validate_ports(container, path, out);
   validate_env(container, path, out);
   validate_env_from(container, path, out);
@@ -90,13 +97,14 @@ void validate_common(const Value& container, const Surroundings& around, const P
   validate_container_security(container, around, path, out);
 }
 
-void validate_host_port_conflicts(std::span<const Value> containers, const Path& path, FieldErrors& out) {
+void validate_host_port_conflicts(std::span<const Value> containers, const Path& path,
+                                  FieldErrors& out) {
   std::set<std::string> taken;
   for (std::size_t i = 0; i < containers.size(); ++i)
     each(containers[i], "ports", path.index(i), [&](const Value& port, const Path& at) {
       if (port["hostPort"].as_int() == 0) return;
-      std::string address =
-          cat(text(port, "protocol"), "/", text(port, "hostIP"), "/", port["hostPort"].as_int());
+      std::string address = cat(text(port, "protocol"), "/", text(port, "hostIP"), "/",
+                                port["hostPort"].as_int());
       if (!taken.insert(address).second) out.push_back(json::duplicate(at / "hostPort", address));
     });
 }
@@ -111,12 +119,13 @@ void validate_init_only(const Value& container, const Surroundings& around, cons
   }
   for (const char* key : {"lifecycle", "livenessProbe", "readinessProbe", "startupProbe"})
     if (present(container, key))
-      out.push_back(
-          json::forbidden(path / key, "may not be set for init containers without restartPolicy=Always"));
+      out.push_back(json::forbidden(
+          path / key, "may not be set for init containers without restartPolicy=Always"));
   each(container, "resizePolicy", path, [&](const Value& policy, const Path& at) {
     if (text(policy, "restartPolicy") == "RestartContainer")
-      out.push_back(json::invalid(at / "restartPolicy", "RestartContainer",
-                                  "must not be set to 'RestartContainer' for non-sidecar initContainers"));
+      out.push_back(
+          json::invalid(at / "restartPolicy", "RestartContainer",
+                        "must not be set to 'RestartContainer' for non-sidecar initContainers"));
   });
 }
 
@@ -155,7 +164,8 @@ void validate_init_containers(const Surroundings& around, const Path& spec_path,
   });
 }
 
-void validate_ephemeral_containers(const Surroundings& around, const Path& spec_path, FieldErrors& out) {
+void validate_ephemeral_containers(const Surroundings& around, const Path& spec_path,
+                                   FieldErrors& out) {
   std::set<string_view> others, names;
   for (const char* key : {"containers", "initContainers"})
     for (const Value& c : around.spec[key].items()) others.insert(text(c, "name"));
@@ -164,7 +174,8 @@ void validate_ephemeral_containers(const Surroundings& around, const Path& spec_
     validate_common(container, around, at, out);
     string_view image = text(container, "image"), target = text(container, "targetContainerName");
     if (trim(image).size() != image.size())
-      out.push_back(json::invalid(at / "image", image, "must not have leading or trailing whitespace"));
+      out.push_back(
+          json::invalid(at / "image", image, "must not have leading or trailing whitespace"));
     if (!names.insert(text(container, "name")).second)
       out.push_back(json::duplicate(at / "name", text(container, "name")));
     if (!target.empty() && !others.contains(target))
@@ -179,16 +190,19 @@ void validate_ephemeral_containers(const Surroundings& around, const Path& spec_
     each(container, "volumeMounts", at, [&](const Value& mount, const Path& mount_path) {
       for (const char* key : {"subPath", "subPathExpr"})
         if (!text(mount, key).empty())
-          out.push_back(json::forbidden(mount_path / key, "cannot be set for an Ephemeral Container"));
+          out.push_back(
+              json::forbidden(mount_path / key, "cannot be set for an Ephemeral Container"));
     });
   });
 }
 
-void validate_container_images(const Value& spec, string_view key, const Path& spec_path, FieldErrors& out) {
+void validate_container_images(const Value& spec, string_view key, const Path& spec_path,
+                               FieldErrors& out) {
   each(spec, key, spec_path, [&](const Value& container, const Path& at) {
     string_view image = text(container, "image");
     if (trim(image).size() != image.size())
-      out.push_back(json::invalid(at / "image", image, "must not have leading or trailing whitespace"));
+      out.push_back(
+          json::invalid(at / "image", image, "must not have leading or trailing whitespace"));
   });
 }
 

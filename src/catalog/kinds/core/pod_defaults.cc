@@ -14,7 +14,8 @@ constexpr std::string_view kVolumesWithMode[] = {"secret", "configMap", "downwar
 // What old clients wrote init containers into, before there was a field for them.
 constexpr std::string_view kInitContainerAnnotations[] = {
     "pod.beta.kubernetes.io/init-containers", "pod.alpha.kubernetes.io/init-containers",
-    "pod.beta.kubernetes.io/init-container-statuses", "pod.alpha.kubernetes.io/init-container-statuses"};
+    "pod.beta.kubernetes.io/init-container-statuses",
+    "pod.alpha.kubernetes.io/init-container-statuses"};
 
 void default_zero(Value& object, std::string_view key, int value) {
   if (object[key].as_int() == 0) object.set(key, value);
@@ -78,7 +79,8 @@ void default_azure_disk(Value& disk) {
 
 void default_projection(Value& projected) {
   edit_items(projected, "sources", [](Value& source) {
-    edit_member(source, "downwardAPI", [](Value& api) { edit_items(api, "items", default_field_ref); });
+    edit_member(source, "downwardAPI",
+                [](Value& api) { edit_items(api, "items", default_field_ref); });
     edit_member(source, "serviceAccountToken", [](Value& token) {
       if (token["expirationSeconds"].is_null()) token.set("expirationSeconds", 3600);
     });
@@ -86,8 +88,9 @@ void default_projection(Value& projected) {
 }
 
 bool names_a_source(const Value& volume) {
-  return std::ranges::any_of(volume.members(),
-                             [](const json::Member& m) { return m.key() != "name" && !m.value.is_null(); });
+  return std::ranges::any_of(volume.members(), [](const json::Member& m) {
+    return m.key() != "name" && !m.value.is_null();
+  });
 }
 
 void default_volume(Value& volume) {
@@ -104,9 +107,11 @@ void default_volume(Value& volume) {
   edit_member(volume, "hostPath", [](Value& path) {
     if (path["type"].is_null()) path.set("type", "");
   });
-  edit_member(volume, "downwardAPI", [](Value& api) { edit_items(api, "items", default_field_ref); });
+  edit_member(volume, "downwardAPI",
+              [](Value& api) { edit_items(api, "items", default_field_ref); });
   edit_member(volume, "projected", default_projection);
-  edit_member(volume, "iscsi", [](Value& iscsi) { default_to(iscsi, "iscsiInterface", "default"); });
+  edit_member(volume, "iscsi",
+              [](Value& iscsi) { default_to(iscsi, "iscsiInterface", "default"); });
   edit_member(volume, "rbd", [](Value& rbd) {
     default_to(rbd, "pool", "rbd");
     default_to(rbd, "user", "admin");
@@ -160,7 +165,8 @@ void default_pod_level_resources(Value& spec) {
   if (!limits.empty()) {
     Value container_requests = aggregate_container_resources(spec, ResourceSide::kRequests);
     for (const json::Member& m : container_requests.members())
-      if ((m.key() == "cpu" || m.key() == "memory") && !requests.has(m.key())) requests.set(m.key(), m.value);
+      if ((m.key() == "cpu" || m.key() == "memory") && !requests.has(m.key()))
+        requests.set(m.key(), m.value);
     for (const json::Member& m : limits.members())
       if ((m.key() == "cpu" || m.key() == "memory" || is_huge_page_resource(m.key())) &&
           !requests.has(m.key()))
@@ -183,7 +189,8 @@ void default_pod_spec(Value& spec) {
   default_to(spec, "restartPolicy", "Always");
   default_to(spec, "schedulerName", "default-scheduler");
   if (spec["securityContext"].is_null()) spec.set("securityContext", Value::object());
-  if (spec["terminationGracePeriodSeconds"].is_null()) spec.set("terminationGracePeriodSeconds", 30);
+  if (spec["terminationGracePeriodSeconds"].is_null())
+    spec.set("terminationGracePeriodSeconds", 30);
   default_service_account(spec);
   edit_items(spec, "volumes", default_volume);
   for (const char* key : {"initContainers", "containers", "ephemeralContainers"})
@@ -207,9 +214,11 @@ void default_pod(Value& pod) {
   default_pod_level_resources(spec);
   if (spec["enableServiceLinks"].is_null()) spec.set("enableServiceLinks", true);
   if (spec["hostNetwork"].as_bool())
-    for (const char* key : {"containers", "initContainers"}) edit_items(spec, key, default_host_ports);
+    for (const char* key : {"containers", "initContainers"})
+      edit_items(spec, key, default_host_ports);
   // Templates keep what was written; a pod with a negative period is given a second.
-  if (spec["terminationGracePeriodSeconds"].as_int() < 0) spec.set("terminationGracePeriodSeconds", 1);
+  if (spec["terminationGracePeriodSeconds"].as_int() < 0)
+    spec.set("terminationGracePeriodSeconds", 1);
   default_pod_template(pod);
 }
 

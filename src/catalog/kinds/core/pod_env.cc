@@ -12,17 +12,24 @@ namespace {
 using std::string_view;
 using Names = std::span<const string_view>;
 
-constexpr string_view kEnvFields[] = {
-    "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName",
-    "status.hostIP", "status.hostIPs",     "status.podIP", "status.podIPs"};
+constexpr string_view kEnvFields[] = {"metadata.name",
+                                      "metadata.namespace",
+                                      "metadata.uid",
+                                      "spec.nodeName",
+                                      "spec.serviceAccountName",
+                                      "status.hostIP",
+                                      "status.hostIPs",
+                                      "status.podIP",
+                                      "status.podIPs"};
 constexpr string_view kFileFields[] = {"metadata.annotations", "metadata.labels", "metadata.name",
                                        "metadata.namespace", "metadata.uid"};
-constexpr string_view kResourceFields[] = {"limits.cpu",   "limits.ephemeral-storage",   "limits.memory",
-                                           "requests.cpu", "requests.ephemeral-storage", "requests.memory"};
+constexpr string_view kResourceFields[] = {
+    "limits.cpu",   "limits.ephemeral-storage",   "limits.memory",
+    "requests.cpu", "requests.ephemeral-storage", "requests.memory"};
 constexpr string_view kByteDivisors[] = {"1",   "1k",  "1M",  "1G",  "1T",  "1P", "1E",
                                          "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"};
-constexpr string_view kValueSources[] = {"fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef",
-                                         "fileKeyRef"};
+constexpr string_view kValueSources[] = {"fieldRef", "resourceFieldRef", "configMapKeyRef",
+                                         "secretKeyRef", "fileKeyRef"};
 
 struct FieldPath {
   string_view path;
@@ -39,8 +46,9 @@ FieldPath split_subscript(string_view text) {
 }
 
 bool is_known_field(string_view label) {
-  constexpr string_view kOthers[] = {"metadata.annotations", "metadata.labels", "spec.restartPolicy",
-                                     "spec.schedulerName",   "status.phase",    "spec.host"};
+  constexpr string_view kOthers[] = {"metadata.annotations", "metadata.labels",
+                                     "spec.restartPolicy",   "spec.schedulerName",
+                                     "status.phase",         "spec.host"};
   return contains(kEnvFields, label) || contains(kOthers, label);
 }
 
@@ -49,33 +57,37 @@ void validate_field_ref(const Value& ref, Names allowed, const Path& path, Field
   if (text(ref, "apiVersion").empty()) return out.push_back(json::required(path / "apiVersion"));
   if (field.empty()) return out.push_back(json::required(path / "fieldPath"));
   if (text(ref, "apiVersion") != "v1")
-    return out.push_back(
-        json::invalid(path / "fieldPath", field,
-                      cat("error converting fieldPath: unsupported pod version: ", text(ref, "apiVersion"))));
-  FieldPath parts = split_subscript(field);
-  if (parts.has_subscript && parts.path != "metadata.annotations" && parts.path != "metadata.labels")
-    return out.push_back(
-        json::invalid(path / "fieldPath", field,
-                      cat("error converting fieldPath: field label does not support subscript: ", field)));
-  if (!parts.has_subscript && !is_known_field(field))
     return out.push_back(json::invalid(
-        path / "fieldPath", field, cat("error converting fieldPath: field label not supported: ", field)));
+        path / "fieldPath", field,
+        cat("error converting fieldPath: unsupported pod version: ", text(ref, "apiVersion"))));
+  FieldPath parts = split_subscript(field);
+  if (parts.has_subscript && parts.path != "metadata.annotations" &&
+      parts.path != "metadata.labels")
+    return out.push_back(json::invalid(
+        path / "fieldPath", field,
+        cat("error converting fieldPath: field label does not support subscript: ", field)));
+  if (!parts.has_subscript && !is_known_field(field))
+    return out.push_back(
+        json::invalid(path / "fieldPath", field,
+                      cat("error converting fieldPath: field label not supported: ", field)));
   if (parts.has_subscript) {
-    std::string key =
-        parts.path == "metadata.annotations" ? lower(parts.subscript) : std::string(parts.subscript);
+    std::string key = parts.path == "metadata.annotations" ? lower(parts.subscript)
+                                                           : std::string(parts.subscript);
     add_invalid(qualified_name(key), key, path, out);
   } else if (!contains(allowed, parts.path)) {
-    out.push_back(json::not_supported(path / "fieldPath", parts.path, {allowed.begin(), allowed.end()}));
+    out.push_back(
+        json::not_supported(path / "fieldPath", parts.path, {allowed.begin(), allowed.end()}));
   }
 }
 
-void validate_divisor(string_view resource, const Value& divisor, const Path& path, FieldErrors& out) {
+void validate_divisor(string_view resource, const Value& divisor, const Path& path,
+                      FieldErrors& out) {
   if (divisor.is_null() || quantity_of(divisor).sign() == 0) return;
   std::string shown = show_quantity(divisor);
   auto refuse = [&](string_view list, string_view what) {
-    out.push_back(
-        json::invalid(path / "divisor", resource,
-                      cat("only divisor's values ", list, " are supported with the ", what, " resource")));
+    out.push_back(json::invalid(
+        path / "divisor", resource,
+        cat("only divisor's values ", list, " are supported with the ", what, " resource")));
   };
   constexpr string_view kBytes = "1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei";
   if (resource.ends_with(".cpu")) {
@@ -102,7 +114,8 @@ void validate_resource_ref(const Value& ref, bool in_volume, const Path& path, F
 }
 
 void validate_key_ref(const Value& ref, const Path& path, FieldErrors& out) {
-  add_invalid(name_is_dns_subdomain(text(ref, "name"), false), text(ref, "name"), path / "name", out);
+  add_invalid(name_is_dns_subdomain(text(ref, "name"), false), text(ref, "name"), path / "name",
+              out);
   require_name(ref, "key", config_map_key, path, out);
 }
 
@@ -118,18 +131,23 @@ void validate_file_key_ref(const Value& ref, const Path& path, FieldErrors& out)
 void validate_value_from(const Value& variable, const Path& path, FieldErrors& out) {
   const Value& from = variable["valueFrom"];
   if (from.is_null()) return;
-  if (present(from, "fieldRef")) validate_field_ref(from["fieldRef"], kEnvFields, path / "fieldRef", out);
+  if (present(from, "fieldRef"))
+    validate_field_ref(from["fieldRef"], kEnvFields, path / "fieldRef", out);
   if (present(from, "resourceFieldRef"))
     validate_resource_ref(from["resourceFieldRef"], false, path / "resourceFieldRef", out);
   if (present(from, "configMapKeyRef"))
     validate_key_ref(from["configMapKeyRef"], path / "configMapKeyRef", out);
-  if (present(from, "secretKeyRef")) validate_key_ref(from["secretKeyRef"], path / "secretKeyRef", out);
-  if (present(from, "fileKeyRef")) validate_file_key_ref(from["fileKeyRef"], path / "fileKeyRef", out);
-  auto sources = std::ranges::count_if(kValueSources, [&](string_view key) { return present(from, key); });
+  if (present(from, "secretKeyRef"))
+    validate_key_ref(from["secretKeyRef"], path / "secretKeyRef", out);
+  if (present(from, "fileKeyRef"))
+    validate_file_key_ref(from["fileKeyRef"], path / "fileKeyRef", out);
+  auto sources = std::ranges::count_if(kValueSources,
+                                       [&](string_view key) { return present(from, key); });
   if (sources == 0)
-    out.push_back(json::invalid(path, "",
-                                "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, "
-                                "`secretKeyRef` or `fileKeyRef`"));
+    out.push_back(
+        json::invalid(path, "",
+                      "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, "
+                      "`secretKeyRef` or `fileKeyRef`"));
   else if (!text(variable, "value").empty())
     out.push_back(json::invalid(path, "", "may not be specified when `value` is not empty"));
   else if (sources > 1)
@@ -154,16 +172,16 @@ void validate_env_from(const Value& container, const Path& path, FieldErrors& ou
       if (!present(source, key)) continue;
       ++sources;
       require_name(
-          source[key], "name", [](string_view name) { return name_is_dns_subdomain(name, true); }, at / key,
-          out);
+          source[key], "name", [](string_view name) { return name_is_dns_subdomain(name, true); },
+          at / key, out);
     }
     // Reported on the list, not on the item.
     if (sources == 0)
-      out.push_back(
-          json::invalid(path / "envFrom", "", "must specify one of: `configMapRef` or `secretRef`"));
+      out.push_back(json::invalid(path / "envFrom", "",
+                                  "must specify one of: `configMapRef` or `secretRef`"));
     if (sources > 1)
-      out.push_back(
-          json::invalid(path / "envFrom", "", "may not have more than one field specified at a time"));
+      out.push_back(json::invalid(path / "envFrom", "",
+                                  "may not have more than one field specified at a time"));
   });
 }
 
@@ -179,8 +197,8 @@ void validate_file_key_refs(const Value& spec, const Path& spec_path, FieldError
       if (found == volumes.end())
         out.push_back(json::not_found(name_path, text(ref, "volumeName")));
       else if (!present(*found->second, "emptyDir"))
-        out.push_back(
-            json::invalid(name_path, text(ref, "volumeName"), "referenced volume must be of type emptyDir"));
+        out.push_back(json::invalid(name_path, text(ref, "volumeName"),
+                                    "referenced volume must be of type emptyDir"));
     });
   });
 }
@@ -191,15 +209,16 @@ void validate_downward_file(const Value& file, const Path& path, FieldErrors& ou
   bool field = present(file, "fieldRef"), resource = present(file, "resourceFieldRef");
   if (field) validate_field_ref(file["fieldRef"], kFileFields, path / "fieldRef", out);
   if (field && resource)
-    out.push_back(
-        json::invalid(path, "resource", "fieldRef and resourceFieldRef can not be specified simultaneously"));
+    out.push_back(json::invalid(
+        path, "resource", "fieldRef and resourceFieldRef can not be specified simultaneously"));
   if (!field && resource)
     validate_resource_ref(file["resourceFieldRef"], true, path / "resourceFieldRef", out);
   if (!field && !resource)
     out.push_back(json::required(path, "one of fieldRef and resourceFieldRef is required"));
-  if (const Value& mode = file["mode"]; !mode.is_null() && (mode.as_int() < 0 || mode.as_int() > 0777))
-    out.push_back(
-        json::invalid(path / "mode", mode, "must be a number between 0 and 0777 (octal), both inclusive"));
+  if (const Value& mode = file["mode"];
+      !mode.is_null() && (mode.as_int() < 0 || mode.as_int() > 0777))
+    out.push_back(json::invalid(path / "mode", mode,
+                                "must be a number between 0 and 0777 (octal), both inclusive"));
 }
 
 }  // namespace cardea::catalog::pod

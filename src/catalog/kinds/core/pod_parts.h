@@ -4,13 +4,13 @@
 #include <string>
 #include <string_view>
 
-#include "catalog/kinds/path.h"
 #include "catalog/kinds/core/pod_validation.h"
+#include "catalog/kinds/path.h"
 #include "json/field_error.h"
 #include "json/value.h"
 
-// The parts that validate_pod_spec is made of: one function per idea, each in its own source. Not for use
-// outside kinds/.
+// The parts that validate_pod_spec is made of: one function per idea, each in its own source. Not
+// for use outside kinds/.
 namespace cardea::catalog::pod {
 
 using json::FieldErrors;
@@ -28,21 +28,25 @@ struct Surroundings {
 void validate_volumes(const Value& spec, const Path& path, const PodRules& rules,
                       std::map<std::string, Value, std::less<>>& volumes, FieldErrors& out);
 // One {secret: ...} | {hostPath: ...} | ... of a pod volume.
-void validate_volume_source(const Value& volume, const Path& path, const PodRules& rules, FieldErrors& out);
+void validate_volume_source(const Value& volume, const Path& path, const PodRules& rules,
+                            FieldErrors& out);
 
 // pod_containers.cc
 void validate_containers(const Surroundings& around, const Path& spec_path, FieldErrors& out);
 void validate_init_containers(const Surroundings& around, const Path& spec_path, FieldErrors& out);
-void validate_ephemeral_containers(const Surroundings& around, const Path& spec_path, FieldErrors& out);
+void validate_ephemeral_containers(const Surroundings& around, const Path& spec_path,
+                                   FieldErrors& out);
 // An image may not begin or end in white space; templates are spared.
 void validate_container_images(const Value& spec, std::string_view key, const Path& spec_path,
                                FieldErrors& out);
 
 // pod_mounts.cc
-void validate_mounts(const Value& container, const Surroundings& around, const Path& path, FieldErrors& out);
+void validate_mounts(const Value& container, const Surroundings& around, const Path& path,
+                     FieldErrors& out);
 
 // pod_probes.cc
-void validate_probes(const Value& container, const Surroundings& around, const Path& path, FieldErrors& out);
+void validate_probes(const Value& container, const Surroundings& around, const Path& path,
+                     FieldErrors& out);
 void validate_lifecycle(const Value& container, const Surroundings& around, const Path& path,
                         FieldErrors& out);
 void validate_port_number_or_name(const Value& port, const Path& path, FieldErrors& out);
@@ -55,14 +59,15 @@ void validate_file_key_refs(const Value& spec, const Path& spec_path, FieldError
 void validate_downward_file(const Value& file, const Path& path, FieldErrors& out);
 
 // pod_security.cc
-void validate_container_security(const Value& container, const Surroundings& around, const Path& path,
-                                 FieldErrors& out);
+void validate_container_security(const Value& container, const Surroundings& around,
+                                 const Path& path, FieldErrors& out);
 void validate_pod_security(const Value& spec, const Path& spec_path, FieldErrors& out);
-void validate_host_process(const Value& spec, const Path& spec_path, const PodRules& rules, FieldErrors& out);
+void validate_host_process(const Value& spec, const Path& spec_path, const PodRules& rules,
+                           FieldErrors& out);
 void validate_host_users(const Value& spec, const Path& spec_path, FieldErrors& out);
 void validate_operating_system(const Value& spec, const Path& spec_path, FieldErrors& out);
-void validate_security_annotations(const Value& annotations, const Value& spec, const Path& spec_path,
-                                   FieldErrors& out);
+void validate_security_annotations(const Value& annotations, const Value& spec,
+                                   const Path& spec_path, FieldErrors& out);
 
 // pod_scheduling.cc
 void validate_affinity(const Value& spec, const Path& spec_path, FieldErrors& out);

@@ -33,15 +33,17 @@ Result<void> check_budget(const Value& budget) {
   if (status["observedGeneration"].as_int() < budget["metadata"]["generation"].as_int())
     return fail(eviction_refused(
         cat("The disruption budget ", name, " is still being processed by the server."), 10));
-  if (allowed < 0) return fail(Error::of(Reason::kForbidden, "pdb disruptions allowed is negative"));
+  if (allowed < 0)
+    return fail(Error::of(Reason::kForbidden, "pdb disruptions allowed is negative"));
   if (status["disruptedPods"].size() > kMaxUnconfirmedEvictions)
-    return fail(Error::of(Reason::kForbidden,
-                          "DisruptedPods map too big - too many evictions not confirmed by PDB controller"));
+    return fail(Error::of(
+        Reason::kForbidden,
+        "DisruptedPods map too big - too many evictions not confirmed by PDB controller"));
   if (allowed == 0)
-    return fail(
-        eviction_refused(cat("The disruption budget ", name, " needs ", status["desiredHealthy"].as_int(),
-                             " healthy pods and has ", status["currentHealthy"].as_int(), " currently"),
-                         0));
+    return fail(eviction_refused(
+        cat("The disruption budget ", name, " needs ", status["desiredHealthy"].as_int(),
+            " healthy pods and has ", status["currentHealthy"].as_int(), " currently"),
+        0));
   return {};
 }
 
@@ -51,16 +53,21 @@ Result<void> check_binding(const Value& binding) {
   const Value& target = binding["target"];
   std::string_view kind = target["kind"].as_string();
   if (!kind.empty() && kind != "Node")
-    return fail(bad_request(json::not_supported("target.kind", kind, {"Node", "<empty>"}).message()));
-  if (target["name"].as_string().empty()) return fail(bad_request(json::required("target.name").message()));
+    return fail(
+        bad_request(json::not_supported("target.kind", kind, {"Node", "<empty>"}).message()));
+  if (target["name"].as_string().empty())
+    return fail(bad_request(json::required("target.name").message()));
   return {};
 }
 
-Result<Value> bound_pod(const Value& pod, const Value& binding, std::string_view name, std::string_view now) {
+Result<Value> bound_pod(const Value& pod, const Value& binding, std::string_view name,
+                        std::string_view now) {
   if (pod["metadata"].has("deletionTimestamp"))
-    return fail(binding_conflict(name, cat("pod ", name, " is being deleted, cannot be assigned to a host")));
+    return fail(binding_conflict(
+        name, cat("pod ", name, " is being deleted, cannot be assigned to a host")));
   if (std::string_view node = pod["spec"]["nodeName"].as_string(); !node.empty())
-    return fail(binding_conflict(name, cat("pod ", name, " is already assigned to node ", quoted(node))));
+    return fail(
+        binding_conflict(name, cat("pod ", name, " is already assigned to node ", quoted(node))));
   if (!pod["spec"]["schedulingGates"].empty())
     return fail(binding_conflict(name, cat("pod ", name, " has non-empty .spec.schedulingGates")));
   Value out = pod;
@@ -91,8 +98,8 @@ bool budget_covers(const Value& budget, const Value& pod) {
 Error eviction_refused(std::string why, int retry_after_seconds) {
   return Error::of(Reason::kTooManyRequests,
                    "Cannot evict pod as it would violate the pod's disruption budget.")
-      .with(
-          {.causes = {{"DisruptionBudget", std::move(why), ""}}, .retry_after_seconds = retry_after_seconds});
+      .with({.causes = {{"DisruptionBudget", std::move(why), ""}},
+             .retry_after_seconds = retry_after_seconds});
 }
 
 Result<Value> spend_budget(const Value& budget, std::string_view pod_name, std::string_view now) {

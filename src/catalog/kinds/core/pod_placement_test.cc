@@ -37,19 +37,25 @@ TEST(Binding, PutsThePodOnItsNode) {
 TEST(Binding, ForAnotherPodBringsItsUidSoThatTheWriteRefuses) {
   json::Value other = binding();
   other.member("metadata").set("uid", "another");
-  auto pod = bound_pod(doc(R"({"metadata":{"name":"p","uid":"mine"},"spec":{}})"), other, "p", kNow);
+  auto pod = bound_pod(doc(R"({"metadata":{"name":"p","uid":"mine"},"spec":{}})"), other, "p",
+                       kNow);
   ASSERT_TRUE(pod);
   EXPECT_EQ((*pod)["metadata"]["uid"].as_string(), "another");
 }
 
 TEST(Binding, IsAConflictForPodsThatCannotMove) {
-  auto why = [](std::string_view pod) { return bound_pod(doc(pod), binding(), "p", kNow).error().message; };
+  auto why = [](std::string_view pod) {
+    return bound_pod(doc(pod), binding(), "p", kNow).error().message;
+  };
   EXPECT_EQ(why(R"({"metadata":{"name":"p"},"spec":{"nodeName":"n8"}})"),
-            "Operation cannot be fulfilled on pods/binding \"p\": pod p is already assigned to node \"n8\"");
+            "Operation cannot be fulfilled on pods/binding \"p\": pod p is already assigned to "
+            "node \"n8\"");
   EXPECT_EQ(why(R"({"metadata":{"name":"p"},"spec":{"schedulingGates":[{"name":"a/b"}]}})"),
-            "Operation cannot be fulfilled on pods/binding \"p\": pod p has non-empty .spec.schedulingGates");
+            "Operation cannot be fulfilled on pods/binding \"p\": pod p has non-empty "
+            ".spec.schedulingGates");
   EXPECT_EQ(why(R"({"metadata":{"name":"p","deletionTimestamp":"t"},"spec":{}})"),
-            "Operation cannot be fulfilled on pods/binding \"p\": pod p is being deleted, cannot be assigned "
+            "Operation cannot be fulfilled on pods/binding \"p\": pod p is being deleted, cannot "
+            "be assigned "
             "to a host");
 }
 
@@ -72,9 +78,10 @@ json::Value budget(std::string_view status) {
 
 TEST(Eviction, NeedsNoBudgetWhenThePodDoesNotRun) {
   for (const char* phase : {"Succeeded", "Failed", "Pending"})
-    EXPECT_TRUE(leaves_without_budget(doc(cat(R"({"status":{"phase":")", phase, R"("}})")))) << phase;
-  EXPECT_TRUE(
-      leaves_without_budget(doc(R"({"metadata":{"deletionTimestamp":"t"},"status":{"phase":"Running"}})")));
+    EXPECT_TRUE(leaves_without_budget(doc(cat(R"({"status":{"phase":")", phase, R"("}})"))))
+        << phase;
+  EXPECT_TRUE(leaves_without_budget(
+      doc(R"({"metadata":{"deletionTimestamp":"t"},"status":{"phase":"Running"}})")));
   EXPECT_FALSE(leaves_without_budget(doc(R"({"status":{"phase":"Running"}})")));
 }
 
@@ -86,7 +93,8 @@ TEST(Eviction, IsABudgetsBusinessWhenItSelectsThePod) {
 }
 
 TEST(Eviction, WaitsForABudgetThatIsNotYetObserved) {
-  auto spent = spend_budget(budget(R"({"observedGeneration":0,"disruptionsAllowed":5})"), "b", kNow);
+  auto spent = spend_budget(budget(R"({"observedGeneration":0,"disruptionsAllowed":5})"), "b",
+                            kNow);
   ASSERT_FALSE(spent);
   EXPECT_EQ(spent.error().reason, Reason::kTooManyRequests);
   EXPECT_EQ(spent.error().details->causes[0].message,
@@ -96,22 +104,25 @@ TEST(Eviction, WaitsForABudgetThatIsNotYetObserved) {
 
 TEST(Eviction, IsRefusedWhenTheBudgetIsSpent) {
   auto spent = spend_budget(
-      budget(R"({"observedGeneration":1,"disruptionsAllowed":0,"currentHealthy":1,"desiredHealthy":1})"), "b",
-      kNow);
+      budget(
+          R"({"observedGeneration":1,"disruptionsAllowed":0,"currentHealthy":1,"desiredHealthy":1})"),
+      "b", kNow);
   ASSERT_FALSE(spent);
   EXPECT_EQ(spent.error().details->causes[0].message,
             "The disruption budget pdb needs 1 healthy pods and has 1 currently");
 }
 
 TEST(Eviction, ABudgetInDisorderIsAnErrorAndNeverAnAllow) {
-  EXPECT_EQ(
-      spend_budget(budget(R"({"observedGeneration":1,"disruptionsAllowed":-1})"), "b", kNow).error().reason,
-      Reason::kForbidden);
+  EXPECT_EQ(spend_budget(budget(R"({"observedGeneration":1,"disruptionsAllowed":-1})"), "b", kNow)
+                .error()
+                .reason,
+            Reason::kForbidden);
   EXPECT_EQ(spend_budget(budget("{}"), "b", kNow).error().reason, Reason::kTooManyRequests);
 }
 
 TEST(Eviction, SpendsOneDisruptionAndRemembersThePod) {
-  auto spent = spend_budget(budget(R"({"observedGeneration":1,"disruptionsAllowed":2})"), "b", kNow);
+  auto spent = spend_budget(budget(R"({"observedGeneration":1,"disruptionsAllowed":2})"), "b",
+                            kNow);
   ASSERT_TRUE(spent);
   EXPECT_EQ((*spent)["status"]["disruptionsAllowed"].as_int(), 1);
   EXPECT_EQ((*spent)["status"]["disruptedPods"]["b"].as_string(), kNow);
@@ -119,7 +130,8 @@ TEST(Eviction, SpendsOneDisruptionAndRemembersThePod) {
 }
 
 TEST(Eviction, ThatSpendsTheLastDisruptionSaysSo) {
-  auto spent = spend_budget(budget(R"({"observedGeneration":1,"disruptionsAllowed":1})"), "b", kNow);
+  auto spent = spend_budget(budget(R"({"observedGeneration":1,"disruptionsAllowed":1})"), "b",
+                            kNow);
   ASSERT_TRUE(spent);
   EXPECT_EQ((*spent)["status"]["conditions"][0]["reason"].as_string(), "InsufficientPods");
   EXPECT_EQ((*spent)["status"]["conditions"][0]["observedGeneration"].as_int(), 1);

@@ -14,19 +14,22 @@ void validate_http_get(const Value& get, const Path& path, FieldErrors& out) {
   validate_port_number_or_name(get["port"], path / "port", out);
   require_one_of(text(get, "scheme"), {"HTTP", "HTTPS"}, path / "scheme", out);
   for (const Value& header : get["httpHeaders"].items())
-    add_invalid(http_header_name(text(header, "name")), text(header, "name"), path / "httpHeaders", out);
+    add_invalid(http_header_name(text(header, "name")), text(header, "name"), path / "httpHeaders",
+                out);
 }
 
-void validate_sleep(const Value& sleep, const Value& grace_period, const Path& path, FieldErrors& out) {
+void validate_sleep(const Value& sleep, const Value& grace_period, const Path& path,
+                    FieldErrors& out) {
   std::int64_t seconds = sleep["seconds"].as_int();
   if (!grace_period.is_null() && (seconds < 0 || seconds > grace_period.as_int()))
-    out.push_back(json::invalid(path, seconds,
-                                cat("must be non-negative and less than terminationGracePeriodSeconds (",
-                                    grace_period.as_int(), ")")));
+    out.push_back(
+        json::invalid(path, seconds,
+                      cat("must be non-negative and less than terminationGracePeriodSeconds (",
+                          grace_period.as_int(), ")")));
 }
 
-void validate_handler_of(string_view kind, const Value& handler, const Value& grace_period, const Path& path,
-                         FieldErrors& out) {
+void validate_handler_of(string_view kind, const Value& handler, const Value& grace_period,
+                         const Path& path, FieldErrors& out) {
   if (kind == "exec" && handler["command"].empty()) out.push_back(json::required(path / "command"));
   if (kind == "httpGet") validate_http_get(handler, path, out);
   if (kind == "tcpSocket") validate_port_number_or_name(handler["port"], path / "port", out);
@@ -34,7 +37,8 @@ void validate_handler_of(string_view kind, const Value& handler, const Value& gr
   if (kind == "sleep") validate_sleep(handler, grace_period, path, out);
 }
 
-void validate_handler(const Value& holder, const Value& grace_period, const Path& path, FieldErrors& out) {
+void validate_handler(const Value& holder, const Value& grace_period, const Path& path,
+                      FieldErrors& out) {
   int found = 0;
   for (string_view kind : kHandlers) {
     if (!present(holder, kind)) continue;
@@ -46,25 +50,29 @@ void validate_handler(const Value& holder, const Value& grace_period, const Path
   if (found == 0) out.push_back(json::required(path, "must specify a handler type"));
 }
 
-void validate_probe(const Value& probe, const Value& grace_period, const Path& path, FieldErrors& out) {
+void validate_probe(const Value& probe, const Value& grace_period, const Path& path,
+                    FieldErrors& out) {
   validate_handler(probe, grace_period, path, out);
-  for (const char* key :
-       {"initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"})
+  for (const char* key : {"initialDelaySeconds", "timeoutSeconds", "periodSeconds",
+                          "successThreshold", "failureThreshold"})
     validate_nonnegative(probe[key], path / key, out);
   const Value& grace = probe["terminationGracePeriodSeconds"];
   if (!grace.is_null() && grace.as_int() <= 0)
-    out.push_back(json::invalid(path / "terminationGracePeriodSeconds", grace, "must be greater than 0"));
+    out.push_back(
+        json::invalid(path / "terminationGracePeriodSeconds", grace, "must be greater than 0"));
 }
 
 }  // namespace
 
 void validate_port_number_or_name(const Value& port, const Path& path, FieldErrors& out) {
-  if (port.is_string()) return add_invalid(port_name(port.as_string()), port.as_string(), path, out);
+  if (port.is_string())
+    return add_invalid(port_name(port.as_string()), port.as_string(), path, out);
   for (const std::string& message : port_number(port.as_int()))
     out.push_back(json::invalid(path, port.as_int(), message));
 }
 
-void validate_probes(const Value& container, const Surroundings& around, const Path& path, FieldErrors& out) {
+void validate_probes(const Value& container, const Surroundings& around, const Path& path,
+                     FieldErrors& out) {
   const Value& grace_period = around.spec["terminationGracePeriodSeconds"];
   for (const char* key : {"livenessProbe", "readinessProbe", "startupProbe"}) {
     const Value& probe = container[key];
@@ -76,7 +84,8 @@ void validate_probes(const Value& container, const Surroundings& around, const P
                                     probe["terminationGracePeriodSeconds"],
                                     "must not be set for readinessProbes"));
     } else if (probe["successThreshold"].as_int() != 1) {
-      out.push_back(json::invalid(path / key / "successThreshold", probe["successThreshold"], "must be 1"));
+      out.push_back(
+          json::invalid(path / key / "successThreshold", probe["successThreshold"], "must be 1"));
     }
   }
 }
@@ -86,8 +95,8 @@ void validate_lifecycle(const Value& container, const Surroundings& around, cons
   const Value& lifecycle = container["lifecycle"];
   for (const char* key : {"postStart", "preStop"})
     if (present(lifecycle, key))
-      validate_handler(lifecycle[key], around.spec["terminationGracePeriodSeconds"], path / "lifecycle" / key,
-                       out);
+      validate_handler(lifecycle[key], around.spec["terminationGracePeriodSeconds"],
+                       path / "lifecycle" / key, out);
 }
 
 }  // namespace cardea::catalog::pod

@@ -29,14 +29,16 @@ void put_back_but_resources(Value& list, const Value& old) {
 }
 
 bool lost_a_resource(const Value& now, const Value& before) {
-  return std::ranges::any_of(before.members(), [&](const json::Member& m) { return !now.has(m.key()); });
+  return std::ranges::any_of(before.members(),
+                             [&](const json::Member& m) { return !now.has(m.key()); });
 }
 
-void validate_not_removed(const Value& now, const Value& before, const Path& path, string_view prefix,
-                          FieldErrors& out) {
+void validate_not_removed(const Value& now, const Value& before, const Path& path,
+                          string_view prefix, FieldErrors& out) {
   for (const char* key : {"requests", "limits"})
     if (lost_a_resource(now[key], before[key]))
-      out.push_back(json::forbidden(path / key, cat(prefix, "resource ", key, " cannot be removed")));
+      out.push_back(
+          json::forbidden(path / key, cat(prefix, "resource ", key, " cannot be removed")));
 }
 
 // The same with cpu and memory as they were.
@@ -59,8 +61,8 @@ void validate_order(const Value& spec, const Value& before, const char* key, Fie
     return out.push_back(json::forbidden(path, cat(key, " may not be added or removed on resize")));
   for (std::size_t i = 0; i < spec[key].size(); ++i)
     if (text(spec[key][i], "name") != text(before[key][i], "name"))
-      out.push_back(
-          json::forbidden(path.index(i) / "name", cat(key, " may not be renamed or reordered on resize")));
+      out.push_back(json::forbidden(path.index(i) / "name",
+                                    cat(key, " may not be renamed or reordered on resize")));
 }
 
 bool is_resize_supported(const Value& pod) {
@@ -79,7 +81,8 @@ Value undo_container(const Value& container, const Value& before) {
 void validate_containers(const Value& spec, const Value& before, Value& undone, FieldErrors& out) {
   constexpr const char* kOnly = "only cpu and memory resources are mutable";
   for (std::size_t i = 0; i < before["initContainers"].size(); ++i)
-    validate_not_removed(spec["initContainers"][i]["resources"], before["initContainers"][i]["resources"],
+    validate_not_removed(spec["initContainers"][i]["resources"],
+                         before["initContainers"][i]["resources"],
                          Path("spec.initContainers").index(i) / "resources", "", out);
   for (std::size_t i = 0; i < before["containers"].size(); ++i)
     validate_not_removed(spec["containers"][i]["resources"], before["containers"][i]["resources"],
@@ -95,15 +98,15 @@ void validate_containers(const Value& spec, const Value& before, Value& undone, 
     Path path = Path("spec.initContainers").index(i);
     Value container = undo_container(now, old);
     if (!semantically_equal(container, old))
-      out.push_back(
-          json::forbidden(path, "only cpu and memory resources for init or sidecar containers are mutable"));
+      out.push_back(json::forbidden(
+          path, "only cpu and memory resources for init or sidecar containers are mutable"));
     bool sidecar = text(now, "restartPolicy") == "Always";
     if (!semantically_equal(now, old) && !sidecar)
       for (const Value& policy : now["resizePolicy"].items())
         if (text(policy, "restartPolicy") == "RestartContainer")
-          out.push_back(json::forbidden(
-              path,
-              "non-sidecar init containers with a resize policy of RestartContainer cannot be resized"));
+          out.push_back(json::forbidden(path,
+                                        "non-sidecar init containers with a resize policy of "
+                                        "RestartContainer cannot be resized"));
     undone.member("initContainers").item(i) = std::move(container);
   }
 }
@@ -113,11 +116,13 @@ void validate_pod_level(const Value& spec, const Value& before, Value& undone, F
   auto set = [](const Value& r) { return !r["requests"].empty() || !r["limits"].empty(); };
   if (!set(now) && !set(old)) return;
   if (!old.is_null() && now.is_null())
-    return out.push_back(json::forbidden("spec.resources", "pod-level resources cannot be removed"));
+    return out.push_back(
+        json::forbidden("spec.resources", "pod-level resources cannot be removed"));
   if (!old.is_null()) validate_not_removed(now, old, "spec.resources", "pod-level ", out);
   Value resources = undo_cpu_and_memory(now, old);
   if (!semantically_equal(resources, old))
-    out.push_back(json::forbidden("spec", "only cpu and memory resources are mutable at pod-level"));
+    out.push_back(
+        json::forbidden("spec", "only cpu and memory resources are mutable at pod-level"));
   if (old.is_null())
     undone.erase("resources");
   else

@@ -2,8 +2,8 @@
 #include <set>
 
 #include "catalog/kinds/checks.h"
-#include "catalog/kinds/label_selector.h"
 #include "catalog/kinds/core/pod_parts.h"
+#include "catalog/kinds/label_selector.h"
 
 // Where a pod may run: affinity, tolerations, spreading, gates.
 namespace cardea::catalog::pod {
@@ -12,10 +12,12 @@ namespace {
 using std::string_view;
 
 // Keys of a selector that the server adds from matchLabelKeys must not be there already.
-void validate_label_keys(const Value& keys, const Value& selector, const Path& path, FieldErrors& out) {
+void validate_label_keys(const Value& keys, const Value& selector, const Path& path,
+                         FieldErrors& out) {
   if (keys.empty()) return;
   if (selector.is_null())
-    return out.push_back(json::forbidden(path, "must not be specified when labelSelector is not set"));
+    return out.push_back(
+        json::forbidden(path, "must not be specified when labelSelector is not set"));
   for (std::size_t i = 0; i < keys.size(); ++i)
     add_invalid(qualified_name(keys[i].as_string()), keys[i].as_string(), path.index(i), out);
 }
@@ -33,8 +35,8 @@ void validate_match_label_keys(const Value& holder, const Path& path, FieldError
     string_view key = text(expression, "key");
     auto at = index_of.find(key);
     if (at != index_of.end() && selected.contains(key))
-      out.push_back(
-          json::invalid(path.index(at->second), key, "exists in both matchLabelKeys and labelSelector"));
+      out.push_back(json::invalid(path.index(at->second), key,
+                                  "exists in both matchLabelKeys and labelSelector"));
     selected.insert(key);
   }
   for (std::size_t i = 0; i < match.size(); ++i)
@@ -51,8 +53,8 @@ void validate_pod_term(const Value& term, const Path& path, FieldErrors& out) {
   validate_match_label_keys(term, path, out);
   if (text(term, "topologyKey").empty())
     out.push_back(json::required(path / "topologyKey", "can not be empty"));
-  add_invalid(qualified_name(text(term, "topologyKey")), text(term, "topologyKey"), path / "topologyKey",
-              out);
+  add_invalid(qualified_name(text(term, "topologyKey")), text(term, "topologyKey"),
+              path / "topologyKey", out);
 }
 
 void validate_weight(const Value& term, const Path& path, FieldErrors& out) {
@@ -71,27 +73,31 @@ void validate_pod_affinity(const Value& affinity, const Path& path, FieldErrors&
        });
 }
 
-void validate_node_requirement(const Value& requirement, bool any_value, const Path& path, FieldErrors& out) {
+void validate_node_requirement(const Value& requirement, bool any_value, const Path& path,
+                               FieldErrors& out) {
   string_view op = text(requirement, "operator");
   const Value& values = requirement["values"];
   if (op == "In" || op == "NotIn") {
     if (values.empty())
-      out.push_back(json::required(path / "values", "must be specified when `operator` is 'In' or 'NotIn'"));
+      out.push_back(
+          json::required(path / "values", "must be specified when `operator` is 'In' or 'NotIn'"));
   } else if (op == "Exists" || op == "DoesNotExist") {
     if (!values.empty())
-      out.push_back(json::forbidden(path / "values",
-                                    "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
+      out.push_back(json::forbidden(
+          path / "values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
   } else if (op == "Gt" || op == "Lt") {
     if (values.size() != 1)
-      out.push_back(
-          json::required(path / "values", "must be specified single value when `operator` is 'Lt' or 'Gt'"));
+      out.push_back(json::required(
+          path / "values", "must be specified single value when `operator` is 'Lt' or 'Gt'"));
   } else {
     out.push_back(json::invalid(path / "operator", op, "not a valid selector operator"));
   }
-  add_invalid(qualified_name(text(requirement, "key")), text(requirement, "key"), path / "key", out);
+  add_invalid(qualified_name(text(requirement, "key")), text(requirement, "key"), path / "key",
+              out);
   if (any_value) return;
   for (std::size_t i = 0; i < values.size(); ++i)
-    add_invalid(label_value(values[i].as_string()), values[i].as_string(), (path / "values").index(i), out);
+    add_invalid(label_value(values[i].as_string()), values[i].as_string(),
+                (path / "values").index(i), out);
 }
 
 void validate_field_requirement(const Value& requirement, const Path& path, FieldErrors& out) {
@@ -100,15 +106,15 @@ void validate_field_requirement(const Value& requirement, const Path& path, Fiel
   if (op != "In" && op != "NotIn")
     out.push_back(json::invalid(path / "operator", op, "not a valid selector operator"));
   else if (values.size() != 1)
-    out.push_back(
-        json::required(path / "values",
-                       "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"));
+    out.push_back(json::required(
+        path / "values",
+        "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"));
   if (key != "metadata.name")
     out.push_back(json::invalid(path / "key", key, "not a valid field selector key"));
   else
     for (std::size_t i = 0; i < values.size(); ++i)
-      add_invalid(dns1123_subdomain(values[i].as_string()), values[i].as_string(), (path / "values").index(i),
-                  out);
+      add_invalid(dns1123_subdomain(values[i].as_string()), values[i].as_string(),
+                  (path / "values").index(i), out);
 }
 
 void validate_node_affinity(const Value& affinity, const Path& path, FieldErrors& out) {
@@ -125,11 +131,13 @@ void validate_node_affinity(const Value& affinity, const Path& path, FieldErrors
 void validate_min_domains(const Value& constraint, const Path& path, FieldErrors& out) {
   const Value& domains = constraint["minDomains"];
   if (domains.is_null()) return;
-  if (domains.as_int() <= 0) out.push_back(json::invalid(path, domains, "must be greater than zero"));
+  if (domains.as_int() <= 0)
+    out.push_back(json::invalid(path, domains, "must be greater than zero"));
   string_view action = text(constraint, "whenUnsatisfiable");
   if (action != "DoNotSchedule")
     out.push_back(json::invalid(
-        path, domains, cat("can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ", action)));
+        path, domains,
+        cat("can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ", action)));
 }
 
 }  // namespace
@@ -150,19 +158,19 @@ void validate_tolerations(const Value& tolerations, const Path& path, FieldError
                 value = text(toleration, "value"), effect = text(toleration, "effect");
     if (!key.empty()) add_invalid(qualified_name(key), key, at / "key", out);
     if (key.empty() && op != "Exists")
-      out.push_back(json::invalid(
-          at / "operator", op,
-          "operator must be Exists when `key` is empty, which means \"match all values and all keys\""));
+      out.push_back(json::invalid(at / "operator", op,
+                                  "operator must be Exists when `key` is empty, which means "
+                                  "\"match all values and all keys\""));
     if (present(toleration, "tolerationSeconds") && effect != "NoExecute")
-      out.push_back(
-          json::invalid(at / "effect", effect, "effect must be 'NoExecute' when `tolerationSeconds` is set"));
+      out.push_back(json::invalid(at / "effect", effect,
+                                  "effect must be 'NoExecute' when `tolerationSeconds` is set"));
     if (op.empty() || op == "Equal") {
       if (auto complaints = label_value(value); !complaints.empty())
         out.push_back(json::invalid(at / "operator", value, join(complaints, ";")));
     } else if (op == "Exists") {
       if (!value.empty())
-        out.push_back(
-            json::invalid(at / "operator", value, "value must be empty when `operator` is 'Exists'"));
+        out.push_back(json::invalid(at / "operator", value,
+                                    "value must be empty when `operator` is 'Exists'"));
     } else if (op == "Lt" || op == "Gt") {
       out.push_back(json::not_supported(at / "operator", op, {"Equal", "Exists", "Lt", "Gt"}));
     } else {
@@ -177,16 +185,17 @@ void validate_topology_spread(const Value& spec, const Path& spec_path, FieldErr
   for (std::size_t i = 0; i < constraints.size(); ++i) {
     const Value& constraint = constraints[i];
     Path at = (spec_path / "topologySpreadConstraints").index(i);
-    string_view key = text(constraint, "topologyKey"), action = text(constraint, "whenUnsatisfiable");
+    string_view key = text(constraint, "topologyKey"),
+                action = text(constraint, "whenUnsatisfiable");
     if (constraint["maxSkew"].as_int() <= 0)
-      out.push_back(
-          json::invalid(at / "maxSkew", constraint["maxSkew"].as_int(), "must be greater than zero"));
+      out.push_back(json::invalid(at / "maxSkew", constraint["maxSkew"].as_int(),
+                                  "must be greater than zero"));
     if (key.empty()) out.push_back(json::required(at / "topologyKey", "can not be empty"));
     require_one_of(action, {"DoNotSchedule", "ScheduleAnyway"}, at / "whenUnsatisfiable", out);
     for (const Value& later : constraints.subspan(i + 1))
       if (text(later, "topologyKey") == key && text(later, "whenUnsatisfiable") == action) {
-        out.push_back(
-            json::duplicate(at / "{topologyKey, whenUnsatisfiable}", cat("{", key, ", ", action, "}")));
+        out.push_back(json::duplicate(at / "{topologyKey, whenUnsatisfiable}",
+                                      cat("{", key, ", ", action, "}")));
         break;
       }
     validate_min_domains(constraint, at / "minDomains", out);
@@ -228,8 +237,9 @@ void validate_node_selector(const json::Value& selector, const Path& path, json:
   if (selector["nodeSelectorTerms"].empty())
     return out.push_back(
         json::required(path / "nodeSelectorTerms", "must have at least one node selector term"));
-  each(selector, "nodeSelectorTerms", path,
-       [&](const json::Value& term, const Path& at) { validate_node_selector_term(term, false, at, out); });
+  each(selector, "nodeSelectorTerms", path, [&](const json::Value& term, const Path& at) {
+    validate_node_selector_term(term, false, at, out);
+  });
 }
 
 void validate_taint_effect(std::string_view effect, bool allow_empty, const Path& path,

@@ -3,8 +3,8 @@
 #include <set>
 
 #include "catalog/kinds/checks.h"
-#include "catalog/kinds/go_value.h"
 #include "catalog/kinds/core/pod_parts.h"
+#include "catalog/kinds/go_value.h"
 
 // What containers may do to the machine they run on.
 namespace cardea::catalog::pod {
@@ -19,12 +19,13 @@ constexpr string_view kNotForWindows = "cannot be set for a windows pod";
 constexpr std::size_t kMaxCredentialSpec = 64 * 1024;
 
 std::string show_security_context(const Value& context) {
-  std::string capabilities =
-      present(context, "capabilities") ? show_go_struct(context["capabilities"], {"add", "drop"}) : "null";
-  std::string rest =
-      show_go_struct(context, {"privileged", "seLinuxOptions:SELinuxOptions", "windowsOptions", "runAsUser",
-                               "runAsGroup", "runAsNonRoot", "readOnlyRootFilesystem",
-                               "allowPrivilegeEscalation", "procMount", "seccompProfile", "appArmorProfile"});
+  std::string capabilities = present(context, "capabilities")
+                                 ? show_go_struct(context["capabilities"], {"add", "drop"})
+                                 : "null";
+  std::string rest = show_go_struct(
+      context, {"privileged", "seLinuxOptions:SELinuxOptions", "windowsOptions", "runAsUser",
+                "runAsGroup", "runAsNonRoot", "readOnlyRootFilesystem", "allowPrivilegeEscalation",
+                "procMount", "seccompProfile", "appArmorProfile"});
   return cat("{\"Capabilities\":", capabilities, ",", rest.substr(1));
 }
 
@@ -38,11 +39,12 @@ void validate_seccomp(const Value& profile, const Path& path, FieldErrors& out) 
   const Value& local = profile["localhostProfile"];
   if (type != "Localhost") {
     if (!local.is_null())
-      out.push_back(json::shown_as(
-          json::invalid(path / "localhostProfile", {}, "can only be set when seccomp type is Localhost"),
-          show_go_struct(profile, {"type", "localhostProfile"})));
+      out.push_back(json::shown_as(json::invalid(path / "localhostProfile", {},
+                                                 "can only be set when seccomp type is Localhost"),
+                                   show_go_struct(profile, {"type", "localhostProfile"})));
   } else if (local.is_null()) {
-    out.push_back(json::required(path / "localhostProfile", "must be set when seccomp type is Localhost"));
+    out.push_back(
+        json::required(path / "localhostProfile", "must be set when seccomp type is Localhost"));
   } else {
     validate_relative_path(local.as_string(), path / "localhostProfile", out);
   }
@@ -54,7 +56,8 @@ void validate_app_armor(const Value& profile, const Path& path, FieldErrors& out
   const Value& local = profile["localhostProfile"];
   Path local_path = path / "localhostProfile";
   if (type.empty())
-    return out.push_back(json::required(path / "type", "type is required when appArmorProfile is set"));
+    return out.push_back(
+        json::required(path / "type", "type is required when appArmorProfile is set"));
   if (type == "Localhost") {
     string_view name = local.as_string();
     if (!local.is_null() && trim(name) != name)
@@ -67,7 +70,8 @@ void validate_app_armor(const Value& profile, const Path& path, FieldErrors& out
   std::size_t before = out.size();
   require_one_of(type, {"Localhost", "RuntimeDefault", "Unconfined"}, path / "type", out);
   if (out.size() == before && !local.is_null())
-    out.push_back(json::invalid(local_path, local, "can only be set when AppArmor type is Localhost"));
+    out.push_back(
+        json::invalid(local_path, local, "can only be set when AppArmor type is Localhost"));
 }
 
 void validate_windows_user(string_view user_name, const Path& path, FieldErrors& out) {
@@ -83,7 +87,8 @@ void validate_windows_user(string_view user_name, const Path& path, FieldErrors&
   string_view user = parts.back();
   if (parts.size() == 2) {
     re2::StringPiece domain(parts[0].data(), parts[0].size());
-    if (parts[0].size() >= 256) refuse("runAsUserName's Domain length must be under 256 characters");
+    if (parts[0].size() >= 256)
+      refuse("runAsUserName's Domain length must be under 256 characters");
     if (!RE2::FullMatch(domain, net_bios) && !RE2::FullMatch(domain, dns))
       refuse("runAsUserName's Domain doesn't match the NetBios nor the DNS format");
   }
@@ -104,11 +109,11 @@ void validate_windows_options(const Value& options, const Path& path, FieldError
                 text(options, "gmsaCredentialSpecName"), path / "gmsaCredentialSpecName", out);
   if (const Value& spec = options["gmsaCredentialSpec"]; !spec.is_null()) {
     if (spec.as_string().empty())
-      out.push_back(
-          json::invalid(path / "gmsaCredentialSpec", spec, "gmsaCredentialSpec cannot be an empty string"));
+      out.push_back(json::invalid(path / "gmsaCredentialSpec", spec,
+                                  "gmsaCredentialSpec cannot be an empty string"));
     else if (spec.as_string().size() > kMaxCredentialSpec)
-      out.push_back(
-          json::invalid(path / "gmsaCredentialSpec", spec, "gmsaCredentialSpec size must be under 64 KiB"));
+      out.push_back(json::invalid(path / "gmsaCredentialSpec", spec,
+                                  "gmsaCredentialSpec size must be under 64 KiB"));
   }
   if (present(options, "runAsUserName"))
     validate_windows_user(text(options, "runAsUserName"), path / "runAsUserName", out);
@@ -135,18 +140,21 @@ void validate_sysctls(const Value& spec, const Path& path, FieldErrors& out) {
     if (name.empty())
       out.push_back(json::required(at / "name"));
     else if (!is_sysctl_name(name))
-      out.push_back(json::invalid(at / "name", name,
-                                  "must have at most 253 characters and match regex "
-                                  "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"));
+      out.push_back(
+          json::invalid(at / "name", name,
+                        "must have at most 253 characters and match regex "
+                        "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"));
     else if (seen.contains(name))
       out.push_back(json::duplicate(at / "name", name));
     std::string dotted = with_dots(name);
     bool ipc = dotted == "kernel.sem" || dotted.starts_with("kernel.shm") ||
                dotted.starts_with("kernel.msg") || dotted.starts_with("fs.mqueue.");
     if (spec["hostNetwork"].as_bool() && dotted.starts_with("net."))
-      out.push_back(json::invalid(at / "name", name, "may not be specified when 'hostNetwork' is true"));
+      out.push_back(
+          json::invalid(at / "name", name, "may not be specified when 'hostNetwork' is true"));
     else if (spec["hostIPC"].as_bool() && ipc)
-      out.push_back(json::invalid(at / "name", name, "may not be specified when 'hostIPC' is true"));
+      out.push_back(
+          json::invalid(at / "name", name, "may not be specified when 'hostIPC' is true"));
     seen.insert(name);
   });
 }
@@ -163,22 +171,23 @@ void validate_windows_pod(const Value& spec, const Path& path, FieldErrors& out)
   forbid_present(context, {"appArmorProfile", "seLinuxOptions"}, context_path, kNotForWindows, out);
   forbid_present(spec, {"hostUsers"}, path, kNotForWindows, out);
   for (const char* key : {"hostPID", "hostIPC"})
-    if (spec[key].as_bool()) out.push_back(json::forbidden(path / key, std::string(kNotForWindows)));
-  forbid_present(context, {"seccompProfile", "fsGroup", "fsGroupChangePolicy"}, context_path, kNotForWindows,
-                 out);
+    if (spec[key].as_bool())
+      out.push_back(json::forbidden(path / key, std::string(kNotForWindows)));
+  forbid_present(context, {"seccompProfile", "fsGroup", "fsGroupChangePolicy"}, context_path,
+                 kNotForWindows, out);
   if (!context["sysctls"].empty())
     out.push_back(json::forbidden(context_path / "sysctls", std::string(kNotForWindows)));
   forbid_present(spec, {"shareProcessNamespace"}, path, kNotForWindows, out);
-  forbid_present(
-      context,
-      {"runAsUser", "runAsGroup", "supplementalGroups", "supplementalGroupsPolicy", "seLinuxChangePolicy"},
-      context_path, kNotForWindows, out);
+  forbid_present(context,
+                 {"runAsUser", "runAsGroup", "supplementalGroups", "supplementalGroupsPolicy",
+                  "seLinuxChangePolicy"},
+                 context_path, kNotForWindows, out);
   each_container(spec, path, [&](const Value& container, const Path& at) {
-    forbid_present(
-        container["securityContext"],
-        {"appArmorProfile", "seLinuxOptions", "seccompProfile", "capabilities", "readOnlyRootFilesystem",
-         "privileged", "allowPrivilegeEscalation", "procMount", "runAsUser", "runAsGroup"},
-        at / "securityContext", kNotForWindows, out);
+    forbid_present(container["securityContext"],
+                   {"appArmorProfile", "seLinuxOptions", "seccompProfile", "capabilities",
+                    "readOnlyRootFilesystem", "privileged", "allowPrivilegeEscalation", "procMount",
+                    "runAsUser", "runAsGroup"},
+                   at / "securityContext", kNotForWindows, out);
   });
 }
 
@@ -186,7 +195,8 @@ void validate_linux_pod(const Value& spec, const Path& path, FieldErrors& out) {
   constexpr string_view kWhy = "windows options cannot be set for a linux pod";
   forbid_present(spec["securityContext"], {"windowsOptions"}, path / "securityContext", kWhy, out);
   each_container(spec, path, [&](const Value& container, const Path& at) {
-    forbid_present(container["securityContext"], {"windowsOptions"}, at / "securityContext", kWhy, out);
+    forbid_present(container["securityContext"], {"windowsOptions"}, at / "securityContext", kWhy,
+                   out);
   });
 }
 
@@ -194,22 +204,22 @@ void validate_linux_pod(const Value& spec, const Path& path, FieldErrors& out) {
 struct ProfileWords {
   string_view noun, unconfined, runtime_default, other_runtime_default, localhost_prefix;
 };
-constexpr ProfileWords kSeccompWords = {"seccomp", "unconfined", "runtime/default", "docker/default",
-                                        "localhost/"};
-constexpr ProfileWords kAppArmorWords = {"apparmor", "unconfined", "runtime/default", "runtime/default",
-                                         "localhost/"};
+constexpr ProfileWords kSeccompWords = {"seccomp", "unconfined", "runtime/default",
+                                        "docker/default", "localhost/"};
+constexpr ProfileWords kAppArmorWords = {"apparmor", "unconfined", "runtime/default",
+                                         "runtime/default", "localhost/"};
 
 void validate_profile_match(string_view annotation, const Value& profile, const ProfileWords& words,
                             const Path& path, FieldErrors& out) {
   string_view type = text(profile, "type");
-  bool type_matches = type == "Unconfined" ? annotation == words.unconfined
-                      : type == "RuntimeDefault"
-                          ? annotation == words.runtime_default || annotation == words.other_runtime_default
+  bool type_matches = type == "Unconfined"       ? annotation == words.unconfined
+                      : type == "RuntimeDefault" ? annotation == words.runtime_default ||
+                                                       annotation == words.other_runtime_default
                       : type == "Localhost" ? annotation.starts_with(words.localhost_prefix)
                                             : true;
   if (!type_matches)
-    out.push_back(
-        json::forbidden(path / "type", cat(words.noun, " type in annotation and field must match")));
+    out.push_back(json::forbidden(path / "type",
+                                  cat(words.noun, " type in annotation and field must match")));
   else if (type == "Localhost" &&
            annotation.substr(words.localhost_prefix.size()) != text(profile, "localhostProfile"))
     out.push_back(json::forbidden(path / "localhostProfile",
@@ -217,15 +227,18 @@ void validate_profile_match(string_view annotation, const Value& profile, const 
 }
 
 void validate_seccomp_annotation(string_view profile, const Path& path, FieldErrors& out) {
-  if (profile == "runtime/default" || profile == "docker/default" || profile == "unconfined") return;
-  if (profile.starts_with("localhost/")) return validate_relative_path(profile.substr(10), path, out);
+  if (profile == "runtime/default" || profile == "docker/default" || profile == "unconfined")
+    return;
+  if (profile.starts_with("localhost/"))
+    return validate_relative_path(profile.substr(10), path, out);
   out.push_back(json::invalid(path, profile, "must be a valid seccomp profile"));
 }
 
 bool has_container(const Value& spec, string_view name) {
   bool found = false;
-  each_container(spec, "spec",
-                 [&](const Value& container, const Path&) { found |= text(container, "name") == name; });
+  each_container(spec, "spec", [&](const Value& container, const Path&) {
+    found |= text(container, "name") == name;
+  });
   return found;
 }
 
@@ -245,18 +258,22 @@ void validate_container_security(const Value& container, const Surroundings& aro
     require_one_of(text(context, "procMount"), {"Default", "Unmasked"}, path / "procMount", out);
     bool host_users = !present(around.spec, "hostUsers") || around.spec["hostUsers"].as_bool();
     if (host_users && text(context, "procMount") == "Unmasked")
-      out.push_back(
-          json::invalid(path / "procMount", "Unmasked", "`hostUsers` must be false to use `Unmasked`"));
+      out.push_back(json::invalid(path / "procMount", "Unmasked",
+                                  "`hostUsers` must be false to use `Unmasked`"));
   }
   validate_seccomp(context["seccompProfile"], path / "seccompProfile", out);
-  if (present(context, "allowPrivilegeEscalation") && !context["allowPrivilegeEscalation"].as_bool()) {
+  if (present(context, "allowPrivilegeEscalation") &&
+      !context["allowPrivilegeEscalation"].as_bool()) {
     auto refuse = [&](const char* detail) {
-      out.push_back(json::shown_as(json::invalid(path, {}, detail), show_security_context(context)));
+      out.push_back(
+          json::shown_as(json::invalid(path, {}, detail), show_security_context(context)));
     };
-    if (privileged) refuse("cannot set `allowPrivilegeEscalation` to false and `privileged` to true");
+    if (privileged)
+      refuse("cannot set `allowPrivilegeEscalation` to false and `privileged` to true");
     for (const Value& capability : context["capabilities"]["add"].items())
       if (capability.as_string() == "CAP_SYS_ADMIN")
-        refuse("cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN");
+        refuse(
+            "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN");
   }
   validate_windows_options(context["windowsOptions"], path / "windowsOptions", out);
   validate_app_armor(context["appArmorProfile"], path / "appArmorProfile", out);
@@ -293,31 +310,36 @@ void validate_host_process(const Value& spec, const Path& spec_path, const PodRu
     ++containers;
     const Value& own = container["securityContext"]["windowsOptions"]["hostProcess"];
     if (!pod_wide.is_null() && !own.is_null() && pod_wide != own)
-      out.push_back(json::invalid(at / "securityContext" / "windowsOptions" / "hostProcess", own,
-                                  cat("pod hostProcess value must be identical if both are specified, was ",
-                                      pod_wide.as_bool() ? "true" : "false")));
+      out.push_back(
+          json::invalid(at / "securityContext" / "windowsOptions" / "hostProcess", own,
+                        cat("pod hostProcess value must be identical if both are specified, was ",
+                            pod_wide.as_bool() ? "true" : "false")));
     if (own.is_null() ? pod_wide.as_bool() : own.as_bool()) ++host_processes;
   });
   if (host_processes == 0) return;
   if (host_processes != containers)
-    out.push_back(json::invalid(
-        spec_path, "",
-        "If pod contains any hostProcess containers then all containers must be HostProcess containers"));
+    out.push_back(json::invalid(spec_path, "",
+                                "If pod contains any hostProcess containers then all containers "
+                                "must be HostProcess containers"));
   if (!spec["hostNetwork"].as_bool())
-    out.push_back(json::invalid(spec_path / "hostNetwork", false,
-                                "hostNetwork must be true if pod contains any hostProcess containers"));
+    out.push_back(
+        json::invalid(spec_path / "hostNetwork", false,
+                      "hostNetwork must be true if pod contains any hostProcess containers"));
   if (!rules.allow_privileged)
-    out.push_back(json::forbidden(spec_path, "hostProcess containers are disallowed by cluster policy"));
+    out.push_back(
+        json::forbidden(spec_path, "hostProcess containers are disallowed by cluster policy"));
 }
 
 void validate_host_users(const Value& spec, const Path& spec_path, FieldErrors& out) {
   if (!present(spec, "hostUsers") || spec["hostUsers"].as_bool()) return;
   constexpr const char* kWhy = "when `hostUsers` is false";
-  if (spec["hostNetwork"].as_bool()) out.push_back(json::forbidden(spec_path / "hostNetwork", kWhy));
+  if (spec["hostNetwork"].as_bool())
+    out.push_back(json::forbidden(spec_path / "hostNetwork", kWhy));
   if (spec["hostPID"].as_bool()) out.push_back(json::forbidden(spec_path / "HostPID", kWhy));
   if (spec["hostIPC"].as_bool()) out.push_back(json::forbidden(spec_path / "HostIPC", kWhy));
   each_container(spec, spec_path, [&](const Value& container, const Path& at) {
-    if (!container["volumeDevices"].empty()) out.push_back(json::forbidden(at / "volumeDevices", kWhy));
+    if (!container["volumeDevices"].empty())
+      out.push_back(json::forbidden(at / "volumeDevices", kWhy));
   });
 }
 
@@ -330,8 +352,8 @@ void validate_operating_system(const Value& spec, const Path& spec_path, FieldEr
   if (name == "windows") validate_windows_pod(spec, spec_path, out);
 }
 
-void validate_security_annotations(const Value& annotations, const Value& spec, const Path& spec_path,
-                                   FieldErrors& out) {
+void validate_security_annotations(const Value& annotations, const Value& spec,
+                                   const Path& spec_path, FieldErrors& out) {
   const Value& pod_context = spec["securityContext"];
   Path context_path = spec_path / "securityContext";
   if (const Value* a = annotations.find(kSeccompPod); a && present(pod_context, "seccompProfile"))
@@ -359,14 +381,15 @@ void validate_security_annotations(const Value& annotations, const Value& spec, 
 
 namespace cardea::catalog {
 
-void validate_pod_annotations(const json::Value& annotations, const json::Value& spec, const Path& path,
-                              json::FieldErrors& out) {
+void validate_pod_annotations(const json::Value& annotations, const json::Value& spec,
+                              const Path& path, json::FieldErrors& out) {
   using namespace pod;
   constexpr const char* kMirror = "kubernetes.io/config.mirror";
   constexpr const char* kDeletionCost = "controller.kubernetes.io/pod-deletion-cost";
-  if (const json::Value* mirror = annotations.find(kMirror); mirror && text(spec, "nodeName").empty())
-    out.push_back(
-        json::invalid(path.key(kMirror), *mirror, "must set spec.nodeName if mirror pod annotation is set"));
+  if (const json::Value* mirror = annotations.find(kMirror);
+      mirror && text(spec, "nodeName").empty())
+    out.push_back(json::invalid(path.key(kMirror), *mirror,
+                                "must set spec.nodeName if mirror pod annotation is set"));
   if (const json::Value* cost = annotations.find(kDeletionCost)) {
     std::string_view written = cost->as_string();
     auto number = parse_int(written.starts_with('+') ? "x" : written);
@@ -381,13 +404,14 @@ void validate_pod_annotations(const json::Value& annotations, const json::Value&
       validate_seccomp_annotation(a.value.as_string(), path / a.key(), out);
   for (const json::Member& a : annotations.members()) {
     if (!a.key().starts_with(kAppArmorPrefix)) continue;
-    std::string_view container = a.key().substr(kAppArmorPrefix.size()), profile = a.value.as_string();
+    std::string_view container = a.key().substr(kAppArmorPrefix.size()),
+                     profile = a.value.as_string();
     if (!has_container(spec, container))
       out.push_back(json::invalid(path.key(a.key()), container, "container not found"));
     if (!profile.empty() && profile != "runtime/default" && profile != "unconfined" &&
         !profile.starts_with("localhost/"))
-      out.push_back(
-          json::invalid(path.key(a.key()), profile, cat("invalid AppArmor profile name: ", quoted(profile))));
+      out.push_back(json::invalid(path.key(a.key()), profile,
+                                  cat("invalid AppArmor profile name: ", quoted(profile))));
   }
 }
 

@@ -2,8 +2,8 @@
 
 #include "catalog/kinds/check.h"
 #include "catalog/kinds/checks.h"
-#include "catalog/kinds/ip.h"
 #include "catalog/kinds/core/pod_update.h"
+#include "catalog/kinds/ip.h"
 #include "json/print.h"
 
 // pods/status: what a kubelet may report.
@@ -28,7 +28,8 @@ void validate_addresses(const Value& status, const Value& old, const char* key, 
   const Value& list = status[key];
   for (std::size_t i = 0; i < list.size(); ++i) {
     string_view ip = text(list[i], "ip");
-    bool known = std::ranges::any_of(old[key].items(), [&](const Value& o) { return text(o, "ip") == ip; });
+    bool known = std::ranges::any_of(old[key].items(),
+                                     [&](const Value& o) { return text(o, "ip") == ip; });
     if (!known) validate_ip(path.index(i), ip, true, out);
   }
   if (list.size() < 2) return;
@@ -37,9 +38,9 @@ void validate_addresses(const Value& status, const Value& old, const char* key, 
     std::vector<std::string> shown;
     for (const Value& item : list.items())
       shown.push_back(cat("{\"IP\":", json::print(Value(text(item, "ip"))), "}"));
-    out.push_back(
-        json::shown_as(json::invalid(path, {}, "may specify no more than one IP for each IP family"),
-                       cat("[", join(shown, ","), "]")));
+    out.push_back(json::shown_as(
+        json::invalid(path, {}, "may specify no more than one IP for each IP family"),
+        cat("[", join(shown, ","), "]")));
   }
 }
 
@@ -64,8 +65,8 @@ bool restarts_all(const Value& spec) {
   return false;
 }
 
-void validate_transitions(const Value& status, const Value& old, const char* statuses, const char* containers,
-                          const Value& spec, FieldErrors& out) {
+void validate_transitions(const Value& status, const Value& old, const char* statuses,
+                          const char* containers, const Value& spec, FieldErrors& out) {
   const Value& before = old[statuses];
   for (std::size_t i = 0; i < before.size(); ++i) {
     const Value& terminated = before[i]["state"]["terminated"];
@@ -75,8 +76,10 @@ void validate_transitions(const Value& status, const Value& old, const char* sta
     auto found = std::ranges::find_if(now, [&](const Value& s) { return text(s, "name") == name; });
     if (found == now.end() || present((*found)["state"], "terminated")) continue;
     auto list = spec[containers].items();
-    auto container = std::ranges::find_if(list, [&](const Value& c) { return text(c, "name") == name; });
-    bool allowed = container != list.end() && may_restart(*container, spec, terminated["exitCode"].as_int());
+    auto container = std::ranges::find_if(list,
+                                          [&](const Value& c) { return text(c, "name") == name; });
+    bool allowed = container != list.end() &&
+                   may_restart(*container, spec, terminated["exitCode"].as_int());
     if (!allowed)
       out.push_back(json::forbidden((Path("status") / statuses).index(i) / "state",
                                     "may not be transitioned to non-terminated state"));
@@ -89,12 +92,12 @@ void validate_claim_statuses(const Value& status, const Value& spec, FieldErrors
     string_view name = text(claim, "name");
     if (std::ranges::none_of(spec["resourceClaims"].items(),
                              [&](const Value& c) { return text(c, "name") == name; }))
-      out.push_back(
-          json::invalid(at / "name", name, "must match the name of an entry in `spec.resourceClaims`"));
+      out.push_back(json::invalid(at / "name", name,
+                                  "must match the name of an entry in `spec.resourceClaims`"));
     if (!names.insert(name).second) out.push_back(json::duplicate(at / "name", name));
     if (present(claim, "resourceClaimName"))
-      add_invalid(dns1123_subdomain(text(claim, "resourceClaimName")), text(claim, "resourceClaimName"),
-                  at / "resourceClaimName", out);
+      add_invalid(dns1123_subdomain(text(claim, "resourceClaimName")),
+                  text(claim, "resourceClaimName"), at / "resourceClaimName", out);
   });
 }
 
@@ -108,7 +111,8 @@ FieldErrors validate_pod_status(const Value& pod, const Value& old, const Strate
   validate_conditions(status, out);
   string_view nominated = text(status, "nominatedNodeName");
   bool renominated = !nominated.empty() && nominated != text(before, "nominatedNodeName");
-  if (renominated) add_invalid(dns1123_subdomain(nominated), nominated, "status.nominatedNodeName", out);
+  if (renominated)
+    add_invalid(dns1123_subdomain(nominated), nominated, "status.nominatedNodeName", out);
   if (renominated && !text(spec, "nodeName").empty())
     out.push_back(json::forbidden("status.nominatedNodeName",
                                   "may not be set on pods that are already bound to a node"));
@@ -116,7 +120,8 @@ FieldErrors validate_pod_status(const Value& pod, const Value& old, const Strate
     out.push_back(json::invalid("status.observedGeneration", status["observedGeneration"],
                                 "must be a non-negative integer"));
   if (text(status, "qosClass") != text(before, "qosClass"))
-    out.push_back(json::invalid("status.qosClass", text(status, "qosClass"), std::string(kFieldIsImmutable)));
+    out.push_back(
+        json::invalid("status.qosClass", text(status, "qosClass"), std::string(kFieldIsImmutable)));
   if (!restarts_all(spec)) {
     validate_transitions(status, before, "containerStatuses", "containers", spec, out);
     validate_transitions(status, before, "initContainerStatuses", "initContainers", spec, out);
@@ -125,8 +130,8 @@ FieldErrors validate_pod_status(const Value& pod, const Value& old, const Strate
   validate_claim_statuses(status, pod["spec"], out);
   validate_addresses(status, before, "podIPs", out);
   if (!status["hostIPs"].empty() && text(status, "hostIP") != text(status["hostIPs"][0], "ip"))
-    out.push_back(
-        json::invalid("status.hostIPs[0].ip", text(status["hostIPs"][0], "ip"), "must be equal to `hostIP`"));
+    out.push_back(json::invalid("status.hostIPs[0].ip", text(status["hostIPs"][0], "ip"),
+                                "must be equal to `hostIP`"));
   validate_addresses(status, before, "hostIPs", out);
   return out;
 }

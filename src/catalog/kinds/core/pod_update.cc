@@ -4,9 +4,9 @@
 
 #include "catalog/kinds/check.h"
 #include "catalog/kinds/checks.h"
+#include "catalog/kinds/core/pod_parts.h"
 #include "catalog/kinds/go_diff.h"
 #include "catalog/kinds/go_value.h"
-#include "catalog/kinds/core/pod_parts.h"
 #include "json/print.h"
 
 namespace cardea::catalog {
@@ -15,14 +15,17 @@ namespace {
 using std::string_view;
 
 constexpr const char* kUpdatable =
-    "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
+    "pod updates may not change fields other than "
+    "`spec.containers[*].image`,`spec.initContainers[*].image`,"
     "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
-    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)\n";
+    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously "
+    "negative)\n";
 constexpr string_view kMirror = "kubernetes.io/config.mirror";
 constexpr string_view kAppArmorPrefix = "container.apparmor.security.beta.kubernetes.io/";
 
 // Whether the lists are comparable at all.
-bool validate_container_list(const Value& spec, const Value& old, const char* key, FieldErrors& out) {
+bool validate_container_list(const Value& spec, const Value& old, const char* key,
+                             FieldErrors& out) {
   Path path = Path("spec") / key;
   if (spec[key].size() != old[key].size()) {
     out.push_back(json::forbidden(path, "pod updates may not add or remove containers"));
@@ -32,7 +35,8 @@ bool validate_container_list(const Value& spec, const Value& old, const char* ke
     string_view image = text(container, "image");
     if (image.empty()) out.push_back(json::required(at / "image"));
     if (trim(image).size() != image.size())
-      out.push_back(json::invalid(at / "image", image, "must not have leading or trailing whitespace"));
+      out.push_back(
+          json::invalid(at / "image", image, "must not have leading or trailing whitespace"));
   });
   return true;
 }
@@ -43,7 +47,8 @@ bool validate_deadline(const Value& spec, const Value& old, FieldErrors& out) {
   Path path = "spec.activeDeadlineSeconds";
   if (now.is_null()) {
     if (!before.is_null())
-      out.push_back(json::invalid(path, now, "must not update from a positive integer to nil value"));
+      out.push_back(
+          json::invalid(path, now, "must not update from a positive integer to nil value"));
     return true;
   }
   if (now.as_int() < 0 || now.as_int() > INT32_MAX) {
@@ -64,11 +69,13 @@ void validate_only_added_tolerations(const Value& now, const Value& before, Fiel
   };
   for (const Value& old : before.items()) {
     Value wanted = without_seconds(old);
-    if (std::ranges::any_of(now.items(),
-                            [&](const Value& t) { return semantically_equal(without_seconds(t), wanted); }))
+    if (std::ranges::any_of(now.items(), [&](const Value& t) {
+          return semantically_equal(without_seconds(t), wanted);
+        }))
       continue;
-    return out.push_back(json::forbidden(
-        "spec.tolerations", "existing toleration can not be modified except its tolerationSeconds"));
+    return out.push_back(
+        json::forbidden("spec.tolerations",
+                        "existing toleration can not be modified except its tolerationSeconds"));
   }
   pod::validate_tolerations(now, "spec.tolerations", out);
 }
@@ -76,10 +83,11 @@ void validate_only_added_tolerations(const Value& now, const Value& before, Fiel
 void validate_only_removed_gates(const Value& now, const Value& before, FieldErrors& out) {
   for (std::size_t i = 0; i < now.size(); ++i) {
     string_view name = text(now[i], "name");
-    if (std::ranges::none_of(before.items(), [&](const Value& gate) { return text(gate, "name") == name; }))
-      out.push_back(
-          json::forbidden(Path("spec.schedulingGates").index(i) / "name",
-                          cat("only deletion is allowed, but found new scheduling gate '", name, "'")));
+    if (std::ranges::none_of(before.items(),
+                             [&](const Value& gate) { return text(gate, "name") == name; }))
+      out.push_back(json::forbidden(
+          Path("spec.schedulingGates").index(i) / "name",
+          cat("only deletion is allowed, but found new scheduling gate '", name, "'")));
   }
 }
 
@@ -109,17 +117,18 @@ std::string show_term(const Value& term) {
       parts.push_back(show_go_struct(r, {"key", "operator", "values"}));
     return cat("[", join(parts, ","), "]");
   };
-  return cat("{\"MatchExpressions\":", list("matchExpressions"), ",\"MatchFields\":", list("matchFields"),
-             "}");
+  return cat("{\"MatchExpressions\":", list("matchExpressions"),
+             ",\"MatchFields\":", list("matchFields"), "}");
 }
 
-// A pod that waits at its gates may still learn where it must run, as long as that only narrows the choice.
+// A pod that waits at its gates may still learn where it must run, as long as that only narrows the
+// choice.
 void validate_gated_placement(Value& spec, const Value& old, FieldErrors& out) {
   for (const json::Member& m : old["nodeSelector"].members())
     if (const Value* found = spec["nodeSelector"].find(m.key()); !found || *found != m.value) {
-      out.push_back(
-          json::invalid("spec.nodeSelector", spec["nodeSelector"],
-                        "only additions to spec.nodeSelector are allowed (no mutations or deletions)"));
+      out.push_back(json::invalid(
+          "spec.nodeSelector", spec["nodeSelector"],
+          "only additions to spec.nodeSelector are allowed (no mutations or deletions)"));
       break;
     }
   put_back(spec, old, "nodeSelector");
@@ -134,14 +143,16 @@ void validate_gated_placement(Value& spec, const Value& old, FieldErrors& out) {
     std::vector<std::string> shown;
     for (const Value& term : terms.items()) shown.push_back(show_term(term));
     out.push_back(json::shown_as(
-        json::invalid(path, {}, "no additions/deletions to non-empty NodeSelectorTerms list are allowed"),
+        json::invalid(path, {},
+                      "no additions/deletions to non-empty NodeSelectorTerms list are allowed"),
         terms.is_array() ? cat("[", join(shown, ","), "]") : "null"));
   } else {
     for (std::size_t i = 0; i < old_terms.size(); ++i)
       if (!term_only_adds(terms[i], old_terms[i]))
-        out.push_back(json::shown_as(
-            json::invalid(path.index(i), {}, "only additions are allowed (no mutations or deletions)"),
-            show_term(terms[i])));
+        out.push_back(
+            json::shown_as(json::invalid(path.index(i), {},
+                                         "only additions are allowed (no mutations or deletions)"),
+                           show_term(terms[i])));
   }
   Value affinity = spec["affinity"];
   if (affinity.is_null()) affinity = Value::object();
@@ -157,7 +168,8 @@ Value with_allowed_changes_undone(const Value& pod, const Value& old, FieldError
   const Value& before = old["spec"];
   for (const char* key : {"containers", "initContainers"}) {
     std::size_t i = 0;
-    edit_items(spec, key, [&](Value& container) { put_back(container, before[key][i++], "image"); });
+    edit_items(spec, key,
+               [&](Value& container) { put_back(container, before[key][i++], "image"); });
   }
   put_back(spec, before, "activeDeadlineSeconds");
   put_back(spec, before, "schedulingGates");
@@ -178,9 +190,11 @@ void validate_pod_annotation_changes(const Value& pod, const Value& old, FieldEr
     const Value* found = now.find(m.key());
     if (found && *found == m.value) continue;
     if (m.key().starts_with(kAppArmorPrefix))
-      out.push_back(json::forbidden(path.key(m.key()), "may not remove or update AppArmor annotations"));
+      out.push_back(
+          json::forbidden(path.key(m.key()), "may not remove or update AppArmor annotations"));
     if (m.key() == kMirror)
-      out.push_back(json::forbidden(path.key(m.key()), "may not remove or update mirror pod annotation"));
+      out.push_back(
+          json::forbidden(path.key(m.key()), "may not remove or update mirror pod annotation"));
   }
   for (const json::Member& m : now.members()) {
     if (before.has(m.key())) continue;
@@ -203,8 +217,9 @@ void validate_pod_changes(const Value& pod, const Value& old, FieldErrors& out) 
   if (semantically_equal(spec, before)) return;
   Value undone = with_allowed_changes_undone(pod, old, out);
   if (!semantically_equal(undone, before))
-    out.push_back(json::forbidden("spec", cat(kUpdatable, unified_diff(indent_json(json::print(before)),
-                                                                       indent_json(json::print(undone))))));
+    out.push_back(
+        json::forbidden("spec", cat(kUpdatable, unified_diff(indent_json(json::print(before)),
+                                                             indent_json(json::print(undone))))));
 }
 
 void keep_all_but_ephemeral_containers(Value& pod, const Value& old) {
@@ -230,8 +245,9 @@ FieldErrors validate_ephemeral_container_changes(const Value& pod, const Value& 
     string_view name = text(before, "name");
     auto found = std::ranges::find_if(now, [&](const Value& c) { return text(c, "name") == name; });
     if (found == now.end())
-      out.push_back(json::forbidden("spec.ephemeralContainers", cat("existing ephemeral containers ",
-                                                                    quoted(name), " may not be removed\n")));
+      out.push_back(json::forbidden(
+          "spec.ephemeralContainers",
+          cat("existing ephemeral containers ", quoted(name), " may not be removed\n")));
     else if (!semantically_equal(*found, before))
       out.push_back(json::forbidden(
           "spec.ephemeralContainers",

@@ -1,10 +1,10 @@
 #include "catalog/kinds/core/pod_validation.h"
 
 #include "catalog/kinds/checks.h"
-#include "catalog/kinds/go_value.h"
-#include "catalog/kinds/ip.h"
 #include "catalog/kinds/core/pod_parts.h"
 #include "catalog/kinds/core/resources.h"
+#include "catalog/kinds/go_value.h"
+#include "catalog/kinds/ip.h"
 
 namespace cardea::catalog {
 namespace {
@@ -35,7 +35,8 @@ void validate_resource_claims(const Value& spec, const Path& path, const PodRule
       out.push_back(json::shown_as(
           json::invalid(
               at, {},
-              direct ? "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+              direct ? "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be "
+                       "specified"
                      : "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"),
           show_go_struct(claim, {"name", "resourceClaimName", "resourceClaimTemplateName"})));
     for (const char* key : {"resourceClaimName", "resourceClaimTemplateName"})
@@ -62,16 +63,19 @@ void validate_dns_config(const Value& spec, const Path& path, FieldErrors& out) 
   const Value &servers = config["nameservers"], &searches = config["searches"];
   if (text(spec, "dnsPolicy") == "None") {
     if (config.is_null())
-      return out.push_back(json::required(path, "must provide `dnsConfig` when `dnsPolicy` is None"));
+      return out.push_back(
+          json::required(path, "must provide `dnsConfig` when `dnsPolicy` is None"));
     if (servers.empty())
-      return out.push_back(json::required(
-          path / "nameservers", "must provide at least one DNS nameserver when `dnsPolicy` is None"));
+      return out.push_back(
+          json::required(path / "nameservers",
+                         "must provide at least one DNS nameserver when `dnsPolicy` is None"));
   }
   if (servers.size() > kMaxNameservers)
     out.push_back(json::invalid(path / "nameservers", servers,
                                 cat("must not have more than ", kMaxNameservers, " nameservers")));
-  each(config, "nameservers", path,
-       [&](const Value& server, const Path& at) { validate_ip(at, server.as_string(), true, out); });
+  each(config, "nameservers", path, [&](const Value& server, const Path& at) {
+    validate_ip(at, server.as_string(), true, out);
+  });
   if (searches.size() > kMaxSearchPaths)
     out.push_back(json::invalid(path / "searches", searches,
                                 cat("must not have more than ", kMaxSearchPaths, " search paths")));
@@ -104,9 +108,10 @@ void validate_host_name_override(const Value& spec, const Path& path, FieldError
   add_invalid(dns1123_subdomain(name), name, at, out);
 }
 
-void check_optional(const Value& spec, const char* key, Complaints (*check)(string_view), const Path& path,
-                    FieldErrors& out) {
-  if (string_view value = text(spec, key); !value.empty()) add_invalid(check(value), value, path / key, out);
+void check_optional(const Value& spec, const char* key, Complaints (*check)(string_view),
+                    const Path& path, FieldErrors& out) {
+  if (string_view value = text(spec, key); !value.empty())
+    add_invalid(check(value), value, path / key, out);
 }
 
 void validate_host_aliases(const Value& spec, const Path& path, FieldErrors& out) {
@@ -144,7 +149,8 @@ void validate_plain_fields(const Value& spec, const Path& path, FieldErrors& out
 
 }  // namespace
 
-void validate_pod_spec(const Value& spec, const Path& path, const PodRules& rules, FieldErrors& out) {
+void validate_pod_spec(const Value& spec, const Path& path, const PodRules& rules,
+                       FieldErrors& out) {
   pod::Surroundings around{.volumes = {}, .claims = {}, .spec = spec, .rules = rules};
   if (!present(spec, "terminationGracePeriodSeconds"))
     out.push_back(json::required(path / "terminationGracePeriodSeconds"));
@@ -174,14 +180,14 @@ void validate_pod_spec(const Value& spec, const Path& path, const PodRules& rule
   pod::validate_file_key_refs(spec, path, out);
 }
 
-void validate_pod_template(const Value& pod_template, const Path& path, const StrategyContext& context,
-                           FieldErrors& out) {
+void validate_pod_template(const Value& pod_template, const Path& path,
+                           const StrategyContext& context, FieldErrors& out) {
   const Value &meta = pod_template["metadata"], &spec = pod_template["spec"];
   validate_labels(meta["labels"], path / "labels", out);
   validate_annotations(meta["annotations"], path / "annotations", out);
   validate_pod_annotations(meta["annotations"], spec, path / "annotations", out);
-  validate_pod_spec(spec, path / "spec", {.is_pod = false, .allow_privileged = context.allow_privileged},
-                    out);
+  validate_pod_spec(spec, path / "spec",
+                    {.is_pod = false, .allow_privileged = context.allow_privileged}, out);
   pod::validate_security_annotations(meta["annotations"], spec, path / "spec", out);
   if (!spec["ephemeralContainers"].empty())
     out.push_back(json::forbidden(path / "spec" / "ephemeralContainers",

@@ -21,15 +21,15 @@ void validate_pod_spec(const json::Value& spec, const Path& path, const PodRules
                        json::FieldErrors& out);
 
 // {metadata, spec} as workloads hold it, under `path` ("spec.template").
-void validate_pod_template(const json::Value& pod_template, const Path& path, const StrategyContext& context,
-                           json::FieldErrors& out);
+void validate_pod_template(const json::Value& pod_template, const Path& path,
+                           const StrategyContext& context, json::FieldErrors& out);
 
 // Annotations that pods and pod templates give a meaning to.
-void validate_pod_annotations(const json::Value& annotations, const json::Value& spec, const Path& path,
-                              json::FieldErrors& out);
+void validate_pod_annotations(const json::Value& annotations, const json::Value& spec,
+                              const Path& path, json::FieldErrors& out);
 
-// What is worth telling the author of a pod or template although it is accepted. `path` is "spec" or
-// "spec.template.spec"; `old` is null on create.
+// What is worth telling the author of a pod or template although it is accepted. `path` is "spec"
+// or "spec.template.spec"; `old` is null on create.
 void warn_about_pod_spec(const json::Value& spec, const json::Value& meta, const Path& path,
                          const Path& meta_path, std::vector<std::string>& out);
 void warn_about_pod_template(const json::Value& pod_template, const Path& path,

@@ -33,7 +33,8 @@ json::Value prepared(std::string_view spec) {
 
 std::vector<std::string> complaints(std::string_view spec) {
   std::vector<std::string> out;
-  for (const auto& e : validate_create(pods(), prepared(spec), true, {})) out.push_back(e.message());
+  for (const auto& e : validate_create(pods(), prepared(spec), true, {}))
+    out.push_back(e.message());
   return out;
 }
 
@@ -57,7 +58,8 @@ TEST(Pod, TheTagDecidesWhenAnImageIsPulled) {
 
 TEST(Pod, ItsClassOfServiceFollowsFromWhatItAsksFor) {
   EXPECT_EQ(pod_qos_class(doc(R"({"containers":[{"name":"c"}]})")), "BestEffort");
-  EXPECT_EQ(pod_qos_class(doc(R"({"containers":[{"resources":{"requests":{"cpu":"1"}}}]})")), "Burstable");
+  EXPECT_EQ(pod_qos_class(doc(R"({"containers":[{"resources":{"requests":{"cpu":"1"}}}]})")),
+            "Burstable");
   EXPECT_EQ(
       pod_qos_class(doc(
           R"({"containers":[{"resources":{"requests":{"cpu":"1","memory":"1Gi"},"limits":{"cpu":"1000m","memory":"1Gi"}}}]})")),
@@ -65,11 +67,11 @@ TEST(Pod, ItsClassOfServiceFollowsFromWhatItAsksFor) {
 }
 
 TEST(Pod, PrivilegeIsDisallowedUnlessTheServerAllowsIt) {
-  constexpr std::string_view kSpec =
-      R"({"containers":[{"name":"c","image":"i","securityContext":{"privileged":true}}]})";
+  constexpr std::string_view
+      kSpec = R"({"containers":[{"name":"c","image":"i","securityContext":{"privileged":true}}]})";
   EXPECT_EQ(complaints(kSpec),
-            std::vector<std::string>{
-                "spec.containers[0].securityContext.privileged: Forbidden: disallowed by cluster policy"});
+            std::vector<std::string>{"spec.containers[0].securityContext.privileged: Forbidden: "
+                                     "disallowed by cluster policy"});
   StrategyContext allowing;
   allowing.allow_privileged = true;
   EXPECT_TRUE(validate_create(pods(), prepared(kSpec), true, allowing).empty());
@@ -84,8 +86,8 @@ TEST(Pod, SeveralVolumeTypesAreOneTooMany) {
 }
 
 TEST(Pod, WaitsAtItsGatesWithACondition) {
-  json::Value pod =
-      prepared(R"({"containers":[{"name":"c","image":"i"}],"schedulingGates":[{"name":"a/b"}]})");
+  json::Value pod = prepared(
+      R"({"containers":[{"name":"c","image":"i"}],"schedulingGates":[{"name":"a/b"}]})");
   EXPECT_EQ(pod["status"]["conditions"][0]["reason"].as_string(), "SchedulingGated");
 }
 
@@ -97,19 +99,22 @@ TEST(Pod, AnUpdateMayChangeImagesAndLittleElse) {
   now.member("spec").member("containers").item(0).set("command", json::Value::array({"x"}));
   auto errors = validate_update(pods(), now, old, true, {});
   ASSERT_EQ(errors.size(), 1u);
-  EXPECT_TRUE(
-      errors[0].message().starts_with("spec: Forbidden: pod updates may not change fields other than"))
+  EXPECT_TRUE(errors[0].message().starts_with(
+      "spec: Forbidden: pod updates may not change fields other than"))
       << errors[0].message();
 }
 
 TEST(Pod, ResizingChangesCpuAndMemoryOnly) {
-  json::Value old =
-      prepared(R"({"containers":[{"name":"c","image":"i:1","resources":{"requests":{"cpu":"1"}}}]})");
+  json::Value old = prepared(
+      R"({"containers":[{"name":"c","image":"i:1","resources":{"requests":{"cpu":"1"}}}]})");
   StrategyContext resize;
   resize.subresource = "resize";
   json::Value now = old;
   now.member("spec").member("containers").item(0).set("image", "i:2");
-  now.member("spec").member("containers").item(0).set("resources", doc(R"({"requests":{"cpu":"2"}})"));
+  now.member("spec")
+      .member("containers")
+      .item(0)
+      .set("resources", doc(R"({"requests":{"cpu":"2"}})"));
   pods().prepare_for_update(now, old, resize);
   EXPECT_EQ(now["spec"]["containers"][0]["image"].as_string(), "i:1");
   EXPECT_TRUE(validate_update(pods(), now, old, true, resize).empty());

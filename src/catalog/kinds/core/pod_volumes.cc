@@ -24,7 +24,8 @@ void validate_key_to_path(const Value& item, const Path& path, FieldErrors& out)
   validate_mode(item["mode"], path / "mode", out);
 }
 
-void validate_keyed_source(const Value& source, const char* name_key, const Path& path, FieldErrors& out) {
+void validate_keyed_source(const Value& source, const char* name_key, const Path& path,
+                           FieldErrors& out) {
   require_text(source, name_key, path, out);
   validate_mode(source["defaultMode"], path / "defaultMode", out);
   each(source, "items", path,
@@ -40,7 +41,8 @@ void validate_config_map(const Value& s, const Path& path, FieldErrors& out) {
 
 void validate_empty_dir(const Value& s, const Path& path, FieldErrors& out) {
   if (present(s, "sizeLimit") && quantity_of(s["sizeLimit"]).sign() < 0)
-    out.push_back(json::forbidden(path / "sizeLimit", "SizeLimit field must be a valid resource quantity"));
+    out.push_back(
+        json::forbidden(path / "sizeLimit", "SizeLimit field must be a valid resource quantity"));
 }
 
 void validate_git_repo(const Value& s, const Path& path, FieldErrors& out) {
@@ -111,9 +113,11 @@ void validate_projected(const Value& s, const Path& path, FieldErrors& out) {
     }
     if (present(source, "serviceAccountToken")) {
       ++kinds;
-      validate_token_projection(source["serviceAccountToken"], at / "serviceAccountToken", path, out);
+      validate_token_projection(source["serviceAccountToken"], at / "serviceAccountToken", path,
+                                out);
     }
-    if (kinds > 1) out.push_back(json::forbidden(at, "may not specify more than 1 volume type per source"));
+    if (kinds > 1)
+      out.push_back(json::forbidden(at, "may not specify more than 1 volume type per source"));
   });
 }
 
@@ -135,8 +139,8 @@ void validate_ephemeral(const Value& s, const Path& path, FieldErrors& out) {
 }
 
 void validate_image(const Value& s, const Path& path, FieldErrors& out) {
-  require_one_of_or_missing(text(s, "pullPolicy"), {"Always", "IfNotPresent", "Never"}, path / "pullPolicy",
-                            out);
+  require_one_of_or_missing(text(s, "pullPolicy"), {"Always", "IfNotPresent", "Never"},
+                            path / "pullPolicy", out);
 }
 
 struct Source {
@@ -145,7 +149,8 @@ struct Source {
   string_view reported_as = "";  // where Kubernetes' own path differs
 };
 
-// In the order Kubernetes looks for them: of several, the first is the volume and the others are too many.
+// In the order Kubernetes looks for them: of several, the first is the volume and the others are
+// too many.
 constexpr Source kSources[] = {
     {"emptyDir", validate_empty_dir},
     {"hostPath", validate_host_path},
@@ -181,7 +186,8 @@ constexpr Source kSources[] = {
 
 }  // namespace
 
-void validate_volume_source(const Value& volume, const Path& path, const PodRules& rules, FieldErrors& out) {
+void validate_volume_source(const Value& volume, const Path& path, const PodRules& rules,
+                            FieldErrors& out) {
   int found = 0;
   for (const Source& source : kSources) {
     const Value& value = volume[source.key];
@@ -189,13 +195,16 @@ void validate_volume_source(const Value& volume, const Path& path, const PodRule
     if (found++ > 0)
       out.push_back(json::forbidden(path / source.key, "may not specify more than 1 volume type"));
     else
-      source.check(value, path / (source.reported_as.empty() ? source.key : source.reported_as), out);
-    if (source.key == "image" && rules.is_pod) require_text(value, "reference", path / "image", out);
+      source.check(value, path / (source.reported_as.empty() ? source.key : source.reported_as),
+                   out);
+    if (source.key == "image" && rules.is_pod)
+      require_text(value, "reference", path / "image", out);
     if (source.key == "iscsi" && present(value, "initiatorName") &&
         cat(text(volume, "name"), ":", text(value, "targetPortal")).size() > 64)
-      out.push_back(json::invalid(path / "name", text(volume, "name"),
-                                  "Total length of <volume name>:<iscsi.targetPortal> must be under 64 "
-                                  "characters if iscsi.initiatorName is specified."));
+      out.push_back(
+          json::invalid(path / "name", text(volume, "name"),
+                        "Total length of <volume name>:<iscsi.targetPortal> must be under 64 "
+                        "characters if iscsi.initiatorName is specified."));
     if (source.key == "ephemeral" && rules.meta && !text(*rules.meta, "name").empty() &&
         !text(volume, "name").empty()) {
       std::string claim = cat(text(*rules.meta, "name"), "-", text(volume, "name"));
@@ -224,8 +233,9 @@ void validate_volumes(const Value& spec, const Path& path, const PodRules& rules
     std::ranges::move(own, std::back_inserter(out));
     string_view claim = text(volume["persistentVolumeClaim"], "claimName");
     if (present(volume, "persistentVolumeClaim") && created_claims.contains(std::string(claim)))
-      out.push_back(json::invalid(at / "persistentVolumeClaim" / "claimName", claim,
-                                  "must not reference a PVC that gets created for an ephemeral volume"));
+      out.push_back(
+          json::invalid(at / "persistentVolumeClaim" / "claimName", claim,
+                        "must not reference a PVC that gets created for an ephemeral volume"));
   });
 }
 

@@ -2,10 +2,10 @@
 #include <set>
 
 #include "catalog/kinds/checks.h"
-#include "catalog/kinds/ip.h"
 #include "catalog/kinds/core/pod_parts.h"
 #include "catalog/kinds/core/pod_validation.h"
 #include "catalog/kinds/core/volume_warnings.h"
+#include "catalog/kinds/ip.h"
 
 // What is worth telling the author of a pod although it is accepted.
 namespace cardea::catalog {
@@ -31,7 +31,9 @@ void warn_about_node_labels(const Value& spec, const Path& path, Warnings& out) 
   Path affinity_path = path / "affinity" / "nodeAffinity";
   each(affinity["requiredDuringSchedulingIgnoredDuringExecution"], "nodeSelectorTerms",
        affinity_path / "requiredDuringSchedulingIgnoredDuringExecution",
-       [&](const Value& term, const Path& at) { warn_about_node_selector_term(term, false, at, out); });
+       [&](const Value& term, const Path& at) {
+         warn_about_node_selector_term(term, false, at, out);
+       });
   each(affinity, "preferredDuringSchedulingIgnoredDuringExecution", affinity_path,
        [&](const Value& term, const Path& at) {
          warn_about_node_selector_term(term["preference"], true, at / "preference", out);
@@ -48,7 +50,8 @@ void warn_about_annotations(const Value& annotations, const Path& meta_path, War
   constexpr std::pair<string_view, string_view> kOld[] = {
       {"scheduler.alpha.kubernetes.io/critical-pod",
        "non-functional in v1.16+; use the \"priorityClassName\" field instead"},
-      {"security.alpha.kubernetes.io/sysctls", "non-functional in v1.11+; use the \"sysctls\" field instead"},
+      {"security.alpha.kubernetes.io/sysctls",
+       "non-functional in v1.11+; use the \"sysctls\" field instead"},
       {"security.alpha.kubernetes.io/unsafe-sysctls",
        "non-functional in v1.11+; use the \"sysctls\" field instead"}};
   for (const auto& [key, hint] : kOld)
@@ -57,7 +60,9 @@ void warn_about_annotations(const Value& annotations, const Path& meta_path, War
 
 struct ProjectedPath {
   std::string path, source;
-  std::string shown() const { return source.empty() ? quoted(path) : cat(quoted(path), " (", source, ")"); }
+  std::string shown() const {
+    return source.empty() ? quoted(path) : cat(quoted(path), " (", source, ")");
+  }
 };
 
 bool is_inside(string_view inner, string_view outer) {
@@ -91,10 +96,12 @@ void warn_about_projection(const Value& volume, Warnings& out) {
   OverlapFinder finder(text(volume, "name"), "Projected", out);
   for (const Value& source : volume["projected"]["sources"].items()) {
     if (source.empty()) {
-      out.push_back(cat("volume ", quoted(text(volume, "name")), " (Projected) has no sources provided"));
+      out.push_back(
+          cat("volume ", quoted(text(volume, "name")), " (Projected) has no sources provided"));
       continue;
     }
-    for (const auto& [key, noun] : {std::pair("configMap", "ConfigMap"), std::pair("secret", "Secret")})
+    for (const auto& [key, noun] :
+         {std::pair("configMap", "ConfigMap"), std::pair("secret", "Secret")})
       for (const Value& item : source[key]["items"].items())
         finder.add(text(item, "path"), cat(noun, " ", quoted(text(source[key], "name"))));
     for (const Value& item : source["downwardAPI"]["items"].items())
@@ -134,14 +141,17 @@ void warn_about_env(const Value& container, const Path& path, Warnings& out) {
     if (seen.insert(name).second) return;
     // A later definition that builds upon the earlier one is meant so.
     std::string reference = cat("$(", name, ")");
-    if (present(variable, "valueFrom") || value == reference || value.find(reference) == string_view::npos)
+    if (present(variable, "valueFrom") || value == reference ||
+        value.find(reference) == string_view::npos)
       add(out, at,
-          cat("hides previous definition of ", quoted(name), ", which may be dropped when using apply"));
+          cat("hides previous definition of ", quoted(name),
+              ", which may be dropped when using apply"));
   });
 }
 
-void warn_about_container(const Value& container, const Value& annotations, const Value& pod_profile,
-                          const Path& path, const Path& meta_path, bool in_template, Warnings& out) {
+void warn_about_container(const Value& container, const Value& annotations,
+                          const Value& pod_profile, const Path& path, const Path& meta_path,
+                          bool in_template, Warnings& out) {
   const Value& context = container["securityContext"];
   std::string seccomp = cat(kSeccompContainerPrefix, text(container, "name")),
               app_armor = cat(kAppArmorPrefix, text(container, "name"));
@@ -154,8 +164,8 @@ void warn_about_container(const Value& container, const Value& annotations, cons
         "deprecated since v1.30; use the \"appArmorProfile\" field instead");
   for (const char* resource : {"memory", "ephemeral-storage"})
     for (const char* side : {"limits", "requests"})
-      warn_about_fraction(container["resources"][side][resource], (path / "resources" / side).key(resource),
-                          out);
+      warn_about_fraction(container["resources"][side][resource],
+                          (path / "resources" / side).key(resource), out);
   warn_about_env(container, path, out);
 }
 
@@ -216,8 +226,8 @@ void warn_about_pod_affinity(const Value& affinity, const Path& path, Warnings& 
 
 }  // namespace
 
-void warn_about_pod_spec(const Value& spec, const Value& meta, const Path& path, const Path& meta_path,
-                         Warnings& out) {
+void warn_about_pod_spec(const Value& spec, const Value& meta, const Path& path,
+                         const Path& meta_path, Warnings& out) {
   bool in_template = meta_path.text() != "metadata";
   const Value& annotations = meta["annotations"];
   warn_about_node_labels(spec, path, out);
@@ -239,24 +249,27 @@ void warn_about_pod_spec(const Value& spec, const Value& meta, const Path& path,
     add(out, (meta_path / "annotations").key(kSeccompPod),
         "non-functional in v1.27+; use the \"seccompProfile\" field instead");
   pod::each_container(spec, path, [&](const Value& container, const Path& at) {
-    warn_about_container(container, annotations, spec["securityContext"]["appArmorProfile"], at, meta_path,
-                         in_template, out);
+    warn_about_container(container, annotations, spec["securityContext"]["appArmorProfile"], at,
+                         meta_path, in_template, out);
   });
   warn_about_ports(spec, path, out);
   if (spec["terminationGracePeriodSeconds"].as_int() < 0)
     add(out, path / "terminationGracePeriodSeconds",
         "must be >= 0; negative values are invalid and will be treated as 1");
   warn_about_pod_affinity(spec["affinity"]["podAffinity"], path / "affinity" / "podAffinity", out);
-  warn_about_pod_affinity(spec["affinity"]["podAntiAffinity"], path / "affinity" / "podAntiAffinity", out);
+  warn_about_pod_affinity(spec["affinity"]["podAntiAffinity"],
+                          path / "affinity" / "podAntiAffinity", out);
   each(spec["dnsConfig"], "nameservers", path / "dnsConfig",
        [&](const Value& server, const Path& at) { warn_about_ip(at, server.as_string(), out); });
-  each(spec, "hostAliases", path,
-       [&](const Value& alias, const Path& at) { warn_about_ip(at / "ip", text(alias, "ip"), out); });
+  each(spec, "hostAliases", path, [&](const Value& alias, const Path& at) {
+    warn_about_ip(at / "ip", text(alias, "ip"), out);
+  });
 }
 
 void warn_about_pod_template(const Value& pod_template, const Path& path, Warnings& out) {
   if (pod_template.is_null()) return;
-  warn_about_pod_spec(pod_template["spec"], pod_template["metadata"], path / "spec", path / "metadata", out);
+  warn_about_pod_spec(pod_template["spec"], pod_template["metadata"], path / "spec",
+                      path / "metadata", out);
 }
 
 }  // namespace cardea::catalog

@@ -31,14 +31,15 @@ void validate_template(const Value& spec, const StrategyContext& context, FieldE
   if (pod_template.is_null()) return out.push_back(json::required(path));
   const Value& labels = pod_template["metadata"]["labels"];
   if (!picks(spec["selector"], labels))
-    out.push_back(
-        json::invalid(path / "metadata" / "labels", labels, "`selector` does not match template `labels`"));
+    out.push_back(json::invalid(path / "metadata" / "labels", labels,
+                                "`selector` does not match template `labels`"));
   validate_pod_template(pod_template, path, context, out);
-  require_one_of(text(pod_template["spec"], "restartPolicy"), {"Always"}, path / "spec" / "restartPolicy",
-                 out);
+  require_one_of(text(pod_template["spec"], "restartPolicy"), {"Always"},
+                 path / "spec" / "restartPolicy", out);
   if (present(pod_template["spec"], "activeDeadlineSeconds"))
-    out.push_back(json::forbidden(path / "spec" / "activeDeadlineSeconds",
-                                  "activeDeadlineSeconds in ReplicationController is not Supported"));
+    out.push_back(
+        json::forbidden(path / "spec" / "activeDeadlineSeconds",
+                        "activeDeadlineSeconds in ReplicationController is not Supported"));
 }
 
 void validate_spec(const Value& spec, const StrategyContext& context, FieldErrors& out) {
@@ -74,8 +75,8 @@ FieldErrors validate_status(const Value& object, const Value& old, const Strateg
   FieldErrors out;
   validate_kind_meta_update(object, old, out);
   const Value& status = object["status"];
-  for (const char* key :
-       {"replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration"})
+  for (const char* key : {"replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas",
+                          "observedGeneration"})
     validate_nonnegative(status[key], Path("status") / key, out);
   for (const char* key : {"fullyLabeledReplicas", "readyReplicas", "availableReplicas"})
     if (status[key].as_int() > status["replicas"].as_int())
@@ -91,10 +92,10 @@ std::vector<std::string> warnings(const Value& object, const Value* old, const S
   std::vector<std::string> out;
   if (!old) {
     if (auto complaints = dns1123_label(text(object["metadata"], "name")); !complaints.empty())
-      out.push_back(
-          cat("metadata.name: this is used in Pod names and hostnames, which can result in surprising "
-              "behavior; a DNS label is recommended: [",
-              join(complaints, " "), "]"));
+      out.push_back(cat(
+          "metadata.name: this is used in Pod names and hostnames, which can result in surprising "
+          "behavior; a DNS label is recommended: [",
+          join(complaints, " "), "]"));
   } else if (semantically_equal(object["spec"], (*old)["spec"])) {
     return out;
   }

@@ -3,14 +3,15 @@
 #include "catalog/kinds/check.h"
 #include "catalog/kinds/checks.h"
 #include "catalog/kinds/core/core_strategies.h"
-#include "catalog/kinds/go_value.h"
 #include "catalog/kinds/core/resources.h"
+#include "catalog/kinds/go_value.h"
 
 namespace cardea::catalog {
 namespace {
 
-constexpr std::string_view kScopes[] = {"Terminating",          "NotTerminating", "BestEffort",
-                                        "NotBestEffort",        "PriorityClass",  "CrossNamespacePodAffinity",
+constexpr std::string_view kScopes[] = {"Terminating",          "NotTerminating",
+                                        "BestEffort",           "NotBestEffort",
+                                        "PriorityClass",        "CrossNamespacePodAffinity",
                                         "VolumeAttributesClass"};
 constexpr std::string_view kPodResources[] = {"pods",
                                               "cpu",
@@ -78,14 +79,14 @@ void validate_selector_values(const Value& requirement, const Path& path, FieldE
   const Value& values = requirement["values"];
   if (op == "In" || op == "NotIn") {
     if (values.empty())
-      out.push_back(
-          json::required(path / "values",
-                         "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"));
+      out.push_back(json::required(
+          path / "values",
+          "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"));
   } else if (op == "Exists" || op == "DoesNotExist") {
     if (!values.empty())
-      out.push_back(
-          json::invalid(path / "values", values,
-                        "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"));
+      out.push_back(json::invalid(
+          path / "values", values,
+          "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"));
   } else {
     out.push_back(json::invalid(path / "operator", op, "not a valid selector operator"));
   }
@@ -107,20 +108,23 @@ void validate_scope_selector(const Value& spec, const Path& path, FieldErrors& o
       out.push_back(json::invalid(path / "scopeName", scope, "unsupported scope"));
     for (const json::Member& m : spec["hard"].members())
       if (is_quota_resource(m.key()) && !scope_fits(scope, m.key()))
-        out.push_back(json::shown_as(json::invalid(path, {}, "unsupported scope applied to resource"),
-                                     show_scope_selector(selector)));
-    bool exists_only =
-        contains(kScopes, scope) && scope != "PriorityClass" && scope != "VolumeAttributesClass";
+        out.push_back(
+            json::shown_as(json::invalid(path, {}, "unsupported scope applied to resource"),
+                           show_scope_selector(selector)));
+    bool exists_only = contains(kScopes, scope) && scope != "PriorityClass" &&
+                       scope != "VolumeAttributesClass";
     if (exists_only && text(requirement, "operator") != "Exists")
-      out.push_back(json::invalid(path / "operator", text(requirement, "operator"),
-                                  "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, "
-                                  "ResourceQuotaScopeNotTerminating, "
-                                  "ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or "
-                                  "ResourceQuotaScopeCrossNamespacePodAffinity"));
+      out.push_back(
+          json::invalid(path / "operator", text(requirement, "operator"),
+                        "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, "
+                        "ResourceQuotaScopeNotTerminating, "
+                        "ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or "
+                        "ResourceQuotaScopeCrossNamespacePodAffinity"));
     validate_selector_values(requirement, path, out);
     seen.insert(scope);
   }
-  if (conflicting(seen, "BestEffort", "NotBestEffort") || conflicting(seen, "Terminating", "NotTerminating"))
+  if (conflicting(seen, "BestEffort", "NotBestEffort") ||
+      conflicting(seen, "Terminating", "NotTerminating"))
     out.push_back(json::invalid(path, spec["scopes"], "conflicting scopes"));
 }
 
@@ -148,7 +152,8 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
   validate_kind_meta_update(object, old, out);
   validate_spec(object["spec"], out);
   if (scope_set(object) != scope_set(old))
-    out.push_back(json::invalid("spec.scopes", object["spec"]["scopes"], std::string(kFieldIsImmutable)));
+    out.push_back(
+        json::invalid("spec.scopes", object["spec"]["scopes"], std::string(kFieldIsImmutable)));
   return out;
 }
 

@@ -54,9 +54,15 @@ constexpr string_view kQuotaResources[] = {"cpu",
                                            "configmaps",
                                            "services.nodeports",
                                            "services.loadbalancers"};
-constexpr string_view kWholeUnits[] = {
-    "pods",       "resourcequotas",         "services",           "replicationcontrollers", "secrets",
-    "configmaps", "persistentvolumeclaims", "services.nodeports", "services.loadbalancers"};
+constexpr string_view kWholeUnits[] = {"pods",
+                                       "resourcequotas",
+                                       "services",
+                                       "replicationcontrollers",
+                                       "secrets",
+                                       "configmaps",
+                                       "persistentvolumeclaims",
+                                       "services.nodeports",
+                                       "services.loadbalancers"};
 
 bool has_domain(string_view name) {
   return name.find('/') != string_view::npos;
@@ -82,10 +88,12 @@ void validate_pod_resource_name(string_view name, const Path& path, FieldErrors&
     out.push_back(json::not_supported(path, name, {"cpu", "hugepages-", "memory"}));
 }
 
-void validate_huge_pages(string_view name, const Value& amount, const Path& path, FieldErrors& out) {
+void validate_huge_pages(string_view name, const Value& amount, const Path& path,
+                         FieldErrors& out) {
   if (is_huge_page_resource(name) && !is_divisible_by_page(name, quantity_of(amount)))
-    out.push_back(json::invalid(path, show_quantity(amount),
-                                cat(show_quantity(amount), " is not positive integer multiple of ", name)));
+    out.push_back(
+        json::invalid(path, show_quantity(amount),
+                      cat(show_quantity(amount), " is not positive integer multiple of ", name)));
 }
 
 void validate_claims(const Value& claims, const std::set<std::string>& pod_claims, const Path& path,
@@ -113,14 +121,16 @@ void validate_claims(const Value& claims, const std::set<std::string>& pod_claim
     if (pod_claims.contains(name)) continue;
     auto error = json::not_found(at, name);
     error.detail = "must be one of the names in pod.spec.resourceClaims";
-    error.detail += pod_claims.empty() ? " which is empty"
-                                       : cat(": ", join({pod_claims.begin(), pod_claims.end()}, ", "));
+    error.detail += pod_claims.empty()
+                        ? " which is empty"
+                        : cat(": ", join({pod_claims.begin(), pod_claims.end()}, ", "));
     out.push_back(std::move(error));
   }
 }
 
 void validate_requirements(const Value& requirements, NameRule name_rule,
-                           const std::set<std::string>& pod_claims, const Path& path, FieldErrors& out) {
+                           const std::set<std::string>& pod_claims, const Path& path,
+                           FieldErrors& out) {
   const Value& limits = requirements["limits"];
   Path limits_path = path / "limits", requests_path = path / "requests";
   bool huge = false, compute = false;
@@ -139,14 +149,16 @@ void validate_requirements(const Value& requirements, NameRule name_rule,
     if (const Value* limit = limits.find(m.key())) {
       auto order = quantity_of(m.value) <=> quantity_of(*limit);
       if (order != 0 && !is_overcommit_allowed(m.key()))
-        out.push_back(json::invalid(requests_path, show_quantity(m.value),
-                                    cat("must be equal to ", m.key(), " limit of ", show_quantity(*limit))));
+        out.push_back(
+            json::invalid(requests_path, show_quantity(m.value),
+                          cat("must be equal to ", m.key(), " limit of ", show_quantity(*limit))));
       else if (order > 0)
         out.push_back(json::invalid(
             requests_path, show_quantity(m.value),
             cat("must be less than or equal to ", m.key(), " limit of ", show_quantity(*limit))));
     } else if (!is_overcommit_allowed(m.key())) {
-      out.push_back(json::required(limits_path, "Limit must be set for non overcommitable resources"));
+      out.push_back(
+          json::required(limits_path, "Limit must be set for non overcommitable resources"));
     }
     validate_huge_pages(m.key(), m.value, requests_path.key(m.key()), out);
   }
@@ -158,7 +170,8 @@ using Amounts = std::map<std::string, Quantity, std::less<>>;
 
 Amounts amounts(const Value& list) {
   Amounts out;
-  for (const json::Member& m : list.members()) out.emplace(std::string(m.key()), quantity_of(m.value));
+  for (const json::Member& m : list.members())
+    out.emplace(std::string(m.key()), quantity_of(m.value));
   return out;
 }
 void add(Amounts& to, const Amounts& more) {
@@ -233,14 +246,16 @@ void validate_nonnegative_quantity(const Value& quantity, const Path& path, Fiel
     out.push_back(json::invalid(path, show_quantity(quantity), std::string(kMustNotBeNegative)));
 }
 
-void validate_resource_value(string_view name, const Value& quantity, const Path& path, FieldErrors& out) {
+void validate_resource_value(string_view name, const Value& quantity, const Path& path,
+                             FieldErrors& out) {
   validate_nonnegative_quantity(quantity, path, out);
   if (is_integer_resource(name) && quantity_of(quantity).milli_value() % 1000 != 0)
     out.push_back(json::invalid(path, show_quantity(quantity), "must be an integer"));
 }
 
-void validate_container_resources(const Value& requirements, const std::set<std::string>& pod_claims,
-                                  const Path& path, FieldErrors& out) {
+void validate_container_resources(const Value& requirements,
+                                  const std::set<std::string>& pod_claims, const Path& path,
+                                  FieldErrors& out) {
   validate_requirements(requirements, validate_container_resource_name, pod_claims, path, out);
 }
 
@@ -254,7 +269,8 @@ void validate_pod_level_resources(const Value& spec, const Path& spec_path,
     return;
   }
   if (present(resources, "claims"))
-    out.push_back(json::forbidden(path / "claims", "claims may not be set for Resources at pod-level"));
+    out.push_back(
+        json::forbidden(path / "claims", "claims may not be set for Resources at pod-level"));
   validate_requirements(resources, validate_pod_resource_name, pod_claims, path, out);
 
   auto at_least = [&](ResourceSide side, const char* key, bool huge_pages_only) {
@@ -264,8 +280,8 @@ void validate_pod_level_resources(const Value& spec, const Path& spec_path,
       if (!own || (huge_pages_only && !is_huge_page_resource(m.key()))) continue;
       if (quantity_of(m.value) > quantity_of(*own))
         out.push_back(json::invalid((path / key).key(m.key()), show_quantity(*own),
-                                    cat("must be greater than or equal to aggregate container ", key, " of ",
-                                        show_quantity(m.value))));
+                                    cat("must be greater than or equal to aggregate container ",
+                                        key, " of ", show_quantity(m.value))));
     }
   };
   at_least(ResourceSide::kRequests, "requests", false);
@@ -274,9 +290,9 @@ void validate_pod_level_resources(const Value& spec, const Path& spec_path,
     for (const json::Member& m : container["resources"]["limits"].members())
       if (const Value* own = resources["limits"].find(m.key());
           own && quantity_of(m.value) > quantity_of(*own))
-        out.push_back(
-            json::invalid(at.key(m.key()) / "limits", show_quantity(m.value),
-                          cat("must be less than or equal to pod limits of ", show_quantity(*own))));
+        out.push_back(json::invalid(
+            at.key(m.key()) / "limits", show_quantity(m.value),
+            cat("must be less than or equal to pod limits of ", show_quantity(*own))));
   });
 }
 
@@ -293,8 +309,8 @@ void default_resource_list(Value& owner, string_view key) {
     Quantity amount = quantity_of(m.value);
     auto rounded = Quantity::parse(cat(amount.milli_value(), "m"));
     bool beyond_milli = amount.milli_value() == INT64_MAX || amount.milli_value() == INT64_MIN;
-    std::string canonical =
-        rounded && !beyond_milli && *rounded != amount ? rounded->print() : amount.print();
+    std::string canonical = rounded && !beyond_milli && *rounded != amount ? rounded->print()
+                                                                           : amount.print();
     if (m.value.as_string() != canonical) list.set(m.key(), canonical);
   }
   if (!list.same(owner[key])) owner.set(key, std::move(list));

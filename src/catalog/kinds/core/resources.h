@@ -13,7 +13,8 @@ namespace cardea::catalog {
 // Amounts of cpu, memory and friends: resource names, lists (name -> quantity) and requirements
 // {requests, limits, claims}. Pure functions.
 
-Quantity quantity_of(const json::Value& value);  // 0 when it cannot be read; decoding has checked that before
+Quantity quantity_of(const json::Value& value);  // 0 when it cannot be read; decoding has checked
+                                                 // that before
 std::string show_quantity(const json::Value& value);  // canonical
 
 bool is_native_resource(std::string_view name);  // without a domain or in kubernetes.io
@@ -23,19 +24,23 @@ bool is_integer_resource(std::string_view name);  // counted in whole units
 bool is_overcommit_allowed(std::string_view name);
 
 void validate_resource_name(std::string_view name, const Path& path, json::FieldErrors& out);
-void validate_container_resource_name(std::string_view name, const Path& path, json::FieldErrors& out);
+void validate_container_resource_name(std::string_view name, const Path& path,
+                                      json::FieldErrors& out);
 void validate_quota_resource_name(std::string_view name, const Path& path, json::FieldErrors& out);
 void validate_resource_value(std::string_view name, const json::Value& quantity, const Path& path,
                              json::FieldErrors& out);
-void validate_nonnegative_quantity(const json::Value& quantity, const Path& path, json::FieldErrors& out);
+void validate_nonnegative_quantity(const json::Value& quantity, const Path& path,
+                                   json::FieldErrors& out);
 
 // `pod_claims`: the names in the pod's spec.resourceClaims.
-void validate_container_resources(const json::Value& requirements, const std::set<std::string>& pod_claims,
-                                  const Path& path, json::FieldErrors& out);
+void validate_container_resources(const json::Value& requirements,
+                                  const std::set<std::string>& pod_claims, const Path& path,
+                                  json::FieldErrors& out);
 void validate_pod_level_resources(const json::Value& pod_spec, const Path& spec_path,
                                   const std::set<std::string>& pod_claims, json::FieldErrors& out);
 
-// Amounts in their canonical spelling, as the server stores them; finer than a thousandth is rounded up.
+// Amounts in their canonical spelling, as the server stores them; finer than a thousandth is
+// rounded up.
 void default_quantity(json::Value& owner, std::string_view key);
 void default_resource_list(json::Value& owner, std::string_view key);
 void default_resource_requirements(json::Value& owner, std::string_view key = "resources");
@@ -43,7 +48,8 @@ void default_resource_requirements(json::Value& owner, std::string_view key = "r
 void default_requests_from_limits(json::Value& container);
 
 enum class ResourceSide { kRequests, kLimits };
-// The sum over a pod's containers, init containers counted as they run: one after the other, sidecars beside.
+// The sum over a pod's containers, init containers counted as they run: one after the other,
+// sidecars beside.
 json::Value aggregate_container_resources(const json::Value& pod_spec, ResourceSide side);
 
 // "Guaranteed", "Burstable" or "BestEffort".

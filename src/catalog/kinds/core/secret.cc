@@ -19,12 +19,14 @@ void defaults(Value& object, const StrategyContext&) {
   // Write-only: what a person can type, merged over what must be encoded.
   Value data = object["data"];
   if (data.is_null()) data = Value::object();
-  for (const json::Member& m : object["stringData"].members()) data.set(m.key(), base64(m.value.as_string()));
+  for (const json::Member& m : object["stringData"].members())
+    data.set(m.key(), base64(m.value.as_string()));
   if (!data.empty()) object.set("data", std::move(data));
   object.erase("stringData");
 }
 
-void require_keys(const Value& object, std::initializer_list<std::string_view> keys, FieldErrors& out) {
+void require_keys(const Value& object, std::initializer_list<std::string_view> keys,
+                  FieldErrors& out) {
   for (std::string_view key : keys)
     if (!object["data"].has(key)) out.push_back(json::required(Path("data").key(key)));
 }
@@ -35,8 +37,9 @@ void validate_json_key(const Value& object, std::string_view key, FieldErrors& o
   std::string text = decoded(object, key);
   auto parsed = json::parse(text);
   if (!parsed)
-    out.push_back(json::invalid(Path("data").key(key), redacted,
-                                text.empty() ? "unexpected end of JSON input" : parsed.error().message));
+    out.push_back(
+        json::invalid(Path("data").key(key), redacted,
+                      text.empty() ? "unexpected end of JSON input" : parsed.error().message));
   else if (!parsed->is_object() && !parsed->is_null())
     out.push_back(json::invalid(Path("data").key(key), redacted,
                                 cat("json: cannot unmarshal ",
@@ -88,7 +91,8 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
   validate_immutable(object["type"], old["type"], "type", out);
   if (old["immutable"].as_bool()) {
     if (!object["immutable"].as_bool()) out.push_back(json::forbidden("immutable", kImmutable));
-    if (!semantically_equal(object["data"], old["data"])) out.push_back(json::forbidden("data", kImmutable));
+    if (!semantically_equal(object["data"], old["data"]))
+      out.push_back(json::forbidden("data", kImmutable));
   }
   for (auto& error : validate(object, context)) out.push_back(std::move(error));
   return out;
@@ -106,7 +110,8 @@ bool has_pem_block(const std::string& text) {
   return base64_decode(body).has_value();
 }
 
-// What a TLS server would say of the pair when it starts, as far as can be said without reading certificates.
+// What a TLS server would say of the pair when it starts, as far as can be said without reading
+// certificates.
 std::vector<std::string> warnings(const Value& object, const Value*, const StrategyContext&) {
   if (text(object, "type") != "kubernetes.io/tls") return {};
   for (const auto& [key, noun] : {std::pair("tls.crt", "certificate"), std::pair("tls.key", "key")})

@@ -5,10 +5,10 @@
 #include "catalog/kinds/core/cluster_ip_fields.h"
 #include "catalog/kinds/core/core_strategies.h"
 #include "catalog/kinds/core/endpoint_address.h"
-#include "catalog/kinds/go_value.h"
-#include "catalog/kinds/ip.h"
 #include "catalog/kinds/core/pod_parts.h"
 #include "catalog/kinds/core/service_allocator.h"
+#include "catalog/kinds/go_value.h"
+#include "catalog/kinds/ip.h"
 
 namespace cardea::catalog {
 namespace {
@@ -51,13 +51,15 @@ void defaults(Value& object, const StrategyContext&) {
   default_affinity(spec);
   default_to(spec, "type", "ClusterIP");
   edit_items(spec, "ports", default_port);
-  if (is_externally_accessible(object)) default_to(object.member("spec"), "externalTrafficPolicy", "Cluster");
+  if (is_externally_accessible(object))
+    default_to(object.member("spec"), "externalTrafficPolicy", "Cluster");
   Value& again = object.member("spec");
   std::string type(text(again, "type"));  // a copy: what follows edits the object it stands in
   if (type == "NodePort" || type == "LoadBalancer" || type == "ClusterIP")
     default_to(again, "internalTrafficPolicy", "Cluster");
   if (type != "LoadBalancer") return;
-  if (again["allocateLoadBalancerNodePorts"].is_null()) again.set("allocateLoadBalancerNodePorts", true);
+  if (again["allocateLoadBalancerNodePorts"].is_null())
+    again.set("allocateLoadBalancerNodePorts", true);
   edit_member(object, "status", [](Value& status) {
     edit_member(status, "loadBalancer", [](Value& balancer) {
       edit_items(balancer, "ingress", [](Value& ingress) {
@@ -113,7 +115,8 @@ void drop_what_the_type_lost(Value& object, const Value& old) {
   if (lost_access) erase_if_same(spec, before, "externalTrafficPolicy");
   if (text(spec, "type") == "ExternalName") spec.erase("internalTrafficPolicy");
   if (text(spec, "type") != "LoadBalancer")
-    edit_member(object, "status", [](Value& status) { status.set("loadBalancer", Value::object()); });
+    edit_member(object, "status",
+                [](Value& status) { status.set("loadBalancer", Value::object()); });
 }
 
 void prepare_update(Value& object, const Value& old, const StrategyContext& context) {
@@ -134,8 +137,8 @@ void validate_port(const Value& port, bool named, std::set<string_view>& names, 
   require_one_of_or_missing(text(port, "protocol"), {"SCTP", "TCP", "UDP"}, path / "protocol", out);
   pod::validate_port_number_or_name(port["targetPort"], path / "targetPort", out);
   if (present(port, "appProtocol"))
-    add_invalid(qualified_name(text(port, "appProtocol")), text(port, "appProtocol"), path / "appProtocol",
-                out);
+    add_invalid(qualified_name(text(port, "appProtocol")), text(port, "appProtocol"),
+                path / "appProtocol", out);
 }
 
 void validate_ports(const Value& spec, FieldErrors& out) {
@@ -149,14 +152,16 @@ void validate_type_rules(const Value& service, FieldErrors& out) {
   const Value& spec = service["spec"];
   string_view type = type_of(service);
   if ((type == "LoadBalancer" || type == "NodePort") && is_headless(service))
-    out.push_back(
-        json::invalid("spec.clusterIPs[0]", "None", cat("may not be set to 'None' for ", type, " services")));
+    out.push_back(json::invalid("spec.clusterIPs[0]", "None",
+                                cat("may not be set to 'None' for ", type, " services")));
   if (type != "ExternalName") return;
   for (const char* key : {"clusterIPs", "ipFamilies"})
     if (!spec[key].empty())
-      out.push_back(json::forbidden(Path("spec") / key, "may not be set for ExternalName services"));
+      out.push_back(
+          json::forbidden(Path("spec") / key, "may not be set for ExternalName services"));
   if (present(spec, "ipFamilyPolicy"))
-    out.push_back(json::forbidden("spec.ipFamilyPolicy", "may not be set for ExternalName services"));
+    out.push_back(
+        json::forbidden("spec.ipFamilyPolicy", "may not be set for ExternalName services"));
   string_view name = text(spec, "externalName");
   if (name.ends_with('.')) name.remove_suffix(1);
   if (name.empty())
@@ -170,7 +175,8 @@ void validate_session_affinity(const Value& spec, FieldErrors& out) {
   Path path = "spec.sessionAffinityConfig";
   require_one_of_or_missing(affinity, {"ClientIP", "None"}, "spec.sessionAffinity", out);
   const Value& timeout = spec["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"];
-  if (affinity == "ClientIP" && !timeout.is_null() && (timeout.as_int() <= 0 || timeout.as_int() > 86400))
+  if (affinity == "ClientIP" && !timeout.is_null() &&
+      (timeout.as_int() <= 0 || timeout.as_int() > 86400))
     out.push_back(json::invalid(path / "clientIP" / "timeoutSeconds", timeout,
                                 "must be greater than 0 and less than 86400"));
   if (affinity == "None" && present(spec, "sessionAffinityConfig"))
@@ -192,7 +198,8 @@ void validate_port_uniqueness(const Value& service, FieldErrors& out) {
   if (type_of(service) == "ClusterIP")
     each(spec, "ports", "spec", [&](const Value& port, const Path& at) {
       if (port["nodePort"].as_int() != 0)
-        out.push_back(json::forbidden(at / "nodePort", "may not be used when `type` is 'ClusterIP'"));
+        out.push_back(
+            json::forbidden(at / "nodePort", "may not be used when `type` is 'ClusterIP'"));
     });
   std::set<std::pair<string_view, std::int64_t>> node_ports, ports;
   each(spec, "ports", "spec", [&](const Value& port, const Path& at) {
@@ -202,9 +209,9 @@ void validate_port_uniqueness(const Value& service, FieldErrors& out) {
   });
   each(spec, "ports", "spec", [&](const Value& port, const Path& at) {
     if (ports.insert({text(port, "protocol"), port["port"].as_int()}).second) return;
-    std::string shown =
-        cat("{\"Name\":\"\",\"Protocol\":\"", text(port, "protocol"),
-            "\",\"AppProtocol\":null,\"Port\":", port["port"].as_int(), ",\"TargetPort\":0,\"NodePort\":0}");
+    std::string shown = cat("{\"Name\":\"\",\"Protocol\":\"", text(port, "protocol"),
+                            "\",\"AppProtocol\":null,\"Port\":", port["port"].as_int(),
+                            ",\"TargetPort\":0,\"NodePort\":0}");
     out.push_back(json::shown_as(json::duplicate(at, {}), shown));
   });
 }
@@ -216,10 +223,11 @@ void validate_source_ranges(const Value& service, const Value* old, FieldErrors&
     Path path = "spec.LoadBalancerSourceRanges";
     if (!is_load_balancer(service)) out.push_back(json::forbidden(path, kOnly));
     for (std::size_t i = 0; i < ranges.size(); ++i) {
-      bool known =
-          old && std::ranges::any_of((*old)["spec"]["loadBalancerSourceRanges"].items(), [&](const Value& r) {
-            return trim(r.as_string()) == trim(ranges[i].as_string());
-          });
+      bool known = old &&
+                   std::ranges::any_of((*old)["spec"]["loadBalancerSourceRanges"].items(),
+                                       [&](const Value& r) {
+                                         return trim(r.as_string()) == trim(ranges[i].as_string());
+                                       });
       if (!known) validate_cidr(path.index(i), trim(ranges[i].as_string()), true, out);
     }
     return;
@@ -243,8 +251,8 @@ void validate_balancer_class(const Value& service, const Value* old, FieldErrors
   if (is_load_balancer(service))
     add_invalid(qualified_name(name.as_string()), name.as_string(), "spec.loadBalancerClass", out);
   else
-    out.push_back(
-        json::forbidden("spec.loadBalancerClass", "may only be used when `type` is 'LoadBalancer'"));
+    out.push_back(json::forbidden("spec.loadBalancerClass",
+                                  "may only be used when `type` is 'LoadBalancer'"));
 }
 
 void validate_traffic(const Value& service, FieldErrors& out) {
@@ -267,19 +275,21 @@ void validate_traffic(const Value& service, FieldErrors& out) {
         "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"));
   }
   if (present(spec, "internalTrafficPolicy"))
-    require_one_of(text(spec, "internalTrafficPolicy"), {"Cluster", "Local"}, "spec.internalTrafficPolicy",
-                   out);
+    require_one_of(text(spec, "internalTrafficPolicy"), {"Cluster", "Local"},
+                   "spec.internalTrafficPolicy", out);
   if (present(spec, "trafficDistribution"))
-    require_one_of(text(spec, "trafficDistribution"), {"PreferClose", "PreferSameZone", "PreferSameNode"},
-                   "spec.trafficDistribution", out);
+    require_one_of(text(spec, "trafficDistribution"),
+                   {"PreferClose", "PreferSameZone", "PreferSameNode"}, "spec.trafficDistribution",
+                   out);
 }
 
 void validate_service(const Value& service, const Value* old, FieldErrors& out) {
   const Value &spec = service["spec"], &annotations = service["metadata"]["annotations"];
   if (annotations.has(kTopologyMode) && annotations.has(kTopologyHints) &&
       annotations[kTopologyMode] != annotations[kTopologyHints])
-    out.push_back(json::invalid(Path("metadata.annotations").key(kTopologyMode), annotations[kTopologyMode],
-                                cat("must match annotations[", kTopologyHints, "] when both are specified")));
+    out.push_back(
+        json::invalid(Path("metadata.annotations").key(kTopologyMode), annotations[kTopologyMode],
+                      cat("must match annotations[", kTopologyHints, "] when both are specified")));
   if (spec["ports"].empty() && !is_headless(service) && type_of(service) != "ExternalName")
     out.push_back(json::required("spec.ports"));
   validate_type_rules(service, out);
@@ -288,8 +298,9 @@ void validate_service(const Value& service, const Value* old, FieldErrors& out) 
   validate_session_affinity(spec, out);
   validate_cluster_ip_fields(service, old, out);
   validate_external_ips(service, old, out);
-  require_one_of_or_missing(type_of(service), {"ClusterIP", "ExternalName", "LoadBalancer", "NodePort"},
-                            "spec.type", out);
+  require_one_of_or_missing(type_of(service),
+                            {"ClusterIP", "ExternalName", "LoadBalancer", "NodePort"}, "spec.type",
+                            out);
   validate_port_uniqueness(service, out);
   validate_source_ranges(service, old, out);
   if (present(spec, "allocateLoadBalancerNodePorts") && !is_load_balancer(service))
@@ -307,20 +318,24 @@ void validate_address_changes(const Value& service, const Value& old, FieldError
   if (!(is_headless(service) && is_headless(old))) {
     if (ips.size() == before.size()) {
       for (std::size_t i = 0; i < ips.size(); ++i)
-        if (ips[i] != before[i]) out.push_back(json::invalid(Path("spec.clusterIPs").index(i), ips, kSet));
+        if (ips[i] != before[i])
+          out.push_back(json::invalid(Path("spec.clusterIPs").index(i), ips, kSet));
     } else if (ips.empty()) {
       out.push_back(json::invalid("spec.clusterIPs[0]", ips, "primary clusterIP can not be unset"));
     } else if (!before.empty() && ips[0] != before[0]) {
       out.push_back(json::invalid("spec.clusterIPs[0]", ips, kSet));
     }
-    if (ips.size() == 1 && before.size() > 1 && text(service["spec"], "ipFamilyPolicy") != "SingleStack")
-      out.push_back(json::invalid("spec.ipFamilyPolicy", service["spec"]["ipFamilyPolicy"],
-                                  "must be set to 'SingleStack' when releasing the secondary clusterIP"));
+    if (ips.size() == 1 && before.size() > 1 &&
+        text(service["spec"], "ipFamilyPolicy") != "SingleStack")
+      out.push_back(
+          json::invalid("spec.ipFamilyPolicy", service["spec"]["ipFamilyPolicy"],
+                        "must be set to 'SingleStack' when releasing the secondary clusterIP"));
   }
   if (is_headless(service) || is_headless(old)) return;
   if (families.size() == old_families.size()) {
     for (std::size_t i = 0; i < families.size(); ++i)
-      if (families[i] != old_families[i]) out.push_back(json::invalid("spec.ipFamilies[0]", families, kSet));
+      if (families[i] != old_families[i])
+        out.push_back(json::invalid("spec.ipFamilies[0]", families, kSet));
   } else if (!families.empty() && !old_families.empty() && families[0] != old_families[0]) {
     out.push_back(json::invalid("spec.ipFamilies[0]", ips, kSet));
   }
@@ -347,10 +362,12 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
 
 void validate_ingress(const Value& ingress, const Value& old, const Path& path, FieldErrors& out) {
   string_view ip = text(ingress, "ip"), host = text(ingress, "hostname");
-  bool known = std::ranges::any_of(old.items(), [&](const Value& o) { return text(o, "ip") == ip; });
+  bool known = std::ranges::any_of(old.items(),
+                                   [&](const Value& o) { return text(o, "ip") == ip; });
   if (!ip.empty() && !known) validate_ip(path / "ip", ip, true, out);
   if (!present(ingress, "ipMode")) {
-    if (!ip.empty()) out.push_back(json::required(path / "ipMode", "must be specified when `ip` is set"));
+    if (!ip.empty())
+      out.push_back(json::required(path / "ipMode", "must be specified when `ip` is set"));
   } else if (ip.empty()) {
     out.push_back(json::forbidden(path / "ipMode", "may not be specified when `ip` is not set"));
   } else {
@@ -376,7 +393,8 @@ FieldErrors validate_status(const Value& object, const Value& old, const Strateg
   return out;
 }
 
-std::vector<std::string> warnings(const Value& object, const Value*, const StrategyContext& context) {
+std::vector<std::string> warnings(const Value& object, const Value*,
+                                  const StrategyContext& context) {
   std::vector<std::string> out;
   const Value& spec = object["spec"];
   if (context.subresource == "status") {
@@ -387,8 +405,8 @@ std::vector<std::string> warnings(const Value& object, const Value*, const Strat
     return out;
   }
   if (object["metadata"]["annotations"].has(kTopologyHints))
-    out.push_back(
-        cat("annotation ", kTopologyHints, " is deprecated, please use ", kTopologyMode, " instead"));
+    out.push_back(cat("annotation ", kTopologyHints, " is deprecated, please use ", kTopologyMode,
+                      " instead"));
   bool headless = type_of(object) == "ClusterIP" && text(spec, "clusterIP") == "None";
   bool external_name = type_of(object) == "ExternalName";
   if (!text(spec, "clusterIP").empty() && !headless)
@@ -397,14 +415,16 @@ std::vector<std::string> warnings(const Value& object, const Value*, const Strat
   if (headless) {
     if (!text(spec, "loadBalancerIP").empty())
       out.push_back("spec.loadBalancerIP is ignored for headless services");
-    if (!spec["externalIPs"].empty()) out.push_back("spec.externalIPs is ignored for headless services");
+    if (!spec["externalIPs"].empty())
+      out.push_back("spec.externalIPs is ignored for headless services");
     if (text(spec, "sessionAffinity") != "None")
       out.push_back("spec.SessionAffinity is ignored for headless services");
   }
   each(spec, "externalIPs", "spec",
        [&](const Value& ip, const Path& at) { warn_about_ip(at, ip.as_string(), out); });
   if (!spec["externalIPs"].empty() && !headless && !external_name)
-    out.push_back("spec.externalIPs is deprecated and may no longer be implemented in some clusters");
+    out.push_back(
+        "spec.externalIPs is deprecated and may no longer be implemented in some clusters");
   if (!text(spec, "loadBalancerIP").empty())
     warn_about_ip("spec.loadBalancerIP", text(spec, "loadBalancerIP"), out);
   each(spec, "loadBalancerSourceRanges", "spec",
@@ -414,7 +434,8 @@ std::vector<std::string> warnings(const Value& object, const Value*, const Strat
   if (!external_name && !text(spec, "externalName").empty())
     out.push_back("spec.externalName is ignored when spec.type is not \"ExternalName\"");
   if (text(spec, "trafficDistribution") == "PreferClose")
-    out.push_back("spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"");
+    out.push_back(
+        "spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"");
   return out;
 }
 

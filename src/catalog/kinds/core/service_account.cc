@@ -40,8 +40,9 @@ std::vector<std::string> warnings(const Value& object, const Value* old, const S
   if (!object["metadata"]["annotations"].has(kMountable) ||
       (old && (*old)["metadata"]["annotations"].has(kMountable)))
     return {};
-  return {cat("metadata.annotations[", kMountable,
-              "]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets")};
+  return {cat(
+      "metadata.annotations[", kMountable,
+      "]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets")};
 }
 
 }  // namespace

@@ -41,12 +41,14 @@ std::vector<std::string> cluster_ips(const Value& service) {
 void normalise_cluster_ips(Value& spec, const Value* old) {
   std::string ip(text(spec, "clusterIP"));
   if (!old) {
-    if (!ip.empty() && spec["clusterIPs"].empty()) spec.set("clusterIPs", Value::array({Value(ip)}));
+    if (!ip.empty() && spec["clusterIPs"].empty())
+      spec.set("clusterIPs", Value::array({Value(ip)}));
     return;
   }
   string_view old_ip = text(*old, "clusterIP");
   const Value& old_ips = (*old)["clusterIPs"];
-  if (!old_ips.empty() && spec["clusterIPs"].empty() && ip == old_ip) spec.set("clusterIPs", old_ips);
+  if (!old_ips.empty() && spec["clusterIPs"].empty() && ip == old_ip)
+    spec.set("clusterIPs", old_ips);
   if (ip == old_ip || !semantically_equal(spec["clusterIPs"], old_ips)) return;
   if (ip.empty())
     spec.erase("clusterIPs");
@@ -80,8 +82,8 @@ void keep_allocated(Value& service, const Value& old) {
         port.set("nodePort", known->second);
     });
   }
-  if (needs_health_check(old) && needs_health_check(service) && spec["healthCheckNodePort"].as_int() == 0 &&
-      present(before, "healthCheckNodePort"))
+  if (needs_health_check(old) && needs_health_check(service) &&
+      spec["healthCheckNodePort"].as_int() == 0 && present(before, "healthCheckNodePort"))
     spec.set("healthCheckNodePort", before["healthCheckNodePort"]);
 }
 
@@ -112,14 +114,16 @@ void ServicesInUse::add(const Value& service) {
 
 void ServicesInUse::remove(const Value& service) {
   for (const std::string& ip : cluster_ips(service)) addresses_.erase(canonical(ip));
-  for (const Value& port : service["spec"]["ports"].items()) ports_.erase(port["nodePort"].as_int());
+  for (const Value& port : service["spec"]["ports"].items())
+    ports_.erase(port["nodePort"].as_int());
   ports_.erase(service["spec"]["healthCheckNodePort"].as_int());
 }
 
 // One service being served: what it takes is taken for the rest of it.
 class ServiceAllocator::Attempt {
  public:
-  Attempt(const ServiceAllocator& owner, Value& service, const ServicesInUse& in_use, const Choice& choice)
+  Attempt(const ServiceAllocator& owner, Value& service, const ServicesInUse& in_use,
+          const Choice& choice)
       : owner_(owner),
         service_(service),
         spec_(service.member("spec")),
@@ -137,7 +141,9 @@ class ServiceAllocator::Attempt {
     if (errors.empty()) return std::nullopt;
     return json::invalid_object("", "Service", text(service_["metadata"], "name"), errors);
   }
-  bool is_free(std::int64_t port) const { return !in_use_.has_port(port) && !taken_.contains(port); }
+  bool is_free(std::int64_t port) const {
+    return !in_use_.has_port(port) && !taken_.contains(port);
+  }
   std::optional<std::string> why_not_port(std::int64_t port);
   std::optional<std::int64_t> next_port();
   std::optional<std::string> next_address() const;
@@ -192,7 +198,8 @@ std::optional<Error> ServiceAllocator::Attempt::fill_families(const Value* old) 
   if (selectorless_headless) {
     if (spec_["ipFamilies"].empty()) spec_.member("ipFamilies").push_back(primary);
     if (spec_["ipFamilies"].size() < 2 && policy != "SingleStack")
-      spec_.member("ipFamilies").push_back(spec_["ipFamilies"][0].as_string() == primary ? other : primary);
+      spec_.member("ipFamilies")
+          .push_back(spec_["ipFamilies"][0].as_string() == primary ? other : primary);
     return std::nullopt;
   }
   if (policy == "RequireDualStack")
@@ -242,18 +249,21 @@ std::optional<Error> ServiceAllocator::Attempt::take_addresses() {
                                   cat("failed to allocate IP ", ips[0], ": ", why))});
   };
   Ip ip = *parse_ip(ips[0]);
-  bool edge = ip == owner_.cidr_.network() || (owner_.cidr_.address.v4 && ip == owner_.cidr_.last());
+  bool edge = ip == owner_.cidr_.network() ||
+              (owner_.cidr_.address.v4 && ip == owner_.cidr_.last());
   if (!owner_.cidr_.contains(ip) || edge)
     return refuse(cat("the provided IP (", ip.text(),
-                      ") is not in the valid range. The range of valid IPs is ", owner_.cidr_text_));
-  if (!dry_run_ && in_use_.has_address(ip.text())) return refuse("provided IP is already allocated");
+                      ") is not in the valid range. The range of valid IPs is ",
+                      owner_.cidr_text_));
+  if (!dry_run_ && in_use_.has_address(ip.text()))
+    return refuse("provided IP is already allocated");
   return std::nullopt;
 }
 
 std::optional<std::string> ServiceAllocator::Attempt::why_not_port(std::int64_t port) {
   if (!dry_run_ && (port < owner_.first_port_ || port > owner_.last_port_))
-    return cat("provided port is not in the valid range. The range of valid ports is ", owner_.first_port_,
-               "-", owner_.last_port_);
+    return cat("provided port is not in the valid range. The range of valid ports is ",
+               owner_.first_port_, "-", owner_.last_port_);
   if (taken_.contains(port) || (!dry_run_ && in_use_.has_port(port)))
     return "provided port is already allocated";
   taken_.insert(port);
@@ -272,9 +282,9 @@ std::optional<std::int64_t> ServiceAllocator::Attempt::next_port() {
 }
 
 // One node port. Ports of the same number but other protocols share theirs when they can.
-std::optional<Error> ServiceAllocator::Attempt::take_port(Value& port, std::size_t index,
-                                                          const std::set<std::int64_t>& own,
-                                                          std::map<std::int64_t, std::int64_t>& by_port) {
+std::optional<Error> ServiceAllocator::Attempt::take_port(
+    Value& port, std::size_t index, const std::set<std::int64_t>& own,
+    std::map<std::int64_t, std::int64_t>& by_port) {
   std::int64_t wanted = port["nodePort"].as_int(), number = port["port"].as_int();
   auto shared = by_port.find(number);
   if (wanted == 0 && shared != by_port.end()) {
@@ -320,9 +330,9 @@ std::optional<Error> ServiceAllocator::Attempt::take_health_check_port(const Val
   if (wanted != 0) {
     // Kubernetes answers 500 here; the mistake is the client's.
     if (auto why = why_not_port(wanted))
-      return invalid(
-          {json::invalid("spec.healthCheckNodePort", wanted,
-                         cat("failed to allocate requested HealthCheck NodePort ", wanted, ": ", *why))});
+      return invalid({json::invalid(
+          "spec.healthCheckNodePort", wanted,
+          cat("failed to allocate requested HealthCheck NodePort ", wanted, ": ", *why))});
     return std::nullopt;
   }
   auto chosen = next_port();
@@ -353,7 +363,8 @@ std::optional<Error> ServiceAllocator::create(Value& service, const ServicesInUs
   return error;
 }
 
-std::optional<Error> ServiceAllocator::update(Value& service, const Value& old, const ServicesInUse& in_use,
+std::optional<Error> ServiceAllocator::update(Value& service, const Value& old,
+                                              const ServicesInUse& in_use,
                                               const Choice& choice) const {
   Value copy = service;
   object_member(copy, "spec");

@@ -11,8 +11,8 @@
 
 namespace cardea::catalog {
 
-// The addresses and ports that services hold. Build it from the stored services, or keep it up to date with
-// add and remove as they come and go.
+// The addresses and ports that services hold. Build it from the stored services, or keep it up to
+// date with add and remove as they come and go.
 class ServicesInUse {
  public:
   void add(const json::Value& service);
@@ -27,9 +27,10 @@ class ServicesInUse {
   std::set<std::int64_t> ports_;                  // node ports and health check ports
 };
 
-// Gives services their cluster addresses and node ports, and fills in what follows from them (ipFamilies,
-// ipFamilyPolicy, clusterIPs). It runs after defaults and admission and before the strategy's prepare and
-// validate hooks. Immutable: the caller holds the lock, or retries, between asking and storing.
+// Gives services their cluster addresses and node ports, and fills in what follows from them
+// (ipFamilies, ipFamilyPolicy, clusterIPs). It runs after defaults and admission and before the
+// strategy's prepare and validate hooks. Immutable: the caller holds the lock, or retries, between
+// asking and storing.
 class ServiceAllocator {
  public:
   // "10.0.0.0/24", 30000, 32767. `cidr` must be valid and hold at least two addresses for services.
@@ -42,9 +43,10 @@ class ServiceAllocator {
   };
 
   // On error the service is unchanged.
-  std::optional<Error> create(json::Value& service, const ServicesInUse& in_use, const Choice& choice) const;
-  std::optional<Error> update(json::Value& service, const json::Value& old, const ServicesInUse& in_use,
+  std::optional<Error> create(json::Value& service, const ServicesInUse& in_use,
                               const Choice& choice) const;
+  std::optional<Error> update(json::Value& service, const json::Value& old,
+                              const ServicesInUse& in_use, const Choice& choice) const;
 
  private:
   class Attempt;
@@ -53,7 +55,8 @@ class ServiceAllocator {
   int first_port_, last_port_;
 };
 
-// A service that wants traffic of its own node only needs a port on which nodes say whether they have any.
+// A service that wants traffic of its own node only needs a port on which nodes say whether they
+// have any.
 bool needs_health_check(const json::Value& service);
 bool is_externally_accessible(const json::Value& service);
 bool is_headless(const json::Value& service);

@@ -41,7 +41,8 @@ TEST(ServiceAllocator, RefusesAnAddressThatIsTakenOrOutside) {
   in_use.add(first);
   json::Value second = service(R"({"type":"ClusterIP","clusterIP":"10.0.0.3"})");
   EXPECT_EQ(kAllocator.create(second, in_use, 0)->message,
-            "Service \"s\" is invalid: spec.clusterIPs: Invalid value: [\"10.0.0.3\"]: failed to allocate IP "
+            "Service \"s\" is invalid: spec.clusterIPs: Invalid value: [\"10.0.0.3\"]: failed to "
+            "allocate IP "
             "10.0.0.3: "
             "provided IP is already allocated");
   EXPECT_FALSE(kAllocator.create(second, in_use, {0, true}))
@@ -50,7 +51,8 @@ TEST(ServiceAllocator, RefusesAnAddressThatIsTakenOrOutside) {
     json::Value s = service(cat(R"({"type":"ClusterIP","clusterIP":")", outside, R"("})"));
     auto error = kAllocator.create(s, in_use, 0);
     ASSERT_TRUE(error) << outside;
-    EXPECT_TRUE(error->message.ends_with("is not in the valid range. The range of valid IPs is 10.0.0.0/29"))
+    EXPECT_TRUE(error->message.ends_with(
+        "is not in the valid range. The range of valid IPs is 10.0.0.0/29"))
         << error->message;
   }
 }
@@ -83,10 +85,12 @@ TEST(ServiceAllocator, PortsOfOneNumberShareTheirNodePort) {
 
 TEST(ServiceAllocator, AnUpdateKeepsWhatTheClientLeftOut) {
   ServicesInUse in_use;
-  json::Value old = service(R"({"type":"NodePort","ports":[{"name":"a","port":80,"protocol":"TCP"}]})");
+  json::Value old = service(
+      R"({"type":"NodePort","ports":[{"name":"a","port":80,"protocol":"TCP"}]})");
   ASSERT_FALSE(kAllocator.create(old, in_use, 1));
   in_use.add(old);
-  json::Value now = service(R"({"type":"NodePort","ports":[{"name":"a","port":8080,"protocol":"TCP"}]})");
+  json::Value now = service(
+      R"({"type":"NodePort","ports":[{"name":"a","port":8080,"protocol":"TCP"}]})");
   ASSERT_FALSE(kAllocator.update(now, old, in_use, 2));
   EXPECT_EQ(now["spec"]["clusterIP"], old["spec"]["clusterIP"]);
   EXPECT_EQ(now["spec"]["ports"][0]["nodePort"], old["spec"]["ports"][0]["nodePort"]);

@@ -38,8 +38,8 @@ void validate_lun(const Value& lun, const Path& path, FieldErrors& out) {
 }
 
 void validate_iscsi_name(string_view name, const Path& path, FieldErrors& out) {
-  static const RE2 iqn(R"(iqn\.\d{4}-\d{2}\.([[:alnum:]-.]+)(:[^,;*&$|\s]+)$)"), eui("^eui.[[:alnum:]]{16}$"),
-      naa("^naa.[[:alnum:]]{32}$");
+  static const RE2 iqn(R"(iqn\.\d{4}-\d{2}\.([[:alnum:]-.]+)(:[^,;*&$|\s]+)$)"),
+      eui("^eui.[[:alnum:]]{16}$"), naa("^naa.[[:alnum:]]{32}$");
   re2::StringPiece piece(name.data(), name.size());
   const RE2* form = name.starts_with("iqn")   ? &iqn
                     : name.starts_with("eui") ? &eui
@@ -58,7 +58,8 @@ bool is_host_port(string_view text) {
   return host.starts_with('[') ? host.ends_with(']') : host.find(':') == string_view::npos;
 }
 
-void validate_secret_reference(const Value& csi, const char* key, const Path& path, FieldErrors& out) {
+void validate_secret_reference(const Value& csi, const char* key, const Path& path,
+                               FieldErrors& out) {
   if (!present(csi, key)) return;
   require_name(csi[key], "name", dns1123_subdomain, path / key, out);
   require_name(csi[key], "namespace", dns1123_label, path / key, out);
@@ -70,10 +71,10 @@ void validate_host_path(const Value& s, const Path& path, FieldErrors& out) {
   if (text(s, "path").empty()) return out.push_back(json::required(path / "path"));
   pod::validate_no_backsteps(text(s, "path"), path / "path", out);
   if (present(s, "type"))
-    require_one_of(
-        text(s, "type"),
-        {"", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"},
-        path / "type", out);
+    require_one_of(text(s, "type"),
+                   {"", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File",
+                    "FileOrCreate", "Socket"},
+                   path / "type", out);
 }
 
 void validate_gce_disk(const Value& s, const Path& path, FieldErrors& out) {
@@ -99,9 +100,11 @@ void validate_iscsi(const Value& s, const Path& path, FieldErrors& out) {
   else
     validate_iscsi_name(text(s, "iqn"), path / "iqn", out);
   validate_lun(s["lun"], path / "lun", out);
-  if ((s["chapAuthDiscovery"].as_bool() || s["chapAuthSession"].as_bool()) && !present(s, "secretRef"))
+  if ((s["chapAuthDiscovery"].as_bool() || s["chapAuthSession"].as_bool()) &&
+      !present(s, "secretRef"))
     out.push_back(json::required(path / "secretRef"));
-  if (present(s, "initiatorName")) validate_iscsi_name(text(s, "initiatorName"), path / "initiatorname", out);
+  if (present(s, "initiatorName"))
+    validate_iscsi_name(text(s, "initiatorName"), path / "initiatorname", out);
 }
 
 void validate_glusterfs(const Value& s, const Path& path, FieldErrors& out) {
@@ -109,8 +112,9 @@ void validate_glusterfs(const Value& s, const Path& path, FieldErrors& out) {
   if (!present(s, "endpointsNamespace")) return;
   string_view ns = text(s, "endpointsNamespace");
   if (ns.empty())
-    out.push_back(json::invalid(path / "endpointsNamespace", ns,
-                                "if the endpointnamespace is set, it must be a valid namespace name"));
+    out.push_back(
+        json::invalid(path / "endpointsNamespace", ns,
+                      "if the endpointnamespace is set, it must be a valid namespace name"));
   else
     add_invalid(dns1123_label(ns), ns, path / "endpointsNamespace", out);
 }
@@ -120,8 +124,8 @@ void validate_flocker(const Value& s, const Path& path, FieldErrors& out) {
   if (name.empty() && uuid.empty())
     out.push_back(json::required(path, "one of datasetName and datasetUUID is required"));
   if (!name.empty() && !uuid.empty())
-    out.push_back(
-        json::invalid(path, "resource", "datasetName and datasetUUID can not be specified simultaneously"));
+    out.push_back(json::invalid(path, "resource",
+                                "datasetName and datasetUUID can not be specified simultaneously"));
   if (name.find('/') != string_view::npos)
     out.push_back(json::invalid(path / "datasetName", name, "must not contain '/'"));
 }
@@ -146,8 +150,8 @@ void validate_quobyte(const Value& s, const Path& path, FieldErrors& out) {
   if (registry.empty())
     out.push_back(json::required(path / "registry", kPairs));
   else if (text(s, "tenant").size() >= 65)
-    out.push_back(
-        json::required(path / "tenant", "must be a UUID and may not exceed a length of 64 characters"));
+    out.push_back(json::required(path / "tenant",
+                                 "must be a UUID and may not exceed a length of 64 characters"));
   else
     for (string_view pair : split(registry, ','))
       if (!is_host_port(pair)) out.push_back(json::invalid(path / "registry", registry, kPairs));
@@ -157,8 +161,8 @@ void validate_quobyte(const Value& s, const Path& path, FieldErrors& out) {
 void validate_fc(const Value& s, const Path& path, FieldErrors& out) {
   const Value &targets = s["targetWWNs"], &ids = s["wwids"];
   if (targets.empty() && ids.empty())
-    out.push_back(
-        json::required(path / "targetWWNs", "must specify either targetWWNs or wwids, but not both"));
+    out.push_back(json::required(path / "targetWWNs",
+                                 "must specify either targetWWNs or wwids, but not both"));
   if (!targets.empty() && !ids.empty())
     out.push_back(json::invalid(path / "targetWWNs", targets,
                                 "targetWWNs and wwids can not be specified simultaneously"));
@@ -197,12 +201,13 @@ void validate_portworx(const Value& s, const Path& path, FieldErrors& out) {
 void validate_azure_disk(const Value& s, const Path& path, FieldErrors& out) {
   require_all(s, {"diskName", "diskURI"}, path, out);
   string_view kind = text(s, "kind"), uri = text(s, "diskURI");
-  require_one_of(text(s, "cachingMode"), {"None", "ReadOnly", "ReadWrite"}, path / "cachingMode", out);
+  require_one_of(text(s, "cachingMode"), {"None", "ReadOnly", "ReadWrite"}, path / "cachingMode",
+                 out);
   require_one_of(kind, {"Dedicated", "Managed", "Shared"}, path / "kind", out);
   if (kind == "Managed" && !uri.starts_with("/subscriptions/"))
-    out.push_back(json::not_supported(
-        path / "diskURI", uri,
-        {"/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"}));
+    out.push_back(json::not_supported(path / "diskURI", uri,
+                                      {"/subscriptions/{sub-id}/resourcegroups/{group-name}/"
+                                       "providers/microsoft.compute/disks/{disk-id}"}));
   if (kind != "Managed" && !uri.starts_with("https://"))
     out.push_back(json::not_supported(
         path / "diskURI", uri,
@@ -228,8 +233,8 @@ void validate_local_volume(const Value& s, const Path& path, FieldErrors& out) {
 void validate_persistent_csi(const Value& s, const Path& path, FieldErrors& out) {
   validate_csi_driver_name(text(s, "driver"), path / "driver", out);
   require_text(s, "volumeHandle", path, out);
-  for (const char* key : {"controllerPublishSecretRef", "controllerExpandSecretRef", "nodePublishSecretRef",
-                          "nodeExpandSecretRef"})
+  for (const char* key : {"controllerPublishSecretRef", "controllerExpandSecretRef",
+                          "nodePublishSecretRef", "nodeExpandSecretRef"})
     validate_secret_reference(s, key, path, out);
 }
 

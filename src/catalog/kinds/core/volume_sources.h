@@ -5,9 +5,10 @@
 
 namespace cardea::catalog {
 
-// The kinds of storage that pods and persistent volumes can both name. Each checks the source itself, under
-// its own path ("spec.volumes[0].nfs").
-using VolumeSourceCheck = void (*)(const json::Value& source, const Path& path, json::FieldErrors& out);
+// The kinds of storage that pods and persistent volumes can both name. Each checks the source
+// itself, under its own path ("spec.volumes[0].nfs").
+using VolumeSourceCheck = void (*)(const json::Value& source, const Path& path,
+                                   json::FieldErrors& out);
 
 void validate_host_path(const json::Value& source, const Path& path, json::FieldErrors& out);
 void validate_gce_disk(const json::Value& source, const Path& path, json::FieldErrors& out);

@@ -32,7 +32,8 @@ struct SourceHint {
   string_view key, reported_as, text;
 };
 constexpr SourceHint kSources[] = {
-    {"photonPersistentDisk", "photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"},
+    {"photonPersistentDisk", "photonPersistentDisk",
+     "deprecated in v1.11, non-functional in v1.16+"},
     {"gitRepo", "gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"},
     {"scaleIO", "scaleIO", "deprecated in v1.16, non-functional in v1.22+"},
     {"flocker", "flocker", "deprecated in v1.22, non-functional in v1.25+"},
@@ -63,9 +64,11 @@ void warn_about_node_selector_term(const Value& term, bool check_values, const P
   });
 }
 
-void warn_about_volume_source(const Value& holder, const Path& path, std::vector<std::string>& out) {
+void warn_about_volume_source(const Value& holder, const Path& path,
+                              std::vector<std::string>& out) {
   for (const SourceHint& hint : kSources)
-    if (present(holder, hint.key)) out.push_back(cat((path / hint.reported_as).text(), ": ", hint.text));
+    if (present(holder, hint.key))
+      out.push_back(cat((path / hint.reported_as).text(), ": ", hint.text));
 }
 
 void warn_about_fraction(const Value& quantity, const Path& path, std::vector<std::string>& out) {
@@ -76,7 +79,8 @@ void warn_about_fraction(const Value& quantity, const Path& path, std::vector<st
 
 void warn_about_claim_spec(const Value& spec, const Path& path, std::vector<std::string>& out) {
   for (const char* key : {"requests", "limits"})
-    warn_about_fraction(spec["resources"][key]["storage"], (path / "resources" / key).key("storage"), out);
+    warn_about_fraction(spec["resources"][key]["storage"],
+                        (path / "resources" / key).key("storage"), out);
 }
 
 }  // namespace cardea::catalog

@@ -36,19 +36,21 @@ void prepare_update(Value& object, const Value&, const StrategyContext& context)
 // Traffic may not be sent to an address of this machine alone.
 void validate_reachable(const Path& path, const Value& address, const Ip& ip, FieldErrors& out) {
   if (ip.unspecified())
-    out.push_back(json::invalid(path, address, cat("may not be unspecified (", address.as_string(), ")")));
-  if (ip.loopback())
-    out.push_back(json::invalid(path, address, "may not be in the loopback range (127.0.0.0/8, ::1/128)"));
-  if (ip.link_local_unicast())
     out.push_back(
-        json::invalid(path, address, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"));
-  if (ip.link_local_multicast())
+        json::invalid(path, address, cat("may not be unspecified (", address.as_string(), ")")));
+  if (ip.loopback())
+    out.push_back(
+        json::invalid(path, address, "may not be in the loopback range (127.0.0.0/8, ::1/128)"));
+  if (ip.link_local_unicast())
     out.push_back(json::invalid(path, address,
-                                "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"));
+                                "may not be in the link-local range (169.254.0.0/16, fe80::/10)"));
+  if (ip.link_local_multicast())
+    out.push_back(json::invalid(
+        path, address, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"));
 }
 
-void validate_address(const Path& list, std::size_t index, const Value& address, std::string_view type,
-                      FieldErrors& out) {
+void validate_address(const Path& list, std::size_t index, const Value& address,
+                      std::string_view type, FieldErrors& out) {
   Path path = list.index(index);
   std::string_view text = address.as_string();
   if (type == "FQDN") {
@@ -75,23 +77,26 @@ void validate_hints(const Path& path, const Value& hints, std::string_view list,
     Path at = (path / list).index(i) / "name";
     const Value& name = entries[i]["name"];
     if (!seen.insert(name.as_string()).second) out.push_back(json::duplicate(at, name));
-    complain(
-        at, name.as_string(),
-        list == "forZones" ? label_value(name.as_string()) : name_is_dns_subdomain(name.as_string(), false),
-        out);
+    complain(at, name.as_string(),
+             list == "forZones" ? label_value(name.as_string())
+                                : name_is_dns_subdomain(name.as_string(), false),
+             out);
   }
 }
 
-void validate_endpoint(const Path& path, const Value& endpoint, std::string_view type, FieldErrors& out) {
+void validate_endpoint(const Path& path, const Value& endpoint, std::string_view type,
+                       FieldErrors& out) {
   const Value& addresses = endpoint["addresses"];
   if (addresses.empty())
     out.push_back(json::required(path / "addresses", "must contain at least 1 address"));
   else if (addresses.size() > static_cast<std::size_t>(kMostAddresses))
-    out.push_back(json::too_many(path / "addresses", static_cast<int>(addresses.size()), kMostAddresses));
+    out.push_back(
+        json::too_many(path / "addresses", static_cast<int>(addresses.size()), kMostAddresses));
   for (std::size_t i = 0; i < addresses.size(); ++i)
     validate_address(path / "addresses", i, addresses[i], type, out);
   const Value& node = endpoint["nodeName"];
-  if (!node.is_null()) complain(path / "nodeName", node, name_is_dns_subdomain(node.as_string(), false), out);
+  if (!node.is_null())
+    complain(path / "nodeName", node, name_is_dns_subdomain(node.as_string(), false), out);
   const Value& host = endpoint["hostname"];
   if (!host.is_null()) complain(path / "hostname", host, dns1123_label(host.as_string()), out);
   validate_hints(path / "hints", endpoint["hints"], "forZones", out);
@@ -107,7 +112,8 @@ void validate_ports(const Value& ports, FieldErrors& out) {
   for (std::size_t i = 0; i < ports.size(); ++i) {
     Path at = Path("ports").index(i);
     const Value& name = ports[i]["name"];
-    if (!name.as_string().empty()) complain(at / "name", name, dns1123_label(name.as_string()), out);
+    if (!name.as_string().empty())
+      complain(at / "name", name, dns1123_label(name.as_string()), out);
     if (!names.insert(name.as_string()).second) out.push_back(json::duplicate(at / "name", name));
     check_one_of(at / "protocol", ports[i]["protocol"], {"SCTP", "TCP", "UDP"}, out);
     const Value& application = ports[i]["appProtocol"];

@@ -20,7 +20,8 @@ void validate_namespace(const Value& object, FieldErrors& out) {
   std::string_view own = object["metadata"]["namespace"].as_string();
   bool fits = about.empty() ? own == "default" || own == "kube-system" : about == own;
   if (!fits)
-    out.push_back(json::invalid("involvedObject.namespace", about, "does not match event.namespace"));
+    out.push_back(
+        json::invalid("involvedObject.namespace", about, "does not match event.namespace"));
 }
 
 // Messages name the fields as the older face of Events does.
@@ -28,18 +29,22 @@ void validate_timed(const Value& object, FieldErrors& out) {
   if (object["eventTime"].is_null()) return;
   const Value& controller = object["reportingController"];
   if (controller.as_string().empty()) out.push_back(json::required("reportingController"));
-  complain("reportingController", controller.as_string(), qualified_name(controller.as_string()), out);
+  complain("reportingController", controller.as_string(), qualified_name(controller.as_string()),
+           out);
   validate_word("reportingInstance", object["reportingInstance"], out);
   validate_word("action", object["action"], out);
   validate_word("reason", object["reason"], out);
   if (object["note"].as_string().size() > kLongestNote)
-    out.push_back(json::invalid("message", "", cat("can have at most ", kLongestNote, " characters")));
+    out.push_back(
+        json::invalid("message", "", cat("can have at most ", kLongestNote, " characters")));
 }
 
 void validate_series(const Value& series, FieldErrors& out) {
   if (series.is_null()) return;
-  if (series["count"].as_int() < 2) out.push_back(json::invalid("series.count", "", "should be at least 2"));
-  if (series["lastObservedTime"].is_null()) out.push_back(json::required("series.lastObservedTime"));
+  if (series["count"].as_int() < 2)
+    out.push_back(json::invalid("series.count", "", "should be at least 2"));
+  if (series["lastObservedTime"].is_null())
+    out.push_back(json::required("series.lastObservedTime"));
 }
 
 void validate_new_form(const Value& object, FieldErrors& out) {
@@ -51,8 +56,10 @@ void validate_new_form(const Value& object, FieldErrors& out) {
     out.push_back(json::invalid("firstTimestamp", "", "needs to be unset"));
   if (!object["deprecatedLastTimestamp"].is_null())
     out.push_back(json::invalid("lastTimestamp", "", "needs to be unset"));
-  if (object["deprecatedCount"].as_int() != 0) out.push_back(json::invalid("count", "", "needs to be unset"));
-  if (!is_zero(object["deprecatedSource"])) out.push_back(json::invalid("source", "", "needs to be unset"));
+  if (object["deprecatedCount"].as_int() != 0)
+    out.push_back(json::invalid("count", "", "needs to be unset"));
+  if (!is_zero(object["deprecatedSource"]))
+    out.push_back(json::invalid("source", "", "needs to be unset"));
 }
 
 FieldErrors validate(const Value& object, const StrategyContext&) {
@@ -97,8 +104,8 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
   };
   for (const auto& [name, shown_name] : kFixed) {
     if (semantically_equal(object[name], old[name])) continue;
-    Shown text =
-        name == "regarding" || name == "related" ? shown_reference(object[name]) : shown(object[name]);
+    Shown text = name == "regarding" || name == "related" ? shown_reference(object[name])
+                                                          : shown(object[name]);
     // Kubernetes compares the reason twice, and says so twice.
     for (int times = name == "reason" ? 2 : 1; times > 0; --times)
       out.push_back(invalid_shown(shown_name, text, kFieldIsImmutable));
@@ -109,8 +116,9 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
 
 std::string field(const Value& object, std::string_view name) {
   constexpr std::string_view kRegarding = "regarding.";
-  const Value& value =
-      name.starts_with(kRegarding) ? object["regarding"][name.substr(kRegarding.size())] : object[name];
+  const Value& value = name.starts_with(kRegarding)
+                           ? object["regarding"][name.substr(kRegarding.size())]
+                           : object[name];
   return std::string(value.as_string());
 }
 
@@ -120,9 +128,10 @@ const Strategy& events_event_strategy() {
   static const Strategy strategy{
       .validate_create = validate,
       .validate_update = validate_update,
-      .selectable_fields = {"reason", "regarding.apiVersion", "regarding.fieldPath", "regarding.kind",
-                            "regarding.name", "regarding.namespace", "regarding.resourceVersion",
-                            "regarding.uid", "reportingController", "type"},
+      .selectable_fields = {"reason", "regarding.apiVersion", "regarding.fieldPath",
+                            "regarding.kind", "regarding.name", "regarding.namespace",
+                            "regarding.resourceVersion", "regarding.uid", "reportingController",
+                            "type"},
       .selectable_field = field,
       .unknown_field = "field label not supported: {}",
       .allow_create_on_update = true,

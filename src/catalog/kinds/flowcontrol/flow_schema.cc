@@ -27,7 +27,8 @@ void validate_subject(const Path& path, const Value& subject, FieldErrors& out) 
   constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
       {"ServiceAccount", "serviceAccount"}, {"User", "user"}, {"Group", "group"}};
   std::string_view kind = subject["kind"].as_string();
-  auto known = std::ranges::find(kKinds, kind, &std::pair<std::string_view, std::string_view>::first);
+  auto known = std::ranges::find(kKinds, kind,
+                                 &std::pair<std::string_view, std::string_view>::first);
   if (known == std::end(kKinds)) {
     out.push_back(json::not_supported(path / "kind", kind, {"Group", "ServiceAccount", "User"}));
     return;
@@ -38,7 +39,8 @@ void validate_subject(const Path& path, const Value& subject, FieldErrors& out) 
   if (described.is_null()) {
     out.push_back(json::required(at, cat(field, " is required when subject kind is '", name, "'")));
   } else if (kind == "ServiceAccount") {
-    std::string_view account = described["name"].as_string(), space = described["namespace"].as_string();
+    std::string_view account = described["name"].as_string(),
+                     space = described["namespace"].as_string();
     if (account.empty())
       out.push_back(json::required(at / "name"));
     else if (account != "*")
@@ -53,7 +55,8 @@ void validate_subject(const Path& path, const Value& subject, FieldErrors& out) 
   for (const auto& [other, other_field] : kKinds)
     if (other != kind && !subject[other_field].is_null())
       out.push_back(json::forbidden(
-          path / other_field, cat(other_field, " is forbidden when subject kind is not '", other, "'")));
+          path / other_field,
+          cat(other_field, " is forbidden when subject kind is not '", other, "'")));
 }
 
 void validate_verbs(const Path& path, const Value& verbs, FieldErrors& out) {
@@ -71,44 +74,47 @@ void validate_verbs(const Path& path, const Value& verbs, FieldErrors& out) {
   }
 }
 
-void validate_list(const Path& path, const Value& list, std::string_view missing, std::string_view others,
-                   FieldErrors& out) {
+void validate_list(const Path& path, const Value& list, std::string_view missing,
+                   std::string_view others, FieldErrors& out) {
   if (list.empty())
     out.push_back(json::required(path, std::string(missing)));
   else if (list.size() > 1 && has_wildcard(list))
-    out.push_back(json::invalid(path, list, cat("if '*' is present, must not specify other ", others)));
+    out.push_back(
+        json::invalid(path, list, cat("if '*' is present, must not specify other ", others)));
 }
 
 void validate_resource_rule(const Path& path, const Value& rule, FieldErrors& out) {
   validate_verbs(path / "verbs", rule["verbs"], out);
-  validate_list(path / "apiGroups", rule["apiGroups"], "resource rules must supply at least one api group",
-                "api groups", out);
-  validate_list(path / "resources", rule["resources"], "resource rules must supply at least one resource",
-                "resources", out);
+  validate_list(path / "apiGroups", rule["apiGroups"],
+                "resource rules must supply at least one api group", "api groups", out);
+  validate_list(path / "resources", rule["resources"],
+                "resource rules must supply at least one resource", "resources", out);
   const Value& spaces = rule["namespaces"];
   if (spaces.empty()) {
     if (!rule["clusterScope"].as_bool())
-      out.push_back(
-          json::required(path / "namespaces",
-                         "resource rules that are not cluster scoped must supply at least one namespace"));
+      out.push_back(json::required(
+          path / "namespaces",
+          "resource rules that are not cluster scoped must supply at least one namespace"));
     return;
   }
   if (has_wildcard(spaces)) {
     if (spaces.size() > 1)
-      out.push_back(
-          json::invalid(path / "namespaces", spaces, "if '*' is present, must not specify other namespaces"));
+      out.push_back(json::invalid(path / "namespaces", spaces,
+                                  "if '*' is present, must not specify other namespaces"));
     return;
   }
   for (std::size_t i = 0; i < spaces.size(); ++i)
     for (const std::string& complaint : name_is_dns_label(spaces[i].as_string(), false))
-      out.push_back(
-          json::invalid((path / "namespaces").index(i), spaces[i],
-                        cat("each member of this list must be '*' or a DNS-1123 label; ", complaint)));
+      out.push_back(json::invalid(
+          (path / "namespaces").index(i), spaces[i],
+          cat("each member of this list must be '*' or a DNS-1123 label; ", complaint)));
 }
 
 void validate_url(const Path& path, const Value& url, FieldErrors& out) {
   std::string_view text = url.as_string();
-  auto wrong = [&](std::string_view why) { out.push_back(json::invalid(path, url, std::string(why))); };
+  auto wrong = [&](std::string_view why) {
+    out.push_back(json::invalid(path, url, std::string(why)));
+  };
   if (text.empty()) return wrong("must not be empty");
   if (text == "/") return;
   if (!text.starts_with('/')) return wrong("must start with slash");
@@ -123,7 +129,8 @@ void validate_url_rule(const Path& path, const Value& rule, FieldErrors& out) {
   validate_verbs(path / "verbs", rule["verbs"], out);
   const Value& urls = rule["nonResourceURLs"];
   Path at = path / "nonResourceURLs";
-  validate_list(at, urls, "nonResourceURLs must contain at least one value", "non-resource URLs", out);
+  validate_list(at, urls, "nonResourceURLs must contain at least one value", "non-resource URLs",
+                out);
   if (has_wildcard(urls)) return;
   for (std::size_t i = 0; i < urls.size(); ++i) validate_url(at.index(i), urls[i], out);
 }
@@ -134,8 +141,8 @@ void validate_rule(const Path& path, const Value& rule, FieldErrors& out) {
   for (std::size_t i = 0; i < rule["subjects"].size(); ++i)
     validate_subject((path / "subjects").index(i), rule["subjects"][i], out);
   if (rule["resourceRules"].empty() && rule["nonResourceRules"].empty())
-    out.push_back(
-        json::required(path, "at least one of resourceRules and nonResourceRules has to be non-empty"));
+    out.push_back(json::required(
+        path, "at least one of resourceRules and nonResourceRules has to be non-empty"));
   for (std::size_t i = 0; i < rule["resourceRules"].size(); ++i)
     validate_resource_rule((path / "resourceRules").index(i), rule["resourceRules"][i], out);
   for (std::size_t i = 0; i < rule["nonResourceRules"].size(); ++i)
@@ -153,12 +160,13 @@ Value fixed_spec(std::string_view kind, std::string_view name) {
 
 Shown shown_schema_spec(const Value& spec) {
   const Value& method = spec["distinguisherMethod"];
-  return shown_struct({{"PriorityLevelConfiguration",
-                        shown_struct({{"Name", shown_or(spec["priorityLevelConfiguration"]["name"], "")}})},
-                       {"MatchingPrecedence", shown_or(spec["matchingPrecedence"], 0)},
-                       {"DistinguisherMethod",
-                        method.is_null() ? "null" : shown_struct({{"Type", shown_or(method["type"], "")}})},
-                       {"Rules", shown(spec["rules"])}});
+  return shown_struct(
+      {{"PriorityLevelConfiguration",
+        shown_struct({{"Name", shown_or(spec["priorityLevelConfiguration"]["name"], "")}})},
+       {"MatchingPrecedence", shown_or(spec["matchingPrecedence"], 0)},
+       {"DistinguisherMethod",
+        method.is_null() ? "null" : shown_struct({{"Type", shown_or(method["type"], "")}})},
+       {"Rules", shown(spec["rules"])}});
 }
 
 void validate_schema_fields(const Value& object, FieldErrors& out) {
@@ -185,9 +193,11 @@ void validate_schema_fields(const Value& object, FieldErrors& out) {
                                       {"ByNamespace", "ByUser"}));
   std::string_view level = spec["priorityLevelConfiguration"]["name"].as_string();
   if (level.empty())
-    out.push_back(json::required("spec.priorityLevelConfiguration.name", "must reference a priority level"));
+    out.push_back(
+        json::required("spec.priorityLevelConfiguration.name", "must reference a priority level"));
   else
-    complain("spec.priorityLevelConfiguration.name", level, name_is_dns_subdomain(level, false), out);
+    complain("spec.priorityLevelConfiguration.name", level, name_is_dns_subdomain(level, false),
+             out);
   for (std::size_t i = 0; i < spec["rules"].size(); ++i)
     validate_rule(Path("spec.rules").index(i), spec["rules"][i], out);
 }
@@ -210,11 +220,13 @@ FieldErrors validate_schema(const Value& object, const StrategyContext&) {
   return out;
 }
 
-FieldErrors validate_schema_update(const Value& object, const Value&, const StrategyContext& context) {
+FieldErrors validate_schema_update(const Value& object, const Value&,
+                                   const StrategyContext& context) {
   return validate_schema(object, context);
 }
 
-FieldErrors validate_conditions_update(const Value& object, const Value& old, const StrategyContext&) {
+FieldErrors validate_conditions_update(const Value& object, const Value& old,
+                                       const StrategyContext&) {
   FieldErrors out;
   validate_condition_types(object["status"]["conditions"], out);
   validate_kind_meta_update(object, old, out);
@@ -231,7 +243,8 @@ void level_defaults(Value& object, const StrategyContext&) {
     set_default(limited, "lendablePercent", 0);
     if (limited["limitResponse"]["queuing"].is_object()) {
       Value& queuing = limited.member("limitResponse").member("queuing");
-      for (auto [name, value] : {std::pair{"handSize", 8}, {"queues", 64}, {"queueLengthLimit", 50}})
+      for (auto [name, value] :
+           {std::pair{"handSize", 8}, {"queues", 64}, {"queueLengthLimit", 50}})
         if (queuing[name].as_int() == 0) queuing.set(name, value);
     }
   }
@@ -245,7 +258,8 @@ void level_defaults(Value& object, const StrategyContext&) {
 // How many bits it takes to deal a hand of this size from this deck without repetition.
 double entropy_bits(std::int64_t deck, std::int64_t hand) {
   double bits = 0;
-  for (std::int64_t i = 0; i < hand && bits < 1000; ++i) bits += std::log2(static_cast<double>(deck - i));
+  for (std::int64_t i = 0; i < hand && bits < 1000; ++i)
+    bits += std::log2(static_cast<double>(deck - i));
   return std::ceil(bits);
 }
 
@@ -258,8 +272,8 @@ void validate_queuing(const Path& path, const Value& queuing, FieldErrors& out) 
   positive("queues");
   std::int64_t queues = queuing["queues"].as_int(), hand = queuing["handSize"].as_int();
   if (queues > kMostQueues)
-    out.push_back(
-        json::invalid(path / "queues", queuing["queues"], cat("must not be greater than ", kMostQueues)));
+    out.push_back(json::invalid(path / "queues", queuing["queues"],
+                                cat("must not be greater than ", kMostQueues)));
   positive("handSize");
   if (hand <= 0) return;
   if (hand > queues && queues > 0) {
@@ -269,20 +283,22 @@ void validate_queuing(const Path& path, const Value& queuing, FieldErrors& out) 
   }
   if (queues > 0 && entropy_bits(queues, hand) > 60)
     out.push_back(json::invalid(path / "handSize", queuing["handSize"],
-                                cat("required entropy bits of deckSize ", queues, " and handSize ", hand,
-                                    " should not be greater than 60")));
+                                cat("required entropy bits of deckSize ", queues, " and handSize ",
+                                    hand, " should not be greater than 60")));
 }
 
 void validate_shares(const Path& path, const Value& level, FieldErrors& out) {
   const Value& shares = level["nominalConcurrencyShares"];
   if (shares.as_int() < 0)
-    out.push_back(json::invalid(path / "nominalConcurrencyShares", shares, "must be a non-negative integer"));
+    out.push_back(
+        json::invalid(path / "nominalConcurrencyShares", shares, "must be a non-negative integer"));
 }
 
 void validate_lending(const Path& path, const Value& level, FieldErrors& out) {
   const Value& lendable = level["lendablePercent"];
   if (lendable.as_int() < 0 || lendable.as_int() > 100)
-    out.push_back(json::invalid(path / "lendablePercent", lendable, "must be between 0 and 100, inclusive"));
+    out.push_back(
+        json::invalid(path / "lendablePercent", lendable, "must be between 0 and 100, inclusive"));
 }
 
 void validate_limited(const Path& path, const Value& limited, FieldErrors& out) {
@@ -295,12 +311,12 @@ void validate_limited(const Path& path, const Value& limited, FieldErrors& out) 
     out.push_back(json::required(at / "type"));
   } else if (type == "Reject") {
     if (!queuing.is_null())
-      out.push_back(
-          json::forbidden(at / "queuing", "must be nil if limited.limitResponse.type is not Limited"));
+      out.push_back(json::forbidden(at / "queuing",
+                                    "must be nil if limited.limitResponse.type is not Limited"));
   } else if (type == "Queue") {
     if (queuing.is_null())
-      out.push_back(
-          json::required(at / "queuing", "must not be empty if limited.limitResponse.type is Limited"));
+      out.push_back(json::required(at / "queuing",
+                                   "must not be empty if limited.limitResponse.type is Limited"));
     else
       validate_queuing(at / "queuing", queuing, out);
   } else {
@@ -317,24 +333,27 @@ Shown shown_level_spec(const Value& spec) {
   auto limited = [](const Value& l) {
     if (l.is_null()) return Shown("null");
     const Value& q = l["limitResponse"]["queuing"];
-    Shown queuing = q.is_null() ? "null"
-                                : shown_struct({{"Queues", shown_or(q["queues"], 0)},
-                                                {"HandSize", shown_or(q["handSize"], 0)},
-                                                {"QueueLengthLimit", shown_or(q["queueLengthLimit"], 0)}});
-    return shown_struct({{"NominalConcurrencyShares", shown_or(l["nominalConcurrencyShares"], 0)},
-                         {"LimitResponse", shown_struct({{"Type", shown_or(l["limitResponse"]["type"], "")},
-                                                         {"Queuing", queuing}})},
-                         {"LendablePercent", shown(l["lendablePercent"])},
-                         {"BorrowingLimitPercent", shown(l["borrowingLimitPercent"])}});
+    Shown queuing = q.is_null()
+                        ? "null"
+                        : shown_struct({{"Queues", shown_or(q["queues"], 0)},
+                                        {"HandSize", shown_or(q["handSize"], 0)},
+                                        {"QueueLengthLimit", shown_or(q["queueLengthLimit"], 0)}});
+    return shown_struct(
+        {{"NominalConcurrencyShares", shown_or(l["nominalConcurrencyShares"], 0)},
+         {"LimitResponse",
+          shown_struct({{"Type", shown_or(l["limitResponse"]["type"], "")}, {"Queuing", queuing}})},
+         {"LendablePercent", shown(l["lendablePercent"])},
+         {"BorrowingLimitPercent", shown(l["borrowingLimitPercent"])}});
   };
   const Value& exempt = spec["exempt"];
   return shown_struct(
       {{"Type", shown_or(spec["type"], "")},
        {"Limited", limited(spec["limited"])},
-       {"Exempt", exempt.is_null()
-                      ? "null"
-                      : shown_struct({{"NominalConcurrencyShares", shown(exempt["nominalConcurrencyShares"])},
-                                      {"LendablePercent", shown(exempt["lendablePercent"])}})}});
+       {"Exempt",
+        exempt.is_null()
+            ? "null"
+            : shown_struct({{"NominalConcurrencyShares", shown(exempt["nominalConcurrencyShares"])},
+                            {"LendablePercent", shown(exempt["lendablePercent"])}})}});
 }
 
 void validate_fixed_level(std::string_view name, const Value& spec, FieldErrors& out) {
@@ -345,17 +364,19 @@ void validate_fixed_level(std::string_view name, const Value& spec, FieldErrors&
     if (found.is_object()) found.erase("exempt");
   }
   if (semantically_equal(found, fixed)) return;
-  out.push_back(
-      invalid_shown("spec", shown_level_spec(spec),
-                    cat("spec of '", name, "' ", name == "exempt" ? "except the 'spec.exempt' field " : "",
-                        "must equal the fixed value")));
+  out.push_back(invalid_shown(
+      "spec", shown_level_spec(spec),
+      cat("spec of '", name, "' ", name == "exempt" ? "except the 'spec.exempt' field " : "",
+          "must equal the fixed value")));
 }
 
 void validate_level_fields(const Value& object, FieldErrors& out) {
   const Value& spec = object["spec"];
   std::string_view name = object["metadata"]["name"].as_string(), type = spec["type"].as_string();
-  if ((name == "exempt") != (type == "Exempt") && !type.empty() && (type == "Exempt" || type == "Limited"))
-    out.push_back(json::invalid("spec.type", type, "must be 'Exempt' if and only if `name` is 'exempt'"));
+  if ((name == "exempt") != (type == "Exempt") && !type.empty() &&
+      (type == "Exempt" || type == "Limited"))
+    out.push_back(
+        json::invalid("spec.type", type, "must be 'Exempt' if and only if `name` is 'exempt'"));
   if (type.empty()) {
     out.push_back(json::required("spec.type"));
   } else if (type == "Exempt") {
@@ -386,7 +407,8 @@ FieldErrors validate_level(const Value& object, const StrategyContext&) {
   return out;
 }
 
-FieldErrors validate_level_update(const Value& object, const Value&, const StrategyContext& context) {
+FieldErrors validate_level_update(const Value& object, const Value&,
+                                  const StrategyContext& context) {
   return validate_level(object, context);
 }
 

@@ -16,7 +16,8 @@ void validate_reference(const Path& path, const Value& reference, FieldErrors& o
     if (reference[name].as_string().empty())
       out.push_back(json::required(path / name));
     else
-      complain(path / name, reference[name], name_is_path_segment(reference[name].as_string(), false), out);
+      complain(path / name, reference[name],
+               name_is_path_segment(reference[name].as_string(), false), out);
   }
 }
 
@@ -64,21 +65,24 @@ void validate_path(const Path& path, const Value& rule, FieldErrors& out) {
   if (type.is_null()) {
     out.push_back(json::required(path / "pathType", "pathType must be specified"));
   } else if (type.as_string() == "Exact" || type.as_string() == "Prefix") {
-    if (!is_absolute(text)) out.push_back(json::invalid(path / "path", text, "must be an absolute path"));
+    if (!is_absolute(text))
+      out.push_back(json::invalid(path / "path", text, "must be an absolute path"));
     if (!text.empty()) {
       for (std::string_view bad : {"//", "/./", "/../", "%2f", "%2F"})
         if (text.find(bad) != text.npos)
-          out.push_back(json::invalid(path / "path", rule["path"], cat("must not contain '", bad, "'")));
+          out.push_back(
+              json::invalid(path / "path", rule["path"], cat("must not contain '", bad, "'")));
       for (std::string_view bad : {"/..", "/."})
         if (text.ends_with(bad))
-          out.push_back(json::invalid(path / "path", rule["path"], cat("cannot end with '", bad, "'")));
+          out.push_back(
+              json::invalid(path / "path", rule["path"], cat("cannot end with '", bad, "'")));
     }
   } else if (type.as_string() == "ImplementationSpecific") {
     if (!text.empty() && !is_absolute(text))
       out.push_back(json::invalid(path / "path", rule["path"], "must be an absolute path"));
   } else {
-    out.push_back(
-        json::not_supported(path / "pathType", type, {"Exact", "ImplementationSpecific", "Prefix"}));
+    out.push_back(json::not_supported(path / "pathType", type,
+                                      {"Exact", "ImplementationSpecific", "Prefix"}));
   }
   validate_backend(path / "backend", rule["backend"], out);
 }
@@ -107,19 +111,23 @@ void validate_tls(const Path& path, const Value& tls, FieldErrors& out) {
     const Value& hosts = tls[i]["hosts"];
     for (std::size_t j = 0; j < hosts.size(); ++j) {
       std::string_view host = hosts[j].as_string();
-      complain((path.index(i) / "hosts").index(j), hosts[j],
-               host.find('*') != host.npos ? wildcard_dns1123_subdomain(host) : dns1123_subdomain(host), out);
+      complain(
+          (path.index(i) / "hosts").index(j), hosts[j],
+          host.find('*') != host.npos ? wildcard_dns1123_subdomain(host) : dns1123_subdomain(host),
+          out);
     }
     const Value& secret = tls[i]["secretName"];
     if (!secret.as_string().empty())
-      complain(path.index(i) / "secretName", secret, name_is_dns_subdomain(secret.as_string(), false), out);
+      complain(path.index(i) / "secretName", secret,
+               name_is_dns_subdomain(secret.as_string(), false), out);
   }
 }
 
 void validate_spec(const Value& spec, FieldErrors& out) {
   Path path = "spec";
   if (spec["rules"].empty() && spec["defaultBackend"].is_null())
-    out.push_back(json::invalid(path, spec["rules"], "either `defaultBackend` or `rules` must be specified"));
+    out.push_back(
+        json::invalid(path, spec["rules"], "either `defaultBackend` or `rules` must be specified"));
   if (!spec["defaultBackend"].is_null())
     validate_backend(path / "defaultBackend", spec["defaultBackend"], out);
   validate_rules(path / "rules", spec["rules"], out);
@@ -136,7 +144,8 @@ FieldErrors validate(const Value& object, const StrategyContext&) {
   const Value& annotations = object["metadata"]["annotations"];
   const Value& name = object["spec"]["ingressClassName"];
   if (annotations.has(kClassAnnotation) && !name.is_null() && name != annotations[kClassAnnotation])
-    out.push_back(json::invalid(Path("annotations").child(kClassAnnotation), annotations[kClassAnnotation],
+    out.push_back(json::invalid(Path("annotations").child(kClassAnnotation),
+                                annotations[kClassAnnotation],
                                 "must match `ingressClassName` when both are specified"));
   return out;
 }
@@ -159,7 +168,8 @@ FieldErrors validate_status(const Value& object, const Value& old, const Strateg
     if (!ip.as_string().empty()) validate_ip(at / "ip", ip.as_string(), true, out);
     if (!host.as_string().empty()) {
       if (parse_ip(host.as_string()))
-        out.push_back(json::invalid(at / "hostname", host, "must be a DNS name, not an IP address"));
+        out.push_back(
+            json::invalid(at / "hostname", host, "must be a DNS name, not an IP address"));
       complain(at / "hostname", host, dns1123_subdomain(host.as_string()), out);
     }
   }
@@ -169,7 +179,8 @@ FieldErrors validate_status(const Value& object, const Value& old, const Strateg
 std::vector<std::string> warnings(const Value& object, const Value* old, const StrategyContext&) {
   if (old != nullptr || !object["metadata"]["annotations"].has(kClassAnnotation)) return {};
   return {
-      "annotation \"kubernetes.io/ingress.class\" is deprecated, please use 'spec.ingressClassName' instead"};
+      "annotation \"kubernetes.io/ingress.class\" is deprecated, please use "
+      "'spec.ingressClassName' instead"};
 }
 
 void defaults(Value& object, const StrategyContext&) {

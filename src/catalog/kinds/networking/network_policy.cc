@@ -32,13 +32,14 @@ void validate_port(const Path& path, const Value& entry, FieldErrors& out) {
   const Value& end = entry["endPort"];
   if (port.is_null()) {
     if (!end.is_null())
-      out.push_back(
-          json::invalid(path / "endPort", end, "may not be specified when `port` is not specified"));
+      out.push_back(json::invalid(path / "endPort", end,
+                                  "may not be specified when `port` is not specified"));
     return;
   }
   if (port.is_string()) {
     if (!end.is_null())
-      out.push_back(json::invalid(path / "endPort", end, "may not be specified when `port` is non-numeric"));
+      out.push_back(
+          json::invalid(path / "endPort", end, "may not be specified when `port` is non-numeric"));
     complain(path / "port", port, port_name(port.as_string()), out);
     return;
   }
@@ -86,7 +87,8 @@ void validate_peer(const Path& path, const Value& peer, FieldErrors& out) {
     out.push_back(json::forbidden(path, "may not specify both ipBlock and another peer"));
 }
 
-void validate_rules(const Path& path, const Value& rules, std::string_view peers, FieldErrors& out) {
+void validate_rules(const Path& path, const Value& rules, std::string_view peers,
+                    FieldErrors& out) {
   for (std::size_t i = 0; i < rules.size(); ++i) {
     for (std::size_t j = 0; j < rules[i]["ports"].size(); ++j)
       validate_port((path.index(i) / "ports").index(j), rules[i]["ports"][j], out);
@@ -102,7 +104,8 @@ void validate_spec(const Value& spec, FieldErrors& out) {
   validate_rules(path / "egress", spec["egress"], "to", out);
   const Value& types = spec["policyTypes"];
   if (types.size() > 2) {
-    out.push_back(json::invalid(path / "policyTypes", types, "may not specify more than two policyTypes"));
+    out.push_back(
+        json::invalid(path / "policyTypes", types, "may not specify more than two policyTypes"));
     return;
   }
   for (std::size_t i = 0; i < types.size(); ++i)

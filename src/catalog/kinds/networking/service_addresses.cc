@@ -22,12 +22,14 @@ void validate_parent(const Path& path, const Value& parent, FieldErrors& out) {
     return;
   }
   const Value& group = parent["group"];
-  if (!group.as_string().empty()) complain(path / "group", group, dns1123_subdomain(group.as_string()), out);
+  if (!group.as_string().empty())
+    complain(path / "group", group, dns1123_subdomain(group.as_string()), out);
   for (std::string_view name : {"resource", "name"}) {
     if (parent[name].as_string().empty())
       out.push_back(json::required(path / name));
     else
-      complain(path / name, parent[name], name_is_path_segment(parent[name].as_string(), false), out);
+      complain(path / name, parent[name], name_is_path_segment(parent[name].as_string(), false),
+               out);
   }
   const Value& space = parent["namespace"];
   if (!space.as_string().empty())
@@ -47,14 +49,14 @@ FieldErrors validate_address_update(const Value& object, const Value& old, const
   const Value& parent = object["spec"]["parentRef"];
   if (parent.is_null()) out.push_back(json::required("spec.parentRef"));
   if (!semantically_equal(parent, old["spec"]["parentRef"]))
-    out.push_back(invalid_shown("spec.parentRef",
-                                parent.is_null()
-                                    ? "null"
-                                    : shown_struct({{"Group", shown_or(parent["group"], "")},
-                                                    {"Resource", shown_or(parent["resource"], "")},
-                                                    {"Namespace", shown_or(parent["namespace"], "")},
-                                                    {"Name", shown_or(parent["name"], "")}}),
-                                kFieldIsImmutable));
+    out.push_back(invalid_shown(
+        "spec.parentRef",
+        parent.is_null() ? "null"
+                         : shown_struct({{"Group", shown_or(parent["group"], "")},
+                                         {"Resource", shown_or(parent["resource"], "")},
+                                         {"Namespace", shown_or(parent["namespace"], "")},
+                                         {"Name", shown_or(parent["name"], "")}}),
+        kFieldIsImmutable));
   return out;
 }
 
@@ -66,16 +68,16 @@ void validate_cidrs(const Path& path, const Value& cidrs, FieldErrors& out) {
     return;
   }
   if (cidrs.size() > 2) {
-    out.push_back(
-        invalid_shown(path, shown_struct({{"CIDRs", shown(cidrs)}}), "may only hold up to 2 values"));
+    out.push_back(invalid_shown(path, shown_struct({{"CIDRs", shown(cidrs)}}),
+                                "may only hold up to 2 values"));
     return;
   }
   if (cidrs.size() == 2) {
     auto a = parse_cidr(cidrs[0].as_string()), b = parse_cidr(cidrs[1].as_string());
     if (a && b && a->address.v4 == b->address.v4)
-      out.push_back(json::invalid(
-          path, cidrs,
-          "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"));
+      out.push_back(json::invalid(path, cidrs,
+                                  "may specify no more than one IP for each IP family, i.e "
+                                  "192.168.0.0/24 and 2001:db8::/64"));
   }
   for (std::size_t i = 0; i < cidrs.size(); ++i) {
     auto cidr = parse_cidr(cidrs[i].as_string());
@@ -84,8 +86,8 @@ void validate_cidrs(const Path& path, const Value& cidrs, FieldErrors& out) {
     if (!cidr || out.size() != before) continue;
     std::string canonical = cat(cidr->network().text(), "/", cidr->prefix);
     if (canonical != cidrs[i].as_string())
-      out.push_back(
-          json::invalid(path.index(i), cidrs[i], cat("must be in canonical form (\"", canonical, "\")")));
+      out.push_back(json::invalid(path.index(i), cidrs[i],
+                                  cat("must be in canonical form (\"", canonical, "\")")));
   }
 }
 
@@ -96,7 +98,8 @@ FieldErrors validate_cidr_kind(const Value& object, const StrategyContext&) {
   return out;
 }
 
-FieldErrors validate_cidr_kind_update(const Value& object, const Value& old, const StrategyContext&) {
+FieldErrors validate_cidr_kind_update(const Value& object, const Value& old,
+                                      const StrategyContext&) {
   FieldErrors out;
   validate_kind_meta_update(object, old, out);
   // A second family may be added; what is there stays.

@@ -1,7 +1,7 @@
 #include "catalog/kinds/check.h"
-#include "catalog/kinds/object_meta.h"
 #include "catalog/kinds/core/pod_parts.h"
 #include "catalog/kinds/core/resources.h"
+#include "catalog/kinds/object_meta.h"
 #include "catalog/kinds/strategies.h"
 
 namespace cardea::catalog {
@@ -14,7 +14,8 @@ void defaults(Value& object, const StrategyContext&) {
 // Kubernetes checks the amounts as if they were a container's limits, and reports them so.
 void validate_overhead(const Value& overhead, FieldErrors& out) {
   if (overhead.is_null()) return;
-  validate_container_resources(Value::object({{"limits", overhead["podFixed"]}}), {}, "overhead", out);
+  validate_container_resources(Value::object({{"limits", overhead["podFixed"]}}), {}, "overhead",
+                               out);
 }
 
 void validate_scheduling(const Value& scheduling, FieldErrors& out) {
@@ -25,12 +26,13 @@ void validate_scheduling(const Value& scheduling, FieldErrors& out) {
     for (std::size_t j = 0; j < i; ++j) {
       if (!semantically_equal(tolerations[i], tolerations[j])) continue;
       const Value& t = tolerations[i];
-      out.push_back(duplicate_shown(Path("scheduling.tolerations").index(i),
-                                    shown_struct({{"Key", shown_or(t["key"], "")},
-                                                  {"Operator", shown_or(t["operator"], "")},
-                                                  {"Value", shown_or(t["value"], "")},
-                                                  {"Effect", shown_or(t["effect"], "")},
-                                                  {"TolerationSeconds", shown(t["tolerationSeconds"])}})));
+      out.push_back(
+          duplicate_shown(Path("scheduling.tolerations").index(i),
+                          shown_struct({{"Key", shown_or(t["key"], "")},
+                                        {"Operator", shown_or(t["operator"], "")},
+                                        {"Value", shown_or(t["value"], "")},
+                                        {"Effect", shown_or(t["effect"], "")},
+                                        {"TolerationSeconds", shown(t["tolerationSeconds"])}})));
       break;
     }
 }

@@ -29,7 +29,8 @@ void validate_spec(const Value& spec, FieldErrors& out) {
                  {"AlwaysAllow", "IfHealthyBudget"}, out);
 }
 
-// The object's own metadata is checked by the caller alone: budgets may carry any path segment as a name.
+// The object's own metadata is checked by the caller alone: budgets may carry any path segment as a
+// name.
 FieldErrors validate(const Value& object, const StrategyContext&) {
   FieldErrors out;
   validate_spec(object["spec"], out);
@@ -46,7 +47,8 @@ FieldErrors validate_status(const Value& object, const Value&, const StrategyCon
   FieldErrors out;
   const Value& status = object["status"];
   check_conditions("status.conditions", status["conditions"], out);
-  for (std::string_view name : {"disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"})
+  for (std::string_view name :
+       {"disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"})
     check_not_negative(Path("status") / name, status[name], out);
   return out;
 }

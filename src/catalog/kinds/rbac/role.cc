@@ -27,14 +27,17 @@ void validate_rule(const Path& path, const Value& rule, bool namespaced, FieldEr
       out.push_back(json::invalid(path / "nonResourceURLs", urls,
                                   "namespaced rules cannot apply to non-resource URLs"));
     if (!rule["apiGroups"].empty() || !rule["resources"].empty() || !rule["resourceNames"].empty())
-      out.push_back(json::invalid(path / "nonResourceURLs", urls,
-                                  "rules cannot apply to both regular resources and non-resource URLs"));
+      out.push_back(
+          json::invalid(path / "nonResourceURLs", urls,
+                        "rules cannot apply to both regular resources and non-resource URLs"));
     return;
   }
   if (rule["apiGroups"].empty())
-    out.push_back(json::required(path / "apiGroups", "resource rules must supply at least one api group"));
+    out.push_back(
+        json::required(path / "apiGroups", "resource rules must supply at least one api group"));
   if (rule["resources"].empty())
-    out.push_back(json::required(path / "resources", "resource rules must supply at least one resource"));
+    out.push_back(
+        json::required(path / "resources", "resource rules must supply at least one resource"));
 }
 
 void validate_rules(const Value& object, bool namespaced, FieldErrors& out) {
@@ -47,12 +50,13 @@ void validate_aggregation(const Value& rule, FieldErrors& out) {
   Path path = "aggregationRule.clusterRoleSelectors";
   const Value& selectors = rule["clusterRoleSelectors"];
   if (selectors.empty())
-    out.push_back(
-        json::required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil"));
+    out.push_back(json::required(
+        path, "at least one clusterRoleSelector required if aggregationRule is non-nil"));
   for (std::size_t i = 0; i < selectors.size(); ++i) {
     FieldErrors found;
     validate_label_selector(selectors[i], path.index(i), found);
-    if (!found.empty()) found.push_back(json::invalid(path.index(i), Value(), "invalid label selector."));
+    if (!found.empty())
+      found.push_back(json::invalid(path.index(i), Value(), "invalid label selector."));
     out.insert(out.end(), found.begin(), found.end());
   }
 }
@@ -70,9 +74,11 @@ void validate_subject(const Path& path, const Value& subject, bool namespaced, F
       out.push_back(json::required(path / "namespace"));
   } else if (kind == "User" || kind == "Group") {
     if (subject["apiGroup"].as_string() != kGroup)
-      out.push_back(json::not_supported(path / "apiGroup", subject["apiGroup"], {std::string(kGroup)}));
+      out.push_back(
+          json::not_supported(path / "apiGroup", subject["apiGroup"], {std::string(kGroup)}));
   } else {
-    out.push_back(json::not_supported(path / "kind", Value(kind), {"ServiceAccount", "User", "Group"}));
+    out.push_back(
+        json::not_supported(path / "kind", Value(kind), {"ServiceAccount", "User", "Group"}));
   }
 }
 
@@ -81,17 +87,19 @@ void validate_binding(const Value& object, bool namespaced, FieldErrors& out) {
   const Value& role = object["roleRef"];
   if (role["apiGroup"].as_string() != kGroup)
     out.push_back(json::not_supported("roleRef.apiGroup", role["apiGroup"], {std::string(kGroup)}));
-  check_one_of(
-      "roleRef.kind", role["kind"],
-      namespaced ? std::vector<std::string>{"Role", "ClusterRole"} : std::vector<std::string>{"ClusterRole"},
-      out);
+  check_one_of("roleRef.kind", role["kind"],
+               namespaced ? std::vector<std::string>{"Role", "ClusterRole"}
+                          : std::vector<std::string>{"ClusterRole"},
+               out);
   if (check_required("roleRef.name", role["name"], out))
-    complain("roleRef.name", role["name"], name_is_path_segment(role["name"].as_string(), false), out);
+    complain("roleRef.name", role["name"], name_is_path_segment(role["name"].as_string(), false),
+             out);
   for (std::size_t i = 0; i < object["subjects"].size(); ++i)
     validate_subject(Path("subjects").index(i), object["subjects"][i], namespaced, out);
 }
 
-void validate_binding_update(const Value& object, const Value& old, bool namespaced, FieldErrors& out) {
+void validate_binding_update(const Value& object, const Value& old, bool namespaced,
+                             FieldErrors& out) {
   validate_binding(object, namespaced, out);
   validate_kind_meta_update(object, old, out);
   const Value& role = object["roleRef"];
@@ -113,7 +121,8 @@ FieldErrors validate_role_kind(const Value& object, const StrategyContext&) {
 }
 
 template <bool kNamespaced>
-FieldErrors validate_role_kind_update(const Value& object, const Value& old, const StrategyContext& context) {
+FieldErrors validate_role_kind_update(const Value& object, const Value& old,
+                                      const StrategyContext& context) {
   FieldErrors out = validate_role_kind<kNamespaced>(object, context);
   validate_kind_meta_update(object, old, out);
   return out;
@@ -127,7 +136,8 @@ FieldErrors validate_binding_kind(const Value& object, const StrategyContext&) {
 }
 
 template <bool kNamespaced>
-FieldErrors validate_binding_kind_update(const Value& object, const Value& old, const StrategyContext&) {
+FieldErrors validate_binding_kind_update(const Value& object, const Value& old,
+                                         const StrategyContext&) {
   FieldErrors out;
   validate_binding_update(object, old, kNamespaced, out);
   return out;
@@ -144,7 +154,8 @@ template <bool kNamespaced>
 static const Strategy& role_kind() {
   static const Strategy strategy{
       .prepare_for_create = [](Value& object, const StrategyContext&) { drop_empty_rules(object); },
-      .prepare_for_update = [](Value& object, const Value&, const StrategyContext&) { drop_empty_rules(object); },
+      .prepare_for_update = [](Value& object, const Value&,
+                               const StrategyContext&) { drop_empty_rules(object); },
       .validate_create = validate_role_kind<kNamespaced>,
       .validate_update = validate_role_kind_update<kNamespaced>,
       .name_rule = Strategy::NameRule::kPathSegment,

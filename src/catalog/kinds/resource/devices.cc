@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "cel/environments.h"
 #include "cel/cost/estimate.h"
+#include "cel/environments.h"
 #include "cel/policy.h"
 
 namespace cardea::catalog {
@@ -45,7 +45,8 @@ void validate_tolerations(const Value& tolerations, const Path& path, FieldError
     if (!key.empty()) complain(at / "key", key, qualified_name(key), out);
     if (op == "Exists") {
       if (!t["value"].as_string().empty())
-        out.push_back(json::invalid(at / "value", t["value"], "must be empty for operator `Exists`"));
+        out.push_back(
+            json::invalid(at / "value", t["value"], "must be empty for operator `Exists`"));
     } else if (op == "Equal") {
       complain(at / "value", t["value"].as_string(), label_value(t["value"].as_string()), out);
     } else if (op.empty()) {
@@ -53,7 +54,8 @@ void validate_tolerations(const Value& tolerations, const Path& path, FieldError
     } else {
       out.push_back(json::not_supported(at / "operator", op, {"Equal", "Exists"}));
     }
-    if (!effect.empty()) check_one_of(at / "effect", t["effect"], {"NoExecute", "NoSchedule", "None"}, out);
+    if (!effect.empty())
+      check_one_of(at / "effect", t["effect"], {"NoExecute", "NoSchedule", "None"}, out);
   }
 }
 
@@ -69,10 +71,11 @@ void validate_wish(const Value& wish, const Path& path, FieldErrors& out) {
   const Value& count = wish["count"];
   if (mode == "All") {
     if (count.as_int() != 0)
-      out.push_back(json::invalid(path / "count", count,
-                                  cat("must not be specified when allocationMode is '", mode, "'")));
+      out.push_back(json::invalid(
+          path / "count", count, cat("must not be specified when allocationMode is '", mode, "'")));
   } else if (mode == "ExactCount") {
-    if (count.as_int() <= 0) out.push_back(json::invalid(path / "count", count, "must be greater than zero"));
+    if (count.as_int() <= 0)
+      out.push_back(json::invalid(path / "count", count, "must be greater than zero"));
   } else {
     out.push_back(json::not_supported(path / "allocationMode", mode, {"All", "ExactCount"}));
   }
@@ -105,28 +108,31 @@ void validate_request(const Value& request, const Path& path, FieldErrors& out) 
     out.push_back(json::required(path, std::string(kOne)));
 }
 
-void validate_references(const Value& references, const Path& path, const std::vector<std::string>& known,
-                         FieldErrors& out) {
+void validate_references(const Value& references, const Path& path,
+                         const std::vector<std::string>& known, FieldErrors& out) {
   if (too_many(references, path, kMostRequests, out)) return;
   std::set<std::string_view> seen;
   for (std::size_t i = 0; i < references.size(); ++i) {
     std::string_view name = references[i].as_string();
     if (std::ranges::find(known, name) == known.end())
-      out.push_back(json::invalid(path.index(i), name,
-                                  "must be the name of a request in the claim or the name of a request and a "
-                                  "subrequest separated by '/'"));
+      out.push_back(
+          json::invalid(path.index(i), name,
+                        "must be the name of a request in the claim or the name of a request and a "
+                        "subrequest separated by '/'"));
     if (!seen.insert(name).second) out.push_back(json::duplicate(path.index(i), name));
   }
 }
 
-void validate_constraint(const Value& constraint, const Path& path, const std::vector<std::string>& known,
-                         FieldErrors& out) {
+void validate_constraint(const Value& constraint, const Path& path,
+                         const std::vector<std::string>& known, FieldErrors& out) {
   validate_references(constraint["requests"], path / "requests", known, out);
-  bool same = !constraint["matchAttribute"].is_null(), distinct = !constraint["distinctAttribute"].is_null();
+  bool same = !constraint["matchAttribute"].is_null(),
+       distinct = !constraint["distinctAttribute"].is_null();
   if (same == distinct) {
-    out.push_back(json::required(path,
-                                 "exactly one of \"matchAttribute\" or \"distinctAttribute\" is required, "
-                                 "but multiple fields are set"));
+    out.push_back(
+        json::required(path,
+                       "exactly one of \"matchAttribute\" or \"distinctAttribute\" is required, "
+                       "but multiple fields are set"));
     return;
   }
   std::string_view field = same ? "matchAttribute" : "distinctAttribute";
@@ -135,13 +141,19 @@ void validate_constraint(const Value& constraint, const Path& path, const std::v
 
 // Chooses devices: a bool, or an attribute whose type is not known.
 void validate_selector_expression(const Path& path, const Value& expression, FieldErrors& out) {
-  static const std::shared_ptr<const cel::Environment> environment = cel::device_environment().share();
+  static const std::shared_ptr<const cel::Environment> environment = cel::device_environment()
+                                                                         .share();
   auto program = cel::compile(expression.as_string(), environment);
   if (!program) {
-    out.push_back(json::invalid(path, expression, cat("compilation failed: ", program.error().text)));
-  } else if (const cel::Type* type = (*program)->type(); type->kind != cel::Type::kBool && type->kind != cel::Type::kDyn) {
-    out.push_back(json::invalid(path, expression, cat("must evaluate to bool or the unknown type, not ", cel::go_type_name(type))));
-  } else if (cel::estimate(expression.as_string(), *environment, &cel::device_size()).max_cost > kMostSelectorCost) {
+    out.push_back(
+        json::invalid(path, expression, cat("compilation failed: ", program.error().text)));
+  } else if (const cel::Type* type = (*program)->type();
+             type->kind != cel::Type::kBool && type->kind != cel::Type::kDyn) {
+    out.push_back(json::invalid(
+        path, expression,
+        cat("must evaluate to bool or the unknown type, not ", cel::go_type_name(type))));
+  } else if (cel::estimate(expression.as_string(), *environment, &cel::device_size()).max_cost >
+             kMostSelectorCost) {
     out.push_back(json::forbidden(path, "too complex, exceeds cost limit"));
   }
 }
@@ -195,14 +207,16 @@ void validate_opaque_config(const Value& opaque, const Path& path, FieldErrors& 
   if (parameters.is_null())
     out.push_back(json::required(path / "parameters"));
   else if (!parameters.is_object())
-    out.push_back(json::invalid(path / "parameters", "<value omitted>", "must be a valid JSON object"));
+    out.push_back(
+        json::invalid(path / "parameters", "<value omitted>", "must be a valid JSON object"));
 }
 
-void validate_qualified_identifier(std::string_view name, const Path& path, bool full, FieldErrors& out) {
+void validate_qualified_identifier(std::string_view name, const Path& path, bool full,
+                                   FieldErrors& out) {
   auto slash = name.find('/');
   if (slash == name.npos && full) {
-    out.push_back(
-        json::invalid(path, name, "a fully qualified name must be a domain and a name separated by a slash"));
+    out.push_back(json::invalid(
+        path, name, "a fully qualified name must be a domain and a name separated by a slash"));
     return;
   }
   std::string_view identifier = name;

@@ -3,16 +3,18 @@
 
 namespace cardea::catalog {
 
-// Parts that the kinds of resource.k8s.io share. Expressions must be there; whether they compile is another
-// question.
+// Parts that the kinds of resource.k8s.io share. Expressions must be there; whether they compile is
+// another question.
 
 void validate_device_selectors(const Value& selectors, const Path& path,
                                FieldErrors& out);  // [{cel: {expression}}]
-void validate_opaque_config(const Value& opaque, const Path& path, FieldErrors& out);  // {driver, parameters}
+void validate_opaque_config(const Value& opaque, const Path& path,
+                            FieldErrors& out);  // {driver, parameters}
 void validate_driver_name(const Value& name, const Path& path, FieldErrors& out);
 void validate_pool_name(const Value& name, const Path& path, FieldErrors& out);
 // domain/identifier, the domain being optional unless `full`.
-void validate_qualified_identifier(std::string_view name, const Path& path, bool full, FieldErrors& out);
+void validate_qualified_identifier(std::string_view name, const Path& path, bool full,
+                                   FieldErrors& out);
 
 // The spec of a ResourceClaim, as claims and their templates hold it.
 void default_resource_claim_spec(Value& spec);

@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <set>
 
-#include "catalog/kinds/resource/devices.h"
-#include "catalog/kinds/go_value.h"
-#include "catalog/kinds/object_meta.h"
 #include "catalog/kinds/core/pod_parts.h"
 #include "catalog/kinds/core/resources.h"
+#include "catalog/kinds/go_value.h"
+#include "catalog/kinds/object_meta.h"
+#include "catalog/kinds/resource/devices.h"
 #include "catalog/kinds/strategies.h"
 
 namespace cardea::catalog {
@@ -54,13 +54,14 @@ Shown shown_list(const Value& list, Shown (*show)(const Value&)) {
 
 Shown shown_wish(const Value& w) {
   if (w.is_null()) return "null";
-  return shown_struct({{"DeviceClassName", shown_or(w["deviceClassName"], "")},
-                       {"Selectors", shown_list(w["selectors"], show_go_value)},
-                       {"AllocationMode", shown_or(w["allocationMode"], "")},
-                       {"Count", shown_or(w["count"], 0)},
-                       {"AdminAccess", shown(w["adminAccess"])},
-                       {"Tolerations", shown_list(w["tolerations"], show_go_value)},
-                       {"Capacity", w["capacity"].is_null() ? "null" : show_go_value(w["capacity"])}});
+  return shown_struct(
+      {{"DeviceClassName", shown_or(w["deviceClassName"], "")},
+       {"Selectors", shown_list(w["selectors"], show_go_value)},
+       {"AllocationMode", shown_or(w["allocationMode"], "")},
+       {"Count", shown_or(w["count"], 0)},
+       {"AdminAccess", shown(w["adminAccess"])},
+       {"Tolerations", shown_list(w["tolerations"], show_go_value)},
+       {"Capacity", w["capacity"].is_null() ? "null" : show_go_value(w["capacity"])}});
 }
 
 Shown shown_request(const Value& r) {
@@ -85,15 +86,16 @@ FieldErrors validate_claim_update(const Value& object, const Value& old, const S
   return out;
 }
 
-void validate_results(const Value& results, const Path& path, const std::vector<std::string>& requests,
-                      FieldErrors& out) {
+void validate_results(const Value& results, const Path& path,
+                      const std::vector<std::string>& requests, FieldErrors& out) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Value& r = results[i];
     Path at = path.index(i);
     if (std::ranges::find(requests, r["request"].as_string()) == requests.end())
-      out.push_back(json::invalid(at / "request", r["request"].as_string(),
-                                  "must be the name of a request in the claim or the name of a request and a "
-                                  "subrequest separated by '/'"));
+      out.push_back(
+          json::invalid(at / "request", r["request"].as_string(),
+                        "must be the name of a request in the claim or the name of a request and a "
+                        "subrequest separated by '/'"));
     validate_driver_name(r["driver"], at / "driver", out);
     validate_pool_name(r["pool"], at / "pool", out);
     complain(at / "device", r["device"].as_string(), dns1123_label(r["device"].as_string()), out);
@@ -109,7 +111,8 @@ void validate_consumers(const Value& status, FieldErrors& out) {
   std::set<std::string_view> uids;
   for (std::size_t i = 0; i < consumers.size(); ++i) {
     for (std::string_view name : {"resource", "name", "uid"})
-      if (consumers[i][name].as_string().empty()) out.push_back(json::required(path.index(i) / name));
+      if (consumers[i][name].as_string().empty())
+        out.push_back(json::required(path.index(i) / name));
     if (!uids.insert(consumers[i]["uid"].as_string()).second)
       duplicates.push_back(json::duplicate(path.index(i), consumers[i]["uid"]));
   }
@@ -126,8 +129,8 @@ void validate_allocated_devices(const Value& status, FieldErrors& out) {
     validate_driver_name(d["driver"], at / "driver", out);
     validate_pool_name(d["pool"], at / "pool", out);
     complain(at / "device", d["device"].as_string(), dns1123_label(d["device"].as_string()), out);
-    bool allocated =
-        std::ranges::any_of(status["allocation"]["devices"]["results"].items(), [&](const Value& r) {
+    bool allocated = std::ranges::any_of(
+        status["allocation"]["devices"]["results"].items(), [&](const Value& r) {
           return r["driver"] == d["driver"] && r["pool"] == d["pool"] && r["device"] == d["device"];
         });
     if (!allocated)
@@ -161,7 +164,8 @@ FieldErrors validate_claim_status(const Value& object, const Value& old, const S
 Shown shown_template_spec(const Value& spec) {
   std::string out = "{";
   for (std::string_view name : {"labels", "annotations"})
-    if (!spec["metadata"][name].empty()) out += cat("\"", name, "\":", shown(spec["metadata"][name]), ",");
+    if (!spec["metadata"][name].empty())
+      out += cat("\"", name, "\":", shown(spec["metadata"][name]), ",");
   return cat(out, "\"Spec\":", shown_spec(spec["spec"]), "}");
 }
 
@@ -179,7 +183,8 @@ FieldErrors validate_template(const Value& object, const StrategyContext& contex
   return out;
 }
 
-FieldErrors validate_template_update(const Value& object, const Value& old, const StrategyContext&) {
+FieldErrors validate_template_update(const Value& object, const Value& old,
+                                     const StrategyContext&) {
   FieldErrors out;
   validate_kind_meta_update(object, old, out);
   if (!semantically_equal(object["spec"], old["spec"]))
@@ -196,11 +201,12 @@ void validate_class_spec(const Value& spec, FieldErrors& out) {
     out.push_back(json::too_many("spec.config", static_cast<int>(spec["config"].size()), 32));
   else
     for (std::size_t i = 0; i < spec["config"].size(); ++i)
-      validate_opaque_config(spec["config"][i]["opaque"], Path("spec.config").index(i) / "opaque", out);
-  if (!extended.is_null() &&
-      (!is_extended_resource(extended.as_string()) || !qualified_name(extended.as_string()).empty()))
-    out.push_back(
-        json::invalid("spec.extendedResourceName", extended, "must be a valid extended resource name"));
+      validate_opaque_config(spec["config"][i]["opaque"], Path("spec.config").index(i) / "opaque",
+                             out);
+  if (!extended.is_null() && (!is_extended_resource(extended.as_string()) ||
+                              !qualified_name(extended.as_string()).empty()))
+    out.push_back(json::invalid("spec.extendedResourceName", extended,
+                                "must be a valid extended resource name"));
 }
 
 FieldErrors validate_class(const Value& object, const StrategyContext&) {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <set>
 
-#include "catalog/kinds/resource/devices.h"
-#include "catalog/kinds/object_meta.h"
 #include "catalog/kinds/core/pod_parts.h"
+#include "catalog/kinds/object_meta.h"
+#include "catalog/kinds/resource/devices.h"
 #include "catalog/kinds/strategies.h"
 
 namespace cardea::catalog {
@@ -11,13 +11,14 @@ namespace {
 
 constexpr int kMostDevices = 128;
 constexpr std::size_t kMostProperties = 32;
-constexpr std::string_view kPlaces[] = {"nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection"};
+constexpr std::string_view kPlaces[] = {"nodeName", "nodeSelector", "allNodes",
+                                        "perDeviceNodeSelection"};
 
 void defaults(Value& object, const StrategyContext& context) {
   for (std::size_t i = 0; i < object["spec"]["devices"].size(); ++i)
     for (std::size_t j = 0; j < object["spec"]["devices"][i]["taints"].size(); ++j)
-      set_default(object.member("spec").member("devices").item(i).member("taints").item(j), "timeAdded",
-                  context.now);
+      set_default(object.member("spec").member("devices").item(i).member("taints").item(j),
+                  "timeAdded", context.now);
 }
 
 // Dotted numbers with optional pre-release and build parts.
@@ -83,27 +84,30 @@ void validate_taints(const Value& taints, const Path& path, FieldErrors& out) {
   }
 }
 
-void validate_device_place(const Value& device, bool per_device, const Path& path, FieldErrors& out) {
+void validate_device_place(const Value& device, bool per_device, const Path& path,
+                           FieldErrors& out) {
   int given = 0;
   for (std::string_view name : {"nodeName", "nodeSelector", "allNodes"})
     given += device[name].is_null() ? 0 : 1;
   if (!per_device && given > 0)
-    out.push_back(json::invalid(
-        path, Value(),
-        "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to "
-        "true in the ResourceSlice spec"));
+    out.push_back(json::invalid(path, Value(),
+                                "`nodeName`, `nodeSelector` and `allNodes` can only be set if "
+                                "`perDeviceNodeSelection` is set to "
+                                "true in the ResourceSlice spec"));
   if (!per_device) return;
   std::string_view node = device["nodeName"].as_string();
   if (!device["nodeName"].is_null() && !node.empty())
     complain(path / "nodeName", node, name_is_dns_subdomain(node, false), out);
   if (given == 0)
-    out.push_back(json::required(path,
-                                 "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when "
-                                 "`perDeviceNodeSelection` is set to true in the ResourceSlice spec"));
+    out.push_back(
+        json::required(path,
+                       "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when "
+                       "`perDeviceNodeSelection` is set to true in the ResourceSlice spec"));
   if (given > 1)
-    out.push_back(json::invalid(path, Value(),
-                                "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when "
-                                "`perDeviceNodeSelection` is set to true in the ResourceSlice spec"));
+    out.push_back(
+        json::invalid(path, Value(),
+                      "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when "
+                      "`perDeviceNodeSelection` is set to true in the ResourceSlice spec"));
 }
 
 void validate_device(const Value& device, bool per_device, const Path& path, FieldErrors& out) {
@@ -153,7 +157,8 @@ void validate_place(const Value& spec, FieldErrors& out) {
   std::vector<std::string> given;
   const Value& node = spec["nodeName"];
   if (!node.is_null() && node.as_string().empty())
-    out.push_back(json::invalid("spec.nodeName", "", "must be either unset or set to a non-empty string"));
+    out.push_back(
+        json::invalid("spec.nodeName", "", "must be either unset or set to a non-empty string"));
   else if (!node.is_null())
     complain("spec.nodeName", node, name_is_dns_subdomain(node.as_string(), false), out);
   if (!spec["nodeSelector"].is_null()) {
@@ -165,13 +170,14 @@ void validate_place(const Value& spec, FieldErrors& out) {
   }
   for (std::string_view name : {"allNodes", "perDeviceNodeSelection"})
     if (spec[name].is_bool() && !spec[name].as_bool())
-      out.push_back(json::invalid(Path("spec") / name, false, "must be either unset or set to true"));
+      out.push_back(
+          json::invalid(Path("spec") / name, false, "must be either unset or set to true"));
   for (std::string_view name : kPlaces)
     if (is_place(spec, name)) given.push_back(cat("`", name, "`"));
   if (given.empty()) out.push_back(json::required("spec", std::string(kOne)));
   if (given.size() > 1)
-    out.push_back(
-        json::invalid("spec", cat("{", join(given, ", "), "}"), cat(kOne, ", but multiple fields are set")));
+    out.push_back(json::invalid("spec", cat("{", join(given, ", "), "}"),
+                                cat(kOne, ", but multiple fields are set")));
 }
 
 void validate_spec(const Value& spec, FieldErrors& out) {
@@ -179,15 +185,17 @@ void validate_spec(const Value& spec, FieldErrors& out) {
   const Value& pool = spec["pool"];
   validate_pool_name(pool["name"], "spec.pool.name", out);
   if (pool["resourceSliceCount"].as_int() <= 0)
-    out.push_back(json::invalid("spec.pool.resourceSliceCount", Value(pool["resourceSliceCount"].as_int()),
+    out.push_back(json::invalid("spec.pool.resourceSliceCount",
+                                Value(pool["resourceSliceCount"].as_int()),
                                 "must be greater than zero"));
   if (pool["generation"].as_int() < 0)
-    out.push_back(
-        json::invalid("spec.pool.generation", pool["generation"], "must be greater than or equal to zero"));
+    out.push_back(json::invalid("spec.pool.generation", pool["generation"],
+                                "must be greater than or equal to zero"));
   validate_place(spec, out);
   const Value& devices = spec["devices"];
   if (!devices.empty() && !spec["sharedCounters"].empty())
-    out.push_back(json::invalid("spec", "", "only one of `sharedCounters` or `devices` is allowed"));
+    out.push_back(
+        json::invalid("spec", "", "only one of `sharedCounters` or `devices` is allowed"));
   if (devices.size() > static_cast<std::size_t>(kMostDevices)) {
     out.push_back(json::too_many("spec.devices", static_cast<int>(devices.size()), kMostDevices));
   } else {
@@ -215,7 +223,8 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
   validate_spec(object["spec"], out);
   for (std::string_view name : {"driver", "nodeName"})
     check_immutable(Path("spec") / name, object["spec"][name], old["spec"][name], out);
-  check_immutable("spec.pool.name", object["spec"]["pool"]["name"], old["spec"]["pool"]["name"], out);
+  check_immutable("spec.pool.name", object["spec"]["pool"]["name"], old["spec"]["pool"]["name"],
+                  out);
   return out;
 }
 

@@ -16,11 +16,13 @@ constexpr SystemClass kSystemClasses[] = {
     {"system-node-critical", 2'000'001'000,
      "Used for system critical pods that must not be moved from their current node."},
     {"system-cluster-critical", 2'000'000'000,
-     "Used for system critical pods that must run in the cluster, but can be moved to another node if "
+     "Used for system critical pods that must run in the cluster, but can be moved to another node "
+     "if "
      "necessary."},
 };
 
-// Why a name with the system's prefix may not be used; empty when the object is one of the system's own.
+// Why a name with the system's prefix may not be used; empty when the object is one of the system's
+// own.
 std::string system_class_error(const Value& object) {
   std::string_view name = object["metadata"]["name"].as_string();
   for (const SystemClass& known : kSystemClasses) {
@@ -51,13 +53,14 @@ FieldErrors validate(const Value& object, const StrategyContext&) {
   validate_kind_meta(object, false, name_is_dns_subdomain, out);
   if (object["metadata"]["name"].as_string().starts_with("system-")) {
     if (std::string error = system_class_error(object); !error.empty())
-      out.push_back(json::forbidden(
-          "metadata.name",
-          cat("priority class names with 'system-' prefix are reserved for system use only. error: ",
-              error)));
+      out.push_back(
+          json::forbidden("metadata.name", cat("priority class names with 'system-' prefix are "
+                                               "reserved for system use only. error: ",
+                                               error)));
   } else if (object["value"].as_int() > kHighestUserPriority) {
     out.push_back(json::forbidden(
-        "value", cat("maximum allowed value of a user defined priority is ", kHighestUserPriority)));
+        "value",
+        cat("maximum allowed value of a user defined priority is ", kHighestUserPriority)));
   }
   validate_policy(object, out);
   return out;

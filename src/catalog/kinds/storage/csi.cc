@@ -18,7 +18,8 @@ void driver_defaults(Value& object, const StrategyContext&) {
   set_default(spec, "podInfoOnMount", false);
   set_default(spec, "storageCapacity", false);
   set_default(spec, "fsGroupPolicy", "ReadWriteOnceWithFSType");
-  if (spec["volumeLifecycleModes"].empty()) spec.set("volumeLifecycleModes", Value::array({"Persistent"}));
+  if (spec["volumeLifecycleModes"].empty())
+    spec.set("volumeLifecycleModes", Value::array({"Persistent"}));
   set_default(spec, "requiresRepublish", false);
   set_default(spec, "seLinuxMount", false);
 }
@@ -29,14 +30,16 @@ void validate_token_requests(const Path& path, const Value& requests, FieldError
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const Value& audience = requests[i]["audience"];
     if (!audiences.insert(audience.as_string()).second)
-      out.push_back(json::duplicate(path.index(i) / "audience", audience.is_null() ? Value("") : audience));
+      out.push_back(
+          json::duplicate(path.index(i) / "audience", audience.is_null() ? Value("") : audience));
     const Value& seconds = requests[i]["expirationSeconds"];
     if (seconds.is_null()) continue;
     Path at = path.index(i) / "expirationSeconds";
     if (seconds.as_int() < kTenMinutes)
       out.push_back(json::invalid(at, seconds, "may not specify a duration less than 10 minutes"));
     if (seconds.as_int() > (std::int64_t{1} << 32))
-      out.push_back(json::invalid(at, seconds, "may not specify a duration larger than 2^32 seconds"));
+      out.push_back(
+          json::invalid(at, seconds, "may not specify a duration larger than 2^32 seconds"));
   }
 }
 
@@ -44,8 +47,8 @@ void validate_driver_spec(const Value& spec, FieldErrors& out) {
   Path path = "spec";
   for (std::string_view name : {"attachRequired", "podInfoOnMount", "storageCapacity"})
     if (spec[name].is_null()) out.push_back(json::required(path / name));
-  check_one_of(path / "fsGroupPolicy", spec["fsGroupPolicy"], {"File", "None", "ReadWriteOnceWithFSType"},
-               out);
+  check_one_of(path / "fsGroupPolicy", spec["fsGroupPolicy"],
+               {"File", "None", "ReadWriteOnceWithFSType"}, out);
   validate_token_requests(path / "tokenRequests", spec["tokenRequests"], out);
   for (const Value& mode : spec["volumeLifecycleModes"].items())
     check_one_of(path / "volumeLifecycleModes", mode, {"Persistent", "Ephemeral"}, out);
@@ -54,8 +57,9 @@ void validate_driver_spec(const Value& spec, FieldErrors& out) {
     out.push_back(json::invalid(path / "nodeAllocatableUpdatePeriodSeconds", period,
                                 "must be greater than or equal to 10 seconds"));
   if (!spec["serviceAccountTokenInSecrets"].is_null() && spec["tokenRequests"].empty())
-    out.push_back(json::invalid(path / "serviceAccountTokenInSecrets", spec["serviceAccountTokenInSecrets"],
-                                "serviceAccountTokenInSecrets is set but no tokenRequests are specified"));
+    out.push_back(
+        json::invalid(path / "serviceAccountTokenInSecrets", spec["serviceAccountTokenInSecrets"],
+                      "serviceAccountTokenInSecrets is set but no tokenRequests are specified"));
 }
 
 FieldErrors validate_driver(const Value& object, const StrategyContext&) {
@@ -65,10 +69,11 @@ FieldErrors validate_driver(const Value& object, const StrategyContext&) {
   return out;
 }
 
-FieldErrors validate_driver_update(const Value& object, const Value& old, const StrategyContext& context) {
+FieldErrors validate_driver_update(const Value& object, const Value& old,
+                                   const StrategyContext& context) {
   FieldErrors out = validate_driver(object, context);
-  check_immutable("spec.attachedRequired", object["spec"]["attachRequired"], old["spec"]["attachRequired"],
-                  out);
+  check_immutable("spec.attachedRequired", object["spec"]["attachRequired"],
+                  old["spec"]["attachRequired"], out);
   check_immutable("spec.volumeLifecycleModes", object["spec"]["volumeLifecycleModes"],
                   old["spec"]["volumeLifecycleModes"], out);
   return out;
@@ -77,14 +82,17 @@ FieldErrors validate_driver_update(const Value& object, const Value& old, const 
 // The generation counts here too, but starts only with the first change.
 void prepare_driver_update(Value& object, const Value& old, const StrategyContext&) {
   if (semantically_equal(object["spec"], old["spec"])) return;
-  object_member(object, "metadata").set("generation", Value(old["metadata"]["generation"].as_int() + 1));
+  object_member(object, "metadata")
+      .set("generation", Value(old["metadata"]["generation"].as_int() + 1));
 }
 
-std::vector<std::string> driver_warnings(const Value& object, const Value*, const StrategyContext&) {
+std::vector<std::string> driver_warnings(const Value& object, const Value*,
+                                         const StrategyContext&) {
   const Value& spec = object["spec"];
   if (spec["tokenRequests"].empty() || !spec["serviceAccountTokenInSecrets"].is_null()) return {};
   return {
-      "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent "
+      "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to "
+      "prevent "
       "possible logging of tokens in volume attributes"};
 }
 
@@ -131,7 +139,8 @@ Shown shown_node_driver(const Value& driver) {
         allocatable.is_null() ? "null" : shown_struct({{"Count", shown(allocatable["count"])}})}});
 }
 
-FieldErrors validate_node_update(const Value& object, const Value& old, const StrategyContext& context) {
+FieldErrors validate_node_update(const Value& object, const Value& old,
+                                 const StrategyContext& context) {
   FieldErrors out = validate_node(object, context);
   const Value& drivers = object["spec"]["drivers"];
   for (const Value& before : old["spec"]["drivers"].items()) {
@@ -155,7 +164,8 @@ void node_defaults(Value& object, const StrategyContext&) {
 
 void validate_amount(const Path& path, const Value& amount, FieldErrors& out) {
   if (amount.is_null()) return;
-  auto quantity = Quantity::parse(amount.is_string() ? amount.as_string() : std::string_view(shown(amount)));
+  auto quantity = Quantity::parse(amount.is_string() ? amount.as_string()
+                                                     : std::string_view(shown(amount)));
   if (quantity && quantity->sign() < 0)
     out.push_back(json::invalid(path, quantity->print(), std::string(kMustNotBeNegative)));
 }
@@ -172,11 +182,13 @@ FieldErrors validate_capacity(const Value& object, const StrategyContext&) {
   return out;
 }
 
-FieldErrors validate_capacity_update(const Value& object, const Value& old, const StrategyContext& context) {
+FieldErrors validate_capacity_update(const Value& object, const Value& old,
+                                     const StrategyContext& context) {
   FieldErrors out = validate_capacity(object, context);
   validate_kind_meta_update(object, old, out);
   if (!semantically_equal(object["nodeTopology"], old["nodeTopology"]))
-    out.push_back(invalid_shown("nodeTopology", shown_selector(object["nodeTopology"]), kFieldIsImmutable));
+    out.push_back(
+        invalid_shown("nodeTopology", shown_selector(object["nodeTopology"]), kFieldIsImmutable));
   check_immutable("storageClassName", object["storageClassName"], old["storageClassName"], out);
   return out;
 }

@@ -20,7 +20,8 @@ void validate_parameters(const Value& parameters, bool allow_empty, FieldErrors&
   }
   std::size_t total = 0;
   for (const json::Member& m : parameters.members()) {
-    if (m.key().empty()) out.push_back(json::invalid("parameters", m.name, "field can not be empty."));
+    if (m.key().empty())
+      out.push_back(json::invalid("parameters", m.name, "field can not be empty."));
     total += m.key().size() + m.value.as_string().size();
   }
   if (total > static_cast<std::size_t>(kParameterBytes))
@@ -71,7 +72,8 @@ void validate_class_fields(const Value& object, FieldErrors& out) {
   validate_parameters(object["parameters"], true, out);
   if (!object["reclaimPolicy"].as_string().empty())
     check_one_of("reclaimPolicy", object["reclaimPolicy"], {"Delete", "Retain"}, out);
-  check_one_of("volumeBindingMode", object["volumeBindingMode"], {"Immediate", "WaitForFirstConsumer"}, out);
+  check_one_of("volumeBindingMode", object["volumeBindingMode"],
+               {"Immediate", "WaitForFirstConsumer"}, out);
   validate_topologies(object["allowedTopologies"], out);
 }
 
@@ -82,7 +84,8 @@ FieldErrors validate_class(const Value& object, const StrategyContext&) {
   return out;
 }
 
-FieldErrors validate_class_update(const Value& object, const Value& old, const StrategyContext& context) {
+FieldErrors validate_class_update(const Value& object, const Value& old,
+                                  const StrategyContext& context) {
   FieldErrors out = validate_class(object, context);
   validate_kind_meta_update(object, old, out);
   for (std::string_view name : {"parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"})
@@ -107,7 +110,8 @@ std::vector<std::string> class_warnings(const Value& object, const Value*, const
     for (std::size_t j = 0; j < terms[i]["matchLabelExpressions"].size(); ++j)
       for (const auto& [key, advice] : kRenamed)
         if (terms[i]["matchLabelExpressions"][j]["key"].as_string() == key)
-          out.push_back(cat("allowedTopologies[", i, "].matchLabelExpressions[", j, "].key: ", advice));
+          out.push_back(
+              cat("allowedTopologies[", i, "].matchLabelExpressions[", j, "].key: ", advice));
   return out;
 }
 
@@ -128,7 +132,8 @@ FieldErrors validate_attributes_class_update(const Value& object, const Value& o
   validate_kind_meta_update(object, old, out);
   for (std::string_view name : {"driverName", "parameters"})
     if (!semantically_equal(object[name], old[name]))
-      out.push_back(json::forbidden(std::string(name), cat("updates to ", name, " are forbidden.")));
+      out.push_back(
+          json::forbidden(std::string(name), cat("updates to ", name, " are forbidden.")));
   for (auto& error : validate_attributes_class(object, context)) out.push_back(std::move(error));
   return out;
 }
@@ -138,7 +143,8 @@ FieldErrors validate_attributes_class_update(const Value& object, const Value& o
 void validate_csi_driver_name(const Path& path, const Value& name, FieldErrors& out) {
   if (name.as_string().empty()) out.push_back(json::required(path));
   if (name.as_string().size() > 63) out.push_back(json::too_long(path, 63));
-  if (!name.as_string().empty()) complain(path, name, dns1123_subdomain(lower(name.as_string())), out);
+  if (!name.as_string().empty())
+    complain(path, name, dns1123_subdomain(lower(name.as_string())), out);
 }
 
 const Strategy& storage_class_strategy() {

@@ -1,9 +1,9 @@
 #include "catalog/kinds/check.h"
+#include "catalog/kinds/core/volume_sources.h"
 #include "catalog/kinds/go_value.h"
 #include "catalog/kinds/object_meta.h"
 #include "catalog/kinds/storage/storage_class.h"
 #include "catalog/kinds/strategies.h"
-#include "catalog/kinds/core/volume_sources.h"
 
 namespace cardea::catalog {
 namespace {
@@ -16,9 +16,11 @@ void validate_inline_volume(const Value& volume, const Path& path, FieldErrors& 
   for (std::string_view name :
        {"capacity", "claimRef", "persistentVolumeReclaimPolicy", "storageClassName", "volumeMode"})
     if (!is_zero(volume[name]))
-      out.push_back(json::forbidden(path / name, "may not be specified in the context of inline volumes"));
+      out.push_back(
+          json::forbidden(path / name, "may not be specified in the context of inline volumes"));
   if (volume["csi"].is_null())
-    out.push_back(json::required(path / "csi", "has to be specified in the context of inline volumes"));
+    out.push_back(
+        json::required(path / "csi", "has to be specified in the context of inline volumes"));
   if (volume["accessModes"].empty()) out.push_back(json::required(path / "accessModes"));
   if (volume["csi"].is_null())
     out.push_back(json::required(path, "must specify a volume type"));
@@ -30,16 +32,17 @@ void validate_source(const Value& source, const Path& path, FieldErrors& out) {
   const Value& name = source["persistentVolumeName"];
   const Value& volume = source["inlineVolumeSpec"];
   if (name.is_null() && volume.is_null()) {
-    out.push_back(
-        json::required(path, "must specify exactly one of inlineVolumeSpec and persistentVolumeName"));
+    out.push_back(json::required(
+        path, "must specify exactly one of inlineVolumeSpec and persistentVolumeName"));
   } else if (!name.is_null() && !volume.is_null()) {
-    out.push_back(
-        json::forbidden(path, "must specify exactly one of inlineVolumeSpec and persistentVolumeName"));
+    out.push_back(json::forbidden(
+        path, "must specify exactly one of inlineVolumeSpec and persistentVolumeName"));
   } else if (!name.is_null()) {
     if (name.as_string().empty())
-      out.push_back(
-          json::required(path / "persistentVolumeName", "must specify non empty persistentVolumeName"));
-    complain(path / "persistentVolumeName", name, name_is_dns_subdomain(name.as_string(), false), out);
+      out.push_back(json::required(path / "persistentVolumeName",
+                                   "must specify non empty persistentVolumeName"));
+    complain(path / "persistentVolumeName", name, name_is_dns_subdomain(name.as_string(), false),
+             out);
   } else {
     validate_inline_volume(volume, path / "inlineVolumeSpec", out);
   }
@@ -89,8 +92,9 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
   if (!semantically_equal(object["spec"], old["spec"])) {
     const Value& spec = object["spec"];
     const Value& volume = spec["source"]["inlineVolumeSpec"];
-    Shown source = shown_struct({{"PersistentVolumeName", shown(spec["source"]["persistentVolumeName"])},
-                                 {"InlineVolumeSpec", volume.is_null() ? "null" : show_go_value(volume)}});
+    Shown source = shown_struct(
+        {{"PersistentVolumeName", shown(spec["source"]["persistentVolumeName"])},
+         {"InlineVolumeSpec", volume.is_null() ? "null" : show_go_value(volume)}});
     out.push_back(invalid_shown("spec",
                                 shown_struct({{"Attacher", shown_or(spec["attacher"], "")},
                                               {"Source", source},
