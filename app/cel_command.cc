@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "cel/conform/conform.h"
 #include "cel/environments.h"
 #include "cel/partial/partial.h"
 #include "cel/syntax/print.h"
-#include "conformance/cel.h"
 #include "json/parse.h"
 
 namespace cardea::app {
@@ -220,8 +220,8 @@ int cel_command(int argc, char** argv) {
   if (verb != "conform")
     return misuse(verb.empty() ? "a command is missing: `eval` or `conform`"
                                : "unknown command `" + verb + "`");
-  conformance::Counts counts;
-  conformance::ErrorTexts texts;
+  cel::conform::Counts counts;
+  cel::conform::ErrorTexts texts;
   std::vector<std::string> paths;
   for (int i = 2; i < argc; ++i) {
     const std::string arg = argv[i];
@@ -233,7 +233,14 @@ int cel_command(int argc, char** argv) {
       paths.push_back(arg);
   }
   if (paths.empty()) return misuse("which cases?");
-  for (const std::string& path : paths) counts += conformance::run_cel_files(path, texts);
+  for (const std::string& path : paths) {
+    auto of_path = cel::conform::run(path, texts);
+    if (!of_path) {
+      std::fprintf(stderr, "cardea cel: %s\n", of_path.error().message.c_str());
+      return 2;
+    }
+    counts += *of_path;
+  }
   if (texts.list)
     std::printf("%d errors read as the cases say, %d otherwise\n", texts.same, texts.other);
   std::printf("%d passed, %d failed, %d skipped\n", counts.passed, counts.failed, counts.skipped);

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "conformance/cel.h"
+#include "conformance/conformance.h"
 
 namespace cardea::conformance {
 namespace {
@@ -10,7 +10,7 @@ void expect_no_failures(const std::string& part) {
   if (path.empty())
     GTEST_SKIP() << part
                  << " is not beside the repository and $CARDEA_CONFORMANCE names no folder with it";
-  const Counts counts = run_cel_path(path);
+  const Counts counts = run_cel(path);
   std::printf("%s: %d passed, %d failed, %d skipped (protobuf messages)\n", part.c_str(),
               counts.passed, counts.failed, counts.skipped);
   EXPECT_EQ(counts.failed, 0);

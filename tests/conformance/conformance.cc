@@ -40,4 +40,12 @@ json::Value read(const std::string& path) {
   return *value;
 }
 
+Counts run_cel(const std::string& path) {
+  cel::conform::ErrorTexts texts;
+  auto counts = cel::conform::run(path, texts);
+  if (counts) return *counts;
+  std::printf("%s\n", counts.error().message.c_str());
+  return {.failed = 1};
+}
+
 }  // namespace cardea::conformance

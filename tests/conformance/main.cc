@@ -15,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "conformance/cel.h"
 #include "conformance/conformance.h"
 
 namespace cardea::conformance {
@@ -83,13 +82,13 @@ constexpr std::array kParts{
     Part{"impersonation.json", run_impersonation},
     Part{"smd-compare.json", run_smd_compare},
     Part{"granular-design-vectors.json", run_granular},
-    Part{"cel-conformance", run_cel_path},
-    Part{"cel-random", run_cel_path},
-    Part{"k8s-cel-libs", run_cel_path},
-    Part{"cel-partial.jsonl", run_cel_path},
-    Part{"cel-partial-unknowns.jsonl", run_cel_path},
-    Part{"cel-attribute-patterns.jsonl", run_cel_path},
-    Part{"cel-unparse.jsonl", run_cel_path},
+    Part{"cel-conformance", run_cel},
+    Part{"cel-random", run_cel},
+    Part{"k8s-cel-libs", run_cel},
+    Part{"cel-partial.jsonl", run_cel},
+    Part{"cel-partial-unknowns.jsonl", run_cel},
+    Part{"cel-attribute-patterns.jsonl", run_cel},
+    Part{"cel-unparse.jsonl", run_cel},
     Part{"http",
          [](const std::string& path) {
            Counts counts = run_ownership(path);

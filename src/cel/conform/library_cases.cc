@@ -5,14 +5,14 @@
 #include "base/strings.h"
 #include "cel/authorizer.h"
 #include "cel/check/schema_types.h"
+#include "cel/conform/conform.h"
+#include "cel/conform/values.h"
 #include "cel/environments.h"
 #include "cel/eval/evaluate.h"
 #include "cel/syntax/print.h"
-#include "conformance/cel.h"
-#include "conformance/cel_values.h"
 #include "json/patch.h"
 
-namespace cardea::conformance {
+namespace cardea::cel::conform {
 namespace {
 
 using cel::Value;
@@ -186,9 +186,9 @@ bool run_case(const json::Value& c) {
                      cat("says ", result.error->message, ", expected ", text_of(c["error"])));
   }
   Value wanted;
-  if (!read_cel_value(arena, c["expected"], wanted))
+  if (!read_value(arena, c["expected"], wanted))
     return report.fail("cannot read the expected value");
-  if (!same_cel_value(wanted, result))
+  if (!same_value(wanted, result))
     return report.fail(
         cat("expected ", cel::print_value(wanted), ", got ", cel::print_value(result)));
   if (c.has("expected_cost") &&
@@ -199,9 +199,9 @@ bool run_case(const json::Value& c) {
 
 }  // namespace
 
-Counts run_cel_library(const std::string& path) {
+Counts run_library_cases(const Cases& cases) {
   Counts counts;
-  for (const json::Value& c : read_lines(path)) {
+  for (const json::Value& c : cases) {
     // Decoding the patched object is not the language's.
     if (text_of(c["error"]).starts_with("strict decoding error"))
       ++counts.skipped;
@@ -211,4 +211,4 @@ Counts run_cel_library(const std::string& path) {
   return counts;
 }
 
-}  // namespace cardea::conformance
+}  // namespace cardea::cel::conform

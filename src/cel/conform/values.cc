@@ -1,4 +1,4 @@
-#include "conformance/cel_values.h"
+#include "cel/conform/values.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -9,7 +9,7 @@
 #include "cel/syntax/lexer.h"
 #include "cel/syntax/print.h"
 
-namespace cardea::conformance {
+namespace cardea::cel::conform {
 namespace {
 
 using cel::Kind;
@@ -23,7 +23,7 @@ double read_double(const json::Value& v) {
 
 }  // namespace
 
-bool read_cel_value(cel::Arena& arena, const json::Value& v, Value& out) {
+bool read_value(cel::Arena& arena, const json::Value& v, Value& out) {
   if (!v.is_object() || v.members().size() != 1) return false;
   const std::string_view tag = v.members()[0].key();
   const json::Value& body = v.members()[0].value;
@@ -54,7 +54,7 @@ bool read_cel_value(cel::Arena& arena, const json::Value& v, Value& out) {
     cel::ListBuilder list(arena);
     for (const json::Value& item : body.items()) {
       Value one;
-      if (!read_cel_value(arena, item, one)) return false;
+      if (!read_value(arena, item, one)) return false;
       list.add(one);
     }
     out = list.build();
@@ -62,8 +62,7 @@ bool read_cel_value(cel::Arena& arena, const json::Value& v, Value& out) {
     cel::MapBuilder map(arena);
     for (const json::Value& entry : body.items()) {
       Value key, value;
-      if (!read_cel_value(arena, entry[0], key) || !read_cel_value(arena, entry[1], value))
-        return false;
+      if (!read_value(arena, entry[0], key) || !read_value(arena, entry[1], value)) return false;
       map.add(key, value);
     }
     out = map.build();
@@ -72,7 +71,7 @@ bool read_cel_value(cel::Arena& arena, const json::Value& v, Value& out) {
       out = Value::none();
     } else {
       Value inner;
-      if (!read_cel_value(arena, body, inner)) return false;
+      if (!read_value(arena, body, inner)) return false;
       out = Value::some(arena.make<Value>(inner));
     }
   } else if (tag == "ip") {
@@ -97,18 +96,17 @@ bool read_cel_value(cel::Arena& arena, const json::Value& v, Value& out) {
   return true;
 }
 
-const cel::Type* read_cel_type(cel::TypePool& types, const json::Value& v) {
+const cel::Type* read_type(cel::TypePool& types, const json::Value& v) {
   if (v.is_string()) {
     const std::string_view name = v.as_string();
     if (name == "null_type") return types.parse("null");
     if (name == "any") return types.dyn();
     return types.parse(name);
   }
-  if (v.has("list")) return types.list(read_cel_type(types, v["list"]));
-  if (v.has("map"))
-    return types.map(read_cel_type(types, v["map"][0]), read_cel_type(types, v["map"][1]));
+  if (v.has("list")) return types.list(read_type(types, v["list"]));
+  if (v.has("map")) return types.map(read_type(types, v["map"][0]), read_type(types, v["map"][1]));
   if (v.has("type_param")) return types.param(v["type_param"].as_string());
-  if (v.has("type")) return types.type_of(read_cel_type(types, v["type"]));
+  if (v.has("type")) return types.type_of(read_type(types, v["type"]));
   if (v["message"].as_string() == "google.protobuf.Duration") return types.parse("duration");
   if (v["message"].as_string() == "google.protobuf.Timestamp") return types.parse("timestamp");
   if (v.has("message")) return types.object(v["message"].as_string());
@@ -117,7 +115,7 @@ const cel::Type* read_cel_type(cel::TypePool& types, const json::Value& v) {
   cel::Type type;
   type.kind = a["name"].as_string() == "optional_type" ? cel::Type::kOptional : cel::Type::kOpaque;
   if (type.kind == cel::Type::kOpaque) type.name = a["name"].as_string();
-  for (const json::Value& p : a["params"].items()) type.params.push_back(read_cel_type(types, p));
+  for (const json::Value& p : a["params"].items()) type.params.push_back(read_type(types, p));
   return types.make(std::move(type));
 }
 
@@ -128,7 +126,7 @@ static std::string without_escapes(std::string_view text) {
   return cel::unquote(quotes + "\"", false, out, why) ? out : std::string(text);
 }
 
-bool same_cel_value(const Value& a, const Value& b) {
+bool same_value(const Value& a, const Value& b) {
   if (a.kind == Kind::kString && a.list_type == 1)
     return b.kind == Kind::kSemver && cel::print_semver(cel::semver_of(b)) == a.string();
   if (a.kind != b.kind) return false;
@@ -142,18 +140,17 @@ bool same_cel_value(const Value& a, const Value& b) {
     case Kind::kDouble:
       return (std::isnan(a.real) && std::isnan(b.real)) || a.real == b.real;
     case Kind::kOptional:
-      return a.size == b.size && (a.size == 0 || same_cel_value(*a.inner, *b.inner));
+      return a.size == b.size && (a.size == 0 || same_value(*a.inner, *b.inner));
     case Kind::kList:
       if (a.size != b.size) return false;
       for (std::uint32_t i = 0; i < a.size; ++i)
-        if (!same_cel_value(cel::list_at(a, i), cel::list_at(b, i))) return false;
+        if (!same_value(cel::list_at(a, i), cel::list_at(b, i))) return false;
       return true;
     case Kind::kMap:
       if (a.size != b.size) return false;
       for (std::uint32_t i = 0; i < a.size; ++i) {
         const Value other = cel::map_find(b, cel::map_key(a, i));
-        if (other.kind == Kind::kAbsent || !same_cel_value(cel::map_value(a, i), other))
-          return false;
+        if (other.kind == Kind::kAbsent || !same_value(cel::map_value(a, i), other)) return false;
       }
       return true;
     default:
@@ -161,4 +158,4 @@ bool same_cel_value(const Value& a, const Value& b) {
   }
 }
 
-}  // namespace cardea::conformance
+}  // namespace cardea::cel::conform

@@ -2,13 +2,13 @@
 #include <cstdio>
 
 #include "base/strings.h"
+#include "cel/conform/conform.h"
+#include "cel/conform/values.h"
 #include "cel/environments.h"
 #include "cel/partial/partial.h"
 #include "cel/syntax/print.h"
-#include "conformance/cel.h"
-#include "conformance/cel_values.h"
 
-namespace cardea::conformance {
+namespace cardea::cel::conform {
 namespace {
 
 using cel::Value;
@@ -20,7 +20,7 @@ std::string text_of(const json::Value& v) {
 cel::Qualifier read_qualifier(cel::Arena& arena, const json::Value& v) {
   cel::Qualifier q;
   q.wildcard = v.has("wildcard");
-  if (!q.wildcard) read_cel_value(arena, v, q.key);
+  if (!q.wildcard) read_value(arena, v, q.key);
   return q;
 }
 
@@ -59,7 +59,7 @@ cel::Environment environment_of(const json::Value& c, bool with_known) {
   cel::Environment env = cel::extended_environment();
   env.library(cel::Library::kBlock);
   for (const json::Member& m : c["decls"].members())
-    env.variable(m.key(), read_cel_type(env.types(), m.value));
+    env.variable(m.key(), read_type(env.types(), m.value));
   if (with_known)
     for (const json::Member& m : c["known"].members())
       if (env.find_variable(m.key()) == nullptr) env.variable(m.key(), env.types().dyn());
@@ -82,7 +82,7 @@ bool reduce_case(const json::Value& c, cel::Arena& arena, cel::Residual& out, st
   if (!program.has_value()) return why = program.error().text, false;
   std::vector<Value> slots(env->variables().size());
   for (const json::Member& m : c["known"].members())
-    read_cel_value(arena, m.value, slots[env->find_variable(m.key())->slot]);
+    read_value(arena, m.value, slots[env->find_variable(m.key())->slot]);
   std::vector<cel::UnknownPattern> patterns;
   for (const json::Value& u : c["unknown"].items()) patterns.push_back(read_pattern(arena, u));
   out = cel::reduce(*program, slots, cel::Unknowns(*env, patterns));
@@ -157,8 +157,7 @@ bool run_unknowns(const json::Value& c) {
   if (!residual.is_value()) return fail();
   if (expected.has("error")) return residual.value().is_error() ? true : fail();
   Value wanted;
-  return read_cel_value(arena, expected["value"], wanted) &&
-                 same_cel_value(wanted, residual.value())
+  return read_value(arena, expected["value"], wanted) && same_value(wanted, residual.value())
              ? true
              : fail();
 }
@@ -221,9 +220,9 @@ bool run_print(const json::Value& c) {
 }
 
 template <bool (*kRun)(const json::Value&)>
-Counts run_all(const std::string& path) {
+Counts run_all(const Cases& cases) {
   Counts counts;
-  for (const json::Value& c : read_lines(path)) {
+  for (const json::Value& c : cases) {
     if (c["needs_proto"].as_bool())
       ++counts.skipped;
     else
@@ -234,17 +233,17 @@ Counts run_all(const std::string& path) {
 
 }  // namespace
 
-Counts run_cel_partial(const std::string& path) {
-  return run_all<run_partial>(path);
+Counts run_partial_cases(const Cases& cases) {
+  return run_all<run_partial>(cases);
 }
-Counts run_cel_unknowns(const std::string& path) {
-  return run_all<run_unknowns>(path);
+Counts run_unknowns_cases(const Cases& cases) {
+  return run_all<run_unknowns>(cases);
 }
-Counts run_cel_patterns(const std::string& path) {
-  return run_all<run_pattern_case>(path);
+Counts run_patterns_cases(const Cases& cases) {
+  return run_all<run_pattern_case>(cases);
 }
-Counts run_cel_printing(const std::string& path) {
-  return run_all<run_print>(path);
+Counts run_printing_cases(const Cases& cases) {
+  return run_all<run_print>(cases);
 }
 
-}  // namespace cardea::conformance
+}  // namespace cardea::cel::conform

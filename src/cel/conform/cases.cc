@@ -4,14 +4,14 @@
 #include <map>
 
 #include "base/strings.h"
+#include "cel/conform/conform.h"
+#include "cel/conform/values.h"
 #include "cel/environments.h"
 #include "cel/eval/evaluate.h"
 #include "cel/partial/partial.h"
 #include "cel/syntax/print.h"
-#include "conformance/cel.h"
-#include "conformance/cel_values.h"
 
-namespace cardea::conformance {
+namespace cardea::cel::conform {
 namespace {
 
 using cel::Value;
@@ -53,7 +53,7 @@ void declare(cel::Environment& env, const json::Value& c) {
   for (const json::Value& d : c["type_env"].items()) {
     const std::string_view name = d["name"].as_string();
     if (d.has("ident")) {
-      env.variable(name, read_cel_type(env.types(), d["ident"]));
+      env.variable(name, read_type(env.types(), d["ident"]));
       continue;
     }
     for (const json::Value& o : d["function"].items()) {
@@ -61,10 +61,10 @@ void declare(cel::Environment& env, const json::Value& c) {
       overload.id = o["overload_id"].as_string();
       overload.member = o["is_instance"].as_bool();
       for (const json::Value& p : o["params"].items()) {
-        overload.params.push_back(read_cel_type(env.types(), p));
+        overload.params.push_back(read_type(env.types(), p));
         overload.kinds.push_back(cel::kinds_of(overload.params.back()));
       }
-      overload.result = read_cel_type(env.types(), o["result"]);
+      overload.result = read_type(env.types(), o["result"]);
       env.function(name, std::move(overload));
     }
   }
@@ -78,7 +78,7 @@ std::vector<Value> bind(const cel::Environment& env, cel::Arena& arena,
   std::vector<Value> slots(env.variables().size());
   for (const json::Member& m : bindings.members())
     if (const cel::Variable* v = env.find_variable(m.key()))
-      read_cel_value(arena, m.value, slots[v->slot]);
+      read_value(arena, m.value, slots[v->slot]);
   return slots;
 }
 
@@ -119,8 +119,8 @@ bool matches(const Reporter& report, const json::Value& expected, const Value& r
   const json::Value& text = expected.has("typed_result") ? expected["typed_result"]["result"]
                                                          : expected["value"];
   if (text.is_null()) return true;
-  if (!read_cel_value(arena, text, wanted)) return report.fail("cannot read the expected value");
-  if (same_cel_value(wanted, result)) return true;
+  if (!read_value(arena, text, wanted)) return report.fail("cannot read the expected value");
+  if (same_value(wanted, result)) return true;
   return report.fail(
       cat("expected ", cel::print_value(wanted), ", got ", cel::print_value(result)));
 }
@@ -193,7 +193,7 @@ bool run_case(const json::Value& c, ErrorTexts& texts) {
   const json::Value& expected = c["expected"];
   if (expected["typed_result"].has("deduced_type")) {
     const std::string wanted = cel::print_type(
-        read_cel_type(env->types(), expected["typed_result"]["deduced_type"]));
+        read_type(env->types(), expected["typed_result"]["deduced_type"]));
     if (cel::print_type((*program)->type()) != wanted)
       return report.fail(cat("type ", cel::print_type((*program)->type()), ", expected ", wanted));
   }
@@ -218,9 +218,9 @@ bool run_case(const json::Value& c, ErrorTexts& texts) {
 
 }  // namespace
 
-Counts run_cel_cases(const std::string& path, ErrorTexts& texts) {
+Counts run_cases(const Cases& cases, ErrorTexts& texts) {
   Counts counts;
-  for (const json::Value& c : read_lines(path)) {
+  for (const json::Value& c : cases) {
     if (c["needs_proto"].as_bool()) {
       ++counts.skipped;
       continue;
@@ -230,4 +230,4 @@ Counts run_cel_cases(const std::string& path, ErrorTexts& texts) {
   return counts;
 }
 
-}  // namespace cardea::conformance
+}  // namespace cardea::cel::conform

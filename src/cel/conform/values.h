@@ -5,13 +5,13 @@
 #include "cel/eval/value.h"
 #include "json/value.h"
 
-namespace cardea::conformance {
+namespace cardea::cel::conform {
 
 // Typed values and types as the case files write them: {"int":"1"}, {"list":[...]},
 // {"map":["string","dyn"]}.
-bool read_cel_value(cel::Arena& arena, const json::Value& text, cel::Value& out);
-const cel::Type* read_cel_type(cel::TypePool& types, const json::Value& text);
+bool read_value(cel::Arena& arena, const json::Value& text, cel::Value& out);
+const cel::Type* read_type(cel::TypePool& types, const json::Value& text);
 // Equal and of the same kinds all the way down; NaN equals NaN.
-bool same_cel_value(const cel::Value& a, const cel::Value& b);
+bool same_value(const cel::Value& a, const cel::Value& b);
 
-}  // namespace cardea::conformance
+}  // namespace cardea::cel::conform
