@@ -9,6 +9,7 @@
 #include "authz/config/chain_reload.h"
 #include "authz/config/webhook_factory.h"
 #include "authz/current_chain.h"
+#include "rest/boot/built_in_authorizers.h"
 
 namespace cardea::app {
 
@@ -21,7 +22,7 @@ class AuthorizerChain {
  public:
   // Authorizers that are there whatever is configured, by type: they keep their policy through
   // every reload.
-  using BuiltIns = std::map<std::string, std::shared_ptr<const authz::Authorizer>, std::less<>>;
+  using BuiltIns = rest::BuiltInAuthorizers::ByType;
   using Log = std::function<void(const std::string& line)>;
 
   static Result<std::shared_ptr<AuthorizerChain>> make(

@@ -4,56 +4,39 @@
 #include <string>
 #include <thread>
 
-#include "admission/plugins.h"
 #include "json/parse.h"
-#include "rest/boot/bootstrap.h"
-#include "rest/catalog_holder.h"
-#include "rest/definition_server.h"
-#include "rest/gateway.h"
-#include "rest/guards/content_guard.h"
-#include "rest/loopback.h"
-#include "rest/policy/canonicalizer.h"
-#include "rest/policy/dry_deletion.h"
-#include "rest/policy/guard.h"
-#include "rest/policy/policy_store.h"
-#include "rest/write/field_permissions.h"
-#include "rest/write/service_network.h"
+#include "rest/boot/api_server.h"
 #include "store/testing/memory_store.h"
 
 namespace cardea::rest {
 
-// For tests: everything of a server but sockets and disk. A memory store, the built-in catalogue
-// with its CustomResourceDefinitions served, the default admission plugins, the gateway, and an API
-// client who may do everything. Made and used from the test's own thread.
+// For tests: the server that `cardea serve` runs, but for sockets and disk. A memory store, a clock
+// that stands still, and an API client who may do everything. Made and used from the test's own
+// thread.
+//
+// The plugin ServiceAccount is off, so that pods need no account; NodeRestriction is on.
 class TestServer {
  public:
-  // `plugins` come after the default ones; `more` are asked after system:masters has been let
-  // through.
+  // `plugins` come after all others; `more` are asked after system:masters has been let through.
   explicit TestServer(std::vector<std::unique_ptr<admission::Plugin>> plugins = {},
                       std::vector<std::shared_ptr<const authz::Authorizer>> more = {},
-                      bool conditional_authorization = false)
-      : admission_(with_defaults(std::move(plugins))),
-        authorizer_(std::make_shared<authz::Chain>(authorizers(std::move(more)))) {
-    services_.conditional_authorization = conditional_authorization;
-    definitions_.start();
-  }
-  ~TestServer() {
-    definitions_.stop();
-    watches_.stop();
-  }
+                      bool conditional_authorization = true)
+      : server_(make(std::move(plugins), std::move(more), conditional_authorization)),
+        api_(server_->gateway(), server_->chores(),
+             {.name = "test", .groups = {std::string(authz::kMastersGroup)}}, "test") {}
 
-  store::Store& store() { return objects_; }
+  store::Store& store() { return server_->store(); }
   store::Store& store_below() { return *store_; }  // where policy containers are all there is
-  CatalogHolder& catalog() { return catalog_; }
-  Gateway& gateway() { return gateway_; }
-  Services& services() { return services_; }
+  CatalogHolder& catalog() { return server_->catalog(); }
+  Gateway& gateway() { return server_->gateway(); }
+  Services& services() { return server_->services(); }
   // Another door to the same server, for clients who bring credentials.
   std::unique_ptr<Gateway> gateway_with(const authn::AuthenticatorChain& authenticators) {
-    return std::make_unique<Gateway>(services_, authenticators, description_, watches_);
+    return server_->another_gateway(authenticators);
   }
   const Clock& clock() const { return clock_; }
   Metrics& metrics() { return metrics_; }
-  net::Loop& loop() { return loops_.at(0); }  // where controllers may work
+  net::Loop& loop() { return server_->chores(); }  // where controllers may work
   const Loopback& api() const { return api_; }
 
   // One request and its answer. `body` is JSON text; empty for none.
@@ -84,61 +67,40 @@ class TestServer {
   }
 
  private:
-  static std::vector<std::shared_ptr<const authz::Authorizer>> authorizers(
-      std::vector<std::shared_ptr<const authz::Authorizer>> more) {
+  std::unique_ptr<ApiServer> make(std::vector<std::unique_ptr<admission::Plugin>> plugins,
+                                  std::vector<std::shared_ptr<const authz::Authorizer>> more,
+                                  bool conditional_authorization) {
     more.insert(more.begin(), authz::masters_authorizer());
-    return more;
-  }
-  std::vector<std::unique_ptr<admission::Plugin>> with_defaults(
-      std::vector<std::unique_ptr<admission::Plugin>> more) {
-    auto list = std::move(admission::select_plugins(admission::Objects(objects_), authorizer_,
-                                                    {"NodeRestriction"}, {"ServiceAccount"})
-                              .value()
-                              .plugins);
-    list.push_back(policy::check_dry_deletion(objects_));
-    for (auto& plugin : more) list.push_back(std::move(plugin));
-    return list;
+    auto chain = std::make_shared<authz::Chain>(std::move(more));
+    auto server = ApiServer::make(
+        {.store = *store_,
+         .clock = clock_,
+         .random = random_,
+         .metrics = metrics_,
+         .calls = calls_.at(0),
+         .dialer = dialer_,
+         .authenticators = authenticators_,
+         .make_chain =
+             [&](const auto&) { return std::make_shared<const authz::CurrentChain>(chain); },
+         .features = {.conditional_authorization = conditional_authorization},
+         .enabled_plugins = {"NodeRestriction"},
+         .disabled_plugins = {"ServiceAccount"},
+         .more_plugins = std::move(plugins),
+         .request_loops = 1});
+    CARDEA_CHECK(server.has_value());
+    return std::move(*server);
   }
 
-  SystemClock clock_;
+  FakeClock clock_{std::chrono::sys_days{std::chrono::year{2026} / 1 / 31}};
   SystemRandom random_;
   Metrics metrics_;
+  net::Loops calls_{1};
+  net::Dialer dialer_;
   std::unique_ptr<store::Store> store_ = store::make_memory_store(clock_);
-  policy::PolicyStore objects_{*store_, clock_, random_, "master"};
-  policy::PolicyGuard policies_{"master", nullptr};
-  ContentGuard contents_;
-  policy::PolicyCanonicalizer canonicalizer_{"master"};
-  CatalogHolder catalog_{catalog::Catalog::builtin({"FineGrainedAuthorization"})};
-  admission::Chain admission_;
-  authz::CurrentChain authorizer_;
   authn::AuthenticatorChain authenticators_{
       std::vector<std::shared_ptr<const authn::Authenticator>>()};
-  std::unique_ptr<authz::fields::UncoveredFeed>
-      uncovered_ = authz::fields::UncoveredFeed::load(*store_).value();
-  FieldPermissions field_permissions_{*uncovered_, metrics_.registry()};
-  std::unique_ptr<ServiceNetwork>
-      network_ = ServiceNetwork::make(*store_, random_, "10.0.0.0/24", "30000-32767").value();
-  Services services_{.store = objects_,
-                     .catalog = catalog_,
-                     .admission = admission_,
-                     .authorizer = authorizer_,
-                     .clock = clock_,
-                     .random = random_,
-                     .metrics = metrics_,
-                     .allocators = {network_.get()},
-                     .guards = {&policies_, &contents_},
-                     .canonicalizer = &canonicalizer_,
-                     .field_permissions = &field_permissions_};
-  net::Loops request_loops_{1};
-  WatchHubs watches_{*store_, request_loops_};
-  SelfDescription description_{catalog_, {.server_address = "127.0.0.1:6443"}};
-  Gateway gateway_{services_, authenticators_, description_, watches_};
-  net::Loops loops_{1};
-  Loopback api_{gateway_,
-                loops_.at(0),
-                {.name = "test", .groups = {std::string(authz::kMastersGroup)}},
-                "test"};
-  DefinitionServer definitions_{*store_, catalog_, api_, clock_};
+  std::unique_ptr<ApiServer> server_;
+  Loopback api_;
 };
 
 }  // namespace cardea::rest

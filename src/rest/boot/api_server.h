@@ -1,0 +1,125 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "admission/plugins.h"
+#include "rest/boot/built_in_authorizers.h"
+#include "rest/call.h"
+#include "rest/catalog_holder.h"
+#include "rest/controllers/controller.h"
+#include "rest/definition_server.h"
+#include "rest/gateway.h"
+#include "rest/guards/access_policy_guard.h"
+#include "rest/guards/content_guard.h"
+#include "rest/guards/escalation_guard.h"
+#include "rest/guards/uncovered_set_guard.h"
+#include "rest/loopback.h"
+#include "rest/policy/canonicalizer.h"
+#include "rest/policy/guard.h"
+#include "rest/policy/policy_store.h"
+#include "rest/write/field_permissions.h"
+#include "rest/write/service_network.h"
+
+namespace cardea::rest {
+
+struct Features {
+  bool conditional_authorization = true;
+  bool fine_grained_authorization = true;
+  bool constrained_impersonation = true;
+};
+
+// In what one server differs from another. Everything that is referred to outlives the server.
+struct Parts {
+  store::Store& store;
+  const Clock& clock;
+  Random& random;
+  Metrics& metrics;
+  net::Loop& calls;  // where the server waits for others, such as webhooks
+  net::Dialer& dialer;
+  const authn::AuthenticatorChain& authenticators;
+
+  // Makes the chain that decides from the authorizers that every server has.
+  std::function<Result<std::shared_ptr<const authz::CurrentChain>>(
+      const BuiltInAuthorizers::ByType&)>
+      make_chain;
+
+  Features features = {};
+  NamespacePolicySettings namespace_policy = {};
+  std::vector<std::string> enabled_plugins = {}, disabled_plugins = {};  // beside the default ones
+  std::vector<std::unique_ptr<admission::Plugin>> more_plugins = {};     // asked after all others
+  std::string service_cluster_ip_range = "10.0.0.0/24";
+  std::string service_node_port_range = "30000-32767";
+  std::string address = "127.0.0.1:6443";  // where clients reach the server
+  bool allow_privileged = false;
+  std::size_t request_loops = 2;
+  const authn::ServiceAccountTokens* service_account_tokens = nullptr;  // null: none are issued
+  const audit::Auditor* auditor = nullptr;                              // null: nothing is audited
+  std::function<std::string()> more_metrics = {};            // Prometheus text, shown with its own
+  std::function<void(const std::string&)> request_log = {};  // one line per request; may be empty
+  std::function<void(const std::string&)> refusal_log = {};  // see Gateway::set_refusal_log
+};
+
+// An API server but for its sockets: `cardea serve` and the tests make the same one. It owns what
+// requests go through, from the authorizers to the gateway, and serves CustomResourceDefinitions
+// from the moment it is made. What the cluster is born with is left to boot/bootstrap.h, and
+// controllers to controllers/controllers.h.
+class ApiServer {
+ public:
+  // A bad request (an unknown plugin, a range that is none) is an error of whoever chose the parts.
+  static Result<std::unique_ptr<ApiServer>> make(Parts parts);
+  ~ApiServer() { stop(); }
+  ApiServer(const ApiServer&) = delete;
+  ApiServer& operator=(const ApiServer&) = delete;
+
+  store::Store& store() { return objects_; }  // roles of namespace policy are objects in it
+  CatalogHolder& catalog() { return catalog_; }
+  Services& services() { return *services_; }
+  Gateway& gateway() { return *gateway_; }
+  // Another door to the same server, for clients who are recognised in another way.
+  std::unique_ptr<Gateway> another_gateway(const authn::AuthenticatorChain& authenticators);
+  net::Loops& loops() { return loops_; }         // where requests of clients are to be served
+  net::Loop& chores() { return chores_.at(0); }  // where controllers are to work
+  const Loopback& api() const { return *api_; }  // the server's own client
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+  // Until then /readyz and /healthz say no.
+  void set_ready() { description_.set_ready(true); }
+  // Ends watches, and no longer follows definitions. From outside the loops; once is enough.
+  void stop();
+
+ private:
+  explicit ApiServer(const Parts& parts);
+  Result<void> load_authorizers(const Parts& parts);
+  Result<void> load_admission(Parts& parts);
+  void set_guards();
+  void set_services(const Parts& parts);
+  void describe(const Parts& parts);
+  void open(const Parts& parts);
+
+  // In the order in which they need each other.
+  const Features features_;
+  std::vector<std::string> warnings_;
+  CatalogHolder catalog_;
+  std::unique_ptr<authz::fields::UncoveredFeed> uncovered_;
+  std::unique_ptr<BuiltInAuthorizers> built_ins_;
+  std::shared_ptr<const authz::CurrentChain> chain_;
+  policy::PolicyStore objects_;
+  std::unique_ptr<admission::Chain> admission_;
+  std::unique_ptr<ServiceNetwork> network_;
+  std::unique_ptr<FieldPermissions> field_permissions_;
+  std::vector<std::unique_ptr<const WriteGuard>> guards_;
+  policy::PolicyCanonicalizer canonicalizer_;
+  std::unique_ptr<Services> services_;
+  net::Loops loops_;
+  WatchHubs watches_;
+  SelfDescription description_;
+  std::unique_ptr<Gateway> gateway_;
+  net::Loops chores_{1};
+  std::unique_ptr<Loopback> api_;
+  std::unique_ptr<DefinitionServer> definitions_;
+  bool is_stopped_ = false;
+};
+
+}  // namespace cardea::rest

@@ -1,0 +1,38 @@
+#include "rest/boot/built_in_authorizers.h"
+
+#include "authz/node/node_authorizer.h"
+#include "authz/rbac/rbac_authorizer.h"
+
+namespace cardea::rest {
+
+Result<std::unique_ptr<BuiltInAuthorizers>> BuiltInAuthorizers::make(
+    store::Store& store, const Snapshot<catalog::Catalog>& catalog,
+    const NamespacePolicySettings& settings, Random& random, MetricRegistry& metrics) {
+  std::unique_ptr<BuiltInAuthorizers> self(new BuiltInAuthorizers(random, catalog));
+  auto feed = authz::node::GraphFeed::start(store, self->nodes_);
+  if (!feed) return fail(feed.error());
+  self->node_feed_ = std::move(*feed);
+  auto roles = authz::rbac::PolicyIndex::load(store);
+  if (!roles) return fail(roles.error());
+  self->roles_ = std::move(*roles);
+  auto access = authz::access::PolicyFeed::load(store);
+  if (!access) return fail(access.error());
+  self->access_ = std::move(*access);
+  auto policies = authz::namespace_policy::PolicyFeed::load(store, settings.master,
+                                                            settings.groups);
+  if (!policies) return fail(policies.error());
+  self->policies_ = std::move(*policies);
+  self->namespace_policy_ = std::make_shared<const authz::namespace_policy::PolicyAuthorizer>(
+      *self->policies_,
+      authz::namespace_policy::Surroundings{
+          .kinds = &self->kinds_, .nodes = &self->nodes_, .node_names = settings.node_names},
+      &metrics);
+  self->by_type_ = {
+      {"Node", std::make_shared<authz::node::NodeAuthorizer>(self->nodes_)},
+      {"Access", std::make_shared<authz::access::AccessAuthorizer>(*self->access_, &metrics)},
+      {"Policy", self->namespace_policy_},
+      {"RBAC", std::make_shared<authz::rbac::RbacAuthorizer>(*self->roles_)}};
+  return self;
+}
+
+}  // namespace cardea::rest
