@@ -1,6 +1,6 @@
 """The same to us and to kube-apiserver: wrong configurations, which both refuse in the same words, and tokens, which both take for the same user.
 
-    authentication_agreement.py FOLDER     where the npm packages go (below the build folder); kept for the next run
+    authentication_agreement.py --packages=FOLDER     where the npm packages go (below the build folder); kept for the next run
 
 Needs $CARDEA_PEERS, a folder with a kube-apiserver and an etcd.
 """
@@ -8,15 +8,16 @@ import http.client
 import json
 import os
 import re
-import shutil
 import ssl
 import subprocess
-import sys
 import tempfile
 import time
 
 from issuers import ALGORITHMS, Issuers, openssl
-from server import Cardea, binary, eventually, expect, free_port, skip, tell
+from server import Cardea, binary, eventually, expect, free_port, skip
+from story import Story
+
+story = Story("authentication_agreement", options={"packages": "js-client"})
 
 HEAD = "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\n"
 USER = "  claimMappings: {username: {claim: sub, prefix: ''}}\n"
@@ -78,6 +79,7 @@ def complaint(text, file, quoted):
     return re.sub(r' in scheme ".*?"', "", said).strip()
 
 
+@story.chapter
 def wrong_configurations(peers, folder):
     file = os.path.join(folder, "config.yaml")
     differences = 0
@@ -188,8 +190,9 @@ def tokens(issuers):
     yield "an ID token", issuers.tell("id_token", alg="RS256", subject="joe")
 
 
-def decisions(peers, folder, packages):
-    with Issuers(packages) as issuers:
+@story.chapter
+def decisions(peers, folder):
+    with Issuers(story.options["packages"]) as issuers:
         for site in ("plain", "provider"):
             issuers.start(site)
         file = issuers.path("config.yaml")
@@ -211,18 +214,20 @@ def decisions(peers, folder, packages):
             print(f"{count} tokens are taken for the same users, or for nobody, by both")
 
 
-def story():
+@story.shared
+def peers():
     peers = os.environ.get("CARDEA_PEERS")
     if not peers or not all(os.path.exists(os.path.join(peers, name)) for name in ("kube-apiserver", "etcd")):
         skip("CARDEA_PEERS names no folder with a kube-apiserver and an etcd")
-    folder = tempfile.mkdtemp(prefix="cardea-agreement-")
-    try:
+    return peers
+
+
+@story.shared
+def folder():
+    with tempfile.TemporaryDirectory(prefix="cardea-agreement-", ignore_cleanup_errors=True) as folder:
         openssl("genrsa", "-out", os.path.join(folder, "sa.key"), "2048")
-        wrong_configurations(peers, folder)
-        decisions(peers, folder, sys.argv[1] if len(sys.argv) > 1 else "js-client")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        yield folder
 
 
 if __name__ == "__main__":
-    tell("authentication_agreement", story)
+    story.main()

@@ -1,19 +1,22 @@
 """Tokens of real issuers: every algorithm, two issuers at once, rotation, outages, discovery elsewhere, reload under load.
 
-    authentication_story.py FOLDER     where the npm packages go (below the build folder); kept for the next run
+    authentication_story.py --packages=FOLDER     where the npm packages go (below the build folder); kept for the next run
 """
 import http.client
 import json
 import os
 import re
 import ssl
-import sys
+import subprocess
 import threading
 import time
 from pathlib import Path
 
 from issuers import ALGORITHMS, Issuers, decoded
-from server import Cardea, eventually, expect, tell
+from server import Cardea, binary, eventually, expect, free_port
+from story import Story
+
+story = Story("authentication_story", options={"packages": "js-client"})
 
 WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 BODY = json.dumps({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"})
@@ -119,6 +122,44 @@ class Load:
             thread.join()
 
 
+@story.shared
+def issuers():
+    with Issuers(story.options["packages"]) as issuers:
+        issuers.start("plain")
+        yield issuers
+
+
+@story.shared
+def file(issuers):
+    file = issuers.path("authentication.yaml")
+    with open(file, "w") as out:
+        out.write(config(issuers))
+    return file
+
+
+@story.shared
+def server(issuers, file):
+    with Cardea("--authentication-config", file, "--authorization-mode", "AlwaysAllow") as server:
+        yield server
+
+
+@story.shared
+def client(server):
+    return Client(server)
+
+
+@story.chapter
+def issuers_are_found_when_they_come_up(issuers, client):
+    expect(eventually("the plain issuer is known", lambda: not isinstance(client.who(issuers.sign()), int)), "")
+    early = issuers.sign(key_of="provider", alg="RS256", aud="RS256")
+    expect(client.who(early) == 401, "an issuer that is down vouches for somebody")
+    issuers.start("provider")
+    eventually("the provider is found once it is up", lambda: client.who(early) != 401)
+    user = client.who(issuers.sign(iss="https://unreachable.example"))
+    expect(user["username"] == "elsewhere:jane", f"discovery at another URL: {user}")
+
+
+@story.chapter(needs=["issuers_are_found_when_they_come_up"])
 def every_algorithm(issuers, client):
     for alg in ALGORITHMS:
         user = client.who(issuers.sign(alg, groups=["a", "b"], tenant="t1", jti="id-1"))
@@ -131,6 +172,7 @@ def every_algorithm(issuers, client):
     print("every algorithm, two issuers at once")
 
 
+@story.chapter(needs=["issuers_are_found_when_they_come_up"])
 def bad_tokens(issuers, client, server):
     now = int(time.time())
     good = issuers.sign()
@@ -159,6 +201,7 @@ def bad_tokens(issuers, client, server):
     print(f"{len(bad)} kinds of bad tokens: 401, one shape, nothing in the log")
 
 
+@story.chapter(needs=["issuers_are_found_when_they_come_up"])
 def unknown_keys(issuers, client):
     before = issuers.fetches("plain", "/keys")
     for i in range(50):
@@ -168,6 +211,7 @@ def unknown_keys(issuers, client):
     print(f"50 tokens with unknown keys: {fetched} fetches of the key set")
 
 
+@story.chapter(needs=["issuers_are_found_when_they_come_up"])
 def rotation(issuers, server, client):
     with Load(server, issuers.sign(sub="loaded")) as load:
         eventually("the load runs", lambda: load.sent > 20)
@@ -181,6 +225,7 @@ def rotation(issuers, server, client):
     print("keys rotated under load")
 
 
+@story.chapter(needs=["issuers_are_found_when_they_come_up"])
 def outage(issuers, client):
     token = issuers.sign(key_of="provider", alg="RS256", aud="RS256", sub="later")
     issuers.stop("provider")
@@ -191,6 +236,7 @@ def outage(issuers, client):
     print("known keys survive an outage")
 
 
+@story.chapter(needs=["issuers_are_found_when_they_come_up"])
 def reload(issuers, server, client, file):
     def put(text):
         with open(file + ".new", "w") as new:
@@ -228,37 +274,9 @@ def reload(issuers, server, client, file):
     print(f"reloads under load: {load.sent} requests, none dropped; bad files refused; a withdrawn issuer ends at once")
 
 
-def story():
-    packages = sys.argv[1] if len(sys.argv) > 1 else "js-client"
-    with Issuers(packages) as issuers:
-        issuers.start("plain")
-        file = issuers.path("authentication.yaml")
-        with open(file, "w") as out:
-            out.write(config(issuers))
-        with Cardea("--authentication-config", file, "--authorization-mode", "AlwaysAllow") as server:
-            client = Client(server)
-            expect(eventually("the plain issuer is known", lambda: not isinstance(client.who(issuers.sign()), int)), "")
-            early = issuers.sign(key_of="provider", alg="RS256", aud="RS256")
-            expect(client.who(early) == 401, "an issuer that is down vouches for somebody")
-            issuers.start("provider")
-            eventually("the provider is found once it is up", lambda: client.who(early) != 401)
-            user = client.who(issuers.sign(iss="https://unreachable.example"))
-            expect(user["username"] == "elsewhere:jane", f"discovery at another URL: {user}")
-            every_algorithm(issuers, client)
-            bad_tokens(issuers, client, server)
-            unknown_keys(issuers, client)
-            rotation(issuers, server, client)
-            outage(issuers, client)
-            reload(issuers, server, client, file)
-        flags_story(issuers)
-        documented_story(issuers)
-        open_server_story(issuers)
-
-
-def flags_story(issuers):
+@story.chapter
+def flags_and_the_file_they_migrate_to(issuers):
     """The same issuer by flags, and by the file that `cardea migrate` makes of them."""
-    import subprocess
-    from server import binary
     flags = [f"--oidc-issuer-url={issuers.urls['plain']}", "--oidc-client-id=cardea", f"--oidc-ca-file={issuers.path('ca.crt')}", "--oidc-groups-claim=groups",
              "--oidc-groups-prefix=g:", "--oidc-required-claim=tenant=t1", "--oidc-signing-algs=RS256,ES256"]
     migrated = subprocess.run([binary(), "migrate", "oidc-flags", "--secure-port=1", *flags], text=True, capture_output=True)
@@ -280,7 +298,8 @@ def flags_story(issuers):
     print("flags, and the file they migrate to, mean the same")
 
 
-def documented_story(issuers):
+@story.chapter
+def the_documented_example(issuers):
     """The example of docs/authentication.md, with an issuer that exists."""
     page = (Path(__file__).resolve().parents[2] / "docs" / "authentication.md").read_text()
     text = next(block for block in re.findall(r"```yaml\n(.*?)```", page, re.S) if "kind: AuthenticationConfiguration" in block)
@@ -304,10 +323,9 @@ def documented_story(issuers):
     print("the documented example; anonymous only where the file says so")
 
 
-def open_server_story(issuers):
+@story.chapter
+def always_allow_and_anonymous_never_meet(issuers):
     """Anonymous requests and AlwaysAllow never meet, whichever file or flag asks for them."""
-    import subprocess
-    from server import binary, free_port
     head = "apiVersion: apiserver.config.k8s.io/{}\nkind: {}Configuration\n"
     chain, file = issuers.path("chain.yaml"), issuers.path("anonymous.yaml")
     with open(chain, "w") as out:
@@ -332,4 +350,4 @@ def open_server_story(issuers):
 
 
 if __name__ == "__main__":
-    tell("authentication_story", story)
+    story.main()

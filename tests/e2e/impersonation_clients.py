@@ -1,6 +1,6 @@
 """The settings of clients we did not write for acting as somebody else: kubectl --as and its kin, the Python and the JavaScript client.
 
-    impersonation_clients.py FOLDER     where the npm packages go (below the build folder); kept for the next run
+    impersonation_clients.py --packages=FOLDER     where the npm packages go (below the build folder); kept for the next run
 
 carol may be bob, with some parts, for reviews of who she is and to list pods in one namespace.
 """
@@ -8,12 +8,14 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 from deputies import AUTHENTICATION, World, rule, write_tokens
-from server import Cardea, expect, tell
+from server import Cardea, expect, skip
+from story import Story
+
+story = Story("impersonation_clients", options={"packages": "js-client"})
 
 
 def kubectls():
@@ -31,9 +33,10 @@ def write_kubeconfig(path, server, **user):
     return path
 
 
+@story.chapter
 def with_kubectl(server, folder):
     if not kubectls():
-        print("skipped: no kubectl for --as")
+        skip("no kubectl for --as")
     for kubectl in kubectls():
         plain = write_kubeconfig(os.path.join(folder, "carol.kubeconfig"), server)
 
@@ -79,12 +82,12 @@ def with_kubectl(server, folder):
         print(f"{kubectl}: passed")
 
 
+@story.chapter
 def with_python(server):
     try:
         from kubernetes import client
     except ImportError:
-        print("skipped: Debian's package python3-kubernetes is not installed")
-        return
+        skip("Debian's package python3-kubernetes is not installed")
     configuration = client.Configuration()
     configuration.host, configuration.ssl_ca_cert = server.base, os.path.join(server.data_dir, "ca.crt")
     configuration.api_key = {"authorization": "Bearer token-carol"}
@@ -101,34 +104,39 @@ def with_python(server):
             expect(error.status == 403 and saying in json.loads(error.body)["message"], error.body)
         else:
             raise AssertionError(f"{headers} should have been refused")
-    print("the Python client: passed")
 
 
+@story.chapter
 def with_javascript(server, folder):
     from npm import install
-    packages = Path(sys.argv[1] if len(sys.argv) > 1 else "js-client").resolve()
+    packages = Path(story.options["packages"]).resolve()
     install(packages, "impersonation.mjs")
     config = write_kubeconfig(os.path.join(folder, "js.kubeconfig"), server, **{"as": "bob"})
     run = subprocess.run(["node", "impersonation.mjs"], cwd=packages, env={**os.environ, "KUBECONFIG": config, "EXPECTED": "bob"}, timeout=300)
     expect(run.returncode == 0, f"impersonation.mjs ended with status {run.returncode}")
 
 
-def story():
+@story.shared
+def folder():
     with tempfile.TemporaryDirectory(prefix="cardea-clients-") as folder:
-        tokens = os.path.join(folder, "tokens")
-        write_tokens(tokens, ["carol"])
-        with Cardea("--token-auth-file", tokens) as server:
-            w = World(server)
-            w.grant("carol", rule(["impersonate:user-info"], ["users"], [AUTHENTICATION], ["bob"]), rule(["impersonate:user-info"], ["groups"], [AUTHENTICATION], ["team", "ops"]),
-                    rule(["impersonate:user-info"], ["uids"], [AUTHENTICATION], ["7"]), rule(["impersonate:user-info"], ["userextras/acme.io/scope"], [AUTHENTICATION]),
-                    rule(["impersonate-on:user-info:create"], ["selfsubjectreviews"], [AUTHENTICATION]),
-                    {"verbs": ["impersonate-on:user-info:get"], "nonResourceURLs": ["*"]})
-            w.grant("carol", rule(["impersonate-on:user-info:list"], ["pods"]), namespace="default")
-            w.grant("bob", rule(["list"], ["pods"]))
-            with_kubectl(server, folder)
-            with_python(server)
-            with_javascript(server, folder)
+        yield folder
+
+
+@story.shared
+def server(folder):
+    """Where carol may be bob, with the group team or ops, and list pods in default."""
+    tokens = os.path.join(folder, "tokens")
+    write_tokens(tokens, ["carol"])
+    with Cardea("--token-auth-file", tokens) as server:
+        w = World(server)
+        w.grant("carol", rule(["impersonate:user-info"], ["users"], [AUTHENTICATION], ["bob"]), rule(["impersonate:user-info"], ["groups"], [AUTHENTICATION], ["team", "ops"]),
+                rule(["impersonate:user-info"], ["uids"], [AUTHENTICATION], ["7"]), rule(["impersonate:user-info"], ["userextras/acme.io/scope"], [AUTHENTICATION]),
+                rule(["impersonate-on:user-info:create"], ["selfsubjectreviews"], [AUTHENTICATION]),
+                {"verbs": ["impersonate-on:user-info:get"], "nonResourceURLs": ["*"]})
+        w.grant("carol", rule(["impersonate-on:user-info:list"], ["pods"]), namespace="default")
+        w.grant("bob", rule(["list"], ["pods"]))
+        yield server
 
 
 if __name__ == "__main__":
-    tell("impersonation_clients", story)
+    story.main()

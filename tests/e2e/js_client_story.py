@@ -1,18 +1,21 @@
 """Runs js/story.mjs against a server, with @kubernetes/client-node as js/package-lock.json pins it.
 
-    js_client_story.py FOLDER     where the packages go (below the build folder); kept for the next run
+    js_client_story.py --packages=FOLDER     where the packages go (below the build folder); kept for the next run
 """
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 from npm import install
-from server import Cardea, expect, tell
+from server import Cardea, expect
+from story import Story
+
+story = Story("js_client_story", options={"packages": "js-client"})
 
 
-def story():
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "js-client").resolve()
+@story.chapter
+def the_client_does_its_rounds():
+    folder = Path(story.options["packages"]).resolve()
     install(folder, "story.mjs")
     with Cardea() as server:
         run = subprocess.run(["node", "story.mjs"], cwd=folder, env={**os.environ, "KUBECONFIG": server.kubeconfig}, timeout=400)
@@ -20,4 +23,4 @@ def story():
 
 
 if __name__ == "__main__":
-    tell("js_client_story", story)
+    story.main()

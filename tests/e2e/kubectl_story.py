@@ -1,7 +1,8 @@
 """What a newcomer does with kubectl, from the first namespace to a conflict of server-side apply.
 
 Told with each kubectl there is: $CARDEA_KUBECTL (else the one on the PATH), $CARDEA_DEBIAN_KUBECTL, and
-$CARDEA_PEERS/kubectl when that folder is given. Arguments name other kubectls to try instead.
+$CARDEA_PEERS/kubectl when that folder is given. The chapters of the
+second kubectl end in `_2`.
 """
 import json
 import os
@@ -11,9 +12,11 @@ import subprocess
 import sys
 import tempfile
 import threading
-import traceback
 
 from server import Cardea, eventually, expect, skip
+from story import Story
+
+story = Story("kubectl_story")
 
 DEPLOYMENT = """
 apiVersion: apps/v1
@@ -323,50 +326,52 @@ def tidies_up(kubectl):
     kubectl.fails("get", "namespace", "shop", saying="NotFound")
 
 
-def tell_with(path):
-    """The names of the chapters that failed; each is told even when one before it failed."""
-    failures = []
-    with tempfile.TemporaryDirectory(prefix="cardea-kubectl-") as folder, Cardea() as server:
-        kubectl = Kubectl(path, server, folder)
-        version = kubectl.version()
-        print(f"-- {path}: {'.'.join(map(str, version))}", flush=True)
-        chapters = [looks_around, makes_and_changes, reads, differs, watches, waits, shares, brings_kinds, runs_things, tidies_up]
-        for chapter in chapters:
-            name = chapter.__name__
-            try:
-                chapter(kubectl)
-                print(f"   {name}", flush=True)
-            except (AssertionError, subprocess.TimeoutExpired) as error:
-                traceback.print_exc()
-                print(f"   {name}: FAILED: {error}", flush=True)
-                failures.append(f"{path}: {name}")
-        expect(server.alive(), "the server is gone")
-    return failures
-
-
 def kubectls():
     given = [os.environ.get("CARDEA_KUBECTL") or shutil.which("kubectl"), os.environ.get("CARDEA_DEBIAN_KUBECTL")]
     if os.environ.get("CARDEA_PEERS"):
         given.append(os.path.join(os.environ["CARDEA_PEERS"], "kubectl"))
     else:
-        print("CARDEA_PEERS is not set: a kubectl built there is not tried")
+        print("CARDEA_PEERS is not set: a kubectl built there is not tried", file=sys.stderr)
     found = []
     for path in given:
         if path and not os.access(path, os.X_OK):
-            print(f"not tried, since it is not there: {path}")
+            print(f"not tried, since it is not there: {path}", file=sys.stderr)
         elif path and os.path.realpath(path) not in map(os.path.realpath, found):
             found.append(path)
     return found
 
 
-def main():
-    found = sys.argv[1:] or kubectls()
+CHAPTERS = [looks_around, makes_and_changes, reads, differs, watches, waits, shares, brings_kinds, runs_things, tidies_up]
+# Each kubectl has a server for itself. The chapters speak of one shop, which the second one opens.
+BUILT_ON = {makes_and_changes: [], looks_around: []}
+
+
+def with_server(path):
+    def kubectl():
+        with tempfile.TemporaryDirectory(prefix="cardea-kubectl-") as folder, Cardea() as server:
+            kubectl = Kubectl(path, server, folder)
+            print(f"-- {path}: {'.'.join(map(str, kubectl.version()))}", flush=True)
+            yield kubectl
+    return kubectl
+
+
+def no_kubectl():
+    skip("no kubectl: neither $CARDEA_KUBECTL nor one on the PATH")
+
+
+def register(found):
+    for number, path in enumerate(found):
+        where, thing = f"_{number + 1}" if number else "", f"kubectl_{number + 1}"
+        make = with_server(path)
+        make.__name__ = thing
+        story.shared(make)
+        for chapter in CHAPTERS:
+            needs = [f"{c.__name__}{where}" for c in BUILT_ON.get(chapter, [makes_and_changes])]
+            story.add(chapter.__name__ + where, chapter, needs=needs, using={"kubectl": thing})
     if not found:
-        skip("no kubectl: neither $CARDEA_KUBECTL nor one on the PATH")
-    failures = [line for path in found for line in tell_with(path)]
-    print("\n".join(["kubectl_story: FAILED:"] + failures) if failures else "kubectl_story: passed")
-    sys.exit(1 if failures else 0)
+        story.chapter(no_kubectl)
 
 
 if __name__ == "__main__":
-    main()
+    register(kubectls())
+    story.main()

@@ -1,12 +1,37 @@
 """What a Python program does with Debian's python3-kubernetes: write, read, list, watch, patch, and kinds of its own."""
 import threading
 
-from server import Cardea, eventually, expect, skip, tell
+from server import Cardea, eventually, expect, skip
+from story import Story
 
 try:
     from kubernetes import client, config, watch
 except ImportError:
-    skip("Debian's package python3-kubernetes is not installed")
+    client = None
+
+story = Story("python_client_story")
+
+
+@story.shared
+def api():
+    if client is None:
+        skip("Debian's package python3-kubernetes is not installed")
+    with Cardea() as server:
+        yield config.new_client_from_config(server.kubeconfig)
+
+
+@story.shared
+def core(api):
+    """With a namespace `garden`, and what a controller puts into it."""
+    core = client.CoreV1Api(api)
+    core.create_namespace(client.V1Namespace(metadata=meta("garden")))
+    eventually("the namespace has its certificate", lambda: core.list_namespaced_config_map("garden").items)
+    return core
+
+
+@story.shared
+def apps(api, core):
+    return client.AppsV1Api(api)
 
 
 def refused(status, call, *args, **kwargs):
@@ -23,8 +48,13 @@ def meta(name, **more):
     return client.V1ObjectMeta(name=name, **more)
 
 
+@story.chapter
+def the_version(api):
+    expect(client.VersionApi(api).get_code().major == "1", "no version")
+
+
+@story.chapter
 def namespaces_and_config_maps(core):
-    core.create_namespace(client.V1Namespace(metadata=meta("garden")))
     refused(409, core.create_namespace, client.V1Namespace(metadata=meta("garden")))
     made = core.create_namespaced_config_map("garden", client.V1ConfigMap(metadata=meta("beds", labels={"row": "1"}), data={"a": "roses"}))
     expect(made.metadata.uid and made.metadata.resource_version, "a created object has neither uid nor resourceVersion")
@@ -62,6 +92,7 @@ def namespaces_and_config_maps(core):
     expect(not left.items, "deletecollection left something")
 
 
+@story.chapter
 def a_deployment(apps):
     labels = {"app": "web"}
     body = client.V1Deployment(
@@ -85,6 +116,7 @@ def a_deployment(apps):
     expect("spec.replicas" in error.body, f"the refusal does not name the field: {error.body}")
 
 
+@story.chapter
 def watching(core):
     seen, started = [], threading.Event()
     version = core.list_namespaced_config_map("garden").metadata.resource_version
@@ -107,7 +139,8 @@ def watching(core):
     expect(seen == [("ADDED", "moth"), ("MODIFIED", "moth"), ("DELETED", "moth")], f"watched {seen}")
 
 
-def kinds_of_its_own(api):
+@story.chapter
+def kinds_of_its_own(api, core):
     schema = {"type": "object", "properties": {"spec": {"type": "object", "required": ["colour"], "properties": {
         "colour": {"type": "string", "enum": ["red", "white"]}, "petals": {"type": "integer", "default": 5, "minimum": 1}}}}}
     definition = {
@@ -146,24 +179,19 @@ def kinds_of_its_own(api):
     eventually("the deleted kind is served no more", gone)
 
 
-def story():
-    with Cardea() as server:
-        api = config.new_client_from_config(server.kubeconfig)
-        core = client.CoreV1Api(api)
-        expect(client.VersionApi(api).get_code().major == "1", "no version")
-        namespaces_and_config_maps(core)
-        a_deployment(client.AppsV1Api(api))
-        watching(core)
-        kinds_of_its_own(api)
-        core.delete_namespace("garden")
+@story.chapter
+def a_namespace_goes(core):
+    core.create_namespace(client.V1Namespace(metadata=meta("meadow")))
+    core.create_namespaced_config_map("meadow", client.V1ConfigMap(metadata=meta("grass")))
+    core.delete_namespace("meadow")
 
-        def emptied():
-            try:
-                core.read_namespace("garden")
-            except client.ApiException as error:
-                return error.status == 404
-        eventually("the deleted namespace is gone", emptied)
+    def emptied():
+        try:
+            core.read_namespace("meadow")
+        except client.ApiException as error:
+            return error.status == 404
+    eventually("the deleted namespace is gone", emptied)
 
 
 if __name__ == "__main__":
-    tell("python_client_story", story)
+    story.main()

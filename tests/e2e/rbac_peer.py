@@ -1,6 +1,6 @@
 """Random worlds decided by us and by Kubernetes' own RBAC authorizer: decision and reason must be the same.
 
-    rbac_peer.py RBAC_WORLDS [WORLDS] [REQUESTS]
+    rbac_peer.py --program=RBAC_WORLDS [--worlds=4000] [--requests=50]
 
 RBAC_WORLDS is the program that prints them. Needs Go and the module of Kubernetes' parts: $CARDEA_PEERS_SOURCE, else
 `shared/peers` beside the repository. Skipped without.
@@ -8,18 +8,20 @@ RBAC_WORLDS is the program that prints them. Needs Go and the module of Kubernet
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
-from server import skip
+from server import expect, skip
+from story import Story
+
+story = Story("rbac_peer", options={"program": "build/rbac_worlds", "worlds": "4000", "requests": "50"})
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def main():
-    program = Path(sys.argv[1])
-    worlds, requests = (sys.argv[2:4] + ["4000", "50"][len(sys.argv[2:4]):])
+@story.chapter
+def decisions_and_reasons_are_the_same():
+    program, worlds, requests = (story.options[name] for name in ("program", "worlds", "requests"))
     source = Path(os.environ.get("CARDEA_PEERS_SOURCE", ROOT.parent / "shared" / "peers"))
     go = shutil.which("go")
     if not go or not (source / "go.mod").exists():
@@ -38,7 +40,8 @@ def main():
     print(test.stdout[-8000:], test.stderr[-4000:])
     if test.returncode and ("no required module" in test.stderr or "dial tcp" in test.stderr):
         skip("the modules of Kubernetes are not there")
-    sys.exit(test.returncode)
+    expect(test.returncode == 0, f"go test ended with status {test.returncode}")
 
 
-main()
+if __name__ == "__main__":
+    story.main()

@@ -9,7 +9,10 @@ import shutil
 import subprocess
 import tempfile
 
-from server import Cardea, binary, expect, skip, tell
+from server import Cardea, binary, expect, skip
+from story import Story
+
+story = Story("readme")
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 VOLUME = """apiVersion: v1
@@ -32,7 +35,8 @@ def commands():
             yield line, said.strip()
 
 
-def story():
+@story.chapter
+def the_first_screen_says_what_happens():
     kubectl = os.environ.get("CARDEA_KUBECTL") or shutil.which("kubectl")
     if not kubectl:
         skip("no kubectl: neither $CARDEA_KUBECTL nor one on the PATH")
@@ -63,4 +67,4 @@ def story():
 
 
 if __name__ == "__main__":
-    tell("readme", story)
+    story.main()

@@ -12,7 +12,10 @@ import shutil
 import ssl
 import subprocess
 
-from server import Cardea, eventually, exchange, expect, free_port, tell
+from server import Cardea, eventually, exchange, expect, free_port
+from story import Story
+
+story = Story("service_accounts")
 
 # What a kube-apiserver 1.36 sends to its token webhook, to the letter.
 RECORDED = '{"kind":"TokenReview","apiVersion":"authentication.k8s.io/v1","metadata":{},"spec":{"token":"%s","audiences":["%s"]},"status":{"user":{}}}\n'
@@ -91,6 +94,7 @@ def token_for(server, spec, namespace="shop", name="till"):
     return body["status"]["token"]
 
 
+@story.chapter
 def bound_tokens():
     with Cardea("--authorization-mode=AlwaysAllow", "--v=1") as server:
         make_account(server)
@@ -170,6 +174,7 @@ def kubectls():
     return [k for k in dict.fromkeys(named) if k and os.path.exists(k)]
 
 
+@story.chapter
 def with_kubectl():
     if not kubectls():
         print("skipped: no kubectl for `create token` and `auth whoami`")
@@ -198,6 +203,7 @@ def with_kubectl():
             expect(json.loads(who.stdout)["status"]["userInfo"]["username"] == "admin", who.stdout)
 
 
+@story.chapter
 def front_proxy():
     with Cardea("--authorization-mode=AlwaysAllow") as server:
         folder = server.folder
@@ -223,6 +229,7 @@ def front_proxy():
         expect(config["data"]["requestheader-allowed-names"] == '["front"]', config)
 
 
+@story.chapter
 def certificates_change():
     with Cardea("--authorization-mode=AlwaysAllow") as server:
         folder = server.folder
@@ -259,6 +266,7 @@ def quietly(server):
         return False
 
 
+@story.chapter
 def webhook_for_kubernetes():
     """Cardea answers the token reviews of a kube-apiserver: as recorded, and of a real one when there is one."""
     with Cardea("--authorization-mode=AlwaysAllow") as server:
@@ -317,6 +325,7 @@ def real_webhook(server, peers):
         expect(who("wrong")[0] == 401, "kube-apiserver accepts what Cardea does not know")
 
 
+@story.chapter
 def cardea_behind_a_webhook():
     """And the other way round: one Cardea asks another whose a token is."""
     with Cardea("--authorization-mode=AlwaysAllow") as knows:
@@ -337,6 +346,7 @@ def cardea_behind_a_webhook():
             must(call(asks, "POST", WHO, {}, bearer("new")), 401, "a token while the webhook is away")
 
 
+@story.chapter
 def keys_and_limits():
     """A signing key of one's own, rotated; issuers and lifetimes by flags."""
     with Cardea() as server:
@@ -371,6 +381,7 @@ def keys_and_limits():
         expect(config["data"]["client-ca-file"] == text_of(os.path.join(server.data_dir, "ca.crt")), config)
 
 
+@story.chapter
 def issuer_for_another():
     """One server trusts the service accounts of another through its discovery document and keys, as it would a cluster's."""
     with Cardea() as issuer:
@@ -393,10 +404,5 @@ def issuer_for_another():
             must(call(server, "POST", WHO, {}, bearer(token_for(issuer, {}))), 401, "a token for the issuer itself")
 
 
-def story():
-    for part in (bound_tokens, keys_and_limits, issuer_for_another, with_kubectl, front_proxy, certificates_change, webhook_for_kubernetes, cardea_behind_a_webhook):
-        part()
-        print(f"{part.__name__}: passed", flush=True)
-
-
-tell("service accounts", story)
+if __name__ == "__main__":
+    story.main()
