@@ -13,7 +13,10 @@ import threading
 import time
 import urllib.request
 
-from server import Cardea, binary, eventually, expect, free_port, tell
+from server import Cardea, binary, eventually, expect, free_port
+from story import Story
+
+story = Story("authorization_story")
 
 RULES = "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthorizationConfiguration\nauthorizers:\n"
 RBAC = "- {type: Node, name: node}\n- {type: RBAC, name: rbac}\n"
@@ -69,6 +72,7 @@ def as_user(server, token, method, path):
         return error.code, error.headers, error.read().decode()
 
 
+@story.chapter
 def configured_by_file():
     folder = Cardea().folder
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", f"{folder}/hook.key", "-out", f"{folder}/hook.crt",
@@ -145,6 +149,7 @@ def grant(server):
         expect(status == 201, f"{path}: {status} {answer}")
 
 
+@story.chapter
 def asked_by_others():
     folder = Cardea().folder
     with open(f"{folder}/users.csv", "w") as f:
@@ -208,6 +213,7 @@ def nodes_that_may(server, group):
     expect(status == 201 and nodes == [{"kind": "User", "name": "system:node:n1", "dependsOn": "group membership"}], f"nodes that may: {status} {nodes}")
 
 
+@story.chapter
 def asked_in_bulk():
     """docs/reviews.md: many questions at once, and who may."""
     folder = Cardea().folder
@@ -242,11 +248,5 @@ def asked_in_bulk():
             expect(done.returncode == 0 and look(json.loads(done.stdout)["status"]), f"kubectl create -f: {done.stdout} {done.stderr}")
 
 
-def story():
-    configured_by_file()
-    asked_by_others()
-    asked_in_bulk()
-
-
 if __name__ == "__main__":
-    tell("authorization_story", story)
+    story.main()

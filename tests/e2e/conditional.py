@@ -8,10 +8,12 @@ import re
 import socket
 import ssl
 import subprocess
-import sys
 import tempfile
 
-from server import Cardea, binary, eventually, exchange, expect, free_port, tell
+from server import Cardea, binary, eventually, exchange, expect, free_port
+from story import Story
+
+story = Story("conditional")
 
 POLICIES = "/apis/access.cardea.dev/v1alpha1/clusteraccesspolicies"
 USERS = ["alice", "bob", "eve", "carol", "approver", "issuer", "finisher", "agent", "auditor", "labeller", "namer", "signer", "writer", "deleter", "binder", "granter", "friend",
@@ -83,6 +85,7 @@ def documented(language, number=0):
     return [text for name, text in blocks if name == language][number]
 
 
+@story.chapter
 def volumes_of_one_class(w):
     """The example of the page, and what the page says comes of it."""
     status, _, said = w.admin("POST", POLICIES, documented("yaml"), {"Content-Type": "application/yaml"})
@@ -110,6 +113,7 @@ def volumes_of_one_class(w):
     expect(status == 404, f"deleting nothing is {status}")
 
 
+@story.chapter
 def sensitive_field_unchanged(w):
     w.policy("sensitive", "Allow", "carol", ("update", "patch"), resources=("configmaps",), expression="object.data.secret == oldObject.data.secret")
     w.admin("POST", CM, config_map("sensitive", {"secret": "x", "open": "1"}))
@@ -142,6 +146,7 @@ def make_csr(folder):
         return base64.b64encode(f.read()).decode()
 
 
+@story.chapter
 def one_signer(w):
     w.policy("signer", "Allow", "approver", ("create",), ("certificates.k8s.io",), ("certificatesigningrequests",),
              "object.spec.signerName == 'example.com/good'")
@@ -155,6 +160,7 @@ def one_signer(w):
     w.refused("approver", "POST", path, csr("bad", "example.com/bad"))
 
 
+@story.chapter
 def one_audience(w):
     w.policy("audience", "Allow", "issuer", ("create",), resources=("serviceaccounts/token",), expression="object.spec.audiences == ['vault']")
     path = "/api/v1/namespaces/default/serviceaccounts/default/token"
@@ -167,6 +173,7 @@ def one_audience(w):
     w.refused("issuer", "POST", path, token("vault", "api"))
 
 
+@story.chapter
 def own_finalizer(w):
     mine = "example.com/mine"
     w.policy("finalizer", "Allow", "finisher", ("update", "patch"), resources=("configmaps",),
@@ -179,6 +186,7 @@ def own_finalizer(w):
     expect(w.admin("GET", f"{CM}/held")[2]["metadata"]["finalizers"] == ["example.com/other"], "the finalizers are not what was allowed")
 
 
+@story.chapter
 def own_node(w):
     w.policy("own-node", "Allow", "agent", ("create", "update"), resources=("pods",), expression="object.spec.nodeName == request.userInfo.username")
 
@@ -189,6 +197,7 @@ def own_node(w):
     w.refused("agent", "POST", path, pod("there", "elsewhere"))
 
 
+@story.chapter
 def reviews_of_some_users(w):
     w.policy("reviews", "Allow", "auditor", ("create",), ("authorization.k8s.io",), ("subjectaccessreviews",), "object.spec.user.startsWith('team-')")
 
@@ -213,6 +222,7 @@ def reviews_of_some_users(w):
                                         "request": {"conditionSets": sets, "operation": operation}})
 
 
+@story.chapter
 def labels_and_names(w):
     w.policy("labels", "Allow", "labeller", ("create",), resources=("configmaps",), expression="'team' in object.metadata.labels")
     w.allowed("labeller", "POST", CM, config_map("labelled", labels={"team": "x"}))
@@ -222,6 +232,7 @@ def labels_and_names(w):
     w.refused("namer", "POST", CM, config_map("unsafe"))
 
 
+@story.chapter
 def secondary_check(w):
     w.policy("sign", "Allow", "signer", ("create",), ("certificates.k8s.io",), ("certificatesigningrequests",),
              "authorizer.group('certificates.k8s.io').resource('signers').name(object.spec.signerName).check('sign').allowed()")
@@ -236,11 +247,15 @@ def secondary_check(w):
     w.refused("signer", "POST", path, csr("unsigned", "example.com/theirs"))
 
 
-def alice_bob_and_eve(w):
+@story.shared
+def secrets_by_name(w):
     """The policies of the chapter on partial evaluation: Alice without conditions, Bob with some, Eve never."""
     w.policy("chapter", "Allow", None, ("create",), resources=("secrets",),
              expression="request.userInfo.username == 'alice' || (request.userInfo.username == 'bob' && object.metadata.name.startsWith('bob-'))")
 
+
+@story.chapter
+def alice_bob_and_eve(w, secrets_by_name):
     def secret(name):
         return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}}
     path = "/api/v1/namespaces/default/secrets"
@@ -264,6 +279,7 @@ def alice_bob_and_eve(w):
     expect(answer.startswith(b"HTTP/1.1 201"), f"Bob, in two parts: {answer[:200]!r}")
 
 
+@story.chapter
 def update_that_creates(w):
     path = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
     w.policy("lease-update", "Allow", "writer", ("update", "patch"), ("coordination.k8s.io",), ("leases",), "object.metadata.labels.kind == 'ok'")
@@ -285,6 +301,7 @@ def update_that_creates(w):
         expect(w.admin("GET", f"{path}/{name}")[0] == 404, f"{name} was written")
 
 
+@story.chapter
 def collections(w):
     path = "/api/v1/namespaces/many/configmaps"
     w.admin("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "many"}})
@@ -310,6 +327,7 @@ def collections(w):
     expect("keep" in names, f"left are {names}")
 
 
+@story.chapter
 def subresources(w):
     """Each by what its own object says."""
     pods, merge = "/api/v1/namespaces/default/pods", "application/merge-patch+json"
@@ -359,6 +377,7 @@ def subresources(w):
     w.allowed("evictor", "POST", f"{pods}/old-1/eviction", eviction("old-1"))
 
 
+@story.chapter(needs=["labels_and_names"])
 def dry_runs(w):
     """Decided as the real thing is, and nothing is written."""
     w.policy("dry", "Allow", "labeller", ("delete", "update"), resources=("configmaps",), expression="oldObject.metadata.labels.team == 'x'")
@@ -374,6 +393,7 @@ def dry_runs(w):
     w.refused("eve", "POST", CM, config_map("of-eve"))
 
 
+@story.chapter
 def version_of_the_request(w):
     """Conditions see the object in the version that the request speaks."""
     w.policy("hpa", "Allow", "versioned", ("create", "update"), ("autoscaling",), ("horizontalpodautoscalers",),
@@ -398,6 +418,7 @@ def version_of_the_request(w):
     w.allowed("versioned", "PUT", "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers/hpa-v2", one("hpa-v2", 60))
 
 
+@story.chapter
 def after_mutation(w):
     """Conditions see what is going to be written: defaults, what plugins fill in, the name that was made."""
     w.policy("mutated", "Allow", "versioned", ("create",), ("",), ("services", "pods", "configmaps"),
@@ -413,18 +434,7 @@ def after_mutation(w):
     w.allowed("versioned", "POST", CM, made)
 
 
-def numbers(w):
-    lines = {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in w.admin("GET", "/metrics")[2].decode().splitlines() if not line.startswith("#")}
-    for line in ('authorization_attempts_total{result="conditional"}', 'authorization_duration_seconds_count{result="conditional"}',
-                 'apiserver_authorization_decisions_total{type="Access",name="access",decision="conditional"}',
-                 'apiserver_authorization_decisions_total{type="Access",name="access",decision="allowed"}',
-                 'apiserver_authorization_decisions_total{type="Access",name="access",decision="denied"}',
-                 'cardea_authorization_conditions_evaluation_seconds_count{name="access",evaluator="in_process"}',
-                 'cardea_authorization_conditions_evaluation_errors_total{name="access",effect="Deny"}',
-                 'cardea_authorization_conditions_evaluation_errors_total{name="access",effect="Allow"}'):
-        expect(lines.get(line, 0) > 0, f"{line} is {lines.get(line)}")
-
-
+@story.chapter
 def denies(w):
     w.policy("all-of-writer", "Allow", "writer", ("create",), resources=("secrets",))
     w.policy("no-restricted", "Deny", None, ("create",), resources=("secrets",), expression="has(object.metadata.labels) && 'restricted' in object.metadata.labels",
@@ -477,6 +487,7 @@ def nor_through_rbac(w):
     w.allowed("granter", "POST", roles, role("given-updates", ["update"], ["endpoints"]))
 
 
+@story.chapter
 def nobody_grants_what_they_lack(w):
     """Whoever may write policies still cannot give more than they hold, nor deny without the right to."""
     w.policy("granter-writes", "Allow", "granter", ("create", "update", "get", "list", "patch", "delete", "deletecollection"), ("access.cardea.dev",), ("clusteraccesspolicies",), "true")
@@ -528,6 +539,7 @@ def nobody_grants_what_they_lack(w):
     w.refused("friend", "GET", "/api/v1/namespaces/default/secrets/free")
 
 
+@story.chapter
 def refusals_quote_nothing(w):
     """Who may not touch an object does not learn from errors what is in it."""
     w.policy("own-secrets", "Allow", "namer", ("patch",), resources=("secrets",), expression="oldObject.metadata.name == 'own'")
@@ -540,6 +552,7 @@ def refusals_quote_nothing(w):
     w.allowed("namer", "PATCH", "/api/v1/namespaces/default/secrets/own", {"metadata": {"labels": {"a": "b"}}}, content_type="application/merge-patch+json")
 
 
+@story.chapter
 def not_compiling(w):
     w.policy("nonsense", "Allow", "binder", ("create",), resources=("configmaps",), expression="object.")
     w.refused("binder", "POST", CM, config_map("nope"))
@@ -552,7 +565,8 @@ def not_compiling(w):
     expect(checked["status"] == "False" and "apps/v1" in checked["message"], checked)
 
 
-def self_description(w):
+@story.chapter
+def self_description(w, secrets_by_name):
     path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
     attributes = {"verb": "create", "group": "", "version": "v1", "resource": "secrets", "namespace": "default"}
 
@@ -589,6 +603,7 @@ def self_description(w):
     expect(said["response"]["allowed"] is True, said)
 
 
+@story.chapter
 def request_to_be(w):
     """Conditions on impersonatedRequest, sent back: evaluated with it, and never without."""
     for name, effect, expression in (("reads-for-others", "Allow", "impersonatedRequest.verb == 'get' && 'staff' in impersonatedRequest.userInfo.groups"),
@@ -636,7 +651,8 @@ def ask_can_i(w, user, *words):
     return ran.returncode, ran.stdout + ran.stderr
 
 
-def can_i(w):
+@story.chapter
+def can_i(w, secrets_by_name):
     def ask(user, *words):
         return ask_can_i(w, user, *words)
     code, said = ask("alice", "create", "secrets", "-n", "default")
@@ -655,6 +671,7 @@ def can_i(w):
     expect(code not in (0, 1, 3), f"{code} {said}")
 
 
+@story.chapter
 def dra(w):
     """Validation refuses such claims too, as Kubernetes' does; here it is seen beforehand, and what the condition says."""
     spec = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c", "adminAccess": True}}]}}
@@ -681,12 +698,27 @@ def dra(w):
     w.allowed("agent", "POST", "/apis/resource.k8s.io/v1/namespaces/dra-no/resourceclaims", plain)
 
 
+@story.chapter(needs=["update_that_creates", "denies", "nobody_grants_what_they_lack"])
+def numbers(w):
+    lines = {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in w.admin("GET", "/metrics")[2].decode().splitlines() if not line.startswith("#")}
+    for line in ('authorization_attempts_total{result="conditional"}', 'authorization_duration_seconds_count{result="conditional"}',
+                 'apiserver_authorization_decisions_total{type="Access",name="access",decision="conditional"}',
+                 'apiserver_authorization_decisions_total{type="Access",name="access",decision="allowed"}',
+                 'apiserver_authorization_decisions_total{type="Access",name="access",decision="denied"}',
+                 'cardea_authorization_conditions_evaluation_seconds_count{name="access",evaluator="in_process"}',
+                 'cardea_authorization_conditions_evaluation_errors_total{name="access",effect="Deny"}',
+                 'cardea_authorization_conditions_evaluation_errors_total{name="access",effect="Allow"}'):
+        expect(lines.get(line, 0) > 0, f"{line} is {lines.get(line)}")
+
+
+@story.chapter
 def unsafe_start():
     ran = subprocess.run([binary(), "serve", "--disable-admission-plugins=AuthorizationConditionsEnforcer", "--data-dir", tempfile.mkdtemp(),
                           "--secure-port", str(free_port())], capture_output=True, text=True, timeout=60)
     expect(ran.returncode == 2 and "AuthorizationConditionsEnforcer" in ran.stderr, f"{ran.returncode} {ran.stderr}")
 
 
+@story.chapter
 def without_the_gate(tokens):
     with Cardea("--feature-gates=ConditionalAuthorization=false", f"--token-auth-file={tokens}") as server:
         w = World(server)
@@ -698,17 +730,18 @@ def without_the_gate(tokens):
         expect(status == 404, f"without the gate there is no such resource: {status}")
 
 
-def story():
-    folder = tempfile.mkdtemp(prefix="cardea-e2e-tokens-")
-    tokens = os.path.join(folder, "tokens")
-    with open(tokens, "w") as f:
-        for u in USERS:
-            f.write(f"token-{u},{u},{u}-uid\n")
-    unsafe_start()
-    chapters = [volumes_of_one_class, sensitive_field_unchanged, one_signer, one_audience, own_finalizer, own_node, reviews_of_some_users, labels_and_names,
-                secondary_check, alice_bob_and_eve, self_description, request_to_be, can_i, update_that_creates, collections, subresources, dry_runs,
-                version_of_the_request, after_mutation, denies, nobody_grants_what_they_lack, refusals_quote_nothing, not_compiling, numbers]
-    wanted = sys.argv[1:]
+@story.shared
+def tokens():
+    with tempfile.TemporaryDirectory(prefix="cardea-e2e-tokens-") as folder:
+        tokens = os.path.join(folder, "tokens")
+        with open(tokens, "w") as f:
+            for u in USERS:
+                f.write(f"token-{u},{u},{u}-uid\n")
+        yield tokens
+
+
+@story.shared
+def w(tokens):
     with Cardea(f"--token-auth-file={tokens}", "--dra-admin-access-policy") as server:
         w = World(server)
         for user in USERS:  # everybody may ask about themselves, as RBAC's defaults let them
@@ -716,14 +749,8 @@ def story():
         spec = {"effect": "Allow", "rules": [{"verbs": ["get"], "nonResourceURLs": ["/api", "/api/*", "/apis", "/apis/*"]}]}
         w.admin("POST", POLICIES, {"apiVersion": "access.cardea.dev/v1alpha1", "kind": "ClusterAccessPolicy", "metadata": {"name": "discovery"}, "spec": spec})
         w.policy("agent-dra", "Allow", "agent", ("create",), ("resource.k8s.io",), ("resourceclaims", "resourceclaimtemplates"))
-        for chapter in chapters + [dra]:
-            if wanted and chapter.__name__ not in wanted:
-                continue
-            chapter(w)
-            print("  ", chapter.__name__.replace("_", " "), flush=True)
-    if not wanted:
-        without_the_gate(tokens)
+        yield w
 
 
 if __name__ == "__main__":
-    tell("conditional", story)
+    story.main()

@@ -9,12 +9,14 @@ import json
 import os
 import ssl
 import subprocess
-import sys
 import tempfile
 import threading
 
 from conditional import CM, World, config_map, documented
-from server import Cardea, binary, eventually, expect, free_port, tell
+from server import Cardea, binary, eventually, expect, free_port
+from story import Story
+
+story = Story("conditional_webhooks")
 
 FIVE = ["Allow", "Deny", "NoOpinion", "ConditionsMap", "Union"]
 CEL = "k8s.io/authorization-cel"
@@ -198,6 +200,13 @@ def both(user):
     return (user, f"{LISTED}-{user}")
 
 
+@story.chapter
+def the_page_configures_webhooks_in_this_way():
+    page = documented("yaml", 1)
+    expect(TREE.strip() in page and LIST.strip() in page, "the page on conditions configures webhooks in another way")
+
+
+@story.chapter
 def settled_by_their_author(w, tree, listed):
     for user, hook in zip(both("opaque"), (tree, listed)):
         w.allowed(user, "POST", CM, config_map(f"{user}-one", labels={"ok": "yes"}))
@@ -217,6 +226,7 @@ def settled_by_their_author(w, tree, listed):
     expect({r["request"].get("admissionRequest", {}).get("uid") for r in tree.second} != {None}, "no uids")
 
 
+@story.chapter
 def cel_is_settled_here(w, tree, listed):
     before = len(tree.second) + len(listed.second)
     for user in both("cel"):
@@ -234,6 +244,7 @@ def cel_is_settled_here(w, tree, listed):
         expect(w.admin("GET", f"{CM}/other-{user}")[0] == 404, "it was written")
 
 
+@story.chapter
 def one_snapshot(w, tree, listed):
     """What was answered is kept with its conditions; the next request is decided by them too."""
     def asked():  # whoever is refused is asked about once more: whether they may change single fields
@@ -251,6 +262,7 @@ def one_snapshot(w, tree, listed):
     expect("authorizationOptions" not in tree.first[-1]["spec"], tree.first[-1])
 
 
+@story.chapter
 def nothing_is_written_after_a_fault(w, tree, listed):
     """Every fault, in a set that could deny and in one that could not, for every kind of write."""
     w.admin("POST", "/api/v1/namespaces/default/pods", {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "victim", "labels": {"ok": "yes"}},
@@ -308,6 +320,7 @@ def nothing_is_written_after_a_fault(w, tree, listed):
         w.allowed(name, "PUT", f"{CM}/victim", config_map("victim", {"a": name}, {"ok": "yes", "victim": "yes"}))
 
 
+@story.chapter
 def the_failure_mode_decides_an_error(w, tree, listed):
     """A Deny condition that its author cannot evaluate, before roles that allow everything."""
     users = [*both("erring"), *both("erring-allow"), f"{LISTED}-erring-lenient"]
@@ -329,6 +342,7 @@ def the_failure_mode_decides_an_error(w, tree, listed):
         eventually(f"an audit event that names the error of {user}", lambda: noted(user))
 
 
+@story.chapter
 def forged_conditions(w, tree, listed):
     for how in FORGERIES:
         for user in both("forged-" + how):
@@ -339,6 +353,7 @@ def forged_conditions(w, tree, listed):
     expect(w.admin("GET", f"{CM}/forged")[0] == 404, "conditions that are none let something through")
 
 
+@story.chapter
 def shown_to_who_asks(w, tree, listed):
     path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
     attributes = {"verb": "create", "group": "", "version": "v1", "resource": "configmaps", "namespace": "default"}
@@ -376,6 +391,7 @@ def shown_to_who_asks(w, tree, listed):
     expect(len(tree.second) == before, "a webhook was asked about what somebody else sent")
 
 
+@story.chapter(needs=["nothing_is_written_after_a_fault"])
 def numbers(w, tree, listed):
     lines = {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in w.admin("GET", "/metrics")[2].decode().splitlines() if not line.startswith("#")}
     for line in ('authorization_attempts_total{result="conditional"}', 'authorization_duration_seconds_count{result="conditional"}',
@@ -390,19 +406,21 @@ def numbers(w, tree, listed):
         expect(lines.get(line, 0) > 0, f"{line} is {lines.get(line)}")
 
 
-def reloaded(w, tree, listed, write):
+@story.chapter
+def reloaded(w, tree, listed, config):
     """Without its line a webhook is no longer asked for conditions, and the requests it let through under them are refused."""
     tries = itertools.count()
 
     def created():  # always another one: what was made while the old configuration was in force is there
         return w.as_user("cel", "POST", CM, config_map(f"good-reloaded-{next(tries)}"))[0]
-    write(webhook("trees", tree, "") + webhook("lists", listed, LIST) + BUILT_IN)
+    write(config, webhook("trees", tree, "") + webhook("lists", listed, LIST) + BUILT_IN)
     eventually("a webhook that lost its conditions", lambda: created() == 403)
     expect("authorizationOptions" not in tree.first[-1]["spec"], "it was asked for conditions")
-    write(webhook("trees", tree, TREE) + webhook("lists", listed, LIST) + BUILT_IN)
+    write(config, webhook("trees", tree, TREE) + webhook("lists", listed, LIST) + BUILT_IN)
     eventually("and has them again", lambda: created() == 201)
 
 
+@story.chapter
 def broken_configurations(folder, tree):
     def starts(text, *flags):
         path = f"{folder}/broken.yaml"
@@ -422,44 +440,54 @@ def broken_configurations(folder, tree):
     expect("elsewhere" in starts(one.replace("kubeConfigContextName: conditions", "kubeConfigContextName: elsewhere")), "a context that is none")
 
 
-def story():
-    folder = tempfile.mkdtemp(prefix="cardea-e2e-hooks-")
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", f"{folder}/hook.key", "-out", f"{folder}/hook.crt",
-                    "-subj", "/CN=hook", "-days", "3", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
-    tree, listed = Hook(folder, "tree"), Hook(folder, "list")
+def write(config, text):
+    with open(config + ".new", "w") as f:
+        f.write(HEAD + text)
+    os.rename(config + ".new", config)
+
+
+@story.shared
+def folder():
+    with tempfile.TemporaryDirectory(prefix="cardea-e2e-hooks-") as folder:
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", f"{folder}/hook.key", "-out", f"{folder}/hook.crt",
+                        "-subj", "/CN=hook", "-days", "3", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+        yield folder
+
+
+@story.shared
+def tree(folder):
+    tree = Hook(folder, "tree")
+    yield tree
+    tree.stop()
+
+
+@story.shared
+def listed(folder):
+    listed = Hook(folder, "list")
+    yield listed
+    listed.stop()
+
+
+@story.shared
+def config(folder, tree, listed):
+    config = f"{folder}/authorization.yaml"
+    write(config, webhook("trees", tree, TREE) + webhook("lists", listed, LIST) + BUILT_IN)
+    return config
+
+
+@story.shared
+def w(folder, config):
     users = [u for name in ["opaque", "cel", "cel-down", "snapshot", "asker", "erring", "erring-allow", "erring-lenient", *(k + f for f in FAULTS for k in ("fault-", "fault-deny-")), *("forged-" + f for f in FORGERIES)] for u in both(name)]
     with open(f"{folder}/tokens", "w") as f:
         f.writelines(f"token-{u},{u},{u}-uid\n" for u in users)
-    config = f"{folder}/authorization.yaml"
-
-    def write(text):
-        with open(config + ".new", "w") as f:
-            f.write(HEAD + text)
-        os.rename(config + ".new", config)
-    write(webhook("trees", tree, TREE) + webhook("lists", listed, LIST) + BUILT_IN)
-    chapters = [settled_by_their_author, cel_is_settled_here, one_snapshot, the_failure_mode_decides_an_error, forged_conditions, nothing_is_written_after_a_fault, shown_to_who_asks, numbers]
-    page = documented("yaml", 1)
-    expect(TREE.strip() in page and LIST.strip() in page, "the page on conditions configures webhooks in another way")
-    wanted = sys.argv[1:]
-    try:
-        if not wanted:
-            broken_configurations(folder, tree)
-        with open(f"{folder}/audit.yaml", "w") as f:
-            f.write("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n")
-        audit_log = f"{folder}/audit.log"
-        with Cardea(f"--token-auth-file={folder}/tokens", "--authorization-config", config, f"--audit-policy-file={folder}/audit.yaml", f"--audit-log-path={audit_log}") as server:
-            w = World(server)
-            w.audit_log = audit_log
-            for chapter in chapters:
-                if wanted and chapter.__name__ not in wanted:
-                    continue
-                chapter(w, tree, listed)
-                print("  ", chapter.__name__.replace("_", " "), flush=True)
-            reloaded(w, tree, listed, write)
-    finally:
-        tree.stop()
-        listed.stop()
+    with open(f"{folder}/audit.yaml", "w") as f:
+        f.write("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n")
+    audit_log = f"{folder}/audit.log"
+    with Cardea(f"--token-auth-file={folder}/tokens", "--authorization-config", config, f"--audit-policy-file={folder}/audit.yaml", f"--audit-log-path={audit_log}") as server:
+        w = World(server)
+        w.audit_log = audit_log
+        yield w
 
 
 if __name__ == "__main__":
-    tell("conditional webhooks", story)
+    story.main()

@@ -16,7 +16,10 @@ import urllib.error
 import urllib.request
 
 from hooks import Hooks
-from server import Cardea, eventually, expect, tell
+from server import Cardea, eventually, expect
+from story import Story
+
+story = Story("field_permissions")
 
 USERS = "".join(f"{name}-token,{name},{i}\n" for i, name in enumerate(["operator", "editor", "admin2", "labeller", "blind", "nobody", "star", "maker"], 1))
 JSON, MERGE, STRATEGIC, OPS, APPLY = ("application/json", "application/merge-patch+json", "application/strategic-merge-patch+json",
@@ -182,30 +185,47 @@ def operator_story(world, base, group, resource, current_of, custom):
     world.refused(world.send("operator", "PATCH", path + "?dryRun=All", {"metadata": {"labels": {"app": "z"}}}, MERGE), "granular:label(app)")
 
 
-def story_one(world):
+@story.shared
+def widget(world):
+    """A kind of its own and an object of it: its path."""
     world.admin("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", WIDGETS)
     widgets = "/apis/example.com/v1/namespaces/default/widgets"
     eventually("widgets are served", lambda: world.send(None, "GET", widgets)[0] == 200)
     world.admin("POST", widgets, {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w", "labels": {"app": "x"}},
                                   "spec": {"size": 1}, "data": {"k": "v"}})
-    operator_story(world, widgets + "/w", "example.com", "widgets", lambda: world.admin("GET", widgets + "/w"), True)
+    return widgets + "/w"
+
+
+@story.shared
+def deployment(world):
+    """A Deployment: its path."""
     deployments = "/apis/apps/v1/namespaces/default/deployments"
     world.admin("POST", deployments, {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "labels": {"app": "x"}}, "spec": {
         "replicas": 1, "selector": {"matchLabels": {"app": "x"}}, "template": {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}})
-    operator_story(world, deployments + "/d", "apps", "deployments", lambda: world.admin("GET", deployments + "/d"), False)
-    status, answer = world.send("operator", "PATCH", deployments + "/d", {"metadata": {"labels": {"super.safe.com/s": "1"}}}, STRATEGIC)
+    return deployments + "/d"
+
+
+@story.chapter
+def an_operator_owns_some_labels_of_a_custom_resource(world, widget):
+    operator_story(world, widget, "example.com", "widgets", lambda: world.admin("GET", widget), True)
+
+
+@story.chapter
+def an_operator_owns_some_labels_of_a_deployment(world, deployment):
+    operator_story(world, deployment, "apps", "deployments", lambda: world.admin("GET", deployment), False)
+    status, answer = world.send("operator", "PATCH", deployment, {"metadata": {"labels": {"super.safe.com/s": "1"}}}, STRATEGIC)
     expect(status == 200, f"strategic merge patch: {status} {answer}")
-    world.refused(world.send("operator", "PATCH", deployments + "/d", {"spec": {"template": {"metadata": {"labels": {"super.safe.com/s": "1"}}}}}, STRATEGIC),
+    world.refused(world.send("operator", "PATCH", deployment, {"spec": {"template": {"metadata": {"labels": {"super.safe.com/s": "1"}}}}}, STRATEGIC),
                   "field spec.template.metadata.labels.super.safe.com/s", "granular:specification")
     # A scale is one field of the object.
     world.allow("labeller", "apps", ["deployments/scale"], ["granular", "granular:replicaCount"])
-    status, answer = world.send("labeller", "PATCH", deployments + "/d/scale", {"spec": {"replicas": 2}}, MERGE)
+    status, answer = world.send("labeller", "PATCH", deployment + "/scale", {"spec": {"replicas": 2}}, MERGE)
     expect(status == 200, f"scale: {status} {answer}")
-    world.refused(world.send("operator", "PATCH", deployments + "/d/scale", {"spec": {"replicas": 3}}, MERGE), "cannot patch resource")
+    world.refused(world.send("operator", "PATCH", deployment + "/scale", {"spec": {"replicas": 3}}, MERGE), "cannot patch resource")
 
 
-def what_a_refusal_says(world):
-    widget = "/apis/example.com/v1/namespaces/default/widgets/w"
+@story.chapter(needs=["an_operator_owns_some_labels_of_a_custom_resource"])
+def what_a_refusal_says(world, widget):
     body = world.refused(world.send("operator", "PATCH", widget, {"metadata": {"labels": {"app": "z"}}}, MERGE))
     expect(body["message"] == 'widgets.example.com "w" is forbidden: User "operator" cannot granular:label(app) resource "widgets" in API group "example.com" '
            'in the namespace "default": field metadata.labels.app: not covered by granular:metadata, granular:labels, granular:label(app)', body["message"])
@@ -246,8 +266,8 @@ def what_a_refusal_says(world):
     expect("deletionTimestamp" not in world.admin("GET", widget)["metadata"], "who may write labels has deleted it")
 
 
-def what_the_audit_log_says(world):
-    widget = "/apis/example.com/v1/namespaces/default/widgets/w"
+@story.chapter(needs=["an_operator_owns_some_labels_of_a_custom_resource"])
+def what_the_audit_log_says(world, widget):
     world.refused(world.send("operator", "PATCH", widget + "?fieldManager=audited", {"metadata": {"labels": {"super.safe.com/audit": "1", "zone": "z"}}}, MERGE))
 
     def annotations():
@@ -261,8 +281,8 @@ def what_the_audit_log_says(world):
     expect(found.get(prefix + "checks") == "granular:metadata-,granular:labels-,granular:label(super.safe.com)+,granular:label(zone)-", f"{found}")
 
 
-def bad_input(world):
-    widget = "/apis/example.com/v1/namespaces/default/widgets/w"
+@story.chapter(needs=["an_operator_owns_some_labels_of_a_custom_resource"])
+def bad_input(world, widget):
     for key in ("a),granular:labels", 'q"uote', "new\nline", "x" * 10240, "granular:label(super.safe.com)", "super.safe.com)/a", "é/a", "/a"):
         status, answer = world.send("operator", "PATCH", widget, {"metadata": {"labels": {key: "1"}}}, MERGE)
         expect(status == 403, f"{key[:40]!r}: {status} {answer}")
@@ -284,10 +304,10 @@ def bad_input(world):
         expect(status == 422 and part in answer["message"], f"{tags}: {status} {answer}")
 
 
-def story_two(world):
+@story.chapter
+def a_new_field_is_for_nobody(world, widget):
     """A new field that even those who may update everything may not set."""
     widgets = "/apis/example.com/v1/namespaces/default/widgets"
-    widget = widgets + "/w"
     full = ["create", "get", "list", "patch", "update"]
     world.allow("editor", "example.com", ["widgets", "widgets/status"], full)
     world.allow("admin2", "example.com", ["widgets"], [*full, "granular:example.com/selfDestruct"])
@@ -337,6 +357,7 @@ def story_two(world):
         world.admin("DELETE", "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/smuggler")
 
 
+@story.chapter
 def other_versions(world):
     """Fields that one version has and another has not, and the scale of a custom resource."""
     crd = copy.deepcopy(WIDGETS)
@@ -387,6 +408,7 @@ def other_versions(world):
     world.refused(world.send("editor", "PUT", v2 + "/g", other), "granular:example.com/")
 
 
+@story.chapter
 def builtins(world):
     """The same on built-in kinds."""
     world.allow("editor", "", ["namespaces", "pods", "pods/binding", "bindings", "configmaps"], ["create", "get", "patch", "update"])
@@ -432,7 +454,8 @@ def builtins(world):
     expect(status == 200, "without the set the label is one like any other")
 
 
-def documented(world):
+@story.chapter
+def documented(world, deployment):
     """The example of the page, as it stands there."""
     page = open(os.path.join(os.path.dirname(__file__), "../../docs/field-permissions.md")).read()
     blocks = re.findall(r"```json\n(.*?)```", page, re.S)
@@ -443,17 +466,18 @@ def documented(world):
     world.admin("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
         "metadata": {"name": "documented"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "documented"},
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "labeller"}]})
-    status, answer = world.send("labeller", "PATCH", "/apis/apps/v1/namespaces/default/deployments/d", {"metadata": {"labels": {"super.safe.com/doc": "1"}}}, MERGE)
+    status, answer = world.send("labeller", "PATCH", deployment, {"metadata": {"labels": {"super.safe.com/doc": "1"}}}, MERGE)
     expect(status == 200, f"{status} {answer}")
-    _, answer = world.send("labeller", "PATCH", "/apis/apps/v1/namespaces/default/deployments/d", {"metadata": {"labels": {"app": "other"}}}, MERGE)
+    _, answer = world.send("labeller", "PATCH", deployment, {"metadata": {"labels": {"app": "other"}}}, MERGE)
     expect(answer == refusal, f"{json.dumps(answer, indent=2)}")
     world.admin("POST", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets", uncovered)
     world.admin("DELETE", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets/" + uncovered["metadata"]["name"])
 
 
-def subresources(world):
+@story.chapter
+def subresources(world, deployment):
     """What writes the object under another name does not lead around what is excluded."""
-    core, apps, csrs = "/api/v1/namespaces/default", "/apis/apps/v1/namespaces/default/deployments/d", "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+    core, apps, csrs = "/api/v1/namespaces/default", deployment, "/apis/certificates.k8s.io/v1/certificatesigningrequests"
     every = ["create", "get", "patch", "update"]
     world.allow("admin2", "", ["nodes/status", "namespaces/status", "namespaces/finalize", "pods/status", "pods/ephemeralcontainers", "pods/resize", "pods/binding", "bindings",
                                "pods/eviction", "serviceaccounts/token"], every)
@@ -521,33 +545,46 @@ def subresources(world):
     world.admin("DELETE", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets/subresources")
 
 
-def gate_off(data_dir, tokens):
+@story.chapter(needs=["an_operator_owns_some_labels_of_a_custom_resource", "an_operator_owns_some_labels_of_a_deployment"])
+def gate_off(world, tokens):
     """What was excluded is not served by a server that would not guard it."""
-    with Cardea("--token-auth-file", tokens, "--feature-gates=FineGrainedAuthorization=false", data_dir=data_dir) as server:
-        world = World(server)
-        expect(world.send(None, "GET", "/apis/example.com/v1/namespaces/default/widgets/w")[0] == 404, "a version with an excluded field is served")
-        expect(world.send(None, "GET", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets")[0] == 404, "sets are served that nobody follows")
-        expect("x-kubernetes-permissions" not in json.dumps(world.admin("GET", "/openapi/v3/api/v1")), "OpenAPI shows permissions that nobody follows")
-        world.refused(world.send("operator", "PATCH", "/apis/apps/v1/namespaces/default/deployments/d", {"metadata": {"labels": {"super.safe.com/a": "1"}}}, MERGE),
-                      "cannot patch resource")
+    world.server.stop()
+    try:
+        with Cardea("--token-auth-file", tokens, "--feature-gates=FineGrainedAuthorization=false", data_dir=world.server.data_dir) as server:
+            bare = World(server)
+            expect(bare.send(None, "GET", "/apis/example.com/v1/namespaces/default/widgets/w")[0] == 404, "a version with an excluded field is served")
+            expect(bare.send(None, "GET", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets")[0] == 404, "sets are served that nobody follows")
+            expect("x-kubernetes-permissions" not in json.dumps(bare.admin("GET", "/openapi/v3/api/v1")), "OpenAPI shows permissions that nobody follows")
+            bare.refused(bare.send("operator", "PATCH", "/apis/apps/v1/namespaces/default/deployments/d", {"metadata": {"labels": {"super.safe.com/a": "1"}}}, MERGE),
+                          "cannot patch resource")
+    finally:
+        world.server.start()
 
 
-def story():
-    folder = tempfile.mkdtemp(prefix="cardea-fields-")
+@story.shared
+def folder():
+    with tempfile.TemporaryDirectory(prefix="cardea-fields-") as folder:
+        yield folder
+
+
+@story.shared
+def tokens(folder):
     tokens = os.path.join(folder, "users.csv")
     with open(tokens, "w") as f:
         f.write(USERS)
-    data_dir = os.path.join(folder, "data")
+    return tokens
+
+
+@story.shared
+def world(folder, tokens):
     policy, log = os.path.join(folder, "policy.yaml"), os.path.join(folder, "audit.log")
     with open(policy, "w") as f:
         f.write("apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata, users: [operator]}, {level: None}]\n")
-    with Cardea("--token-auth-file", tokens, "--audit-policy-file", policy, "--audit-log-path", log, data_dir=data_dir) as server:
+    with Cardea("--token-auth-file", tokens, "--audit-policy-file", policy, "--audit-log-path", log, data_dir=os.path.join(folder, "data")) as server:
         world = World(server)
         world.audit_log = log
-        for part in (story_one, what_a_refusal_says, what_the_audit_log_says, bad_input, story_two, other_versions, builtins, subresources, documented):
-            part(world)
-            print(f"{part.__name__}: passed", flush=True)
-    gate_off(data_dir, tokens)
+        yield world
 
 
-tell("field_permissions", story)
+if __name__ == "__main__":
+    story.main()

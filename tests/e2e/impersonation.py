@@ -6,7 +6,6 @@ What Kubernetes has too is also told to a real kube-apiserver when $CARDEA_PEERS
 import json
 import os
 import re
-import shutil
 import socket
 import ssl
 import tempfile
@@ -14,7 +13,11 @@ import tempfile
 from conditional_webhooks import BUILT_IN, CEL, HEAD, LIST, TREE, Hook, condition, webhook
 from deputies import AUTHENTICATION, WHO, World, as_user, rule, write_tokens
 from peer import Kube, openssl, peers
-from server import Cardea, expect, tell
+from server import Cardea, expect, skip
+from story import Story
+
+story = Story("impersonation")
+NO_PEERS = "no kube-apiserver to tell it to as well ($CARDEA_PEERS)"
 
 USERS = ["bob", "eve", "carol", "lucas", "agent", "dave", "mallory", "legacy", "granter", "alice", "nobody"]
 PODS = "/api/v1/namespaces/default/pods"
@@ -36,6 +39,7 @@ def refuses(answer, what, saying, status=403):
 # ---- what Kubernetes has too: told to both ---------------------------------------------------------------------------
 
 
+@story.chapter
 def user_story_of_the_node(w):
     """Story 1: a controller impersonates the node it is running on to list and get the pods there."""
     w.make_account("default", "default")
@@ -63,6 +67,7 @@ def user_story_of_the_node(w):
     refuses(w.send(token, "GET", NODE_PODS + "node1", as_user("system:node:node1", "system:nodes")), "its node with a group", 'cannot impersonate resource "users"')
 
 
+@story.chapter
 def user_story_of_the_deputy(w):
     """Story 2: a deputy lets any user reach the console of a virtual machine, in one namespace."""
     w.make_account("deputy-ns", "deputy")
@@ -82,6 +87,7 @@ def user_story_of_the_deputy(w):
     refuses(w.send(token, "GET", console % "default"), "the deputy itself", f'User "{deputy}" cannot get')
 
 
+@story.chapter
 def users(w):
     """Impersonating a user: whom, and for what."""
     w.grant("carol", rule(["impersonate:user-info"], ["users"], [AUTHENTICATION], ["bob"]))
@@ -103,6 +109,7 @@ def users(w):
     refuses(w.send(carol, "GET", PODS, as_user("bob", extra=[("acme.io/k", "v")])), "with extra", 'userextras.authentication.k8s.io "v" is forbidden')
 
 
+@story.chapter
 def accounts_and_nodes(w):
     w.grant("dave", rule(["impersonate:serviceaccount"], ["serviceaccounts"], [AUTHENTICATION], ["builder"]), namespace="default")
     w.grant("dave", rule(["impersonate:arbitrary-node"], ["nodes"], [AUTHENTICATION], ["node1"]))
@@ -124,6 +131,7 @@ def accounts_and_nodes(w):
     refuses(who("system:node:node1", "system:masters"), "a node with a group", 'users "system:node:node1" is forbidden: User "dave" cannot impersonate resource "users"')
 
 
+@story.chapter(needs=["users"])
 def everything_but(w):
     """What no constrained mode gives, whatever is granted; the old verb gives it."""
     w.grant("eve", rule(["impersonate:user-info"], ["*"], [AUTHENTICATION]), rule(["impersonate-on:user-info:list"], ["pods"]))
@@ -141,6 +149,7 @@ def everything_but(w):
     passes(w.send("token-eve", "GET", PODS, many), "three thousand groups")
 
 
+@story.chapter(needs=["users"])
 def delegation(w):
     """Who holds a permission to impersonate may give it away, and no other."""
     w.grant("granter", rule(["create"], ["clusterroles", "clusterrolebindings", "roles", "rolebindings"], ["rbac.authorization.k8s.io"]),
@@ -164,9 +173,6 @@ def delegation(w):
         refuses(role("more-" + name, more), f"giving away {name}", "is attempting to grant RBAC permissions not currently held")
 
 
-TOLD_TO_BOTH = [user_story_of_the_node, user_story_of_the_deputy, users, accounts_and_nodes, everything_but, delegation]
-
-
 # ---- what is particular to this server -------------------------------------------------------------------------------
 
 
@@ -183,6 +189,7 @@ def may_act(w, user, mode):
     policy(w, f"{user}-acts-{mode}", user, None, expression=f"request.verb.startsWith('impersonate-on:{mode}:')")
 
 
+@story.chapter(using={"w": "conditions"})
 def node_foo_only_to_get_pods(w):
     only = "impersonatedRequest.apiGroup == '' && impersonatedRequest.resource == 'pods' && impersonatedRequest.verb == 'get'"
     policy(w, "lucas-node-foo", "lucas", ["impersonate:arbitrary-node"], ["nodes"], names=["foo"], expression=only)
@@ -202,6 +209,7 @@ def node_foo_only_to_get_pods(w):
     expect("clusteraccesspolicy.access.cardea.dev/lucas-node-foo" in said["message"], said["message"])
 
 
+@story.chapter(using={"w": "conditions"})
 def lucas_only_with_a_group(w):
     policy(w, "agent-lucas", "agent", ["impersonate:user-info"], ["users"], names=["lucas"], expression="'ai-agent-foo' in impersonatedRequest.userInfo.groups")
     policy(w, "agent-group", "agent", ["impersonate:user-info"], ["groups"], names=["ai-agent-foo", "team"])
@@ -217,6 +225,7 @@ def lucas_only_with_a_group(w):
     refuses(w.send("token-agent", "GET", maps, as_user("alice", "ai-agent-foo")), "another user with the group", 'users.authentication.k8s.io "alice"')
 
 
+@story.chapter(using={"w": "conditions"})
 def alice_for_reads_and_bob_for_anything(w):
     policy(w, "eve-alice", "eve", ["impersonate:user-info"], ["users"], names=["alice"], expression="impersonatedRequest.verb in ['get', 'list', 'watch']")
     policy(w, "eve-bob", "eve", ["impersonate:user-info"], ["users"], names=["bob"])
@@ -238,6 +247,7 @@ def alice_for_reads_and_bob_for_anything(w):
     refuses(w.send("token-eve", "GET", maps + "/b", as_user("bob")), "a Deny that fails", "")
 
 
+@story.chapter(needs=["lucas_only_with_a_group"], using={"w": "conditions"})
 def conditions_for_whoever_asks(w):
     """Reviews show them; whoever cannot take them is told no."""
     attributes = {"verb": "impersonate:user-info", "group": AUTHENTICATION, "version": "v1", "resource": "users", "name": "lucas"}
@@ -254,24 +264,13 @@ def conditions_for_whoever_asks(w):
     passes(w.send("token-dave", "GET", "/api/v1/namespaces/default/secrets"), "an Allow for everything else")
 
 
-def conditions():
-    with tempfile.TemporaryDirectory(prefix="cardea-impersonation-") as folder:
-        tokens = os.path.join(folder, "tokens")
-        write_tokens(tokens, USERS)
-        chapters = [node_foo_only_to_get_pods, lucas_only_with_a_group, alice_for_reads_and_bob_for_anything, conditions_for_whoever_asks]
-        with Cardea("--token-auth-file", tokens) as server:
-            w = World(server)
-            w.make_account("default", "default")
-            w.make_pod("default", "web")
-            for chapter in chapters:
-                chapter(w)
-                print(f"{chapter.__name__}: passed", flush=True)
-        # Without the gate nothing is allowed on conditions.
-        with Cardea("--token-auth-file", tokens) as server:
-            w = World(server)
-            policy(w, "lucas-node-foo", "carol", ["impersonate"], ["users"], [""], ["system:node:foo"], "impersonatedRequest.verb == 'get'")
-            w.grant("system:node:foo", rule(["get", "list"], ["pods"]))
-            refuses(w.send("token-carol", "GET", PODS, as_user("system:node:foo")), "a condition without the gate", "")
+@story.chapter
+def without_the_gate_nothing_is_allowed_on_conditions(tokens):
+    with Cardea("--token-auth-file", tokens) as server:
+        w = World(server)
+        policy(w, "lucas-node-foo", "carol", ["impersonate"], ["users"], [""], ["system:node:foo"], "impersonatedRequest.verb == 'get'")
+        w.grant("system:node:foo", rule(["get", "list"], ["pods"]))
+        refuses(w.send("token-carol", "GET", PODS, as_user("system:node:foo")), "a condition without the gate", "")
 
 
 class Deputies(Hook):
@@ -296,63 +295,68 @@ class Deputies(Hook):
         return {"uid": about["uid"], "decision": {"type": kind, kind[0].lower() + kind[1:]: {"reason": "its author says so"}}}
 
 
-def conditions_of_webhooks():
+def conditions_of_a_webhook(dialect, how):
     with tempfile.TemporaryDirectory(prefix="cardea-impersonation-") as folder:
         openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", f"{folder}/hook.key", "-out", f"{folder}/hook.crt",
                 "-subj", "/CN=hook", "-days", "3", "-addext", "subjectAltName=IP:127.0.0.1")
         write_tokens(f"{folder}/tokens", ["cel", "opaque"])
-        for dialect, how in (("tree", TREE), ("list", LIST)):
-            hook = Deputies(folder, dialect)
-            with open(f"{folder}/authorization.yaml", "w") as f:
-                f.write(HEAD + webhook("deputies", hook, how) + BUILT_IN)
-            try:
-                with Cardea("--token-auth-file", f"{folder}/tokens", "--authorization-config", f"{folder}/authorization.yaml") as server:
-                    w = World(server)
-                    for user in ("jane", "root"):
-                        w.grant(user, rule(["*"], ["configmaps"]))
-                    maps = "/api/v1/namespaces/default/configmaps"
-                    for user in ("cel", "opaque"):
-                        passes(w.send(f"token-{user}", "GET", maps, as_user("jane")), f"{dialect}, {user}: reading")
-                        refuses(w.send(f"token-{user}", "POST", maps, as_user("jane"), {"metadata": {"name": "x"}}), f"{dialect}, {user}: writing", "")
-                        refuses(w.send(f"token-{user}", "GET", maps, as_user("root")), f"{dialect}, {user}: as root", "")
-                    asked = {r["request"].get("admissionRequest", r["request"])["userInfo"]["username"] for r in hook.second}
-                    expect(asked == {"opaque"}, f"the author was asked about {asked}")
-            finally:
-                hook.stop()
-            print(f"conditions of a webhook ({dialect}): passed", flush=True)
+        hook = Deputies(folder, dialect)
+        with open(f"{folder}/authorization.yaml", "w") as f:
+            f.write(HEAD + webhook("deputies", hook, how) + BUILT_IN)
+        try:
+            with Cardea("--token-auth-file", f"{folder}/tokens", "--authorization-config", f"{folder}/authorization.yaml") as server:
+                w = World(server)
+                for user in ("jane", "root"):
+                    w.grant(user, rule(["*"], ["configmaps"]))
+                maps = "/api/v1/namespaces/default/configmaps"
+                for user in ("cel", "opaque"):
+                    passes(w.send(f"token-{user}", "GET", maps, as_user("jane")), f"{dialect}, {user}: reading")
+                    refuses(w.send(f"token-{user}", "POST", maps, as_user("jane"), {"metadata": {"name": "x"}}), f"{dialect}, {user}: writing", "")
+                    refuses(w.send(f"token-{user}", "GET", maps, as_user("root")), f"{dialect}, {user}: as root", "")
+                asked = {r["request"].get("admissionRequest", r["request"])["userInfo"]["username"] for r in hook.second}
+                expect(asked == {"opaque"}, f"the author was asked about {asked}")
+        finally:
+            hook.stop()
 
 
-def the_page():
+@story.chapter
+def conditions_of_a_webhook_as_a_tree():
+    conditions_of_a_webhook("tree", TREE)
+
+
+@story.chapter
+def conditions_of_a_webhook_as_a_list():
+    conditions_of_a_webhook("list", LIST)
+
+
+@story.chapter
+def the_page(tokens):
     """The examples of docs/impersonation.md."""
     page = open(os.path.join(os.path.dirname(__file__), "..", "..", "docs", "impersonation.md")).read()
-    with tempfile.TemporaryDirectory(prefix="cardea-impersonation-") as folder:
-        tokens = os.path.join(folder, "tokens")
-        write_tokens(tokens, USERS)
-        with Cardea("--token-auth-file", tokens) as server:
-            w = World(server)
-            for block in re.findall(r"```yaml\n(.*?)```", page, re.S):
-                for document in block.split("---\n"):
-                    group, kind = re.search(r"apiVersion: (\S+)\nkind: (\S+)", document).groups()
-                    space = re.search(r"^  namespace: (\S+)", document, re.M)
-                    plural = kind.lower().replace("policy", "policie") + "s"
-                    path = f"/apis/{group}/" + (f"namespaces/{space.group(1)}/" if space else "") + plural
-                    status, _, said = server.request("POST", path, document, {"Content-Type": "application/yaml"})
-                    expect(status == 201, f"{document}: {status} {said}")
-            for user in ("jane", "alice", "bob", "lucas"):
-                w.grant(user, rule(["*"], ["pods", "configmaps"]))
-            w.grant("system:node:foo", rule(["*"], ["pods"]))
-            maps = "/api/v1/namespaces/default/configmaps"
-            passes(w.send("token-carol", "GET", PODS, as_user("jane")), "carol as jane")
-            refuses(w.send("token-carol", "GET", "/api/v1/pods", as_user("jane")), "carol elsewhere", "cannot impersonate-on:user-info:list")
-            refuses(w.send("token-carol", "GET", PODS, as_user("alice")), "carol as alice", "cannot impersonate:user-info")
-            expect(w.send("token-lucas", "GET", PODS + "/none", as_user("system:node:foo"))[0] == 404, "lucas as foo")
-            refuses(w.send("token-lucas", "GET", PODS, as_user("system:node:foo")), "lucas as foo, listing", "node foo, only to get pods")
-            passes(w.send("token-agent", "GET", maps, as_user("lucas", "ai-agent-foo")), "lucas with the group")
-            refuses(w.send("token-agent", "GET", maps, as_user("lucas")), "lucas without the group", "lucas only together with the group ai-agent-foo")
-            passes(w.send("token-agent", "GET", maps, as_user("alice")), "alice for reads")
-            refuses(w.send("token-agent", "POST", maps, as_user("alice"), {"metadata": {"name": "a"}}), "alice for writes", "alice for reads")
-            passes(w.send("token-agent", "POST", maps, as_user("bob"), {"metadata": {"name": "a"}}), "bob for anything", 201)
-    print("the examples of docs/impersonation.md: passed", flush=True)
+    with Cardea("--token-auth-file", tokens) as server:
+        w = World(server)
+        for block in re.findall(r"```yaml\n(.*?)```", page, re.S):
+            for document in block.split("---\n"):
+                group, kind = re.search(r"apiVersion: (\S+)\nkind: (\S+)", document).groups()
+                space = re.search(r"^  namespace: (\S+)", document, re.M)
+                plural = kind.lower().replace("policy", "policie") + "s"
+                path = f"/apis/{group}/" + (f"namespaces/{space.group(1)}/" if space else "") + plural
+                status, _, said = server.request("POST", path, document, {"Content-Type": "application/yaml"})
+                expect(status == 201, f"{document}: {status} {said}")
+        for user in ("jane", "alice", "bob", "lucas"):
+            w.grant(user, rule(["*"], ["pods", "configmaps"]))
+        w.grant("system:node:foo", rule(["*"], ["pods"]))
+        maps = "/api/v1/namespaces/default/configmaps"
+        passes(w.send("token-carol", "GET", PODS, as_user("jane")), "carol as jane")
+        refuses(w.send("token-carol", "GET", "/api/v1/pods", as_user("jane")), "carol elsewhere", "cannot impersonate-on:user-info:list")
+        refuses(w.send("token-carol", "GET", PODS, as_user("alice")), "carol as alice", "cannot impersonate:user-info")
+        expect(w.send("token-lucas", "GET", PODS + "/none", as_user("system:node:foo"))[0] == 404, "lucas as foo")
+        refuses(w.send("token-lucas", "GET", PODS, as_user("system:node:foo")), "lucas as foo, listing", "node foo, only to get pods")
+        passes(w.send("token-agent", "GET", maps, as_user("lucas", "ai-agent-foo")), "lucas with the group")
+        refuses(w.send("token-agent", "GET", maps, as_user("lucas")), "lucas without the group", "lucas only together with the group ai-agent-foo")
+        passes(w.send("token-agent", "GET", maps, as_user("alice")), "alice for reads")
+        refuses(w.send("token-agent", "POST", maps, as_user("alice"), {"metadata": {"name": "a"}}), "alice for writes", "alice for reads")
+        passes(w.send("token-agent", "POST", maps, as_user("bob"), {"metadata": {"name": "a"}}), "bob for anything", 201)
 
 
 def spoken(w, text):
@@ -382,8 +386,10 @@ def name_in(answer):
     return answer[1]["status"]["userInfo"]["username"]
 
 
+@story.chapter(needs=["everything_but"])
 def attacks(w):
     """A valid token of a nobody, and bytes that a proxy or a careless reader might take for something else."""
+    w.grant("eve", rule(["impersonate-on:user-info:create"], ["selfsubjectreviews"], [AUTHENTICATION]))
     status, said = spoken(w, words("token-nobody"))[0]
     expect(status == 201 and said["status"]["userInfo"]["username"] == "nobody", f"{status} {said}")
     # Hop by hop: a proxy on the way may have taken the header off, or would (CVE-2021-31999).
@@ -465,6 +471,7 @@ def attacks(w):
     expect(status == 201 and len(said["status"]["userInfo"]["extra"]) == 9_000, f"{status} {str(said)[:300]}")
 
 
+@story.chapter
 def revocation_is_immediate(w):
     name = w.grant("nobody", rule(["impersonate:user-info"], ["users"], [AUTHENTICATION]), rule(["impersonate-on:user-info:create"], ["selfsubjectreviews"], [AUTHENTICATION]))
     for _ in range(3):
@@ -478,6 +485,7 @@ def revocation_is_immediate(w):
     refuses(w.send("token-nobody", "POST", WHO, as_user("carol"), {}), "revoked again", "cannot impersonate-on:user-info:create")
 
 
+@story.chapter(needs=["everything_but"])
 def numbers(w):
     def counted():
         _, _, text = w.server.request("GET", "/metrics")
@@ -498,63 +506,74 @@ def numbers(w):
         expect(f'apiserver_impersonation_{family}_duration_seconds_bucket{{mode="legacy",decision="allowed",le="16.384"}}' in after, sorted(after))
 
 
-def without_the_gate():
+def without_the_gate(kind, tokens):
+    with kind("--token-auth-file", tokens, "--authorization-mode=RBAC", "--feature-gates=ConstrainedImpersonation=false") as server:
+        w = World(server)
+        w.grant("bob", rule(["impersonate:user-info"], ["*"], [AUTHENTICATION]), rule(["impersonate-on:user-info:list"], ["pods"]))
+        w.grant("eve", rule(["impersonate"], ["users"]))
+        w.grant("alice", rule(["list"], ["pods"]))
+        w.settle()
+        refuses(w.send("token-bob", "GET", PODS, as_user("alice")), "constrained permissions", 'users "alice" is forbidden: User "bob" cannot impersonate resource "users"')
+        passes(w.send("token-eve", "GET", PODS, as_user("alice")), "the old verb")
+        # Groups and extra are asked for before the uid.
+        refuses(w.send("token-eve", "GET", PODS, as_user("alice", "g", uid="7")), "a group and a uid", 'groups "g" is forbidden')
+        refuses(w.send("token-eve", "GET", PODS, as_user("alice", uid="7", extra=[("k", "v")])), "extra and a uid", 'userextras.authentication.k8s.io "v" is forbidden')
+        refuses(w.send("token-eve", "GET", PODS, [("Impersonate-Group", "g")]), "no name", "requested [{Group  g    }] without impersonating a user", 400)
+        refuses(w.send("token-eve", "GET", PODS, [("Impersonate-Uid", "7")]), "no name", "requested [{UID  7  authentication.k8s.io/v1  }] without impersonating a user", 400)
+        refuses(w.send("token-eve", "GET", PODS, [("Impersonate-Extra-a", "v")]), "no name", "requested [{UserExtra  v  authentication.k8s.io/v1  a}] without impersonating a user", 400)
+        if kind is Cardea:
+            text = server.request("GET", "/metrics")[2]
+            expect("apiserver_impersonation" not in (text if isinstance(text, str) else text.decode()), "numbers without the gate")
+
+
+@story.chapter
+def without_the_gate_at_cardea(tokens):
+    without_the_gate(Cardea, tokens)
+
+
+@story.chapter
+def without_the_gate_at_a_kube_apiserver(tokens):
+    if not peers():
+        skip(NO_PEERS)
+    without_the_gate(Kube, tokens)
+
+
+@story.shared
+def tokens():
     with tempfile.TemporaryDirectory(prefix="cardea-impersonation-") as folder:
         tokens = os.path.join(folder, "tokens")
         write_tokens(tokens, USERS)
-        kinds = [Cardea] + ([Kube] if peers() else [])
-        for kind in kinds:
-            with kind("--token-auth-file", tokens, "--authorization-mode=RBAC", "--feature-gates=ConstrainedImpersonation=false") as server:
-                w = World(server)
-                w.grant("bob", rule(["impersonate:user-info"], ["*"], [AUTHENTICATION]), rule(["impersonate-on:user-info:list"], ["pods"]))
-                w.grant("eve", rule(["impersonate"], ["users"]))
-                w.grant("alice", rule(["list"], ["pods"]))
-                w.settle()
-                refuses(w.send("token-bob", "GET", PODS, as_user("alice")), "constrained permissions", 'users "alice" is forbidden: User "bob" cannot impersonate resource "users"')
-                passes(w.send("token-eve", "GET", PODS, as_user("alice")), "the old verb")
-                # Groups and extra are asked for before the uid.
-                refuses(w.send("token-eve", "GET", PODS, as_user("alice", "g", uid="7")), "a group and a uid", 'groups "g" is forbidden')
-                refuses(w.send("token-eve", "GET", PODS, as_user("alice", uid="7", extra=[("k", "v")])), "extra and a uid", 'userextras.authentication.k8s.io "v" is forbidden')
-                refuses(w.send("token-eve", "GET", PODS, [("Impersonate-Group", "g")]), "no name", "requested [{Group  g    }] without impersonating a user", 400)
-                refuses(w.send("token-eve", "GET", PODS, [("Impersonate-Uid", "7")]), "no name", "requested [{UID  7  authentication.k8s.io/v1  }] without impersonating a user", 400)
-                refuses(w.send("token-eve", "GET", PODS, [("Impersonate-Extra-a", "v")]), "no name", "requested [{UserExtra  v  authentication.k8s.io/v1  a}] without impersonating a user", 400)
-                if kind is Cardea:
-                    text = server.request("GET", "/metrics")[2]
-                    expect("apiserver_impersonation" not in (text if isinstance(text, str) else text.decode()), "numbers without the gate")
-            print(f"{kind.__name__}: without_the_gate: passed", flush=True)
+        yield tokens
 
 
-def both():
-    folder = tempfile.mkdtemp(prefix="cardea-impersonation-")
-    try:
-        tokens = os.path.join(folder, "tokens")
-        write_tokens(tokens, USERS)
-        kinds = [Cardea] + ([Kube] if peers() else [])
-        if not peers():
-            print("no kube-apiserver to tell it to as well ($CARDEA_PEERS)")
-        for kind in kinds:
-            with kind("--token-auth-file", tokens, "--authorization-mode=Node,RBAC") as server:
-                w = World(server)
-                for chapter in TOLD_TO_BOTH:
-                    chapter(w)
-                    print(f"{kind.__name__}: {chapter.__name__}: passed", flush=True)
-                if kind is not Cardea:
-                    continue
-                w.grant("eve", rule(["impersonate-on:user-info:create"], ["selfsubjectreviews"], [AUTHENTICATION]))
-                for chapter in (attacks, revocation_is_immediate, numbers):
-                    chapter(w)
-                    print(f"{chapter.__name__}: passed", flush=True)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+@story.shared
+def w(tokens):
+    with Cardea("--token-auth-file", tokens, "--authorization-mode=Node,RBAC") as server:
+        yield World(server)
 
 
-def story():
-    both()
-    conditions()
-    conditions_of_webhooks()
-    the_page()
-    without_the_gate()
+@story.shared
+def kube(tokens):
+    if not peers():
+        skip(NO_PEERS)
+    with Kube("--token-auth-file", tokens, "--authorization-mode=Node,RBAC") as server:
+        yield World(server)
+
+
+@story.shared
+def conditions(tokens):
+    """A server with a pod `web`."""
+    with Cardea("--token-auth-file", tokens) as server:
+        w = World(server)
+        w.make_account("default", "default")
+        w.make_pod("default", "web")
+        yield w
+
+
+for told in (user_story_of_the_node, user_story_of_the_deputy, users, accounts_and_nodes, everything_but, delegation):
+    needs = [f"{name}_at_a_kube_apiserver" for name in story.chapters[told.__name__].needs]
+    story.add(f"{told.__name__}_at_a_kube_apiserver", told, needs=needs, using={"w": "kube"})
 
 
 if __name__ == "__main__":
-    tell("impersonation", story)
+    story.main()

@@ -1,6 +1,6 @@
 """The same worlds to us and to kube-apiserver: random grants of impersonation, random headers, random requests.
 
-    impersonation_agreement.py [CASES [SEED]]
+    impersonation_agreement.py [--cases=300] [--seed=1]
 
 Both must answer with the same status, the same message and the same resulting user. Each case has a sender of its own:
 kube-apiserver remembers which mode worked for whom and caches what was allowed, and we do neither. Where it asks about
@@ -11,13 +11,15 @@ import json
 import os
 import random
 import re
-import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 from deputies import AUTHENTICATION, RBAC, WHO, World, escaped, rule, write_tokens
 from peer import Kube, peers
-from server import Cardea, expect, skip, tell
+from server import Cardea, expect, skip
+from story import Story
+
+story = Story("impersonation_agreement", options={"cases": "300", "seed": "1"})
 
 MODES = ["associated-node", "arbitrary-node", "serviceaccount", "user-info"]
 NAMES = ["jane", "joe", "system:anonymous", "system:admin", "system:node:n1", "system:node:n2", "system:node:Bad_Name", "system:node:", "system:serviceaccount:default:sa",
@@ -162,11 +164,12 @@ def compare(cases, seed):
     expect(differ == 0, f"{differ} of {cases} cases differ")
 
 
-def story():
+@story.chapter
+def random_worlds_are_decided_alike():
     if not peers():
         skip("CARDEA_PEERS names no folder with a kube-apiserver and an etcd")
-    compare(int(sys.argv[1]) if len(sys.argv) > 1 else 300, int(sys.argv[2]) if len(sys.argv) > 2 else 1)
+    compare(int(story.options["cases"]), int(story.options["seed"]))
 
 
 if __name__ == "__main__":
-    tell("impersonation_agreement", story)
+    story.main()

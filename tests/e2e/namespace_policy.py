@@ -1,7 +1,5 @@
 """Who decides in a namespace: Clark owns the cluster, Hubert administers the project `hammer`, Edgar edits in it.
 
-    namespace_policy.py [-CHAPTER...]     leaves chapters out
-
 Users come from a token file and hold nothing but what namespace policy gives them. DeploymentConfig is a custom resource;
 what is told of it is told of built-in Deployments too.
 """
@@ -12,12 +10,14 @@ import json
 import os
 import sqlite3
 import ssl
-import sys
 import tempfile
 
 import yaml
 
-from server import Cardea, eventually, exchange, expect, tell
+from server import Cardea, eventually, exchange, expect
+from story import Story
+
+story = Story("namespace_policy")
 
 API = "/apis/authorization.openshift.io/v1beta3/namespaces/"
 FLAT = "/apis/authorization.openshift.io/v1"
@@ -116,6 +116,7 @@ DEFINITION = {
                  "type": "object", "properties": {"spec": {"type": "object", "properties": {"replicas": {"type": "integer"}}}}}}}]}}
 
 
+@story.chapter
 def the_master_namespace(w):
     roles = w.admin("GET", API + "master/roles")[2]["items"]
     expect([r["metadata"]["name"] for r in roles] == ["admin", "cluster-admin", "edit", "view"], f"{roles}")
@@ -127,6 +128,7 @@ def the_master_namespace(w):
     w.refused("Hubert", "GET", API + "master/roles")
 
 
+@story.chapter(needs=["the_master_namespace"])
 def a_project_is_delegated(w):
     w.allowed("Clark", "POST", "/api/v1/namespaces", {"metadata": {"name": "hammer"}})
     w.allowed("Clark", "POST", "/api/v1/namespaces", {"metadata": {"name": "anvil"}})
@@ -150,6 +152,7 @@ def a_project_is_delegated(w):
     w.refused("Hubert", "DELETE", API + "hammer/policybindings/master")
 
 
+@story.chapter(needs=["a_project_is_delegated"])
 def own_roles_need_their_containers(w):
     labelers = {"kind": "role", "name": "deploymentConfigLabelers", "namespace": "hammer", "rules": [
         {"verbs": ["watch", "list", "get"], "resourceKinds": ["DeploymentConfig", "Deployment"]},
@@ -173,6 +176,7 @@ def own_roles_need_their_containers(w):
     w.answer("Clark", 409, "DELETE", API + "hammer/policies/default", saying="deploymentConfigLabelers")
 
 
+@story.chapter(needs=["own_roles_need_their_containers"])
 def nobody_gives_away_what_they_lack(w):
     wide = {"kind": "role", "name": "wide", "rules": [{"verbs": ["*"], "resourceKinds": ["*"]}]}
     w.refused("Hubert", "POST", API + "hammer/roles", wide, saying=["create", "policies"])
@@ -198,6 +202,7 @@ def nobody_gives_away_what_they_lack(w):
     w.allowed("Hubert", "DELETE", API + "hammer/rolebindings/RoleWriters")
 
 
+@story.chapter(needs=["a_project_is_delegated"])
 def denials_are_lifted_by_others_who_may_deny(w):
     """Who is denied something frees neither themselves nor others; the project's admin frees others; the owner frees the admin."""
     w.allowed("Clark", "POST", "/api/v1/namespaces", {"metadata": {"name": "chisel"}})
@@ -226,6 +231,7 @@ def denials_are_lifted_by_others_who_may_deny(w):
     eventually("the namespace is gone", lambda: w.admin("GET", "/api/v1/namespaces/chisel")[0] == 404)
 
 
+@story.chapter(needs=["own_roles_need_their_containers"])
 def bots_change_labels_and_nothing_else(w):
     for thing in (Built, Custom):
         bot, one = "ProtectorBot", f"{thing.path}/site"
@@ -262,6 +268,7 @@ def bots_change_labels_and_nothing_else(w):
         expect(said["allowed"] is True and "hammer" in said["allowReason"], f"{said}")
 
 
+@story.chapter(needs=["own_roles_need_their_containers"])
 def protected_things_stay(w):
     for thing in (Built, Custom):
         w.allowed("Edgar", "POST", thing.path, thing.make("safe"))
@@ -281,6 +288,7 @@ def protected_things_stay(w):
         w.allowed("Hubert", "DELETE", f"{thing.path}/safe")
 
 
+@story.chapter(needs=["own_roles_need_their_containers"])
 def a_label_cannot_be_stripped_first(w):
     w.allowed("Hubert", "POST", API + "hammer/roles", {"kind": "role", "name": "hands-off", "rules": [
         {"deny": True, "verbs": ["update", "delete"], "resourceKinds": ["deployments"], "attributeRestrictions": {"labelsContain": ["frozen=yes"]}}]})
@@ -292,6 +300,7 @@ def a_label_cannot_be_stripped_first(w):
     w.allowed("Hubert", "DELETE", f"{Built.path}/ice")
 
 
+@story.chapter(needs=["own_roles_need_their_containers"])
 def a_denial_covers_every_way(w):
     """What is denied is denied by eviction, by parts of an object, by its owner, by its namespace, and by the words for streams."""
     pods, space = "/api/v1/namespaces/hammer/pods", "/api/v1/namespaces/hammer"
@@ -360,6 +369,7 @@ def a_denial_covers_every_way(w):
     w.allowed("Edgar", "DELETE", f"{Built.path}/many")
 
 
+@story.chapter(needs=["own_roles_need_their_containers"])
 def editors_hold_no_excluded_field(w):
     """A field that is excluded from whole objects is given by name; the star of `edit` and `admin` is not enough."""
     sets = "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets"
@@ -382,6 +392,7 @@ def editors_hold_no_excluded_field(w):
     w.allowed("Hubert", "POST", f"{FLAT}/namespaces/hammer/localresourceaccessreviews", local)
 
 
+@story.chapter(needs=["a_project_is_delegated"])
 def kubelets_touch_their_own_pods(w):
     kubelet, pods = "system:node:node-1", "/api/v1/namespaces/hammer/pods"
     w.allowed("Clark", "POST", API + "master/roles", {"kind": "role", "name": "kubelet", "namespace": "master", "rules": [
@@ -413,6 +424,7 @@ def kubelets_touch_their_own_pods(w):
     w.allowed(kubelet, "DELETE", f"{pods}/mine")
 
 
+@story.chapter(needs=["bots_change_labels_and_nothing_else"])
 def who_can(w):
     said = w.who_can("get", "DeploymentConfig")
     for user in ("Clark", "Hubert", "Edgar", "Vera", "ProtectorBot"):
@@ -455,6 +467,7 @@ def who_can(w):
     expect("Edgar" not in said["users"] and "Clark" in said["users"], f"{said}")
 
 
+@story.chapter(needs=["own_roles_need_their_containers"])
 def reviews_by_every_path(w):
     spec = {"verb": "delete", "resourceKind": "pods", "userName": "Edgar"}
     for path in ("/api/v1beta3/ns/hammer/subjectAccessReview", "/api/v1beta3/ns/hammer/subjectaccessreviews", API + "hammer/subjectaccessreviews", API + "hammer/subjectAccessReview"):
@@ -497,6 +510,7 @@ def reviews_by_every_path(w):
     expect(status == 404, f"nothing else is served there: {status}")
 
 
+@story.chapter(needs=["a_project_is_delegated"])
 def bad_documents(w):
     roles = API + "hammer/roles"
     for body, path in (({"rules": [{"denny": True, "verbs": ["get"], "resourceKinds": ["pods"]}]}, "rules[0].denny"),
@@ -514,6 +528,7 @@ def bad_documents(w):
         w.answer("Clark", 422, method, API + "hammer/policies/default", {"kind": "Policy", "metadata": {"name": "default"}}, MERGE if method == "PATCH" else None)
 
 
+@story.chapter(needs=["a_project_is_delegated"])
 def many_writers_lose_nothing(w):
     w.allowed("Clark", "POST", API + "anvil/policies", {"kind": "Policy"})
 
@@ -535,6 +550,7 @@ def many_writers_lose_nothing(w):
     expect(len(w.allowed("Clark", "GET", API + "anvil/policies/default")["roles"]) == 1000, "the container holds them all")
 
 
+@story.chapter(needs=["a_project_is_delegated"])
 def damaged_containers_fail_closed(w):
     """Somebody wrote past the server: what cannot be understood denies, and says why."""
     for name in ("tongs", "bellows", "file"):
@@ -572,6 +588,7 @@ def damaged_containers_fail_closed(w):
     w.answer("Clark", 422, "POST", API + "tongs/rolebindings", {"name": "More", "roleRef": {"namespace": "tongs", "name": "reader"}}, saying="tongs/reader")
 
 
+@story.chapter(needs=["a_project_is_delegated"])
 def as_the_page_says(w):
     """The documents of docs/namespace-policy.md, and what it says of them, in a namespace of their own."""
     page = open(os.path.join(os.path.dirname(__file__), "../../docs/namespace-policy.md")).read()
@@ -595,6 +612,7 @@ def as_the_page_says(w):
     w.allowed("Edgar", "DELETE", f"{path}/plain")
 
 
+@story.chapter(needs=["a_project_is_delegated"])
 def a_project_goes_with_everything_in_it(w):
     w.allowed("Clark", "DELETE", "/api/v1/namespaces/hammer")
     eventually("the namespace is gone", lambda: w.admin("GET", "/api/v1/namespaces/hammer")[0] == 404)
@@ -602,25 +620,16 @@ def a_project_goes_with_everything_in_it(w):
     w.refused("Hubert", "GET", "/api/v1/namespaces/hammer/pods")
 
 
-CHAPTERS = [the_master_namespace, a_project_is_delegated, own_roles_need_their_containers, nobody_gives_away_what_they_lack, denials_are_lifted_by_others_who_may_deny,
-            bots_change_labels_and_nothing_else, protected_things_stay, a_label_cannot_be_stripped_first, a_denial_covers_every_way, editors_hold_no_excluded_field, kubelets_touch_their_own_pods,
-            who_can, reviews_by_every_path, bad_documents, many_writers_lose_nothing, damaged_containers_fail_closed, as_the_page_says, a_project_goes_with_everything_in_it]
-
-
-def story():
+@story.shared
+def w():
     with tempfile.TemporaryDirectory(prefix="cardea-e2e-tokens-") as folder:
         tokens = os.path.join(folder, "tokens")
         with open(tokens, "w") as f:
             for user in USERS:
                 f.write(f"token-{user},{user},{user}-uid\n")
         with Cardea(f"--token-auth-file={tokens}") as server:
-            w = World(server)
-            leave_out = [name[1:] for name in sys.argv[1:] if name.startswith("-")]
-            for chapter in CHAPTERS:
-                if chapter.__name__ in leave_out:
-                    continue
-                chapter(w)
-                print("  ", chapter.__name__.replace("_", " "), flush=True)
+            yield World(server)
 
 
-tell("namespace policy", story)
+if __name__ == "__main__":
+    story.main()

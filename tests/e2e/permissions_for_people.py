@@ -12,7 +12,10 @@ import tempfile
 import urllib.error
 import urllib.request
 
-from server import Cardea, binary, eventually, expect, tell
+from server import Cardea, binary, eventually, expect
+from story import Story
+
+story = Story("permissions_for_people")
 
 MERGE = "application/merge-patch+json"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -94,6 +97,7 @@ def kubeconfig(world, folder):
     return path
 
 
+@story.chapter
 def explaining(world, config, folder):
     out, _ = run("explain-permissions", "deploy")
     expect("granular:replicaCount\n    fields      spec.replicas\n" in out, out)
@@ -117,6 +121,7 @@ def explaining(world, config, folder):
     expect(labels["additionalProperties"]["x-kubernetes-permission-parameter"] == "mapKey", labels)
 
 
+@story.chapter
 def asking(world, config):
     ask = lambda *words, want: run("can-i", *words, "-n", "default", "--kubeconfig", config, want=want)[0]
     out = ask("patch", "deployments", "d", "--field", "metadata.labels.app", want=1)
@@ -142,6 +147,7 @@ def asking(world, config):
     world.revoke("ask")
 
 
+@story.chapter
 def asking_on_terms(world, config):
     """Conditions on the verb, and on a permission."""
     def policy(name, verb, expression):
@@ -166,6 +172,7 @@ def asking_on_terms(world, config):
     world.revoke("gate")
 
 
+@story.chapter
 def suggesting(world, folder):
     world.grant("broad", [{"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get", "patch", "update"]},
                           {"apiGroups": ["example.com"], "resources": ["widgets"], "verbs": ["get", "patch"]}])
@@ -235,6 +242,7 @@ def suggesting(world, folder):
     expect("line 2" in run("suggest-role", "--audit-log", bad, "--user", "bot", want=2)[1], "the line is not named")
 
 
+@story.chapter
 def scaling(world, folder):
     """A write of a scale: what it takes, nothing more, and what is excluded on the object."""
     if not world.log_path:
@@ -270,32 +278,40 @@ def scaling(world, folder):
             world.admin("DELETE", f"{sets}/scale-{at}")
 
 
-def story():
+@story.shared
+def folder():
     with tempfile.TemporaryDirectory() as folder:
-        users = os.path.join(folder, "users.csv")
-        with open(users, "w") as out:
-            out.write("bot-token,bot,1\n")
-        flags, log_path = ["--token-auth-file", users], None
-        if "--audit-log-path" in run("serve", "--help")[0]:
-            policy, log_path = os.path.join(folder, "policy.json"), os.path.join(folder, "server.log")
-            with open(policy, "w") as out:
-                json.dump({"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [
-                    {"level": "RequestResponse", "resources": [{"group": "apps", "resources": ["deployments", "deployments/scale"]}, {"group": "example.com"}]},
-                    {"level": "None"}]}, out)
-            flags += ["--audit-policy-file", policy, "--audit-log-path", log_path]
-        with Cardea(*flags) as server:
-            world = World(server, log_path)
-            config = kubeconfig(world, folder)
-            world.admin("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", WIDGETS)
-            eventually("widgets are served", lambda: server.request("GET", "/apis/example.com/v1/widgets")[0] == 200)
-            world.admin("POST", DEPLOYMENTS, DEPLOYMENT)
-            world.admin("POST", "/apis/example.com/v1/namespaces/default/widgets",
-                        {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"size": 1}})
-            explaining(world, config, folder)
-            asking(world, config)
-            asking_on_terms(world, config)
-            suggesting(world, folder)
-            scaling(world, folder)
+        yield folder
 
 
-tell("permissions_for_people", story)
+@story.shared
+def world(folder):
+    """With a Deployment `d`, a kind of its own, and a Widget `w`."""
+    users = os.path.join(folder, "users.csv")
+    with open(users, "w") as out:
+        out.write("bot-token,bot,1\n")
+    flags, log_path = ["--token-auth-file", users], None
+    if "--audit-log-path" in run("serve", "--help")[0]:
+        policy, log_path = os.path.join(folder, "policy.json"), os.path.join(folder, "server.log")
+        with open(policy, "w") as out:
+            json.dump({"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [
+                {"level": "RequestResponse", "resources": [{"group": "apps", "resources": ["deployments", "deployments/scale"]}, {"group": "example.com"}]},
+                {"level": "None"}]}, out)
+        flags += ["--audit-policy-file", policy, "--audit-log-path", log_path]
+    with Cardea(*flags) as server:
+        world = World(server, log_path)
+        world.admin("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", WIDGETS)
+        eventually("widgets are served", lambda: server.request("GET", "/apis/example.com/v1/widgets")[0] == 200)
+        world.admin("POST", DEPLOYMENTS, DEPLOYMENT)
+        world.admin("POST", "/apis/example.com/v1/namespaces/default/widgets",
+                    {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"size": 1}})
+        yield world
+
+
+@story.shared
+def config(world, folder):
+    return kubeconfig(world, folder)
+
+
+if __name__ == "__main__":
+    story.main()

@@ -2,13 +2,18 @@
 
 Needs a kubectl: $CARDEA_KUBECTL, the one on the PATH, or $CARDEA_PEERS/kubectl.
 """
+import http.client
 import json
 import os
 import shutil
+import ssl
 import subprocess
 import tempfile
 
-from server import Cardea, eventually, expect, skip, tell
+from server import Cardea, eventually, expect, skip
+from story import Story
+
+story = Story("rbac_story")
 
 USERS = 'alice-token,alice,1\nbob-token,bob,2,"dev"\nnora-token,nora,3\n'
 
@@ -45,125 +50,159 @@ def find_kubectl():
     skip("no kubectl")
 
 
-def story():
-    kubectl_path = find_kubectl()
-    folder = tempfile.mkdtemp(prefix="cardea-rbac-")
-    tokens = os.path.join(folder, "users.csv")
-    with open(tokens, "w") as f:
-        f.write(USERS)
-    with Cardea("--token-auth-file", tokens) as server:
-        def run(*arguments, text=None, token=None):
-            command = [kubectl_path, "--kubeconfig", server.kubeconfig, "--cache-dir", os.path.join(folder, "cache")]
-            if token:
-                command = [kubectl_path, "--kubeconfig", "/dev/null", "--cache-dir", os.path.join(folder, "cache-" + token), "--server", server.base,
-                           "--certificate-authority", os.path.join(server.data_dir, "ca.crt"), "--token", token]
-            return subprocess.run([*command, *arguments], input=text, capture_output=True, text=True)
+class Cluster:
+    """A server, and what kubectl and plain requests say of it."""
 
-        def kubectl(*arguments, **more):
-            out = run(*arguments, **more)
-            expect(out.returncode == 0, f"kubectl {' '.join(arguments)}: {out.stdout}{out.stderr}")
-            return out.stdout.strip()
+    def __init__(self, server, path, folder):
+        self.server, self.path, self.folder = server, path, folder
 
-        def can_i(*arguments, **more):
-            out = run("auth", "can-i", *arguments, **more)
-            expect(out.stdout.strip() in ("yes", "no"), f"can-i {' '.join(arguments)}: {out.stdout}{out.stderr}")
-            return out.stdout.strip() == "yes"
+    def run(self, *arguments, text=None, token=None):
+        command = [self.path, "--kubeconfig", self.server.kubeconfig, "--cache-dir", os.path.join(self.folder, "cache")]
+        if token:
+            command = [self.path, "--kubeconfig", "/dev/null", "--cache-dir", os.path.join(self.folder, "cache-" + token), "--server", self.server.base,
+                       "--certificate-authority", os.path.join(self.server.data_dir, "ca.crt"), "--token", token]
+        return subprocess.run([*command, *arguments], input=text, capture_output=True, text=True)
 
-        def raw(token, method, path, body=None):
-            import http.client
-            import ssl
-            context = ssl.create_default_context(cafile=os.path.join(server.data_dir, "ca.crt"))
-            connection = http.client.HTTPSConnection("127.0.0.1", server.port, context=context, timeout=60)
-            headers = {"Authorization": "Bearer " + token} if token else {}
-            connection.request(method, path, body=None if body is None else json.dumps(body), headers={**headers, "Content-Type": "application/json"})
-            answer = connection.getresponse()
-            data = answer.read()
-            connection.close()
-            return answer.status, data
+    def kubectl(self, *arguments, **more):
+        out = self.run(*arguments, **more)
+        expect(out.returncode == 0, f"kubectl {' '.join(arguments)}: {out.stdout}{out.stderr}")
+        return out.stdout.strip()
 
-        # What everyone may see, and nobody without a name may.
-        expect(raw(None, "GET", "/healthz")[0] == 200, "anonymous sees /healthz")
-        expect(raw(None, "GET", "/version")[0] == 200, "anonymous sees /version")
-        expect(raw(None, "GET", "/api")[0] == 403, "anonymous does not see /api")
-        expect(raw("alice-token", "GET", "/apis")[0] == 200, "alice discovers")
-        expect(raw("alice-token", "GET", "/api/v1/namespaces")[0] == 403, "alice lists no namespaces")
-        expect(raw("nobody", "GET", "/healthz")[0] == 401, "a wrong token is not anonymous")
+    def can_i(self, *arguments, **more):
+        out = self.run("auth", "can-i", *arguments, **more)
+        expect(out.stdout.strip() in ("yes", "no"), f"can-i {' '.join(arguments)}: {out.stdout}{out.stderr}")
+        return out.stdout.strip() == "yes"
 
-        # Roles and bindings by kubectl's own commands; the next request knows.
-        kubectl("create", "namespace", "shop")
-        expect(not can_i("get", "pods", "-n", "shop", token="alice-token"), "alice may nothing yet")
-        kubectl("create", "role", "reader", "-n", "shop", "--verb=get,list", "--resource=pods")
-        kubectl("create", "rolebinding", "readers", "-n", "shop", "--role=reader", "--user=alice")
-        expect(can_i("get", "pods", "-n", "shop", token="alice-token"), "alice may get pods")
-        expect(not can_i("delete", "pods", "-n", "shop", token="alice-token"), "alice may not delete pods")
-        expect(not can_i("get", "pods", "-n", "default", token="alice-token"), "alice may get pods in shop alone")
-        listed = kubectl("auth", "can-i", "--list", "-n", "shop", token="alice-token")
-        expect("pods" in listed and "selfsubjectaccessreviews" in listed, f"can-i --list tells: {listed}")
-        kubectl("create", "clusterrole", "counter", "--verb=get", "--resource=nodes")
-        kubectl("create", "clusterrolebinding", "counters", "--clusterrole=counter", "--group=dev")
-        expect(can_i("get", "nodes", token="bob-token"), "bob is in dev")
-        expect(not can_i("get", "nodes", token="alice-token"), "alice is not")
-
-        # As somebody else.
-        expect(can_i("get", "pods", "-n", "shop", "--as", "alice"), "admin as alice")
-        expect(not can_i("get", "nodes", "--as", "alice"), "admin as alice has what alice has")
-        expect(can_i("get", "nodes", "--as", "x", "--as-group", "dev"), "groups count")
-        refused = run("get", "pods", "-n", "shop", "--as", "admin", token="alice-token")
-        expect("cannot impersonate" in refused.stderr, f"alice is not admin: {refused.stderr}")
-        kubectl("create", "clusterrole", "actor", "--verb=impersonate", "--resource=users", "--resource-name=bob")
-        kubectl("create", "clusterrolebinding", "actors", "--clusterrole=actor", "--user=alice")
-        expect("is forbidden" in run("get", "nodes", "--as", "bob", token="alice-token").stderr, "bob without his group")
-        expect("cannot impersonate" in run("get", "nodes", "--as", "bob", "--as-group", "dev", token="alice-token").stderr, "groups need permission too")
-
-        # Reconcile adds what is missing and says so.
-        said = kubectl("auth", "reconcile", "-f", "-", text=RECONCILED)
-        expect("reader reconciled" in said and "readers reconciled" in said, f"reconcile: {said}")
-        expect(can_i("list", "configmaps", "-n", "shop", token="bob-token"), "bob through dev")
-
-        # Nobody gives away what they do not have.
-        kubectl("create", "role", "manager", "-n", "shop", "--verb=*", "--resource=roles.rbac.authorization.k8s.io,rolebindings.rbac.authorization.k8s.io")
-        kubectl("patch", "role", "manager", "-n", "shop", "--type=json", "-p",
-                '[{"op":"replace","path":"/rules/0/verbs","value":["get","create","update","patch","delete"]}]')
-        kubectl("create", "rolebinding", "managers", "-n", "shop", "--role=manager", "--user=alice")
-        refused = run("create", "role", "more", "-n", "shop", "--verb=delete", "--resource=secrets", token="alice-token")
-        expect('is attempting to grant RBAC permissions not currently held:\n{APIGroups:[""], Resources:["secrets"], Verbs:["delete"]}' in refused.stderr,
-               f"escalation: {refused.stderr}")
-        kubectl("create", "role", "less", "-n", "shop", "--verb=get", "--resource=pods", token="alice-token")
-        refused = run("create", "rolebinding", "boss", "-n", "shop", "--clusterrole=cluster-admin", "--user=alice", token="alice-token")
-        expect("not currently held" in refused.stderr, f"binding: {refused.stderr}")
-        refused = run("create", "rolebinding", "none", "-n", "shop", "--role=missing", "--user=alice", token="alice-token")
-        expect('rolebindings.rbac.authorization.k8s.io "missing" not found' in refused.stderr, f"missing: {refused.stderr}")
-
-        # A 403 teaches those who may read the roles, and nobody else.
-        status, data = raw("alice-token", "DELETE", "/api/v1/namespaces/shop/pods/p")
-        answer = json.loads(data)
-        causes = answer["details"].get("causes", [])
-        expect(status == 403 and any('it lacks verb "delete"' in c["message"] for c in causes), f"the 403 teaches: {answer}")
-        expect(answer["message"] == 'pods "p" is forbidden: User "alice" cannot delete resource "pods" in API group "" in the namespace "shop"', answer["message"])
-        status, data = raw("bob-token", "DELETE", "/api/v1/namespaces/shop/pods/p")
-        expect("causes" not in json.loads(data)["details"], "bob may not read roles")
-
-        # Aggregation, also in a circle, comes to rest.
-        for name, own, other in (("one", "a", "b"), ("two", "b", "c"), ("three", "c", "a")):
-            kubectl("create", "-f", "-", text=CYCLE % (name, own, other))
-        kubectl("create", "clusterrole", "leaf", "--verb=get", "--resource=nodes")
-        kubectl("label", "clusterrole", "leaf", "for=c")
-        rules = '[{"apiGroups":[""],"resources":["nodes"],"verbs":["get"]}]'
-        for name in ("one", "two", "three"):
-            eventually(f"{name} has the rules of the circle", lambda: kubectl("get", "clusterrole", name, "-o", "jsonpath={.rules}") == rules)
-        eventually("admin has rules", lambda: "rolebindings" in kubectl("get", "clusterrole", "admin", "-o", "json"))
-        expect(can_i("create", "rolebindings.rbac.authorization.k8s.io", "-n", "shop", "--as", "root", "--as-group", "system:masters"), "masters may")
-
-        # Default roles come back with the next start; what was opted out stays.
-        kubectl("delete", "clusterrolebinding", "system:discovery")
-        kubectl("annotate", "--overwrite", "clusterrolebinding", "system:basic-user", "rbac.authorization.kubernetes.io/autoupdate=false")
-        kubectl("patch", "clusterrolebinding", "system:basic-user", "--type=merge", "-p", '{"subjects":[]}')
-        expect(raw("nora-token", "GET", "/apis")[0] == 403, "discovery is gone")
-        server.stop()
-        server.start()
-        expect(raw("nora-token", "GET", "/apis")[0] == 200, "discovery is back")
-        expect(raw("nora-token", "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {})[0] == 403, "who opted out is left alone")
-    shutil.rmtree(folder, ignore_errors=True)
+    def raw(self, token, method, path, body=None):
+        context = ssl.create_default_context(cafile=os.path.join(self.server.data_dir, "ca.crt"))
+        connection = http.client.HTTPSConnection("127.0.0.1", self.server.port, context=context, timeout=60)
+        headers = {"Authorization": "Bearer " + token} if token else {}
+        connection.request(method, path, body=None if body is None else json.dumps(body), headers={**headers, "Content-Type": "application/json"})
+        answer = connection.getresponse()
+        data = answer.read()
+        connection.close()
+        return answer.status, data
 
 
-tell("rbac_story", story)
+@story.shared
+def c():
+    """With a namespace `shop`."""
+    path = find_kubectl()
+    with tempfile.TemporaryDirectory(prefix="cardea-rbac-") as folder:
+        tokens = os.path.join(folder, "users.csv")
+        with open(tokens, "w") as f:
+            f.write(USERS)
+        with Cardea("--token-auth-file", tokens) as server:
+            cluster = Cluster(server, path, folder)
+            cluster.kubectl("create", "namespace", "shop")
+            yield cluster
+
+
+@story.chapter
+def what_everyone_may_see(c):
+    """What everyone may see, and nobody without a name may."""
+    expect(c.raw(None, "GET", "/healthz")[0] == 200, "anonymous sees /healthz")
+    expect(c.raw(None, "GET", "/version")[0] == 200, "anonymous sees /version")
+    expect(c.raw(None, "GET", "/api")[0] == 403, "anonymous does not see /api")
+    expect(c.raw("alice-token", "GET", "/apis")[0] == 200, "alice discovers")
+    expect(c.raw("alice-token", "GET", "/api/v1/namespaces")[0] == 403, "alice lists no namespaces")
+    expect(c.raw("nobody", "GET", "/healthz")[0] == 401, "a wrong token is not anonymous")
+
+
+@story.chapter
+def roles_and_bindings(c):
+    """Roles and bindings by kubectl's own commands; the next request knows."""
+    expect(not c.can_i("get", "pods", "-n", "shop", token="alice-token"), "alice may nothing yet")
+    c.kubectl("create", "role", "reader", "-n", "shop", "--verb=get,list", "--resource=pods")
+    c.kubectl("create", "rolebinding", "readers", "-n", "shop", "--role=reader", "--user=alice")
+    expect(c.can_i("get", "pods", "-n", "shop", token="alice-token"), "alice may get pods")
+    expect(not c.can_i("delete", "pods", "-n", "shop", token="alice-token"), "alice may not delete pods")
+    expect(not c.can_i("get", "pods", "-n", "default", token="alice-token"), "alice may get pods in shop alone")
+    listed = c.kubectl("auth", "can-i", "--list", "-n", "shop", token="alice-token")
+    expect("pods" in listed and "selfsubjectaccessreviews" in listed, f"can-i --list tells: {listed}")
+    c.kubectl("create", "clusterrole", "counter", "--verb=get", "--resource=nodes")
+    c.kubectl("create", "clusterrolebinding", "counters", "--clusterrole=counter", "--group=dev")
+    expect(c.can_i("get", "nodes", token="bob-token"), "bob is in dev")
+    expect(not c.can_i("get", "nodes", token="alice-token"), "alice is not")
+
+
+@story.chapter(needs=["roles_and_bindings"])
+def as_somebody_else(c):
+    """As somebody else."""
+    expect(c.can_i("get", "pods", "-n", "shop", "--as", "alice"), "admin as alice")
+    expect(not c.can_i("get", "nodes", "--as", "alice"), "admin as alice has what alice has")
+    expect(c.can_i("get", "nodes", "--as", "x", "--as-group", "dev"), "groups count")
+    refused = c.run("get", "pods", "-n", "shop", "--as", "admin", token="alice-token")
+    expect("cannot impersonate" in refused.stderr, f"alice is not admin: {refused.stderr}")
+    c.kubectl("create", "clusterrole", "actor", "--verb=impersonate", "--resource=users", "--resource-name=bob")
+    c.kubectl("create", "clusterrolebinding", "actors", "--clusterrole=actor", "--user=alice")
+    expect("is forbidden" in c.run("get", "nodes", "--as", "bob", token="alice-token").stderr, "bob without his group")
+    expect("cannot impersonate" in c.run("get", "nodes", "--as", "bob", "--as-group", "dev", token="alice-token").stderr, "groups need permission too")
+
+
+@story.chapter(needs=["roles_and_bindings"])
+def reconcile_adds_what_is_missing(c):
+    """Reconcile adds what is missing and says so."""
+    said = c.kubectl("auth", "reconcile", "-f", "-", text=RECONCILED)
+    expect("reader reconciled" in said and "readers reconciled" in said, f"reconcile: {said}")
+    expect(c.can_i("list", "configmaps", "-n", "shop", token="bob-token"), "bob through dev")
+
+
+@story.chapter(needs=["roles_and_bindings"])
+def nobody_gives_away_what_they_do_not_have(c):
+    """Nobody gives away what they do not have."""
+    c.kubectl("create", "role", "manager", "-n", "shop", "--verb=*", "--resource=roles.rbac.authorization.k8s.io,rolebindings.rbac.authorization.k8s.io")
+    c.kubectl("patch", "role", "manager", "-n", "shop", "--type=json", "-p",
+            '[{"op":"replace","path":"/rules/0/verbs","value":["get","create","update","patch","delete"]}]')
+    c.kubectl("create", "rolebinding", "managers", "-n", "shop", "--role=manager", "--user=alice")
+    refused = c.run("create", "role", "more", "-n", "shop", "--verb=delete", "--resource=secrets", token="alice-token")
+    expect('is attempting to grant RBAC permissions not currently held:\n{APIGroups:[""], Resources:["secrets"], Verbs:["delete"]}' in refused.stderr,
+           f"escalation: {refused.stderr}")
+    c.kubectl("create", "role", "less", "-n", "shop", "--verb=get", "--resource=pods", token="alice-token")
+    refused = c.run("create", "rolebinding", "boss", "-n", "shop", "--clusterrole=cluster-admin", "--user=alice", token="alice-token")
+    expect("not currently held" in refused.stderr, f"binding: {refused.stderr}")
+    refused = c.run("create", "rolebinding", "none", "-n", "shop", "--role=missing", "--user=alice", token="alice-token")
+    expect('rolebindings.rbac.authorization.k8s.io "missing" not found' in refused.stderr, f"missing: {refused.stderr}")
+
+
+@story.chapter(needs=["nobody_gives_away_what_they_do_not_have"])
+def a_403_teaches(c):
+    """A 403 teaches those who may read the roles, and nobody else."""
+    status, data = c.raw("alice-token", "DELETE", "/api/v1/namespaces/shop/pods/p")
+    answer = json.loads(data)
+    causes = answer["details"].get("causes", [])
+    expect(status == 403 and any('it lacks verb "delete"' in c["message"] for c in causes), f"the 403 teaches: {answer}")
+    expect(answer["message"] == 'pods "p" is forbidden: User "alice" cannot delete resource "pods" in API group "" in the namespace "shop"', answer["message"])
+    status, data = c.raw("bob-token", "DELETE", "/api/v1/namespaces/shop/pods/p")
+    expect("causes" not in json.loads(data)["details"], "bob may not read roles")
+
+
+@story.chapter
+def aggregation_comes_to_rest(c):
+    """Aggregation, also in a circle, comes to rest."""
+    for name, own, other in (("one", "a", "b"), ("two", "b", "c"), ("three", "c", "a")):
+        c.kubectl("create", "-f", "-", text=CYCLE % (name, own, other))
+    c.kubectl("create", "clusterrole", "leaf", "--verb=get", "--resource=nodes")
+    c.kubectl("label", "clusterrole", "leaf", "for=c")
+    rules = '[{"apiGroups":[""],"resources":["nodes"],"verbs":["get"]}]'
+    for name in ("one", "two", "three"):
+        eventually(f"{name} has the rules of the circle", lambda: c.kubectl("get", "clusterrole", name, "-o", "jsonpath={.rules}") == rules)
+    eventually("admin has rules", lambda: "rolebindings" in c.kubectl("get", "clusterrole", "admin", "-o", "json"))
+    expect(c.can_i("create", "rolebindings.rbac.authorization.k8s.io", "-n", "shop", "--as", "root", "--as-group", "system:masters"), "masters may")
+
+
+@story.chapter
+def default_roles_come_back(c):
+    """Default roles come back with the next start; what was opted out stays."""
+    c.kubectl("delete", "clusterrolebinding", "system:discovery")
+    c.kubectl("annotate", "--overwrite", "clusterrolebinding", "system:basic-user", "rbac.authorization.kubernetes.io/autoupdate=false")
+    c.kubectl("patch", "clusterrolebinding", "system:basic-user", "--type=merge", "-p", '{"subjects":[]}')
+    expect(c.raw("nora-token", "GET", "/apis")[0] == 403, "discovery is gone")
+    c.server.stop()
+    c.server.start()
+    expect(c.raw("nora-token", "GET", "/apis")[0] == 200, "discovery is back")
+    expect(c.raw("nora-token", "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {})[0] == 403, "who opted out is left alone")
+
+
+if __name__ == "__main__":
+    story.main()

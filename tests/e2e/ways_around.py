@@ -6,12 +6,14 @@ import http.client
 import json
 import os
 import ssl
-import sys
 import tempfile
 import urllib.error
 import urllib.request
 
-from server import Cardea, expect, tell
+from server import Cardea, expect
+from story import Story
+
+story = Story("ways_around")
 
 NAMES = ["watcher", "labeller", "deleter", "getter", "evictor", "scaler", "grantor", "local", "master", "hubert"]
 MERGE, OPS = "application/merge-patch+json", "application/json-patch+json"
@@ -87,6 +89,7 @@ def rule(group, resources, verbs, names=()):
     return {"apiGroups": [group], "resources": resources, "verbs": verbs, **({"resourceNames": list(names)} if names else {})}
 
 
+@story.chapter
 def watch_by_another_name(world):
     world.allow("watcher", [rule("", ["secrets"], ["get", "list", "watch"], ["allowed"])])
     for name in ("allowed", "forbidden"):
@@ -106,6 +109,7 @@ def watch_by_another_name(world):
         expect(world.first_events("watcher", path)[0] == 403, path)
 
 
+@story.chapter
 def granular_reads_nothing(world):
     world.allow("labeller", [rule("", ["configmaps"], ["granular", "granular:labels", "granular:finalizers", "granular:annotations"])])
     path = "/api/v1/namespaces/x/configmaps/c"
@@ -121,6 +125,7 @@ def granular_reads_nothing(world):
     expect(status == 200 and answer["kind"] == "ConfigMap" and set(answer["metadata"]) == {"name", "namespace", "uid", "resourceVersion", "labels"}, f"{status} {answer}")
 
 
+@story.chapter
 def a_deletion_tells_nothing(world):
     world.allow("deleter", [rule("", ["configmaps"], ["delete", "deletecollection"])])
     made = world.admin("POST", "/api/v1/namespaces/x/configmaps", {"metadata": {"name": "d", "finalizers": ["example.com/held"]}, "data": {"password": "hidden-4711"}})
@@ -136,6 +141,7 @@ def a_deletion_tells_nothing(world):
     world.admin("PATCH", path, {"metadata": {"finalizers": None}}, MERGE)
 
 
+@story.chapter
 def connecting_takes_create(world):
     world.allow("getter", [rule("", ["pods/exec", "pods/attach", "pods/portforward", "pods/log"], ["get"])])
     world.admin("POST", PODS, {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}})
@@ -148,6 +154,7 @@ def access_policy(name, rules):
     return {"metadata": {"name": name}, "spec": {"effect": "Allow", "subjects": [{"kind": "User", "name": "getter"}], "rules": rules}}
 
 
+@story.chapter
 def nobody_grants_a_way_to_what_is_denied_to_them(world):
     world.allow("grantor", [rule("", ["*"], ["*"]), rule("rbac.authorization.k8s.io", GRANTING, ["create"]),
                             rule("access.cardea.dev", ["clusteraccesspolicies", "accesspolicies"], ["create"])])
@@ -165,6 +172,7 @@ def nobody_grants_a_way_to_what_is_denied_to_them(world):
     expect(status == 201, f"{status} {answer}")
 
 
+@story.chapter
 def a_denial_of_a_namespace_is_not_granted_by_the_cluster(world):
     delete = [rule("", ["configmaps"], ["delete"])]
     world.allow("local", [rule("", ["*"], ["*"]), rule("rbac.authorization.k8s.io", GRANTING, ["create"]),
@@ -191,6 +199,7 @@ def a_denial_of_a_namespace_is_not_granted_by_the_cluster(world):
         expect(status == wanted, f"binding in {space}: {status} {answer}")
 
 
+@story.chapter
 def a_namespace_role_gives_no_way_to_what_is_denied(world):
     world.bound("x", "hubert", [{"verbs": ["*"], "resourceKinds": ["*"]},
                                 {"deny": True, "verbs": ["delete", "exec"], "resourceKinds": ["pods"]}])
@@ -205,7 +214,9 @@ def a_namespace_role_gives_no_way_to_what_is_denied(world):
     expect(status == 201, f"{status} {answer}")
 
 
-def story(only=None):
+@story.shared
+def world():
+    """With a namespace `x`."""
     with tempfile.TemporaryDirectory() as folder:
         tokens = os.path.join(folder, "tokens.csv")
         with open(tokens, "w") as file:
@@ -216,12 +227,8 @@ def story(only=None):
         with Cardea("--token-auth-file", tokens, "--policy-config", config) as server:
             world = World(server)
             world.admin("POST", "/api/v1/namespaces", {"metadata": {"name": "x"}})
-            for attack in (watch_by_another_name, granular_reads_nothing, a_deletion_tells_nothing, connecting_takes_create,
-                           nobody_grants_a_way_to_what_is_denied_to_them, a_denial_of_a_namespace_is_not_granted_by_the_cluster,
-                           a_namespace_role_gives_no_way_to_what_is_denied):
-                if only in (None, attack.__name__):
-                    attack(world)
+            yield world
 
 
 if __name__ == "__main__":
-    tell("ways_around", lambda: story(sys.argv[1] if len(sys.argv) > 1 else None))
+    story.main()
