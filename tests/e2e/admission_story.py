@@ -5,7 +5,10 @@ import tempfile
 import threading
 import http.client
 
-from server import Cardea, eventually, exchange, expect, tell
+from server import Cardea, eventually, exchange, expect
+from story import Story
+
+story = Story("admission_story")
 
 NAMESPACE = "/api/v1/namespaces/default"
 MERGE = {"Content-Type": "application/merge-patch+json"}
@@ -21,6 +24,7 @@ def sent(server, status, method, path, body=None, headers=None):
     return answer
 
 
+@story.chapter
 def pod_security(server):
     labels = {"pod-security.kubernetes.io/enforce": "baseline", "pod-security.kubernetes.io/enforce-version": "v1.36"}
     sent(server, 200, "PATCH", NAMESPACE, {"metadata": {"labels": labels}}, MERGE)
@@ -29,6 +33,7 @@ def pod_security(server):
     sent(server, 201, "POST", f"{NAMESPACE}/pods", pod("a"))
 
 
+@story.chapter
 def quotas(server):
     quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "small"}, "spec": {"hard": {"configmaps": "50", "pods": "10"}}}
     sent(server, 201, "POST", f"{NAMESPACE}/resourcequotas", quota)
@@ -58,6 +63,7 @@ def quotas(server):
     eventually("the deleted one is given back", lambda: used() == "49")
 
 
+@story.chapter
 def nodes(server):
     def kubelet(method, path, body=None):
         context = ssl.create_default_context(cafile=os.path.join(server.data_dir, "ca.crt"))
@@ -78,16 +84,16 @@ def nodes(server):
     expect(kubelet("GET", f"{NAMESPACE}/secrets/s")[0] == 403, "the pod is gone, and so is the permission")
 
 
-def story():
+@story.shared
+def server():
     with tempfile.NamedTemporaryFile("w", suffix=".csv") as tokens:
         tokens.write('kubelet,system:node:n,1,"system:nodes"\n')
         tokens.flush()
         flags = ["--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction", "--disable-admission-plugins=ServiceAccount",
                  "--token-auth-file", tokens.name]
         with Cardea(*flags) as server:
-            pod_security(server)
-            quotas(server)
-            nodes(server)
+            yield server
 
 
-tell("admission_story", story)
+if __name__ == "__main__":
+    story.main()

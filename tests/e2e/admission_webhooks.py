@@ -1,10 +1,10 @@
 """Admission webhooks, asked over TLS: what they are sent, what their answers do, and what their faults do.
 
-    admission_webhooks.py [--record]
+    admission_webhooks.py [--record=yes] [CHAPTER...]
 
 Every scenario makes a transcript: the answers a client gets and the reviews the webhooks get. What a real kube-apiserver
-made of the same scenarios is kept in admission_webhooks.json (--record writes it, with $CARDEA_PEERS), and we must say the
-same. With $CARDEA_WITH_PEERS=1 the recording is checked against kube-apiserver first. What is ours alone follows.
+made of the same scenarios is kept in admission_webhooks.json (--record=yes writes it, with $CARDEA_PEERS), and we must say the
+same. With $CARDEA_WITH_PEERS=1 the recording is checked against kube-apiserver too. What is ours alone follows.
 """
 import json
 import os
@@ -12,14 +12,16 @@ import random
 import re
 import shutil
 import ssl
-import subprocess
 import sys
 import tempfile
 import threading
 
 from hooks import Hooks, own_address
-from server import Cardea, eventually, expect, skip, tell
+from server import Cardea, eventually, expect, skip
+from story import Story
 from webhook_scenarios import SCENARIOS
+
+story = Story("admission_webhooks", options={"record": "no"})
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECORDING = os.path.join(HERE, "admission_webhooks.json")
@@ -50,7 +52,7 @@ class Kube(Cardea):
             self.process.wait()
 
 
-class Story:
+class Telling:
     """One server and the webhooks it asks, for one scenario at a time."""
 
     def __init__(self, server, hooks, name):
@@ -150,47 +152,38 @@ def sorted_managers(value):
 RULE = {"operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]}
 
 
-def tell_all(server, only, scenarios):
-    transcripts = {}
-    folder = tempfile.mkdtemp(prefix="cardea-hooks-")
+def told(server, hooks, name, scenario):
+    """The transcript of one scenario."""
+    telling = Telling(server, hooks, name)
+    telling.begin()
     try:
-        with Hooks(folder) as hooks:
-            for name, scenario in scenarios.items():
-                if only and name not in only:
-                    continue
-                story = Story(server, hooks, name)
-                story.begin()
-                try:
-                    scenario(story)
-                finally:
-                    story.end()
-                transcripts[name] = story.transcript
+        scenario(telling)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    return transcripts
+        telling.end()
+    return telling.transcript
 
 
-def redirects_are_not_followed(story):
+def redirects_are_not_followed(s):
     """Unlike kube-apiserver: whoever may name a URL should not reach others by it."""
-    story.answer("/there", lambda r: story.hooks.review(r, allowed=True))
+    s.answer("/there", lambda r: s.hooks.review(r, allowed=True))
     for status in (301, 302, 307, 308):
-        story.answer(f"/{status}", lambda r, status=status: (status, {"Location": story.hooks.at(f"/{story.name}/there")["url"]}, b""))
-    story.configure("validating", "redirect", *[story.hook(f"/{n}", objectSelector={"matchLabels": {"hook": str(n)}}) for n in (301, 302, 307, 308)])
+        s.answer(f"/{status}", lambda r, status=status: (status, {"Location": s.hooks.at(f"/{s.name}/there")["url"]}, b""))
+    s.configure("validating", "redirect", *[s.hook(f"/{n}", objectSelector={"matchLabels": {"hook": str(n)}}) for n in (301, 302, 307, 308)])
     for status in (301, 302, 307, 308):
-        answered, document = story.do("POST", "NS/configmaps", {"metadata": {"name": "c", "labels": {"hook": str(status)}}})
+        answered, document = s.do("POST", "NS/configmaps", {"metadata": {"name": "c", "labels": {"hook": str(status)}}})
         expect(answered == 500 and f"the server responded with the status code {status}" in document["message"], document)
-        expect([a["path"] for a in story.transcript[-1]["asked"]] == [f"/redirects/{status}?timeout=10s"], story.transcript[-1]["asked"])
+        expect([a["path"] for a in s.transcript[-1]["asked"]] == [f"/redirects/{status}?timeout=10s"], s.transcript[-1]["asked"])
 
 
-def large_answers_are_refused(story):
-    story.answer("/large", lambda r: {**story.hooks.review(r, allowed=True), "more": "x" * (9 << 20)})
-    story.configure("mutating", "large", story.hook("/large"))
-    answered, document = story.do("POST", "NS/configmaps", {"metadata": {"name": "c"}})
+def large_answers_are_refused(s):
+    s.answer("/large", lambda r: {**s.hooks.review(r, allowed=True), "more": "x" * (9 << 20)})
+    s.configure("mutating", "large", s.hook("/large"))
+    answered, document = s.do("POST", "NS/configmaps", {"metadata": {"name": "c"}})
     expect(answered == 500 and "larger than 8388608 bytes" in document["message"], document)
-    expect(story.do("GET", "NS/configmaps/c")[0] == 404, "it was written")
+    expect(s.do("GET", "NS/configmaps/c")[0] == 404, "it was written")
 
 
-def services_are_reached(story):
+def services_are_reached(s):
     """By name, at an endpoint, whose certificate carries the name of the service."""
     address = own_address()
     if not address:
@@ -201,22 +194,22 @@ def services_are_reached(story):
         with Hooks(folder, address=address) as there:
             there.answers["/here"] = lambda r: there.review(r, allowed=True, warnings=["asked through a service"])
             for name in ("hook", "impostor"):
-                story.make("/api/v1/namespaces/default/services", {"metadata": {"name": name}, "spec": {"ports": [{"port": 443}]}})
-                story.make("/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", {
+                s.make("/api/v1/namespaces/default/services", {"metadata": {"name": name}, "spec": {"ports": [{"port": 443}]}})
+                s.make("/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", {
                     "metadata": {"name": name + "-1", "labels": {"kubernetes.io/service-name": name}}, "addressType": "IPv4",
                     "ports": [{"name": "", "port": there.port}], "endpoints": [{"addresses": [address], "conditions": {"ready": True}}]})
             at = lambda name: {"service": {"name": name, "namespace": "default", "path": "/here"}, "caBundle": there.bundle()}
-            story.configure("validating", "service", {**story.hook("/good", objectSelector={"matchLabels": {"hook": "good"}}), "clientConfig": at("hook")},
-                            {**story.hook("/bad", objectSelector={"matchLabels": {"hook": "bad"}}), "clientConfig": at("impostor")})
-            story.do("POST", "NS/configmaps", {"metadata": {"name": "c", "labels": {"hook": "good"}}})
-            expect(story.transcript[-1]["status"] == 201 and story.transcript[-1]["warnings"] == ['299 - "asked through a service"'], story.transcript[-1])
-            answered, document = story.do("POST", "NS/configmaps", {"metadata": {"name": "d", "labels": {"hook": "bad"}}})
+            s.configure("validating", "service", {**s.hook("/good", objectSelector={"matchLabels": {"hook": "good"}}), "clientConfig": at("hook")},
+                            {**s.hook("/bad", objectSelector={"matchLabels": {"hook": "bad"}}), "clientConfig": at("impostor")})
+            s.do("POST", "NS/configmaps", {"metadata": {"name": "c", "labels": {"hook": "good"}}})
+            expect(s.transcript[-1]["status"] == 201 and s.transcript[-1]["warnings"] == ['299 - "asked through a service"'], s.transcript[-1])
+            answered, document = s.do("POST", "NS/configmaps", {"metadata": {"name": "d", "labels": {"hook": "bad"}}})
             expect(answered == 500 and "https://impostor.default.svc:443/here?timeout=10s" in document["message"] and "x509" in document["message"], document)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def only_what_was_allowed_is_written(story):
+def only_what_was_allowed_is_written(s):
     """Many at once, with a webhook that allows, refuses, talks nonsense or hangs up, as chance has it."""
     verdicts, lock, chance = {}, threading.Lock(), random.Random(7)
 
@@ -224,24 +217,24 @@ def only_what_was_allowed_is_written(story):
         with lock:
             verdict = chance.choice(["allow", "deny", "nonsense", "silence", "uid"])
             verdicts.setdefault(review["request"]["name"], []).append(verdict)
-        return {"allow": lambda: story.hooks.review(review, allowed=True), "deny": lambda: story.hooks.review(review, allowed=False),
-                "nonsense": lambda: (200, {}, b"{]"), "silence": lambda: None, "uid": lambda: story.hooks.review(review, uid="x", allowed=True)}[verdict]()
+        return {"allow": lambda: s.hooks.review(review, allowed=True), "deny": lambda: s.hooks.review(review, allowed=False),
+                "nonsense": lambda: (200, {}, b"{]"), "silence": lambda: None, "uid": lambda: s.hooks.review(review, uid="x", allowed=True)}[verdict]()
 
-    story.answer("/chance", answer)
-    story.configure("validating", "chance", story.hook("/chance"))
+    s.answer("/chance", answer)
+    s.configure("validating", "chance", s.hook("/chance"))
     answers = {}
 
     def create(thread):
         for i in range(25):
             name = f"c-{thread}-{i}"
-            answers[name] = story.server.request("POST", f"/api/v1/namespaces/{story.namespace}/configmaps", {"metadata": {"name": name}})[0]
+            answers[name] = s.server.request("POST", f"/api/v1/namespaces/{s.namespace}/configmaps", {"metadata": {"name": name}})[0]
 
     threads = [threading.Thread(target=create, args=(t,)) for t in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    written = {c["metadata"]["name"] for c in story.quietly("GET", f"/api/v1/namespaces/{story.namespace}/configmaps")["items"]} - {"kube-root-ca.crt"}
+    written = {c["metadata"]["name"] for c in s.quietly("GET", f"/api/v1/namespaces/{s.namespace}/configmaps")["items"]} - {"kube-root-ca.crt"}
     for name, status in answers.items():
         last = verdicts[name][-1]
         expect(status == {"allow": 201, "deny": 400}.get(last, 500), f"{name}: {status} after {verdicts[name]}")
@@ -249,29 +242,29 @@ def only_what_was_allowed_is_written(story):
     expect(written, "nothing was ever allowed")
 
 
-def the_page_is_right(story):
+def the_page_is_right(s):
     """The examples of docs/admission.md."""
     text = open(os.path.join(HERE, "..", "..", "docs", "admission.md")).read()
     blocks = re.findall(r"```yaml\n(.*?)```", text, re.S)
     policies, hook = blocks[0], next(b for b in blocks if "WebhookConfiguration" in b)
     apis = "/apis/admissionregistration.k8s.io/v1/"
-    yaml = {"Content-Type": "application/yaml", "User-Agent": "story"}
+    yaml = {"Content-Type": "application/yaml", "User-Agent": "s"}
     for document in policies.split("---\n"):
         resource = "validatingadmissionpolicybindings" if "Binding" in document else "validatingadmissionpolicies"
-        status, _, answer = story.server.request("POST", apis + resource, document, yaml)
+        status, _, answer = s.server.request("POST", apis + resource, document, yaml)
         expect(status == 201, answer)
-        story.made.append(f"{apis}{resource}/few-keys")
-    answered, document = story.do("POST", "NS/configmaps", {"metadata": {"name": "c"}, "data": {"a": "1", "b": "2"}})
+        s.made.append(f"{apis}{resource}/few-keys")
+    answered, document = s.do("POST", "NS/configmaps", {"metadata": {"name": "c"}, "data": {"a": "1", "b": "2"}})
     expect(answered == 422 and "too many: 2" in document["message"], document)
-    story.hooks.answers["/check"] = lambda r: story.hooks.review(r, allowed="owner" in r["request"]["object"]["metadata"].get("labels", {}), status={"message": "who owns this?"})
-    hook = hook.replace("https://hooks.example.com/check", story.hooks.at("/check")["url"]).replace("caBundle: LS0t…", f"caBundle: {story.hooks.bundle()}")
-    status, _, answer = story.server.request("POST", apis + "validatingwebhookconfigurations", hook, yaml)
+    s.hooks.answers["/check"] = lambda r: s.hooks.review(r, allowed="owner" in r["request"]["object"]["metadata"].get("labels", {}), status={"message": "who owns this?"})
+    hook = hook.replace("https://hooks.example.com/check", s.hooks.at("/check")["url"]).replace("caBundle: LS0t…", f"caBundle: {s.hooks.bundle()}")
+    status, _, answer = s.server.request("POST", apis + "validatingwebhookconfigurations", hook, yaml)
     expect(status == 201, answer)
-    story.made.append(apis + "validatingwebhookconfigurations/owners")
-    answered, document = story.do("POST", "NS/configmaps", {"metadata": {"name": "c"}})
+    s.made.append(apis + "validatingwebhookconfigurations/owners")
+    answered, document = s.do("POST", "NS/configmaps", {"metadata": {"name": "c"}})
     expect(answered == 400 and document["message"] == 'admission webhook "owners.example.com" denied the request: who owns this?', document)
-    expect(story.do("POST", "NS/configmaps", {"metadata": {"name": "c", "labels": {"owner": "me"}}})[0] == 201, "not allowed")
-    numbers = story.server.request("GET", "/metrics")[2].decode()
+    expect(s.do("POST", "NS/configmaps", {"metadata": {"name": "c", "labels": {"owner": "me"}}})[0] == 201, "not allowed")
+    numbers = s.server.request("GET", "/metrics")[2].decode()
     expect(re.search(r'^apiserver_admission_webhook_request_total\{.*name="owners.example.com".*rejected="true".*\} 1$', numbers, re.M), "not counted")
 
 
@@ -299,18 +292,23 @@ def differences(ours, theirs, path=""):
         yield f"{path}: {json.dumps(ours)} instead of {json.dumps(theirs)}"
 
 
-def compare(who, found, recorded, only):
+def compare(who, name, found):
+    recorded = json.load(open(RECORDING))[name]
     wrong = []
-    for name, transcript in recorded.items():
-        if only and name not in only:
-            continue
-        for i, (mine, theirs) in enumerate(zip(found.get(name, []), transcript)):
-            wrong += [f"{name} {i} {theirs['do']}{d}" for d in differences(mine, theirs)]
-        if len(found.get(name, [])) != len(transcript):
-            wrong.append(f"{name}: {len(found.get(name, []))} steps instead of {len(transcript)}")
+    for i, (mine, theirs) in enumerate(zip(found, recorded)):
+        wrong += [f"{name} {i} {theirs['do']}{d}" for d in differences(mine, theirs)]
+    if len(found) != len(recorded):
+        wrong.append(f"{name}: {len(found)} steps instead of {len(recorded)}")
     for line in wrong:
         print(f"{who}: {line[:1500]}", file=sys.stderr)
     expect(not wrong, f"{who}: {len(wrong)} differences from the recording")
+
+
+def record(name, found):
+    recorded = json.load(open(RECORDING)) if os.path.exists(RECORDING) else {}
+    with open(RECORDING, "w") as file:
+        json.dump({**recorded, name: found}, file, indent=1)
+        file.write("\n")
 
 
 def can_ask_peers():
@@ -318,27 +316,68 @@ def can_ask_peers():
     return os.path.exists(os.path.join(peers, "kube-apiserver")) and os.path.exists(KUBE)
 
 
-def story():
-    only = [a for a in sys.argv[1:] if not a.startswith("--")]
-    if "--record" in sys.argv or os.environ.get("CARDEA_WITH_PEERS") == "1":
-        if not can_ask_peers():
-            if "--record" in sys.argv:
-                skip("no kube-apiserver in $CARDEA_PEERS")
-        else:
-            with Kube() as kube:
-                found = tell_all(kube, only, SCENARIOS)
-            if "--record" in sys.argv:
-                old = json.load(open(RECORDING)) if only and os.path.exists(RECORDING) else {}
-                with open(RECORDING, "w") as file:
-                    json.dump({**old, **found}, file, indent=1)
-                    file.write("\n")
-                return
-            compare("kube-apiserver", found, json.load(open(RECORDING)), only)
+@story.shared
+def hooks():
+    with tempfile.TemporaryDirectory(prefix="cardea-hooks-", ignore_cleanup_errors=True) as folder, Hooks(folder) as hooks:
+        yield hooks
+
+
+@story.shared
+def server():
     with Cardea("--disable-admission-plugins", "ServiceAccount") as server:
-        found = tell_all(server, only, SCENARIOS)
-        tell_all(server, only, OURS)
-    compare("cardea", found, json.load(open(RECORDING)), only)
+        yield server
+
+
+@story.shared
+def kube():
+    if not can_ask_peers():
+        skip("no kube-apiserver in $CARDEA_PEERS")
+    with Kube() as kube:
+        yield kube
+
+
+def as_recorded(name, scenario):
+    def chapter(server, hooks):
+        compare("cardea", name, told(server, hooks, name, scenario))
+    return chapter
+
+
+def recorded(name, scenario):
+    def chapter(kube, hooks):
+        found = told(kube, hooks, name, scenario)
+        if story.options["record"] == "yes":
+            record(name, found)
+        else:
+            compare("kube-apiserver", name, found)
+    return chapter
+
+
+def ours_alone(name, scenario):
+    def chapter(server, hooks):
+        told(server, hooks, name, scenario)
+    return chapter
+
+
+def register(arguments):
+    """Recording is told to kube-apiserver alone; the check of the recording comes before what is recorded is asked of us."""
+    is_recording = "--record=yes" in arguments
+    if is_recording or os.environ.get("CARDEA_WITH_PEERS") == "1":
+        for name, scenario in SCENARIOS.items():
+            story.add(name if is_recording else f"{name}-at-kube-apiserver", recorded(name, scenario))
+    if is_recording:
+        return
+    for name, scenario in SCENARIOS.items():
+        story.add(name, as_recorded(name, scenario))
+    story.chapter(every_scenario_is_recorded)
+    for name, scenario in OURS.items():
+        story.add(name, ours_alone(name, scenario))
+
+
+def every_scenario_is_recorded():
+    names = set(json.load(open(RECORDING)))
+    expect(names == set(SCENARIOS), f"scenarios and recording differ in {names ^ set(SCENARIOS)}")
 
 
 if __name__ == "__main__":
-    tell("admission webhooks", story)
+    register(sys.argv[1:])
+    story.main()

@@ -14,7 +14,10 @@ import tempfile
 import threading
 from pathlib import Path
 
-from server import Cardea, eventually, exchange, expect, free_port, tell
+from server import Cardea, eventually, exchange, expect, free_port
+from story import Story
+
+story = Story("audit")
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMESPACE = "/api/v1/namespaces/default"
@@ -83,6 +86,7 @@ def last(log, audit_id, stage="ResponseComplete"):
     return eventually(f"{stage} of {audit_id}", lambda: of(events_in(log), audit_id, stage))[0]
 
 
+@story.chapter
 def what_events_tell(folder):
     f = Flags(folder, policy("RequestResponse"))
     with f.server("--audit-log-path", f.log) as server:
@@ -156,6 +160,7 @@ def what_events_tell(folder):
         expect(metrics(server)["apiserver_audit_event_total"] >= there, "events are counted")
 
 
+@story.chapter
 def conditions_and_what_became_of_them(folder):
     f = Flags(folder, policy("Metadata"))
     with f.server("--audit-log-path", f.log) as server:
@@ -174,6 +179,7 @@ def conditions_and_what_became_of_them(folder):
         expect(last(f.log, "plain")["annotations"]["authorization.k8s.io/decision"] == "forbid", "what nobody allows")
 
 
+@story.chapter
 def the_old_format_and_standard_output(folder):
     f = Flags(folder, policy("Metadata"))
     with f.server("--audit-log-path", "-", "--audit-log-format", "legacy") as server:
@@ -183,6 +189,7 @@ def the_old_format_and_standard_output(folder):
         eventually("the line on standard output", lambda: line.search(Path(server.log_path).read_text()))
 
 
+@story.chapter
 def the_example_of_the_page(folder):
     page = (ROOT / "docs" / "audit.md").read_text()
     example = next(b for b in re.findall(r"```yaml\n(.*?)```", page, re.S) if "kind: Policy" in b)
@@ -199,6 +206,7 @@ def the_example_of_the_page(folder):
         expect(not of(events_in(f.log), "health") and not of(events_in(f.log), "read", "RequestReceived"), "what the policy leaves out")
 
 
+@story.chapter
 def flushed_at_the_end(folder):
     f = Flags(folder, policy("Metadata"))
     with f.server("--audit-log-path", f.log) as server:
@@ -209,6 +217,7 @@ def flushed_at_the_end(folder):
     expect(all(f"end-{i}" in there for i in range(200)), "everything is there after a stop")
 
 
+@story.chapter
 def an_answer_that_waits_for_its_event(folder):
     f = Flags(folder, policy("Metadata"))
     with f.server("--audit-log-path", f.log, "--audit-log-mode", "blocking") as server:
@@ -220,6 +229,7 @@ def an_answer_that_waits_for_its_event(folder):
         eventually("controllers do their work meanwhile", lambda: send(server, "GET", "/api/v1/namespaces/gone")[0] == 404)
 
 
+@story.chapter
 def rotated(folder):
     f = Flags(folder, policy("RequestResponse"))
     text = "x" * 200_000
@@ -236,6 +246,7 @@ def rotated(folder):
         expect(os.path.getsize(f.log) <= 1 << 20, "no file grows beyond its size")
 
 
+@story.chapter
 def refused_when_it_cannot_be_recorded(folder):
     only_jane = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata, users: [jane]}]\n"
     f = Flags(folder, only_jane)
@@ -304,6 +315,7 @@ current-context: c
 """)
 
 
+@story.chapter
 def a_webhook_that_dies(folder):
     f = Flags(folder, "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata, users: [jane]}]\n")
     hook = Receiver(folder)
@@ -336,6 +348,7 @@ def of_user(log):
     return {e["auditID"] for e in events_in(log)}
 
 
+@story.chapter
 def bad_input(folder):
     def ends(*flags):
         with tempfile.TemporaryDirectory() as data:
@@ -355,11 +368,11 @@ def bad_input(folder):
     expect(code == 1 and "initializing audit webhook" in said, f"{code}: {said}")
 
 
-def story():
-    for part in (bad_input, what_events_tell, conditions_and_what_became_of_them, the_old_format_and_standard_output, the_example_of_the_page, flushed_at_the_end, an_answer_that_waits_for_its_event, rotated, refused_when_it_cannot_be_recorded, a_webhook_that_dies):
-        with tempfile.TemporaryDirectory(prefix="cardea-audit-") as folder:
-            part(folder)
-            print(part.__name__.replace("_", " "), flush=True)
+@story.fresh
+def folder():
+    with tempfile.TemporaryDirectory(prefix="cardea-audit-") as folder:
+        yield folder
 
 
-tell("audit", story)
+if __name__ == "__main__":
+    story.main()

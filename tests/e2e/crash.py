@@ -10,8 +10,12 @@ import random
 import threading
 import time
 
-from server import Cardea, exchange, expect, tell
+from server import Cardea, exchange, expect
+from story import Story
 
+story = Story("crash")
+
+KILLS = int(os.environ.get("CARDEA_CRASH_KILLS", "6"))
 WRITERS = 6
 NAMESPACE = "wreck"
 CONFIG_MAPS = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
@@ -156,40 +160,68 @@ def catch_up(server, watcher_revision, ledger):
     return watcher
 
 
-def story():
-    kills = int(os.environ.get("CARDEA_CRASH_KILLS", "6"))
+class Crash:
+    """A server that is killed again and again, and what is known of it."""
+
+    def __init__(self, server, chance):
+        self.server, self.chance, self.ledger, self.rounds = server, chance, Ledger(), 0
+        self.server.request("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+        self.ledger.revision = int(server.request("GET", CONFIG_MAPS)[2]["metadata"]["resourceVersion"])
+        self.watcher = Watcher(server, self.ledger.revision)
+        self.watcher.start()
+
+    def kill(self):
+        """One round: load, the kill, and a server that comes up again. Gives the writers and the watcher of the round."""
+        writers = [Writer(self.server, i, self.rounds, random.Random(self.chance.random())) for i in range(WRITERS)]
+        self.rounds += 1
+        for writer in writers:
+            writer.start()
+        time.sleep(self.chance.uniform(0.1, 3))  # the random point, not a hope: any is right
+        self.server.kill()
+        for thread in writers + [self.watcher]:
+            thread.join(60)
+            expect(not thread.is_alive(), "a client hangs on a dead server")
+        for writer in writers:
+            if writer.problem:
+                raise writer.problem
+        self.server.start()
+        return writers, self.watcher
+
+
+@story.shared
+def crash():
     seed = int(os.environ.get("CARDEA_CRASH_SEED", str(random.randrange(1 << 30))))
-    print(f"crash: {kills} kills, CARDEA_CRASH_SEED={seed}", flush=True)
-    chance, ledger = random.Random(seed), Ledger()
+    print(f"crash: {KILLS} kills, CARDEA_CRASH_SEED={seed}", flush=True)
     with Cardea("--controllers=") as server:
-        server.request("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
-        ledger.revision = int(server.request("GET", CONFIG_MAPS)[2]["metadata"]["resourceVersion"])
-        watcher = Watcher(server, ledger.revision)
-        watcher.start()
-        for round_ in range(kills):
-            writers = [Writer(server, i, round_, random.Random(chance.random())) for i in range(WRITERS)]
-            for writer in writers:
-                writer.start()
-            time.sleep(chance.uniform(0.1, 3))  # the random point, not a hope: any is right
-            server.kill()
-            for thread in writers + [watcher]:
-                thread.join(60)
-                expect(not thread.is_alive(), "a client hangs on a dead server")
-            for writer in writers:
-                if writer.problem:
-                    raise writer.problem
-            server.start()
-            ledger.settle(server, writers)
-            ledger.follow(watcher)
-            watcher = catch_up(server, watcher.revision, ledger)
-            print(f"  kill {round_ + 1}: {ledger.writes} objects written, {ledger.unsure} in doubt, revision {ledger.revision}", flush=True)
-        server.kill()
-        watcher.join(60)
+        yield Crash(server, random.Random(seed))
+
+
+@story.chapter
+def acknowledged_writes_survive_every_kill(crash):
+    ledger = crash.ledger
+    for round_ in range(KILLS):
+        writers, watcher = crash.kill()
+        ledger.settle(crash.server, writers)
         ledger.follow(watcher)
-        wanted = {name: n for name, n in ledger.present.items() if n is not None}
-        expect(ledger.seen == wanted, f"the watcher's events add up to something else: {sorted(set(ledger.seen.items()) ^ set(wanted.items()))[:10]}")
-        expect(ledger.writes > 10 * kills, f"only {ledger.writes} writes: this was no load")
+        crash.watcher = catch_up(crash.server, watcher.revision, ledger)
+        print(f"  kill {round_ + 1}: {ledger.writes} objects written, {ledger.unsure} in doubt, revision {ledger.revision}", flush=True)
+
+
+@story.chapter(needs=["acknowledged_writes_survive_every_kill"])
+def a_watcher_that_resumes_misses_nothing(crash):
+    ledger = crash.ledger
+    crash.server.kill()
+    crash.watcher.join(60)
+    crash.server.start()
+    ledger.follow(crash.watcher)
+    wanted = {name: n for name, n in ledger.present.items() if n is not None}
+    expect(ledger.seen == wanted, f"the watcher's events add up to something else: {sorted(set(ledger.seen.items()) ^ set(wanted.items()))[:10]}")
+
+
+@story.chapter(needs=["acknowledged_writes_survive_every_kill"])
+def there_was_load(crash):
+    expect(crash.ledger.writes > 10 * KILLS, f"only {crash.ledger.writes} writes: this was no load")
 
 
 if __name__ == "__main__":
-    tell("crash", story)
+    story.main()

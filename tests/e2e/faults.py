@@ -8,10 +8,11 @@ import signal
 import socket
 import ssl
 import subprocess
-import sys
-import traceback
 
 from server import Cardea, binary, expect, free_port
+from story import Story
+
+story = Story("faults")
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 HEAD = "Host: localhost\r\n"
@@ -50,6 +51,7 @@ def refused(server, status, method, path, body=None, headers=None, saying=""):
     expect(saying.lower() in answer["message"].lower(), f"{method} {path[:80]}: the message does not say `{saying}`: {shown}")
 
 
+@story.chapter
 def malformed_http(server):
     for data in (b"\x00\x01\x02\x03\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"G@T / HTTP/1.1\r\n" + HEAD.encode() + b"\r\n",
                  b"GET /api HTTP/1.1\r\n\r\n", b"GET /api HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
@@ -70,12 +72,14 @@ def malformed_http(server):
         expect(code == 0 or 400 <= code <= 505, f"{data[:140]!r}: answered {code}")
 
 
+@story.chapter
 def not_tls(server):
     with socket.create_connection(("127.0.0.1", server.port), 20) as sock:
         sock.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         expect(b"stays open" not in said(sock), "plain HTTP on the TLS port is left hanging")
 
 
+@story.chapter
 def oversized_bodies(server):
     big = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "big"}, "data": {"a": "x" * (4 << 20)}}
     refused(server, 413, "POST", CONFIG_MAPS, big)
@@ -98,6 +102,7 @@ def oversized_bodies(server):
     expect(server.request("GET", f"{CONFIG_MAPS}/big")[0] == 404, "an oversized object was stored")
 
 
+@story.chapter
 def hostile_json(server):
     def config_map(text):
         return '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"odd"},"data":%s}' % text
@@ -120,6 +125,7 @@ def hostile_json(server):
     expect(server.request("GET", f"{CONFIG_MAPS}/odd")[0] == 404, "something hostile was stored")
 
 
+@story.chapter
 def hostile_yaml(server):
     kind = {"Content-Type": "application/yaml"}
     bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n" + "".join(f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 12))
@@ -132,6 +138,7 @@ def hostile_yaml(server):
     expect(server.request("GET", f"{CONFIG_MAPS}/bomb")[0] == 404, "the bomb was stored")
 
 
+@story.chapter
 def hostile_patches(server):
     path = f"{CONFIG_MAPS}/patched"
     server.request("POST", CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "patched"}, "data": {"a": "x" * 1000}})
@@ -154,6 +161,7 @@ def hostile_patches(server):
     expect(same["data"] == {"a": "x" * 1000} and same["metadata"]["name"] == "patched", "a refused patch changed something")
 
 
+@story.chapter
 def hostile_definitions(server):
     def definition(schema, plural="things"):
         return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": f"{plural}.faults.example.com"},
@@ -170,6 +178,7 @@ def hostile_definitions(server):
     expect(got in (201, 400, 422), f"a schema 200 levels deep: {got}")
 
 
+@story.chapter
 def wrong_content_types(server):
     body = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"typed"}}'
     for kind in ("text/plain", "application/xml", "application/vnd.kubernetes.protobuf", "multipart/form-data", "a/b/c", ";;;"):
@@ -180,6 +189,7 @@ def wrong_content_types(server):
     expect(server.request("GET", f"{CONFIG_MAPS}/typed")[0] == 404, "a body of the wrong type was stored")
 
 
+@story.chapter
 def invalid_queries(server):
     for query in ("labelSelector=%3D%3D", "labelSelector=a%20in%20(", "labelSelector=a%20nearby%20(b)", "labelSelector=" + "a" * 5000,
                   "fieldSelector=metadata.name", "fieldSelector=spec.nosuch%3Dx", "limit=many", "continue=rubbish",
@@ -194,6 +204,7 @@ def invalid_queries(server):
     refused(server, (400, 422), "POST", f"{CONFIG_MAPS}?fieldValidation=Maybe", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "dry"}})
 
 
+@story.chapter
 def slow_and_half_closed(server):
     body = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"slow"}}'
     head = f"POST {CONFIG_MAPS} HTTP/1.1\r\n{HEAD}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
@@ -234,6 +245,7 @@ def slow_and_half_closed(server):
         sock.close()
 
 
+@story.chapter
 def pipelined(server):
     with server.raw(20) as sock:
         sock.sendall(f"GET /version HTTP/1.1\r\n{HEAD}\r\n".encode() * 20 + f"GET /version HTTP/1.1\r\n{HEAD}Connection: close\r\n\r\n".encode())
@@ -245,6 +257,7 @@ def run(*args, seconds=30):
     return subprocess.run([binary(), *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=seconds)
 
 
+@story.chapter
 def wrong_flags(server):
     data = os.path.join(server.folder, "unused")
     wrong = []
@@ -270,6 +283,7 @@ def wrong_flags(server):
         expect(flag in done.stdout, f"--help does not speak of {flag}")
 
 
+@story.chapter
 def second_server(server):
     done = run("serve", "--data-dir", server.data_dir, "--bind-address", "127.0.0.1", "--secure-port", str(free_port()))
     expect(done.returncode not in (0, None) and done.returncode > 0, f"a second server on the same data: status {done.returncode}")
@@ -281,40 +295,34 @@ def second_server(server):
     expect(done.returncode > 0 and "in use" in done.stderr, f"a second server on the same port: {done.returncode} {done.stderr!r}")
 
 
+@story.chapter
 def stops_cleanly(server):
     """Ctrl-C with a watcher and a half-sent request open; then the data is there again."""
+    expect(server.request("POST", CONFIG_MAPS, {"metadata": {"name": "kept"}})[0] == 201, "an object to keep")
     watcher, half = server.raw(30), server.raw(30)
     watcher.sendall(f"GET {CONFIG_MAPS}?watch=true HTTP/1.1\r\n{HEAD}\r\n".encode())
     watcher.recv(1)
     half.sendall(b"POST /api")
     expect(server.stop(signal.SIGINT) == 0, "Ctrl-C does not exit with 0")
     server.start()
-    expect(server.request("GET", f"{CONFIG_MAPS}/slow")[0] == 200, "an object is gone after Ctrl-C")
+    expect(server.request("GET", f"{CONFIG_MAPS}/kept")[0] == 200, "an object is gone after Ctrl-C")
     expect(server.stop(signal.SIGTERM) == 0, "SIGTERM does not exit with 0")
     server.start()
 
 
-def main():
-    failures = []
-    faults = [malformed_http, not_tls, oversized_bodies, hostile_json, hostile_yaml, hostile_patches, hostile_definitions, wrong_content_types, invalid_queries, slow_and_half_closed,
-              pipelined, wrong_flags, second_server, stops_cleanly]
+@story.shared
+def running():
     with Cardea() as server:
-        for fault in faults:
-            try:
-                fault(server)
-                expect(server.alive(), "the server is gone")
-                expect(server.ready(), "the server does not answer any more")
-                print(f"   {fault.__name__}", flush=True)
-            except Exception as error:
-                traceback.print_exc()
-                print(f"   {fault.__name__}: FAILED: {error}", flush=True)
-                failures.append(fault.__name__)
-                if not server.alive():
-                    server.show_log()
-                    server.start()
-    print(f"faults: FAILED: {' '.join(failures)}" if failures else "faults: passed")
-    sys.exit(1 if failures else 0)
+        yield server
+
+
+@story.fresh
+def server(running):
+    """After each chapter it must still be there and answer."""
+    yield running
+    expect(running.alive(), "the server is gone")
+    expect(running.ready(), "the server does not answer any more")
 
 
 if __name__ == "__main__":
-    main()
+    story.main()

@@ -10,7 +10,10 @@ import ssl
 import subprocess
 import tempfile
 
-from server import Cardea, binary, eventually, exchange, expect, free_port, tell
+from server import Cardea, binary, eventually, exchange, expect, free_port
+from story import Story
+
+story = Story("kubelets")
 
 NODE, OTHER = "n1", "n2"
 PODS = "/api/v1/namespaces/prey/pods"
@@ -169,15 +172,41 @@ def keeps_to_its_node(kubelet, server):
         "spec": {"driver": "d.example.com", "nodeName": OTHER, "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1}, "devices": []}})
 
 
-def by_default(kubelet):
+@story.shared
+def kubelet():
+    with tempfile.TemporaryDirectory(prefix="cardea-e2e-kubelets-") as folder:
+        yield Kubelet(folder)
+
+
+@story.shared
+def server(kubelet):
     with Cardea(f"--client-ca-file={kubelet.folder}/ca.crt") as server:
         prey(server)
-        uid = kubelet.allowed(server, "POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}})["metadata"]["uid"]
-        tries_to_become_admin(kubelet, server)
-        mirror_pods_refer_to_nothing(kubelet, server, uid)
-        keeps_to_its_node(kubelet, server)
+        yield server
 
 
+@story.shared
+def uid(kubelet, server):
+    """Of the kubelet's node, which it registers itself."""
+    return kubelet.allowed(server, "POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}})["metadata"]["uid"]
+
+
+@story.chapter
+def by_default_it_does_not_become_admin(kubelet, server, uid):
+    tries_to_become_admin(kubelet, server)
+
+
+@story.chapter
+def by_default_its_mirror_pods_refer_to_nothing(kubelet, server, uid):
+    mirror_pods_refer_to_nothing(kubelet, server, uid)
+
+
+@story.chapter
+def by_default_it_keeps_to_its_node(kubelet, server, uid):
+    keeps_to_its_node(kubelet, server)
+
+
+@story.chapter
 def by_a_file_and_its_reload(kubelet):
     config = f"{kubelet.folder}/authorization.yaml"
 
@@ -202,19 +231,12 @@ def by_a_file_and_its_reload(kubelet):
             tries_to_become_admin(kubelet, server)
 
 
+@story.chapter
 def without_the_plugin(kubelet):
     ran = subprocess.run([binary(), "serve", "--data-dir", tempfile.mkdtemp(), "--secure-port", str(free_port()), "--disable-admission-plugins=NodeRestriction"],
                          capture_output=True, text=True, timeout=60)
     expect(ran.returncode == 2 and "needs the admission plugin `NodeRestriction`" in ran.stderr, f"{ran.returncode} {ran.stderr}")
 
 
-def story():
-    with tempfile.TemporaryDirectory(prefix="cardea-e2e-kubelets-") as folder:
-        kubelet = Kubelet(folder)
-        for chapter in (by_default, by_a_file_and_its_reload, without_the_plugin):
-            chapter(kubelet)
-            print("  ", chapter.__name__.replace("_", " "), flush=True)
-
-
 if __name__ == "__main__":
-    tell("kubelets", story)
+    story.main()

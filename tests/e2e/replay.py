@@ -1,7 +1,7 @@
 """Replays the recorded conversations with a real kube-apiserver against a fresh server.
 
-    replay.py [FOLDER]     FOLDER holds the scenarios; default: tests/conformance/data/http, which also lends its
-                           replay.py and users.csv to a FOLDER that has none
+    replay.py [--folder=FOLDER]     FOLDER holds the scenarios; default: tests/conformance/data/http, which also lends its
+                                    replay.py and users.csv to a FOLDER that has none
 
 Every difference fails, except in the steps that `waiting.json` names: those wait for a later issue, or are known
 differences with a reason. A named step that passes is reported, so that the list shrinks. Ends with
@@ -14,8 +14,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from server import Cardea
+from server import Cardea, expect
+from story import Story
 
+story = Story("replay", options={"folder": ""})
 HERE = Path(__file__).resolve().parent
 # A difference begins with the scenario's file and the step's number.
 DIFFERENCE = re.compile(r"^(?P<name>[\w.-]+)\.json\[(?P<step>\d+)\] ")
@@ -67,7 +69,7 @@ def replay(server, folder, files, patience):
     summary = SUMMARY.match(lines[-1]) if lines else None
     if not summary:
         server.show_log()
-        sys.exit("\n".join(lines[-20:] + ["replay.py did not end with its summary"]))
+        raise AssertionError("\n".join(lines[-20:] + ["replay.py did not end with its summary"]))
     return lines[:-1], int(summary[2])
 
 
@@ -91,8 +93,9 @@ def replay_steadily(server, folder, files, patience):
     return lines, differing
 
 
-def main():
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else OWN
+@story.chapter
+def answers_are_those_of_a_kube_apiserver():
+    folder = Path(story.options["folder"] or OWN)
     waiting = Waiting(HERE / "waiting.json")
     scenarios = {path: json.loads(path.read_text()) for path in sorted(folder.rglob("*.json"))}
     late = [path for path, scenario in scenarios.items() if waiting.entry(path.stem, scenario["topic"], -1, "")]
@@ -100,9 +103,7 @@ def main():
         lines, differing = replay_steadily(server, folder, [path for path in scenarios if path not in late], patience=10)
         # What is not built yet never takes effect, so there is little to wait for.
         more, differing_late = replay(server, folder, late, patience=0.3)
-        if not server.alive():
-            server.show_log()
-            sys.exit(f"the server ended with status {server.process.returncode}")
+        expect(server.alive(), f"the server ended with status {server.process.returncode}")
 
     differences, preparations = {}, []
     for line in lines + more:
@@ -129,13 +130,13 @@ def main():
                 print("\n".join(found))
         if path not in late:
             print("".join(line + "\n" for line in preparations if line.startswith(path.name)), end="")
-    if differing + differing_late != failed + skipped:
-        sys.exit(f"replay.py counted {differing + differing_late} differing steps, and {failed + skipped} were understood")
+    expect(differing + differing_late == failed + skipped,
+           f"replay.py counted {differing + differing_late} differing steps, and {failed + skipped} were understood")
     for key in waiting.done():
         print(f"{key} passes now: take it off waiting.json ({waiting.reasons[key]})")
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
-    sys.exit(1 if failed else 0)
+    expect(failed == 0, f"{failed} steps differ")
 
 
 if __name__ == "__main__":
-    main()
+    story.main()

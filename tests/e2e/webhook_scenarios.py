@@ -1,4 +1,4 @@
-"""What admission_webhooks.py tells: each scenario is a function of a Story (there), which configures webhooks and makes requests."""
+"""What admission_webhooks.py tells: each scenario is a function of a Telling (there), which configures webhooks and makes requests."""
 import base64
 import json
 
