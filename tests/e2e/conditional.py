@@ -513,6 +513,7 @@ def nobody_grants_what_they_lack(w):
     wider["spec"]["expression"] = narrow["spec"]["expression"].replace("== 'get'", "in ['get', 'delete']")
     w.refused("granter", "POST", POLICIES, wider, saying="not currently held")
     narrow["spec"]["expression"] = wider["spec"]["expression"]
+    eventually("a controller has written the status", lambda: w.admin("GET", f"{POLICIES}/narrow")[2].get("status", {}).get("conditions"))
     narrow["metadata"]["resourceVersion"] = w.admin("GET", f"{POLICIES}/narrow")[2]["metadata"]["resourceVersion"]
     w.refused("granter", "PUT", f"{POLICIES}/narrow", narrow, saying="not currently held")
     # Nor what somebody may deny to them, though they hold it.
