@@ -17,9 +17,9 @@
     if __name__ == "__main__":
         story.main()
 
-A parameter of a chapter names a shared thing. It is made when the first chapter asks for it, once, and put away at the end. What
-is registered with `@story.fresh` is made for each chapter anew, and put away after it. Both may ask for other things in the same
-way. A chapter that builds on what another one did names it in `needs`.
+A parameter of a chapter is the name of a shared thing. The runner makes the thing once, when the first chapter asks for it, and
+cleans it up at the end. It makes a thing marked with `@story.fresh` for each chapter, and cleans it up after the chapter. Both may
+have parameters in the same way. A chapter that builds on another chapter names it in `needs`.
 
     doors.py                          runs all chapters
     doors.py --list                   lists them
@@ -42,7 +42,7 @@ class Chapter:
 
 
 class Things:
-    """What the parameters of chapters stand for: made when asked for, put away together."""
+    """The values for the parameters of chapters: made when a chapter asks for them, cleaned up together."""
 
     def __init__(self, makers, outer=None):
         self.makers, self.outer = makers, outer
@@ -75,7 +75,7 @@ class Things:
         except (Exception, SystemExit) as error:
             return None, error
 
-    def put_away(self, is_quiet=False):
+    def clean_up(self, is_quiet=False):
         errors = []
         while self.open:
             try:
@@ -94,12 +94,12 @@ class Story:
         self.things, self.makers_of_fresh = Things({}), {}
 
     def shared(self, make):
-        """Registers something that chapters share. `make` returns it, or yields it once and then puts it away."""
+        """Registers something that chapters share. `make` returns it, or yields it once and cleans up afterwards."""
         self.things.makers[make.__name__] = make
         return make
 
     def fresh(self, make):
-        """The same for something that each chapter has for itself."""
+        """The same for something that the runner makes for each chapter."""
         self.makers_of_fresh[make.__name__] = make
         return make
 
@@ -111,7 +111,7 @@ class Story:
 
     def add(self, name, run, needs=(), using=None):
         """A chapter under a name of its own; `chapter` takes the name of the function. `using` says which thing a parameter
-        stands for, if not the one of its name: the same function can be told of two servers."""
+        stands for, if not the one of its name: the same function can run against two servers."""
         if name in self.chapters:
             raise ValueError(f"the story has two chapters `{name}`")
         for other in needs:
@@ -138,13 +138,13 @@ class Story:
                 print(f"{self.name}: there is neither a chapter nor an option `{argument}`. --list lists the chapters; "
                       f"options: {', '.join(f'--{o}=VALUE' for o in self.options) or 'none'}", file=sys.stderr)
                 return 2
-        told = self.with_needs(names or list(self.chapters))
+        chosen = self.with_needs(names or list(self.chapters))
         try:
-            for chapter in told:
+            for chapter in chosen:
                 self.run(chapter)
         finally:
-            is_tidy = self.put_away()
-        return self.sum_up(told, is_tidy)
+            is_clean = self.clean_up()
+        return self.sum_up(chosen, is_clean)
 
     def with_needs(self, names):
         wanted = set()
@@ -163,38 +163,41 @@ class Story:
         if missing:
             all_skipped = all(m.result == "skipped" for m in missing)
             return self.say(chapter, "skipped" if all_skipped else "not run", f"it needs {', '.join(m.name for m in missing)}")
-        own = Things(self.makers_of_fresh, self.things)
+        own, dead_before = Things(self.makers_of_fresh, self.things), self.revive()
         try:
             try:
                 chapter.run(**own.arguments(chapter.run, chapter.using))
             except BaseException:
-                own.put_away(is_quiet=True)  # what the chapter said comes first
+                own.clean_up(is_quiet=True)  # what the chapter said comes first
                 raise
-            own.put_away()
-            dead = self.revive()
+            own.clean_up()
+            dead = [server.base for server in self.stopped() if server not in dead_before]
             if dead:
-                raise AssertionError(f"the chapter left a server dead that others share: {dead}")
+                raise AssertionError(f"the chapter ended with a shared server stopped: {', '.join(dead)}")
         except Skipped as skipped:
             return self.say(chapter, "skipped", skipped.reason)
         except (Exception, SystemExit) as error:
             traceback.print_exc()
             for server in Cardea.running:
                 server.show_log()
-            self.revive()
             return self.say(chapter, "FAILED", f"{error}" if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}")
         self.say(chapter, "ok")
 
-    def revive(self):
-        """Starts the shared servers that a chapter left dead, so that the next one can be told. Says which they were."""
-        dead = [server for server in Cardea.running if not server.alive()]
-        for server in dead:
-            server.show_log()
-            server.start()
-        return ", ".join(server.base for server in dead)
+    def stopped(self):
+        return [server for server in Cardea.running if not server.alive()]
 
-    def put_away(self):
+    def revive(self):
+        """Starts the shared servers that an earlier chapter stopped. Returns those that do not start."""
+        for server in self.stopped():
+            try:
+                server.start()
+            except Exception:
+                traceback.print_exc()  # the chapters that need it fail by themselves
+        return self.stopped()
+
+    def clean_up(self):
         try:
-            self.things.put_away()
+            self.things.clean_up()
             return True
         except Exception:
             traceback.print_exc()
@@ -204,15 +207,15 @@ class Story:
         chapter.result = result
         print(f"{result} {chapter.name}" + (f": {why}" if why else ""), flush=True)
 
-    def sum_up(self, told, is_tidy):
+    def sum_up(self, chosen, is_clean):
         def names(result):
-            return [chapter.name for chapter in told if chapter.result == result]
+            return [chapter.name for chapter in chosen if chapter.result == result]
         failed, not_run, skipped = names("FAILED"), names("not run"), names("skipped")
-        if failed or not_run or not is_tidy:
-            print(f"{self.name}: FAILED: {', '.join(failed) or 'putting away'}" + (f"; not run: {', '.join(not_run)}" if not_run else ""), flush=True)
+        if failed or not_run or not is_clean:
+            print(f"{self.name}: FAILED: {', '.join(failed) or 'the clean-up'}" + (f"; not run: {', '.join(not_run)}" if not_run else ""), flush=True)
             return 1
-        if len(skipped) == len(told):
+        if len(skipped) == len(chosen):
             print(f"{self.name}: skipped", flush=True)
             return SKIPPED
-        print(f"{self.name}: {len(told) - len(skipped)} of {len(told)} chapters passed" + (f", {len(skipped)} skipped" if skipped else ""), flush=True)
+        print(f"{self.name}: {len(chosen) - len(skipped)} of {len(chosen)} chapters passed" + (f", {len(skipped)} skipped" if skipped else ""), flush=True)
         return 0
