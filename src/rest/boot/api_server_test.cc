@@ -36,7 +36,7 @@ TEST_F(ApiServerTest, NobodyGivesAwayWhatTheyDoNotHave) {
     "metadata": {"name": "r"},
     "rules": [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}]})");
   EXPECT_EQ(role.status, 403) << json::print(role.body);
-  Loopback::Reply policy = edgar("POST", "/apis/access.cardea.dev/v1/clusteraccesspolicies",
+  Loopback::Reply policy = edgar("POST", "/apis/access.cardea.dev/v1alpha1/clusteraccesspolicies",
                                  R"({
     "metadata": {"name": "p"},
     "spec": {"effect": "Allow", "subjects": [{"kind": "User", "name": "edgar"}],
@@ -46,13 +46,11 @@ TEST_F(ApiServerTest, NobodyGivesAwayWhatTheyDoNotHave) {
 
 TEST_F(ApiServerTest, AnUncoveredPermissionSetIsAcceptedWithAWarning) {
   Loopback::Reply set = edgar("POST", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets",
-                              R"({
+                              R"x({
     "metadata": {"name": "s"},
-    "spec": {"uncoveredPermissions": ["granular:label(example.com)"]
-}
-})");
+    "spec": {"uncoveredPermissions": ["granular:label(example.com)"]}})x");
   EXPECT_EQ(set.status, 201) << json::print(set.body);
-EXPECT_FALSE(set.warnings.empty());
+  EXPECT_FALSE(set.warnings.empty());
 }
 
 TEST_F(ApiServerTest, TheMasterNamespaceStays) {
