@@ -15,46 +15,22 @@
 #include "net/loop.h"
 #include "store/store.h"
 
-namespace cardea::schema {
-class ChangedFields;
-}
-
 namespace cardea::admission {
 
 enum class Operation { kCreate, kUpdate, kDelete, kConnect };
 std::string_view operation_name(Operation operation);  // "CREATE"
 
-// What authorization left open about a request: decisions with conditions, each with the verb it
-// was asked for. All of them must allow.
-struct Authorization {
-  // What the request does to the object itself, where what is reviewed is not that object: a Scale,
-  // a Binding, an Eviction. Borrows; without a resource nobody knows it.
-  struct Whole {
-    Operation operation = Operation::kUpdate;
-    const catalog::Resource* resource = nullptr;
-    const json::Value* object = nullptr;
-    const json::Value* old_object = nullptr;
-    std::string_view name = {};
-  };
-  struct Open {
-    std::string_view verb;
-    const authz::Permit* permit;
-  };
-  const authz::Chain* chain = nullptr;  // that made the permits
-  std::vector<Open> permits;
-  bool is_settled = false;  // they allow what was last reviewed
-  bool is_refused = false;  // they refused it, with a reason that speaks of the policy and not of
-                            // the object
-  const schema::ChangedFields* changed = nullptr;  // by what the caller sent; null where nobody
-                                                   // looked
-  // The objects as they are stored, where the version of the request does not show all of them.
-  // Conditions have to allow these too: a field that the version lacks would otherwise be out of
-  // their sight. Both null where nothing is hidden.
-  json::Value stored_object = {}, stored_old_object = {};
-  Whole whole = {};
-  // What is left to try when the conditions end without an opinion: permissions on the fields that
-  // change. Nothing when the caller has no such permissions at all. May be empty.
-  std::function<Task<std::optional<Result<void>>>()> otherwise;
+struct Review;
+
+// What authorization left open about a request, to be decided by what the request writes.
+class OpenAuthorization {
+ public:
+  // Decides for the objects of this review, which no plugin changes any more. The error is the
+  // refusal. Nothing is written by a request that was not settled.
+  virtual Task<Result<void>> settle(const Review& review) = 0;
+
+ protected:
+  ~OpenAuthorization() = default;
 };
 
 // What admission has to say about a request in its audit event. One list for each request: a write
@@ -123,7 +99,7 @@ struct Review {
   json::Value* refusal = nullptr;  // where a plugin leaves a whole Status to answer with, beside
                                    // its error; may be null
   Reinvocation reinvocation = {};  // of mutation
-  Authorization* authorization = nullptr;  // null: nothing is open
+  OpenAuthorization* authorization = nullptr;  // null: nothing is open
   net::Loop* loop = nullptr;  // of the connection: whoever waits goes on there; null when nothing
                               // may wait
   // What the admission rests on: the write happens only while these records are as they were seen,

@@ -15,4 +15,13 @@ const json::Value& Call::user_info() const {
   return shown_user;
 }
 
+Task<bool> back_on_loop(Call& call) {
+  net::Loop& loop = call.exchange->loop();
+  if (!loop.in_loop()) {
+    bool back = co_await continue_on(loop);
+    (void)back;
+  }
+  co_return true;
+}
+
 }  // namespace cardea::rest

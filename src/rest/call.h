@@ -14,7 +14,8 @@
 #include "rest/metrics.h"
 #include "rest/present/negotiation.h"
 #include "rest/write/allocator.h"
-#include "schema/permissions/named_fields.h"
+#include "rest/write/commit.h"
+#include "rest/write/settlement.h"
 #include "store/store.h"
 
 namespace cardea::authn {
@@ -28,11 +29,11 @@ class CatalogHolder;
 class Canonicalizer;
 class FieldPermissions;  // rest/write/field_permissions.h
 class WriteGuard;
-struct FieldAccess;
 
 // What every verb needs, built once by the program and shared by all requests.
 struct Services {
-  store::Store& store;
+  const store::Store& store;
+  Commits commits;  // the only way to write, and it takes a proof
   CatalogHolder& catalog;
   const admission::Chain& admission;
   const authz::CurrentChain& authorizer;
@@ -50,16 +51,6 @@ struct Services {
   const authn::ServiceAccountTokens* service_account_tokens = nullptr;  // null: none are issued
 };
 
-// What a request says about its fields, and whether its caller may read the object
-// (rest/write/blind_caller.h).
-struct Sight {
-  std::optional<bool> reads = {};  // whether the caller may get the object; nullopt: not asked yet
-  bool has_read = false;  // the server has read the object: what it says from here on may speak of
-                          // it
-  bool is_refusal_plain = false;   // the refusal says nothing of what the object holds
-  schema::NamedFields named = {};  // of an update, patch or apply
-};
-
 // One request on its way, after authentication and authorization: what it asks, who asks, and the
 // proof that they may. Lives until the answer is given.
 struct Call {
@@ -67,9 +58,7 @@ struct Call {
   Services& services;
   authz::RequestInfo info;
   authz::User user;
-  authn::Identity identity;  // how the client was recognised; its user is in `user`
-  authz::Permit permit;
-  std::shared_ptr<const authz::Chain> chain;  // that made the permit, and settles its conditions
+  std::shared_ptr<const authz::Chain> chain;        // that permitted it, and settles its conditions
   std::shared_ptr<const catalog::Catalog> catalog;  // keeps `resource` alive
   const catalog::Resource* resource;
   const catalog::Subresource* subresource = nullptr;
@@ -77,30 +66,12 @@ struct Call {
   std::string started;  // RFC 3339; the time this request counts as
   std::vector<std::string> warnings;
   mutable json::Value shown_user = {};
-  std::optional<authz::Permit> create_permit = {};  // of an update that turns out to create
-  admission::Authorization authorization = {};
   admission::AuditAnnotations audit_annotations = {};  // what admission adds to the audit event
-  json::Value refusal = {};  // the Status admission refused with, where it is not made from the
-                             // error
-  std::shared_ptr<AuditTrail> trail = {};  // null: the request is not audited
-  bool is_settled_for_good = false;  // on an object of its own, such as an Eviction: what follows
-                                     // from it is not asked about
-
-  bool is_granular = false;  // what is permitted is the verb `granular`: the fields that are
-                             // changed decide
-  bool fields_settled = false;
-  std::shared_ptr<FieldAccess> fields = {};  // null until somebody looks at the fields
-  Sight sight = {};
+  std::shared_ptr<AuditTrail> trail = {};              // null: the request is not audited
+  Settlement open;  // what authorization left to be decided by what the request writes
 
   // The user as objects and reviews show one; made when first asked for.
   const json::Value& user_info() const;
-
-  bool has_conditions() const {
-    return permit.is_conditional() || (create_permit && create_permit->is_conditional());
-  }
-  bool may_write() const {
-    return (!has_conditions() || authorization.is_settled) && (!is_granular || fields_settled);
-  }
 
   http::Request& request() { return exchange->request(); }
 };
@@ -131,19 +102,7 @@ inline auto continue_on(net::Loop& loop) {
   return await_callback<bool>([&loop](auto done) { loop.post([done]() mutable { done(true); }); });
 }
 
-// Continues the coroutine on the loop of the request's connection: writes complete on a thread of
-// the store, and what follows belongs to the loop.
-inline auto commit(Call& call, store::Txn txn) {
-  return await_callback<Result<store::Commit>>([&call, txn = std::move(txn)](auto done) mutable {
-    // INVARIANT: a request whose conditions or fields were not settled to an Allow writes nothing.
-    if (!call.may_write())
-      return done(Result<store::Commit>(fail(
-          internal_error("the conditions or field permissions of this request were not settled"))));
-    net::Loop& loop = call.exchange->loop();
-    call.services.store.commit(std::move(txn), [&loop, done](Result<store::Commit> result) mutable {
-      loop.post([done, result = std::move(result)]() mutable { done(std::move(result)); });
-    });
-  });
-}
+// The same for the loop of the request's connection, where it is not there already.
+Task<bool> back_on_loop(Call& call);
 
 }  // namespace cardea::rest

@@ -136,13 +136,12 @@ Result<Answer> Gateway::describe(http::Request& request, const authz::RequestInf
 }
 
 Task<Result<Answer>> Gateway::serve_call(Call& call) {
-  bool is_conditional = call.permit.is_conditional();
+  const bool is_conditional = call.open.is_conditional();
   if (is_conditional)
     call.audit_annotations.set("authorization.k8s.io/is-conditional-decision", "true");
   Result<Answer> answer = co_await serve_resource(call);
   // A verb that does not go through admission must not make a yes of a perhaps.
-  if (is_conditional && answer && !call.authorization.is_settled &&
-      call.info.verb != "deletecollection") {
+  if (is_conditional && answer && !call.open.is_settled() && call.info.verb != "deletecollection") {
     constexpr std::string_view kOpen = "the conditions of this request were not settled";
     note_refusal(call, kOpen);
     answer = fail(authz::forbidden(authz::Attributes{call.user, call.info}, std::string(kOpen)));
@@ -151,9 +150,9 @@ Task<Result<Answer>> Gateway::serve_call(Call& call) {
     bool blind = co_await is_blind(call);
     if (blind) answer = seen_blindly(call, std::move(answer));
   }
-  if (!answer && call.refusal.is_object() &&
-      call.refusal["message"].as_string() == answer.error().message) {
-    Answer refused = Answer::of(std::move(call.refusal), status_code(answer.error()));
+  if (!answer && call.open.refusal.is_object() &&
+      call.open.refusal["message"].as_string() == answer.error().message) {
+    Answer refused = Answer::of(std::move(call.open.refusal), status_code(answer.error()));
     refused.transforms = false;
     answer = std::move(refused);
   }
@@ -215,17 +214,13 @@ Call Gateway::make_call(std::shared_ptr<http::Exchange> exchange, pipeline::Jour
               .services = services_,
               .info = std::move(journey.asked->info),
               .user = std::move(journey.acting->user),
-              .identity = journey.recognised
-                              ? journey.recognised->identity
-                              : authn::Identity{.user = {}, .authenticator = "loopback"},
-              .permit = std::move(*decided.verdict.permit),
               .chain = std::move(decided.chain),
               .catalog = services_.catalog.get(),
               .resource = nullptr,
               .view = witness.frame.view,
               .started = rfc3339(witness.frame.now),
               .trail = witness.trail(),
-              .is_granular = decided.is_granular};
+              .open = Settlement(std::move(*decided.verdict.permit), decided.is_granular)};
 }
 
 pipeline::Stations Gateway::stations() const {

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,8 +29,7 @@ std::string quoted(const std::string& text) {
   return out + "'";
 }
 
-// Runs the replay, passing its lines on. A replay that does not end with its summary is one
-// failure.
+// Runs the replay, passing its lines on. A replay without a summary is one failure.
 Counts run_conversations(const std::string& folder) {
   if (!std::getenv("CARDEA_BINARY")) {
     std::printf("http: skipped, since CARDEA_BINARY does not name a server to start\n");
@@ -37,14 +37,18 @@ Counts run_conversations(const std::string& folder) {
   }
   std::fflush(stdout);
   const std::string command = "/usr/bin/python3 -B " +
-                              quoted(CARDEA_SOURCE_DIR "/tests/e2e/replay.py") + " " +
-                              quoted(folder) + " 2>&1";
+                              quoted(CARDEA_SOURCE_DIR "/tests/e2e/replay.py") +
+                              " --folder=" + quoted(folder) + " 2>&1";
   FILE* output = popen(command.c_str(), "r");
   if (!output) return {.failed = 1};
-  std::string line, last;
+  std::string line;
+  std::optional<Counts> summary;
   auto end_line = [&] {
-    if (!last.empty()) std::printf("%s\n", last.c_str());
-    last = std::exchange(line, {});
+    std::printf("%s\n", line.c_str());
+    if (Counts c; std::sscanf(line.c_str(), "%d passed, %d failed, %d skipped", &c.passed,
+                              &c.failed, &c.skipped) == 3)
+      summary = c;
+    line.clear();
   };
   for (int c; (c = std::fgetc(output)) != EOF;) {
     if (c == '\n')
@@ -54,11 +58,8 @@ Counts run_conversations(const std::string& folder) {
   }
   if (!line.empty()) end_line();
   pclose(output);
-  Counts counts;
-  if (std::sscanf(last.c_str(), "%d passed, %d failed, %d skipped", &counts.passed, &counts.failed,
-                  &counts.skipped) == 3)
-    return counts;
-  std::printf("%s\nhttp: the replay did not come to its end\n", last.c_str());
+  if (summary) return *summary;
+  std::printf("http: the replay did not come to its end\n");
   return {.failed = 1};
 }
 

@@ -103,6 +103,7 @@ void ApiServer::set_guards() {
 void ApiServer::set_services(const Parts& parts) {
   services_ = std::make_unique<Services>(
       Services{.store = objects_,
+               .commits = objects_,
                .catalog = catalog_,
                .admission = *admission_,
                .authorizer = *chain_,

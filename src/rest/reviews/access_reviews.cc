@@ -8,6 +8,7 @@
 #include "rest/verbs/body.h"
 #include "rest/verbs/request_match.h"
 #include "rest/verbs/subresources.h"
+#include "rest/write/ownership.h"
 #include "rest/write/write.h"
 
 namespace cardea::rest {

@@ -3,6 +3,7 @@
 #include "rest/verbs/body.h"
 #include "rest/verbs/subresources.h"
 #include "rest/verbs/verbs.h"
+#include "rest/write/ownership.h"
 #include "rest/write/write.h"
 #include "schema/ownership/managed_fields.h"
 

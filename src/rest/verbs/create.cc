@@ -29,7 +29,7 @@ Task<Result<Answer>> create(Call& call) {
   options->brings_revision = !(*object)["metadata"]["resourceVersion"].as_string().empty();
   if (may_be_blind(call)) {
     bool blind = co_await is_blind(call);
-    if (blind) call.sight.named = schema::named_by_update(*object, *call.resource->schema);
+    if (blind) call.open.sight.named = schema::named_by_update(*object, *call.resource->schema);
   }
   Result<Written> written = co_await write_new(call, std::move(*object), *options);
   if (!written) co_return fail(written.error());

@@ -11,6 +11,7 @@
 #include "rest/verbs/verbs.h"
 #include "rest/write/blind_caller.h"
 #include "rest/write/field_permissions.h"
+#include "rest/write/ownership.h"
 #include "rest/write/write.h"
 #include "schema/ownership/apply.h"
 #include "schema/ownership/strategic_merge.h"
@@ -152,7 +153,7 @@ Task<Result<Answer>> patch(Call& call) {
   if (!body) co_return fail(body.error());
   if (may_be_blind(call)) {
     bool blind = co_await is_blind(call);
-    if (blind) call.sight.named = named_by(*type, *body, *call.resource->schema);
+    if (blind) call.open.sight.named = named_by(*type, *body, *call.resource->schema);
   }
 
   if (*type == PatchType::kApply) {

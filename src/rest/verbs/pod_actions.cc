@@ -38,7 +38,7 @@ struct Judged {
 
 Judged judge_binding(const Call& call, const Value& binding) {
   Judged out{.pods = call.catalog->find("", "v1", "pods")};
-  if (!call.has_conditions()) return out;
+  if (!call.open.has_conditions()) return out;
   store::RecordPtr record = call.services.store.get(
       object_key(*out.pods, call.info.namespace_name, call.info.name));
   if (!record) return out;
@@ -84,25 +84,24 @@ Task<Result<Answer>> bind_pod(Call& call) {
   if (!mutated) co_return fail(mutated.error());
   const Judged judged = judge_binding(call, review.object);
   if (!judged.old.is_null())
-    call.authorization.whole = {.resource = judged.pods,
-                                .object = &judged.now,
-                                .old_object = &judged.old,
-                                .name = call.info.name};
+    call.open.show_whole({.resource = judged.pods,
+                          .object = &judged.now,
+                          .old_object = &judged.old,
+                          .name = call.info.name});
   Result<void> admitted = co_await call.services.admission.validate(review);
-  call.authorization.whole = {};
+  call.open.show_whole({});
   for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
   if (!admitted) co_return fail(admitted.error());
-  call.is_settled_for_good = true;
+  call.open.close();
   call.resource = judged.pods;
   // Whichever it was, one permission on the pod's fields is enough for both.
   call.info.resource = "pods";
   call.info.subresource = "binding";
   Change change;
+  change.kind = WriteKind::kFollowUp;
   change.options = *options;
   change.options.is_apply = true;  // a scheduler does not come to own the pod's fields
   change.checks_uid = true;
-  change.is_trusted = true;
-  change.is_admitted = true;
   change.is_unconditional = true;
   change.apply = [&call, binding = review.object,
                   seen = judged.version()](const Value& pod) -> Result<Value> {
@@ -146,13 +145,13 @@ Task<Result<Answer>> evict_pod(Call& call) {
     co_return fail(bad_request("name in URL does not match name in Eviction object"));
   auto pod = read_current(call);
   if (!pod) co_return fail(pod.error());
-  call.sight.has_read = true;
-  call.authorization.whole = {.operation = admission::Operation::kDelete,
-                              .resource = call.resource,
-                              .old_object = &*pod,
-                              .name = call.info.name};
+  call.open.sight.has_read = true;
+  call.open.show_whole({.operation = admission::Operation::kDelete,
+                        .resource = call.resource,
+                        .old_object = &*pod,
+                        .name = call.info.name});
   Result<void> admitted = co_await call.services.admission.validate(review);
-  call.authorization.whole = {};
+  call.open.show_whole({});
   for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
   if (!admitted) co_return fail(admitted.error());
   auto deletion = delete_options(
@@ -162,9 +161,9 @@ Task<Result<Answer>> evict_pod(Call& call) {
   deletion->dry_run = deletion->dry_run || options->dry_run;
   deletion->is_admitted = true;
   // What was judged is what goes.
-  if (call.has_conditions() && !deletion->resource_version)
+  if (call.open.has_conditions() && !deletion->resource_version)
     deletion->resource_version = (*pod)["metadata"]["resourceVersion"].as_string();
-  call.is_settled_for_good = true;
+  call.open.close();
 
   if (!catalog::leaves_without_budget(*pod)) {
     Result<std::vector<store::RecordPtr>> found = budgets_of(call, *pod);
@@ -180,7 +179,9 @@ Task<Result<Answer>> evict_pod(Call& call) {
       if (!deletion->dry_run) {
         std::string key(budgets[0]->key());
         store::Txn txn{{{key, budgets[0]->mod_revision}}, {store::Put{key, stored_bytes(*spent)}}};
-        Result<store::Commit> done = co_await commit(call, std::move(txn));
+        Result<Settled> proof = call.open.proof();
+        if (!proof) co_return fail(proof.error());
+        Result<store::Commit> done = co_await commit(call, *proof, std::move(txn));
         if (!done) co_return fail(done.error());
         if (!done->succeeded)
           co_return fail(

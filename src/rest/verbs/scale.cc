@@ -38,6 +38,7 @@ Result<Value> scaled(const Call& call, const Value& current, const Value& scale)
 }
 
 Task<Result<Answer>> write_scale(Call& call, Change change) {
+  change.kind = WriteKind::kPart;
   change.is_unconditional = true;
   change.shows = [&call](const Value& object) -> Result<Value> {
     return catalog::scale_to_change(object, *call.resource);
@@ -61,7 +62,7 @@ Task<Result<Answer>> put_scale(Call& call) {
   if (auto ok = check_namespace(call, *scale); !ok) co_return fail(ok.error());
   if (may_be_blind(call)) {
     bool blind = co_await is_blind(call);
-    if (blind) call.sight.named = schema::named_by_update(*scale, *call.subresource->schema);
+    if (blind) call.open.sight.named = schema::named_by_update(*scale, *call.subresource->schema);
   }
   Change change;
   change.options = *options;
@@ -130,7 +131,7 @@ Task<Result<Answer>> patch_scale(Call& call) {
   if (!patch) co_return fail(patch.error());
   if (may_be_blind(call)) {
     bool blind = co_await is_blind(call);
-    if (blind) call.sight.named = named_by(*type, *patch, *call.subresource->schema);
+    if (blind) call.open.sight.named = named_by(*type, *patch, *call.subresource->schema);
   }
   if (*type == PatchType::kApply) {
     Result<Answer> applied = co_await apply_scale(call, std::move(*patch), *options);

@@ -9,6 +9,7 @@
 #include "rest/verbs/body.h"
 #include "rest/verbs/request_match.h"
 #include "rest/verbs/subresources.h"
+#include "rest/write/ownership.h"
 #include "rest/write/stored_object.h"
 #include "rest/write/write.h"
 #include "schema/ownership/managed_fields.h"
@@ -128,7 +129,7 @@ Result<void> prepare(Call& call, Value& request) {
         json::invalid("metadata.name", name, "must match the service account name if specified")));
   auto account = read_core(call, "serviceaccounts", call.info.name);
   if (!account) return fail(account.error());
-  call.sight.has_read = true;
+  call.open.sight.has_read = true;
   if (auto ok = describe_account(call, *account, request); !ok) return ok;
   Value& spec = request.member("spec");
   if (spec["audiences"].empty())

@@ -49,7 +49,7 @@ Task<Result<Answer>> update(Call& call) {
 
   if (may_be_blind(call)) {
     bool blind = co_await is_blind(call);
-    if (blind) call.sight.named = schema::named_by_update(*object, *call.resource->schema);
+    if (blind) call.open.sight.named = schema::named_by_update(*object, *call.resource->schema);
   }
   Change change;
   change.options = *options;
@@ -63,7 +63,7 @@ Task<Result<Answer>> update(Call& call) {
     change.make = [&call, new_object = *object,
                    validation = options->field_validation]() -> Result<Value> {
       // What was sent counts when the fields of a new object do, and that is known only now.
-      if (sent_object(call) && !call.fields->sent.is_there())
+      if (sent_object(call) && !call.open.fields().sent.is_there())
         if (auto again = read_object(call, Expected::object_of(call), validation); !again)
           return again;
       return new_object;

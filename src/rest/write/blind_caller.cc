@@ -16,7 +16,7 @@ namespace {
 // reading is allowed.
 bool reads_with(const Call& call, const authz::Decision& decision) {
   const bool is_whole = (call.info.verb == "update" || call.info.verb == "patch") &&
-                        !call.is_granular && !call.permit.is_conditional();
+                        !call.open.is_granular() && !call.open.is_conditional();
   return is_whole ? decision.kind != authz::Decision::Kind::kDeny : decision.allowed();
 }
 
@@ -47,7 +47,7 @@ Task<bool> may_read(Call& call) {
 }
 
 Error without_reason(const Call& call, Error error) {
-  if (call.authorization.is_refused || call.sight.is_refusal_plain) return error;
+  if (call.open.has_refused() || call.open.sight.is_refusal_plain) return error;
   const catalog::Resource& r = *call.resource;
   // That an object of this name is not there; a message of anybody else may quote what it likes.
   if (error.reason == Reason::kNotFound && error.message == not_found(r, call.info.name).message)
@@ -64,7 +64,7 @@ Error without_reason(const Call& call, Error error) {
 
 // Identity, and what came with the request.
 Value identity_and_sent(const Call& call, const Value& object) {
-  const Value& sent = call.sight.named.sent;
+  const Value& sent = call.open.sight.named.sent;
   Value meta = Value::object();
   for (auto key : {"name", "namespace", "uid", "resourceVersion"})
     if (const Value* v = object["metadata"].find(key)) meta.set(key, *v);
@@ -86,57 +86,57 @@ bool may_be_blind(const Call& call) {
   if (verb == "create") {
     if (call.info.subresource == "eviction") return true;
     const bool is_part = !call.info.subresource.empty() || call.info.resource == "bindings";
-    return is_part ? call.permit.is_conditional() : call.is_granular;
+    return is_part ? call.open.is_conditional() : call.open.is_granular();
   }
   if (verb != "update" && verb != "patch") return false;
-  return call.is_granular || call.permit.is_conditional() || call.chain->may_deny();
+  return call.open.is_granular() || call.open.is_conditional() || call.chain->may_deny();
 }
 
 bool is_known_blind(const Call& call) {
-  return call.sight.reads == false && may_be_blind(call);
+  return call.open.sight.reads == false && may_be_blind(call);
 }
 
 Task<bool> is_blind(Call& call) {
   if (!may_be_blind(call)) co_return false;
-  if (!call.sight.reads) {
+  if (!call.open.sight.reads) {
     bool reads = co_await may_read(call);
-    call.sight.reads = reads;
+    call.open.sight.reads = reads;
   }
-  co_return !*call.sight.reads;
+  co_return !*call.open.sight.reads;
 }
 
 Task<Result<void>> judge_blindly(Call& call) {
   bool blind = co_await is_blind(call);
   if (!blind) co_return Result<void>();
-  if (call.sight.named.reads_object) {
+  if (call.open.sight.named.reads_object) {
     constexpr std::string_view kReason =
         "the operations `test`, `copy` and `move` of a JSON patch read the object, which takes the "
         "verb \"get\"";
     note_refusal(call, kReason);
     co_return fail(authz::forbidden(authz::Attributes{call.user, call.info}, std::string(kReason)));
   }
-  if (call.sight.named.is_json_patch && names_ignored_fields(call)) {
+  if (call.open.sight.named.is_json_patch && names_ignored_fields(call)) {
     constexpr std::string_view kReason =
         "a JSON patch that names fields which it cannot write reads them, which takes the verb "
         "\"get\"";
     note_refusal(call, kReason);
     co_return fail(authz::forbidden(authz::Attributes{call.user, call.info}, std::string(kReason)));
   }
-  if (!call.is_granular) co_return Result<void>();
+  if (!call.open.is_granular()) co_return Result<void>();
   Result<void> covered = co_await authorize_named(call);
   co_return covered;
 }
 
 bool tells_of_object(const Call& call, const Result<Answer>& answer) {
   if (!call.resource || !may_be_blind(call)) return false;
-  if (call.sight.has_read && (!answer || !call.warnings.empty())) return true;
+  if (call.open.sight.has_read && (!answer || !call.warnings.empty())) return true;
   return answer && answer->document["kind"].as_string() != "Status";
 }
 
 Result<Answer> seen_blindly(Call& call, Result<Answer> answer) {
-  if (call.sight.has_read) call.warnings.clear();
+  if (call.open.sight.has_read) call.warnings.clear();
   if (!answer) {
-    if (!call.sight.has_read) return answer;
+    if (!call.open.sight.has_read) return answer;
     return fail(without_reason(call, std::move(answer.error())));
   }
   const Value& document = answer->document;

@@ -6,6 +6,7 @@
 #include "catalog/scale.h"
 #include "rest/write/blind_caller.h"
 #include "rest/write/object_rules.h"
+#include "rest/write/ownership.h"
 #include "rest/write/write.h"
 
 namespace cardea::rest {
@@ -48,15 +49,6 @@ authz::Attributes attributes_of(const Call& call, std::string_view verb) {
 authz::Asking asking_fields(const Call& call) {
   return call.services.conditional_authorization ? authz::Asking::kConditionsAwareAtOnce
                                                  : authz::Asking::kFolded;
-}
-
-Task<bool> back_on_loop(Call& call) {
-  net::Loop& loop = call.exchange->loop();
-  if (!loop.in_loop()) {
-    bool back = co_await continue_on(loop);
-    (void)back;
-  }
-  co_return true;
 }
 
 // The part of an answer that has to wait: an authorizer elsewhere, or conditions.
@@ -116,23 +108,20 @@ Error refusal_error(Call& call, const FieldRefusal& r) {
   return std::move(error).with(std::move(details));
 }
 
-FieldAccess& access_of(Call& call) {
-  if (!call.fields) call.fields = std::make_shared<FieldAccess>();
-  return *call.fields;
-}
-
 void annotate(Call& call, const std::optional<FieldRefusal>& refusal) {
   std::string checks;
-  for (const auto& [verb, allowed] : call.fields->answers.in_order())
+  for (const auto& [verb, allowed] : call.open.fields().answers.in_order())
     checks += cat(checks.empty() ? "" : ",", verb, allowed ? "+" : "-");
-  call.audit_annotations.set(cat(kAnnotation, "marker"), call.is_granular ? "granular" : "regular");
+  call.audit_annotations.set(cat(kAnnotation, "marker"),
+                             call.open.is_granular() ? "granular" : "regular");
   if (!checks.empty()) call.audit_annotations.set(cat(kAnnotation, "checks"), checks);
   if (refusal) call.audit_annotations.set(cat(kAnnotation, "denied-field"), refusal->field);
 }
 
 Result<void> judged(Call& call, const FieldJudge& judge, Marker marker) {
-  call.services.field_permissions->count(!judge.refusal(), call.fields->answers.in_order().size());
-  if (marker == Marker::kGranular || !call.fields->answers.in_order().empty())
+  call.services.field_permissions->count(!judge.refusal(),
+                                         call.open.fields().answers.in_order().size());
+  if (marker == Marker::kGranular || !call.open.fields().answers.in_order().empty())
     annotate(call, judge.refusal());
   if (judge.refusal()) return fail(refusal_error(call, *judge.refusal()));
   return {};
@@ -143,8 +132,8 @@ Task<Result<void>> settle(Call& call, const schema::ChangedFields& changes,
                           const schema::ExcludedVerbs& excluded) {
   call.services.field_permissions->count_comparison();
   const schema::Demands demands = schema::demands_of(changes, tree, excluded);
-  access_of(call).answers.forget_objects();
-  FieldJudge judge(demands, marker, access_of(call).answers);
+  call.open.fields().answers.forget_objects();
+  FieldJudge judge(demands, marker, call.open.fields().answers);
   const Value* old = changes.before().is_null() ? nullptr : &changes.before();
   while (const std::string* verb = judge.next()) {
     auto verdict = call.chain->decide(attributes_of(call, *verb), asking_fields(call));
@@ -161,7 +150,7 @@ Task<Result<void>> settle(Call& call, const schema::ChangedFields& changes,
 
 // The same without objects.
 Task<Result<void>> settle_named(Call& call, schema::Demands demands, Marker marker) {
-  FieldJudge judge(demands, marker, access_of(call).answers);
+  FieldJudge judge(demands, marker, call.open.fields().answers);
   while (const std::string* verb = judge.next()) {
     auto verdict = call.chain->decide(attributes_of(call, *verb), asking_fields(call));
     if (!verdict) {
@@ -202,24 +191,6 @@ Task<Result<void>> settle_version(Call& call, const schema::ChangedFields& chang
   co_return covered;
 }
 
-// All that the caller's own change takes. Of a scale the object's fields count for what is
-// excluded, the scale's for what is covered.
-Task<Result<void>> settle_change(Call& call) {
-  const FieldAccess& access = *call.fields;
-  bool is_scale = call.info.subresource == "scale";
-  if (call.is_granular && is_scale && (is_known_blind(call) || !access.changed->leaves().empty())) {
-    Result<void> scaled = co_await settle_scale(call);
-    if (!scaled) co_return scaled;
-  }
-  Marker marker = call.is_granular && !is_scale ? Marker::kGranular : Marker::kRegular;
-  Result<void> covered = co_await settle_version(call, *access.changed, *call.resource, marker);
-  if (covered && access.stored)
-    covered = co_await settle_version(call, *access.stored,
-                                      *other_storage(*call.catalog, *call.resource), marker);
-  call.fields_settled = covered.has_value();
-  co_return covered;
-}
-
 schema::IgnoredFields ignored_fields(const Call& call, bool is_create) {
   schema::IgnoredFields out{schema::IgnoredFields::of_server(is_create), {}};
   if (!is_create) out.reset = kept_fields(call);
@@ -246,18 +217,6 @@ Value as_sent(const Value& decoded, const Value& written) {
     return Value::array(std::move(items));
   }
   return decoded;
-}
-
-// Asked for by the enforcer of conditions that had no opinion in the end.
-Task<std::optional<Result<void>>> granular_instead(Call& call) {
-  authz::Chain::Verdict verdict = co_await call.chain->authorize(
-      attributes_of(call, schema::kGranularVerb));
-  bool back = co_await back_on_loop(call);
-  (void)back;
-  if (!verdict.decision.allowed() || !call.fields || !call.fields->changed) co_return std::nullopt;
-  call.is_granular = true;
-  Result<void> covered = co_await settle_change(call);
-  co_return std::optional<Result<void>>(std::move(covered));
 }
 
 }  // namespace
@@ -317,13 +276,13 @@ bool may_be_granular(const catalog::Catalog& catalog, const authz::RequestInfo& 
 
 bool watches_fields(const Call& call) {
   const FieldPermissions* permissions = call.services.field_permissions;
-  return call.has_conditions() ||
+  return call.open.has_conditions() ||
          (permissions &&
-          (call.is_granular || permissions->excludes_stored(*call.catalog, *call.resource)));
+          (call.open.is_granular() || permissions->excludes_stored(*call.catalog, *call.resource)));
 }
 
 SentObject* sent_object(Call& call) {
-  return watches_fields(call) ? &access_of(call).sent : nullptr;
+  return watches_fields(call) ? &call.open.fields().sent : nullptr;
 }
 
 bool watches_admission(const Call& call) {
@@ -352,7 +311,7 @@ namespace {
 // A create is judged by what was sent, not by what the server makes of it; its name is always part
 // of that.
 Value sent_create(const Call& call) {
-  const FieldAccess& known = *call.fields;
+  const FieldAccess& known = *call.open.known_fields();
   Value out = known.sent.is_there() ? known.sent.get() : known.requested;
   Value& meta = out.member("metadata");
   if (meta.is_null()) meta = Value::object();
@@ -364,7 +323,7 @@ Value sent_create(const Call& call) {
 }  // namespace
 
 Task<Result<void>> authorize_change(Call& call, const Value* old, Value requested, Value stored) {
-  FieldAccess& access = access_of(call);
+  FieldAccess& access = call.open.fields();
   const schema::Schema& schema = compared_schema(*call.resource);
   const catalog::Resource* storage = other_storage(*call.catalog, *call.resource);
   const schema::IgnoredFields ignored = ignored_fields(call, !old);
@@ -375,7 +334,7 @@ Task<Result<void>> authorize_change(Call& call, const Value* old, Value requeste
                             compared_schema(*storage), ignored);
     access.changed.emplace(*old, std::move(requested), schema, ignored);
     if (is_known_blind(call) && call.info.subresource != "scale")
-      access.changed->count(call.sight.named.fields);
+      access.changed->count(call.open.sight.named.fields);
   } else {
     access.requested = std::move(requested);
     if (storage)
@@ -385,23 +344,35 @@ Task<Result<void>> authorize_change(Call& call, const Value* old, Value requeste
           compared_schema(*storage), ignored);
     access.changed.emplace(Value(), [&call] { return sent_create(call); }, schema, ignored);
   }
-  // Versions of a custom resource name their fields alike: rules that list fields see those that
-  // only one version has.
-  call.authorization.changed = access.stored && call.resource->is_custom ? &*access.stored
-                                                                         : &*access.changed;
   const FieldPermissions* permissions = call.services.field_permissions;
   if (!permissions) co_return Result<void>();
-  if (call.has_conditions())
-    call.authorization.otherwise = [&call] { return granular_instead(call); };
-  if (!call.is_granular && !permissions->excludes_stored(*call.catalog, *call.resource))
+  if (!call.open.is_granular() && !permissions->excludes_stored(*call.catalog, *call.resource))
     co_return Result<void>();
-  Result<void> covered = co_await settle_change(call);
+  Result<void> covered = co_await authorize_known_change(call);
+  co_return covered;
+}
+
+// Of a scale the object's fields count for what is excluded, the scale's for what is covered.
+Task<Result<void>> authorize_known_change(Call& call) {
+  const FieldAccess& access = call.open.fields();
+  bool is_scale = call.info.subresource == "scale";
+  if (call.open.is_granular() && is_scale &&
+      (is_known_blind(call) || !access.changed->leaves().empty())) {
+    Result<void> scaled = co_await settle_scale(call);
+    if (!scaled) co_return scaled;
+  }
+  Marker marker = call.open.is_granular() && !is_scale ? Marker::kGranular : Marker::kRegular;
+  Result<void> covered = co_await settle_version(call, *access.changed, *call.resource, marker);
+  if (covered && access.stored)
+    covered = co_await settle_version(call, *access.stored,
+                                      *other_storage(*call.catalog, *call.resource), marker);
+  call.open.settle_fields(covered.has_value());
   co_return covered;
 }
 
 bool names_ignored_fields(const Call& call) {
   if (call.info.subresource == "scale") return false;
-  const schema::FieldSet& named = call.sight.named.fields;
+  const schema::FieldSet& named = call.open.sight.named.fields;
   return schema::without_ignored(named, ignored_fields(call, false)) != named;
 }
 
@@ -413,7 +384,7 @@ Task<Result<void>> authorize_named(Call& call) {
     if (!scaled) co_return scaled;
   }
   auto uncovered = call.services.field_permissions->uncovered();
-  const schema::NamedFields named = is_scale ? named_by_scale(call) : call.sight.named;
+  const schema::NamedFields named = is_scale ? named_by_scale(call) : call.open.sight.named;
   schema::ChangedFields sent(Value(), named.sent, compared_schema(*call.resource), {});
   const schema::FieldSet leaves = schema::without_ignored(named.fields,
                                                           ignored_fields(call, false));

@@ -50,7 +50,7 @@ struct SentObject {
   json::Value get() const;
 };
 
-// What is known about the fields of one request. Lives in its Call.
+// What is known about the fields of one request. Lives in its Settlement.
 struct FieldAccess {
   authz::fields::Answers answers;                // kept while a write is tried again
   std::optional<schema::ChangedFields> changed;  // by what the caller sent, in the version of the
@@ -79,6 +79,9 @@ bool watches_admission(const Call& call);
 // for conditions. The error is the 403 that names the field.
 Task<Result<void>> authorize_change(Call& call, const json::Value* old, json::Value requested,
                                     json::Value stored);
+// The same for the change that stays in the call, where the caller goes on with `granular` after
+// all.
+Task<Result<void>> authorize_known_change(Call& call);
 // After it: what admission changed beyond that must not be excluded from what the caller may.
 Task<Result<void>> authorize_mutation(Call& call, json::Value requested, json::Value admitted);
 // As it is stored (null: a new object) and will be, where that is another version: fields that the

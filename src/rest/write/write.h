@@ -5,13 +5,22 @@
 #include "base/task.h"
 #include "rest/call.h"
 #include "rest/verbs/options.h"
-#include "schema/ownership/field_set.h"
-#include "schema/ownership/managed_fields.h"
 
 namespace cardea::rest {
 
-// The one way objects are written: admission, preparation, validation, the store, and again when
-// somebody else was faster. Objects are in the version of call.resource; the answer is too.
+// The one way objects are written: create, update, patch, apply, status, scale and delete go
+// through the steps that rest/write/steps.h lists, and again when somebody else was faster. Objects
+// are in the version of call.resource; the answer is too.
+
+// What kind of write it is decides which steps it takes.
+enum class WriteKind : std::uint8_t {
+  kCreate,
+  kUpdate,    // of the object, or of a part that is of the same kind: PUT, patch and apply
+  kPart,      // through a smaller view of the object, which admission sees: a Scale
+  kFollowUp,  // the server's own consequence of something that was admitted already: a Binding
+  kDelete,
+  kEviction,  // a deletion that was admitted already
+};
 
 struct Written {
   json::Value object;  // with its resourceVersion
@@ -22,44 +31,36 @@ struct Written {
 Task<Result<Written>> write_new(Call& call, json::Value object, const WriteOptions& options);
 
 struct Change {
+  WriteKind kind = WriteKind::kUpdate;
   // Makes the new object from the current one. Called again after a conflict.
   std::function<Result<json::Value>(const json::Value& current)> apply;
   // Makes an object where there is none; empty: the object must exist.
   std::function<Result<json::Value>()> make;
-  // Where admission reviews something smaller than the object (a Scale): how it is shown there, and
-  // how what became of it is put back. Both or none.
+  // Of a part: how it is shown, and how what became of it is put back.
   std::function<Result<json::Value>(const json::Value& object)> shows;
   std::function<Result<json::Value>(const json::Value& object, const json::Value& shown)> takes;
   WriteOptions options;
-  bool is_trusted = false;   // made by the server itself: prepared and valid already
-  bool is_admitted = false;  // admission has seen the request in another shape
-  bool checks_uid = false;   // another uid is a conflict (PUT), else a change of an immutable field
+  bool checks_uid = false;  // another uid is a conflict (PUT), else a change of an immutable field
   bool is_unconditional = false;  // the caller has no resourceVersion to insist on: conflicts are
                                   // retried
 };
 
 Task<Result<Written>> write_change(Call& call, Change change);
 
+struct Removal {
+  WriteKind kind = WriteKind::kDelete;
+  std::string key;       // of the object
+  bool is_item = false;  // it goes with its collection: nobody named it, and refusals do not either
+  DeleteOptions options;
+};
+
+// Deletes one object and gives what the client is shown.
+Task<Result<json::Value>> write_removal(Call& call, Removal removal);
+
 // The outcome of applying `config` to the live object, typed and defaulted; without `live` a new
 // object.
 Result<json::Value> apply_to(Call& call, const json::Value* live, const json::Value& config,
                              const WriteOptions& options);
-
-// The object with its owners recorded: what this write changed belongs to its field manager. Before
-// admission: what the server itself changes belongs to nobody. Owners that the body brings are
-// taken, unless its sender goes on with the verb `granular`.
-json::Value tracked(Call& call, const json::Value* old, json::Value object,
-                    const WriteOptions& options);
-
-// `object` as it will be stored over `stored`. Versions of a custom resource may lack each other's
-// fields, and writing through one that lacks a field takes the field away, as in Kubernetes. What
-// the request cannot write stays as it is stored: everything that a subresource does not change,
-// and the status where that is a subresource.
-json::Value stored_form(const Call& call, const json::Value& stored, const json::Value& object);
-
-// Lets the conditions of this call see the stored object, and what `object` makes of it, where the
-// version of the request does not show all of it.
-void show_what_is_hidden(Call& call, const store::Record& record, const json::Value& object);
 
 // The strategy's view of this call.
 catalog::StrategyContext strategy_context(const Call& call, std::string_view subresource = "");
@@ -68,24 +69,15 @@ catalog::StrategyContext strategy_context(const Call& call, std::string_view sub
 admission::Review review_of(Call& call, admission::Operation operation, bool dry_run,
                             const json::Value& options);
 
-// Both phases of admission for a request that is no write of the object itself (a binding, an
-// eviction, a token request). Warnings go to the call; the object may have been changed.
+// Both phases of admission for a request that is no write of the object itself (a review, a token
+// request). Warnings go to the call; the object may have been changed.
 Task<Result<void>> admit(Call& call, admission::Review& review);
-// Settles the conditions of a request on what was sent, where that is not what will be written: a
-// Binding, an Eviction.
+// Settles the conditions of a request on what was sent, where that is not what will be written.
 Task<Result<void>> settle_on(Call& call, json::Value sent, WriteOptions options);
+// Hands the warnings of a review on to the client.
+void take_warnings(Call& call, const admission::Review& review);
 
 // How a request is to be authorized.
 authz::Asking asking(const Services& services, const authz::Attributes& attributes);
-
-// The field manager of a write: what the URL says, else the first word of the User-Agent.
-std::string field_manager(Call& call, const WriteOptions& options);
-
-// The shapes of a custom resource's versions, for ownership recorded under another one.
-schema::VersionSchemas version_schemas(const Call& call);
-
-// What this write cannot change whatever it says, to ownership; and what really stays as it was.
-schema::FieldSet reset_fields(const Call& call);
-schema::FieldSet kept_fields(const Call& call);
 
 }  // namespace cardea::rest

@@ -1,0 +1,104 @@
+#include "rest/write/ownership.h"
+
+#include "base/strings.h"
+
+namespace cardea::rest {
+
+using catalog::Resource;
+using json::Value;
+
+namespace {
+
+// Finalizing a namespace writes its spec, as a write of the object itself does.
+std::string_view written_part(const Call& call) {
+  return call.info.subresource == "finalize" ? "" : std::string_view(call.info.subresource);
+}
+
+void put_or_erase(Value& meta, std::string_view key, const Value* value) {
+  if (value)
+    meta.set(key, *value);
+  else if (meta.has(key))
+    meta.erase(key);
+}
+
+// No permission on fields guards these, and a field goes away when its owner applies without it:
+// whoever goes on with `granular` leaves them as they are.
+void keep_unguarded_fields(Value& object, const Value* old) {
+  Value& meta = object.member("metadata");
+  put_or_erase(meta, "managedFields", nullptr);
+  if (old) put_or_erase(meta, "generateName", (*old)["metadata"].find("generateName"));
+}
+
+}  // namespace
+
+Value tracked(Call& call, const Value* old, Value object, const WriteOptions& options) {
+  if (call.open.is_granular()) keep_unguarded_fields(object, old);
+  schema::FieldSet reset = reset_fields(call);
+  std::string manager = field_manager(call, options);
+  std::string version = call.resource->api_version();
+  Value updated = object;
+  return schema::track_update(
+      old, std::move(updated), *call.resource->schema,
+      {.manager = manager,
+       .api_version = version,
+       .subresource = call.info.subresource,
+       // Kubernetes tracks a scale through its parent and loses the time on the way.
+       .now = call.info.subresource == "scale" ? std::string_view() : call.started,
+       .reset_fields = &reset,
+       .clear = schema::clears_managed_fields(object),
+       .schema_of = version_schemas(call)});
+}
+
+void track_as_granular(Call& call, const Value* old, Value& object, Value sent,
+                       const WriteOptions& options) {
+  Value again = tracked(call, old, std::move(sent), options);
+  for (auto key : {"managedFields", "generateName"})
+    put_or_erase(object.member("metadata"), key, again["metadata"].find(key));
+}
+
+void keep_owners(Call& call, Value& object, const Value& before) {
+  const Value& now = object["metadata"]["managedFields"];
+  if (now == before) return;
+  auto read = schema::ManagedFields::parse(now);
+  if (read) return;
+  call.warnings.push_back(
+      cat(".metadata.managedFields was in an invalid state after admission; this could be caused "
+          "by an outdated mutating admission controller; "
+          "please fix your requests: ",
+          read.error().message));
+  if (before.is_null())
+    object.member("metadata").erase("managedFields");
+  else
+    object.member("metadata").set("managedFields", before);
+}
+
+std::string field_manager(Call& call, const WriteOptions& options) {
+  return schema::manager_name(options.field_manager, call.request().headers.get("user-agent"));
+}
+
+schema::VersionSchemas version_schemas(const Call& call) {
+  if (!call.resource->is_custom) return {};
+  return [catalog = call.catalog,
+          resource = call.resource](std::string_view api_version) -> const schema::Schema* {
+    auto slash = api_version.find('/');
+    if (slash == std::string_view::npos || api_version.substr(0, slash) != resource->group)
+      return nullptr;
+    const catalog::Resource* r = catalog->find(resource->group, api_version.substr(slash + 1),
+                                               resource->name);
+    return r ? r->schema : nullptr;
+  };
+}
+
+schema::FieldSet reset_fields(const Call& call) {
+  const Resource& r = *call.resource;
+  return schema::reset_fields(r.group, r.kind, written_part(call), r.is_custom,
+                              r.subresource("status") != nullptr);
+}
+
+schema::FieldSet kept_fields(const Call& call) {
+  const Resource& r = *call.resource;
+  return schema::kept_fields(r.group, r.kind, written_part(call), r.is_custom,
+                             r.subresource("status") != nullptr);
+}
+
+}  // namespace cardea::rest

@@ -1,0 +1,200 @@
+#include "rest/write/settlement.h"
+
+#include "authz/eligibility.h"
+#include "base/strings.h"
+#include "rest/call.h"
+#include "rest/write/condition_objects.h"
+#include "rest/write/field_permissions.h"
+#include "rest/write/write.h"
+
+namespace cardea::rest {
+
+using admission::Review;
+using json::Value;
+
+namespace {
+
+// Whether a refusal leaves room for permissions on fields: nobody said no, and nothing went wrong.
+bool is_silent(const authz::Decision& decision) {
+  return decision.kind == authz::Decision::Kind::kNoOpinion && decision.error.empty();
+}
+
+authz::Attributes granular_attributes(const Call& call) {
+  authz::Attributes out{call.user, call.info};
+  out.verb = schema::kGranularVerb;
+  return out;
+}
+
+Task<bool> may_create_granularly(Call& call, const authz::Decision& refusal) {
+  if (!call.services.field_permissions || !is_silent(refusal)) co_return false;
+  authz::Chain::Verdict verdict = co_await call.chain->authorize(granular_attributes(call));
+  co_return verdict.decision.allowed();
+}
+
+Error refused_by_conditions(const Review& review, std::string_view verb,
+                            const authz::Decision& decision) {
+  authz::Attributes attributes(review.user);
+  attributes.is_resource_request = true;
+  attributes.verb = verb;
+  attributes.api_group = review.resource.group;
+  attributes.api_version = review.resource.version;
+  attributes.resource = review.resource.name;
+  attributes.subresource = review.subresource;
+  attributes.namespace_name = review.namespace_name;
+  attributes.name = review.name;
+  return authz::forbidden(attributes, decision.reason.text());
+}
+
+// Takes the place of what authorization said of itself.
+void annotate(const Review& review, std::string_view key, std::string_view value) {
+  if (review.audit) review.audit->set(key, value);
+}
+
+// Rules that list fields see those that only one version of a custom resource has: its versions
+// name their fields alike.
+const schema::ChangedFields* changed_fields(const Call& call, const FieldAccess* fields) {
+  if (!fields || !fields->changed) return nullptr;
+  return fields->stored && call.resource->is_custom ? &*fields->stored : &*fields->changed;
+}
+
+}  // namespace
+
+Settlement::Settlement(authz::Permit permit, bool is_granular)
+    : permit_(std::move(permit)), began_granular_(is_granular), is_granular_(is_granular) {}
+Settlement::~Settlement() = default;
+Settlement::Settlement(Settlement&&) noexcept = default;
+
+bool Settlement::has_conditions() const {
+  return permit_.is_conditional() || (create_permit_ && create_permit_->is_conditional());
+}
+
+void Settlement::start_over() {
+  create_permit_.reset();
+  is_granular_ = began_granular_;
+  fields_are_settled_ = false;
+}
+
+Task<Result<void>> Settlement::ask_to_create(Call& call) {
+  authz::RequestInfo as_create = call.info;
+  as_create.verb = "create";
+  authz::Attributes attributes{call.user, as_create};
+  authz::Chain::Verdict verdict = co_await call.chain->authorize(attributes,
+                                                                 asking(call.services, attributes));
+  if (!verdict.permit) {
+    bool granular = is_granular_;
+    if (!granular) granular = co_await may_create_granularly(call, verdict.decision);
+    if (!granular || !is_silent(verdict.decision)) {
+      std::string reason = verdict.decision.reason.text();
+      note_refusal(call, cat("the object is not there, and creating it is not allowed",
+                             reason.empty() ? "" : ": ", reason));
+      co_return fail(authz::forbidden(attributes, reason));
+    }
+    is_granular_ = true;
+  }
+  create_permit_ = std::move(verdict.permit);
+  co_return Result<void>();
+}
+
+FieldAccess& Settlement::fields() {
+  if (!fields_) fields_ = std::make_unique<FieldAccess>();
+  return *fields_;
+}
+
+void Settlement::show_stored(Value object, Value old_object) {
+  stored_object_ = std::move(object);
+  stored_old_object_ = std::move(old_object);
+}
+
+admission::OpenAuthorization* Settlement::reopen(Call& call) {
+  if (!has_conditions() || is_closed_) return nullptr;
+  call_ = &call;
+  conditions_are_settled_ = false;
+  return this;
+}
+
+Task<Result<void>> Settlement::settle(const Review& review) {
+  const ConditionObjects shown = objects_for_conditions(call_->services.store, review);
+  Result<void> settled = co_await settle_on(review, shown.object, shown.old_object, false);
+  const bool hides_some = !stored_object_.is_null() || !stored_old_object_.is_null();
+  if (settled && hides_some)
+    settled = co_await settle_on(review, stored_object_, stored_old_object_, true);
+  conditions_are_settled_ = settled.has_value();
+  co_return settled;
+}
+
+Task<Result<void>> Settlement::settle_on(const Review& review, const Value& object,
+                                         const Value& old_object, bool are_stored) {
+  NamespaceOnDemand space(call_->services.store, review);
+  std::vector<std::string> errors;  // of all permits, those that decided nothing included
+  authz::ConditionData data{.operation = operation_name(review.operation),
+                            .object = &object,
+                            .old_object = old_object.is_null() ? nullptr : &old_object,
+                            .options = &review.options,
+                            .namespace_on_demand = &space,
+                            .dry_run = review.dry_run,
+                            .group = review.resource.group,
+                            .version = review.resource.version,
+                            .kind = review.resource.kind,
+                            .resource = review.resource.name,
+                            .subresource = review.subresource,
+                            .namespace_name = review.namespace_name,
+                            .name = review.name,
+                            .user = &review.user,
+                            .changed = changed_fields(*call_, fields_.get())};
+  data.outdone = &errors;
+  authz::ConditionData parent = data;
+  if (describe_parent(review, whole_, are_stored, parent)) data.parent = &parent;
+  const std::pair<std::string_view, const authz::Permit*> permits[] = {
+      {call_->info.verb, &permit_}, {"create", create_permit_ ? &*create_permit_ : nullptr}};
+  std::string reason;
+  for (const auto& [verb, permit] : permits) {
+    if (!permit || !permit->is_conditional()) continue;
+    authz::Decision decision = co_await call_->chain->evaluate(permit->decision(), data);
+    bool back = co_await back_on_loop(*call_);
+    (void)back;
+    if (!decision.error.empty()) errors.push_back(decision.error);
+    if (!errors.empty())
+      annotate(review, "authorization.cardea.dev/conditions-error", authz::aggregated(errors));
+    if (is_silent(decision)) {
+      std::optional<Result<void>> covered = co_await settle_by_fields();
+      if (covered && !*covered) co_return std::move(*covered);
+      if (covered) continue;
+    }
+    if (!decision.allowed()) {
+      annotate(review, "authorization.k8s.io/decision", "forbid");
+      annotate(review, "authorization.k8s.io/reason", decision.reason.text());
+      has_refused_ = true;
+      co_return fail(refused_by_conditions(review, verb, decision));
+    }
+    reason = decision.reason.text();
+  }
+  annotate(review, "authorization.k8s.io/decision", "allow");
+  annotate(review, "authorization.k8s.io/reason", reason);
+  co_return Result<void>();
+}
+
+Task<std::optional<Result<void>>> Settlement::settle_by_fields() {
+  Call& call = *call_;
+  if (!call.services.field_permissions || !fields_ || !fields_->changed) co_return std::nullopt;
+  authz::Chain::Verdict verdict = co_await call.chain->authorize(granular_attributes(call));
+  bool back = co_await back_on_loop(call);
+  (void)back;
+  if (!verdict.decision.allowed()) co_return std::nullopt;
+  is_granular_ = true;
+  Result<void> covered = co_await authorize_known_change(call);
+  co_return std::optional<Result<void>>(std::move(covered));
+}
+
+bool Settlement::is_settled() const {
+  return (!has_conditions() || conditions_are_settled_) && (!is_granular_ || fields_are_settled_);
+}
+
+Result<Settled> Settlement::proof() const {
+  // INVARIANT: a request whose conditions or fields were not settled to an Allow writes nothing.
+  if (!is_settled())
+    return fail(
+        internal_error("the conditions or field permissions of this request were not settled"));
+  return Settled();
+}
+
+}  // namespace cardea::rest
