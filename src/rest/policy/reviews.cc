@@ -9,6 +9,7 @@
 #include "authz/refusal.h"
 #include "base/strings.h"
 #include "rest/policy/settled.h"
+#include "rest/reviews/admit_review.h"
 #include "rest/verbs/body.h"
 #include "rest/verbs/request_match.h"
 #include "rest/write/write.h"
@@ -22,22 +23,6 @@ namespace {
 
 constexpr std::size_t kMostSettled = 10000;  // subjects of one answer that are asked about one by
                                              // one
-
-// From the body to where it may be answered: read, in its namespace, admitted.
-Task<Result<Value>> admitted_review(Call& call) {
-  auto options = write_options(call.info.query, "CreateOptions");
-  if (!options) co_return fail(options.error());
-  auto object = read_object(call, Expected::object_of(call), options->field_validation);
-  if (!object) co_return fail(object.error());
-  if (call.resource->namespaced)
-    if (auto ok = check_namespace(call, *object); !ok) co_return fail(ok.error());
-  admission::Review review = review_of(call, admission::Operation::kCreate, options->dry_run,
-                                       options->document);
-  review.object = std::move(*object);
-  Result<void> admitted = co_await admit(call, review);
-  if (!admitted) co_return fail(admitted.error());
-  co_return std::move(review.object);
-}
 
 Error invalid(const Call& call, const Value& review, const json::FieldErrors& errors) {
   return json::invalid_object(call.resource->group, call.resource->kind,
@@ -107,7 +92,7 @@ Value answered(const Call& call, Value review, Value status) {
 }
 
 Task<Result<Answer>> review_subject(Call& call) {
-  Result<Value> review = co_await admitted_review(call);
+  Result<Value> review = co_await admit_review(call);
   if (!review) co_return fail(review.error());
   const Value& spec = (*review)["spec"];
   json::FieldErrors errors;
@@ -134,7 +119,7 @@ Task<Result<Answer>> review_subject(Call& call) {
 }
 
 Task<Result<Answer>> review_resource(Call& call) {
-  Result<Value> review = co_await admitted_review(call);
+  Result<Value> review = co_await admit_review(call);
   if (!review) co_return fail(review.error());
   json::FieldErrors errors;
   ReviewQuestion question = read_question((*review)["spec"], call.info.namespace_name,
@@ -208,7 +193,7 @@ Value flat_answer(const Call& call, std::string_view kind, const std::string& na
 }
 
 Task<Result<Answer>> review_subject_flat(Call& call) {
-  Result<Value> review = co_await admitted_review(call);
+  Result<Value> review = co_await admit_review(call);
   if (!review) co_return fail(review.error());
   Result<ReviewQuestion> question = co_await flat_question(call, *review);
   if (!question) co_return fail(question.error());
@@ -224,7 +209,7 @@ Task<Result<Answer>> review_subject_flat(Call& call) {
 }
 
 Task<Result<Answer>> review_resource_flat(Call& call) {
-  Result<Value> review = co_await admitted_review(call);
+  Result<Value> review = co_await admit_review(call);
   if (!review) co_return fail(review.error());
   Result<ReviewQuestion> question = co_await flat_question(call, *review);
   if (!question) co_return fail(question.error());
@@ -252,7 +237,7 @@ void set_list(Value& rule, const char* key, const std::vector<std::string>& text
 
 // What somebody may do in a namespace, as far as it can be listed.
 Task<Result<Answer>> review_rules_flat(Call& call) {
-  Result<Value> review = co_await admitted_review(call);
+  Result<Value> review = co_await admit_review(call);
   if (!review) co_return fail(review.error());
   const Value& spec = (*review)["spec"];
   bool is_self = call.resource->kind == "SelfSubjectRulesReview";

@@ -5,6 +5,7 @@
 #include "authz/access_review.h"
 #include "base/strings.h"
 #include "json/print.h"
+#include "rest/reviews/admit_review.h"
 #include "rest/reviews/batch_fast_path.h"
 #include "rest/verbs/body.h"
 #include "rest/verbs/subresources.h"
@@ -20,36 +21,11 @@ constexpr std::size_t kMostItems = 1000;
 constexpr std::size_t kMostErrors = 16;   // told at once
 constexpr std::size_t kMostWaiting = 32;  // items that ask elsewhere at the same time
 
-// From the body to where it may be answered: decoded, admitted, valid. Owners of fields are not
-// recorded: nothing is kept, and they would cost more than the answer.
-Task<Result<Value>> admit(Call& call, json::FieldErrors (*check)(const Value& spec)) {
-  auto options = write_options(call.info.query, "CreateOptions");
-  if (!options) co_return fail(options.error());
-  auto object = read_object(call, Expected::object_of(call), options->field_validation);
-  if (!object) co_return fail(object.error());
-  admission::Review review = review_of(call, admission::Operation::kCreate, options->dry_run,
-                                       options->document);
-  review.object = std::move(*object);
-  Result<void> admitted = co_await call.services.admission.mutate(review);
-  if (admitted) {
-    json::FieldErrors errors = check(review.object["spec"]);
-    if (!errors.empty())
-      admitted = fail(json::invalid_object(call.resource->group, call.resource->kind, "", errors));
-  }
-  if (admitted) {
-    Result<void> valid = co_await call.services.admission.validate(review);
-    admitted = std::move(valid);
-  }
-  for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
-  if (!admitted) co_return fail(admitted.error());
-  co_return std::move(review.object);
-}
-
 bool names_somebody(const Value& who) {
   return !who["user"].as_string().empty() || !who["groups"].empty();
 }
 
-json::FieldErrors check_batch(const Value& spec) {
+json::FieldErrors batch_errors(const Value& spec) {
   const Value& items = spec["items"];
   if (items.empty()) return {json::required("spec.items", "at least one item must be specified")};
   if (items.size() > kMostItems)
@@ -73,7 +49,7 @@ json::FieldErrors check_batch(const Value& spec) {
   return out;
 }
 
-json::FieldErrors check_who_can(const Value& spec) {
+json::FieldErrors who_can_errors(const Value& spec) {
   json::FieldErrors out = authz::validate_question(spec, "spec");
   for (json::FieldError& e : authz::validate_selectors(spec, "spec")) out.push_back(std::move(e));
   return out;
@@ -153,6 +129,13 @@ class Batch {
   std::size_t begun_ = 0, left_ = 0;
   std::function<void()> done_;
 };
+
+template <json::FieldErrors (*errors_of)(const Value& spec)>
+Result<void> check(const Call& call, const Value& review) {
+  json::FieldErrors errors = errors_of(review["spec"]);
+  if (errors.empty()) return {};
+  return fail(json::invalid_object(call.resource->group, call.resource->kind, "", errors));
+}
 
 // The answer to a plain batch that nobody else has a say in, as bytes; nullopt when it has to be
 // asked in the ordinary way.
@@ -255,7 +238,7 @@ Task<Result<Answer>> review_batch(Call& call) {
     answer.body = http::Body(std::move(*bytes));
     co_return answer;
   }
-  Result<Value> review = co_await admit(call, check_batch);
+  Result<Value> review = co_await admit_review(call, {.check = check<batch_errors>});
   if (!review) co_return fail(review.error());
   Batch batch(chain, (*review)["spec"]);
   if (batch.decide() > 0) {
@@ -275,7 +258,7 @@ Task<Result<Answer>> review_batch(Call& call) {
 }
 
 Task<Result<Answer>> review_who_can(Call& call) {
-  Result<Value> review = co_await admit(call, check_who_can);
+  Result<Value> review = co_await admit_review(call, {.check = check<who_can_errors>});
   if (!review) co_return fail(review.error());
   authz::Question question((*review)["spec"]);
   authz::User nobody;

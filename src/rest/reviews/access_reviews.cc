@@ -5,6 +5,7 @@
 
 #include "authz/access_review.h"
 #include "authz/wire/decision_json.h"
+#include "rest/reviews/admit_review.h"
 #include "rest/verbs/body.h"
 #include "rest/verbs/request_match.h"
 #include "rest/verbs/subresources.h"
@@ -63,32 +64,9 @@ Value owned(Call& call, Value object, const WriteOptions& options) {
   return object;
 }
 
-// Takes a review from the body to where it may be answered: decoded, owned, admitted. `check` is
-// validation.
-struct Admitted {
-  Value object;
-  WriteOptions options;
-};
-
-Task<Result<Admitted>> admit(Call& call, Result<void> (*check)(const Call&, const Value&)) {
-  auto options = write_options(call.info.query, "CreateOptions");
-  if (!options) co_return fail(options.error());
-  auto object = read_object(call, Expected::object_of(call), options->field_validation);
-  if (!object) co_return fail(object.error());
-  if (auto ok = check_namespace(call, *object); !ok) co_return fail(ok.error());
-  if (!call.resource->namespaced) object->member("metadata").erase("namespace");
-  admission::Review review = review_of(call, admission::Operation::kCreate, options->dry_run,
-                                       options->document);
-  review.object = owned(call, std::move(*object), *options);
-  Result<void> admitted = co_await call.services.admission.mutate(review);
-  Result<void> valid = admitted ? check(call, review.object) : admitted;
-  if (valid) {
-    Result<void> passed = co_await call.services.admission.validate(review);
-    valid = std::move(passed);
-  }
-  for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
-  if (!valid) co_return fail(valid.error());
-  co_return Admitted{std::move(review.object), std::move(*options)};
+Value prepare(Call& call, Value object, const WriteOptions& options) {
+  if (!call.resource->namespaced) object.member("metadata").erase("namespace");
+  return owned(call, std::move(object), options);
 }
 
 template <ReviewKind kKind>
@@ -191,39 +169,38 @@ Value rules_status(const authz::Rules& rules) {
 }  // namespace
 
 Task<Result<Answer>> review_access(Call& call) {
-  Result<Admitted> admitted = co_await admit(call, check_review<ReviewKind::kSubject>);
-  if (!admitted) co_return fail(admitted.error());
-  authz::User user = authz::reviewed_user(admitted->object["spec"]);
-  Result<Answer> answer = co_await answer_review(call, std::move(admitted->object),
-                                                 std::move(user));
+  Result<Value> review = co_await admit_review(call, {prepare, check_review<ReviewKind::kSubject>});
+  if (!review) co_return fail(review.error());
+  authz::User user = authz::reviewed_user((*review)["spec"]);
+  Result<Answer> answer = co_await answer_review(call, std::move(*review), std::move(user));
   co_return answer;
 }
 
 Task<Result<Answer>> review_local_access(Call& call) {
-  Result<Admitted> admitted = co_await admit(call, check_review<ReviewKind::kLocalSubject>);
-  if (!admitted) co_return fail(admitted.error());
-  authz::User user = authz::reviewed_user(admitted->object["spec"]);
-  Result<Answer> answer = co_await answer_review(call, std::move(admitted->object),
-                                                 std::move(user));
+  Result<Value> review = co_await admit_review(call,
+                                               {prepare, check_review<ReviewKind::kLocalSubject>});
+  if (!review) co_return fail(review.error());
+  authz::User user = authz::reviewed_user((*review)["spec"]);
+  Result<Answer> answer = co_await answer_review(call, std::move(*review), std::move(user));
   co_return answer;
 }
 
 Task<Result<Answer>> review_own_access(Call& call) {
-  Result<Admitted> admitted = co_await admit(call, check_review<ReviewKind::kSelfSubject>);
-  if (!admitted) co_return fail(admitted.error());
-  Result<Answer> answer = co_await answer_review(call, std::move(admitted->object), call.user);
+  Result<Value> review = co_await admit_review(call,
+                                               {prepare, check_review<ReviewKind::kSelfSubject>});
+  if (!review) co_return fail(review.error());
+  Result<Answer> answer = co_await answer_review(call, std::move(*review), call.user);
   co_return answer;
 }
 
 Task<Result<Answer>> review_own_rules(Call& call) {
-  Result<Admitted> admitted = co_await admit(call, check_rules_review);
-  if (!admitted) co_return fail(admitted.error());
-  const Value& review = admitted->object;
-  authz::Rules rules = call.services.authorizer.rules_for(call.user,
-                                                          review["spec"]["namespace"].as_string());
+  Result<Value> review = co_await admit_review(call, {prepare, check_rules_review});
+  if (!review) co_return fail(review.error());
+  authz::Rules rules = call.services.authorizer.rules_for(
+      call.user, (*review)["spec"]["namespace"].as_string());
   // Kubernetes answers with a new object that repeats nothing of the question.
-  co_return Answer::of(Value::object({{"kind", review["kind"]},
-                                      {"apiVersion", review["apiVersion"]},
+  co_return Answer::of(Value::object({{"kind", (*review)["kind"]},
+                                      {"apiVersion", (*review)["apiVersion"]},
                                       {"metadata", Value::object()},
                                       {"spec", Value::object()},
                                       {"status", rules_status(rules)}}),

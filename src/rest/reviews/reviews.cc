@@ -1,5 +1,6 @@
 // Reviews of identities: questions that are answered and not kept.
 #include "authn/service_account/tokens.h"
+#include "rest/reviews/admit_review.h"
 #include "rest/verbs/body.h"
 #include "rest/verbs/subresources.h"
 #include "rest/verbs/verbs.h"
@@ -37,18 +38,24 @@ Value status_of(const Result<authn::Identity>& found, const std::string& why) {
   return status;
 }
 
+Value owned_token_review(Call& call, Value object, const WriteOptions& options) {
+  for (auto key : {"namespace", "uid", "creationTimestamp"}) object.member("metadata").erase(key);
+  const std::string manager = field_manager(call, options), version = call.resource->api_version();
+  return schema::track_update(nullptr, std::move(object), *call.resource->schema,
+                              {.manager = manager, .api_version = version, .now = call.started});
+}
+
+Result<void> check_token_review(const Call&, const Value& review) {
+  if (review["spec"]["token"].as_string().empty())
+    return fail(bad_request("token is required for TokenReview in authentication"));
+  return {};
+}
+
 }  // namespace
 
 Task<Result<Answer>> review_self(Call& call) {
-  auto options = write_options(call.info.query, "CreateOptions");
-  if (!options) co_return fail(options.error());
-  auto review = read_object(call, Expected::object_of(call), options->field_validation);
+  Result<Value> review = co_await admit_review(call);
   if (!review) co_return fail(review.error());
-  admission::Review reviewed = review_of(call, admission::Operation::kCreate, options->dry_run,
-                                         options->document);
-  reviewed.object = *review;
-  Result<void> admitted = co_await admit(call, reviewed);
-  if (!admitted) co_return fail(admitted.error());
   review->set("metadata", Value::object({{"creationTimestamp", call.started}}));
   Value user = call.user_info();
   if (call.user.name.empty()) user.erase("username");
@@ -57,27 +64,10 @@ Task<Result<Answer>> review_self(Call& call) {
 }
 
 Task<Result<Answer>> review_token(Call& call) {
-  auto options = write_options(call.info.query, "CreateOptions");
-  if (!options) co_return fail(options.error());
-  auto object = read_object(call, Expected::object_of(call), options->field_validation);
-  if (!object) co_return fail(object.error());
-  for (auto key : {"namespace", "uid", "creationTimestamp"}) object->member("metadata").erase(key);
-  std::string manager = field_manager(call, *options), version = call.resource->api_version();
-  admission::Review review = review_of(call, admission::Operation::kCreate, options->dry_run,
-                                       options->document);
-  review.object = schema::track_update(
-      nullptr, std::move(*object), *call.resource->schema,
-      {.manager = manager, .api_version = version, .now = call.started});
-  Result<void> admitted = co_await call.services.admission.mutate(review);
-  if (!admitted) co_return fail(admitted.error());
-  const Value& spec = review.object["spec"];
-  std::string token(spec["token"].as_string());
-  if (token.empty())
-    co_return fail(bad_request("token is required for TokenReview in authentication"));
-  admitted = co_await call.services.admission.validate(review);
-  if (!admitted) co_return fail(admitted.error());
-  for (std::string& w : review.warnings) call.warnings.push_back(std::move(w));
-
+  Result<Value> review = co_await admit_review(call, {owned_token_review, check_token_review});
+  if (!review) co_return fail(review.error());
+  const Value& spec = (*review)["spec"];
+  const std::string token(spec["token"].as_string());
   std::vector<std::string> audiences;
   for (const Value& a : spec["audiences"].items()) audiences.emplace_back(a.as_string());
   if (audiences.empty() && call.services.service_account_tokens)
@@ -89,8 +79,8 @@ Task<Result<Answer>> review_token(Call& call) {
                                                                                       &why);
   bool back = co_await continue_on(call.exchange->loop());
   (void)back;
-  review.object.set("status", status_of(found, why));
-  co_return Answer::of(std::move(review.object), 201);
+  review->set("status", status_of(found, why));
+  co_return Answer::of(std::move(*review), 201);
 }
 
 }  // namespace cardea::rest
