@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/command_line.h"
 #include "app/field_question.h"
 #include "app/known_resources.h"
 #include "app/kube_client.h"
@@ -16,77 +17,46 @@ namespace {
 
 using json::Value;
 
-constexpr char kUsage[] =
-    "Usage:\n"
-    "  cardea can-i VERB RESOURCE[.VERSION[.GROUP]][/SUBRESOURCE] [NAME] [flags]\n"
-    "  cardea can-i create|update|patch RESOURCE [NAME] --field FIELD [flags]\n"
-    "  cardea can-i VERB /PATH [flags]\n"
-    "\n"
-    "Prints `yes`, `no`, or `yes, if` with each condition; exits with 0, 1 or 3, and with 2 when "
-    "it cannot ask.\n"
-    "About a field it says which verb covers it or, on no, which verbs would and the smallest rule "
-    "that is lacking.\n"
-    "\n"
-    "Flags:\n"
-    "      --field FIELD      ask about one field: `spec.replicas`, `metadata.labels.app`, "
-    "`metadata.finalizers[example.com/f]`,\n"
-    "                         `status.conditions[Ready]`\n"
-    "  -n, --namespace NAME   ask about this namespace (default: the whole cluster)\n"
-    "      --as USER          ask in the name of another user\n"
-    "      --as-group GROUP   and of this group (may be repeated)\n"
-    "      --kubeconfig FILE  how to reach the server (default: $KUBECONFIG, else ~/.kube/config)\n"
-    "      --context NAME     which of its contexts (default: the current one)\n"
-    "  -q, --quiet            print nothing\n";
-
 struct Options {
-  std::vector<std::string> words;
-  std::string space, user, kubeconfig, context, field;
-  std::vector<std::string> groups;
-  bool quiet = false, help = false;
+  std::string verb, resource, name;
+  std::string space, field;
+  ServerChoice server;
+  bool quiet = false;
 };
 
-std::string read_options(int argc, char** argv, Options& out) {
-  for (int i = 1; i < argc; ++i) {
-    std::string flag = argv[i], value;
-    if (!flag.starts_with('-')) {
-      out.words.push_back(flag);
-      continue;
-    }
-    if (flag == "-q" || flag == "--quiet") {
-      out.quiet = true;
-      continue;
-    }
-    if (flag == "-h" || flag == "--help") {
-      out.help = true;
-      continue;
-    }
-    if (auto equals = flag.find('='); equals != std::string::npos) {
-      value = flag.substr(equals + 1);
-      flag.resize(equals);
-    } else if (i + 1 < argc) {
-      value = argv[++i];
-    } else {
-      return cat("`", flag, "` needs a value");
-    }
-    if (flag == "-n" || flag == "--namespace")
-      out.space = value;
-    else if (flag == "--field")
-      out.field = value;
-    else if (flag == "--as")
-      out.user = value;
-    else if (flag == "--as-group")
-      out.groups.push_back(value);
-    else if (flag == "--kubeconfig")
-      out.kubeconfig = value;
-    else if (flag == "--context")
-      out.context = value;
-    else
-      return cat("unknown flag `", flag, "`");
-  }
-  if (out.help) return "";
-  if (out.words.size() < 2 || out.words.size() > 3) return "a verb and a resource are wanted";
-  if (!out.groups.empty() && out.user.empty()) return "`--as-group` needs `--as`";
-  if (!out.field.empty() && out.words[1].starts_with('/')) return "`--field` needs a resource";
+About about() {
+  return {
+      "can-i",
+      "Asks a server whether you may do something. Prints `yes`, `no`, or `yes, if` with each "
+      "condition. Exits with 0 for yes, 1 for no, 3 for `yes, if`, and 2 when the server cannot "
+      "be asked.\n\nWith --field the command asks about one field. It says which verb covers the "
+      "field or, on no, which verbs would cover it and the smallest rule that is lacking.",
+      {"can-i VERB RESOURCE[.VERSION[.GROUP]][/SUBRESOURCE] [NAME] [flags]",
+       "can-i create|update|patch RESOURCE [NAME] --field FIELD [flags]",
+       "can-i VERB /PATH [flags]"}};
+}
+
+void declare(CommandLine& line, Options& o) {
+  line.word("VERB", o.verb, "what you want to do: get, list, create, ...");
+  line.word("RESOURCE", o.resource, "what you want to do it to, or a path such as /healthz");
+  line.word("NAME", o.name, "the name of one object");
+  line.value("--field", o.field, "FIELD",
+             "asks about one field: spec.replicas, metadata.labels.app, "
+             "metadata.finalizers[example.com/f], status.conditions[Ready]");
+  line.value("-n,--namespace", o.space, "NAME",
+             "asks about this namespace (default: the whole cluster)");
+  line.value("--as", o.server.user, "USER", "asks in the name of another user");
+  line.values("--as-group", o.server.groups, "GROUP",
+              "asks in the name of this group too; needs --as; may be repeated");
+  declare_server(line, o.server);
+  line.flag("-q,--quiet", o.quiet, "prints nothing; the exit status is the answer");
+}
+
+// What is wrong with the options together; empty when nothing is.
+std::string_view problem(const Options& o) {
+  if (o.resource.empty()) return "a verb and a resource are wanted";
+  if (!o.server.groups.empty() && o.server.user.empty()) return "`--as-group` needs `--as`";
+  if (!o.field.empty() && o.resource.starts_with('/')) return "`--field` needs a resource";
   return "";
 }
 
@@ -147,13 +117,13 @@ int cannot_ask(const std::string& why) {
 }
 
 Value attributes_of(const Options& options, const Target& target) {
-  Value out = Value::object({{"verb", options.words[0]},
+  Value out = Value::object({{"verb", options.verb},
                              {"group", target.group},
                              {"version", target.version},
                              {"resource", target.resource}});
   if (!target.subresource.empty()) out.set("subresource", target.subresource);
   if (!options.space.empty()) out.set("namespace", options.space);
-  if (options.words.size() == 3) out.set("name", options.words[2]);
+  if (!options.name.empty()) out.set("name", options.name);
   return out;
 }
 
@@ -226,12 +196,12 @@ int can_i_change(KubeClient& server, const Options& options, const Target& targe
   auto resource = known.learn(server, target);
   if (!resource) return cannot_ask(resource.error().message);
   if (!*resource) return cannot_ask(cat("nothing is known about `", target.resource, "`"));
-  auto question = ask_about_field(**resource, target.subresource, options.words[0], options.field,
+  auto question = ask_about_field(**resource, target.subresource, options.verb, options.field,
                                   uncovered_verbs(server, options.quiet));
   if (!question) return cannot_ask(question.error().message);
   std::map<std::string, Value> said;
   auto answer = judge_field(
-      *question, options.words[0], [&](const std::string& verb) -> Result<VerbAnswer> {
+      *question, options.verb, [&](const std::string& verb) -> Result<VerbAnswer> {
         Value attributes = attributes_of(options, target);
         attributes.set("verb", verb);
         auto status = review(server, "resourceAttributes", std::move(attributes));
@@ -250,23 +220,18 @@ int can_i_change(KubeClient& server, const Options& options, const Target& targe
 
 int can_i_command(int argc, char** argv) {
   Options options;
-  if (std::string wrong = read_options(argc, argv, options); !wrong.empty()) {
-    std::fprintf(stderr, "cardea can-i: %s\n%s", wrong.c_str(), kUsage);
-    return 2;
-  }
-  if (options.help) {
-    std::fputs(kUsage, stdout);
-    return 0;
-  }
-  auto server = KubeClient::make(
-      {options.kubeconfig, options.context, options.user, options.groups});
+  CommandLine line(about());
+  declare(line, options);
+  if (auto status = line.read(argc, argv)) return *status;
+  if (auto wrong = problem(options); !wrong.empty()) return line.misuse(wrong);
+  auto server = KubeClient::make(options.server);
   if (!server) return cannot_ask(server.error().message);
   Result<Value> status;
-  if (options.words[1].starts_with('/')) {
+  if (options.resource.starts_with('/')) {
     status = review(**server, "nonResourceAttributes",
-                    Value::object({{"verb", options.words[0]}, {"path", options.words[1]}}));
+                    Value::object({{"verb", options.verb}, {"path", options.resource}}));
   } else {
-    auto target = find_target(**server, options.words[1]);
+    auto target = find_target(**server, options.resource);
     if (!target) return cannot_ask(target.error().message);
     if (!options.field.empty()) return can_i_change(**server, options, *target);
     status = review(**server, "resourceAttributes", attributes_of(options, *target));

@@ -1,12 +1,12 @@
 #include "app/cel_command.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <deque>
 #include <string>
 #include <vector>
 
+#include "app/command_line.h"
 #include "base/strings.h"
 #include "cel/conform/conform.h"
 #include "cel/environments.h"
@@ -17,24 +17,9 @@
 namespace cardea::app {
 namespace {
 
-constexpr char kUsage
-    [] = "Usage:\n"
-         "  cardea cel eval EXPRESSION [--var name=JSON]... [--unknown PATTERN]... [--type] "
-         "[--cost] [--cost-limit N]\n"
-         "      prints its value, or what is left of it while what is unknown has no value: whole "
-         "variables (object), or parts\n"
-         "      of them (object.spec, object.labels[\"a/b\"], object.items[*].name). --type also "
-         "its type, --cost also what\n"
-         "      evaluating it cost, --cost-limit what it may cost (1000000). After -- an "
-         "expression may begin with two dashes.\n"
-         "      Exits with 1 for an error of evaluation, 2 when it does not compile\n"
-         "  cardea cel conform [--errors] PATH...\n"
-         "      runs files of cases, one JSON document per line, and folders of such files;\n"
-         "      --errors also lists the errors that read otherwise than the case says. They count "
-         "as passed\n";
-
 struct Options {
   std::string expression;
+  std::vector<std::string> bindings;  // name=JSON
   std::vector<std::pair<std::string, json::Value>> variables;
   std::vector<std::string> unknown;
   bool type = false;
@@ -42,9 +27,33 @@ struct Options {
   std::uint64_t cost_limit = 1'000'000;  // what Kubernetes allows one expression
 };
 
-int misuse(const std::string& message) {
-  std::fprintf(stderr, "cardea cel: %s\n%s", message.c_str(), kUsage);
-  return 2;
+About about_eval() {
+  return {
+      "cel eval",
+      "Evaluates an expression and prints its value. While something is unknown, the command "
+      "prints what is left of the expression. Exits with 0, with 1 when the evaluation fails, "
+      "and with 2 when the expression does not compile. After `--` an expression may begin with "
+      "two dashes.",
+      {"cel eval EXPRESSION [flags]"}};
+}
+
+void declare(CommandLine& line, Options& o) {
+  line.word("EXPRESSION", o.expression, "in CEL, with the libraries of Kubernetes");
+  line.values("--var", o.bindings, "NAME=JSON", "the value of a variable; may be repeated");
+  line.values("--unknown", o.unknown, "PATTERN",
+              "what has no value yet: a variable (object), or a part of one (object.spec, "
+              "object.labels[\"a/b\"], object.items[*].name); may be repeated");
+  line.flag("--type", o.type, "prints the type of the expression too");
+  line.flag("--cost", o.cost, "prints what the evaluation cost, too");
+  line.number("--cost-limit", o.cost_limit, "N", "what the evaluation may cost (default: 1000000)");
+  line.takes_dashed_words();
+}
+
+About about_conform() {
+  return {"cel conform",
+          "Runs files of cases, one JSON document in each line, and folders of such files. Exits "
+          "with 0, with 1 when a case fails, and with 2 when a file cannot be read.",
+          {"cel conform PATH... [flags]"}};
 }
 
 bool is_name(std::string_view name) {
@@ -71,41 +80,6 @@ std::string read_variable(const std::string& binding, Options& out) {
   if (!value) return cat("`", binding, "`: ", value.error().message);
   out.variables.emplace_back(name, std::move(*value));
   return {};
-}
-
-// Reads the arguments of `eval`; empty when they are fine, else what is wrong.
-std::string read_options(int argc, char** argv, Options& out) {
-  bool flags = true;
-  bool given = false;
-  for (int i = 2; i < argc; ++i) {
-    const std::string arg = argv[i];
-    const bool has_value = flags && (arg == "--var" || arg == "--unknown" || arg == "--cost-limit");
-    if (has_value && i + 1 == argc) return cat("`", arg, "` needs a value");
-    if (flags && arg == "--")
-      flags = false;
-    else if (flags && arg == "--type")
-      out.type = true;
-    else if (flags && arg == "--cost")
-      out.cost = true;
-    else if (flags && arg == "--unknown")
-      out.unknown.emplace_back(argv[++i]);
-    else if (flags && arg == "--cost-limit") {
-      const std::string_view text = argv[++i];
-      const auto read = std::from_chars(text.data(), text.data() + text.size(), out.cost_limit);
-      if (read.ec != std::errc() || read.ptr != text.data() + text.size())
-        return cat("`", text, "` is no cost");
-    } else if (flags && arg == "--var") {
-      if (std::string problem = read_variable(argv[++i], out); !problem.empty()) return problem;
-    } else if (flags && arg.starts_with("--"))
-      return cat("unknown flag `", arg, "`");
-    else if (given)
-      return "one expression at a time";
-    else {
-      out.expression = arg;
-      given = true;
-    }
-  }
-  return given ? "" : "an expression is missing";
 }
 
 // Reads `object.spec`, `object.items[*].name` or `object.labels["a/b"]`. The keys it makes live in
@@ -166,7 +140,7 @@ int show(const cel::Program& program, const cel::Value& v) {
   return 0;
 }
 
-int eval(const Options& options) {
+int eval(const Options& options, const CommandLine& line) {
   cel::Environment env = cel::kubernetes_environment();
   env.library(cel::Library::kBindings)
       .library(cel::Library::kMath)
@@ -177,7 +151,7 @@ int eval(const Options& options) {
   for (const std::string& text : options.unknown) {
     if (std::string problem = read_pattern(text, options, keys, unknown.emplace_back());
         !problem.empty())
-      return misuse(problem);
+      return line.misuse(problem);
     const std::string& name = unknown.back().variable;
     if (env.find_variable(name) == nullptr) env.variable(name, "dyn");
   }
@@ -208,37 +182,31 @@ int eval(const Options& options) {
 
 }  // namespace
 
-int cel_command(int argc, char** argv) {
-  const std::string verb = argc > 1 ? argv[1] : "";
-  for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i)
-    if (std::string_view(argv[i]) == "--help") return std::fputs(kUsage, stdout), 0;
-  if (verb == "eval") {
-    Options options;
-    const std::string problem = read_options(argc, argv, options);
-    return problem.empty() ? eval(options) : misuse(problem);
-  }
-  if (verb != "conform")
-    return misuse(verb.empty() ? "a command is missing: `eval` or `conform`"
-                               : "unknown command `" + verb + "`");
+int cel_eval_command(int argc, char** argv) {
+  Options options;
+  CommandLine line(about_eval());
+  declare(line, options);
+  if (auto status = line.read(argc, argv)) return *status;
+  if (options.expression.empty()) return line.misuse("an expression is missing");
+  for (const std::string& binding : options.bindings)
+    if (std::string problem = read_variable(binding, options); !problem.empty())
+      return line.misuse(problem);
+  return eval(options, line);
+}
+
+int cel_conform_command(int argc, char** argv) {
   cel::conform::Counts counts;
   cel::conform::ErrorTexts texts;
   std::vector<std::string> paths;
-  for (int i = 2; i < argc; ++i) {
-    const std::string arg = argv[i];
-    if (arg == "--errors")
-      texts.list = true;
-    else if (arg.starts_with("--"))
-      return misuse(cat("unknown flag `", arg, "`"));
-    else
-      paths.push_back(arg);
-  }
-  if (paths.empty()) return misuse("which cases?");
+  CommandLine line(about_conform());
+  line.words("PATH", paths, "a file of cases, or a folder");
+  line.flag("--errors", texts.list,
+            "lists also the errors that read otherwise than their case says; they count as passed");
+  if (auto status = line.read(argc, argv)) return *status;
+  if (paths.empty()) return line.misuse("a file or folder of cases is missing");
   for (const std::string& path : paths) {
     auto of_path = cel::conform::run(path, texts);
-    if (!of_path) {
-      std::fprintf(stderr, "cardea cel: %s\n", of_path.error().message.c_str());
-      return 2;
-    }
+    if (!of_path) return line.misuse(of_path.error().message);
     counts += *of_path;
   }
   if (texts.list)

@@ -2,9 +2,11 @@
 
 namespace cardea::app {
 
-// `cardea cel eval EXPR ...` and `cardea cel conform PATH...`. argv[0] is "cel"; returns the exit
-// code: 0 for a value or residual, 1 for an evaluation error (or a failed case), 2 when it does not
-// compile or the call is wrong.
-int cel_command(int argc, char** argv);
+// `cardea cel eval EXPRESSION`. Exits with 0 for a value or residual, 1 for an evaluation error, 2
+// when the expression does not compile or the call is wrong.
+int cel_eval_command(int argc, char** argv);
+
+// `cardea cel conform PATH...`. Exits with 0, 1 when a case fails, 2 when the call is wrong.
+int cel_conform_command(int argc, char** argv);
 
 }  // namespace cardea::app

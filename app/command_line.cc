@@ -1,37 +1,175 @@
 #include "app/command_line.h"
 
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+
 #include "base/strings.h"
 
 namespace cardea::app {
+namespace {
 
-CommandLine CommandLine::read(
-    int argc, char** argv,
-    const std::map<std::string_view, std::function<void(std::string)>>& values,
-    const std::map<std::string_view, bool*>& switches) {
-  CommandLine out;
-  for (int i = 1; i < argc; ++i) {
-    std::string_view flag = argv[i];
-    if (!flag.starts_with('-') || flag == "-") {
-      out.words.emplace_back(flag);
+constexpr std::size_t kColumn = 36;  // where descriptions begin
+constexpr std::size_t kWidth = 100;
+
+// Breaks lines between words. One that begins with a space stays as it is.
+std::string wrapped(std::string_view text, std::size_t width) {
+  std::string out;
+  for (std::string_view line : split(text, '\n')) {
+    if (!out.empty()) out += '\n';
+    if (line.starts_with(' ')) {
+      out += line;
       continue;
     }
-    if (auto at = switches.find(flag); at != switches.end()) {
-      *at->second = true;
-      continue;
+    std::size_t used = 0;
+    for (std::string_view word : split(line, ' ')) {
+      if (used > 0 && used + 1 + word.size() > width) {
+        out += '\n';
+        used = 0;
+      } else if (used > 0) {
+        out += ' ';
+        ++used;
+      }
+      out += word;
+      used += word.size();
     }
-    auto equals = flag.find('=');
-    auto at = values.find(flag.substr(0, equals));
-    if (at == values.end()) {
-      out.wrong = cat("unknown flag `", flag.substr(0, equals), "`");
-      return out;
-    }
-    if (equals == flag.npos && i + 1 >= argc) {
-      out.wrong = cat("`", flag, "` needs a value");
-      return out;
-    }
-    at->second(equals == flag.npos ? std::string(argv[++i]) : std::string(flag.substr(equals + 1)));
   }
   return out;
+}
+
+class HelpFormatter : public CLI::Formatter {
+ public:
+  explicit HelpFormatter(const About& about) : about_(about) {
+    column_width(kColumn);
+    label("Positionals", "Words");
+  }
+  std::string make_description(const CLI::App*) const override {
+    return wrapped(about_.what, kWidth) + "\n\n";
+  }
+  std::string make_usage(const CLI::App*, std::string) const override {
+    if (about_.usage.empty()) return cat("Usage:\n  cardea ", about_.name, " [flags]\n");
+    std::string out = "Usage:\n";
+    for (const std::string& line : about_.usage) out += cat("  cardea ", line, "\n");
+    return out;
+  }
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    // One empty line between groups, none at the end.
+    std::string text = CLI::Formatter::make_help(app, std::move(name), mode), out;
+    for (char c : text)
+      if (c != '\n' || !out.ends_with("\n\n")) out += c;
+    while (out.ends_with("\n\n")) out.pop_back();
+    return out;
+  }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return wrapped(option->get_description(), kWidth - get_column_width());
+  }
+
+ private:
+  const About about_;
+};
+
+constexpr char kFlags[] = "Flags";
+
+}  // namespace
+
+CommandLine::CommandLine(About about)
+    : about_(std::move(about)), parser_(std::make_unique<CLI::App>(about_.what)) {
+  parser_->formatter(std::make_shared<HelpFormatter>(about_));
+  parser_->set_help_flag("-h,--help", "prints this text")->group(kFlags);
+}
+
+CommandLine::~CommandLine() = default;
+
+void CommandLine::value(const std::string& names, std::string& to, const std::string& what,
+                        const std::string& help) {
+  parser_->add_option(names, to, help)->type_name(what)->take_last()->group(kFlags);
+}
+
+void CommandLine::number(const std::string& names, std::uint64_t& to, const std::string& what,
+                         const std::string& help) {
+  parser_->add_option(names, to, help)->type_name(what)->take_last()->group(kFlags);
+}
+
+void CommandLine::values(const std::string& names, std::vector<std::string>& to,
+                         const std::string& what, const std::string& help) {
+  parser_->add_option(names, to, help)->allow_extra_args(false)->option_text(what)->group(kFlags);
+}
+
+void CommandLine::flag(const std::string& names, bool& to, const std::string& help) {
+  parser_->add_flag(names, to, help)->group(kFlags);
+}
+
+void CommandLine::word(const std::string& name, std::string& to, const std::string& help) {
+  parser_->add_option(name, to, help)->option_text(" ");
+}
+
+void CommandLine::words(const std::string& name, std::vector<std::string>& to,
+                        const std::string& help) {
+  parser_->add_option(name, to, help)->option_text("...");
+}
+
+bool CommandLine::takes_value(std::string_view flag) const {
+  const CLI::Option* option = parser_->get_option_no_throw(std::string(flag));
+  return option && option->get_items_expected_min() > 0;
+}
+
+// Flags as people write them for kube-apiserver: `--flag=` is an empty value and a switch may stand
+// alone, neither of which the parser takes. It takes the arguments in reverse.
+std::vector<std::string> CommandLine::arguments(int argc, char** argv) const {
+  std::vector<std::string> out, words;
+  for (int i = 1; i < argc; ++i) {
+    std::string_view arg = argv[i], next = i + 1 < argc ? argv[i + 1] : "";
+    auto equals = arg.find('=');
+    bool is_short = arg.size() > 1 && arg[0] == '-' && arg[1] != '-';
+    if (arg == "--") {
+      words.insert(words.end(), argv + i + 1, argv + argc);
+      break;
+    }
+    if (equals != arg.npos && (is_short || equals == arg.size() - 1) &&
+        takes_value(arg.substr(0, equals))) {
+      out.emplace_back(arg.substr(0, equals));
+      out.emplace_back(arg.substr(equals + 1));
+    } else if (switches_.contains(arg)) {
+      out.emplace_back(arg);
+      if (next != "true" && next != "false") out.emplace_back("true");
+    } else if (arg.starts_with('-') && takes_value(arg)) {
+      out.emplace_back(arg);
+      if (++i < argc) out.emplace_back(argv[i]);
+    } else if (is_short && dashed_words_ && !parser_->get_option_no_throw(std::string(arg))) {
+      words.emplace_back(arg);
+    } else {
+      out.emplace_back(arg);
+    }
+  }
+  if (!words.empty()) out.emplace_back("--");
+  out.insert(out.end(), words.begin(), words.end());
+  std::ranges::reverse(out);
+  return out;
+}
+
+std::optional<int> CommandLine::read(int argc, char** argv) {
+  if (rest_) parser_->prefix_command();
+  try {
+    parser_->parse(arguments(argc, argv));
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(parser_->help().c_str(), stdout);
+    return 0;
+  } catch (const CLI::ExtrasError&) {
+    std::string first = parser_->remaining().front();
+    return misuse(cat(first.starts_with('-') ? "unknown flag `" : "unexpected argument `",
+                      first.substr(0, first.find('=')), "`"));
+  } catch (const CLI::ParseError& e) {
+    return misuse(e.what());
+  }
+  if (rest_) *rest_ = parser_->remaining();
+  return std::nullopt;
+}
+
+int CommandLine::misuse(std::string_view why) const {
+  std::fprintf(stderr, "cardea %s: %s; try `cardea %s --help`\n", about_.name.c_str(),
+               std::string(why.substr(0, why.find('\n'))).c_str(), about_.name.c_str());
+  return 2;
 }
 
 }  // namespace cardea::app

@@ -12,25 +12,41 @@
 namespace cardea::app {
 namespace {
 
-constexpr char kUsage[] =
-    "Usage:\n"
-    "  cardea explain-permissions RESOURCE[.VERSION][.GROUP] [flags]\n"
-    "  cardea explain-permissions --file CRD [RESOURCE]\n"
-    "  cardea explain-permissions --all --markdown\n"
-    "\n"
-    "Prints every permission on the fields of a resource: the verb, the fields, where its "
-    "parameter comes from, which other\n"
-    "permissions cover it, and a rule that grants it. Built-in resources need no server; others "
-    "are asked for at one, or read\n"
-    "from a CustomResourceDefinition. Exits with 0, 1 when there is no such resource, 2 when it "
-    "cannot tell.\n"
-    "\n"
-    "Flags:\n"
-    "      --file FILE        a CustomResourceDefinition in YAML or JSON (may be repeated)\n"
-    "      --kubeconfig FILE  how to reach the server (default: $KUBECONFIG, else ~/.kube/config)\n"
-    "      --context NAME     which of its contexts (default: the current one)\n"
-    "      --all              every built-in resource, and those of --file\n"
-    "      --markdown         all as one page of Markdown: docs/permissions.md is made so\n";
+struct Options {
+  std::string resource;
+  std::vector<std::string> files;
+  ServerChoice server;
+  bool all = false, markdown = false;
+};
+
+About about() {
+  return {"explain-permissions",
+          "Prints every permission on the fields of a resource: the verb, the fields, where its "
+          "parameter comes from, which other permissions cover it, and a rule that grants it. "
+          "Built-in resources need no server. The command asks a server about others, or reads a "
+          "CustomResourceDefinition. Exits with 0, with 1 when there is no such resource, and with "
+          "2 when the command cannot tell.",
+          {"explain-permissions RESOURCE[.VERSION][.GROUP] [flags]",
+           "explain-permissions --file CRD [RESOURCE]", "explain-permissions --all --markdown"}};
+}
+
+void declare(CommandLine& line, Options& o) {
+  line.word("RESOURCE", o.resource, "the plural, singular or short name of a resource");
+  line.values("--file", o.files, "FILE",
+              "a CustomResourceDefinition in YAML or JSON; may be repeated");
+  declare_server(line, o.server);
+  line.flag("--all", o.all, "prints every built-in resource, and those of --file");
+  line.flag("--markdown", o.markdown,
+            "prints all as one page of Markdown: docs/permissions.md is made so");
+}
+
+// What is wrong with the options together; empty when nothing is.
+std::string_view problem(const Options& o) {
+  if (o.markdown && !o.all) return "`--markdown` needs `--all`";
+  if (o.all && !o.resource.empty()) return "`--all` takes no resource";
+  if (!o.all && o.resource.empty() && o.files.size() != 1) return "one resource is wanted";
+  return "";
+}
 
 int cannot(const std::string& why, int status = 2) {
   std::fprintf(stderr, "cardea explain-permissions: %s\n", why.c_str());
@@ -51,48 +67,31 @@ void print_all(const catalog::Catalog& catalog) {
 }  // namespace
 
 int explain_permissions_command(int argc, char** argv) {
-  std::vector<std::string> files;
-  ServerChoice choice;
-  bool all = false, markdown = false, help = false;
-  CommandLine line = CommandLine::read(
-      argc, argv,
-      {{"--file", [&](std::string v) { files.push_back(std::move(v)); }},
-       {"--kubeconfig", [&](std::string v) { choice.kubeconfig = std::move(v); }},
-       {"--context", [&](std::string v) { choice.context = std::move(v); }}},
-      {{"--all", &all}, {"--markdown", &markdown}, {"--help", &help}, {"-h", &help}});
-  if (help) {
-    std::fputs(kUsage, stdout);
-    return 0;
-  }
-  if (line.wrong.empty() && markdown && !all) line.wrong = "`--markdown` needs `--all`";
-  if (line.wrong.empty() && all && !line.words.empty()) line.wrong = "`--all` takes no resource";
-  if (line.wrong.empty() && !all &&
-      (line.words.size() > 1 || (line.words.empty() && files.size() != 1)))
-    line.wrong = "one resource is wanted";
-  if (!line.wrong.empty()) {
-    std::fprintf(stderr, "cardea explain-permissions: %s\n%s", line.wrong.c_str(), kUsage);
-    return 2;
-  }
+  Options o;
+  CommandLine line(about());
+  declare(line, o);
+  if (auto status = line.read(argc, argv)) return *status;
+  if (auto wrong = problem(o); !wrong.empty()) return line.misuse(wrong);
   KnownResources known;
-  std::string word = line.words.empty() ? "" : line.words[0];
-  for (const std::string& file : files) {
+  std::string word = o.resource;
+  for (const std::string& file : o.files) {
     auto name = known.add_file(file);
     if (!name) return cannot(name.error().message);
     if (word.empty()) word = *name;
   }
-  if (all) {
-    if (markdown)
+  if (o.all) {
+    if (o.markdown)
       std::fputs(permissions_markdown(known.catalog()).c_str(), stdout);
     else
       print_all(known.catalog());
     return 0;
   }
   const catalog::Resource* r = known.find(word);
-  if (!r && !files.empty())
+  if (!r && !o.files.empty())
     return cannot(
         cat("there is no resource `", word, "` in the given definitions, nor is it built in"), 1);
   if (!r) {
-    auto server = KubeClient::make(choice);
+    auto server = KubeClient::make(o.server);
     if (!server)
       return cannot(cat("`", word,
                         "` is not built in, and no server can be asked: ", server.error().message));

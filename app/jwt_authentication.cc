@@ -1,6 +1,5 @@
 #include "app/jwt_authentication.h"
 
-#include <cstdio>
 #include <string_view>
 
 #include "app/log.h"
@@ -10,19 +9,12 @@
 #include "net/file_watch.h"
 
 namespace cardea::app {
-namespace {
 
-struct Source {
-  authn::AuthenticationConfig config;
-  std::string text;  // of the file, or empty
-  authn::AlgorithmSet algorithms = authn::AlgorithmSet::all();
-};
-
-Result<Source> read_source(const AuthenticationOptions& options) {
+Result<JwtSource> read_jwt_source(const AuthenticationOptions& options) {
   if (auto fit = authn::check_oidc_flags(options.oidc, !options.authentication_config.empty());
       !fit)
     return fail(std::move(fit.error()));
-  Source source;
+  JwtSource source;
   if (!options.authentication_config.empty()) {
     auto text = net::read_whole_file(options.authentication_config);
     auto config = text ? authn::read_authentication_config(options.authentication_config, *text)
@@ -45,11 +37,9 @@ Result<Source> read_source(const AuthenticationOptions& options) {
   return source;
 }
 
-}  // namespace
-
 Result<JwtAuthentication> make_jwt_authentication(const AuthenticationOptions& options,
                                                   const JwtParts& parts) {
-  auto source = read_source(options);
+  auto source = read_jwt_source(options);
   if (!source) return fail(std::move(source.error()));
   if (auto fit = authn::check_anonymous(source->config, options.anonymous_auth_given); !fit)
     return fail(std::move(fit.error()));
@@ -79,41 +69,6 @@ Result<JwtAuthentication> make_jwt_authentication(const AuthenticationOptions& o
                                              .anonymous = anonymous},
         std::move(issuer_parts), *made.authenticators, *made.metrics);
   return made;
-}
-
-int migrate_command(int argc, char** argv) {
-  constexpr char kUsage
-      [] = "Usage: cardea migrate oidc-flags [kube-apiserver flags...]\n\nPrints the "
-           "--authentication-config file that means what the --oidc-* flags among them mean.\n";
-  const std::string_view what = argc > 1 ? argv[1] : "";
-  if (what == "--help" || what == "-h") {
-    std::fputs(kUsage, stdout);
-    return 0;
-  }
-  if (what != "oidc-flags") {
-    std::fputs(kUsage, stderr);
-    return 2;
-  }
-  auto refuse = [](const Error& error) {
-    std::fprintf(stderr, "cardea migrate: %s\n", error.message.c_str());
-    return 2;
-  };
-  std::vector<std::string> others;
-  auto flags = authn::parse_oidc_flags({argv + 2, argv + argc}, others);
-  if (!flags) return refuse(flags.error());
-  if (flags->given.empty()) return refuse(bad_request("no --oidc-* flag is given"));
-  AuthenticationOptions options;
-  options.oidc = *flags;
-  auto source = read_source(options);
-  if (!source) return refuse(source.error());
-  if (auto errors = authn::validate(source->config, {}); !errors.empty())
-    return refuse(bad_request(authn::message_of(errors)));
-  if (source->algorithms.names() != authn::AlgorithmSet::all().names())
-    std::fprintf(stderr,
-                 "cardea migrate: note: with a file every algorithm is accepted, not only %s\n",
-                 join(source->algorithms.names(), ", ").c_str());
-  std::fputs(json::print_yaml(authn::document_of(source->config)).c_str(), stdout);
-  return 0;
 }
 
 }  // namespace cardea::app

@@ -31,11 +31,15 @@ struct JwtAuthentication {
   std::unique_ptr<authn::AuthenticationReload> reload;    // null without a file
 };
 
+// What --authentication-config or the --oidc-* flags say.
+struct JwtSource {
+  authn::AuthenticationConfig config;
+  std::string text;  // of the file, or empty
+  authn::AlgorithmSet algorithms = authn::AlgorithmSet::all();
+};
+Result<JwtSource> read_jwt_source(const AuthenticationOptions& options);
+
 Result<JwtAuthentication> make_jwt_authentication(const AuthenticationOptions& options,
                                                   const JwtParts& parts);
-
-// cardea migrate oidc-flags ARGS...: prints the configuration file that means what these flags
-// mean. Other flags of kube-apiserver may stand among them; they are passed over.
-int migrate_command(int argc, char** argv);
 
 }  // namespace cardea::app

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <future>
 
+#include "app/command_line.h"
 #include "base/strings.h"
 #include "http/url.h"
 #include "json/parse.h"
@@ -40,6 +41,13 @@ Target target_of(const Value& entry, std::string_view group, std::string_view ve
 }
 
 }  // namespace
+
+void declare_server(CommandLine& line, ServerChoice& choice) {
+  line.value("--kubeconfig", choice.kubeconfig, "FILE",
+             "how to reach the server (default: $KUBECONFIG, else ~/.kube/config)");
+  line.value("--context", choice.context, "NAME",
+             "which context of that file (default: the current one)");
+}
 
 Result<std::unique_ptr<KubeClient>> KubeClient::make(const ServerChoice& choice) {
   auto upstream = authz::read_kubeconfig(

@@ -12,6 +12,8 @@
 
 namespace cardea::app {
 
+class CommandLine;
+
 // Which server a command speaks to, and as whom.
 struct ServerChoice {
   std::string kubeconfig;  // empty: $KUBECONFIG, else ~/.kube/config
@@ -19,6 +21,9 @@ struct ServerChoice {
   std::string user;        // in whose name; empty: one's own
   std::vector<std::string> groups;
 };
+
+// Declares the flags by which a command is told which server it speaks to.
+void declare_server(CommandLine& line, ServerChoice& choice);
 
 // Calls one server and waits for its answers. For commands: one thread, one question after the
 // other.

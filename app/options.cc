@@ -5,8 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
-#include <cstdio>
 
+#include "app/command_line.h"
 #include "base/names.h"
 #include "base/strings.h"
 #include "base/time_parse.h"
@@ -44,27 +44,6 @@ std::vector<std::string> flatten(const std::vector<std::string>& raw) {
 
 bool contains(const auto& list, std::string_view what) {
   return std::ranges::find(list, what) != std::end(list);
-}
-
-// Flags as people write them for kube-apiserver: `--flag=` is an empty value and a switch may stand
-// alone, neither of which the parser takes. It takes the arguments in reverse.
-std::vector<std::string> arguments(int argc, char** argv) {
-  std::vector<std::string> out;
-  for (int i = 1; i < argc; ++i) {
-    std::string_view arg = argv[i];
-    if (arg.starts_with("--") && arg.find('=') == arg.size() - 1) {
-      out.emplace_back(arg.substr(0, arg.size() - 1));
-      out.emplace_back();
-    } else if (contains(kSwitches, arg)) {
-      std::string_view next = i + 1 < argc ? argv[i + 1] : "";
-      out.emplace_back(arg);
-      if (next != "true" && next != "false") out.emplace_back("true");
-    } else {
-      out.emplace_back(arg);
-    }
-  }
-  std::ranges::reverse(out);
-  return out;
 }
 
 // Service accounts, front proxies and the token webhook.
@@ -156,8 +135,7 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
                   const char* group) {
     app.add_option(name, to, help)->type_name(what)->group(group)->capture_default_str();
   };
-  app.get_formatter()->column_width(44);
-  app.set_help_flag("-h,--help", "show this and exit")->group("General");
+  app.get_help_ptr()->group("General");
   text("--data-dir", o.data_dir, "DIR", "where objects, certificates and admin.kubeconfig are kept",
        "General");
   app.add_option("--v", o.verbosity, "how much to log; 0 for warnings alone")
@@ -402,30 +380,19 @@ Result<void> complete(ServeOptions& o, const RawLists& lists, bool asked_for_ano
   return {};
 }
 
-int refuse(std::string_view why) {
-  std::string line(why.substr(0, why.find('\n')));
-  std::fprintf(stderr, "cardea serve: %s\n", line.c_str());
-  return 2;
-}
-
 }  // namespace
 
 std::variant<ServeOptions, int> parse_serve_options(int argc, char** argv) {
   ServeOptions o;
   RawLists lists;
-  CLI::App app("Runs a Kubernetes-compatible API server.", "cardea serve");
+  CommandLine line({"serve", "Runs a Kubernetes-compatible API server.", {}});
+  CLI::App& app = line.parser();
   declare(app, o, lists);
-  try {
-    app.parse(arguments(argc, argv));
-  } catch (const CLI::CallForHelp&) {
-    std::fputs(app.help().c_str(), stdout);
-    return 0;
-  } catch (const CLI::ParseError& e) {
-    return refuse(e.what());
-  }
+  for (std::string_view name : kSwitches) line.takes_switch(name);
+  if (auto status = line.read(argc, argv)) return *status;
   lists.is_mode_given = app.count("--authorization-mode") > 0;
   auto ok = complete(o, lists, app.count("--anonymous-auth") > 0);
-  if (!ok) return refuse(ok.error().message);
+  if (!ok) return line.misuse(ok.error().message);
   return o;
 }
 

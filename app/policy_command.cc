@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/command_line.h"
 #include "authz/namespace_policy/kind_table.h"
 #include "authz/namespace_policy/migrate.h"
 #include "base/strings.h"
@@ -15,22 +16,16 @@
 namespace cardea::app {
 namespace {
 
-constexpr char kUsage
-    [] = "Usage:\n"
-         "  cardea policy migrate [--master-namespace NAMESPACE] [FILE...]\n"
-         "      reads policy documents (Policy, PolicyBinding, Role, RoleBinding; YAML or JSON; "
-         "the standard input without FILE) and\n"
-         "      prints RBAC objects for what RBAC can express and access policies for the rest. "
-         "What became of what, and what is not\n"
-         "      the same afterwards, goes to the standard error. Exits with 1 when a document is "
-         "not valid, 2 when it cannot be read\n";
+About about() {
+  return {"policy migrate",
+          "Reads policy documents (Policy, PolicyBinding, Role, RoleBinding; YAML or JSON) and "
+          "prints RBAC objects for what RBAC can express and access policies for the rest. Says on "
+          "standard error what became of each document, and what is not the same afterwards. Exits "
+          "with 0, with 1 when a document is not valid, and with 2 when a file cannot be read.",
+          {"policy migrate [FILE...] [flags]"}};
+}
 
 constexpr std::size_t kMostBytes = 64 << 20;
-
-int misuse(const std::string& message) {
-  std::fprintf(stderr, "cardea policy: %s\n%s", message.c_str(), kUsage);
-  return 2;
-}
 
 // JSON objects may follow each other without anything between them.
 void split_objects(std::string_view text, std::vector<std::string>& out) {
@@ -122,33 +117,14 @@ int migrate_documents(const std::vector<std::string>& files, const std::string& 
 
 }  // namespace
 
-int policy_command(int argc, char** argv) {
-  std::string_view what = argc > 1 ? argv[1] : "";
-  if (what == "--help" || what == "-h" || what == "help") {
-    std::fputs(kUsage, stdout);
-    return 0;
-  }
-  if (what != "migrate")
-    return misuse(what.empty() ? "what to do is missing" : cat("unknown command `", what, "`"));
+int policy_migrate_command(int argc, char** argv) {
   std::vector<std::string> files;
   std::string master(authz::namespace_policy::kDefaultMaster);
-  for (int i = 2; i < argc; ++i) {
-    const std::string arg = argv[i];
-    if (arg == "--help" || arg == "-h") {
-      std::fputs(kUsage, stdout);
-      return 0;
-    }
-    if (arg == "--master-namespace") {
-      if (++i == argc) return misuse("`--master-namespace` needs a value");
-      master = argv[i];
-    } else if (arg.starts_with("--master-namespace=")) {
-      master = arg.substr(arg.find('=') + 1);
-    } else if (arg.starts_with("--")) {
-      return misuse(cat("unknown flag `", arg, "`"));
-    } else {
-      files.push_back(arg);
-    }
-  }
+  CommandLine line(about());
+  line.words("FILE", files, "a file of documents (default: standard input, as for `-`)");
+  line.value("--master-namespace", master, "NAMESPACE",
+             cat("whose roles may be bound from every namespace (default: ", master, ")"));
+  if (auto status = line.read(argc, argv)) return *status;
   if (files.empty()) files.emplace_back("-");
   return migrate_documents(files, master);
 }

@@ -15,29 +15,47 @@
 namespace cardea::app {
 namespace {
 
-constexpr char kUsage[] =
-    "Usage:\n"
-    "  cardea suggest-role --audit-log FILE --user NAME [flags]\n"
-    "\n"
-    "Reads an audit log (audit.k8s.io/v1 events, one JSON document in each line) and prints the "
-    "smallest roles that cover what\n"
-    "the user changed: no verb can be taken away without refusing a change that was made. Beside "
-    "each rule stands the broader\n"
-    "one that it can replace. Reads and deletes are not about fields and are not part of it. "
-    "Events should be of level\n"
-    "RequestResponse; what cannot be told exactly is said on standard error. Exits with 0, 1 when "
-    "the user changed nothing, 2\n"
-    "when it cannot tell.\n"
-    "\n"
-    "Flags:\n"
-    "      --audit-log FILE    may be repeated, oldest first; `-` is standard input\n"
-    "      --user NAME         as the log names it: `jane`, `system:serviceaccount:default:bot`\n"
-    "      --file FILE         a CustomResourceDefinition in YAML or JSON, for its permissions "
-    "(may be repeated)\n"
-    "      --excluded VERB     a verb that an UncoveredPermissionSet names (may be repeated)\n"
-    "      --kubeconfig FILE   ask this server about custom resources (default: none is asked)\n"
-    "      --context NAME      which of its contexts (default: the current one)\n"
-    "      --output yaml|json  (default: yaml)\n";
+struct Options {
+  std::vector<std::string> logs, files, excluded;
+  std::string user, output = "yaml";
+  ServerChoice server;
+};
+
+About about() {
+  return {
+      "suggest-role",
+      "Reads an audit log (audit.k8s.io/v1 events, one JSON document in each line) and prints "
+      "the smallest roles that cover what the user changed: without any one of their verbs, a "
+      "change that the user made would be refused. Beside each rule stands the broader rule "
+      "that can replace it. Reads and deletes are not about fields, and the roles do not cover "
+      "them.\n\nEvents should be of level RequestResponse. What the command cannot tell exactly, "
+      "it says on standard error. Exits with 0, with 1 when the user changed nothing, and with "
+      "2 when the command cannot tell.",
+      {"suggest-role --audit-log FILE --user NAME [flags]"}};
+}
+
+void declare(CommandLine& line, Options& o) {
+  line.values("--audit-log", o.logs, "FILE",
+              "the log; may be repeated, oldest first; `-` is standard input");
+  line.value("--user", o.user, "NAME",
+             "as the log names the user: jane, system:serviceaccount:default:bot");
+  line.values("--file", o.files, "FILE",
+              "a CustomResourceDefinition in YAML or JSON, for its permissions; may be repeated");
+  line.values("--excluded", o.excluded, "VERB",
+              "a verb that an UncoveredPermissionSet names; may be repeated");
+  line.value("--kubeconfig", o.server.kubeconfig, "FILE",
+             "asks this server about custom resources (default: no server is asked)");
+  line.value("--context", o.server.context, "NAME",
+             "which context of that file (default: the current one)");
+  line.value("-o,--output", o.output, "FORMAT", "yaml or json (default: yaml)");
+}
+
+// What is wrong with the options together; empty when nothing is.
+std::string_view problem(const Options& o) {
+  if (o.logs.empty() || o.user.empty()) return "`--audit-log` and `--user` are wanted";
+  if (o.output != "yaml" && o.output != "json") return "`--output` is yaml or json";
+  return "";
+}
 
 int cannot(const std::string& why) {
   std::fprintf(stderr, "cardea suggest-role: %s\n", why.c_str());
@@ -72,53 +90,30 @@ class Finder {
 }  // namespace
 
 int suggest_role_command(int argc, char** argv) {
-  std::vector<std::string> logs, files;
-  std::string user, output = "yaml";
+  Options o;
+  CommandLine line(about());
+  declare(line, o);
+  if (auto status = line.read(argc, argv)) return *status;
+  if (auto wrong = problem(o); !wrong.empty()) return line.misuse(wrong);
   schema::ExcludedVerbs excluded;
-  ServerChoice choice;
-  bool help = false;
-  CommandLine line = CommandLine::read(
-      argc, argv,
-      {{"--audit-log", [&](std::string v) { logs.push_back(std::move(v)); }},
-       {"--user", [&](std::string v) { user = std::move(v); }},
-       {"--file", [&](std::string v) { files.push_back(std::move(v)); }},
-       {"--excluded", [&](std::string v) { excluded.add(v); }},
-       {"--kubeconfig", [&](std::string v) { choice.kubeconfig = std::move(v); }},
-       {"--context", [&](std::string v) { choice.context = std::move(v); }},
-       {"--output", [&](std::string v) { output = std::move(v); }},
-       {"-o", [&](std::string v) { output = std::move(v); }}},
-      {{"--help", &help}, {"-h", &help}});
-  if (help) {
-    std::fputs(kUsage, stdout);
-    return 0;
-  }
-  if (line.wrong.empty() && !line.words.empty())
-    line.wrong = cat("`", line.words[0], "` is not understood");
-  if (line.wrong.empty() && (logs.empty() || user.empty()))
-    line.wrong = "`--audit-log` and `--user` are wanted";
-  if (line.wrong.empty() && output != "yaml" && output != "json")
-    line.wrong = "`--output` is yaml or json";
-  if (!line.wrong.empty()) {
-    std::fprintf(stderr, "cardea suggest-role: %s\n%s", line.wrong.c_str(), kUsage);
-    return 2;
-  }
+  for (const std::string& verb : o.excluded) excluded.add(verb);
   KnownResources known;
-  for (const std::string& file : files)
+  for (const std::string& file : o.files)
     if (auto name = known.add_file(file); !name) return cannot(name.error().message);
   std::unique_ptr<KubeClient> server;
-  if (!choice.kubeconfig.empty() || !choice.context.empty()) {
-    auto made = KubeClient::make(choice);
+  if (!o.server.kubeconfig.empty() || !o.server.context.empty()) {
+    auto made = KubeClient::make(o.server);
     if (!made) return cannot(made.error().message);
     server = std::move(*made);
   }
   Finder finder(known, std::move(server));
   LoggedChanges changes(
-      user,
+      o.user,
       [&](auto group, auto version, auto resource) {
         return finder.find(group, version, resource);
       },
       std::move(excluded));
-  for (const std::string& log : logs) {
+  for (const std::string& log : o.logs) {
     auto text = read_input(log);
     if (!text) return cannot(text.error().message);
     std::size_t number = 0;
@@ -136,14 +131,14 @@ int suggest_role_command(int argc, char** argv) {
   if (changes.other_requests())
     std::fprintf(stderr,
                  "%zu other requests of `%s` are not about fields, and not part of the role\n",
-                 changes.other_requests(), user.c_str());
+                 changes.other_requests(), o.user.c_str());
   if (changes.changes().empty()) {
-    std::fprintf(stderr, "cardea suggest-role: `%s` changed nothing in this log\n", user.c_str());
+    std::fprintf(stderr, "cardea suggest-role: `%s` changed nothing in this log\n", o.user.c_str());
     return 1;
   }
   auto roles = suggest_roles(changes.changes());
-  std::string text = output == "json" ? json::print(roles_json(roles, user)) + "\n"
-                                      : roles_yaml(roles, user);
+  std::string text = o.output == "json" ? json::print(roles_json(roles, o.user)) + "\n"
+                                        : roles_yaml(roles, o.user);
   std::fputs(text.c_str(), stdout);
   return 0;
 }

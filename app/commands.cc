@@ -1,0 +1,130 @@
+#include "app/commands.h"
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "app/can_i_command.h"
+#include "app/cel_command.h"
+#include "app/command_line.h"
+#include "app/explain_permissions_command.h"
+#include "app/migrate_command.h"
+#include "app/policy_command.h"
+#include "app/serve.h"
+#include "app/suggest_role_command.h"
+#include "base/strings.h"
+
+namespace cardea::app {
+namespace {
+
+constexpr char kVersion[] = "cardea 0.1 (Kubernetes 1.36)";
+
+int version_command(int argc, char** argv) {
+  CommandLine line(
+      {"version", "Prints the version of Cardea and of the Kubernetes it follows.", {}});
+  if (auto status = line.read(argc, argv)) return *status;
+  std::puts(kVersion);
+  return 0;
+}
+
+constexpr Command kCommands[] = {
+    {"serve", "runs an API server", serve},
+    {"can-i", "asks a server whether you may do something, and on which terms", can_i_command},
+    {"explain-permissions", "lists the permissions on the fields of a resource",
+     explain_permissions_command},
+    {"suggest-role", "finds the smallest role for what a user changed", suggest_role_command},
+    {"cel eval", "evaluates an expression", cel_eval_command},
+    {"cel conform", "runs files of cases for the expression language", cel_conform_command},
+    {"migrate oidc-flags", "prints the authentication configuration that --oidc-* flags mean",
+     migrate_oidc_flags_command},
+    {"policy migrate", "prints what policy documents mean as RBAC objects and access policies",
+     policy_migrate_command},
+    {"version", "prints the version", version_command},
+};
+
+// `name`, or what comes after it in a command of several words.
+bool is_below(std::string_view command, std::string_view name) {
+  return name.empty() || command == name ||
+         (command.starts_with(name) && command[name.size()] == ' ');
+}
+
+const Command* find(std::string_view name) {
+  for (const Command& c : kCommands)
+    if (c.name == name) return &c;
+  return nullptr;
+}
+
+bool is_group(std::string_view name) {
+  for (const Command& c : kCommands)
+    if (c.name != name && is_below(c.name, name)) return true;
+  return false;
+}
+
+// The commands of the program, or those of a group such as `cel`.
+void list(std::FILE* to, std::string_view group = "") {
+  std::string text;
+  if (group.empty()) text = "Cardea decides who may do what to a Kubernetes-style API.\n\n";
+  text += cat("Usage:\n  cardea ", group, group.empty() ? "" : " ",
+              "COMMAND [flags]\n\nCommands:\n");
+  for (const Command& c : kCommands)
+    if (is_below(c.name, group))
+      text += cat("  ", c.name, std::string(24 - c.name.size(), ' '), c.summary, "\n");
+  text += "\n`cardea COMMAND --help` and `cardea help COMMAND` say more about one command.\n";
+  if (group.empty()) text += "`cardea --version` prints the version.\n";
+  std::fputs(text.c_str(), to);
+}
+
+int unknown(std::string_view group, std::string_view word) {
+  std::string name = cat("cardea", group.empty() ? "" : " ", group);
+  std::fprintf(stderr, "%s: unknown command `%s`; try `%s --help`\n", name.c_str(),
+               std::string(word).c_str(), name.c_str());
+  return 2;
+}
+
+bool asks_for_help(std::string_view word) {
+  return word == "--help" || word == "-h";
+}
+
+// The command that the first words name, with the rest of the line; or what can be said instead.
+int dispatch(std::vector<char*> argv) {
+  std::string name;
+  std::size_t used = 0;
+  for (; used < argv.size(); ++used) {
+    std::string longer = cat(name, name.empty() ? "" : " ", argv[used]);
+    if (!find(longer) && !is_group(longer)) break;
+    name = std::move(longer);
+    if (const Command* c = find(name))
+      return c->run(static_cast<int>(argv.size() - used), argv.data() + used);
+  }
+  std::string_view next = used < argv.size() ? argv[used] : "";
+  if (asks_for_help(next)) {
+    list(stdout, name);
+    return 0;
+  }
+  if (used < argv.size()) return unknown(name, next);
+  list(stderr, name);
+  return 2;
+}
+
+}  // namespace
+
+std::span<const Command> commands() {
+  return kCommands;
+}
+
+int run(int argc, char** argv) {
+  std::vector<char*> words(argv + 1, argv + argc);
+  std::string_view first = words.empty() ? "" : words[0];
+  if (first == "--version") {
+    std::puts(kVersion);
+    return 0;
+  }
+  if (first != "help") return dispatch(std::move(words));
+  // `help COMMAND` is `COMMAND --help`.
+  static char help[] = "--help";
+  words.erase(words.begin());
+  words.push_back(help);
+  return dispatch(std::move(words));
+}
+
+}  // namespace cardea::app
