@@ -1,7 +1,6 @@
 #include "app/audit.h"
 
 #include "app/data_directory.h"
-#include "app/log.h"
 #include "audit/log_sink.h"
 #include "audit/webhook_sink.h"
 #include "base/strings.h"
@@ -42,12 +41,14 @@ Result<audit::Policy> read_policy(const std::string& file) {
 }  // namespace
 
 Result<std::unique_ptr<audit::Auditor>> make_auditor(const AuditOptions& o,
-                                                     const authz::WebhookSurroundings& s) {
+                                                     const authz::WebhookSurroundings& s,
+                                                     const Log& log) {
   if (o.policy_file.empty()) return nullptr;
   auto policy = read_policy(o.policy_file);  // a bad one is refused though nobody would use it
   if (!policy) return fail(policy.error());
   if (!o.is_on()) return nullptr;
   std::vector<std::unique_ptr<audit::Outlet>> outlets;
+  auto log_line = log.lines(LogLevel::kError);
   if (!o.log_path.empty()) {
     auto sink = audit::make_log_sink({.path = o.log_path,
                                       .max_bytes = static_cast<std::uint64_t>(o.log_maxsize) << 20,

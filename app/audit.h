@@ -4,12 +4,14 @@
 #include "app/audit_options.h"
 #include "audit/auditor.h"
 #include "authz/config/webhook_factory.h"
+#include "base/log.h"
 
 namespace cardea::app {
 
 // What the flags say about auditing; null when nothing is audited. What `surroundings` name
-// outlives it.
-Result<std::unique_ptr<audit::Auditor>> make_auditor(
-    const AuditOptions& options, const authz::WebhookSurroundings& surroundings);
+// outlives it, and so does the log.
+Result<std::unique_ptr<audit::Auditor>> make_auditor(const AuditOptions& options,
+                                                     const authz::WebhookSurroundings& surroundings,
+                                                     const Log& log);
 
 }  // namespace cardea::app

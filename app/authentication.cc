@@ -1,7 +1,5 @@
 #include "app/authentication.h"
 
-#include <cstdio>
-
 #include "authn/request_header.h"
 #include "authn/webhook_authenticator.h"
 #include "authz/webhook/webhook_client.h"
@@ -139,6 +137,7 @@ Result<Authentication> make_authentication(const AuthenticationParts& parts) {
       o, {.loop = parts.loop,
           .dialer = parts.dialer,
           .clock = parts.clock,
+          .log = parts.log,
           .audiences = audiences,
           .account_issuers = made.service_account_tokens->options().issuers,
           .server_id = own_url(parts.options.bind_address, parts.options.secure_port),
@@ -162,7 +161,8 @@ Result<Authentication> make_authentication(const AuthenticationParts& parts) {
 }
 
 Result<std::shared_ptr<net::TlsServer>> make_tls(const ServeOptions& options,
-                                                 const DataDirectory& data, net::FileWatch& watch) {
+                                                 const DataDirectory& data, net::FileWatch& watch,
+                                                 const Log& log) {
   TlsFiles files{options.tls_cert_file, options.tls_private_key_file, options.client_ca_file,
                  options.authentication.requestheader_client_ca_file};
   auto config = read_config(files, data);
@@ -173,7 +173,7 @@ Result<std::shared_ptr<net::TlsServer>> make_tls(const ServeOptions& options,
   for (const std::string& file : files.given())
     known.push_back(net::read_whole_file(file).value_or(""));
   watch.watch_texts(
-      files.given(), std::move(known), [weak = std::weak_ptr(*tls), files, data](auto texts) {
+      files.given(), std::move(known), [weak = std::weak_ptr(*tls), files, data, &log](auto texts) {
         auto server = weak.lock();
         if (!server) return;
         Result<void> done = texts ? Result<void>() : fail(texts.error());
@@ -184,10 +184,9 @@ Result<std::shared_ptr<net::TlsServer>> make_tls(const ServeOptions& options,
           done = next ? server->reload(*next) : fail(next.error());
         }
         if (done)
-          std::fprintf(stderr, "cardea serve: certificates reloaded\n");
+          log.write(LogLevel::kInfo, "certificates reloaded");
         else
-          std::fprintf(stderr, "cardea serve: warning: certificates not reloaded: %s\n",
-                       done.error().message.c_str());
+          log.write(LogLevel::kWarning, cat("certificates not reloaded: ", done.error().message));
       });
   return tls;
 }

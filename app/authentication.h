@@ -10,6 +10,7 @@
 #include "authn/authenticator.h"
 #include "authn/service_account/tokens.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/random.h"
 #include "net/dialer.h"
 #include "net/file_watch.h"
@@ -29,6 +30,7 @@ struct AuthenticationParts {
   net::Loop& loop;  // where calls to others are made
   net::Dialer& dialer;
   net::FileWatch& files;
+  const Log& log;
 };
 
 struct Authentication {
@@ -44,7 +46,8 @@ Result<Authentication> make_authentication(const AuthenticationParts& parts);
 // TLS as the options ask for it. Certificates and CAs that were given as files are taken over when
 // these change.
 Result<std::shared_ptr<net::TlsServer>> make_tls(const ServeOptions& options,
-                                                 const DataDirectory& data, net::FileWatch& files);
+                                                 const DataDirectory& data, net::FileWatch& files,
+                                                 const Log& log);
 
 // What extension servers need to know of how clients are recognised here.
 Result<std::vector<std::pair<std::string, std::string>>> authentication_facts(

@@ -71,7 +71,8 @@ Result<std::shared_ptr<const authz::Chain>> AuthorizerChain::build(
     } else if (auto found = built_ins_.find(a.type); found != built_ins_.end()) {
       list.push_back(found->second);
     } else {
-      log_(cat("warning: authorization mode ", a.type, " is not built yet and allows nothing"));
+      log_.write(LogLevel::kWarning,
+                 cat("authorization mode ", a.type, " is not built yet and allows nothing"));
       list.push_back(authz::unavailable_mode(a.type));
     }
   }
@@ -80,9 +81,9 @@ Result<std::shared_ptr<const authz::Chain>> AuthorizerChain::build(
 
 Result<std::shared_ptr<AuthorizerChain>> AuthorizerChain::make(
     const ServeOptions& o, BuiltIns built_ins, const authz::WebhookSurroundings& surroundings,
-    Log log) {
+    const Log& log) {
   std::shared_ptr<AuthorizerChain> self(
-      new AuthorizerChain(std::move(built_ins), surroundings, std::move(log), o.anonymous_auth));
+      new AuthorizerChain(std::move(built_ins), surroundings, log, o.anonymous_auth));
   const std::string& file = o.authorization.config_file;
   Result<authz::AuthorizationConfig> config = config_of_flags(o);
   std::string text;
@@ -104,7 +105,7 @@ Result<std::shared_ptr<AuthorizerChain>> AuthorizerChain::make(
               [raw = self.get()](const authz::AuthorizationConfig& c) { return raw->build(c); },
           .metrics = surroundings.metrics,
           .clock = surroundings.clock,
-          .log = self->log_,
+          .log = log.lines(LogLevel::kInfo),
           .server_id = host_name(),
           .types = types(o)},
       *config, text);

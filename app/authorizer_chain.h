@@ -1,5 +1,4 @@
 #pragma once
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -9,6 +8,7 @@
 #include "authz/config/chain_reload.h"
 #include "authz/config/webhook_factory.h"
 #include "authz/current_chain.h"
+#include "base/log.h"
 #include "rest/boot/built_in_authorizers.h"
 
 namespace cardea::app {
@@ -23,27 +23,26 @@ class AuthorizerChain {
   // Authorizers that are there whatever is configured, by type: they keep their policy through
   // every reload.
   using BuiltIns = rest::BuiltInAuthorizers::ByType;
-  using Log = std::function<void(const std::string& line)>;
 
   static Result<std::shared_ptr<AuthorizerChain>> make(
       const ServeOptions& options, BuiltIns built_ins,
-      const authz::WebhookSurroundings& surroundings, Log log);
+      const authz::WebhookSurroundings& surroundings, const Log& log);
 
   authz::CurrentChain& current() { return current_; }
   const authz::CurrentChain& current() const { return current_; }
 
  private:
-  AuthorizerChain(BuiltIns built_ins, const authz::WebhookSurroundings& s, Log log,
+  AuthorizerChain(BuiltIns built_ins, const authz::WebhookSurroundings& s, const Log& log,
                   bool takes_anonymous)
       : built_ins_(std::move(built_ins)),
         surroundings_(s),
-        log_(std::move(log)),
+        log_(log),
         takes_anonymous_(takes_anonymous) {}
   Result<std::shared_ptr<const authz::Chain>> build(const authz::AuthorizationConfig& config) const;
 
   BuiltIns built_ins_;
   authz::WebhookSurroundings surroundings_;
-  Log log_;
+  const Log& log_;
   const bool takes_anonymous_;
   authz::CurrentChain current_{nullptr};
   std::optional<authz::ChainReload> reload_;

@@ -2,7 +2,6 @@
 
 #include <string_view>
 
-#include "app/log.h"
 #include "authn/anonymous_paths.h"
 #include "base/strings.h"
 #include "json/yaml.h"
@@ -49,7 +48,7 @@ Result<JwtAuthentication> make_jwt_authentication(const AuthenticationOptions& o
                                   .dialer = parts.dialer,
                                   .clock = parts.clock,
                                   .metrics = *made.metrics,
-                                  .log = log_line,
+                                  .log = parts.log.lines(LogLevel::kWarning),
                                   .context = {.disallowed_issuers = parts.account_issuers,
                                               .egress_selectors = parts.egress_selectors},
                                   .algorithms = source->algorithms};

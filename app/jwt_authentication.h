@@ -7,6 +7,7 @@
 #include "app/authentication_options.h"
 #include "authn/jwt/authentication_reload.h"
 #include "authn/jwt/jwt_authenticators.h"
+#include "base/log.h"
 
 namespace cardea::app {
 
@@ -15,6 +16,7 @@ struct JwtParts {
   net::Loop& loop;
   net::Dialer& dialer;
   const Clock& clock;
+  const Log& log;
   std::vector<std::string> audiences;        // of this server
   std::vector<std::string> account_issuers;  // of service account tokens: nobody else may be them
   std::string server_id;

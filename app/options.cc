@@ -30,6 +30,7 @@ struct RawLists {
       audiences;
   std::string max_token_expiration = "0s", webhook_ttl = "2m0s", authorized_ttl = "5m0s",
               unauthorized_ttl = "30s";
+  std::string log_format = "text";
   bool lookup = true;
   bool is_mode_given = false;
 };
@@ -138,8 +139,16 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
   app.get_help_ptr()->group("General");
   text("--data-dir", o.data_dir, "DIR", "where objects, certificates and admin.kubeconfig are kept",
        "General");
-  app.add_option("--v", o.verbosity, "how much to log; 0 for warnings alone")
+  app.add_option("-v,--v", o.verbosity,
+                 "how much the server logs: 0 for errors, warnings and what happens to the server; "
+                 "from 1 on "
+                 "also every request, and what controllers fail at")
       ->type_name("LEVEL")
+      ->group("General")
+      ->capture_default_str();
+  app.add_option("--log-format", lists.log_format,
+                 "how lines of the log are written: text, or json for one object per line")
+      ->type_name("FORMAT")
       ->group("General")
       ->capture_default_str();
   list("--feature-gates", lists.gates,
@@ -345,6 +354,10 @@ Result<void> complete_authorization(ServeOptions& o, const RawLists& lists) {
 }
 
 Result<void> complete(ServeOptions& o, const RawLists& lists, bool asked_for_anonymous) {
+  if (lists.log_format != "text" && lists.log_format != "json")
+    return fail(
+        bad_request(cat("--log-format: `", lists.log_format, "` is neither text nor json")));
+  o.log_format = lists.log_format == "json" ? LogFormat::kJson : LogFormat::kText;
   o.authentication.anonymous_auth_given = asked_for_anonymous;
   o.authorization_modes = flatten(lists.modes);
   o.enable_admission_plugins = flatten(lists.enable);

@@ -8,6 +8,7 @@
 #include "app/audit_options.h"
 #include "app/authentication_options.h"
 #include "app/feature_gates.h"
+#include "base/log.h"
 
 namespace cardea::app {
 
@@ -43,6 +44,7 @@ struct ServeOptions {
   bool dra_admin_access_policy = false;
   bool anonymous_auth = true;
   int verbosity = 0;
+  LogFormat log_format = LogFormat::kText;
   std::uint16_t insecure_bench_port = 0;  // plain HTTP on loopback, for benchmarks only
   std::vector<std::string> warnings;      // what was accepted and has no effect
 };

@@ -1,17 +1,18 @@
 #include "app/serve.h"
 
+#include <unistd.h>
+
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <filesystem>
 
 #include "app/audit.h"
 #include "app/authentication.h"
 #include "app/authorizer_chain.h"
 #include "app/data_directory.h"
-#include "app/log.h"
 #include "app/options.h"
 #include "app/policy_config.h"
+#include "base/log.h"
 #include "base/strings.h"
 #include "http/server.h"
 #include "net/signals.h"
@@ -26,29 +27,30 @@
 namespace cardea::app {
 namespace {
 
-void say(const std::string& what) {
-  std::fprintf(stderr, "cardea serve: %s\n", what.c_str());
-}
-void warn(const std::string& what) {
-  say("warning: " + what);
-}
-
 // The exit status of a server that cannot start.
-int refuse(const Error& error) {
-  say(error.message);
+int refuse(const Log& log, const Error& error) {
+  log.write(LogLevel::kError, error.message);
   return 1;
 }
 // The same for a flag that makes no sense.
-int misuse(const Error& error) {
-  refuse(error);
+int misuse(const Log& log, const Error& error) {
+  refuse(log, error);
   return 2;
+}
+
+LogLevel level_of(int verbosity) {
+  return verbosity > 0 ? LogLevel::kDebug : LogLevel::kInfo;
 }
 
 // What has to be there before the API server, in the order in which it is opened.
 struct Ground {
+  explicit Ground(const ServeOptions& o)
+      : log(clock, o.log_format, level_of(o.verbosity), STDERR_FILENO) {}
+
+  SystemClock clock;
+  const Log log;
   std::unique_ptr<store::Store> store;
   DataDirectory data;
-  SystemClock clock;
   SystemRandom random;
   rest::Metrics metrics;
   net::Loops calls{1};  // where the server waits for others: webhooks, issuers
@@ -86,20 +88,20 @@ Result<void> open_ground(ServeOptions& o, const std::string& service_address, Gr
   auto data = prepare_data_directory(
       {o.data_dir, o.bind_address, o.secure_port, {service_address}});
   if (auto ok = take(std::move(data), g.data); !ok) return ok;
-  if (auto ok = take(make_tls(o, g.data, g.files), g.tls); !ok) return ok;
+  if (auto ok = take(make_tls(o, g.data, g.files, g.log), g.tls); !ok) return ok;
   auto authentication = make_authentication(
-      {o, g.data, *g.store, g.clock, g.random, g.calls.at(0), g.dialer, g.files});
+      {o, g.data, *g.store, g.clock, g.random, g.calls.at(0), g.dialer, g.files, g.log});
   if (auto ok = take(std::move(authentication), g.authentication); !ok) return ok;
   // The file of --authentication-config has the last word.
   o.anonymous_auth = g.authentication.jwt.anonymous != nullptr;
-  if (auto ok = take(make_auditor(o.audit, g.surroundings()), g.auditor); !ok) return ok;
+  if (auto ok = take(make_auditor(o.audit, g.surroundings(), g.log), g.auditor); !ok) return ok;
   return take(namespace_policy_settings(o), g.namespace_policy);
 }
 
 Result<std::unique_ptr<rest::ApiServer>> make_api_server(const ServeOptions& o, Ground& g) {
   auto make_chain = [&](const rest::BuiltInAuthorizers::ByType& built_ins)
       -> Result<std::shared_ptr<const authz::CurrentChain>> {
-    auto chain = AuthorizerChain::make(o, built_ins, g.surroundings(), say);
+    auto chain = AuthorizerChain::make(o, built_ins, g.surroundings(), g.log);
     // What is wrong in a file is no misuse of a flag.
     if (!chain) return fail(internal_error(chain.error().message));
     return std::shared_ptr<const authz::CurrentChain>(*chain, &(*chain)->current());
@@ -126,10 +128,10 @@ Result<std::unique_ptr<rest::ApiServer>> make_api_server(const ServeOptions& o, 
        .service_account_tokens = g.authentication.service_account_tokens.get(),
        .auditor = g.auditor.get(),
        .more_metrics = [&m = *g.authentication.jwt.metrics] { return m.print(); },
-       .request_log = o.verbosity > 0 ? log_line : nullptr,
-       .refusal_log = log_line});
+       .log = &g.log});
   if (server)
-    for (const std::string& warning : (*server)->warnings()) warn(warning);
+    for (const std::string& warning : (*server)->warnings())
+      g.log.write(LogLevel::kWarning, warning);
   return server;
 }
 
@@ -172,14 +174,13 @@ Result<void> listen(const ServeOptions& o, const Ground& g, http::Server& server
   return {};
 }
 
-rest::ControllerContext controller_context(const ServeOptions& o, const Ground& g,
-                                           rest::ApiServer& api) {
+rest::ControllerContext controller_context(const Ground& g, rest::ApiServer& api) {
   return {.store = api.store(),
           .catalog = api.catalog(),
           .gateway = api.gateway(),
           .loop = api.chores(),
           .clock = g.clock,
-          .log = o.verbosity > 0 ? warn : nullptr};
+          .log = g.log.lines(LogLevel::kDebug)};
 }
 
 void stop(Ground& g, rest::ApiServer& api, rest::Controllers& controllers, http::Server& server) {
@@ -196,29 +197,30 @@ int serve(int argc, char** argv) {
   auto parsed = parse_serve_options(argc, argv);
   if (auto* status = std::get_if<int>(&parsed)) return *status;
   ServeOptions& o = std::get<ServeOptions>(parsed);
-  for (const std::string& w : o.warnings) warn(w);
   net::Signals signals({SIGINT, SIGTERM});
+  Ground ground(o);
+  const Log& log = ground.log;
+  for (const std::string& w : o.warnings) log.write(LogLevel::kWarning, w);
   auto service_address = rest::first_service_address(o.service_cluster_ip_range);
-  if (!service_address) return misuse(service_address.error());
-
-  Ground ground;
-  if (auto ok = open_ground(o, *service_address, ground); !ok) return refuse(ok.error());
+  if (!service_address) return misuse(log, service_address.error());
+  if (auto ok = open_ground(o, *service_address, ground); !ok) return refuse(log, ok.error());
   auto made = make_api_server(o, ground);
   if (!made)
-    return made.error().reason == Reason::kBadRequest ? misuse(made.error()) : refuse(made.error());
+    return made.error().reason == Reason::kBadRequest ? misuse(log, made.error())
+                                                      : refuse(log, made.error());
   rest::ApiServer& api = **made;
   http::Server server(api.loops(), api.gateway());
-  if (auto ok = boot(o, *service_address, ground, api.api()); !ok) return refuse(ok.error());
+  if (auto ok = boot(o, *service_address, ground, api.api()); !ok) return refuse(log, ok.error());
   auto trusted = trusted_authority(o, ground.data);
-  if (!trusted) return refuse(trusted.error());
+  if (!trusted) return refuse(log, trusted.error());
   // Nobody is answered before the policy is complete.
-  if (auto ok = listen(o, ground, server); !ok) return refuse(ok.error());
-  rest::Controllers controllers(controller_context(o, ground, api), o.controllers, *trusted);
-  if (auto ok = controllers.start(); !ok) return refuse(ok.error());
+  if (auto ok = listen(o, ground, server); !ok) return refuse(log, ok.error());
+  rest::Controllers controllers(controller_context(ground, api), o.controllers, *trusted);
+  if (auto ok = controllers.start(); !ok) return refuse(log, ok.error());
   api.set_ready();
-  say(cat("ready on https://", o.bind_address, ":", o.secure_port));
+  log.write(LogLevel::kInfo, cat("ready on https://", o.bind_address, ":", o.secure_port));
   signals.wait();
-  say("stopping");
+  log.write(LogLevel::kInfo, "stopping");
   stop(ground, api, controllers, server);
   return 0;
 }

@@ -227,7 +227,7 @@ pipeline::Stations Gateway::stations() const {
   return {.services = services_,
           .authenticators = authenticators_,
           .impersonator = *impersonator_,
-          .keeps_reasons = watchers_.refusal_log || watchers_.auditor};
+          .keeps_reasons = watchers_.log || watchers_.auditor};
 }
 
 bool Gateway::wants_body(const std::shared_ptr<http::Exchange>& exchange) const {

@@ -1,5 +1,4 @@
 #pragma once
-#include <functional>
 #include <memory>
 
 #include "authn/authenticator.h"
@@ -30,9 +29,9 @@ class Gateway : public http::Handler {
   bool wants_body(const std::shared_ptr<http::Exchange>& exchange) const override;
   // For the server's own parts: who asks is known already.
   void handle_as(std::shared_ptr<http::Exchange> exchange, authz::User user);
-  // One line per request: what was asked, the answer's status, who asked and how they were
-  // recognised. Before the first request; called on loop threads.
-  void set_log(std::function<void(const std::string&)> log) { watchers_.log = std::move(log); }
+  // What is told of requests to those who run the server: see pipeline::Watchers. It outlives this;
+  // before the first request.
+  void set_log(const Log* log) { watchers_.log = log; }
   // Decides who may be served as somebody else; by constrained modes unless told otherwise. Before
   // the first request.
   void set_impersonator(std::unique_ptr<const impersonation::Impersonator> impersonator) {
@@ -40,10 +39,6 @@ class Gateway : public http::Handler {
   }
   // What is recorded of requests, and where. It outlives this; before the first request.
   void set_audit(const audit::Auditor* auditor) { watchers_.auditor = auditor; }
-  // One line per request whose credentials were refused: why. The client is never told.
-  void set_refusal_log(std::function<void(const std::string&)> log) {
-    watchers_.refusal_log = std::move(log);
-  }
 
  private:
   Task<bool> serve(std::shared_ptr<http::Exchange> exchange, std::optional<authz::User> known);

@@ -72,6 +72,8 @@ def complaint(text, file, quoted):
     # What kube-apiserver logs about other things meanwhile may come after it.
     said = re.sub(r"\n[IWEF]\d{4} \d\d:.*", "", said, flags=re.S) if quoted else said
     said = said.replace(file, "FILE").strip()
+    if not quoted:  # a line of our log is one line
+        said = said.replace("\\n", "\n")
     if quoted and "\n" in said:
         said = re.sub(r"\n >$", "", said.replace("\n\t", "\n"))
     elif quoted:

@@ -314,7 +314,7 @@ def nothing_is_written_after_a_fault(w, tree, listed):
             one.result()
     expect(state() == before, "something was written")
     with open(w.server.log_path, encoding="utf-8") as log:
-        expect('conditions of POST "/api/v1/namespaces/default/configmaps" by "fault-vanish": "webhook `trees`: ' in log.read(), "the log does not say why")
+        expect('the conditions of a request failed method="POST" path="/api/v1/namespaces/default/configmaps" user="fault-vanish" error="webhook `trees`: ' in log.read(), "the log does not say why")
     expect(len(tree.second) > 2 * len(FAULTS) and len(listed.second) > 2 * len(FAULTS), "the faults did not happen")
     for name in both("opaque"):  # and who answers is still heard
         w.allowed(name, "PUT", f"{CM}/victim", config_map("victim", {"a": name}, {"ok": "yes", "victim": "yes"}))

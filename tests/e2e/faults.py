@@ -271,7 +271,7 @@ def wrong_flags(server):
         except subprocess.TimeoutExpired:
             wrong.append(f"cardea serve {' '.join(args)}: it started")
             continue
-        lines = [line for line in done.stderr.splitlines() if "warning:" not in line]
+        lines = [line for line in done.stderr.splitlines() if " warning " not in line]
         if done.returncode != 2 or len(lines) != 1:
             wrong.append(f"cardea serve {' '.join(args)}: status {done.returncode}, not 2 with one line: {done.stderr!r}")
     expect(not wrong, "\n".join(wrong))
@@ -287,7 +287,7 @@ def wrong_flags(server):
 def second_server(server):
     done = run("serve", "--data-dir", server.data_dir, "--bind-address", "127.0.0.1", "--secure-port", str(free_port()))
     expect(done.returncode not in (0, None) and done.returncode > 0, f"a second server on the same data: status {done.returncode}")
-    lines = [line for line in done.stderr.splitlines() if "warning:" not in line]
+    lines = [line for line in done.stderr.splitlines() if " warning " not in line]
     expect(len(lines) == 1, f"a second server on the same data is told: {done.stderr!r}")
     with open(server.kubeconfig) as kubeconfig:
         expect(f":{server.port}\n" in kubeconfig.read(), "the second server wrote over the first one's admin.kubeconfig")

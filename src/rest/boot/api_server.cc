@@ -141,8 +141,7 @@ void ApiServer::open(const Parts& parts) {
       features_.constrained_impersonation ? Rules::kConstrained : Rules::kLegacyOnly,
       &parts.metrics.registry()));
   gateway_->set_audit(parts.auditor);
-  gateway_->set_log(parts.request_log);
-  gateway_->set_refusal_log(parts.refusal_log);
+  gateway_->set_log(parts.log);
   api_ = std::make_unique<Loopback>(
       *gateway_, chores(),
       authz::User{.name = "system:apiserver", .groups = {std::string(authz::kMastersGroup)}},

@@ -56,9 +56,8 @@ struct Parts {
   std::size_t request_loops = 2;
   const authn::ServiceAccountTokens* service_account_tokens = nullptr;  // null: none are issued
   const audit::Auditor* auditor = nullptr;                              // null: nothing is audited
-  std::function<std::string()> more_metrics = {};            // Prometheus text, shown with its own
-  std::function<void(const std::string&)> request_log = {};  // one line per request; may be empty
-  std::function<void(const std::string&)> refusal_log = {};  // see Gateway::set_refusal_log
+  std::function<std::string()> more_metrics = {};  // Prometheus text, shown with its own
+  const Log* log = nullptr;                        // null: nothing is logged
 };
 
 // An API server but for its sockets: `cardea serve` and the tests make the same one. It owns what

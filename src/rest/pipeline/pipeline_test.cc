@@ -1,6 +1,7 @@
 #include "rest/pipeline/pipeline.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <future>
 
@@ -123,6 +124,55 @@ TEST_F(Pipeline, WhoeverHasToBeWaitedForIsAskedOnceToo) {
   EXPECT_EQ(bearer_->asked, 2) << "at once, and then waiting";
   EXPECT_EQ(serve(*gateway, exchange("POST", kSpaces, "bad"), kSpace), std::pair(true, 401));
   EXPECT_EQ(role_->asked, 1);
+}
+
+// What was written to a log, up to now.
+class Written {
+ public:
+  Written() { CARDEA_CHECK(::pipe(pipe_) == 0); }
+  ~Written() {
+    ::close(pipe_[0]);
+    ::close(pipe_[1]);
+  }
+  int fd() const { return pipe_[1]; }
+  std::string text() const {
+    std::string out(1 << 16, '\0');
+    out.resize(static_cast<std::size_t>(::read(pipe_[0], out.data(), out.size())));
+    return out;
+  }
+
+ private:
+  int pipe_[2];
+};
+
+TEST_F(Pipeline, TheLogTellsOfRequestsAndNotOfTheirSecrets) {
+  Written written;
+  Log log(server_.clock(), LogFormat::kText, LogLevel::kDebug, written.fd());
+  auto gateway = server_.gateway_with(authenticators_);
+  gateway->set_log(&log);
+  role_->allowed = "create";
+  server_.send("POST", kSpaces, kSpace);
+  auto secret = exchange("POST", "/api/v1/namespaces/n/secrets", "good");
+  secret->request().target += "?token=in-the-query";
+  secret->request().query = "token=in-the-query";
+  secret->request().headers.add("Cookie", "in-a-cookie");
+  EXPECT_EQ(
+      serve(
+          *gateway, secret,
+          R"({"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"},"data":{"k":"aW4tdGhlLWJvZHk="}})")
+          .second,
+      201);
+  EXPECT_EQ(serve(*gateway, exchange("GET", kSpaces, "guessed"), "").second, 401);
+  std::string text = written.text();
+  EXPECT_NE(
+      text.find(
+          R"(debug request method="POST" path="/api/v1/namespaces/n/secrets" status="201" user="jane" authenticator="bearer")"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("warning unable to authenticate the request"), std::string::npos) << text;
+  for (std::string_view hidden :
+       {"good", "guessed", "in-the-query", "in-a-cookie", "aW4tdGhlLWJvZHk", "Bearer"})
+    EXPECT_EQ(text.find(hidden), std::string::npos) << hidden << " in " << text;
 }
 
 TEST_F(Pipeline, EndsWhereAStationSaysNo) {

@@ -14,19 +14,22 @@ AuthorizationResult result_of(const authz::Chain::Verdict& verdict) {
                                                                : AuthorizationResult::kNoOpinion;
 }
 
-std::string log_line(const http::Request& request, int status, const authn::Identity& identity,
-                     const authz::User& user) {
-  std::string line = cat(request.method, " ", quoted(request.path), " ", status,
-                         " user=", quoted(user.name));
-  auto add = [&line](std::string_view key, std::string_view value) {
-    if (!value.empty()) line += cat(" ", key, "=", quoted(value));
+// Of a request: its path without the query, which may hold secrets, and neither headers nor body.
+Log::Fields log_fields(const http::Request& request, int status, const authn::Identity& identity,
+                       const authz::User& user) {
+  Log::Fields fields{{"method", request.method},
+                     {"path", request.path},
+                     {"status", std::to_string(status)},
+                     {"user", user.name}};
+  auto add = [&fields](std::string_view key, const std::string& value) {
+    if (!value.empty()) fields.push_back({key, value});
   };
   add("authenticator", identity.authenticator);
   add("issuer", identity.issuer);
   add("key-id", identity.key_id);
   add("credential-id", identity.credential_id);
   for (const auto& [key, value] : identity.annotations) add(key, value);
-  return line;
+  return fields;
 }
 
 // `"bob"["system:authenticated"]`. Groups of a token may hold anything.
@@ -34,11 +37,6 @@ std::string shown(const authz::User& user) {
   std::vector<std::string> groups;
   for (const std::string& g : user.groups) groups.push_back(quoted(g));
   return cat(quoted(user.name), "[", join(groups, " "), "]");
-}
-
-std::string impersonation_line(const impersonation::Deputy& deputy, const authz::User& user) {
-  return cat(shown(deputy.sender), " is impersonating ", shown(user),
-             " mode=", impersonation::mode_name(deputy.mode));
 }
 
 // What an answer is to the audit log, before it is made ready to send: objects and Statuses of the
@@ -78,8 +76,9 @@ Task<bool> Witness::saw(const Journey& j) {
     trail_ = std::make_shared<AuditTrail>(*watchers_.auditor, services_.clock, services_.random,
                                           exchange_->request(), info);
   if (!j.recognised && !j.acting) {
-    if (watchers_.refusal_log)
-      watchers_.refusal_log(cat("unable to authenticate the request: ", j.why_unrecognised));
+    if (watchers_.log)
+      watchers_.log->write(LogLevel::kWarning,
+                           cat("unable to authenticate the request: ", j.why_unrecognised));
     if (trail_) trail_->unauthenticated(j.why_unrecognised, info);
     co_return true;
   }
@@ -94,7 +93,11 @@ Task<bool> Witness::saw(const Journey& j) {
   is_refusal = j.end && j.end->is_refusal;
   if (!j.acting) co_return true;
   if (j.acting->deputy) {
-    if (watchers_.log) watchers_.log(impersonation_line(*j.acting->deputy, j.acting->user));
+    const impersonation::Deputy& deputy = *j.acting->deputy;
+    if (watchers_.log && watchers_.log->has(LogLevel::kDebug))
+      watchers_.log->write(LogLevel::kDebug,
+                           cat(shown(deputy.sender), " is impersonating ", shown(j.acting->user)),
+                           {{"mode", std::string(impersonation::mode_name(deputy.mode))}});
     if (trail_) trail_->impersonated(j.acting->user, j.acting->deputy->constraint());
   }
   services_.metrics.count_authorization(result_of(j.decided->verdict), j.decided->took);
@@ -106,21 +109,24 @@ void Witness::saw(const Call& call) {
   if (trail_)
     for (const auto& [key, value, needs_request_level, replaces] : call.audit_annotations.entries)
       replaces ? trail_->replace(key, value) : trail_->annotate(key, value, needs_request_level);
-  if (!watchers_.refusal_log) return;
-  // The client reads that conditions failed; why is for those who run the server. Quoted, for it
-  // may hold what clients sent.
+  if (!watchers_.log) return;
+  // The client reads that conditions failed; why is for those who run the server.
   const http::Request& request = exchange_->request();
   for (const auto& entry : call.audit_annotations.entries)
     if (entry.key == "authorization.cardea.dev/conditions-error")
-      watchers_.refusal_log(cat("conditions of ", request.method, " ", quoted(request.path), " by ",
-                                quoted(call.user.name), ": ", quoted(entry.value)));
+      watchers_.log->write(LogLevel::kWarning, "the conditions of a request failed",
+                           {{"method", request.method},
+                            {"path", request.path},
+                            {"user", call.user.name},
+                            {"error", entry.value}});
 }
 
 void Witness::log(const Journey& journey, int status) const {
   static const authz::User kNobody;
-  if (watchers_.log)
-    watchers_.log(
-        log_line(exchange_->request(), status, identity_of(journey), user ? *user : kNobody));
+  if (watchers_.log && watchers_.log->has(LogLevel::kDebug))
+    watchers_.log->write(
+        LogLevel::kDebug, "request",
+        log_fields(exchange_->request(), status, identity_of(journey), user ? *user : kNobody));
 }
 
 void Witness::respond(Result<Answer> answer, const Journey& journey, const authz::RequestInfo& info,

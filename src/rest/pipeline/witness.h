@@ -1,9 +1,9 @@
 #pragma once
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "base/metrics.h"
 #include "rest/audit_trail.h"
 #include "rest/pipeline/pipeline.h"
@@ -17,10 +17,10 @@ namespace cardea::rest::pipeline {
 
 // Those who want to know about every request. Outlive the requests.
 struct Watchers {
-  std::function<void(const std::string&)> log;          // one line for each; may be empty
-  std::function<void(const std::string&)> refusal_log;  // why credentials were refused, or
-                                                        // conditions failed; may be empty
-  const audit::Auditor* auditor = nullptr;              // null: nothing is audited
+  // Every request and impersonation at level debug; at level warning why credentials were refused
+  // or conditions failed, which clients are not told. Null: nothing is logged.
+  const Log* log = nullptr;
+  const audit::Auditor* auditor = nullptr;  // null: nothing is audited
 };
 
 // Sees one request from its journey to its answer, and tells metrics, log and audit.
