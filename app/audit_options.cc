@@ -27,20 +27,25 @@ void declare_backend(CLI::App& app, std::string_view name, AuditBackendOptions& 
         ->capture_default_str();
   };
   option("mode", o.mode, "MODE",
-         "batch: events wait in a queue; blocking: requests wait for theirs; blocking-strict: and "
-         "are refused without");
-  option("version", o.version, "VERSION", "of the events; there is one");
+         "batch: events wait in a queue. blocking: a request waits until its events are written. "
+         "blocking-strict: a request is also refused when its arrival cannot be written");
+  option("version", o.version, "VERSION", "the version of the events; there is only one");
   option("batch-buffer-size", o.batch_buffer_size, "N",
-         "events that may wait; more are counted as lost");
-  option("batch-max-size", o.batch_max_size, "N", "events written at once");
+         "how many events may wait; the server counts more as lost");
+  option("batch-max-size", o.batch_max_size, "N", "how many events the server writes at once");
   option("batch-max-wait", o.batch_max_wait_text, "DURATION",
          "how long a batch that is not full waits for more");
-  flag("batch-throttle-enable", o.batch_throttle_enable, "whether batches are slowed down");
-  option("batch-throttle-qps", o.batch_throttle_qps, "NUMBER", "batches each second, on average");
-  option("batch-throttle-burst", o.batch_throttle_burst, "N", "batches at once after a pause");
-  flag("truncate-enabled", o.truncate_enabled, "whether long events lose their objects");
-  option("truncate-max-event-size", o.truncate_max_event_size, "BYTES", "what a long event is");
-  option("truncate-max-batch-size", o.truncate_max_batch_size, "BYTES", "larger batches are split");
+  flag("batch-throttle-enable", o.batch_throttle_enable, "whether the server slows batches down");
+  option("batch-throttle-qps", o.batch_throttle_qps, "NUMBER",
+         "how many batches the server writes each second, on average");
+  option("batch-throttle-burst", o.batch_throttle_burst, "N",
+         "how many batches the server writes at once after a pause");
+  flag("truncate-enabled", o.truncate_enabled,
+       "whether the server leaves out the objects of long events");
+  option("truncate-max-event-size", o.truncate_max_event_size, "BYTES",
+         "the size from which an event is long");
+  option("truncate-max-batch-size", o.truncate_max_batch_size, "BYTES",
+         "the size from which the server splits a batch");
 }
 
 Result<void> complete(AuditBackendOptions& o, std::string_view name) {
@@ -91,21 +96,24 @@ void declare_audit(CLI::App& app, AuditOptions& o) {
     app.add_option(flag, to, help)->type_name(what)->group(kGroup)->capture_default_str();
   };
   option("--audit-policy-file", o.policy_file, "FILE",
-         "which requests are recorded, and how much of them (audit.k8s.io/v1 Policy)");
+         "an audit.k8s.io/v1 Policy: which requests the server records, and how much of them");
   option("--audit-log-path", o.log_path, "FILE",
-         "where events are written, one on each line; - for standard output");
+         "the file for events, one on each line; - for standard output");
   option("--audit-log-format", o.log_format, "FORMAT", "json, or legacy for a line of text");
-  option("--audit-log-maxage", o.log_maxage, "DAYS", "older files are removed; 0: never");
-  option("--audit-log-maxbackup", o.log_maxbackup, "N", "how many older files are kept; 0: all");
+  option("--audit-log-maxage", o.log_maxage, "DAYS",
+         "the age from which the server removes older files; 0: it removes none");
+  option("--audit-log-maxbackup", o.log_maxbackup, "N",
+         "how many older files the server keeps; 0: all");
   option("--audit-log-maxsize", o.log_maxsize, "MEGABYTES",
-         "a file that would grow larger is put aside for a new one; 0: never");
-  app.add_flag("--audit-log-compress", o.log_compress, "whether older files are compressed by gzip")
+         "the size from which the server begins a new file; 0: never");
+  app.add_flag("--audit-log-compress", o.log_compress,
+               "whether the server compresses older files with gzip")
       ->group(kGroup);
   declare_backend(app, "log", o.log);
   option("--audit-webhook-config-file", o.webhook_config_file, "FILE",
-         "a kubeconfig: who is sent events");
+         "a kubeconfig: the webhook that the server sends events to");
   option("--audit-webhook-initial-backoff", o.webhook_initial_backoff_text, "DURATION",
-         "how long to wait before the second try");
+         "how long the server waits before it sends a batch again");
   declare_backend(app, "webhook", o.webhook);
 }
 

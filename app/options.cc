@@ -58,43 +58,45 @@ void declare_authentication(CLI::App& app, AuthenticationOptions& o, RawLists& l
     app.add_option(name, to, help)->type_name(what)->group(kGroup)->capture_default_str();
   };
   list("--api-audiences", lists.audiences, "LIST",
-       "whom tokens for this server are meant for; the issuers when absent");
+       "the audiences of this server: a token must name one of them (default: the issuers of "
+       "service account tokens)");
   list("--service-account-issuer", o.service_account_issuers, "URL",
-       "who issues service account tokens; several are accepted, the first one is written into new "
-       "ones (default: this server's URL)");
+       "the issuer of service account tokens (default: this server's URL). May be repeated: the "
+       "server accepts all, and writes the first one into new tokens");
   list("--service-account-key-file", o.service_account_key_files, "FILE",
-       "public keys by which service account tokens are verified too (PEM); repeatable");
+       "more public keys that verify service account tokens (PEM). May be repeated");
   text("--service-account-signing-key-file", o.service_account_signing_key_file, "FILE",
-       "the private key that signs them (PEM); made when absent");
+       "the private key that signs service account tokens (PEM). The server makes one when none is "
+       "given");
   text("--service-account-jwks-uri", o.service_account_jwks_uri, "URL",
-       "where others find our keys; /openid/v1/jwks of this server when absent");
+       "where other programs find the keys of this server (default: its own /openid/v1/jwks)");
   text("--service-account-max-token-expiration", lists.max_token_expiration, "DURATION",
-       "how long a token may live, at most; 0s for no limit");
+       "the longest life of a service account token; 0s for no limit");
   app.add_option("--service-account-extend-token-expiration",
                  o.service_account_extend_token_expiration,
-                 "whether tokens mounted into pods live a year instead of an hour, for clients "
-                 "that do not read them again")
+                 "whether tokens that are mounted into pods live a year instead of an hour, for "
+                 "clients that read them only once")
       ->group(kGroup)
       ->default_str("true");
   app.add_option("--service-account-lookup", lists.lookup,
-                 "whether service accounts are looked up when a token is used; always true")
+                 "whether the server looks up the service account of a token; must be true")
       ->group(kGroup)
       ->default_str("true");
   text("--requestheader-client-ca-file", o.requestheader_client_ca_file, "FILE",
-       "who signs the certificates of front proxies (PEM)");
+       "the CA of front proxies' certificates (PEM)");
   list("--requestheader-allowed-names", lists.proxy_names, "LIST",
-       "common names of front proxies; any when absent");
+       "the common names that front proxies may have (default: any)");
   list("--requestheader-username-headers", lists.proxy_users, "LIST",
-       "headers in which a front proxy names the user, such as X-Remote-User");
+       "the headers in which a front proxy names the user, such as X-Remote-User");
   list("--requestheader-uid-headers", lists.proxy_uids, "LIST",
-       "headers with the user's uid, such as X-Remote-Uid");
+       "the headers with the user's uid, such as X-Remote-Uid");
   list("--requestheader-group-headers", lists.proxy_groups, "LIST",
-       "headers with the user's groups, such as X-Remote-Group");
+       "the headers with the user's groups, such as X-Remote-Group");
   list("--requestheader-extra-headers-prefix", lists.proxy_extra, "LIST",
-       "what headers with more about the user begin with, such as X-Remote-Extra-");
+       "how the names of headers with more facts about the user begin, such as X-Remote-Extra-");
   text("--authentication-config", o.authentication_config, "FILE",
-       "issuers whose tokens are accepted, and who may be anonymous (AuthenticationConfiguration); "
-       "taken over when it changes");
+       "an AuthenticationConfiguration: the issuers whose tokens the server accepts, and which "
+       "requests may be anonymous. The server takes over changes of the file");
   auto oidc = [&](const char* name, const char* what, const char* help) {
     app.add_option_function<std::vector<std::string>>(
            cat("--", name),
@@ -109,22 +111,24 @@ void declare_authentication(CLI::App& app, AuthenticationOptions& o, RawLists& l
         ->group(kGroup);
   };
   oidc("oidc-issuer-url", "URL",
-       "one issuer whose tokens are accepted, by flags instead of a file");
-  oidc("oidc-client-id", "ID", "whom its tokens must be meant for");
-  oidc("oidc-ca-file", "FILE", "who signs its certificate (PEM); the system's roots when absent");
+       "an issuer whose tokens the server accepts, given by flags instead of a file");
+  oidc("oidc-client-id", "ID", "the audience that its tokens must name");
+  oidc("oidc-ca-file", "FILE",
+       "the CA of the issuer's certificate (PEM; default: the system's roots)");
   oidc("oidc-username-claim", "CLAIM", "the claim that names the user (default sub)");
   oidc("oidc-username-prefix", "PREFIX",
-       "what is put before it; ISSUER# when absent, unless the claim is email; - for nothing");
+       "what the server puts before the user's name; - for nothing (default: ISSUER#, and nothing "
+       "when the claim is email)");
   oidc("oidc-groups-claim", "CLAIM", "the claim with the user's groups");
-  oidc("oidc-groups-prefix", "PREFIX", "what is put before each");
-  oidc("oidc-signing-algs", "LIST", "algorithms its tokens may be signed with (default RS256)");
-  oidc("oidc-required-claim", "CLAIM=VALUE", "a claim that must have this value; repeatable");
+  oidc("oidc-groups-prefix", "PREFIX", "what the server puts before the name of each group");
+  oidc("oidc-signing-algs", "LIST", "the algorithms that may sign its tokens (default RS256)");
+  oidc("oidc-required-claim", "CLAIM=VALUE", "a claim that must have this value. May be repeated");
   text("--authentication-token-webhook-config-file", o.webhook_config_file, "FILE",
-       "a kubeconfig: whom to ask about tokens that nobody here knows");
+       "a kubeconfig: the webhook that the server asks about tokens that it does not know");
   text("--authentication-token-webhook-version", o.webhook_version, "VERSION",
-       "of the TokenReview it is sent: v1 or v1beta1");
+       "the version of the TokenReview that the server sends: v1 or v1beta1");
   text("--authentication-token-webhook-cache-ttl", lists.webhook_ttl, "DURATION",
-       "how long its answers are good");
+       "how long the server keeps the answers of the token webhook");
 }
 
 void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
@@ -137,94 +141,100 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
     app.add_option(name, to, help)->type_name(what)->group(group)->capture_default_str();
   };
   app.get_help_ptr()->group("General");
-  text("--data-dir", o.data_dir, "DIR", "where objects, certificates and admin.kubeconfig are kept",
-       "General");
+  text("--data-dir", o.data_dir, "DIR",
+       "the folder where the server keeps objects, certificates and admin.kubeconfig", "General");
   app.add_option("-v,--v", o.verbosity,
-                 "how much the server logs: 0 for errors, warnings and what happens to the server; "
-                 "from 1 on "
-                 "also every request, and what controllers fail at")
+                 "how much the server logs. 0: errors, warnings and what happens to the server. 1 "
+                 "and more: also every request, and what controllers fail at")
       ->type_name("LEVEL")
       ->group("General")
       ->capture_default_str();
   app.add_option("--log-format", lists.log_format,
-                 "how lines of the log are written: text, or json for one object per line")
+                 "how the server writes lines of its log: text, or json for one object per line")
       ->type_name("FORMAT")
       ->group("General")
       ->capture_default_str();
   list("--feature-gates", lists.gates,
        "Name=true or Name=false for any of these:\n" + FeatureGates::help(), "General");
 
-  text("--bind-address", o.bind_address, "IP", "the address to listen on", "Serving");
-  app.add_option("--secure-port", o.secure_port, "the port to serve HTTPS on")
+  text("--bind-address", o.bind_address, "IP", "the address that the server listens on", "Serving");
+  app.add_option("--secure-port", o.secure_port, "the port for HTTPS")
       ->type_name("PORT")
       ->group("Serving")
       ->capture_default_str();
   text("--tls-cert-file", o.tls_cert_file, "FILE",
-       "the server's certificate and its issuers (PEM); made when absent", "Serving");
+       "the server's certificate and its issuers (PEM). The server makes one when none is given",
+       "Serving");
   text("--tls-private-key-file", o.tls_private_key_file, "FILE", "the key of --tls-cert-file",
        "Serving");
   app.add_option("--insecure-bench-port", o.insecure_bench_port,
-                 "serve plain HTTP on loopback too, for benchmarks")
+                 "a port for plain HTTP on loopback, for benchmarks")
       ->type_name("PORT")
       ->group("Serving");
 
   text("--client-ca-file", o.client_ca_file, "FILE",
-       "who else may sign client certificates (PEM), beside the CA of the data directory",
+       "CAs that may sign client certificates (PEM), beside the CA of the data directory",
        "Authentication");
   text("--token-auth-file", o.token_auth_file, "FILE",
        "static tokens: lines of token,user,uid,\"group,group\"", "Authentication");
   app.add_option("--anonymous-auth", o.anonymous_auth,
-                 "whether requests without credentials are system:anonymous")
+                 "whether a request without credentials is served as system:anonymous")
       ->group("Authentication")
       ->default_str("true");
   declare_authentication(app, o.authentication, lists);
 
   list("--authorization-mode", lists.modes,
-       "authorizers in order: AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC, Node, Access, Policy "
-       "(default Node,Access,Policy,RBAC)",
+       "the authorizers, in the order in which the server asks them: AlwaysAllow, AlwaysDeny, "
+       "ABAC, Webhook, RBAC, Node, Access, Policy (default Node,Access,Policy,RBAC)",
        "Authorization and admission");
   text("--authorization-config", o.authorization.config_file, "FILE",
-       "an AuthorizationConfiguration instead of --authorization-mode; taken over when it changes",
+       "an AuthorizationConfiguration, instead of --authorization-mode. The server takes over "
+       "changes of the file",
        "Authorization and admission");
   text("--authorization-webhook-config-file", o.authorization.webhook_config_file, "FILE",
-       "a kubeconfig: whom the mode Webhook asks", "Authorization and admission");
+       "a kubeconfig: the server that the mode Webhook asks", "Authorization and admission");
   text("--authorization-webhook-version", o.authorization.webhook_version, "VERSION",
-       "of the SubjectAccessReview it is sent: v1 or v1beta1", "Authorization and admission");
+       "the version of the SubjectAccessReview that the mode Webhook sends: v1 or v1beta1",
+       "Authorization and admission");
   text("--authorization-webhook-cache-authorized-ttl", lists.authorized_ttl, "DURATION",
-       "how long an allowing answer is good; 0s: not kept", "Authorization and admission");
+       "how long the server keeps an answer that allows; 0s: it keeps none",
+       "Authorization and admission");
   text("--authorization-webhook-cache-unauthorized-ttl", lists.unauthorized_ttl, "DURATION",
-       "how long any other answer is good; 0s: not kept", "Authorization and admission");
+       "how long the server keeps any other answer; 0s: it keeps none",
+       "Authorization and admission");
   text("--policy-master-namespace", o.policy_master_namespace, "NAMESPACE",
-       "whose policy roles may be bound from every namespace, and whose bindings apply in all",
+       "the master namespace of namespace policy: its roles may be bound in every namespace, and "
+       "its bindings apply in all",
        "Authorization and admission");
   text("--policy-config", o.policy_config_file, "FILE",
-       "what namespace policy knows beside the built-in: resourceGroups {NAME: [RESOURCE...]} and "
+       "a file that tells namespace policy more: resourceGroups {NAME: [RESOURCE...]} and "
        "nodeNames {USER: NODE}",
        "Authorization and admission");
-  list("--enable-admission-plugins", lists.enable, "plugins to add to the default ones",
-       "Authorization and admission");
-  list("--disable-admission-plugins", lists.disable, "default plugins to leave out",
-       "Authorization and admission");
-  app.add_flag("--dra-admin-access-policy", o.dra_admin_access_policy,
-               "keep a ClusterAccessPolicy that denies resource claims with adminAccess outside "
-               "namespaces labelled resource.kubernetes.io/admin-access=true")
+  list("--enable-admission-plugins", lists.enable,
+       "the plugins that the server adds to the default ones", "Authorization and admission");
+  list("--disable-admission-plugins", lists.disable,
+       "the default plugins that the server leaves out", "Authorization and admission");
+  app.add_flag(
+         "--dra-admin-access-policy", o.dra_admin_access_policy,
+         "makes and keeps a ClusterAccessPolicy that denies resource claims with adminAccess, "
+         "except in namespaces with the label resource.kubernetes.io/admin-access=true")
       ->group("Authorization and admission");
   app.add_option("--allow-privileged", o.allow_privileged,
-                 "whether privileged containers are admitted")
+                 "whether the server admits privileged containers")
       ->group("Authorization and admission")
       ->default_str("false");
 
   declare_audit(app, o.audit);
 
   list("--controllers", lists.controllers,
-       "what runs beside the API: * for all (the default), -NAME to leave one out, NAME to add "
-       "one, empty for none; known are\n  " +
+       "the controllers that the server runs: * for all (the default), -NAME to leave one out, "
+       "NAME to add one, empty for none. There are\n  " +
            join(rest::known_controllers(), "\n  "),
        "Cluster");
-  text("--service-cluster-ip-range", o.service_cluster_ip_range, "CIDR",
-       "where cluster IPs come from", "Cluster");
+  text("--service-cluster-ip-range", o.service_cluster_ip_range, "CIDR", "the range of cluster IPs",
+       "Cluster");
   text("--service-node-port-range", o.service_node_port_range, "FIRST-LAST",
-       "where node ports come from", "Cluster");
+       "the range of node ports", "Cluster");
 }
 
 std::optional<std::string> twice(const std::vector<std::string>& list) {

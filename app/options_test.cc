@@ -269,5 +269,19 @@ TEST(ServeOptions, AuditingIsBatchedByDefaultAndWantsAPolicyAndAPlace) {
   EXPECT_THAT(parse({"--audit-policy-file=p"}).options().warnings, SizeIs(1));
 }
 
+TEST(ServeOptions, TheLogIsTextUnlessJsonIsAskedFor) {
+  EXPECT_EQ(parse({}).options().log_format, LogFormat::kText);
+  EXPECT_EQ(parse({"--log-format=json"}).options().log_format, LogFormat::kJson);
+  Outcome wrong = parse({"--log-format", "xml"});
+  EXPECT_EQ(wrong.status(), 2);
+  EXPECT_THAT(wrong.err, HasSubstr("--log-format: `xml` is neither text nor json"));
+}
+
+TEST(ServeOptions, VerbosityHasTwoNames) {
+  for (std::vector<std::string> args :
+       {std::vector<std::string>{"--v=2"}, {"--v", "2"}, {"-v", "2"}, {"-v=2"}, {"-v2"}})
+    EXPECT_EQ(parse(args).options().verbosity, 2) << args[0];
+}
+
 }  // namespace
 }  // namespace cardea::app
