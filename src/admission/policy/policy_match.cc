@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
-#include "catalog/kinds/label_selector.h"
+#include "json/label_selector.h"
 
 namespace cardea::admission {
 namespace {
@@ -30,27 +30,27 @@ bool names_resource(const Value& resources, std::string_view name, std::string_v
 }
 
 bool selects_object(const Value& selector, const Review& r) {
-  if (selector.is_null() || catalog::selector_is_empty(selector)) return true;
+  if (selector.is_null() || json::selector_is_empty(selector)) return true;
   const auto fits = [&](const Value& object) {
-    return object.is_object() && catalog::selector_matches(selector, object["metadata"]["labels"]);
+    return object.is_object() && json::selector_matches(selector, object["metadata"]["labels"]);
   };
   return fits(r.object) || (r.old_object != nullptr && fits(*r.old_object));
 }
 
 Result<bool> selects_namespace(const Value& selector, const Review& r, const Objects& objects) {
-  if (selector.is_null() || catalog::selector_is_empty(selector)) return true;
+  if (selector.is_null() || json::selector_is_empty(selector)) return true;
   if (is_namespace(r)) {
     const Value& ns = r.object.is_object()      ? r.object
                       : r.old_object != nullptr ? *r.old_object
                                                 : r.object;
-    return catalog::selector_matches(selector, ns["metadata"]["labels"]);
+    return json::selector_matches(selector, ns["metadata"]["labels"]);
   }
   if (r.namespace_name.empty()) return true;
   const store::RecordPtr record = objects.find(r.catalog, "", "namespaces", "", r.namespace_name);
   if (!record)
     return fail(Error::of(Reason::kNotFound,
                           cat("namespaces ", quoted(std::string(r.namespace_name)), " not found")));
-  return catalog::selector_matches(selector, parsed(*record)["metadata"]["labels"]);
+  return json::selector_matches(selector, parsed(*record)["metadata"]["labels"]);
 }
 
 bool names_object(const Value& rule, const Review& r) {

@@ -2,7 +2,7 @@
 
 #include "base/strings.h"
 #include "catalog/convert.h"
-#include "catalog/kinds/label_selector.h"
+#include "json/label_selector.h"
 
 namespace cardea::admission {
 namespace {
@@ -63,7 +63,7 @@ Result<std::vector<Value>> collect_params(const catalog::Resource* kind, const V
   } else {
     for (const store::RecordPtr& record : objects.records(*kind, space))
       if (Value param = shown(*record, *kind, r.catalog);
-          catalog::selector_matches(ref["selector"], param["metadata"]["labels"]))
+          json::selector_matches(ref["selector"], param["metadata"]["labels"]))
         out.push_back(std::move(param));
   }
   if (out.empty() && ref["parameterNotFoundAction"].as_string() == "Deny")

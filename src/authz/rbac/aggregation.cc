@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "catalog/kinds/label_selector.h"
+#include "json/label_selector.h"
 #include "json/print.h"
 
 namespace cardea::authz::rbac {
@@ -41,7 +41,7 @@ class Gathering {
     }
     for (const Value& selector : role["aggregationRule"]["clusterRoleSelectors"].items())
       for (const Value* other : roles_)
-        if (catalog::selector_matches(selector, (*other)["metadata"]["labels"])) visit(*other);
+        if (json::selector_matches(selector, (*other)["metadata"]["labels"])) visit(*other);
   }
 
   std::vector<const Value*> roles_;

@@ -32,18 +32,6 @@ void validate_requirement(const Value& requirement, const Path& path, json::Fiel
                 (path / "values").index(i), out);
 }
 
-bool requirement_matches(const Value& requirement, const Value& labels) {
-  std::string_view op = requirement["operator"].as_string();
-  const Value* found = labels.find(requirement["key"].as_string());
-  if (op == "Exists") return found != nullptr;
-  if (op == "DoesNotExist") return found == nullptr;
-  auto values = requirement["values"].items();
-  bool listed = found && std::ranges::find(values, *found) != values.end();
-  if (op == "In") return listed;
-  if (op == "NotIn") return !listed;
-  return false;
-}
-
 }  // namespace
 
 void validate_label_selector(const Value& selector, const Path& path, json::FieldErrors& out) {
@@ -51,20 +39,6 @@ void validate_label_selector(const Value& selector, const Path& path, json::Fiel
   auto expressions = selector["matchExpressions"].items();
   for (std::size_t i = 0; i < expressions.size(); ++i)
     validate_requirement(expressions[i], (path / "matchExpressions").index(i), out);
-}
-
-bool selector_matches(const Value& selector, const Value& labels) {
-  if (!selector.is_object()) return false;
-  for (const json::Member& wanted : selector["matchLabels"].members()) {
-    const Value* found = labels.find(wanted.key());
-    if (!found || *found != wanted.value) return false;
-  }
-  return std::ranges::all_of(selector["matchExpressions"].items(),
-                             [&](const Value& r) { return requirement_matches(r, labels); });
-}
-
-bool selector_is_empty(const Value& selector) {
-  return selector["matchLabels"].empty() && selector["matchExpressions"].empty();
 }
 
 bool selector_is_usable(const Value& selector) {
