@@ -12,6 +12,7 @@
 #include "authz/webhook/match_conditions.h"
 #include "authz/webhook/review_spec.h"
 #include "authz/webhook/webhook_authorizer.h"
+#include "authz/webhook/webhook_client.h"
 #include "base/strings.h"
 #include "base/time_parse.h"
 #include "conformance/conformance.h"

@@ -1,6 +1,7 @@
 #include "authz/config/webhook_factory.h"
 
 #include "authz/webhook/webhook_authorizer.h"
+#include "authz/webhook/webhook_client.h"
 #include "base/strings.h"
 
 namespace cardea::authz {
@@ -50,11 +51,12 @@ Result<std::shared_ptr<const Authorizer>> make_webhook(const AuthorizerConfig& c
   auto conditions = MatchConditions::compile(w.match_conditions, "matchConditions");
   if (!conditions) return wrong(conditions.error().front().message());
   auto metrics = std::make_shared<WebhookMetrics>(s.metrics, config.name);
-  WebhookOptions calls{.timeout = std::chrono::ceil<std::chrono::milliseconds>(w.timeout),
-                       .random = &s.random,
-                       .tried = [metrics](TryOutcome outcome, std::chrono::nanoseconds took) {
-                         metrics->tried(outcome, took);
-                       }};
+  WebhookOptions calls{
+      .timeout = std::chrono::ceil<std::chrono::milliseconds>(w.timeout),
+      .random = &s.random,
+      .tried = [metrics](const Result<json::Value>& answer, std::chrono::nanoseconds took) {
+        metrics->tried(answer, took);
+      }};
   auto conditions_client = client_for_conditions(w, *upstream, calls, s);
   if (!conditions_client) return wrong(conditions_client.error().message);
   auto client = WebhookClient::make(s.loop, s.dialer, std::move(*upstream), std::move(calls),

@@ -31,6 +31,18 @@ std::size_t weight(const Decision& d) {
 }
 constexpr std::size_t kHeaviestCached = 64 << 10;
 
+// How a call ended, in the words of metrics.
+enum class CallOutcome : std::uint8_t { kSuccess, kTimeout, kError };
+constexpr std::string_view kOutcomes[] = {"success", "timeout", "error"};
+
+std::size_t outcome_of(const Error& error) {
+  return static_cast<std::size_t>(error.reason == Reason::kTimeout ? CallOutcome::kTimeout
+                                                                   : CallOutcome::kError);
+}
+std::size_t outcome_of(const Result<json::Value>& answer) {
+  return answer ? static_cast<std::size_t>(CallOutcome::kSuccess) : outcome_of(answer.error());
+}
+
 // Counts what fails.
 class Metered : public ConditionEvaluator {
  public:
@@ -62,9 +74,8 @@ WebhookMetrics::WebhookMetrics(MetricRegistry& registry, const std::string& name
            "How long match conditions took."},
           {0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25}, {{"type", "Webhook"}, {"name", name}})),
       conditions_(registry, name) {
-  constexpr std::string_view kResults[] = {"success", "timeout", "error"};  // as TryOutcome
-  for (std::size_t i = 0; i < 3; ++i) {
-    MetricRegistry::Labels labels = {{"name", name}, {"result", std::string(kResults[i])}};
+  for (std::size_t i = 0; i < std::size(kOutcomes); ++i) {
+    MetricRegistry::Labels labels = {{"name", name}, {"result", std::string(kOutcomes[i])}};
     evaluations_[i] = &registry.counter({"apiserver_authorization_webhook_evaluations_total",
                                          "Calls of authorization webhooks, retries included."},
                                         labels);
@@ -79,18 +90,18 @@ WebhookMetrics::WebhookMetrics(MetricRegistry& registry, const std::string& name
   }
 }
 
-void WebhookMetrics::tried(TryOutcome outcome, std::chrono::nanoseconds duration) {
-  evaluations_[static_cast<std::size_t>(outcome)]->add();
-  durations_[static_cast<std::size_t>(outcome)]->observe(duration);
+void WebhookMetrics::tried(const Result<json::Value>& answer, std::chrono::nanoseconds duration) {
+  evaluations_[outcome_of(answer)]->add();
+  durations_[outcome_of(answer)]->observe(duration);
 }
 
-void WebhookMetrics::failed_open(TryOutcome outcome) {
-  fail_open_[static_cast<std::size_t>(outcome)]->add();
+void WebhookMetrics::failed_open(const Error& why) {
+  fail_open_[outcome_of(why)]->add();
 }
 
 WebhookAuthorizer::WebhookAuthorizer(WebhookAuthorizerOptions options,
-                                     std::shared_ptr<const WebhookClient> client,
-                                     const Clock& clock, std::shared_ptr<WebhookMetrics> metrics)
+                                     std::shared_ptr<const ReviewSender> client, const Clock& clock,
+                                     std::shared_ptr<WebhookMetrics> metrics)
     : options_(std::move(options)),
       client_(std::move(client)),
       metrics_(std::move(metrics)),
@@ -144,9 +155,7 @@ Task<Decision> WebhookAuthorizer::authorize_waiting(Attributes attributes) const
                                                    dialect_for(attributes))
                                      : Result<Decision>(fail(review.error()));
   if (!decision) {
-    bool in_time = decision.error().reason != Reason::kTimeout;
-    if (!options_.denies_on_failure)
-      metrics_->failed_open(in_time ? TryOutcome::kError : TryOutcome::kTimeout);
+    if (!options_.denies_on_failure) metrics_->failed_open(decision.error());
     co_return on_failure(cat("webhook `", options_.name, "`: ", decision.error().message));
   }
   // What is allowed on conditions is not allowed yet.

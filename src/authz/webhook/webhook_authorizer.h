@@ -7,10 +7,11 @@
 #include "authz/condition_meter.h"
 #include "authz/webhook/decision_cache.h"
 #include "authz/webhook/match_conditions.h"
-#include "authz/webhook/webhook_client.h"
+#include "authz/webhook/review_sender.h"
 #include "authz/wire/decision_json.h"
 #include "base/clock.h"
 #include "base/metrics.h"
+#include "base/random.h"
 
 namespace cardea::authz {
 
@@ -23,7 +24,7 @@ struct WebhookAuthorizerOptions {
   // In which words it may answer with conditions, and who is asked whether they hold. kNone: it is
   // never asked for any.
   wire::Dialect dialect = wire::Dialect::kNone;
-  std::shared_ptr<const WebhookClient> conditions_client = nullptr;
+  std::shared_ptr<const ReviewSender> conditions_client = nullptr;
   Random* random = nullptr;  // outlives it; null: the system's
 };
 
@@ -31,8 +32,9 @@ struct WebhookAuthorizerOptions {
 class WebhookMetrics {
  public:
   WebhookMetrics(MetricRegistry& registry, const std::string& name);
-  void tried(TryOutcome outcome, std::chrono::nanoseconds duration);
-  void failed_open(TryOutcome outcome);
+  // What came of one try to send a review, and how long it took.
+  void tried(const Result<json::Value>& answer, std::chrono::nanoseconds duration);
+  void failed_open(const Error& why);
   void excluded() { exclusions_.add(); }
   void condition_failed() { condition_errors_.add(); }
   void conditions_took(std::chrono::nanoseconds duration) { condition_seconds_.observe(duration); }
@@ -65,7 +67,7 @@ class WebhookMetrics {
 // Shared between threads; the clock outlives it.
 class WebhookAuthorizer : public Authorizer {
  public:
-  WebhookAuthorizer(WebhookAuthorizerOptions options, std::shared_ptr<const WebhookClient> client,
+  WebhookAuthorizer(WebhookAuthorizerOptions options, std::shared_ptr<const ReviewSender> client,
                     const Clock& clock, std::shared_ptr<WebhookMetrics> metrics);
 
   std::string_view name() const override { return options_.name; }
@@ -85,7 +87,7 @@ class WebhookAuthorizer : public Authorizer {
                                 std::string& key) const;
 
   WebhookAuthorizerOptions options_;
-  std::shared_ptr<const WebhookClient> client_;
+  std::shared_ptr<const ReviewSender> client_;
   std::shared_ptr<WebhookMetrics> metrics_;
   mutable DecisionCache cache_;
 };

@@ -7,6 +7,7 @@
 
 #include "authz/current_chain.h"
 #include "authz/webhook/review_spec.h"
+#include "authz/webhook/webhook_client.h"
 #include "base/strings.h"
 #include "http/server.h"
 #include "json/parse.h"
@@ -86,7 +87,9 @@ class WebhookAuthorizerTest : public ::testing::Test {
          .first_wait = 1ms,
          .max_answer = 1 << 20,
          .random = &random_,
-         .tried = [metrics](TryOutcome o, std::chrono::nanoseconds t) { metrics->tried(o, t); }});
+         .tried = [metrics](const Result<Value>& answer, std::chrono::nanoseconds took) {
+           metrics->tried(answer, took);
+         }});
     return std::make_shared<WebhookAuthorizer>(std::move(options), *client, clock_, metrics);
   }
 

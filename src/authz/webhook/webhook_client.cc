@@ -115,11 +115,6 @@ Result<json::Value> document_in(const Result<http::Answer>& answer) {
   return std::move(document->value);
 }
 
-TryOutcome outcome_of(const Result<json::Value>& found) {
-  if (found) return TryOutcome::kSuccess;
-  return found.error().reason == Reason::kTimeout ? TryOutcome::kTimeout : TryOutcome::kError;
-}
-
 }  // namespace
 
 Result<std::shared_ptr<WebhookClient>> WebhookClient::make(net::Loop& loop, net::Dialer& dialer,
@@ -152,8 +147,7 @@ Task<Result<json::Value>> WebhookClient::post(json::Value document) const {
                              [done](Result<http::Answer> a) mutable { done(std::move(a)); });
         });
     Result<json::Value> found = document_in(answer);
-    if (state->options.tried)
-      state->options.tried(outcome_of(found), std::chrono::steady_clock::now() - began);
+    if (state->options.tried) state->options.tried(found, std::chrono::steady_clock::now() - began);
     if (attempt >= state->options.tries || !worth_another_try(answer)) {
       if (home && !home->in_loop()) {
         bool is_home = co_await await_callback<bool>(

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "authz/webhook/kubeconfig.h"
+#include "authz/webhook/review_sender.h"
 #include "base/random.h"
 #include "base/task.h"
 #include "json/value.h"
@@ -17,9 +18,6 @@ class FileWatch;
 
 namespace cardea::authz {
 
-// How one try of a call ended, in the words of metrics.
-enum class TryOutcome : std::uint8_t { kSuccess, kTimeout, kError };
-
 struct WebhookOptions {
   std::chrono::milliseconds timeout{30'000};  // of one try
   // Tries after the first grow apart from `first_wait` by half each, and vary by a fifth.
@@ -27,8 +25,8 @@ struct WebhookOptions {
   std::chrono::milliseconds first_wait{500};
   std::size_t max_answer = 16u << 20;
   Random* random = nullptr;  // outlives the client; null: the system's
-  std::function<void(TryOutcome, std::chrono::nanoseconds)> tried;  // told of each try, on the
-                                                                    // client's loop
+  // Told of each try, on the client's loop: what came of it, and how long it took.
+  std::function<void(const Result<json::Value>&, std::chrono::nanoseconds)> tried;
 };
 
 // Posts JSON documents to one URL and waits for JSON back.
@@ -37,17 +35,17 @@ struct WebhookOptions {
 // Retry-After), are tried again; whoever cannot be reached at all is not. What is left is an Error:
 // no answer (kTimeout when it did not come in time), a status other than 2xx, or a body that is no
 // JSON object. Shared between threads; the loop and the dialer outlive it.
-class WebhookClient {
+class WebhookClient : public ReviewSender {
  public:
   // With `files` the token is renewed when its file changes.
   static Result<std::shared_ptr<WebhookClient>> make(net::Loop& loop, net::Dialer& dialer,
                                                      Upstream upstream, WebhookOptions options = {},
                                                      net::FileWatch* files = nullptr);
-  ~WebhookClient();
+  ~WebhookClient() override;
 
   // Continues on the loop it was called from, or on the one this was made with when the caller has
   // none.
-  Task<Result<json::Value>> post(json::Value document) const;
+  Task<Result<json::Value>> post(json::Value document) const override;
 
  private:
   class State;

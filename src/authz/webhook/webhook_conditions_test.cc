@@ -6,6 +6,7 @@
 #include <future>
 
 #include "authz/webhook/webhook_authorizer.h"
+#include "authz/webhook/webhook_client.h"
 #include "base/strings.h"
 #include "http/server.h"
 #include "json/parse.h"

@@ -1,0 +1,21 @@
+#pragma once
+#include "base/result.h"
+#include "base/task.h"
+#include "json/value.h"
+
+namespace cardea::authz {
+
+// Takes a review to the server that answers it. Deciding knows no sockets: whoever wires a webhook
+// authorizer brings one of these.
+//
+// An error means that there is no answer to read; its reason is kTimeout when none came in time.
+// Shared between threads.
+class ReviewSender {
+ public:
+  virtual ~ReviewSender() = default;
+
+  // Waits for the answer, a JSON object, and continues on the loop of the caller.
+  virtual Task<Result<json::Value>> post(json::Value review) const = 0;
+};
+
+}  // namespace cardea::authz
