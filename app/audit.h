@@ -3,8 +3,8 @@
 
 #include "app/audit_options.h"
 #include "audit/auditor.h"
-#include "authz/config/webhook_factory.h"
 #include "base/log.h"
+#include "upstream/authorizer_factory.h"
 
 namespace cardea::app {
 

@@ -2,9 +2,9 @@
 
 #include "authn/request_header.h"
 #include "authn/webhook_authenticator.h"
-#include "authz/webhook/webhook_client.h"
 #include "base/strings.h"
 #include "json/print.h"
+#include "upstream/webhook_client.h"
 
 namespace cardea::app {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "app/options.h"
 #include "authz/config/chain_reload.h"
-#include "authz/config/webhook_factory.h"
 #include "authz/current_chain.h"
 #include "base/log.h"
 #include "rest/boot/built_in_authorizers.h"
+#include "upstream/authorizer_factory.h"
 
 namespace cardea::app {
 

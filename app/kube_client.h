@@ -4,11 +4,11 @@
 #include <string_view>
 #include <vector>
 
-#include "authz/webhook/kubeconfig.h"
 #include "base/result.h"
 #include "http/client.h"
 #include "json/value.h"
 #include "net/dialer.h"
+#include "upstream/kubeconfig.h"
 
 namespace cardea::app {
 

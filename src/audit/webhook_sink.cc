@@ -4,12 +4,12 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "authz/webhook/kubeconfig.h"
 #include "base/strings.h"
 #include "http/client.h"
 #include "http/url.h"
 #include "net/file_watch.h"
 #include "net/tls.h"
+#include "upstream/kubeconfig.h"
 
 namespace cardea::audit {
 namespace {

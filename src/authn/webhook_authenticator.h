@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "authn/authenticator.h"
-#include "authz/webhook/webhook_client.h"
 #include "base/clock.h"
+#include "upstream/webhook_client.h"
 
 namespace cardea::authn {
 

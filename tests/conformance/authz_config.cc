@@ -12,12 +12,12 @@
 #include "authz/webhook/match_conditions.h"
 #include "authz/webhook/review_spec.h"
 #include "authz/webhook/webhook_authorizer.h"
-#include "authz/webhook/webhook_client.h"
 #include "base/strings.h"
 #include "base/time_parse.h"
 #include "conformance/conformance.h"
 #include "http/server.h"
 #include "json/print.h"
+#include "upstream/webhook_client.h"
 
 namespace cardea::conformance {
 namespace {

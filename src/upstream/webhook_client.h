@@ -4,13 +4,13 @@
 #include <functional>
 #include <memory>
 
-#include "authz/webhook/kubeconfig.h"
 #include "authz/webhook/review_sender.h"
 #include "base/random.h"
 #include "base/task.h"
 #include "json/value.h"
 #include "net/dialer.h"
 #include "net/loop.h"
+#include "upstream/kubeconfig.h"
 
 namespace cardea::net {
 class FileWatch;

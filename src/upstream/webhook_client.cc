@@ -1,4 +1,4 @@
-#include "authz/webhook/webhook_client.h"
+#include "upstream/webhook_client.h"
 
 #include <cerrno>
 #include <cstring>

@@ -7,12 +7,12 @@
 
 #include "authz/current_chain.h"
 #include "authz/webhook/review_spec.h"
-#include "authz/webhook/webhook_client.h"
 #include "base/strings.h"
 #include "http/server.h"
 #include "json/parse.h"
 #include "json/print.h"
 #include "net/testing/test_certificates.h"
+#include "upstream/webhook_client.h"
 
 namespace cardea::authz {
 namespace {

@@ -1,8 +1,8 @@
-#include "authz/config/webhook_factory.h"
+#include "upstream/authorizer_factory.h"
 
 #include "authz/webhook/webhook_authorizer.h"
-#include "authz/webhook/webhook_client.h"
 #include "base/strings.h"
+#include "upstream/webhook_client.h"
 
 namespace cardea::authz {
 namespace {

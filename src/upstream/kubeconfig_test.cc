@@ -1,4 +1,4 @@
-#include "authz/webhook/kubeconfig.h"
+#include "upstream/kubeconfig.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

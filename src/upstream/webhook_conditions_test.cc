@@ -6,11 +6,11 @@
 #include <future>
 
 #include "authz/webhook/webhook_authorizer.h"
-#include "authz/webhook/webhook_client.h"
 #include "base/strings.h"
 #include "http/server.h"
 #include "json/parse.h"
 #include "json/print.h"
+#include "upstream/webhook_client.h"
 
 namespace cardea::authz {
 namespace {
