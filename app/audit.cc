@@ -41,7 +41,7 @@ Result<audit::Policy> read_policy(const std::string& file) {
 }  // namespace
 
 Result<std::unique_ptr<audit::Auditor>> make_auditor(const AuditOptions& o,
-                                                     const authz::WebhookSurroundings& s,
+                                                     const upstream::WebhookSurroundings& s,
                                                      const Log& log) {
   if (o.policy_file.empty()) return nullptr;
   auto policy = read_policy(o.policy_file);  // a bad one is refused though nobody would use it

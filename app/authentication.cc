@@ -70,10 +70,10 @@ Result<void> add_webhook(const AuthenticationParts& parts,
                          const std::vector<std::string>& audiences, AuthenticatorList& list) {
   const AuthenticationOptions& o = parts.options.authentication;
   if (o.webhook_config_file.empty()) return {};
-  auto upstream = authz::read_kubeconfig(o.webhook_config_file);
+  auto upstream = upstream::read_kubeconfig(o.webhook_config_file);
   if (!upstream) return fail(upstream.error());
-  auto client = authz::WebhookClient::make(parts.loop, parts.dialer, std::move(*upstream), {},
-                                           &parts.files);
+  auto client = upstream::WebhookClient::make(parts.loop, parts.dialer, std::move(*upstream), {},
+                                              &parts.files);
   if (!client) return fail(client.error());
   list.push_back(authn::webhook_authenticator(
       std::move(*client),

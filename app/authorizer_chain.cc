@@ -56,7 +56,7 @@ Result<std::shared_ptr<const authz::Chain>> AuthorizerChain::build(
   std::vector<std::shared_ptr<const authz::Authorizer>> list{authz::masters_authorizer()};
   for (const authz::AuthorizerConfig& a : config.authorizers) {
     if (a.type == "Webhook") {
-      auto webhook = authz::make_webhook(a, surroundings_);
+      auto webhook = upstream::make_webhook_authorizer(a, surroundings_);
       if (!webhook) return fail(webhook.error());
       list.push_back(std::move(*webhook));
     } else if (a.type == "AlwaysAllow") {
@@ -80,7 +80,7 @@ Result<std::shared_ptr<const authz::Chain>> AuthorizerChain::build(
 }
 
 Result<std::shared_ptr<AuthorizerChain>> AuthorizerChain::make(
-    const ServeOptions& o, BuiltIns built_ins, const authz::WebhookSurroundings& surroundings,
+    const ServeOptions& o, BuiltIns built_ins, const upstream::WebhookSurroundings& surroundings,
     const Log& log) {
   std::shared_ptr<AuthorizerChain> self(
       new AuthorizerChain(std::move(built_ins), surroundings, log, o.anonymous_auth));

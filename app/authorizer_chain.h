@@ -26,13 +26,13 @@ class AuthorizerChain {
 
   static Result<std::shared_ptr<AuthorizerChain>> make(
       const ServeOptions& options, BuiltIns built_ins,
-      const authz::WebhookSurroundings& surroundings, const Log& log);
+      const upstream::WebhookSurroundings& surroundings, const Log& log);
 
   authz::CurrentChain& current() { return current_; }
   const authz::CurrentChain& current() const { return current_; }
 
  private:
-  AuthorizerChain(BuiltIns built_ins, const authz::WebhookSurroundings& s, const Log& log,
+  AuthorizerChain(BuiltIns built_ins, const upstream::WebhookSurroundings& s, const Log& log,
                   bool takes_anonymous)
       : built_ins_(std::move(built_ins)),
         surroundings_(s),
@@ -41,7 +41,7 @@ class AuthorizerChain {
   Result<std::shared_ptr<const authz::Chain>> build(const authz::AuthorizationConfig& config) const;
 
   BuiltIns built_ins_;
-  authz::WebhookSurroundings surroundings_;
+  upstream::WebhookSurroundings surroundings_;
   const Log& log_;
   const bool takes_anonymous_;
   authz::CurrentChain current_{nullptr};

@@ -50,7 +50,7 @@ void declare_server(CommandLine& line, ServerChoice& choice) {
 }
 
 Result<std::unique_ptr<KubeClient>> KubeClient::make(const ServerChoice& choice) {
-  auto upstream = authz::read_kubeconfig(
+  auto upstream = upstream::read_kubeconfig(
       choice.kubeconfig.empty() ? default_kubeconfig() : choice.kubeconfig, choice.context);
   if (!upstream) return fail(upstream.error());
   auto tls = net::TlsClient::make(upstream->tls);
@@ -58,7 +58,7 @@ Result<std::unique_ptr<KubeClient>> KubeClient::make(const ServerChoice& choice)
   return std::unique_ptr<KubeClient>(new KubeClient(std::move(*upstream), *tls, choice));
 }
 
-KubeClient::KubeClient(authz::Upstream upstream, std::shared_ptr<const net::TlsClient> tls,
+KubeClient::KubeClient(upstream::Endpoint upstream, std::shared_ptr<const net::TlsClient> tls,
                        const ServerChoice& choice)
     : upstream_(std::move(upstream)),
       user_(choice.user),

@@ -36,10 +36,10 @@ class KubeClient {
                            const json::Value* body = nullptr);
 
  private:
-  KubeClient(authz::Upstream upstream, std::shared_ptr<const net::TlsClient> tls,
+  KubeClient(upstream::Endpoint upstream, std::shared_ptr<const net::TlsClient> tls,
              const ServerChoice& choice);
 
-  authz::Upstream upstream_;
+  upstream::Endpoint upstream_;
   std::string user_;
   std::vector<std::string> groups_;
   std::string base_;

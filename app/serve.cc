@@ -61,7 +61,7 @@ struct Ground {
   std::unique_ptr<audit::Auditor> auditor;  // null: nothing is audited
   rest::NamespacePolicySettings namespace_policy;
 
-  authz::WebhookSurroundings surroundings() {
+  upstream::WebhookSurroundings surroundings() {
     return {calls.at(0), dialer, files, clock, random, metrics.registry()};
   }
 };

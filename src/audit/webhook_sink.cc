@@ -19,7 +19,8 @@ constexpr std::chrono::hours kLongestBackoff{1};
 class WebhookSink : public Sink {
  public:
   WebhookSink(WebhookSinkOptions options, net::Loop& loop, net::Dialer& dialer,
-              std::shared_ptr<const net::TlsClient> tls, authz::Upstream upstream, Random& random)
+              std::shared_ptr<const net::TlsClient> tls, upstream::Endpoint upstream,
+              Random& random)
       : options_(std::move(options)),
         upstream_(std::move(upstream)),
         random_(random),
@@ -122,7 +123,7 @@ class WebhookSink : public Sink {
   }
 
   const WebhookSinkOptions options_;
-  const authz::Upstream upstream_;
+  const upstream::Endpoint upstream_;
   Random& random_;
   std::shared_ptr<State> state_ = std::make_shared<State>();
   http::Client client_;
@@ -133,7 +134,7 @@ class WebhookSink : public Sink {
 Result<std::unique_ptr<Sink>> make_webhook_sink(WebhookSinkOptions options, net::Loop& loop,
                                                 net::Dialer& dialer, Random& random,
                                                 net::FileWatch& files) {
-  auto upstream = authz::read_kubeconfig(options.config_file);
+  auto upstream = upstream::read_kubeconfig(options.config_file);
   if (!upstream) return fail(upstream.error());
   auto tls = net::TlsClient::make(upstream->tls);
   if (!tls) return fail(tls.error());

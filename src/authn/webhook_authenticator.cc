@@ -104,7 +104,7 @@ class Answers {
 
 class WebhookAuthenticator : public Authenticator {
  public:
-  WebhookAuthenticator(std::shared_ptr<const authz::WebhookClient> client,
+  WebhookAuthenticator(std::shared_ptr<const upstream::WebhookClient> client,
                        TokenWebhookOptions options, const Clock& clock)
       : client_(std::move(client)), options_(std::move(options)), clock_(clock) {}
 
@@ -179,7 +179,7 @@ class WebhookAuthenticator : public Authenticator {
     return identity;
   }
 
-  std::shared_ptr<const authz::WebhookClient> client_;
+  std::shared_ptr<const upstream::WebhookClient> client_;
   TokenWebhookOptions options_;
   const Clock& clock_;
   mutable Answers answers_;
@@ -188,7 +188,7 @@ class WebhookAuthenticator : public Authenticator {
 }  // namespace
 
 std::unique_ptr<Authenticator> webhook_authenticator(
-    std::shared_ptr<const authz::WebhookClient> client, TokenWebhookOptions options,
+    std::shared_ptr<const upstream::WebhookClient> client, TokenWebhookOptions options,
     const Clock& clock) {
   return std::make_unique<WebhookAuthenticator>(std::move(client), std::move(options), clock);
 }

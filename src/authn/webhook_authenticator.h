@@ -21,7 +21,7 @@ struct TokenWebhookOptions {
 // we asked for: an answer that names others is an error, one that names none comes from a server
 // that does not know audiences and speaks of ours.
 std::unique_ptr<Authenticator> webhook_authenticator(
-    std::shared_ptr<const authz::WebhookClient> client, TokenWebhookOptions options,
+    std::shared_ptr<const upstream::WebhookClient> client, TokenWebhookOptions options,
     const Clock& clock);
 
 }  // namespace cardea::authn

@@ -37,9 +37,10 @@ class TokenWebhook : public ::testing::Test {
  protected:
   TokenWebhook() {
     auto port = server_.listen("127.0.0.1", 0);
-    authz::Upstream upstream{.server = cat("http://127.0.0.1:", *port, "/review"), .token = "ours"};
-    client_ = authz::WebhookClient::make(loops_.at(0), dialer_, upstream,
-                                         {.first_wait = std::chrono::milliseconds(1)})
+    upstream::Endpoint upstream{.server = cat("http://127.0.0.1:", *port, "/review"),
+                                .token = "ours"};
+    client_ = upstream::WebhookClient::make(loops_.at(0), dialer_, upstream,
+                                            {.first_wait = std::chrono::milliseconds(1)})
                   .value();
   }
   ~TokenWebhook() override { client_.reset(); }
@@ -67,7 +68,7 @@ class TokenWebhook : public ::testing::Test {
   net::Dialer dialer_;
   http::Server server_{loops_, webhook_};
   SharedClock clock_{std::chrono::system_clock::from_time_t(1'800'000'000)};
-  std::shared_ptr<authz::WebhookClient> client_;
+  std::shared_ptr<upstream::WebhookClient> client_;
 };
 
 TEST_F(TokenWebhook, TheAnswerNamesTheUser) {

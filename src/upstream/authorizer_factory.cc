@@ -4,20 +4,20 @@
 #include "base/strings.h"
 #include "upstream/webhook_client.h"
 
-namespace cardea::authz {
+namespace cardea::upstream {
 namespace {
 
 // Whom to ask whether conditions hold; null when there are none to ask about. Without a context of
 // its own it is who is asked about requests.
-Result<std::shared_ptr<const WebhookClient>> client_for_conditions(const WebhookConfig& w,
-                                                                   Upstream upstream,
+Result<std::shared_ptr<const WebhookClient>> client_for_conditions(const authz::WebhookConfig& w,
+                                                                   Endpoint upstream,
                                                                    WebhookOptions calls,
                                                                    const WebhookSurroundings& s) {
   std::shared_ptr<const WebhookClient> none;
   if (!w.conditions_context && !w.conditions_review) return none;
   std::string context = w.conditions_context ? *w.conditions_context : w.conditions_review->context;
   if (w.connection_type == "InClusterConfig") {
-    auto cluster = in_cluster_upstream();
+    auto cluster = in_cluster_endpoint();
     if (!cluster) return fail(cluster.error());
     upstream = std::move(*cluster);
     upstream.server += "/apis/authorization.k8s.io/v1alpha1/authorizationconditionsreviews";
@@ -35,22 +35,22 @@ Result<std::shared_ptr<const WebhookClient>> client_for_conditions(const Webhook
 
 }  // namespace
 
-Result<std::shared_ptr<const Authorizer>> make_webhook(const AuthorizerConfig& config,
-                                                       const WebhookSurroundings& s) {
-  const WebhookConfig& w = *config.webhook;
+Result<std::shared_ptr<const authz::Authorizer>> make_webhook_authorizer(
+    const authz::AuthorizerConfig& config, const WebhookSurroundings& s) {
+  const authz::WebhookConfig& w = *config.webhook;
   auto wrong = [&](const std::string& why) {
     return fail(bad_request(cat("authorizer `", config.name, "`: ", why)));
   };
   auto upstream = w.connection_type == "InClusterConfig"
-                      ? in_cluster_upstream()
+                      ? in_cluster_endpoint()
                       : read_kubeconfig(w.kubeconfig_file.value_or(""));
   if (!upstream) return wrong(upstream.error().message);
   if (w.connection_type == "InClusterConfig")
     upstream->server += cat("/apis/authorization.k8s.io/", w.review_version,
                             "/subjectaccessreviews");
-  auto conditions = MatchConditions::compile(w.match_conditions, "matchConditions");
+  auto conditions = authz::MatchConditions::compile(w.match_conditions, "matchConditions");
   if (!conditions) return wrong(conditions.error().front().message());
-  auto metrics = std::make_shared<WebhookMetrics>(s.metrics, config.name);
+  auto metrics = std::make_shared<authz::WebhookMetrics>(s.metrics, config.name);
   WebhookOptions calls{
       .timeout = std::chrono::ceil<std::chrono::milliseconds>(w.timeout),
       .random = &s.random,
@@ -62,20 +62,20 @@ Result<std::shared_ptr<const Authorizer>> make_webhook(const AuthorizerConfig& c
   auto client = WebhookClient::make(s.loop, s.dialer, std::move(*upstream), std::move(calls),
                                     &s.files);
   if (!client) return wrong(client.error().message);
-  WebhookAuthorizerOptions options{
+  authz::WebhookAuthorizerOptions options{
       .name = config.name,
       .review_version = w.review_version,
       .denies_on_failure = w.failure_policy == "Deny",
       .authorized_ttl = w.cache_authorized ? w.authorized_ttl : std::chrono::nanoseconds(0),
       .unauthorized_ttl = w.cache_unauthorized ? w.unauthorized_ttl : std::chrono::nanoseconds(0),
       .conditions = std::move(*conditions),
-      .dialect = w.conditions_context  ? wire::Dialect::kList
-                 : w.conditions_review ? wire::Dialect::kTree
-                                       : wire::Dialect::kNone,
+      .dialect = w.conditions_context  ? authz::wire::Dialect::kList
+                 : w.conditions_review ? authz::wire::Dialect::kTree
+                                       : authz::wire::Dialect::kNone,
       .conditions_client = std::move(*conditions_client),
       .random = &s.random};
-  return std::make_shared<WebhookAuthorizer>(std::move(options), std::move(*client), s.clock,
-                                             std::move(metrics));
+  return std::make_shared<authz::WebhookAuthorizer>(std::move(options), std::move(*client), s.clock,
+                                                    std::move(metrics));
 }
 
-}  // namespace cardea::authz
+}  // namespace cardea::upstream

@@ -10,7 +10,7 @@
 #include "net/file_watch.h"
 #include "net/loop.h"
 
-namespace cardea::authz {
+namespace cardea::upstream {
 
 // What webhook authorizers are made with; all of it outlives them.
 struct WebhookSurroundings {
@@ -24,7 +24,7 @@ struct WebhookSurroundings {
 
 // Makes the authorizer that a valid configuration describes: reads its kubeconfig, begins with an
 // empty cache.
-Result<std::shared_ptr<const Authorizer>> make_webhook(const AuthorizerConfig& config,
-                                                       const WebhookSurroundings& surroundings);
+Result<std::shared_ptr<const authz::Authorizer>> make_webhook_authorizer(
+    const authz::AuthorizerConfig& config, const WebhookSurroundings& surroundings);
 
-}  // namespace cardea::authz
+}  // namespace cardea::upstream

@@ -8,7 +8,7 @@
 #include "json/yaml.h"
 #include "net/file_watch.h"
 
-namespace cardea::authz {
+namespace cardea::upstream {
 namespace {
 
 constexpr std::size_t kMaxBytes = 4u << 20;
@@ -47,7 +47,7 @@ Result<void> text_of(const json::Value& from, const std::string& key, const std:
   return {};
 }
 
-Result<void> read_cluster(const json::Value& cluster, const std::string& folder, Upstream& into) {
+Result<void> read_cluster(const json::Value& cluster, const std::string& folder, Endpoint& into) {
   into.server = cluster["server"].as_string();
   if (into.server.empty()) return wrong("the cluster has no `server`");
   if (auto url = http::parse_url(into.server); !url) return wrong(url.error().message);
@@ -61,7 +61,7 @@ Result<void> read_cluster(const json::Value& cluster, const std::string& folder,
   return {};
 }
 
-Result<void> read_user(const json::Value& user, const std::string& folder, Upstream& into) {
+Result<void> read_user(const json::Value& user, const std::string& folder, Endpoint& into) {
   for (const char* plugin : {"exec", "auth-provider"})
     if (user.has(plugin)) return wrong(cat("credentials by `", plugin, "` are not supported"));
   if (auto ok = text_of(user, "client-certificate", folder, into.tls.certificates); !ok) return ok;
@@ -84,7 +84,7 @@ Result<void> read_user(const json::Value& user, const std::string& folder, Upstr
 
 }  // namespace
 
-Result<Upstream> parse_kubeconfig(std::string_view text, const std::string& folder,
+Result<Endpoint> parse_kubeconfig(std::string_view text, const std::string& folder,
                                   std::string_view context) {
   auto document = json::parse_strict_configuration(text, kMaxBytes, json::FlowStyle::kAllowed);
   if (!document) return wrong(document.error().message);
@@ -96,7 +96,7 @@ Result<Upstream> parse_kubeconfig(std::string_view text, const std::string& fold
   if (!chosen) return fail(chosen.error());
   auto cluster = named(config, "clusters", "cluster", (*chosen)["cluster"].as_string());
   if (!cluster) return fail(cluster.error());
-  Upstream upstream;
+  Endpoint upstream;
   if (auto ok = read_cluster(*cluster, folder, upstream); !ok) return fail(ok.error());
   std::string_view name = (*chosen)["user"].as_string();
   if (name.empty()) return upstream;
@@ -106,7 +106,7 @@ Result<Upstream> parse_kubeconfig(std::string_view text, const std::string& fold
   return upstream;
 }
 
-Result<Upstream> in_cluster_upstream() {
+Result<Endpoint> in_cluster_endpoint() {
   const char* host = std::getenv("KUBERNETES_SERVICE_HOST");
   const char* port = std::getenv("KUBERNETES_SERVICE_PORT");
   if (!host || !port)
@@ -116,7 +116,7 @@ Result<Upstream> in_cluster_upstream() {
   const std::string folder = "/var/run/secrets/kubernetes.io/serviceaccount/";
   std::string_view name = host;
   bool is_six = name.find(':') != std::string_view::npos;
-  Upstream upstream{.server = cat("https://", is_six ? "[" : "", name, is_six ? "]:" : ":", port),
+  Endpoint upstream{.server = cat("https://", is_six ? "[" : "", name, is_six ? "]:" : ":", port),
                     .token_file = folder + "token"};
   auto token = net::read_whole_file(upstream.token_file);
   if (!token) return fail(token.error());
@@ -127,7 +127,7 @@ Result<Upstream> in_cluster_upstream() {
   return upstream;
 }
 
-Result<Upstream> read_kubeconfig(const std::string& path, std::string_view context) {
+Result<Endpoint> read_kubeconfig(const std::string& path, std::string_view context) {
   auto text = net::read_whole_file(path);
   if (!text) return fail(text.error());
   auto upstream = parse_kubeconfig(*text, std::filesystem::path(path).parent_path().string(),
@@ -136,4 +136,4 @@ Result<Upstream> read_kubeconfig(const std::string& path, std::string_view conte
   return upstream;
 }
 
-}  // namespace cardea::authz
+}  // namespace cardea::upstream

@@ -5,7 +5,7 @@
 
 #include "base/strings.h"
 
-namespace cardea::authz {
+namespace cardea::upstream {
 namespace {
 
 using ::testing::HasSubstr;
@@ -81,4 +81,4 @@ TEST(Kubeconfig, WhatCannotBeDoneIsAnError) {
 }
 
 }  // namespace
-}  // namespace cardea::authz
+}  // namespace cardea::upstream

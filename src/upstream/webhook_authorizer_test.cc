@@ -14,9 +14,10 @@
 #include "net/testing/test_certificates.h"
 #include "upstream/webhook_client.h"
 
-namespace cardea::authz {
+namespace cardea::upstream {
 namespace {
 
+using namespace authz;
 using namespace std::chrono_literals;
 using json::Value;
 
@@ -79,7 +80,7 @@ class WebhookAuthorizerTest : public ::testing::Test {
                                           std::uint16_t port = 0) {
     options.name = "hook";
     auto metrics = std::make_shared<WebhookMetrics>(registry_, "hook");
-    Upstream upstream{.server = cat("https://127.0.0.1:", port ? port : port_, "/authorize?a=b"),
+    Endpoint upstream{.server = cat("https://127.0.0.1:", port ? port : port_, "/authorize?a=b"),
                       .tls = {.server_cas = authority_.certificate_pem()}};
     auto client = WebhookClient::make(
         loops_.at(0), dialer_, upstream,
@@ -357,4 +358,4 @@ TEST(DecisionCache, TheLeastRecentlyUsedMakesRoom) {
 }
 
 }  // namespace
-}  // namespace cardea::authz
+}  // namespace cardea::upstream

@@ -13,12 +13,12 @@
 #include "net/file_watch.h"
 #include "net/pause.h"
 
-namespace cardea::authz {
+namespace cardea::upstream {
 
 class WebhookClient::State {
  public:
   State(net::Loop& l, net::Dialer& dialer, std::shared_ptr<const net::TlsClient> tls,
-        Upstream upstream, WebhookOptions o)
+        Endpoint upstream, WebhookOptions o)
       : loop(l),
         options(o),
         client(l, dialer, std::move(tls), {.max_body = o.max_answer}),
@@ -72,7 +72,7 @@ class WebhookClient::State {
     call.url = cat("https://", upstream_.tls_server_name, ":", url->port, url->target);
   }
 
-  const Upstream upstream_;
+  const Endpoint upstream_;
   SystemRandom random_;
   mutable std::mutex mutex_;
   std::string token_;  // guarded by mutex_
@@ -118,7 +118,7 @@ Result<json::Value> document_in(const Result<http::Answer>& answer) {
 }  // namespace
 
 Result<std::shared_ptr<WebhookClient>> WebhookClient::make(net::Loop& loop, net::Dialer& dialer,
-                                                           Upstream upstream,
+                                                           Endpoint upstream,
                                                            WebhookOptions options,
                                                            net::FileWatch* files) {
   auto tls = net::TlsClient::make(upstream.tls);
@@ -161,4 +161,4 @@ Task<Result<json::Value>> WebhookClient::post(json::Value document) const {
   }
 }
 
-}  // namespace cardea::authz
+}  // namespace cardea::upstream

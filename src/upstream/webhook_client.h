@@ -16,7 +16,7 @@ namespace cardea::net {
 class FileWatch;
 }
 
-namespace cardea::authz {
+namespace cardea::upstream {
 
 struct WebhookOptions {
   std::chrono::milliseconds timeout{30'000};  // of one try
@@ -35,11 +35,11 @@ struct WebhookOptions {
 // Retry-After), are tried again; whoever cannot be reached at all is not. What is left is an Error:
 // no answer (kTimeout when it did not come in time), a status other than 2xx, or a body that is no
 // JSON object. Shared between threads; the loop and the dialer outlive it.
-class WebhookClient : public ReviewSender {
+class WebhookClient : public authz::ReviewSender {
  public:
   // With `files` the token is renewed when its file changes.
   static Result<std::shared_ptr<WebhookClient>> make(net::Loop& loop, net::Dialer& dialer,
-                                                     Upstream upstream, WebhookOptions options = {},
+                                                     Endpoint upstream, WebhookOptions options = {},
                                                      net::FileWatch* files = nullptr);
   ~WebhookClient() override;
 
@@ -53,4 +53,4 @@ class WebhookClient : public ReviewSender {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace cardea::authz
+}  // namespace cardea::upstream

@@ -12,9 +12,10 @@
 #include "json/print.h"
 #include "upstream/webhook_client.h"
 
-namespace cardea::authz {
+namespace cardea::upstream {
 namespace {
 
+using namespace authz;
 using namespace std::chrono_literals;
 using json::Value;
 using wire::Dialect;
@@ -547,4 +548,4 @@ TEST_F(WebhookConditionsTest, MatchConditionsSeeHowTheQuestionIsAsked) {
 }
 
 }  // namespace
-}  // namespace cardea::authz
+}  // namespace cardea::upstream

@@ -169,9 +169,9 @@ void run_cache(Counts& counts, const Value& sequence) {
   auto port = server.listen("127.0.0.1", 0);
   SystemClock clock;
   MetricRegistry registry;
-  auto client = authz::WebhookClient::make(loops.at(0), dialer,
-                                           {.server = cat("http://127.0.0.1:", *port, "/")},
-                                           {.first_wait = 1ms})
+  auto client = upstream::WebhookClient::make(loops.at(0), dialer,
+                                              {.server = cat("http://127.0.0.1:", *port, "/")},
+                                              {.first_wait = 1ms})
                     .value();
   authz::WebhookAuthorizerOptions options{
       .name = "webhook", .authorized_ttl = 1000h, .unauthorized_ttl = 1000h};
