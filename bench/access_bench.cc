@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "authz/access/access_authorizer.h"
+#include "authz/access/policy_feed.h"
 #include "base/strings.h"
 #include "json/parse.h"
 #include "store/testing/memory_store.h"
@@ -104,7 +105,7 @@ int main() {
   SystemClock clock;
   auto store = store::make_memory_store(clock);
   auto feed = PolicyFeed::load(*store).value();
-  AccessAuthorizer authorizer(*feed);
+  AccessAuthorizer authorizer(feed->snapshot());
   ConditionData data{.operation = "CREATE", .object = &object, .user = &alice};
   std::printf("condition %.0f\n", measure([&] {
                 spawn(authorizer.evaluate(d.conditions, data),

@@ -112,8 +112,8 @@ int main() {
   put(*store, "/registry/clusterroles/safe", kRole);
   put(*store, "/registry/clusterrolebindings/safe", kBinding);
   auto policy = authz::rbac::PolicyIndex::load(*store).value();
-  authz::Chain chain(
-      {authz::masters_authorizer(), std::make_shared<authz::rbac::RbacAuthorizer>(*policy)});
+  authz::Chain chain({authz::masters_authorizer(),
+                      std::make_shared<authz::rbac::RbacAuthorizer>(policy->snapshot())});
   authz::User user{.name = "operator", .groups = {"system:authenticated"}};
   authz::Attributes a(user);
   a.is_resource_request = true;
@@ -146,7 +146,7 @@ int main() {
   });
   std::printf("granular-checks %zu\ngranular-path %.2f\n", asked, path);
 
-  rest::TestServer server({}, {std::make_shared<authz::rbac::RbacAuthorizer>(*policy)});
+  rest::TestServer server({}, {std::make_shared<authz::rbac::RbacAuthorizer>(policy->snapshot())});
   server.send("POST", "/api/v1/namespaces",
               R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"n"}})");
   server.send("POST", "/api/v1/namespaces/n/configmaps",

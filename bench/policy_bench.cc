@@ -7,6 +7,7 @@
 #include <random>
 
 #include "allocations.h"
+#include "authz/namespace_policy/kind_table.h"
 #include "authz/namespace_policy/policy_authorizer.h"
 #include "base/clock.h"
 #include "base/strings.h"

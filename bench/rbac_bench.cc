@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "allocations.h"
+#include "authz/rbac/policy_index.h"
 #include "authz/rbac/rbac_authorizer.h"
 #include "base/clock.h"
 #include "base/strings.h"

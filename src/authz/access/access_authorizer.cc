@@ -341,12 +341,12 @@ Decision decide(const Index& index, const Attributes& attributes) {
   return deciding.outcome();
 }
 
-AccessAuthorizer::AccessAuthorizer(const PolicyFeed& feed, MetricRegistry* metrics)
-    : feed_(feed),
+AccessAuthorizer::AccessAuthorizer(const Snapshot<Index>& policies, MetricRegistry* metrics)
+    : policies_(policies),
       meter_(metrics ? std::make_shared<ConditionMeter>(*metrics, "access") : nullptr) {}
 
 std::optional<Decision> AccessAuthorizer::authorize(const Attributes& attributes) const {
-  const std::shared_ptr<const Index>& index = feed_.index();
+  const std::shared_ptr<const Index>& index = policies_.get();
   if (index->size() == 0) return Decision::no_opinion();
   return decide(*index, attributes);
 }
@@ -399,18 +399,18 @@ void add_allowed_by(const Index& index, const Attributes& attributes, AllowedSub
 }
 
 void AccessAuthorizer::add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const {
-  std::shared_ptr<const Index> index = feed_.index();
+  std::shared_ptr<const Index> index = policies_.get();
   add_allowed_by(*index, attributes, allowed);
 }
 
 std::shared_ptr<const Authorizer> AccessAuthorizer::frozen() const {
-  return std::make_shared<FrozenAccess>(feed_.index(), meter_);
+  return std::make_shared<FrozenAccess>(policies_.get(), meter_);
 }
 
 void AccessAuthorizer::add_rules(const User& user, std::string_view namespace_name,
                                  Rules& rules) const {
   // What expressions say depends on the request, so that a list of rules can only ever be a part.
-  std::shared_ptr<const Index> index = feed_.index();
+  std::shared_ptr<const Index> index = policies_.get();
   if (index->size() == 0) return;
   index->for_each_about(user, namespace_name, [&](const Policy& policy) {
     bool is_plain = policy.effect() == Condition::Effect::kAllow && !policy.program() &&

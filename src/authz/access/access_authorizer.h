@@ -1,7 +1,8 @@
 #pragma once
-#include "authz/access/policy_feed.h"
+#include "authz/access/index.h"
 #include "authz/authorizer.h"
 #include "authz/condition_meter.h"
+#include "base/snapshot.h"
 
 namespace cardea::authz::access {
 
@@ -13,7 +14,7 @@ namespace cardea::authz::access {
 class AccessAuthorizer : public Authorizer {
  public:
   // With `metrics`, which outlive it, evaluations are measured.
-  explicit AccessAuthorizer(const PolicyFeed& feed, MetricRegistry* metrics = nullptr);
+  explicit AccessAuthorizer(const Snapshot<Index>& policies, MetricRegistry* metrics = nullptr);
 
   std::string_view name() const override { return "access"; }
   std::string_view type() const override { return "Access"; }
@@ -25,10 +26,10 @@ class AccessAuthorizer : public Authorizer {
   // Policies with an expression and those that do not allow make the list incomplete.
   void add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const override;
   std::shared_ptr<const Authorizer> frozen() const override;
-  bool may_deny() const override { return feed_.index()->denials() > 0; }
+  bool may_deny() const override { return policies_.get()->denials() > 0; }
 
  private:
-  const PolicyFeed& feed_;
+  const Snapshot<Index>& policies_;
   std::shared_ptr<ConditionMeter> meter_;  // null: nothing is measured
 };
 

@@ -6,7 +6,6 @@
 #include "base/strings.h"
 #include "json/parse.h"
 #include "json/print.h"
-#include "store/testing/memory_store.h"
 
 namespace cardea::authz::access {
 namespace {
@@ -54,10 +53,8 @@ Index index_of(std::initializer_list<PolicyPtr> policies) {
 
 Decision settle(const Decision& d, const char* object, const char* old = "null") {
   // Conditions are settled without another look at the policies.
-  SystemClock clock;
-  auto store = store::make_memory_store(clock);
-  auto none = PolicyFeed::load(*store);
-  AccessAuthorizer authorizer(**none);
+  const Snapshot<Index> none(std::make_shared<const Index>());
+  AccessAuthorizer authorizer(none);
   Value o = *json::parse(object), p = *json::parse(old);
   ConditionData data{.operation = old == std::string_view("null") ? "CREATE" : "UPDATE",
                      .object = &o,
@@ -104,10 +101,8 @@ TEST(Access, TheNamespaceIsReadOnceAndOnlyForWhoLooksAtIt) {
       return &space;
     }
   };
-  SystemClock clock;
-  auto store = store::make_memory_store(clock);
-  auto none = PolicyFeed::load(*store);
-  AccessAuthorizer authorizer(**none);
+  const Snapshot<Index> none(std::make_shared<const Index>());
+  AccessAuthorizer authorizer(none);
   Value object = *json::parse(R"({"metadata":{"name":"a"}})");
   auto outcome = [&](Index index, const Counted& space) {
     Decision d = decide(index, Ask{}.attributes());
@@ -178,10 +173,8 @@ TEST(Access, TheRequestToBeIsUnknownWhenImpersonationIsChecked) {
     EXPECT_EQ(
         d.conditions->set()->conditions.at(0).shown_text(),
         R"(impersonatedRequest.verb in ["get", "list"] && "g" in impersonatedRequest.userInfo.groups)");
-    SystemClock clock;
-    auto store = store::make_memory_store(clock);
-    auto none = PolicyFeed::load(*store);
-    AccessAuthorizer authorizer(**none);
+    const Snapshot<Index> none(std::make_shared<const Index>());
+    AccessAuthorizer authorizer(none);
     Attributes read(asked), write(asked);
     read.verb = "list";
     write.verb = "create";
@@ -400,16 +393,13 @@ TEST(Access, WhoCanListsSubjectsOfPlainPoliciesAndTellsOfTheOthers) {
 }
 
 TEST(Access, AFrozenOneDecidesByThePoliciesAsTheyWere) {
-  SystemClock clock;
-  auto store = store::make_memory_store(clock);
-  auto feed = PolicyFeed::load(*store);
-  AccessAuthorizer authorizer(**feed);
+  Snapshot<Index> policies(std::make_shared<const Index>());
+  AccessAuthorizer authorizer(policies);
   Ask ask;
   auto before = authorizer.frozen();
-  store::Txn txn;
-  txn.ops.push_back(store::Put{cat(kClusterPrefix, "all"),
-                               R"({"metadata":{"name":"all"},"spec":{"effect":"Allow"}})"});
-  ASSERT_TRUE(store::commit_sync(*store, std::move(txn)));
+  Value all = *json::parse(R"({"metadata":{"name":"all"},"spec":{"effect":"Allow"}})");
+  policies.set(
+      std::make_shared<const Index>(index_of({std::make_shared<const Policy>("", "all", all)})));
   EXPECT_EQ(before->authorize(ask.attributes())->kind, Kind::kNoOpinion);
   EXPECT_TRUE(authorizer.authorize(ask.attributes())->allowed());
   EXPECT_TRUE(authorizer.frozen()->authorize(ask.attributes())->allowed());

@@ -26,6 +26,7 @@ class PolicyFeed {
 
   // Good until this thread asks again; copy it to keep it.
   const std::shared_ptr<const Index>& index() const { return index_.get(); }
+  const Snapshot<Index>& snapshot() const { return index_; }
 
  private:
   PolicyFeed() = default;

@@ -34,6 +34,7 @@ class UncoveredFeed {
 
   // Good until this thread asks again; copy it to keep it. Never null.
   const std::shared_ptr<const Uncovered>& current() const { return current_.get(); }
+  const Snapshot<Uncovered>& snapshot() const { return current_; }
 
  private:
   UncoveredFeed() = default;

@@ -9,7 +9,6 @@
 #include "base/strings.h"
 #include "json/parse.h"
 #include "schema/permissions/changed_fields.h"
-#include "store/testing/memory_store.h"
 
 namespace cardea::authz::namespace_policy {
 namespace {
@@ -457,9 +456,7 @@ Value object_of(const Facts& facts, bool is_after, std::string_view name) {
 
 TEST(PolicyAgreement, TwoPhasesDecideAsOneThatKnowsEverything) {
   Dice dice(11);
-  SystemClock clock;
-  auto store = store::make_memory_store(clock);
-  auto feed = PolicyFeed::load(*store);
+  const Snapshot<Index> none(std::make_shared<const Index>());
   SystemRandom random;
   node::Graph nodes(random);
   // Where pods of these names run, for reads and streams.
@@ -468,7 +465,7 @@ TEST(PolicyAgreement, TwoPhasesDecideAsOneThatKnowsEverything) {
   any.type = schema::Schema::Type::kObject;
   any.preserve_unknown_fields = true;
   Surroundings around{.nodes = &nodes};
-  PolicyAuthorizer authorizer(**feed, around);
+  PolicyAuthorizer authorizer(none, around);
   long decisions = cases(100'000), per_world = 50, conditional = 0;
   for (long done = 0; done < decisions; done += per_world) {
     World w = random_world(dice, true);

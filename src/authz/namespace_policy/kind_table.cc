@@ -70,10 +70,19 @@ std::vector<std::pair<std::string, std::string>> CatalogKinds::resources_of(
   return out;
 }
 
+std::shared_ptr<const schema::Schema> CatalogKinds::schema_of(std::string_view group,
+                                                              std::string_view version,
+                                                              std::string_view resource) const {
+  std::shared_ptr<const catalog::Catalog> now = catalog_.get();
+  const catalog::Resource* r = now ? now->find(group, version, resource) : nullptr;
+  if (!r || !r->schema) return nullptr;
+  return {std::move(now), r->schema};  // the catalogue keeps the schema
+}
+
 bool CatalogKinds::is_excluded(std::string_view group, std::string_view resource,
                                std::string_view verb) const {
   if (!uncovered_) return false;
-  if (uncovered_->current()->verbs.verbs.contains(verb)) return true;
+  if (uncovered_->get()->verbs.verbs.contains(verb)) return true;
   const std::shared_ptr<const catalog::Catalog> now = catalog_.get();
   if (!now) return false;
   std::string_view name = verb.substr(verb.find(':') + 1);

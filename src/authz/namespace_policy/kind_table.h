@@ -20,16 +20,17 @@ class CatalogKinds : public KindNames {
       std::string_view kind) const override;
   bool is_excluded(std::string_view group, std::string_view resource,
                    std::string_view verb) const override;
-  const Snapshot<catalog::Catalog>& catalog() const { return catalog_; }
+  std::shared_ptr<const schema::Schema> schema_of(std::string_view group, std::string_view version,
+                                                  std::string_view resource) const override;
   // What UncoveredPermissionSets exclude counts, beside what schemas do. Before the first question;
-  // the feed outlives this.
-  void follow(const fields::UncoveredFeed& uncovered) { uncovered_ = &uncovered; }
+  // `uncovered` outlives this.
+  void follow(const Snapshot<fields::Uncovered>& uncovered) { uncovered_ = &uncovered; }
 
  private:
   struct Table;
   const Table& table() const;
   const Snapshot<catalog::Catalog>& catalog_;
-  const fields::UncoveredFeed* uncovered_ = nullptr;  // null: nobody follows what is excluded
+  const Snapshot<fields::Uncovered>* uncovered_ = nullptr;  // null: nobody follows what is excluded
 };
 
 }  // namespace cardea::authz::namespace_policy

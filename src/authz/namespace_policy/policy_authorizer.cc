@@ -133,14 +133,14 @@ std::string names_of(const std::set<std::pair<bool, std::string>>& denied, bool 
 
 }  // namespace
 
-PolicyAuthorizer::PolicyAuthorizer(const PolicyFeed& feed, Surroundings surroundings,
+PolicyAuthorizer::PolicyAuthorizer(const Snapshot<Index>& documents, Surroundings surroundings,
                                    MetricRegistry* metrics)
-    : feed_(feed),
+    : documents_(documents),
       surroundings_(std::move(surroundings)),
       meter_(metrics ? std::make_shared<ConditionMeter>(*metrics, "policy") : nullptr) {}
 
 std::optional<Decision> PolicyAuthorizer::authorize(const Attributes& attributes) const {
-  const std::shared_ptr<const Index>& index = feed_.index();
+  const std::shared_ptr<const Index>& index = documents_.get();
   if (index->empty()) return Decision::no_opinion();
   return decide(index, attributes, surroundings_);
 }
@@ -151,17 +151,17 @@ Task<Decision> PolicyAuthorizer::evaluate(std::shared_ptr<const Conditions> cond
 }
 
 Answer PolicyAuthorizer::explain(const Attributes& attributes) const {
-  std::shared_ptr<const Index> index = feed_.index();
+  std::shared_ptr<const Index> index = documents_.get();
   return decide_with_reasons(index, attributes, surroundings_);
 }
 
 std::shared_ptr<const Authorizer> PolicyAuthorizer::frozen() const {
-  return std::make_shared<FrozenPolicy>(feed_.index(), surroundings_);
+  return std::make_shared<FrozenPolicy>(documents_.get(), surroundings_);
 }
 
 void PolicyAuthorizer::add_rules(const User& user, std::string_view namespace_name,
                                  Rules& rules) const {
-  std::shared_ptr<const Index> index = feed_.index();
+  std::shared_ptr<const Index> index = documents_.get();
   auto resources_of = [&](const std::vector<std::string>& kinds) {
     std::vector<std::string> out;
     for (const std::string& k : kinds) {
@@ -291,7 +291,7 @@ void add_allowed_by(const Index& index, const Attributes& a, const Surroundings&
 }
 
 void PolicyAuthorizer::add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const {
-  std::shared_ptr<const Index> index = feed_.index();
+  std::shared_ptr<const Index> index = documents_.get();
   add_allowed_by(*index, attributes, surroundings_, allowed);
 }
 

@@ -4,17 +4,18 @@
 #include "authz/authorizer.h"
 #include "authz/condition_meter.h"
 #include "authz/namespace_policy/decide.h"
-#include "authz/namespace_policy/policy_feed.h"
+#include "authz/namespace_policy/index.h"
+#include "base/snapshot.h"
 
 namespace cardea::authz::namespace_policy {
 
 // Decides by the policy documents of the master namespace and of the request's own. What the
 // request and the policies settle is answered at once, without allocating; what restrictions leave
-// to the object comes back as conditions. Borrows the feed and what the surroundings point to.
+// to the object comes back as conditions. Borrows the documents and what the surroundings point to.
 class PolicyAuthorizer : public Authorizer {
  public:
   // With `metrics`, which outlive it, evaluations are measured.
-  PolicyAuthorizer(const PolicyFeed& feed, Surroundings surroundings,
+  PolicyAuthorizer(const Snapshot<Index>& documents, Surroundings surroundings,
                    MetricRegistry* metrics = nullptr);
 
   std::string_view name() const override { return "policy"; }
@@ -29,15 +30,15 @@ class PolicyAuthorizer : public Authorizer {
   // tell what is not exact.
   void add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const override;
   std::shared_ptr<const Authorizer> frozen() const override;
-  bool may_deny() const override { return feed_.index()->may_deny(); }
+  bool may_deny() const override { return documents_.get()->may_deny(); }
 
   // Both reasons of a decision.
   Answer explain(const Attributes& attributes) const;
-  const PolicyFeed& feed() const { return feed_; }
+  const Snapshot<Index>& documents() const { return documents_; }
   const Surroundings& surroundings() const { return surroundings_; }
 
  private:
-  const PolicyFeed& feed_;
+  const Snapshot<Index>& documents_;
   Surroundings surroundings_;
   std::shared_ptr<ConditionMeter> meter_;  // null: nothing is measured
 };

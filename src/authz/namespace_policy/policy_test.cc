@@ -2,7 +2,9 @@
 // who edits.
 #include <gtest/gtest.h>
 
+#include "authz/namespace_policy/kind_table.h"
 #include "authz/namespace_policy/policy_authorizer.h"
+#include "authz/namespace_policy/policy_feed.h"
 #include "base/strings.h"
 #include "json/parse.h"
 #include "schema/permissions/changed_fields.h"
@@ -68,7 +70,7 @@ class NamespacePolicy : public testing::Test {
     put("policybindings/hammer/master", kHammerMasterBindings);
     put("policybindings/hammer/hammer", kHammerBindings);
     feed_ = *PolicyFeed::load(*store_);
-    authorizer_.emplace(*feed_, around_);
+    authorizer_.emplace(feed_->snapshot(), around_);
   }
   void put(std::string_view where, std::string_view text) {
     std::string key = cat("/registry/authorization.openshift.io/", where);

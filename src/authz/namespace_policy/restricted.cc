@@ -357,16 +357,15 @@ Truth RestrictionRuns::only_changes(const std::vector<FieldPattern>& fields, boo
   const Value &old = or_null(data_.old_object), &now = or_null(data_.object);
   const schema::FieldSet* leaves = data_.changed ? &data_.changed->leaves() : nullptr;
   std::optional<schema::ChangedFields> own;
-  std::shared_ptr<const catalog::Catalog> catalog;  // keeps the schema
   if (!leaves) {
-    if (surroundings_.kinds) catalog = surroundings_.kinds->catalog().get();
-    const catalog::Resource* r = catalog ? catalog->find(data_.group, data_.version, data_.resource)
-                                         : nullptr;
-    if (!r || !r->schema) {
+    std::shared_ptr<const schema::Schema> shape;
+    if (surroundings_.kinds)
+      shape = surroundings_.kinds->schema_of(data_.group, data_.version, data_.resource);
+    if (!shape) {
       error = "which fields change cannot be told";
       return Truth::kError;
     }
-    own.emplace(old, now, *r->schema,
+    own.emplace(old, now, *shape,
                 schema::IgnoredFields{.server = schema::IgnoredFields::of_server(old.is_null()),
                                       .reset = {}});
     leaves = &own->leaves();

@@ -7,7 +7,6 @@
 #include "authz/conditions.h"
 #include "authz/effects.h"
 #include "authz/evaluation.h"
-#include "authz/namespace_policy/kind_table.h"
 #include "authz/namespace_policy/role.h"
 #include "authz/node/graph.h"
 
@@ -15,7 +14,7 @@ namespace cardea::authz::namespace_policy {
 
 // What deciding looks at beside the policies. Borrows; null members are not there.
 struct Surroundings {
-  const CatalogKinds* kinds = nullptr;
+  const KindNames* kinds = nullptr;
   const node::Graph* nodes = nullptr;  // where pods run
   // The nodes of users that are not named after them.
   std::map<std::string, std::string, std::less<>> node_names = {};

@@ -1,11 +1,17 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "authz/attributes.h"
+
+namespace cardea::schema {
+struct Schema;
+}
 
 namespace cardea::authz::namespace_policy {
 
@@ -41,6 +47,12 @@ class KindNames {
   virtual bool is_excluded(std::string_view /*group*/, std::string_view /*resource*/,
                            std::string_view /*verb*/) const {
     return false;
+  }
+  // What objects of a resource look like in one version; null: not known.
+  virtual std::shared_ptr<const schema::Schema> schema_of(std::string_view /*group*/,
+                                                          std::string_view /*version*/,
+                                                          std::string_view /*resource*/) const {
+    return nullptr;
   }
 };
 

@@ -25,6 +25,7 @@ class PolicyIndex {
 
   // Good until this thread asks again; copy it to keep it.
   const std::shared_ptr<const RoleTable>& policy() const { return policy_.get(); }
+  const Snapshot<RoleTable>& snapshot() const { return policy_; }
 
  private:
   PolicyIndex() = default;

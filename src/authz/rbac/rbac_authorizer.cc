@@ -63,12 +63,12 @@ Decision decide(const std::shared_ptr<const RoleTable>& policy, const Attributes
 }
 
 std::optional<Decision> RbacAuthorizer::authorize(const Attributes& attributes) const {
-  return decide(index_.policy(), attributes);
+  return decide(roles_.get(), attributes);
 }
 
 void RbacAuthorizer::add_rules(const User& user, std::string_view namespace_name,
                                Rules& rules) const {
-  std::shared_ptr<const RoleTable> policy = index_.policy();
+  std::shared_ptr<const RoleTable> policy = roles_.get();
   for (const Subject* grant : policy->grants_of(user, namespace_name)) {
     const Role* role = policy->role_of(grant->binding());
     if (!role) continue;
@@ -84,16 +84,16 @@ void RbacAuthorizer::add_rules(const User& user, std::string_view namespace_name
 }
 
 void RbacAuthorizer::add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const {
-  std::shared_ptr<const RoleTable> policy = index_.policy();
+  std::shared_ptr<const RoleTable> policy = roles_.get();
   add_allowed_by(*policy, attributes, allowed);
 }
 
 std::shared_ptr<const Authorizer> RbacAuthorizer::frozen() const {
-  return std::make_shared<FrozenRbac>(index_.policy());
+  return std::make_shared<FrozenRbac>(roles_.get());
 }
 
 std::vector<Hint> RbacAuthorizer::hints(const Attributes& attributes) const {
-  std::shared_ptr<const RoleTable> policy = index_.policy();
+  std::shared_ptr<const RoleTable> policy = roles_.get();
   return near_misses(*policy, attributes);
 }
 

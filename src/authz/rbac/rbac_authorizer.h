@@ -2,7 +2,8 @@
 #include <memory>
 
 #include "authz/authorizer.h"
-#include "authz/rbac/policy_index.h"
+#include "authz/rbac/role_table.h"
+#include "base/snapshot.h"
 
 namespace cardea::authz::rbac {
 
@@ -10,7 +11,8 @@ namespace cardea::authz::rbac {
 // policy of this moment, and allocates nothing unless there is a broken binding to report.
 class RbacAuthorizer : public Authorizer {
  public:
-  explicit RbacAuthorizer(const PolicyIndex& index) : index_(index) {}  // the index outlives it
+  // `roles` outlives it, and is never without a table.
+  explicit RbacAuthorizer(const Snapshot<RoleTable>& roles) : roles_(roles) {}
 
   std::string_view name() const override { return "rbac"; }
   std::string_view type() const override { return "RBAC"; }
@@ -22,10 +24,8 @@ class RbacAuthorizer : public Authorizer {
 
   std::vector<Hint> hints(const Attributes& attributes) const override;
 
-  const PolicyIndex& index() const { return index_; }
-
  private:
-  const PolicyIndex& index_;
+  const Snapshot<RoleTable>& roles_;
 };
 
 // The same for one policy that stays as it is.

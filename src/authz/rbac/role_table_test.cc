@@ -7,6 +7,7 @@
 #include <new>
 
 #include "authz/rbac/near_miss.h"
+#include "authz/rbac/policy_index.h"
 #include "authz/rbac/rbac_authorizer.h"
 #include "authz/refusal.h"
 #include "base/strings.h"
@@ -290,7 +291,7 @@ class RbacIndex : public ::testing::Test {
     ASSERT_TRUE(store::commit_sync(*store_, {{}, {store::Delete{std::move(key)}}}));
   }
   bool allowed(const PolicyIndex& index, const Ask& ask) {
-    return RbacAuthorizer(index).authorize(ask.attributes())->allowed();
+    return RbacAuthorizer(index.snapshot()).authorize(ask.attributes())->allowed();
   }
 
   SystemClock clock_;
@@ -334,7 +335,7 @@ TEST_F(RbacIndex, IsAskedByAChainWithoutAllocating) {
   put("/registry/rolebindings/ns/b", binding_);
   auto index = PolicyIndex::load(*store_);
   ASSERT_TRUE(index);
-  Chain chain({masters_authorizer(), std::make_shared<RbacAuthorizer>(**index)});
+  Chain chain({masters_authorizer(), std::make_shared<RbacAuthorizer>((*index)->snapshot())});
   Ask stranger{{.name = "joe", .groups = {"system:authenticated"}}, "get", "ns"};
   Attributes attributes = ask_.attributes(), others = stranger.attributes();
   chain.decide(attributes);  // this thread takes its reference to the policy
@@ -365,7 +366,7 @@ TEST_F(RbacIndex, TeachesOnlyThoseWhoMayReadTheRole) {
   ASSERT_TRUE(index);
   put("/registry/clusterroles/r", role_);
   put("/registry/rolebindings/ns/b", binding_);
-  Chain chain({masters_authorizer(), std::make_shared<RbacAuthorizer>(**index)});
+  Chain chain({masters_authorizer(), std::make_shared<RbacAuthorizer>((*index)->snapshot())});
   Ask ask = ask_;
   ask.verb = "delete";
   Attributes attributes = ask.attributes();

@@ -56,13 +56,14 @@ Result<void> ApiServer::load_authorizers(const Parts& parts) {
   auto uncovered = authz::fields::UncoveredFeed::load(parts.store);
   if (!uncovered) return fail(uncovered.error());
   uncovered_ = std::move(*uncovered);
-  field_permissions_ = std::make_unique<FieldPermissions>(*uncovered_, parts.metrics.registry());
+  field_permissions_ = std::make_unique<FieldPermissions>(uncovered_->snapshot(),
+                                                          parts.metrics.registry());
   auto built_ins = BuiltInAuthorizers::make(parts.store, catalog_, parts.namespace_policy,
                                             parts.random, parts.metrics.registry());
   if (!built_ins) return fail(built_ins.error());
   built_ins_ = std::move(*built_ins);
   if (features_.fine_grained_authorization)
-    built_ins_->follow(*uncovered_);
+    built_ins_->follow(uncovered_->snapshot());
   else if (!uncovered_->current()->verbs.empty())
     warnings_.emplace_back(
         "there are UncoveredPermissionSets, and nobody follows them: the feature gate "

@@ -23,15 +23,16 @@ Result<std::unique_ptr<BuiltInAuthorizers>> BuiltInAuthorizers::make(
   if (!policies) return fail(policies.error());
   self->policies_ = std::move(*policies);
   self->namespace_policy_ = std::make_shared<const authz::namespace_policy::PolicyAuthorizer>(
-      *self->policies_,
+      self->policies_->snapshot(),
       authz::namespace_policy::Surroundings{
           .kinds = &self->kinds_, .nodes = &self->nodes_, .node_names = settings.node_names},
       &metrics);
   self->by_type_ = {
       {"Node", std::make_shared<authz::node::NodeAuthorizer>(self->nodes_)},
-      {"Access", std::make_shared<authz::access::AccessAuthorizer>(*self->access_, &metrics)},
+      {"Access",
+       std::make_shared<authz::access::AccessAuthorizer>(self->access_->snapshot(), &metrics)},
       {"Policy", self->namespace_policy_},
-      {"RBAC", std::make_shared<authz::rbac::RbacAuthorizer>(*self->roles_)}};
+      {"RBAC", std::make_shared<authz::rbac::RbacAuthorizer>(self->roles_->snapshot())}};
   return self;
 }
 

@@ -5,8 +5,11 @@
 #include <string>
 
 #include "authz/access/access_authorizer.h"
+#include "authz/access/policy_feed.h"
 #include "authz/fields/uncovered.h"
+#include "authz/namespace_policy/kind_table.h"
 #include "authz/namespace_policy/policy_authorizer.h"
+#include "authz/namespace_policy/policy_feed.h"
 #include "authz/node/graph.h"
 #include "authz/rbac/policy_index.h"
 #include "base/metrics.h"
@@ -36,13 +39,13 @@ class BuiltInAuthorizers {
 
   // Node, Access, Policy and RBAC, by the names that --authorization-mode has for them.
   const ByType& by_type() const { return by_type_; }
-  const authz::rbac::PolicyIndex& roles() const { return *roles_; }
+  const Snapshot<authz::rbac::RoleTable>& roles() const { return roles_->snapshot(); }
   const authz::namespace_policy::PolicyAuthorizer& namespace_policy() const {
     return *namespace_policy_;
   }
   // What is excluded from whole objects is not allowed by the `*` of a namespace policy. Before the
-  // first request; the feed outlives this.
-  void follow(const authz::fields::UncoveredFeed& uncovered) { kinds_.follow(uncovered); }
+  // first request; `uncovered` outlives this.
+  void follow(const Snapshot<authz::fields::Uncovered>& uncovered) { kinds_.follow(uncovered); }
 
  private:
   BuiltInAuthorizers(Random& random, const Snapshot<catalog::Catalog>& catalog)

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "authz/access/access_authorizer.h"
+#include "authz/access/policy_feed.h"
 #include "authz/namespace_policy/policy_authorizer.h"
+#include "authz/namespace_policy/policy_feed.h"
 #include "base/strings.h"
 #include "json/print.h"
 #include "rest/testing/test_server.h"
@@ -129,10 +131,10 @@ class Denials : public ::testing::TestWithParam<By> {
   authz::namespace_policy::Surroundings around_;
   std::shared_ptr<Listening> listening_ = std::make_shared<Listening>();
   std::shared_ptr<const authz::Authorizer>
-      access_ = std::make_shared<authz::access::AccessAuthorizer>(*documents_.access);
+      access_ = std::make_shared<authz::access::AccessAuthorizer>(documents_.access->snapshot());
   std::shared_ptr<const authz::Authorizer>
-      policy_ = std::make_shared<authz::namespace_policy::PolicyAuthorizer>(*documents_.policy,
-                                                                            around_);
+      policy_ = std::make_shared<authz::namespace_policy::PolicyAuthorizer>(
+          documents_.policy->snapshot(), around_);
   TestServer server_{{}, {listening_, access_, policy_, authz::always_allow()}, true};
   Loopback edgar_{server_.gateway(), server_.loop(), {.name = "edgar"}, "edgar"};
 };

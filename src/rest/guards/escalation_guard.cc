@@ -43,7 +43,7 @@ Task<Result<void>> EscalationGuard::check(Call& call, WriteAttempt attempt) cons
     bool exempt = co_await is_exempt(call, *asked);
     if (exempt) co_return Result<void>();
   }
-  std::shared_ptr<const authz::rbac::RoleTable> policy = index_.policy();
+  std::shared_ptr<const authz::rbac::RoleTable> policy = roles_.get();
   std::optional<authz::rbac::EscalationRefusal> refusal = authz::rbac::check_escalation(*policy,
                                                                                         grant);
   if (!refusal) {

@@ -1,5 +1,6 @@
 #pragma once
-#include "authz/rbac/policy_index.h"
+#include "authz/rbac/role_table.h"
+#include "base/snapshot.h"
 #include "rest/guards/write_guard.h"
 
 namespace cardea::rest {
@@ -7,12 +8,12 @@ namespace cardea::rest {
 // Keeps those who may write roles and bindings from giving away what they do not have.
 class EscalationGuard : public WriteGuard {
  public:
-  explicit EscalationGuard(const authz::rbac::PolicyIndex& index) : index_(index) {}
+  explicit EscalationGuard(const Snapshot<authz::rbac::RoleTable>& roles) : roles_(roles) {}
   bool applies(const catalog::Resource& resource) const override;
   Task<Result<void>> check(Call& call, WriteAttempt attempt) const override;
 
  private:
-  const authz::rbac::PolicyIndex& index_;
+  const Snapshot<authz::rbac::RoleTable>& roles_;
 };
 
 }  // namespace cardea::rest

@@ -133,7 +133,7 @@ Gift gift_of_binding(const Call& call, const WriteAttempt& attempt, const docume
 }
 
 std::shared_ptr<const documents::Index> index_of(const documents::PolicyAuthorizer* authorizer) {
-  return authorizer ? authorizer->feed().index() : nullptr;
+  return authorizer ? authorizer->documents().get() : nullptr;
 }
 
 // Where a document in the namespace of the request grants: empty, if it is the master's, for

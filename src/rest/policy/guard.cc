@@ -71,7 +71,7 @@ bool PolicyGuard::applies(const catalog::Resource& r) const {
 Task<Result<void>> PolicyGuard::check(Call& call, WriteAttempt attempt) const {
   const catalog::Resource& r = *call.resource;
   Place place{call.info.namespace_name, master_};
-  std::shared_ptr<const documents::Index> index = authorizer_ ? authorizer_->feed().index()
+  std::shared_ptr<const documents::Index> index = authorizer_ ? authorizer_->documents().get()
                                                               : nullptr;
   const documents::ResourceGroups& groups = index ? index->groups()
                                                   : documents::ResourceGroups::built_in();

@@ -221,7 +221,7 @@ Value as_sent(const Value& decoded, const Value& written) {
 
 }  // namespace
 
-FieldPermissions::FieldPermissions(const authz::fields::UncoveredFeed& uncovered,
+FieldPermissions::FieldPermissions(const Snapshot<authz::fields::Uncovered>& uncovered,
                                    MetricRegistry& metrics)
     : uncovered_(uncovered),
       comparisons_(metrics.counter({"cardea_field_comparisons_total",

@@ -24,9 +24,9 @@ namespace cardea::rest {
 class FieldPermissions {
  public:
   // Both outlive it.
-  FieldPermissions(const authz::fields::UncoveredFeed& uncovered, MetricRegistry& metrics);
+  FieldPermissions(const Snapshot<authz::fields::Uncovered>& uncovered, MetricRegistry& metrics);
 
-  std::shared_ptr<const authz::fields::Uncovered> uncovered() const { return uncovered_.current(); }
+  std::shared_ptr<const authz::fields::Uncovered> uncovered() const { return uncovered_.get(); }
   // Whether anything about objects of this resource is excluded from its verbs.
   bool excludes(const catalog::Resource& resource) const;
   // The same, or about objects as they are stored.
@@ -36,7 +36,7 @@ class FieldPermissions {
   void count(bool covered, std::size_t checks) const;
 
  private:
-  const authz::fields::UncoveredFeed& uncovered_;
+  const Snapshot<authz::fields::Uncovered>& uncovered_;
   Counter &comparisons_, &covered_, &refused_;
   CountHistogram& checks_;
 };
