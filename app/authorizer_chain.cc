@@ -99,7 +99,7 @@ Result<std::shared_ptr<AuthorizerChain>> AuthorizerChain::make(
   self->current_.set(std::move(*chain));
   if (file.empty()) return self;
   self->reload_.emplace(
-      authz::ChainReload::Parts{
+      feeds::ChainReload::Parts{
           .chain = self->current_,
           .build =
               [raw = self.get()](const authz::AuthorizationConfig& c) { return raw->build(c); },

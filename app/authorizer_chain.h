@@ -5,9 +5,9 @@
 #include <string>
 
 #include "app/options.h"
-#include "authz/config/chain_reload.h"
 #include "authz/current_chain.h"
 #include "base/log.h"
+#include "feeds/chain_reload.h"
 #include "rest/boot/built_in_authorizers.h"
 #include "upstream/authorizer_factory.h"
 
@@ -45,7 +45,7 @@ class AuthorizerChain {
   const Log& log_;
   const bool takes_anonymous_;
   authz::CurrentChain current_{nullptr};
-  std::optional<authz::ChainReload> reload_;
+  std::optional<feeds::ChainReload> reload_;
 };
 
 }  // namespace cardea::app

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "app/command_line.h"
-#include "authz/namespace_policy/kind_table.h"
 #include "authz/namespace_policy/migrate.h"
 #include "base/strings.h"
+#include "feeds/catalog_kinds.h"
 #include "json/yaml.h"
 
 namespace cardea::app {
@@ -100,7 +100,7 @@ int migrate_documents(const std::vector<std::string>& files, const std::string& 
   for (const std::string& f : files)
     if (!read(f, documents)) return 2;
   Snapshot<catalog::Catalog> catalog(catalog::Catalog::builtin());
-  authz::namespace_policy::CatalogKinds kinds(catalog);
+  feeds::CatalogKinds kinds(catalog);
   json::FieldErrors errors;
   authz::namespace_policy::Migration done = authz::namespace_policy::migrate(documents, master,
                                                                              &kinds, errors);

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "authz/access/access_authorizer.h"
-#include "authz/access/policy_feed.h"
 #include "base/strings.h"
+#include "feeds/access_policy_feed.h"
 #include "json/parse.h"
 #include "store/testing/memory_store.h"
 
@@ -104,7 +104,7 @@ int main() {
   json::Value object = *json::parse(R"({"metadata":{"name":"x","labels":{"owner":"alice"}}})");
   SystemClock clock;
   auto store = store::make_memory_store(clock);
-  auto feed = PolicyFeed::load(*store).value();
+  auto feed = feeds::AccessPolicyFeed::load(*store).value();
   AccessAuthorizer authorizer(feed->snapshot());
   ConditionData data{.operation = "CREATE", .object = &object, .user = &alice};
   std::printf("condition %.0f\n", measure([&] {

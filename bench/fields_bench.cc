@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "authz/fields/field_judge.h"
-#include "authz/rbac/policy_index.h"
 #include "authz/rbac/rbac_authorizer.h"
 #include "base/strings.h"
+#include "feeds/role_feed.h"
 #include "json/print.h"
 #include "rest/testing/test_server.h"
 #include "store/testing/memory_store.h"
@@ -111,7 +111,7 @@ int main() {
   auto store = store::make_memory_store(clock);
   put(*store, "/registry/clusterroles/safe", kRole);
   put(*store, "/registry/clusterrolebindings/safe", kBinding);
-  auto policy = authz::rbac::PolicyIndex::load(*store).value();
+  auto policy = feeds::RoleFeed::load(*store).value();
   authz::Chain chain({authz::masters_authorizer(),
                       std::make_shared<authz::rbac::RbacAuthorizer>(policy->snapshot())});
   authz::User user{.name = "operator", .groups = {"system:authenticated"}};

@@ -7,10 +7,10 @@
 #include <random>
 
 #include "allocations.h"
-#include "authz/namespace_policy/kind_table.h"
 #include "authz/namespace_policy/policy_authorizer.h"
 #include "base/clock.h"
 #include "base/strings.h"
+#include "feeds/catalog_kinds.h"
 #include "json/parse.h"
 #include "store/testing/memory_store.h"
 
@@ -128,7 +128,7 @@ void say(const char* name, double value) {
 
 int main() {
   Snapshot<catalog::Catalog> catalog(catalog::Catalog::builtin());
-  CatalogKinds kinds(catalog);
+  feeds::CatalogKinds kinds(catalog);
   Surroundings around{.kinds = &kinds};
   auto small = filled(10);
   measure(small, around, questions(10, 100, 20'000));

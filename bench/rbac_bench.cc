@@ -13,10 +13,10 @@
 #include <utility>
 
 #include "allocations.h"
-#include "authz/rbac/policy_index.h"
 #include "authz/rbac/rbac_authorizer.h"
 #include "base/clock.h"
 #include "base/strings.h"
+#include "feeds/role_feed.h"
 #include "store/sqlite/sqlite_store.h"
 #include "store/testing/memory_store.h"
 
@@ -232,7 +232,7 @@ void measure_store() {
   std::unique_ptr<store::Store> store = store::make_memory_store(clock);
   fill(*store, 100'000);
   std::int64_t start = now_ns();
-  auto index = PolicyIndex::load(*store);
+  auto index = feeds::RoleFeed::load(*store);
   if (!index) std::abort();
   say("load_ms_100000", static_cast<double>(now_ns() - start) / 1e6);
   std::vector<std::int64_t> times;

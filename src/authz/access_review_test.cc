@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "base/strings.h"
-#include "catalog/testing/recordings.h"
 #include "json/print.h"
+#include "json/testing/recordings.h"
 
 namespace cardea::authz {
 namespace {
@@ -38,7 +38,7 @@ std::string line(std::string_view field, std::string_view message) {
 // Counts the reviews of one recorded conversation and compares what is wrong with each.
 int compare(const std::string& conversation) {
   int reviews = 0;
-  for (const Value& step : catalog::recorded(conversation)["steps"].items()) {
+  for (const Value& step : json::recorded(conversation)["steps"].items()) {
     std::optional<ReviewKind> kind = kind_of(step["path"].as_string());
     std::int64_t status = step["expect"]["status"].as_int();
     if (!kind || (status != 201 && status != 422)) continue;

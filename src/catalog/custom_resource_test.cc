@@ -6,9 +6,9 @@
 
 #include "base/strings.h"
 #include "catalog/builtin_types.h"
-#include "catalog/testing/recordings.h"
 #include "json/field_error.h"
 #include "json/print.h"
+#include "json/testing/recordings.h"
 #include "schema/custom/defaults.h"
 #include "schema/custom/prune.h"
 #include "schema/custom/structural.h"
@@ -123,17 +123,18 @@ class CustomResources : public ::testing::Test {
 };
 
 TEST_F(CustomResources, ValuesAreRefusedInTheRecordedWords) {
-  const std::optional<json::Value> conversation = recorded("crd--crd-value-validation");
+  const std::optional<json::Value> conversation = json::recorded("crd--crd-value-validation");
   check_all(*conversation);
 }
 
 TEST_F(CustomResources, DefaultsAndPruningGiveTheRecordedObjects) {
-  const std::optional<json::Value> conversation = recorded("crd--crd-default-prune");
+  const std::optional<json::Value> conversation = json::recorded("crd--crd-default-prune");
   check_all(*conversation);
 }
 
 TEST_F(CustomResources, UnknownAndDuplicateFieldsAreReportedInTheRecordedOrder) {
-  const std::optional<json::Value> conversation = recorded("fieldvalidation--field-validation-crd");
+  const std::optional<json::Value> conversation = json::recorded(
+      "fieldvalidation--field-validation-crd");
   check_all(*conversation);
 }
 

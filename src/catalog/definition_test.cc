@@ -5,8 +5,8 @@
 
 #include "base/strings.h"
 #include "catalog/builtin_types.h"
-#include "catalog/testing/recordings.h"
 #include "json/print.h"
+#include "json/testing/recordings.h"
 #include "schema/wire/decode.h"
 
 namespace cardea::catalog {
@@ -150,7 +150,7 @@ TEST(Definition, WarnsOfFormatsNobodyKnows) {
 class RecordedDefinitions : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(RecordedDefinitions, AreAnsweredInTheRecordedWords) {
-  const std::optional<json::Value> conversation = recorded(GetParam());
+  const std::optional<json::Value> conversation = json::recorded(GetParam());
   BuiltinTypes types;
   const auto* type = types.find(
       "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition");

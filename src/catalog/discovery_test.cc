@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "base/strings.h"
-#include "catalog/testing/recordings.h"
 #include "json/print.h"
+#include "json/testing/recordings.h"
 
 namespace cardea::catalog {
 namespace {
@@ -29,7 +29,7 @@ const Value* select(const Value& list, std::string_view condition) {
 }
 
 TEST(Discovery, AnswersAsRecorded) {
-  const std::optional<json::Value> recording = recorded("discovery--discovery-legacy");
+  const std::optional<json::Value> recording = json::recorded("discovery--discovery-legacy");
   auto catalog = Catalog::builtin();
   int compared = 0;
   for (const Value& step : (*recording)["steps"].items()) {
@@ -54,7 +54,7 @@ TEST(Discovery, AnswersAsRecorded) {
 }
 
 TEST(Discovery, AggregatesAsRecorded) {
-  const std::optional<json::Value> recording = recorded("discovery--discovery-aggregated");
+  const std::optional<json::Value> recording = json::recorded("discovery--discovery-aggregated");
   auto catalog = Catalog::builtin();
   int compared = 0;
   for (const Value& step : (*recording)["steps"].items()) {

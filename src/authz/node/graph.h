@@ -9,10 +9,8 @@
 #include "authz/node/link_set.h"
 #include "authz/node/references.h"
 #include "base/random.h"
-#include "base/result.h"
 #include "base/snapshot.h"
 #include "base/strings.h"
-#include "store/store.h"
 
 namespace cardea::authz::node {
 
@@ -82,16 +80,6 @@ class Graph {
                                                                                 // "namespace/name"
   std::map<std::string, std::uint32_t, std::less<>> nodes_;  // with the number of objects that say
                                                              // that they are needed there
-};
-
-// Fills a graph from a store and keeps it filled: what a write changed is in the graph before the
-// write is acknowledged. Borrows both.
-class GraphFeed {
- public:
-  static Result<std::unique_ptr<GraphFeed>> start(store::Store& store, Graph& graph);
-
- private:
-  std::vector<std::unique_ptr<store::Watch>> watches_;
 };
 
 }  // namespace cardea::authz::node

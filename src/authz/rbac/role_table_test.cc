@@ -3,52 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <new>
-
 #include "authz/rbac/near_miss.h"
-#include "authz/rbac/policy_index.h"
 #include "authz/rbac/rbac_authorizer.h"
-#include "authz/refusal.h"
+#include "authz/testing/allocations.h"
 #include "base/strings.h"
 #include "json/parse.h"
-#include "store/testing/memory_store.h"
-
-namespace {
-thread_local long allocations = 0;
-}
-
-// The thread sanitizer brings these itself.
-#if !__has_feature(thread_sanitizer)
-constexpr bool kCountsAllocations = true;
-void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size ? size : 1)) return memory;
-  std::abort();
-}
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  ++allocations;
-  return std::malloc(size ? size : 1);
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, const std::nothrow_t&) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-#else
-constexpr bool kCountsAllocations = false;
-#endif
-
-namespace cardea::authz {
-// For other tests of this program: how often this thread allocated; -1 where nobody counts.
-long counted_allocations() {
-  return kCountsAllocations ? allocations : -1;
-}
-}  // namespace cardea::authz
 
 namespace cardea::authz::rbac {
 namespace {
@@ -199,16 +158,16 @@ TEST_F(RbacPolicy, DecidesWithoutAllocating) {
   Ask refused{{.name = "nobody", .groups = {"system:authenticated", "a", "b"}}, "get", "ns-7"};
   std::shared_ptr<const RoleTable> policy = policy_;
   bool first, second;
-  if (!kCountsAllocations)
+  if (counted_allocations() < 0)
     GTEST_SKIP() << "the thread sanitizer has an allocator of its own, so nothing counts here";
-  long before = allocations;
+  long before = counted_allocations();
   {
     Decision d = rbac::decide(policy, allowed.attributes());
     first = d.allowed();
     Decision e = rbac::decide(policy, refused.attributes());
     second = e.allowed();
   }
-  EXPECT_EQ(allocations, before);
+  EXPECT_EQ(counted_allocations(), before);
   EXPECT_TRUE(first);
   EXPECT_FALSE(second);
 }
@@ -279,111 +238,6 @@ TEST(RbacNearMiss, NamesWhatTheNearestRuleLacks) {
   EXPECT_EQ(hints[0].field, "rules[0].verbs");
   EXPECT_EQ(hints[1].field, "rules[1].resourceNames");
   EXPECT_TRUE(near_misses(policy, Ask{{.name = "joe"}, "delete", "ns"}.attributes()).empty());
-}
-
-// A store with roles and bindings, its index and a chain.
-class RbacIndex : public ::testing::Test {
- protected:
-  void put(std::string key, std::string value) {
-    ASSERT_TRUE(store::commit_sync(*store_, {{}, {store::Put{std::move(key), std::move(value)}}}));
-  }
-  void erase(std::string key) {
-    ASSERT_TRUE(store::commit_sync(*store_, {{}, {store::Delete{std::move(key)}}}));
-  }
-  bool allowed(const PolicyIndex& index, const Ask& ask) {
-    return RbacAuthorizer(index.snapshot()).authorize(ask.attributes())->allowed();
-  }
-
-  SystemClock clock_;
-  std::unique_ptr<store::Store> store_ = store::make_memory_store(clock_);
-  Ask ask_{{.name = "jane"}, "get", "ns"};
-  std::string role_ = R"({"rules":[{"verbs":["get"],"apiGroups":[""],"resources":["pods"]}]})";
-  std::string binding_ =
-      R"({"roleRef":{"kind":"ClusterRole","name":"r"},"subjects":[{"kind":"User","name":"jane"}]})";
-};
-
-TEST_F(RbacIndex, KnowsEverythingWhenItIsMade) {
-  put("/registry/clusterroles/r", role_);
-  put("/registry/rolebindings/ns/b", binding_);
-  auto index = PolicyIndex::load(*store_);
-  ASSERT_TRUE(index);
-  EXPECT_TRUE(allowed(**index, ask_));
-}
-
-TEST_F(RbacIndex, ShowsEveryWriteToTheNextRequest) {
-  auto index = PolicyIndex::load(*store_);
-  ASSERT_TRUE(index);
-  EXPECT_FALSE(allowed(**index, ask_));
-  for (int i = 0; i < 50; ++i) {
-    put("/registry/rolebindings/ns/b", binding_);
-    EXPECT_FALSE(allowed(**index, ask_));
-    put("/registry/clusterroles/r", role_);
-    EXPECT_TRUE(allowed(**index, ask_));
-    put("/registry/rolebindings/ns/b", R"({"roleRef":{"kind":"ClusterRole","name":"r"}})");
-    EXPECT_FALSE(allowed(**index, ask_));
-    put("/registry/rolebindings/ns/b", binding_);
-    EXPECT_TRUE(allowed(**index, ask_));
-    erase("/registry/clusterroles/r");
-    EXPECT_FALSE(allowed(**index, ask_));
-    erase("/registry/rolebindings/ns/b");
-  }
-  EXPECT_EQ((*index)->policy()->bindings_in("ns"), 0u);
-}
-
-TEST_F(RbacIndex, IsAskedByAChainWithoutAllocating) {
-  put("/registry/clusterroles/r", role_);
-  put("/registry/rolebindings/ns/b", binding_);
-  auto index = PolicyIndex::load(*store_);
-  ASSERT_TRUE(index);
-  Chain chain({masters_authorizer(), std::make_shared<RbacAuthorizer>((*index)->snapshot())});
-  Ask stranger{{.name = "joe", .groups = {"system:authenticated"}}, "get", "ns"};
-  Attributes attributes = ask_.attributes(), others = stranger.attributes();
-  chain.decide(attributes);  // this thread takes its reference to the policy
-  if (!kCountsAllocations)
-    GTEST_SKIP() << "the thread sanitizer has an allocator of its own, so nothing counts here";
-  long before = allocations;
-  bool permitted = chain.decide(attributes)->permit.has_value();
-  bool refused = !chain.decide(others)->permit.has_value();
-  EXPECT_EQ(allocations, before);
-  EXPECT_TRUE(permitted);
-  EXPECT_TRUE(refused);
-}
-
-TEST_F(RbacIndex, AnErrorIsNeverAnAllow) {
-  put("/registry/clusterroles/r", "{");
-  put("/registry/clusterroles/odd", R"({"rules":[{"verbs":"get","apiGroups":{},"resources":7}]})");
-  put("/registry/rolebindings/ns/b", binding_);
-  put("/registry/rolebindings/ns/odd",
-      R"({"roleRef":[],"subjects":{"kind":"User","name":"jane"}})");
-  put("/registry/rolebindings/ns/bytes", "\xff\xfe");
-  auto index = PolicyIndex::load(*store_);
-  ASSERT_TRUE(index);
-  EXPECT_FALSE(allowed(**index, ask_));
-}
-
-TEST_F(RbacIndex, TeachesOnlyThoseWhoMayReadTheRole) {
-  auto index = PolicyIndex::load(*store_);
-  ASSERT_TRUE(index);
-  put("/registry/clusterroles/r", role_);
-  put("/registry/rolebindings/ns/b", binding_);
-  Chain chain({masters_authorizer(), std::make_shared<RbacAuthorizer>((*index)->snapshot())});
-  Ask ask = ask_;
-  ask.verb = "delete";
-  Attributes attributes = ask.attributes();
-  Decision refused = chain.decide(attributes)->decision;
-  Error plain = forbidden(attributes, refused.reason.text());
-  Error before = refusal(chain, attributes, refused);
-  EXPECT_TRUE(before.details->causes.empty());
-  put("/registry/clusterroles/see",
-      R"({"rules":[{"verbs":["get"],"apiGroups":["rbac.authorization.k8s.io"],"resources":["clusterroles"]}]})");
-  put("/registry/clusterrolebindings/see",
-      R"({"roleRef":{"kind":"ClusterRole","name":"see"},"subjects":[{"kind":"User","name":"jane"}]})");
-  Error after = refusal(chain, attributes, refused);
-  ASSERT_EQ(after.details->causes.size(), 1u);
-  EXPECT_EQ(after.details->causes[0].reason, "RuleAlmostMatches");
-  EXPECT_THAT(after.details->causes[0].message, HasSubstr(R"(it lacks verb "delete")"));
-  EXPECT_EQ(after.message, plain.message);
-  EXPECT_EQ(after.details->kind, plain.details->kind);
 }
 
 }  // namespace

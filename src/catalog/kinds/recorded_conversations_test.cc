@@ -10,10 +10,10 @@
 
 #include "base/strings.h"
 #include "catalog/strategy.h"
-#include "catalog/testing/recordings.h"
 #include "catalog/validate.h"
 #include "json/parse.h"
 #include "json/print.h"
+#include "json/testing/recordings.h"
 
 // Walks recorded conversations with a real API server through the hooks alone: no storage, no HTTP.
 // What is created is defaulted, prepared and validated as the recorded server did; causes must be
@@ -334,7 +334,7 @@ TEST(RecordedConversations, TheHooksOfBuiltinKindsAnswerAsTheRecordedServerDid) 
            !name.starts_with("watch--");
   };
   Walk walk;
-  for (const auto& file : json_files(recordings()))
+  for (const auto& file : json_files(json::recordings()))
     if (is_about_hooks(file.filename().string())) walk.file(file);
   std::cout << walk.checked << " steps checked, " << walk.differed << " differ\n";
   EXPECT_EQ(walk.differed, 0);

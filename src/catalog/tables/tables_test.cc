@@ -5,8 +5,8 @@
 #include "base/strings.h"
 #include "catalog/tables/cells.h"
 #include "catalog/tables/duration.h"
-#include "catalog/testing/recordings.h"
 #include "json/print.h"
+#include "json/testing/recordings.h"
 
 namespace cardea::catalog {
 namespace {
@@ -249,7 +249,7 @@ TEST(Tables, ShowColumnsOfCustomResourcesByTheirTypes) {
 TEST(Tables, SayWhatWasRecorded) {
   int compared = 0;
   for (const char* name : {"tables--table-builtin", "crd--crd-printer-columns"}) {
-    const std::optional<json::Value> recording = recorded(name);
+    const std::optional<json::Value> recording = json::recorded(name);
     std::vector<Value> definitions;
     for (const Value& step : (*recording)["setup"].items()) {
       Value definition = step["body"];

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "admission/plugins.h"
+#include "feeds/uncovered_feed.h"
 #include "rest/boot/built_in_authorizers.h"
 #include "rest/call.h"
 #include "rest/catalog_holder.h"
@@ -101,7 +102,7 @@ class ApiServer {
   const Features features_;
   std::vector<std::string> warnings_;
   CatalogHolder catalog_;
-  std::unique_ptr<authz::fields::UncoveredFeed> uncovered_;
+  std::unique_ptr<feeds::UncoveredFeed> uncovered_;
   std::unique_ptr<BuiltInAuthorizers> built_ins_;
   std::shared_ptr<const authz::CurrentChain> chain_;
   policy::PolicyStore objects_;

@@ -9,17 +9,16 @@ Result<std::unique_ptr<BuiltInAuthorizers>> BuiltInAuthorizers::make(
     store::Store& store, const Snapshot<catalog::Catalog>& catalog,
     const NamespacePolicySettings& settings, Random& random, MetricRegistry& metrics) {
   std::unique_ptr<BuiltInAuthorizers> self(new BuiltInAuthorizers(random, catalog));
-  auto feed = authz::node::GraphFeed::start(store, self->nodes_);
+  auto feed = feeds::NodeGraphFeed::start(store, self->nodes_);
   if (!feed) return fail(feed.error());
   self->node_feed_ = std::move(*feed);
-  auto roles = authz::rbac::PolicyIndex::load(store);
+  auto roles = feeds::RoleFeed::load(store);
   if (!roles) return fail(roles.error());
   self->roles_ = std::move(*roles);
-  auto access = authz::access::PolicyFeed::load(store);
+  auto access = feeds::AccessPolicyFeed::load(store);
   if (!access) return fail(access.error());
   self->access_ = std::move(*access);
-  auto policies = authz::namespace_policy::PolicyFeed::load(store, settings.master,
-                                                            settings.groups);
+  auto policies = feeds::NamespacePolicyFeed::load(store, settings.master, settings.groups);
   if (!policies) return fail(policies.error());
   self->policies_ = std::move(*policies);
   self->namespace_policy_ = std::make_shared<const authz::namespace_policy::PolicyAuthorizer>(

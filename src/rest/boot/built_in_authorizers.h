@@ -5,16 +5,17 @@
 #include <string>
 
 #include "authz/access/access_authorizer.h"
-#include "authz/access/policy_feed.h"
 #include "authz/fields/uncovered.h"
-#include "authz/namespace_policy/kind_table.h"
 #include "authz/namespace_policy/policy_authorizer.h"
-#include "authz/namespace_policy/policy_feed.h"
 #include "authz/node/graph.h"
-#include "authz/rbac/policy_index.h"
 #include "base/metrics.h"
 #include "base/random.h"
 #include "base/result.h"
+#include "feeds/access_policy_feed.h"
+#include "feeds/catalog_kinds.h"
+#include "feeds/namespace_policy_feed.h"
+#include "feeds/node_graph_feed.h"
+#include "feeds/role_feed.h"
 
 namespace cardea::rest {
 
@@ -52,11 +53,11 @@ class BuiltInAuthorizers {
       : nodes_(random), kinds_(catalog) {}
 
   authz::node::Graph nodes_;
-  std::unique_ptr<authz::node::GraphFeed> node_feed_;
-  std::unique_ptr<authz::rbac::PolicyIndex> roles_;
-  std::unique_ptr<authz::access::PolicyFeed> access_;
-  authz::namespace_policy::CatalogKinds kinds_;
-  std::unique_ptr<authz::namespace_policy::PolicyFeed> policies_;
+  std::unique_ptr<feeds::NodeGraphFeed> node_feed_;
+  std::unique_ptr<feeds::RoleFeed> roles_;
+  std::unique_ptr<feeds::AccessPolicyFeed> access_;
+  feeds::CatalogKinds kinds_;
+  std::unique_ptr<feeds::NamespacePolicyFeed> policies_;
   std::shared_ptr<const authz::namespace_policy::PolicyAuthorizer> namespace_policy_;
   ByType by_type_;
 };

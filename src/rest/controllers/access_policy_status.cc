@@ -1,8 +1,8 @@
 // Tells in the status of each access policy whether it is in force, and what is doubtful about its
 // expression in each version of what its rules name.
 #include "authz/access/policy.h"
-#include "authz/access/type_check.h"
 #include "base/strings.h"
+#include "feeds/access_type_check.h"
 #include "rest/controllers/controllers.h"
 #include "rest/write/stored_object.h"
 
@@ -51,8 +51,8 @@ class AccessPolicyStatus : public Controller {
     std::string space = key.starts_with(kNamespaced) ? std::string(namespace_in(key)) : "";
     std::string name(name_in(key));
     authz::access::Policy policy(space, name, object);
-    std::vector<std::string> doubts = authz::access::type_warnings(policy, object,
-                                                                   *context().catalog.get());
+    std::vector<std::string> doubts = feeds::type_warnings(policy, object,
+                                                           *context().catalog.get());
     std::string now = rfc3339(context().clock.now());
     const Value& status = object["status"];
     bool compiles = policy.problem().empty();

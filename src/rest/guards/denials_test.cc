@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "authz/access/access_authorizer.h"
-#include "authz/access/policy_feed.h"
 #include "authz/namespace_policy/policy_authorizer.h"
-#include "authz/namespace_policy/policy_feed.h"
 #include "base/strings.h"
+#include "feeds/access_policy_feed.h"
+#include "feeds/namespace_policy_feed.h"
 #include "json/print.h"
 #include "rest/testing/test_server.h"
 
@@ -18,8 +18,8 @@ using json::Value;
 class Documents {
  public:
   Documents() {
-    access = authz::access::PolicyFeed::load(*store_).value();
-    policy = authz::namespace_policy::PolicyFeed::load(*store_).value();
+    access = feeds::AccessPolicyFeed::load(*store_).value();
+    policy = feeds::NamespacePolicyFeed::load(*store_).value();
   }
   void put(std::string_view key, std::string_view text) {
     auto done = store::commit_sync(*store_,
@@ -36,8 +36,8 @@ class Documents {
   std::unique_ptr<store::Store> store_ = store::make_memory_store(clock_);
 
  public:
-  std::unique_ptr<authz::access::PolicyFeed> access;
-  std::unique_ptr<authz::namespace_policy::PolicyFeed> policy;
+  std::unique_ptr<feeds::AccessPolicyFeed> access;
+  std::unique_ptr<feeds::NamespacePolicyFeed> policy;
 };
 
 // Keeps what is asked, but for whether the caller may read the object: that decides what they are

@@ -239,7 +239,7 @@ FieldPermissions::FieldPermissions(const Snapshot<authz::fields::Uncovered>& unc
 
 bool FieldPermissions::excludes(const catalog::Resource& resource) const {
   if (resource.permissions->has_excluded()) return true;
-  const auto& now = uncovered_.current();
+  const auto& now = uncovered_.get();
   return !now->verbs.empty() && now->verbs.concern(*resource.permissions);
 }
 

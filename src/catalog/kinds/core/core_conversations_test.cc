@@ -11,11 +11,11 @@
 #include "base/strings.h"
 #include "catalog/kinds/core/service_allocator.h"
 #include "catalog/strategy.h"
-#include "catalog/testing/recordings.h"
 #include "catalog/validate.h"
 #include "json/parse.h"
 #include "json/patch.h"
 #include "json/print.h"
+#include "json/testing/recordings.h"
 
 // Walks recorded conversations with a real API server through the hooks of the core group's kinds:
 // no storage, no HTTP. Each create is defaulted, given addresses, prepared and checked; each update
@@ -384,7 +384,7 @@ class Walk {
 
 TEST(CoreConversations, TheHooksOfCoreKindsAnswerAsTheRecordedServerDid) {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(recordings())) {
+  for (const auto& entry : std::filesystem::directory_iterator(json::recordings())) {
     std::string name = entry.path().filename().string();
     if (entry.path().extension() == ".json" &&
         std::ranges::find(kTopics, name.substr(0, name.find("--"))) != std::end(kTopics))

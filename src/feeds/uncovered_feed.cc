@@ -1,8 +1,8 @@
-#include "authz/fields/uncovered.h"
+#include "feeds/uncovered_feed.h"
 
 #include "json/parse.h"
 
-namespace cardea::authz::fields {
+namespace cardea::feeds {
 
 void UncoveredFeed::put(const store::Record& record) {
   auto object = json::parse(record.value());
@@ -34,12 +34,12 @@ void UncoveredFeed::take(std::span<const store::EventPtr> events) {
 
 Result<std::unique_ptr<UncoveredFeed>> UncoveredFeed::load(store::Store& store) {
   std::unique_ptr<UncoveredFeed> feed(new UncoveredFeed());
-  auto range = store.range({.keys = store::keys_with_prefix(kUncoveredPrefix)});
+  auto range = store.range({.keys = store::keys_with_prefix(authz::fields::kUncoveredPrefix)});
   if (!range) return fail(range.error());
   for (const store::RecordPtr& record : range->records) feed->put(*record);
   feed->publish();
   auto watch = store.watch(
-      std::string(kUncoveredPrefix), range->revision,
+      std::string(authz::fields::kUncoveredPrefix), range->revision,
       [self = feed.get()](std::span<const store::EventPtr> events) { self->take(events); });
   if (!watch) return fail(watch.error());
   feed->watch_ = std::move(*watch);
@@ -50,4 +50,4 @@ UncoveredFeed::~UncoveredFeed() {
   watch_.reset();
 }
 
-}  // namespace cardea::authz::fields
+}  // namespace cardea::feeds

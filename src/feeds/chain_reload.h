@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/metrics.h"
 
-namespace cardea::authz {
+namespace cardea::feeds {
 
 // Takes a changed configuration file over: builds the chain it describes and lets it decide from
 // then on.
@@ -19,20 +19,20 @@ namespace cardea::authz {
 // Webhooks of a new chain begin with empty caches. For the thread that watches the file.
 class ChainReload {
  public:
-  using Build = std::function<Result<std::shared_ptr<const Chain>>(
-      const AuthorizationConfig& config)>;
+  using Build = std::function<Result<std::shared_ptr<const authz::Chain>>(
+      const authz::AuthorizationConfig& config)>;
   struct Parts {
-    CurrentChain& chain;
+    authz::CurrentChain& chain;
     Build build;
     MetricRegistry& metrics;
     const Clock& clock;
     std::function<void(const std::string& line)> log;
     std::string server_id;  // in metrics
-    AuthorizerTypes types = {};
+    authz::AuthorizerTypes types = {};
   };
 
   // `config` and `text` are what the chain was first made from. The parts outlive it.
-  ChainReload(Parts parts, AuthorizationConfig config, std::string_view text);
+  ChainReload(Parts parts, authz::AuthorizationConfig config, std::string_view text);
 
   // The text of the file, or why it cannot be read.
   void take(const Result<std::string>& text);
@@ -42,9 +42,9 @@ class ChainReload {
   void show_hash(std::string_view text);
 
   Parts parts_;
-  AuthorizationConfig config_;
+  authz::AuthorizationConfig config_;
   const std::vector<std::string> required_types_;
   Gauge* hash_ = nullptr;
 };
 
-}  // namespace cardea::authz
+}  // namespace cardea::feeds

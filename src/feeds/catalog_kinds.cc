@@ -1,15 +1,15 @@
-#include "authz/namespace_policy/kind_table.h"
+#include "feeds/catalog_kinds.h"
 
 #include <bit>
 
 #include "authz/rbac/hash.h"
 #include "base/strings.h"
 
-namespace cardea::authz::namespace_policy {
+namespace cardea::feeds {
 namespace {
 
 std::uint64_t hash_of(std::string_view group, std::string_view resource) {
-  return rbac::hash_name(resource, rbac::hash_name(group));
+  return authz::rbac::hash_name(resource, authz::rbac::hash_name(group));
 }
 
 }  // namespace
@@ -102,4 +102,4 @@ bool CatalogKinds::is_excluded(std::string_view group, std::string_view resource
   return false;
 }
 
-}  // namespace cardea::authz::namespace_policy
+}  // namespace cardea::feeds

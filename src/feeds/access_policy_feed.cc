@@ -1,44 +1,46 @@
-#include "authz/access/policy_feed.h"
+#include "feeds/access_policy_feed.h"
 
 #include "json/parse.h"
 
-namespace cardea::authz::access {
+namespace cardea::feeds {
 namespace {
 
 constexpr std::string_view kPrefixes[] = {kClusterPrefix, kNamespacedPrefix};
 
-PolicyPtr policy_of(const store::Record& record) {
+authz::access::PolicyPtr policy_of(const store::Record& record) {
   std::string_view key = record.key();
   // What cannot be read has no effect that allows: a default-constructed object is a Deny of
   // everything, which would lock everybody out for a damaged record.
   auto object = json::parse(record.value());
   if (!object) return nullptr;
   if (key.starts_with(kClusterPrefix))
-    return std::make_shared<const Policy>("", key.substr(kClusterPrefix.size()), *object);
+    return std::make_shared<const authz::access::Policy>("", key.substr(kClusterPrefix.size()),
+                                                         *object);
   std::string_view rest = key.substr(kNamespacedPrefix.size());
   auto slash = rest.find('/');
   if (slash == std::string_view::npos || slash == 0) return nullptr;
-  return std::make_shared<const Policy>(rest.substr(0, slash), rest.substr(slash + 1), *object);
+  return std::make_shared<const authz::access::Policy>(rest.substr(0, slash),
+                                                       rest.substr(slash + 1), *object);
 }
 
 }  // namespace
 
-void PolicyFeed::put(const store::Record& record) {
-  PolicyPtr policy = policy_of(record);
+void AccessPolicyFeed::put(const store::Record& record) {
+  authz::access::PolicyPtr policy = policy_of(record);
   erase(record.key());
   if (!policy) return;
   next_.add(policy);
   by_key_.emplace(std::string(record.key()), std::move(policy));
 }
 
-void PolicyFeed::erase(std::string_view key) {
+void AccessPolicyFeed::erase(std::string_view key) {
   auto at = by_key_.find(key);
   if (at == by_key_.end()) return;
   next_.remove(at->second);
   by_key_.erase(at);
 }
 
-void PolicyFeed::take(std::span<const store::EventPtr> events) {
+void AccessPolicyFeed::take(std::span<const store::EventPtr> events) {
   std::lock_guard lock(mutex_);
   for (const store::EventPtr& e : events) {
     if (e->type == store::EventType::kPut)
@@ -46,11 +48,11 @@ void PolicyFeed::take(std::span<const store::EventPtr> events) {
     else
       erase(e->record->key());
   }
-  index_.set(std::make_shared<const Index>(next_));
+  index_.set(std::make_shared<const authz::access::Index>(next_));
 }
 
-Result<std::unique_ptr<PolicyFeed>> PolicyFeed::load(store::Store& store) {
-  std::unique_ptr<PolicyFeed> feed(new PolicyFeed());
+Result<std::unique_ptr<AccessPolicyFeed>> AccessPolicyFeed::load(store::Store& store) {
+  std::unique_ptr<AccessPolicyFeed> feed(new AccessPolicyFeed());
   store::Revision read[std::size(kPrefixes)];
   for (std::size_t i = 0; i < std::size(kPrefixes); ++i) {
     auto range = store.range({.keys = store::keys_with_prefix(kPrefixes[i])});
@@ -58,7 +60,7 @@ Result<std::unique_ptr<PolicyFeed>> PolicyFeed::load(store::Store& store) {
     for (const store::RecordPtr& record : range->records) feed->put(*record);
     read[i] = range->revision;
   }
-  feed->index_.set(std::make_shared<const Index>(feed->next_));
+  feed->index_.set(std::make_shared<const authz::access::Index>(feed->next_));
   for (std::size_t i = 0; i < std::size(kPrefixes); ++i) {
     auto watch = store.watch(
         std::string(kPrefixes[i]), read[i],
@@ -69,8 +71,8 @@ Result<std::unique_ptr<PolicyFeed>> PolicyFeed::load(store::Store& store) {
   return feed;
 }
 
-PolicyFeed::~PolicyFeed() {
+AccessPolicyFeed::~AccessPolicyFeed() {
   watches_.clear();
 }
 
-}  // namespace cardea::authz::access
+}  // namespace cardea::feeds

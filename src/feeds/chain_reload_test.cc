@@ -1,11 +1,13 @@
-#include "authz/config/chain_reload.h"
+#include "feeds/chain_reload.h"
 
 #include <gtest/gtest.h>
 
 #include "base/strings.h"
 
-namespace cardea::authz {
+namespace cardea::feeds {
 namespace {
+
+using namespace authz;
 
 std::string file(std::string_view authorizers) {
   return cat(
@@ -140,4 +142,4 @@ TEST(AuthorizationConfig, UnknownAndRepeatedFieldsAreRefused) {
 }
 
 }  // namespace
-}  // namespace cardea::authz
+}  // namespace cardea::feeds

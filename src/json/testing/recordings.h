@@ -9,7 +9,7 @@
 #include "json/parse.h"
 #include "json/value.h"
 
-namespace cardea::catalog {
+namespace cardea::json {
 
 // The recorded conversations with a real kube-apiserver.
 inline std::filesystem::path recordings() {
@@ -18,12 +18,12 @@ inline std::filesystem::path recordings() {
 }
 
 // One of them; stops the test program when it cannot be read.
-inline json::Value recorded(const std::string& name) {
+inline Value recorded(const std::string& name) {
   std::ifstream file(recordings() / (name + ".json"));
   std::string text{std::istreambuf_iterator<char>(file), {}};
-  auto value = json::parse(text);
+  auto value = parse(text);
   CARDEA_CHECK(value.has_value());
   return *value;
 }
 
-}  // namespace cardea::catalog
+}  // namespace cardea::json

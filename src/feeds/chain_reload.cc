@@ -1,10 +1,10 @@
-#include "authz/config/chain_reload.h"
+#include "feeds/chain_reload.h"
 
 #include <openssl/sha.h>
 
 #include "base/strings.h"
 
-namespace cardea::authz {
+namespace cardea::feeds {
 namespace {
 
 std::string sha256(std::string_view bytes) {
@@ -25,7 +25,7 @@ double seconds(const Clock& clock) {
 
 }  // namespace
 
-ChainReload::ChainReload(Parts parts, AuthorizationConfig config, std::string_view text)
+ChainReload::ChainReload(Parts parts, authz::AuthorizationConfig config, std::string_view text)
     : parts_(std::move(parts)),
       config_(std::move(config)),
       required_types_(config_.built_in_types()) {
@@ -60,7 +60,7 @@ void ChainReload::failed(const std::string& why) {
 
 void ChainReload::take(const Result<std::string>& text) {
   if (!text) return failed(text.error().message);
-  auto config = load_authorization_config(*text, required_types_, parts_.types);
+  auto config = authz::load_authorization_config(*text, required_types_, parts_.types);
   if (!config) return failed(config.error().message);
   if (*config == config_) return;
   auto chain = parts_.build(*config);

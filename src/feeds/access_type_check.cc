@@ -1,4 +1,4 @@
-#include "authz/access/type_check.h"
+#include "feeds/access_type_check.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 #include "catalog/object_types.h"
 #include "cel/environments.h"
 
-namespace cardea::authz::access {
+namespace cardea::feeds {
 namespace {
 
 constexpr std::size_t kMostChecked = 32;
@@ -18,8 +18,8 @@ std::string first_issue(const cel::CompileError& error) {
 
 }  // namespace
 
-std::vector<std::string> type_warnings(const Policy& policy, const json::Value& object,
-                                       const catalog::Catalog& catalog) {
+std::vector<std::string> type_warnings(const authz::access::Policy& policy,
+                                       const json::Value& object, const catalog::Catalog& catalog) {
   std::vector<std::string> out;
   if (!policy.program()) return out;
   std::string_view text = object["spec"]["expression"].as_string();
@@ -27,12 +27,13 @@ std::vector<std::string> type_warnings(const Policy& policy, const json::Value& 
   for (const catalog::Group& group : catalog.groups())
     for (const catalog::Version& version : group.versions)
       for (const catalog::Resource* r : version.resources) {
-        bool is_named = std::ranges::any_of(policy.rules(), [&](const rbac::PolicyRule& rule) {
-          return std::ranges::find(rule.api_groups, group.name) != rule.api_groups.end() &&
-                 std::ranges::find(rule.resources, r->name) != rule.resources.end();
-        });
+        bool is_named = std::ranges::any_of(
+            policy.rules(), [&](const authz::rbac::PolicyRule& rule) {
+              return std::ranges::find(rule.api_groups, group.name) != rule.api_groups.end() &&
+                     std::ranges::find(rule.resources, r->name) != rule.resources.end();
+            });
         if (!is_named || ++checked > kMostChecked) continue;
-        cel::Environment environment = language_without_objects();
+        cel::Environment environment = authz::access::language_without_objects();
         std::string type = catalog::ObjectTypes(environment).type_of(r->schema);
         environment.variable("object", type).variable("oldObject", type);
         auto compiled = cel::compile(text, std::move(environment).share());
@@ -43,4 +44,4 @@ std::vector<std::string> type_warnings(const Policy& policy, const json::Value& 
   return out;
 }
 
-}  // namespace cardea::authz::access
+}  // namespace cardea::feeds

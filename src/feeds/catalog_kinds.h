@@ -8,11 +8,11 @@
 #include "base/snapshot.h"
 #include "catalog/catalog.h"
 
-namespace cardea::authz::namespace_policy {
+namespace cardea::feeds {
 
 // Kinds as a catalogue has them. Made once for each catalogue and thread: asking costs one lookup,
 // and takes no lock.
-class CatalogKinds : public KindNames {
+class CatalogKinds : public authz::namespace_policy::KindNames {
  public:
   explicit CatalogKinds(const Snapshot<catalog::Catalog>& catalog) : catalog_(catalog) {}
   std::string_view kind_of(std::string_view group, std::string_view resource) const override;
@@ -24,13 +24,14 @@ class CatalogKinds : public KindNames {
                                                   std::string_view resource) const override;
   // What UncoveredPermissionSets exclude counts, beside what schemas do. Before the first question;
   // `uncovered` outlives this.
-  void follow(const Snapshot<fields::Uncovered>& uncovered) { uncovered_ = &uncovered; }
+  void follow(const Snapshot<authz::fields::Uncovered>& uncovered) { uncovered_ = &uncovered; }
 
  private:
   struct Table;
   const Table& table() const;
   const Snapshot<catalog::Catalog>& catalog_;
-  const Snapshot<fields::Uncovered>* uncovered_ = nullptr;  // null: nobody follows what is excluded
+  const Snapshot<authz::fields::Uncovered>* uncovered_ = nullptr;  // null: nobody follows what is
+                                                                   // excluded
 };
 
-}  // namespace cardea::authz::namespace_policy
+}  // namespace cardea::feeds

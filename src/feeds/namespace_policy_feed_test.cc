@@ -1,22 +1,22 @@
 // What policies decide, told as stories: Clark who owns the cluster, Hubert of the project, Edgar
 // who edits.
+#include "feeds/namespace_policy_feed.h"
+
 #include <gtest/gtest.h>
 
-#include "authz/namespace_policy/kind_table.h"
 #include "authz/namespace_policy/policy_authorizer.h"
-#include "authz/namespace_policy/policy_feed.h"
+#include "authz/testing/allocations.h"
 #include "base/strings.h"
+#include "feeds/catalog_kinds.h"
 #include "json/parse.h"
 #include "schema/permissions/changed_fields.h"
 #include "store/testing/memory_store.h"
 
-namespace cardea::authz {
-long counted_allocations();
-}
-
-namespace cardea::authz::namespace_policy {
+namespace cardea::feeds {
 namespace {
 
+using namespace authz;
+using namespace authz::namespace_policy;
 using json::Value;
 using Kind = Decision::Kind;
 
@@ -58,7 +58,7 @@ struct Ask {
                           subresource = "";
 };
 
-class NamespacePolicy : public testing::Test {
+class NamespacePolicy : public ::testing::Test {
  protected:
   NamespacePolicy() : catalog_(catalog::Catalog::builtin()), kinds_(catalog_), nodes_(random_) {
     nodes_.change({}, {.node = "n1", .objects = {{node::Kind::kPod, "hammer", "mine"}}});
@@ -69,7 +69,7 @@ class NamespacePolicy : public testing::Test {
     put("policybindings/master/master", kMasterBindings);
     put("policybindings/hammer/master", kHammerMasterBindings);
     put("policybindings/hammer/hammer", kHammerBindings);
-    feed_ = *PolicyFeed::load(*store_);
+    feed_ = *NamespacePolicyFeed::load(*store_);
     authorizer_.emplace(feed_->snapshot(), around_);
   }
   void put(std::string_view where, std::string_view text) {
@@ -138,7 +138,7 @@ class NamespacePolicy : public testing::Test {
   CatalogKinds kinds_;
   node::Graph nodes_;
   Surroundings around_;
-  std::unique_ptr<PolicyFeed> feed_;
+  std::unique_ptr<NamespacePolicyFeed> feed_;
   std::optional<PolicyAuthorizer> authorizer_;
   User user_;
   Ask ask_;
@@ -496,4 +496,4 @@ TEST_F(NamespacePolicy, ADenialOfANameWaitsForTheNameOfWhatIsCreated) {
 }
 
 }  // namespace
-}  // namespace cardea::authz::namespace_policy
+}  // namespace cardea::feeds

@@ -1,9 +1,9 @@
-#include "authz/rbac/policy_index.h"
+#include "feeds/role_feed.h"
 
 #include "base/strings.h"
 #include "json/parse.h"
 
-namespace cardea::authz::rbac {
+namespace cardea::feeds {
 namespace {
 
 struct Collection {
@@ -46,7 +46,7 @@ void add(RoleTable& policy, const store::Record& record) {
   if (at.collection->is_binding)
     policy.add_binding(at.namespace_name, at.name, object);
   else
-    policy.set_role(at.namespace_name, at.name, read_rules(object["rules"]));
+    policy.set_role(at.namespace_name, at.name, authz::rbac::read_rules(object["rules"]));
 }
 
 void remove(RoleTable& policy, const store::Record& record) {
@@ -60,8 +60,8 @@ void remove(RoleTable& policy, const store::Record& record) {
 
 }  // namespace
 
-Result<std::unique_ptr<PolicyIndex>> PolicyIndex::load(store::Store& store) {
-  std::unique_ptr<PolicyIndex> index(new PolicyIndex());
+Result<std::unique_ptr<RoleFeed>> RoleFeed::load(store::Store& store) {
+  std::unique_ptr<RoleFeed> index(new RoleFeed());
   store::Revision read[std::size(kCollections)];
   for (std::size_t i = 0; i < std::size(kCollections); ++i) {
     auto range = store.range({.keys = store::keys_with_prefix(kCollections[i].prefix)});
@@ -80,11 +80,11 @@ Result<std::unique_ptr<PolicyIndex>> PolicyIndex::load(store::Store& store) {
   return index;
 }
 
-PolicyIndex::~PolicyIndex() {
+RoleFeed::~RoleFeed() {
   watches_.clear();
 }
 
-void PolicyIndex::take(std::span<const store::EventPtr> events) {
+void RoleFeed::take(std::span<const store::EventPtr> events) {
   std::lock_guard lock(mutex_);
   for (const store::EventPtr& e : events) {
     if (e->previous && !e->previous->deleted()) remove(next_, *e->previous);
@@ -93,4 +93,4 @@ void PolicyIndex::take(std::span<const store::EventPtr> events) {
   policy_.set(std::make_shared<const RoleTable>(next_));
 }
 
-}  // namespace cardea::authz::rbac
+}  // namespace cardea::feeds
