@@ -104,7 +104,7 @@ int main() {
   json::Value object = *json::parse(R"({"metadata":{"name":"x","labels":{"owner":"alice"}}})");
   SystemClock clock;
   auto store = store::make_memory_store(clock);
-  auto feed = feeds::AccessPolicyFeed::load(*store).value();
+  auto feed = feeds::AccessPolicyFeed::start(*store).value();
   AccessAuthorizer authorizer(feed->snapshot());
   ConditionData data{.operation = "CREATE", .object = &object, .user = &alice};
   std::printf("condition %.0f\n", measure([&] {

@@ -111,7 +111,7 @@ int main() {
   auto store = store::make_memory_store(clock);
   put(*store, "/registry/clusterroles/safe", kRole);
   put(*store, "/registry/clusterrolebindings/safe", kBinding);
-  auto policy = feeds::RoleFeed::load(*store).value();
+  auto policy = feeds::RoleFeed::start(*store).value();
   authz::Chain chain({authz::masters_authorizer(),
                       std::make_shared<authz::rbac::RbacAuthorizer>(policy->snapshot())});
   authz::User user{.name = "operator", .groups = {"system:authenticated"}};

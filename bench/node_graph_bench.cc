@@ -45,7 +45,9 @@ int main() {
   for (int i = 0; i < kPods; ++i) all.push_back(placement(i));
   std::size_t before = mallinfo2().uordblks;
   auto start = std::chrono::steady_clock::now();
-  graph.add(all, {});
+  Graph::Changes fill;
+  for (const Placement& p : all) fill.placements.push_back({{}, p});
+  graph.change(fill);
   std::printf("filling with %d pods: %.0f ms, %.0f MiB\n", kPods, nanoseconds(start, 1) / 1e6,
               static_cast<double>(mallinfo2().uordblks - before) / (1 << 20));
 

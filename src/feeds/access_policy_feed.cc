@@ -5,74 +5,42 @@
 namespace cardea::feeds {
 namespace {
 
-constexpr std::string_view kPrefixes[] = {kClusterPrefix, kNamespacedPrefix};
+using authz::access::Policy;
+using authz::access::PolicyPtr;
 
-authz::access::PolicyPtr policy_of(const store::Record& record) {
+constexpr std::string_view kClusterPrefix = "/registry/access.cardea.dev/clusteraccesspolicies/";
+constexpr std::string_view kNamespacedPrefix = "/registry/access.cardea.dev/accesspolicies/";
+
+// Null when it cannot be read.
+PolicyPtr policy_of(const store::Record& record) {
   std::string_view key = record.key();
-  // What cannot be read has no effect that allows: a default-constructed object is a Deny of
-  // everything, which would lock everybody out for a damaged record.
   auto object = json::parse(record.value());
   if (!object) return nullptr;
   if (key.starts_with(kClusterPrefix))
-    return std::make_shared<const authz::access::Policy>("", key.substr(kClusterPrefix.size()),
-                                                         *object);
+    return std::make_shared<const Policy>("", key.substr(kClusterPrefix.size()), *object);
   std::string_view rest = key.substr(kNamespacedPrefix.size());
   auto slash = rest.find('/');
   if (slash == std::string_view::npos || slash == 0) return nullptr;
-  return std::make_shared<const authz::access::Policy>(rest.substr(0, slash),
-                                                       rest.substr(slash + 1), *object);
+  return std::make_shared<const Policy>(rest.substr(0, slash), rest.substr(slash + 1), *object);
 }
 
 }  // namespace
 
-void AccessPolicyFeed::put(const store::Record& record) {
-  authz::access::PolicyPtr policy = policy_of(record);
-  erase(record.key());
-  if (!policy) return;
+std::vector<std::string> AccessPolicyFold::prefixes() const {
+  return {std::string(kClusterPrefix), std::string(kNamespacedPrefix)};
+}
+
+store::Folded AccessPolicyFold::change(std::string_view key, const store::Record*,
+                                       const store::Record* after) {
+  PolicyPtr policy = after ? policy_of(*after) : nullptr;
+  if (auto at = by_key_.find(key); at != by_key_.end()) {
+    next_.remove(at->second);
+    by_key_.erase(at);
+  }
+  if (!policy) return after ? store::Folded::kUnreadable : store::Folded::kChanged;
   next_.add(policy);
-  by_key_.emplace(std::string(record.key()), std::move(policy));
-}
-
-void AccessPolicyFeed::erase(std::string_view key) {
-  auto at = by_key_.find(key);
-  if (at == by_key_.end()) return;
-  next_.remove(at->second);
-  by_key_.erase(at);
-}
-
-void AccessPolicyFeed::take(std::span<const store::EventPtr> events) {
-  std::lock_guard lock(mutex_);
-  for (const store::EventPtr& e : events) {
-    if (e->type == store::EventType::kPut)
-      put(*e->record);
-    else
-      erase(e->record->key());
-  }
-  index_.set(std::make_shared<const authz::access::Index>(next_));
-}
-
-Result<std::unique_ptr<AccessPolicyFeed>> AccessPolicyFeed::load(store::Store& store) {
-  std::unique_ptr<AccessPolicyFeed> feed(new AccessPolicyFeed());
-  store::Revision read[std::size(kPrefixes)];
-  for (std::size_t i = 0; i < std::size(kPrefixes); ++i) {
-    auto range = store.range({.keys = store::keys_with_prefix(kPrefixes[i])});
-    if (!range) return fail(range.error());
-    for (const store::RecordPtr& record : range->records) feed->put(*record);
-    read[i] = range->revision;
-  }
-  feed->index_.set(std::make_shared<const authz::access::Index>(feed->next_));
-  for (std::size_t i = 0; i < std::size(kPrefixes); ++i) {
-    auto watch = store.watch(
-        std::string(kPrefixes[i]), read[i],
-        [self = feed.get()](std::span<const store::EventPtr> events) { self->take(events); });
-    if (!watch) return fail(watch.error());
-    feed->watches_.push_back(std::move(*watch));
-  }
-  return feed;
-}
-
-AccessPolicyFeed::~AccessPolicyFeed() {
-  watches_.clear();
+  by_key_.emplace(std::string(key), std::move(policy));
+  return store::Folded::kChanged;
 }
 
 }  // namespace cardea::feeds

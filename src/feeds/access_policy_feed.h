@@ -1,48 +1,32 @@
 #pragma once
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "authz/access/index.h"
-#include "base/result.h"
 #include "base/snapshot.h"
-#include "store/store.h"
+#include "store/follow.h"
 
 namespace cardea::feeds {
 
-// Keeps the index in step with the store: every write of an access policy makes the next Index
-// before the write is acknowledged, so that whoever wrote sees the effect with the next request.
-//
-// `index()` may be asked from any thread and takes no lock. The store outlives it.
-class AccessPolicyFeed {
+// Access policies, as an index. One that cannot be read is none: a default-constructed object would
+// be a Deny of everything, which locks everybody out for a damaged record.
+class AccessPolicyFold {
  public:
-  // Reads everything that is stored: there is no index that knows less.
-  static Result<std::unique_ptr<AccessPolicyFeed>> load(store::Store& store);
-  ~AccessPolicyFeed();
-  AccessPolicyFeed(const AccessPolicyFeed&) = delete;
-  AccessPolicyFeed& operator=(const AccessPolicyFeed&) = delete;
-
-  // Good until this thread asks again; copy it to keep it.
-  const std::shared_ptr<const authz::access::Index>& index() const { return index_.get(); }
-  const Snapshot<authz::access::Index>& snapshot() const { return index_; }
+  std::vector<std::string> prefixes() const;
+  store::Folded change(std::string_view key, const store::Record* before,
+                       const store::Record* after);
+  void publish() { policies_.set(std::make_shared<const authz::access::Index>(next_)); }
+  const Snapshot<authz::access::Index>& snapshot() const { return policies_; }
 
  private:
-  AccessPolicyFeed() = default;
-  void put(const store::Record& record);
-  void erase(std::string_view key);
-  void take(std::span<const store::EventPtr> events);
-
-  std::mutex mutex_;  // among the sinks; what follows belongs to whoever holds it
   authz::access::Index next_;
   std::map<std::string, authz::access::PolicyPtr, std::less<>> by_key_;
-  Snapshot<authz::access::Index> index_{std::make_shared<const authz::access::Index>()};
-  std::vector<std::unique_ptr<store::Watch>> watches_;
+  Snapshot<authz::access::Index> policies_{std::make_shared<const authz::access::Index>()};
 };
 
-inline constexpr std::string_view
-    kClusterPrefix = "/registry/access.cardea.dev/clusteraccesspolicies/";
-inline constexpr std::string_view kNamespacedPrefix = "/registry/access.cardea.dev/accesspolicies/";
+using AccessPolicyFeed = store::Follower<AccessPolicyFold>;
 
 }  // namespace cardea::feeds

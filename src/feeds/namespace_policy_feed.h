@@ -1,44 +1,37 @@
 #pragma once
 #include <memory>
-#include <mutex>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "authz/namespace_policy/index.h"
-#include "base/result.h"
 #include "base/snapshot.h"
-#include "store/store.h"
+#include "store/follow.h"
 
 namespace cardea::feeds {
 
-namespace documents = authz::namespace_policy;
-
-// Keeps the index in step with the store: every write of a container makes the next
-// documents::Index before the write is acknowledged, so that whoever wrote sees the effect with the
-// next request.
-//
-// `index()` may be asked from any thread and takes no lock. The store outlives it.
-class NamespacePolicyFeed {
+// The policy documents of namespaces, as an index. What cannot be read is no document, and not
+// nothing.
+class NamespacePolicyFold {
  public:
-  // Reads everything that is stored: there is no index that knows less.
-  static Result<std::unique_ptr<NamespacePolicyFeed>> load(
-      store::Store& store, std::string master = std::string(documents::kDefaultMaster),
-      std::shared_ptr<const documents::ResourceGroups> groups = nullptr);
-  ~NamespacePolicyFeed();
-  NamespacePolicyFeed(const NamespacePolicyFeed&) = delete;
-  NamespacePolicyFeed& operator=(const NamespacePolicyFeed&) = delete;
+  using Index = authz::namespace_policy::Index;
 
-  // Good until this thread asks again; copy it to keep it.
-  const std::shared_ptr<const documents::Index>& index() const { return index_.get(); }
-  const Snapshot<documents::Index>& snapshot() const { return index_; }
+  explicit NamespacePolicyFold(
+      std::string master = std::string(authz::namespace_policy::kDefaultMaster),
+      std::shared_ptr<const authz::namespace_policy::ResourceGroups> groups = nullptr)
+      : next_(std::move(master), std::move(groups)) {}
+
+  std::vector<std::string> prefixes() const;
+  store::Folded change(std::string_view key, const store::Record* before,
+                       const store::Record* after);
+  void publish() { documents_.set(std::make_shared<const Index>(next_)); }
+  const Snapshot<Index>& snapshot() const { return documents_; }
 
  private:
-  explicit NamespacePolicyFeed(documents::Index first) : next_(std::move(first)) {}
-  void take(std::span<const store::EventPtr> events);
-
-  std::mutex mutex_;  // among the sinks; `next_` belongs to whoever holds it
-  documents::Index next_;
-  Snapshot<documents::Index> index_{std::make_shared<const documents::Index>()};
-  std::vector<std::unique_ptr<store::Watch>> watches_;
+  Index next_;
+  Snapshot<Index> documents_{std::make_shared<const Index>()};
 };
+
+using NamespacePolicyFeed = store::Follower<NamespacePolicyFold>;
 
 }  // namespace cardea::feeds

@@ -69,7 +69,7 @@ class NamespacePolicy : public ::testing::Test {
     put("policybindings/master/master", kMasterBindings);
     put("policybindings/hammer/master", kHammerMasterBindings);
     put("policybindings/hammer/hammer", kHammerBindings);
-    feed_ = *NamespacePolicyFeed::load(*store_);
+    feed_ = *NamespacePolicyFeed::start(*store_);
     authorizer_.emplace(feed_->snapshot(), around_);
   }
   void put(std::string_view where, std::string_view text) {

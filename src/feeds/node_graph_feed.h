@@ -1,22 +1,29 @@
 #pragma once
-#include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "authz/node/graph.h"
-#include "base/result.h"
-#include "store/store.h"
+#include "store/follow.h"
 
 namespace cardea::feeds {
 
-// Fills a graph from a store and keeps it filled: what a write changed is in the graph before the
-// write is acknowledged. Borrows both.
-class NodeGraphFeed {
+// Pods, volumes and what else names a node, as a graph, which it borrows. What cannot be read leads
+// nowhere.
+class NodeGraphFold {
  public:
-  static Result<std::unique_ptr<NodeGraphFeed>> start(store::Store& store,
-                                                      authz::node::Graph& graph);
+  explicit NodeGraphFold(authz::node::Graph& graph) : graph_(graph) {}
+
+  std::vector<std::string> prefixes() const;
+  store::Folded change(std::string_view key, const store::Record* before,
+                       const store::Record* after);
+  void publish();
 
  private:
-  std::vector<std::unique_ptr<store::Watch>> watches_;
+  authz::node::Graph& graph_;
+  authz::node::Graph::Changes changes_;  // that the graph does not show yet
 };
+
+using NodeGraphFeed = store::Follower<NodeGraphFold>;
 
 }  // namespace cardea::feeds

@@ -1,6 +1,5 @@
 #include "feeds/role_feed.h"
 
-#include "base/strings.h"
 #include "json/parse.h"
 
 namespace cardea::feeds {
@@ -34,63 +33,40 @@ Place place_of(std::string_view key) {
   return {};
 }
 
-// What cannot be read grants nothing.
-json::Value object_of(const store::Record& record) {
-  return json::parse(record.value()).value_or(json::Value());
+// Whether the object could be read.
+bool add(authz::rbac::RoleTable& table, const Place& at, const store::Record& record) {
+  auto object = json::parse(record.value());
+  json::Value readable = object.value_or(json::Value());
+  if (at.collection->is_binding)
+    table.add_binding(at.namespace_name, at.name, readable);
+  else
+    table.set_role(at.namespace_name, at.name, authz::rbac::read_rules(readable["rules"]));
+  return object.has_value();
 }
 
-void add(RoleTable& policy, const store::Record& record) {
-  Place at = place_of(record.key());
-  if (!at.collection) return;
-  json::Value object = object_of(record);
+void remove(authz::rbac::RoleTable& table, const Place& at, const store::Record& record) {
   if (at.collection->is_binding)
-    policy.add_binding(at.namespace_name, at.name, object);
+    table.remove_binding(at.namespace_name, at.name,
+                         json::parse(record.value()).value_or(json::Value()));
   else
-    policy.set_role(at.namespace_name, at.name, authz::rbac::read_rules(object["rules"]));
-}
-
-void remove(RoleTable& policy, const store::Record& record) {
-  Place at = place_of(record.key());
-  if (!at.collection) return;
-  if (at.collection->is_binding)
-    policy.remove_binding(at.namespace_name, at.name, object_of(record));
-  else
-    policy.remove_role(at.namespace_name, at.name);
+    table.remove_role(at.namespace_name, at.name);
 }
 
 }  // namespace
 
-Result<std::unique_ptr<RoleFeed>> RoleFeed::load(store::Store& store) {
-  std::unique_ptr<RoleFeed> index(new RoleFeed());
-  store::Revision read[std::size(kCollections)];
-  for (std::size_t i = 0; i < std::size(kCollections); ++i) {
-    auto range = store.range({.keys = store::keys_with_prefix(kCollections[i].prefix)});
-    if (!range) return fail(range.error());
-    for (const store::RecordPtr& record : range->records) add(index->next_, *record);
-    read[i] = range->revision;
-  }
-  index->policy_.set(std::make_shared<const RoleTable>(index->next_));
-  for (std::size_t i = 0; i < std::size(kCollections); ++i) {
-    auto watch = store.watch(
-        std::string(kCollections[i].prefix), read[i],
-        [self = index.get()](std::span<const store::EventPtr> events) { self->take(events); });
-    if (!watch) return fail(watch.error());
-    index->watches_.push_back(std::move(*watch));
-  }
-  return index;
+std::vector<std::string> RoleFold::prefixes() const {
+  std::vector<std::string> out;
+  for (const Collection& c : kCollections) out.emplace_back(c.prefix);
+  return out;
 }
 
-RoleFeed::~RoleFeed() {
-  watches_.clear();
-}
-
-void RoleFeed::take(std::span<const store::EventPtr> events) {
-  std::lock_guard lock(mutex_);
-  for (const store::EventPtr& e : events) {
-    if (e->previous && !e->previous->deleted()) remove(next_, *e->previous);
-    if (e->type == store::EventType::kPut) add(next_, *e->record);
-  }
-  policy_.set(std::make_shared<const RoleTable>(next_));
+store::Folded RoleFold::change(std::string_view key, const store::Record* before,
+                               const store::Record* after) {
+  const Place at = place_of(key);
+  if (!at.collection) return store::Folded::kSame;
+  if (before) remove(next_, at, *before);
+  const bool is_readable = !after || add(next_, at, *after);
+  return is_readable ? store::Folded::kChanged : store::Folded::kUnreadable;
 }
 
 }  // namespace cardea::feeds

@@ -53,13 +53,13 @@ class RoleFeedTest : public ::testing::Test {
 TEST_F(RoleFeedTest, KnowsEverythingWhenItIsMade) {
   put("/registry/clusterroles/r", role_);
   put("/registry/rolebindings/ns/b", binding_);
-  auto feed = RoleFeed::load(*store_);
+  auto feed = RoleFeed::start(*store_);
   ASSERT_TRUE(feed);
   EXPECT_TRUE(allowed(**feed, ask_));
 }
 
 TEST_F(RoleFeedTest, ShowsEveryWriteToTheNextRequest) {
-  auto feed = RoleFeed::load(*store_);
+  auto feed = RoleFeed::start(*store_);
   ASSERT_TRUE(feed);
   EXPECT_FALSE(allowed(**feed, ask_));
   for (int i = 0; i < 50; ++i) {
@@ -75,13 +75,13 @@ TEST_F(RoleFeedTest, ShowsEveryWriteToTheNextRequest) {
     EXPECT_FALSE(allowed(**feed, ask_));
     erase("/registry/rolebindings/ns/b");
   }
-  EXPECT_EQ((*feed)->policy()->bindings_in("ns"), 0u);
+  EXPECT_EQ((*feed)->current()->bindings_in("ns"), 0u);
 }
 
 TEST_F(RoleFeedTest, IsAskedByAChainWithoutAllocating) {
   put("/registry/clusterroles/r", role_);
   put("/registry/rolebindings/ns/b", binding_);
-  auto feed = RoleFeed::load(*store_);
+  auto feed = RoleFeed::start(*store_);
   ASSERT_TRUE(feed);
   Chain chain({masters_authorizer(), std::make_shared<RbacAuthorizer>((*feed)->snapshot())});
   Ask stranger{{.name = "joe", .groups = {"system:authenticated"}}, "get", "ns"};
@@ -104,13 +104,13 @@ TEST_F(RoleFeedTest, AnErrorIsNeverAnAllow) {
   put("/registry/rolebindings/ns/odd",
       R"({"roleRef":[],"subjects":{"kind":"User","name":"jane"}})");
   put("/registry/rolebindings/ns/bytes", "\xff\xfe");
-  auto feed = RoleFeed::load(*store_);
+  auto feed = RoleFeed::start(*store_);
   ASSERT_TRUE(feed);
   EXPECT_FALSE(allowed(**feed, ask_));
 }
 
 TEST_F(RoleFeedTest, TeachesOnlyThoseWhoMayReadTheRole) {
-  auto feed = RoleFeed::load(*store_);
+  auto feed = RoleFeed::start(*store_);
   ASSERT_TRUE(feed);
   put("/registry/clusterroles/r", role_);
   put("/registry/rolebindings/ns/b", binding_);

@@ -4,50 +4,30 @@
 
 namespace cardea::feeds {
 
-void UncoveredFeed::put(const store::Record& record) {
-  auto object = json::parse(record.value());
-  // What cannot be read stays as it was last understood: a damaged record must not open what was
-  // shut.
-  if (object) sets_[std::string(record.key())] = (*object)["spec"];
+std::vector<std::string> UncoveredFold::prefixes() const {
+  return {std::string(authz::fields::kUncoveredPrefix)};
 }
 
-void UncoveredFeed::publish() {
-  auto next = std::make_shared<Uncovered>();
+store::Folded UncoveredFold::change(std::string_view key, const store::Record*,
+                                    const store::Record* after) {
+  if (!after) {
+    if (auto at = sets_.find(key); at != sets_.end()) sets_.erase(at);
+    return store::Folded::kChanged;
+  }
+  auto object = json::parse(after->value());
+  if (!object) return store::Folded::kUnreadable;
+  sets_.insert_or_assign(std::string(key), (*object)["spec"]);
+  return store::Folded::kChanged;
+}
+
+void UncoveredFold::publish() {
+  auto next = std::make_shared<authz::fields::Uncovered>();
   for (const auto& [key, spec] : sets_)
     for (const json::Value& verb : spec["uncoveredPermissions"].items()) {
       next->verbs.add(verb.as_string());
       if (!spec["admissionMayWrite"].as_bool()) next->guarded_from_admission.add(verb.as_string());
     }
-  current_.set(std::move(next));
-}
-
-void UncoveredFeed::take(std::span<const store::EventPtr> events) {
-  std::lock_guard lock(mutex_);
-  for (const store::EventPtr& e : events) {
-    if (e->type == store::EventType::kPut)
-      put(*e->record);
-    else if (auto at = sets_.find(e->record->key()); at != sets_.end())
-      sets_.erase(at);
-  }
-  publish();
-}
-
-Result<std::unique_ptr<UncoveredFeed>> UncoveredFeed::load(store::Store& store) {
-  std::unique_ptr<UncoveredFeed> feed(new UncoveredFeed());
-  auto range = store.range({.keys = store::keys_with_prefix(authz::fields::kUncoveredPrefix)});
-  if (!range) return fail(range.error());
-  for (const store::RecordPtr& record : range->records) feed->put(*record);
-  feed->publish();
-  auto watch = store.watch(
-      std::string(authz::fields::kUncoveredPrefix), range->revision,
-      [self = feed.get()](std::span<const store::EventPtr> events) { self->take(events); });
-  if (!watch) return fail(watch.error());
-  feed->watch_ = std::move(*watch);
-  return feed;
-}
-
-UncoveredFeed::~UncoveredFeed() {
-  watch_.reset();
+  uncovered_.set(std::move(next));
 }
 
 }  // namespace cardea::feeds

@@ -223,7 +223,10 @@ Counts run_node_authorizer(const std::string& path) {
   check_edges(counts, world, data["graphEdges"]);
   SystemRandom random;
   Graph graph(random);
-  graph.add(world.placements, world.bindings);
+  Graph::Changes fill;
+  for (const auto& p : world.placements) fill.placements.push_back({{}, p});
+  for (const auto& b : world.bindings) fill.bindings.push_back({{}, b});
+  graph.change(fill);
   for (const Value& c : data["cases"].items())
     check(counts, c["name"], ask(graph, c["request"], read_features(c["features"])), c);
   for (const json::Member& m : data["sequences"].members()) run_sequence(counts, m.key(), m.value);

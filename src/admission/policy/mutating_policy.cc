@@ -1,6 +1,7 @@
 #include "admission/json_patch_error.h"
 #include "admission/patched_object.h"
 #include "admission/plugins.h"
+#include "admission/policy/admission_policy_feed.h"
 #include "admission/policy/policy_counter.h"
 #include "admission/policy/policy_invocations.h"
 #include "admission/policy/policy_match.h"
@@ -154,17 +155,17 @@ class Mutation {
 class MutatingAdmissionPolicy : public Plugin {
  public:
   MutatingAdmissionPolicy(Objects objects, const authz::CurrentChain& chain,
-                          std::unique_ptr<PolicyIndex> index, Counter* evaluations)
-      : objects_(objects), chain_(chain), index_(std::move(index)), evaluations_(evaluations) {}
+                          std::unique_ptr<AdmissionPolicyFeed> feed, Counter* evaluations)
+      : objects_(objects), chain_(chain), feed_(std::move(feed)), evaluations_(evaluations) {}
   std::string_view name() const override { return "MutatingAdmissionPolicy"; }
 
   bool handles(const Review& r) const override {
-    return r.operation != Operation::kDelete && !index_->get()->about(r.resource.name).empty() &&
+    return r.operation != Operation::kDelete && !feed_->current()->about(r.resource.name).empty() &&
            !is_admission_configuration(r);
   }
 
   Task<Result<void>> mutate(Review& review) const override {
-    const std::shared_ptr<const PolicySet> policies = index_->get();
+    const std::shared_ptr<const PolicySet> policies = feed_->current();
     const std::shared_ptr<const authz::Chain> chain = chain_.get();
     authz::SecondaryChecks authorizer(chain.get(), &review.user);
     const Value before = review.object;
@@ -187,7 +188,7 @@ class MutatingAdmissionPolicy : public Plugin {
  private:
   Objects objects_;
   const authz::CurrentChain& chain_;
-  std::unique_ptr<PolicyIndex> index_;
+  std::unique_ptr<AdmissionPolicyFeed> feed_;
   Counter* evaluations_;  // null: nobody counts
 };
 
@@ -196,9 +197,9 @@ class MutatingAdmissionPolicy : public Plugin {
 Result<std::unique_ptr<Plugin>> mutating_admission_policy(Objects objects,
                                                           const authz::CurrentChain& authorizer,
                                                           const Outside* outside) {
-  auto index = PolicyIndex::start(objects.store(), true);
-  if (!index) return fail(index.error());
-  return std::make_unique<MutatingAdmissionPolicy>(objects, authorizer, std::move(*index),
+  auto feed = AdmissionPolicyFeed::start(objects.store(), true);
+  if (!feed) return fail(feed.error());
+  return std::make_unique<MutatingAdmissionPolicy>(objects, authorizer, std::move(*feed),
                                                    evaluation_counter(outside, "mutating"));
 }
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "admission/plugins.h"
-#include "admission/policy/policy_index.h"
+#include "admission/policy/admission_policy_feed.h"
 #include "authz/authorizer.h"
 #include "authz/current_chain.h"
 #include "base/clock.h"
@@ -157,12 +157,12 @@ TEST_F(Policies, RefuseWhenAPatchDoesNotApply) {
 
 TEST_F(Policies, AboutOtherResourcesAreNotLookedAt) {
   validate(R"x("validations":[{"expression":"false"}])x");
-  auto index = PolicyIndex::start(*store_, false).value();
-  EXPECT_EQ(index->get()->about("configmaps").size(), 1u);
-  EXPECT_TRUE(index->get()->about("secrets").empty());
+  auto feed = AdmissionPolicyFeed::start(*store_, false).value();
+  EXPECT_EQ(feed->current()->about("configmaps").size(), 1u);
+  EXPECT_TRUE(feed->current()->about("secrets").empty());
   ASSERT_TRUE(store::commit_sync(
       *store_, {{}, {store::Delete{"/registry/validatingadmissionpolicybindings/b"}}}));
-  EXPECT_TRUE(index->get()->about("configmaps").empty());
+  EXPECT_TRUE(feed->current()->about("configmaps").empty());
 }
 
 }  // namespace

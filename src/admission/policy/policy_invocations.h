@@ -3,7 +3,7 @@
 
 #include "admission/objects.h"
 #include "admission/plugin.h"
-#include "admission/policy/policy_index.h"
+#include "admission/policy/policy_set.h"
 
 namespace cardea::admission {
 

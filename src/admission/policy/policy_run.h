@@ -6,7 +6,7 @@
 
 #include "admission/objects.h"
 #include "admission/plugin.h"
-#include "admission/policy/policy_index.h"
+#include "admission/policy/policy_set.h"
 #include "authz/secondary_checks.h"
 #include "cel/eval/evaluate.h"
 

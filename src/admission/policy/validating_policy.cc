@@ -1,4 +1,5 @@
 #include "admission/plugins.h"
+#include "admission/policy/admission_policy_feed.h"
 #include "admission/policy/policy_counter.h"
 #include "admission/policy/policy_invocations.h"
 #include "admission/policy/policy_match.h"
@@ -171,16 +172,16 @@ Error denied(const Review& review, const Denial& first) {
 class ValidatingAdmissionPolicy : public Plugin {
  public:
   ValidatingAdmissionPolicy(Objects objects, const authz::CurrentChain& chain,
-                            std::unique_ptr<PolicyIndex> index, Counter* evaluations)
-      : objects_(objects), chain_(chain), index_(std::move(index)), evaluations_(evaluations) {}
+                            std::unique_ptr<AdmissionPolicyFeed> feed, Counter* evaluations)
+      : objects_(objects), chain_(chain), feed_(std::move(feed)), evaluations_(evaluations) {}
   std::string_view name() const override { return "ValidatingAdmissionPolicy"; }
 
   bool handles(const Review& r) const override {
-    return !index_->get()->about(r.resource.name).empty() && !is_admission_configuration(r);
+    return !feed_->current()->about(r.resource.name).empty() && !is_admission_configuration(r);
   }
 
   Task<Result<void>> validate(const Review& review) const override {
-    const std::shared_ptr<const PolicySet> policies = index_->get();
+    const std::shared_ptr<const PolicySet> policies = feed_->current();
     const std::shared_ptr<const authz::Chain> chain = chain_.get();
     authz::SecondaryChecks authorizer(chain.get(), &review.user);
     Findings findings;
@@ -204,7 +205,7 @@ class ValidatingAdmissionPolicy : public Plugin {
  private:
   Objects objects_;
   const authz::CurrentChain& chain_;
-  std::unique_ptr<PolicyIndex> index_;
+  std::unique_ptr<AdmissionPolicyFeed> feed_;
   Counter* evaluations_;  // null: nobody counts
 };
 
@@ -213,9 +214,9 @@ class ValidatingAdmissionPolicy : public Plugin {
 Result<std::unique_ptr<Plugin>> validating_admission_policy(Objects objects,
                                                             const authz::CurrentChain& authorizer,
                                                             const Outside* outside) {
-  auto index = PolicyIndex::start(objects.store(), false);
-  if (!index) return fail(index.error());
-  return std::make_unique<ValidatingAdmissionPolicy>(objects, authorizer, std::move(*index),
+  auto feed = AdmissionPolicyFeed::start(objects.store(), false);
+  if (!feed) return fail(feed.error());
+  return std::make_unique<ValidatingAdmissionPolicy>(objects, authorizer, std::move(*feed),
                                                      evaluation_counter(outside, "validating"));
 }
 

@@ -3,6 +3,7 @@
 #include "admission/plugins.h"
 #include "admission/policy/policy_match.h"
 #include "admission/webhook/webhook_caller.h"
+#include "admission/webhook/webhook_feed.h"
 #include "admission/webhook/webhook_invocation.h"
 #include "base/strings.h"
 #include "catalog/convert.h"
@@ -48,20 +49,20 @@ std::optional<Error> kind_change(const Value& before, const Value& after,
 class MutatingAdmissionWebhook : public Plugin {
  public:
   MutatingAdmissionWebhook(Objects objects, const authz::CurrentChain& chain, Outside outside,
-                           std::unique_ptr<WebhookIndex> index)
+                           std::unique_ptr<WebhookFeed> feed)
       : objects_(objects),
         chain_(chain),
         caller_(objects, outside),
         counts_(outside.metrics, true),
-        index_(std::move(index)) {}
+        feed_(std::move(feed)) {}
   std::string_view name() const override { return "MutatingAdmissionWebhook"; }
 
   bool handles(const Review& r) const override {
-    return !index_->get()->about(r.resource.name).empty() && !is_admission_configuration(r);
+    return !feed_->current()->about(r.resource.name).empty() && !is_admission_configuration(r);
   }
 
   Task<Result<void>> mutate(Review& review) const override {
-    const std::shared_ptr<const WebhookSet> set = index_->get();
+    const std::shared_ptr<const WebhookSet> set = feed_->current();
     WebhookInvocations invocations(review, objects_, chain_.get());
     Reinvocation& again = review.reinvocation;
     again.webhooks.begin(again, review.object);
@@ -158,7 +159,7 @@ class MutatingAdmissionWebhook : public Plugin {
   const authz::CurrentChain& chain_;
   WebhookCaller caller_;
   WebhookCounts counts_;
-  std::unique_ptr<WebhookIndex> index_;
+  std::unique_ptr<WebhookFeed> feed_;
 };
 
 }  // namespace
@@ -166,10 +167,10 @@ class MutatingAdmissionWebhook : public Plugin {
 Result<std::unique_ptr<Plugin>> mutating_admission_webhook(Objects objects,
                                                            const authz::CurrentChain& authorizer,
                                                            const Outside* outside) {
-  auto index = WebhookIndex::start(objects.store(), true);
-  if (!index) return fail(index.error());
+  auto feed = WebhookFeed::start(objects.store(), true);
+  if (!feed) return fail(feed.error());
   return std::make_unique<MutatingAdmissionWebhook>(objects, authorizer, *outside,
-                                                    std::move(*index));
+                                                    std::move(*feed));
 }
 
 }  // namespace cardea::admission

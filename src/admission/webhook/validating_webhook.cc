@@ -1,6 +1,7 @@
 #include "admission/plugins.h"
 #include "admission/policy/policy_match.h"
 #include "admission/webhook/webhook_caller.h"
+#include "admission/webhook/webhook_feed.h"
 #include "admission/webhook/webhook_invocation.h"
 #include "base/strings.h"
 
@@ -10,20 +11,20 @@ namespace {
 class ValidatingAdmissionWebhook : public Plugin {
  public:
   ValidatingAdmissionWebhook(Objects objects, const authz::CurrentChain& chain, Outside outside,
-                             std::unique_ptr<WebhookIndex> index)
+                             std::unique_ptr<WebhookFeed> feed)
       : objects_(objects),
         chain_(chain),
         caller_(objects, outside),
         counts_(outside.metrics, false),
-        index_(std::move(index)) {}
+        feed_(std::move(feed)) {}
   std::string_view name() const override { return "ValidatingAdmissionWebhook"; }
 
   bool handles(const Review& r) const override {
-    return !index_->get()->about(r.resource.name).empty() && !is_admission_configuration(r);
+    return !feed_->current()->about(r.resource.name).empty() && !is_admission_configuration(r);
   }
 
   Task<Result<void>> validate(const Review& review) const override {
-    const std::shared_ptr<const WebhookSet> set = index_->get();
+    const std::shared_ptr<const WebhookSet> set = feed_->current();
     WebhookInvocations invocations(review, objects_, chain_.get());
     std::vector<WebhookCaller::Question> questions;
     std::vector<Error> refusals;
@@ -80,7 +81,7 @@ class ValidatingAdmissionWebhook : public Plugin {
   const authz::CurrentChain& chain_;
   WebhookCaller caller_;
   WebhookCounts counts_;
-  std::unique_ptr<WebhookIndex> index_;
+  std::unique_ptr<WebhookFeed> feed_;
 };
 
 }  // namespace
@@ -88,10 +89,10 @@ class ValidatingAdmissionWebhook : public Plugin {
 Result<std::unique_ptr<Plugin>> validating_admission_webhook(Objects objects,
                                                              const authz::CurrentChain& authorizer,
                                                              const Outside* outside) {
-  auto index = WebhookIndex::start(objects.store(), false);
-  if (!index) return fail(index.error());
+  auto feed = WebhookFeed::start(objects.store(), false);
+  if (!feed) return fail(feed.error());
   return std::make_unique<ValidatingAdmissionWebhook>(objects, authorizer, *outside,
-                                                      std::move(*index));
+                                                      std::move(*feed));
 }
 
 }  // namespace cardea::admission

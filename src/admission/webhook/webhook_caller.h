@@ -5,8 +5,8 @@
 
 #include "admission/objects.h"
 #include "admission/outside.h"
-#include "admission/webhook/webhook_index.h"
 #include "admission/webhook/webhook_review.h"
+#include "admission/webhook/webhook_set.h"
 #include "base/task.h"
 
 namespace cardea::admission {

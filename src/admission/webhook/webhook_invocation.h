@@ -5,7 +5,7 @@
 #include "admission/objects.h"
 #include "admission/plugin.h"
 #include "admission/policy/policy_run.h"
-#include "admission/webhook/webhook_index.h"
+#include "admission/webhook/webhook_set.h"
 #include "authz/current_chain.h"
 #include "base/metrics.h"
 

@@ -67,10 +67,16 @@ void Graph::change(const Binding& before, const Binding& after) {
   publish();
 }
 
-void Graph::add(const std::vector<Placement>& placements, const std::vector<Binding>& bindings) {
+void Graph::change(const Changes& changes) {
   std::lock_guard lock(writing_);
-  for (const Placement& p : placements) put(p, true);
-  for (const Binding& b : bindings) put(b, true);
+  for (const auto& [before, after] : changes.placements) {
+    put(before, false);
+    put(after, true);
+  }
+  for (const auto& [before, after] : changes.bindings) {
+    put(before, false);
+    put(after, true);
+  }
   publish();
 }
 

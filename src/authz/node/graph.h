@@ -4,6 +4,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "authz/node/link_set.h"
@@ -38,8 +39,12 @@ class Graph {
   void change(const Placement& before, const Placement& after);
   void change(const Binding& before, const Binding& after);
 
-  // What many new objects say, as one change.
-  void add(const std::vector<Placement>& placements, const std::vector<Binding>& bindings);
+  // The same for many objects, as one change.
+  struct Changes {
+    std::vector<std::pair<Placement, Placement>> placements;  // before and after
+    std::vector<std::pair<Binding, Binding>> bindings;
+  };
+  void change(const Changes& changes);
 
   // The graph as it is now; it never changes again.
   std::shared_ptr<const Graph> frozen() const;

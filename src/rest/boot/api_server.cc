@@ -53,7 +53,7 @@ Result<std::unique_ptr<ApiServer>> ApiServer::make(Parts parts) {
 }
 
 Result<void> ApiServer::load_authorizers(const Parts& parts) {
-  auto uncovered = feeds::UncoveredFeed::load(parts.store);
+  auto uncovered = feeds::UncoveredFeed::start(parts.store);
   if (!uncovered) return fail(uncovered.error());
   uncovered_ = std::move(*uncovered);
   field_permissions_ = std::make_unique<FieldPermissions>(uncovered_->snapshot(),

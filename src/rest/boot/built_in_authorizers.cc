@@ -12,13 +12,13 @@ Result<std::unique_ptr<BuiltInAuthorizers>> BuiltInAuthorizers::make(
   auto feed = feeds::NodeGraphFeed::start(store, self->nodes_);
   if (!feed) return fail(feed.error());
   self->node_feed_ = std::move(*feed);
-  auto roles = feeds::RoleFeed::load(store);
+  auto roles = feeds::RoleFeed::start(store);
   if (!roles) return fail(roles.error());
   self->roles_ = std::move(*roles);
-  auto access = feeds::AccessPolicyFeed::load(store);
+  auto access = feeds::AccessPolicyFeed::start(store);
   if (!access) return fail(access.error());
   self->access_ = std::move(*access);
-  auto policies = feeds::NamespacePolicyFeed::load(store, settings.master, settings.groups);
+  auto policies = feeds::NamespacePolicyFeed::start(store, settings.master, settings.groups);
   if (!policies) return fail(policies.error());
   self->policies_ = std::move(*policies);
   self->namespace_policy_ = std::make_shared<const authz::namespace_policy::PolicyAuthorizer>(

@@ -18,8 +18,8 @@ using json::Value;
 class Documents {
  public:
   Documents() {
-    access = feeds::AccessPolicyFeed::load(*store_).value();
-    policy = feeds::NamespacePolicyFeed::load(*store_).value();
+    access = feeds::AccessPolicyFeed::start(*store_).value();
+    policy = feeds::NamespacePolicyFeed::start(*store_).value();
   }
   void put(std::string_view key, std::string_view text) {
     auto done = store::commit_sync(*store_,

@@ -1,10 +1,9 @@
-#include "admission/webhook/webhook_index.h"
+#include "admission/webhook/webhook_set.h"
 
 #include <algorithm>
 #include <set>
 
 #include "http/client.h"
-#include "json/parse.h"
 
 namespace cardea::admission {
 namespace {
@@ -79,48 +78,6 @@ WebhookSet::WebhookSet(const std::unordered_map<std::string, Webhooks>& configur
 std::span<const WebhookSet::Entry> WebhookSet::about(std::string_view resource) const {
   const auto at = by_resource_.find(resource);
   return at == by_resource_.end() ? any_ : at->second;
-}
-
-Result<std::unique_ptr<WebhookIndex>> WebhookIndex::start(store::Store& store, bool mutating) {
-  std::unique_ptr<WebhookIndex> index(new WebhookIndex);
-  const std::string prefix = cat("/registry/", mutating ? "mutating" : "validating",
-                                 "webhookconfigurations/");
-  auto range = store.range({.keys = store::keys_with_prefix(prefix)});
-  if (!range) return fail(range.error());
-  {
-    std::lock_guard lock(index->mutex_);
-    for (const store::RecordPtr& record : range->records) index->take(*record, false, prefix);
-    index->current_.set(std::make_shared<const WebhookSet>(index->configurations_));
-  }
-  auto watch = store.watch(
-      prefix, range->revision,
-      [self = index.get(), prefix](std::span<const store::EventPtr> events) {
-        std::lock_guard lock(self->mutex_);
-        for (const store::EventPtr& e : events)
-          self->take(*e->record, e->type == store::EventType::kDelete, prefix);
-        self->current_.set(std::make_shared<const WebhookSet>(self->configurations_));
-      });
-  if (!watch) return fail(watch.error());
-  index->watch_ = std::move(*watch);
-  return index;
-}
-
-void WebhookIndex::take(const store::Record& record, bool gone, const std::string& prefix) {
-  const std::string name(record.key().substr(prefix.size()));
-  const auto parsed = gone ? Result<Value>(Value()) : json::parse(record.value());
-  if (gone || !parsed) {
-    configurations_.erase(name);
-    specs_.erase(name);
-    return;
-  }
-  const Value& webhooks = (*parsed)["webhooks"];
-  // Those that did not change keep their connections and what is compiled.
-  if (specs_[name] == webhooks && configurations_.contains(name)) return;
-  specs_[name] = webhooks;
-  WebhookSet::Webhooks made;
-  for (std::size_t i = 0; i < webhooks.size(); ++i)
-    made.push_back(std::make_shared<const Webhook>(name, i, webhooks[i]));
-  configurations_[name] = std::move(made);
 }
 
 }  // namespace cardea::admission

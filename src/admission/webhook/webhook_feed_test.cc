@@ -1,4 +1,4 @@
-#include "admission/webhook/webhook_index.h"
+#include "admission/webhook/webhook_feed.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ class Configurations {
  public:
   Configurations()
       : store(store::make_memory_store(clock)),
-        index(std::move(*WebhookIndex::start(*store, false))) {}
+        feed(std::move(*WebhookFeed::start(*store, false))) {}
   void put(const std::string& name, const std::string& webhooks) {
     ASSERT_TRUE(store::commit_sync(
         *store, {{}, {store::Put{kPrefix + name, R"({"webhooks":)" + webhooks + "}"}}}));
@@ -26,21 +26,21 @@ class Configurations {
   }
   std::string about(const std::string& resource) {
     std::string out;
-    for (const auto& entry : index->get()->about(resource))
+    for (const auto& entry : feed->current()->about(resource))
       out += entry.hook->name + std::to_string(entry.ordinal) + " ";
     return out;
   }
 
   SystemClock clock;
   std::unique_ptr<store::Store> store;
-  std::unique_ptr<WebhookIndex> index;
+  std::unique_ptr<WebhookFeed> feed;
 };
 
 std::string hook(const std::string& name, const std::string& resource) {
   return R"({"name":")" + name + R"(","rules":[{"resources":[")" + resource + R"("]}]})";
 }
 
-TEST(WebhookIndex, FindsOnlyThoseThatNameTheResource) {
+TEST(WebhookFeed, FindsOnlyThoseThatNameTheResource) {
   Configurations c;
   EXPECT_EQ(c.about("pods"), "");
   c.put("b", "[" + hook("x", "pods/status") + "," + hook("y", "secrets") + "]");
@@ -53,15 +53,15 @@ TEST(WebhookIndex, FindsOnlyThoseThatNameTheResource) {
   EXPECT_EQ(c.about("pods"), "x0 ");
 }
 
-TEST(WebhookIndex, KeepsWhatDidNotChange) {
+TEST(WebhookFeed, KeepsWhatDidNotChange) {
   Configurations c;
   c.put("a", "[" + hook("x", "pods") + "]");
-  const auto before = c.index->get()->about("pods")[0].hook;
+  const auto before = c.feed->current()->about("pods")[0].hook;
   c.put("b", "[" + hook("y", "pods") + "]");
   c.put("a", "[" + hook("x", "pods") + "]");
-  EXPECT_EQ(c.index->get()->about("pods")[0].hook, before);
+  EXPECT_EQ(c.feed->current()->about("pods")[0].hook, before);
   c.put("a", "[" + hook("x", "pods") + "," + hook("w", "pods") + "]");
-  EXPECT_NE(c.index->get()->about("pods")[0].hook, before);
+  EXPECT_NE(c.feed->current()->about("pods")[0].hook, before);
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
-#include "admission/policy/policy_index.h"
+#include "admission/policy/policy_set.h"
 
 #include <algorithm>
 #include <set>
 
 #include "cel/policy.h"
-#include "json/parse.h"
 
 namespace cardea::admission {
 namespace {
@@ -90,57 +89,6 @@ PolicySet::PolicySet(const Policies& policies, const Bindings& bindings) {
 std::span<const BoundPolicy* const> PolicySet::about(std::string_view resource) const {
   const auto at = by_resource_.find(resource);
   return at == by_resource_.end() ? any_ : at->second;
-}
-
-Result<std::unique_ptr<PolicyIndex>> PolicyIndex::start(store::Store& store, bool mutating) {
-  std::unique_ptr<PolicyIndex> index(new PolicyIndex(mutating));
-  const std::string kind = mutating ? "mutatingadmissionpolic" : "validatingadmissionpolic";
-  if (auto ok = index->follow(store, cat("/registry/", kind, "ies/"), false); !ok)
-    return fail(ok.error());
-  if (auto ok = index->follow(store, cat("/registry/", kind, "ybindings/"), true); !ok)
-    return fail(ok.error());
-  return index;
-}
-
-Result<void> PolicyIndex::follow(store::Store& store, const std::string& prefix, bool bindings) {
-  auto range = store.range({.keys = store::keys_with_prefix(prefix)});
-  if (!range) return fail(range.error());
-  {
-    std::lock_guard lock(mutex_);
-    for (const store::RecordPtr& record : range->records) take(*record, false, prefix, bindings);
-    current_.set(std::make_shared<const PolicySet>(policies_, bindings_));
-  }
-  auto watch = store.watch(
-      prefix, range->revision, [this, prefix, bindings](std::span<const store::EventPtr> events) {
-        std::lock_guard lock(mutex_);
-        bool is_changed = false;
-        for (const store::EventPtr& e : events)
-          is_changed |= take(*e->record, e->type == store::EventType::kDelete, prefix, bindings);
-        if (is_changed) current_.set(std::make_shared<const PolicySet>(policies_, bindings_));
-      });
-  if (!watch) return fail(watch.error());
-  watches_.push_back(std::move(*watch));
-  return {};
-}
-
-bool PolicyIndex::take(const store::Record& record, bool gone, const std::string& prefix,
-                       bool bindings) {
-  std::string name(record.key().substr(prefix.size()));
-  const auto parsed = gone ? Result<Value>(Value()) : json::parse(record.value());
-  const Value spec = parsed ? (*parsed)["spec"] : Value();
-  if (bindings) {
-    if (gone)
-      bindings_.erase(name);
-    else
-      bindings_[name] = std::make_shared<const PolicyBinding>(PolicyBinding{name, spec});
-    return true;
-  }
-  if (gone) return policies_.erase(name) > 0;
-  // A write of the status alone leaves what is compiled as it is.
-  auto& kept = policies_[name];
-  if (kept && kept->spec == spec) return false;
-  kept = std::make_shared<const Policy>(name, spec, is_mutating_);
-  return true;
 }
 
 }  // namespace cardea::admission

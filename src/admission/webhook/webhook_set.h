@@ -8,11 +8,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "admission/policy/policy_index.h"
-#include "base/snapshot.h"
+#include "admission/policy/policy_set.h"
 #include "base/strings.h"
 #include "json/value.h"
-#include "store/store.h"
 
 namespace cardea::http {
 class Client;
@@ -59,24 +57,6 @@ class WebhookSet {
  private:
   std::unordered_map<std::string, std::vector<Entry>, StringHash, std::equal_to<>> by_resource_;
   std::vector<Entry> any_;  // those with a wildcard
-};
-
-// Follows the configurations in a store. A write is seen by every request that begins after it was
-// acknowledged.
-class WebhookIndex {
- public:
-  static Result<std::unique_ptr<WebhookIndex>> start(store::Store& store, bool mutating);
-  const std::shared_ptr<const WebhookSet>& get() const { return current_.get(); }
-
- private:
-  WebhookIndex() : current_(std::make_shared<const WebhookSet>()) {}
-  void take(const store::Record& record, bool gone, const std::string& prefix);
-
-  std::mutex mutex_;
-  std::unordered_map<std::string, WebhookSet::Webhooks> configurations_;
-  std::unordered_map<std::string, json::Value> specs_;  // what the webhooks were made from
-  Snapshot<WebhookSet> current_;
-  std::unique_ptr<store::Watch> watch_;  // first to go: its sink uses the rest
 };
 
 }  // namespace cardea::admission

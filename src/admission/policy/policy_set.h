@@ -7,12 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/result.h"
-#include "base/snapshot.h"
 #include "base/strings.h"
 #include "cel/program.h"
 #include "json/value.h"
-#include "store/store.h"
 
 namespace cardea::admission {
 
@@ -90,28 +87,6 @@ class PolicySet {
   std::unordered_map<std::string, std::vector<const BoundPolicy*>, StringHash, std::equal_to<>>
       by_resource_;
   std::vector<const BoundPolicy*> any_;  // those with a wildcard
-};
-
-// Follows the policies and bindings in a store. A write is seen by every request that begins after
-// it was acknowledged.
-class PolicyIndex {
- public:
-  static Result<std::unique_ptr<PolicyIndex>> start(store::Store& store, bool mutating);
-  std::shared_ptr<const PolicySet> get() const { return current_.get(); }
-
- private:
-  explicit PolicyIndex(bool mutating)
-      : is_mutating_(mutating), current_(std::make_shared<const PolicySet>(policies_, bindings_)) {}
-  Result<void> follow(store::Store& store, const std::string& prefix, bool bindings);
-  // Whether that makes another set.
-  bool take(const store::Record& record, bool gone, const std::string& prefix, bool bindings);
-
-  const bool is_mutating_;
-  std::mutex mutex_;
-  PolicySet::Policies policies_;
-  PolicySet::Bindings bindings_;
-  Snapshot<PolicySet> current_;
-  std::vector<std::unique_ptr<store::Watch>> watches_;  // first to go: their sinks use the rest
 };
 
 }  // namespace cardea::admission
