@@ -83,4 +83,4 @@ void ChainReload::take(const Result<std::string>& text) {
   parts_.log("the changed authorization configuration was taken over");
 }
 
-}  // namespace cardea::authz
+}  // namespace cardea::feeds
