@@ -5,9 +5,9 @@
 
 #include "app/command_line.h"
 #include "base/strings.h"
-#include "http/url.h"
 #include "json/parse.h"
 #include "json/print.h"
+#include "upstream/endpoint_client.h"
 
 namespace cardea::app {
 
@@ -71,21 +71,11 @@ KubeClient::KubeClient(upstream::Endpoint upstream, std::shared_ptr<const net::T
 Result<Value> KubeClient::call(std::string method, const std::string& path, const Value* body) {
   http::Call call{
       .method = std::move(method), .url = base_ + path, .timeout = std::chrono::seconds(30)};
-  if (!upstream_.tls_server_name.empty())
-    if (auto url = http::parse_url(upstream_.server); url && url->tls) {
-      call.connect_host = url->host;
-      call.connect_port = url->port;
-      call.url = cat("https://", upstream_.tls_server_name, ":", url->port, path);
-    }
   if (body) call.body = json::print(*body);
   call.headers.add("content-type", "application/json");
   call.headers.add("accept", "application/json");
   call.headers.add("user-agent", "cardea-can-i");
-  if (!upstream_.token.empty())
-    call.headers.add("authorization", "Bearer " + upstream_.token);
-  else if (!upstream_.username.empty())
-    call.headers.add("authorization",
-                     "Basic " + base64(cat(upstream_.username, ":", upstream_.password)));
+  upstream::address(call, upstream_, upstream_.token);
   if (!user_.empty()) call.headers.add("impersonate-user", user_);
   for (const std::string& g : groups_) call.headers.add("impersonate-group", g);
   std::promise<Result<http::Answer>> promise;

@@ -39,7 +39,7 @@ class WebhookClient : public authz::ReviewSender {
  public:
   // With `files` the token is renewed when its file changes.
   static Result<std::shared_ptr<WebhookClient>> make(net::Loop& loop, net::Dialer& dialer,
-                                                     Endpoint upstream, WebhookOptions options = {},
+                                                     Endpoint endpoint, WebhookOptions options = {},
                                                      net::FileWatch* files = nullptr);
   ~WebhookClient() override;
 
@@ -48,7 +48,7 @@ class WebhookClient : public authz::ReviewSender {
   Task<Result<json::Value>> post(json::Value document) const override;
 
  private:
-  class State;
+  struct State;
   explicit WebhookClient(std::shared_ptr<State> state) : state_(std::move(state)) {}
   std::shared_ptr<State> state_;
 };

@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "http/url.h"
 #include "json/print.h"
+#include "upstream/endpoint_client.h"
 
 namespace cardea::admission {
 namespace {
@@ -57,9 +58,7 @@ Result<WebhookCaller::Prepared> WebhookCaller::prepare(const Question& q,
                        "AdmissionReview versions (v1, v1beta1)"));
   auto client = client_of(hook);
   if (!client) return fail(client.error());
-  Prepared out{.client = *client,
-               .call = {.method = "POST", .timeout = hook.timeout, .may_repeat = true},
-               .uid = make_uid(outside_.random)};
+  Prepared out{.client = *client, .call = {}, .uid = make_uid(outside_.random)};
   const Value& config = hook.spec["clientConfig"];
   const Value& service = config["service"];
   if (service.is_object()) {
@@ -78,6 +77,9 @@ Result<WebhookCaller::Prepared> WebhookCaller::prepare(const Question& q,
     return fail(internal_error(cat("failed to call webhook: ",
                                    url ? "the URL is not one of https" : url.error().message)));
   out.address = host_and_port(url->host, url->port);
+  out.call = upstream::json_post(
+      out.url, json::print(admission_review(hook.review_version, out.uid, *q.input)), hook.timeout,
+      "cardea-admission");
   if (service.is_object()) {
     const auto at = resolve_service(objects_, catalog, service["namespace"].as_string(),
                                     service["name"].as_string(), url->port);
@@ -88,11 +90,6 @@ Result<WebhookCaller::Prepared> WebhookCaller::prepare(const Question& q,
     out.call.connect_port = at->port;
     out.address = host_and_port(at->host, at->port);
   }
-  out.call.url = out.url;
-  out.call.headers.add("content-type", "application/json");
-  out.call.headers.add("accept", "application/json, */*");
-  out.call.headers.add("user-agent", "cardea-admission");
-  out.call.body = json::print(admission_review(hook.review_version, out.uid, *q.input));
   return out;
 }
 

@@ -1,0 +1,57 @@
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "base/random.h"
+#include "base/result.h"
+#include "http/client.h"
+#include "net/dialer.h"
+#include "net/loop.h"
+#include "upstream/kubeconfig.h"
+
+namespace cardea::net {
+class FileWatch;
+}
+
+namespace cardea::upstream {
+
+// A POST of a JSON document to somebody who answers with one. May be repeated.
+http::Call json_post(std::string url, std::string document, std::chrono::milliseconds timeout,
+                     std::string_view agent = "cardea");
+
+// Makes a call to a URL of an endpoint one that it takes: by the name that its certificate carries,
+// and with the credentials; `token` in place of the endpoint's own.
+void address(http::Call& call, const Endpoint& endpoint, std::string_view token);
+
+// How long to wait after so many tries: half as long again each time, and a fifth more by chance.
+std::chrono::milliseconds wait_after(int tries, std::chrono::milliseconds first, Random& random);
+
+// Posts documents to one endpoint, once each. Shared between threads; the loop and the dialer
+// outlive it. Destroying it fails what is under way.
+class EndpointClient {
+ public:
+  // With `files` the token is renewed when its file changes.
+  static Result<std::shared_ptr<EndpointClient>> make(net::Loop& loop, net::Dialer& dialer,
+                                                      Endpoint endpoint, std::size_t max_answer,
+                                                      net::FileWatch* files);
+
+  // `done` comes on the loop.
+  void post(std::string document, std::chrono::milliseconds timeout, http::Client::Done done);
+
+ private:
+  EndpointClient(net::Loop& loop, net::Dialer& dialer, std::shared_ptr<const net::TlsClient> tls,
+                 Endpoint endpoint, std::size_t max_answer);
+  void set_token(std::string token);
+  std::string token() const;
+
+  const Endpoint endpoint_;
+  mutable std::mutex mutex_;
+  std::string token_;  // guarded by mutex_
+  http::Client client_;
+};
+
+}  // namespace cardea::upstream
