@@ -23,27 +23,27 @@ enum class Folded : std::uint8_t {
 };
 
 // How a state is made of records, one change after the other. Only its follower calls it, one
-// thread at a time; what it publishes is for everybody.
+// thread at a time. All threads may read what it publishes.
 template <typename F>
 concept Fold = requires(F fold, std::string_view key, const Record* record) {
   // Which keys it is made of: prefixes, none the beginning of another.
   { std::as_const(fold).prefixes() } -> std::same_as<std::vector<std::string>>;
   // The record of a key before and after; null: there was none, there is none.
   { fold.change(key, record, record) } -> std::same_as<Folded>;
-  // Shows the state as it is now to those who ask for it.
+  // Makes the state as it is now the one that is read.
   fold.publish();
 };
 
-// Folds ranges of keys into a state and keeps it in step with the store: a write is in what is
-// published before it is acknowledged, so that whoever wrote sees the effect with the next request.
+// Folds ranges of keys into a state and keeps it in step with the store: a write is in the
+// published state before it is acknowledged, so that the writer's next request sees the effect.
 //
-// Reading what is published takes no lock of the follower's. Any thread may ask it. The store
-// outlives it.
+// Any thread may read the published state, and takes no lock of the follower's. The store outlives
+// the follower.
 template <Fold F>
 class Follower {
  public:
-  // Reads and folds everything that is stored, publishes it once, and follows from there: there is
-  // no follower that knows less. The rest is what the fold is made with.
+  // Reads and folds everything that is stored, publishes it once, and follows from there. There is
+  // no follower that knows less. The fold is made with `args`.
   template <typename... Args>
   static Result<std::unique_ptr<Follower>> start(Store& store, Args&&... args) {
     std::unique_ptr<Follower> self(new Follower(std::forward<Args>(args)...));
@@ -138,7 +138,7 @@ class Follower {
                     std::memory_order_release);
   }
 
-  std::mutex mutex_;  // among the sinks; the fold belongs to whoever holds it
+  std::mutex mutex_;  // among the sinks; guards the fold
   F fold_;
   std::atomic<Revision> revision_ = 0;
   std::atomic<std::uint64_t> unreadable_ = 0;
