@@ -5,16 +5,22 @@
 #include <string>
 #include <vector>
 
+#include "advice/field_question.h"
+#include "advice/permission_page.h"
 #include "app/command_line.h"
-#include "app/field_question.h"
 #include "app/known_resources.h"
 #include "app/kube_client.h"
-#include "app/permission_page.h"
 #include "base/strings.h"
 
 namespace cardea::app {
 namespace {
 
+using advice::ask_about_field;
+using advice::FieldAnswer;
+using advice::FieldQuestion;
+using advice::judge_field;
+using advice::rule_text;
+using advice::VerbAnswer;
 using json::Value;
 
 struct Options {

@@ -3,14 +3,17 @@
 #include <cstdio>
 #include <string>
 
+#include "advice/permission_page.h"
 #include "app/command_line.h"
 #include "app/known_resources.h"
 #include "app/kube_client.h"
-#include "app/permission_page.h"
 #include "base/strings.h"
 
 namespace cardea::app {
 namespace {
+
+using advice::explain_permissions;
+using advice::permissions_markdown;
 
 struct Options {
   std::string resource;

@@ -1,43 +1,23 @@
 #pragma once
-#include <memory>
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include "base/result.h"
-#include "catalog/catalog.h"
-#include "json/value.h"
+#include "advice/known_resources.h"
 
 namespace cardea::app {
 
 class KubeClient;
 struct Target;
 
-// What commands know of resources without a server of their own: the built-in ones, and custom ones
-// that a file or a server described. Used by one thread.
-class KnownResources {
+// What commands know of resources: the built-in ones, and custom ones that a file or a server
+// described. Used by one thread.
+class KnownResources : public advice::KnownResources {
  public:
-  KnownResources();
-
-  const catalog::Catalog& catalog() const { return *catalog_; }
-
   // Takes a CustomResourceDefinition, YAML or JSON, and gives its name: "widgets.example.com". Tags
   // that make no sense are an error.
   Result<std::string> add_file(const std::string& path);
-  Result<std::string> add_definition(json::Value definition);
   // The resource as the server publishes it in OpenAPI, which everybody may read, definitions or
   // not.
   Result<const catalog::Resource*> learn(KubeClient& server, const Target& target);
-
-  // By plural, singular or short name, with group or version and group after dots; the preferred
-  // version first. Null when there is none.
-  const catalog::Resource* find(std::string_view word) const;
-  const catalog::Resource* find(std::string_view group, std::string_view version,
-                                std::string_view resource) const;
-
- private:
-  std::shared_ptr<const catalog::Catalog> catalog_;
-  std::vector<json::Value> definitions_;
 };
 
 // A whole file; `-` is standard input.

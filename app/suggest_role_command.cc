@@ -3,17 +3,20 @@
 #include <cstdio>
 #include <string>
 
+#include "advice/logged_changes.h"
+#include "advice/suggested_role.h"
 #include "app/command_line.h"
 #include "app/known_resources.h"
 #include "app/kube_client.h"
-#include "app/logged_changes.h"
-#include "app/suggested_role.h"
 #include "base/strings.h"
 #include "json/parse.h"
 #include "json/print.h"
 
 namespace cardea::app {
 namespace {
+
+using advice::LoggedChanges;
+using advice::suggest_roles;
 
 struct Options {
   std::vector<std::string> logs, files, excluded;

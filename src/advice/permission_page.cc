@@ -1,4 +1,4 @@
-#include "app/permission_page.h"
+#include "advice/permission_page.h"
 
 #include <algorithm>
 #include <map>
@@ -6,7 +6,7 @@
 #include "base/strings.h"
 #include "json/print.h"
 
-namespace cardea::app {
+namespace cardea::advice {
 
 using catalog::Resource;
 using json::Value;
@@ -247,4 +247,4 @@ std::string permissions_markdown(const catalog::Catalog& catalog) {
   return out;
 }
 
-}  // namespace cardea::app
+}  // namespace cardea::advice

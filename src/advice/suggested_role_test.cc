@@ -1,4 +1,4 @@
-#include "app/suggested_role.h"
+#include "advice/suggested_role.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <random>
 
-#include "app/known_resources.h"
+#include "advice/known_resources.h"
 #include "base/strings.h"
 #include "json/parse.h"
 
-namespace cardea::app {
+namespace cardea::advice {
 namespace {
 
 using json::Value;
@@ -419,4 +419,4 @@ TEST(SuggestedRole, CoversEveryLoggedChangeAndNoVerbCanBeTakenAway) {
 }
 
 }  // namespace
-}  // namespace cardea::app
+}  // namespace cardea::advice

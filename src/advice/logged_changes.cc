@@ -1,14 +1,14 @@
-#include "app/logged_changes.h"
+#include "advice/logged_changes.h"
 
 #include <algorithm>
 
-#include "app/scale_demands.h"
+#include "advice/scale_demands.h"
 #include "base/strings.h"
 #include "catalog/scale.h"
 #include "schema/ownership/managed_fields.h"
 #include "schema/ownership/shape.h"
 
-namespace cardea::app {
+namespace cardea::advice {
 
 using catalog::Resource;
 using json::Value;
@@ -350,4 +350,4 @@ void LoggedChanges::judge(const Write& w) {
   keep(w, std::move(change));
 }
 
-}  // namespace cardea::app
+}  // namespace cardea::advice

@@ -1,14 +1,14 @@
-#include "app/field_question.h"
+#include "advice/field_question.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "app/known_resources.h"
+#include "advice/known_resources.h"
 #include "base/strings.h"
 
-namespace cardea::app {
+namespace cardea::advice {
 namespace {
 
 using testing::ElementsAre;
@@ -187,4 +187,4 @@ TEST(FieldQuestion, AnErrorIsNeverAnAllow) {
 }
 
 }  // namespace
-}  // namespace cardea::app
+}  // namespace cardea::advice

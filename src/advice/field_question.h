@@ -10,7 +10,7 @@
 #include "schema/ownership/field_set.h"
 #include "schema/permissions/required_permissions.h"
 
-namespace cardea::app {
+namespace cardea::advice {
 
 // The path of a field as people write it, by the schema: `spec.replicas`,
 // `metadata.labels.example.com/team` or `metadata.labels["example.com/team"]`,
@@ -48,4 +48,4 @@ struct FieldAnswer {
 Result<FieldAnswer> judge_field(const FieldQuestion& question, const std::string& verb,
                                 const std::function<Result<VerbAnswer>(const std::string&)>& ask);
 
-}  // namespace cardea::app
+}  // namespace cardea::advice

@@ -9,7 +9,7 @@
 #include "json/value.h"
 #include "schema/permissions/required_permissions.h"
 
-namespace cardea::app {
+namespace cardea::advice {
 
 // One write that somebody made, by what it takes to be allowed.
 struct LoggedChange {
@@ -73,4 +73,4 @@ class LoggedChanges {
 // other items alone.
 schema::FieldSet patched_fields(const json::Value& patch, const schema::Schema& schema);
 
-}  // namespace cardea::app
+}  // namespace cardea::advice

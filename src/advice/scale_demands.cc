@@ -1,10 +1,10 @@
-#include "app/scale_demands.h"
+#include "advice/scale_demands.h"
 
 #include <algorithm>
 
 #include "catalog/scale.h"
 
-namespace cardea::app {
+namespace cardea::advice {
 
 using json::Value;
 
@@ -40,4 +40,4 @@ ScaleDemands scale_demands(const catalog::Resource& r, const schema::ExcludedVer
   return out;
 }
 
-}  // namespace cardea::app
+}  // namespace cardea::advice

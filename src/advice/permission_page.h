@@ -6,7 +6,7 @@
 #include "catalog/catalog.h"
 #include "schema/permissions/permissions.h"
 
-namespace cardea::app {
+namespace cardea::advice {
 
 // The permissions on the fields of one resource for a person at a terminal: each with its fields,
 // its parameter, what covers it too and a rule that grants it.
@@ -27,4 +27,4 @@ std::vector<std::string> written_through(const catalog::Resource& resource,
 std::string rule_text(std::string_view group, const std::vector<std::string>& resources,
                       const std::vector<std::string>& verbs);
 
-}  // namespace cardea::app
+}  // namespace cardea::advice

@@ -4,7 +4,7 @@
 #include "catalog/catalog.h"
 #include "schema/permissions/required_permissions.h"
 
-namespace cardea::app {
+namespace cardea::advice {
 
 // What a write of the scale of such an object takes, as the server asks for it: a permission on the
 // replicas of a Scale, and besides whatever is excluded on the field of the object that holds them.
@@ -16,4 +16,4 @@ struct ScaleDemands {
 ScaleDemands scale_demands(const catalog::Resource& resource,
                            const schema::ExcludedVerbs& excluded);
 
-}  // namespace cardea::app
+}  // namespace cardea::advice

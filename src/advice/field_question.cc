@@ -1,15 +1,15 @@
-#include "app/field_question.h"
+#include "advice/field_question.h"
 
 #include <algorithm>
 #include <map>
 
-#include "app/scale_demands.h"
+#include "advice/scale_demands.h"
 #include "base/strings.h"
 #include "json/parse.h"
 #include "schema/ownership/managed_fields.h"
 #include "schema/ownership/shape.h"
 
-namespace cardea::app {
+namespace cardea::advice {
 
 using json::Value;
 using schema::FieldPath;
@@ -276,4 +276,4 @@ Result<FieldAnswer> judge_field(const FieldQuestion& q, const std::string& verb,
   return out;
 }
 
-}  // namespace cardea::app
+}  // namespace cardea::advice

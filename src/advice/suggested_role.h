@@ -4,10 +4,10 @@
 #include <string_view>
 #include <vector>
 
-#include "app/logged_changes.h"
+#include "advice/logged_changes.h"
 #include "json/value.h"
 
-namespace cardea::app {
+namespace cardea::advice {
 
 struct SuggestedRule {
   std::string group, resource;        // "apps", "deployments/status"
@@ -33,4 +33,4 @@ bool is_covered(const LoggedChange& change, const std::set<std::string, std::les
 std::string roles_yaml(const std::vector<SuggestedRole>& roles, std::string_view user);
 json::Value roles_json(const std::vector<SuggestedRole>& roles, std::string_view user);
 
-}  // namespace cardea::app
+}  // namespace cardea::advice

@@ -1,15 +1,15 @@
-#include "app/suggested_role.h"
+#include "advice/suggested_role.h"
 
 #include <algorithm>
 #include <map>
 #include <tuple>
 
-#include "app/permission_page.h"
+#include "advice/permission_page.h"
 #include "authz/fields/field_judge.h"
 #include "base/strings.h"
 #include "json/print.h"
 
-namespace cardea::app {
+namespace cardea::advice {
 
 using authz::fields::FieldJudge;
 using authz::fields::Marker;
@@ -168,4 +168,4 @@ Value roles_json(const std::vector<SuggestedRole>& roles, std::string_view user)
   return Value::object({{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}});
 }
 
-}  // namespace cardea::app
+}  // namespace cardea::advice
