@@ -43,10 +43,12 @@ std::vector<std::string> texts(const Value& list) {
 struct Builtins {
   BuiltinTypes types;
   std::deque<Resource> resources;
+  Catalog::Strategies strategies;
   Strategy plain;
   bool excludes = false;  // whether permissions that are excluded from others can be enforced
 
-  explicit Builtins(const std::vector<std::string>& features) {
+  Builtins(const std::vector<std::string>& features, Catalog::Strategies rules)
+      : strategies(rules) {
     excludes = std::ranges::find(features, "FineGrainedAuthorization") != features.end();
     std::string_view text = resources_data();
     while (!text.empty()) {
@@ -84,7 +86,7 @@ struct Builtins {
                            .priority = static_cast<int>(column[3].as_int())});
     r.deprecation = line["deprecated"].as_string();
     r.called = line["called"].as_string();
-    r.strategy = builtin_strategy(r.group, r.kind);
+    r.strategy = strategies(r.group, r.kind);
     if (!r.strategy) r.strategy = &plain;
     if (line.has("prefix")) r.storage_prefix = cat("/registry/", line["prefix"].as_string(), "/");
     r.storage_group = line.has("storage") ? std::string(line["storage"][0].as_string()) : r.group;
@@ -163,9 +165,10 @@ struct Catalog::Content {
 Catalog::Catalog() : content_(std::make_unique<Content>()) {}
 Catalog::~Catalog() = default;
 
-std::shared_ptr<const Catalog> Catalog::builtin(const std::vector<std::string>& features) {
+std::shared_ptr<const Catalog> Catalog::builtin(const std::vector<std::string>& features,
+                                                Strategies strategies) {
   auto catalog = std::make_shared<Catalog>();
-  catalog->content_->builtins = std::make_shared<const Builtins>(features);
+  catalog->content_->builtins = std::make_shared<const Builtins>(features, strategies);
   catalog->content_->build();
   return catalog;
 }

@@ -86,7 +86,11 @@ class Catalog {
   // The built-in resources; those that belong to a feature only when it is named. Without
   // FineGrainedAuthorization versions of custom resources with excluded permissions are not served:
   // nobody would enforce them.
-  static std::shared_ptr<const Catalog> builtin(const std::vector<std::string>& features = {});
+  // `strategies` gives the rules of each kind: those of all kinds, unless somebody needs few of
+  // them and would not be linked with the others.
+  using Strategies = const Strategy* (*)(std::string_view group, std::string_view kind);
+  static std::shared_ptr<const Catalog> builtin(const std::vector<std::string>& features = {},
+                                                Strategies strategies = builtin_strategy);
 
   // This catalogue with the given CustomResourceDefinitions instead of the ones it had. Those that
   // are not Established are left out. What did not change is shared with this catalogue, so the

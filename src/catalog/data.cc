@@ -2,6 +2,7 @@
 
 // The compiler would spend seconds on an array of this size; the assembler copies the file.
 asm(".section .rodata\n"
+    ".hidden cardea_types_begin, cardea_types_end, cardea_resources_begin, cardea_resources_end\n"
     ".global cardea_types_begin\ncardea_types_begin:\n.incbin \"" CARDEA_CATALOG_DATA
     "/types.jsonl\"\n"
     ".incbin \"" CARDEA_CATALOG_DATA
