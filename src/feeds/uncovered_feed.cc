@@ -22,11 +22,7 @@ store::Folded UncoveredFold::change(std::string_view key, const store::Record*,
 
 void UncoveredFold::publish() {
   auto next = std::make_shared<authz::fields::Uncovered>();
-  for (const auto& [key, spec] : sets_)
-    for (const json::Value& verb : spec["uncoveredPermissions"].items()) {
-      next->verbs.add(verb.as_string());
-      if (!spec["admissionMayWrite"].as_bool()) next->guarded_from_admission.add(verb.as_string());
-    }
+  for (const auto& [key, spec] : sets_) next->add(spec);
   uncovered_.set(std::move(next));
 }
 

@@ -430,4 +430,8 @@ void AccessAuthorizer::add_rules(const User& user, std::string_view namespace_na
   });
 }
 
+std::shared_ptr<const Authorizer> authorizer_of(std::shared_ptr<const Index> index) {
+  return std::make_shared<FrozenAccess>(std::move(index), nullptr);
+}
+
 }  // namespace cardea::authz::access

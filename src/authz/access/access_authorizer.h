@@ -33,6 +33,8 @@ class AccessAuthorizer : public Authorizer {
   std::shared_ptr<ConditionMeter> meter_;  // null: nothing is measured
 };
 
+// The authorizer of policies that stay as they are; nothing is measured.
+std::shared_ptr<const Authorizer> authorizer_of(std::shared_ptr<const Index> index);
 // The same from an index that the caller holds.
 Decision decide(const Index& index, const Attributes& attributes);
 void add_allowed_by(const Index& index, const Attributes& attributes, AllowedSubjects& allowed);

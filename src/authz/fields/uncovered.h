@@ -1,6 +1,7 @@
 #pragma once
 #include <string_view>
 
+#include "json/value.h"
 #include "schema/permissions/required_permissions.h"
 
 namespace cardea::authz::fields {
@@ -11,6 +12,8 @@ struct Uncovered {
   // Of these, what admission may not write for somebody who lacks them either: all but those that
   // every set which names them says admission may write.
   schema::ExcludedVerbs guarded_from_admission;
+
+  void add(const json::Value& spec);  // of one set
 };
 
 inline constexpr std::string_view kPermissionGroup = "permissionconfig.k8s.io";

@@ -49,7 +49,7 @@ class FrozenPolicy : public Authorizer {
   std::string_view name() const override { return "policy"; }
   std::string_view type() const override { return "Policy"; }
   std::optional<Decision> authorize(const Attributes& attributes) const override {
-    return decide(index_, attributes, surroundings_);
+    return index_->empty() ? Decision::no_opinion() : decide(index_, attributes, surroundings_);
   }
   Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions,
                           const ConditionData& data) const override {
@@ -156,7 +156,12 @@ Answer PolicyAuthorizer::explain(const Attributes& attributes) const {
 }
 
 std::shared_ptr<const Authorizer> PolicyAuthorizer::frozen() const {
-  return std::make_shared<FrozenPolicy>(documents_.get(), surroundings_);
+  return authorizer_of(documents_.get(), surroundings_);
+}
+
+std::shared_ptr<const Authorizer> authorizer_of(std::shared_ptr<const Index> index,
+                                                Surroundings surroundings) {
+  return std::make_shared<FrozenPolicy>(std::move(index), std::move(surroundings));
 }
 
 void PolicyAuthorizer::add_rules(const User& user, std::string_view namespace_name,

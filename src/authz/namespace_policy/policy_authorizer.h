@@ -43,6 +43,9 @@ class PolicyAuthorizer : public Authorizer {
   std::shared_ptr<ConditionMeter> meter_;  // null: nothing is measured
 };
 
+// The authorizer of policies that stay as they are. Borrows what the surroundings point to.
+std::shared_ptr<const Authorizer> authorizer_of(std::shared_ptr<const Index> index,
+                                                Surroundings surroundings);
 // As the authorizer's own, from an index that stays as it is.
 void add_allowed_by(const Index& index, const Attributes& attributes,
                     const Surroundings& surroundings, AllowedSubjects& allowed);

@@ -42,6 +42,9 @@ class FrozenRbac : public Authorizer {
   void add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const override {
     add_allowed_by(*policy_, attributes, allowed);
   }
+  std::vector<Hint> hints(const Attributes& attributes) const override {
+    return near_misses(*policy_, attributes);
+  }
 
  private:
   std::shared_ptr<const RoleTable> policy_;
@@ -89,7 +92,11 @@ void RbacAuthorizer::add_allowed(const Attributes& attributes, AllowedSubjects& 
 }
 
 std::shared_ptr<const Authorizer> RbacAuthorizer::frozen() const {
-  return std::make_shared<FrozenRbac>(roles_.get());
+  return authorizer_of(roles_.get());
+}
+
+std::shared_ptr<const Authorizer> authorizer_of(std::shared_ptr<const RoleTable> policy) {
+  return std::make_shared<FrozenRbac>(std::move(policy));
 }
 
 std::vector<Hint> RbacAuthorizer::hints(const Attributes& attributes) const {

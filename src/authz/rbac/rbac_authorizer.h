@@ -31,6 +31,9 @@ class RbacAuthorizer : public Authorizer {
 // The same for one policy that stays as it is.
 Decision decide(const std::shared_ptr<const RoleTable>& policy, const Attributes& attributes);
 
+// The authorizer of one policy that stays as it is.
+std::shared_ptr<const Authorizer> authorizer_of(std::shared_ptr<const RoleTable> policy);
+
 // `[a, b]`, or the one there is.
 std::string aggregate(const std::vector<std::string>& errors);
 
