@@ -5,13 +5,15 @@
 set(CARDEA_STANDARD_HEADERS algorithm array atomic chrono cstdint expected functional map memory mutex optional set span
   string string_view unordered_map utility variant vector)
 
+# cardea_precompiled(<name> <headers...> [FLAGS <flags...>]): the flags are those that its users have beside the common ones.
 function(cardea_precompiled name)
-  list(TRANSFORM ARGN REPLACE "(.+)" "#include <\\1>\n" OUTPUT_VARIABLE includes)
+  cmake_parse_arguments(PRE "" "" "FLAGS" ${ARGN})
+  list(TRANSFORM PRE_UNPARSED_ARGUMENTS REPLACE "(.+)" "#include <\\1>\n" OUTPUT_VARIABLE includes)
   string(JOIN "" text ${includes})
   get_directory_property(options COMPILE_OPTIONS)
   string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
   separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}}")
-  list(APPEND flags ${options} ${CMAKE_CXX${CMAKE_CXX_STANDARD}_STANDARD_COMPILE_OPTION})
+  list(APPEND flags ${options} ${PRE_FLAGS} ${CMAKE_CXX${CMAKE_CXX_STANDARD}_STANDARD_COMPILE_OPTION})
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/${name}.h CONTENT "${text}")
   string(SHA256 sum "${text} ${flags} ${CMAKE_CXX_COMPILER_VERSION}")
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/${name}.pch.sum CONTENT "${sum}")
@@ -28,6 +30,9 @@ function(cardea_use_precompiled target name)
 endfunction()
 
 cardea_precompiled(precompiled ${CARDEA_STANDARD_HEADERS})
+# Rooms of libcardea: code that can be loaded anywhere, and nothing of it seen from outside but what says so.
+set(CARDEA_LIBRARY_FLAGS -fPIC -fvisibility=hidden -fvisibility-inlines-hidden)
+cardea_precompiled(precompiled_library ${CARDEA_STANDARD_HEADERS} FLAGS ${CARDEA_LIBRARY_FLAGS})
 if(CARDEA_TESTS)
   cardea_precompiled(precompiled_tests ${CARDEA_STANDARD_HEADERS} gtest/gtest.h gmock/gmock.h)
 endif()

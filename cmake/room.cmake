@@ -1,5 +1,6 @@
-# cardea_room(<name> USES <rooms...> SEES <rooms...> LINK <libraries...>)
+# cardea_room(<name> [CONCURRENT] [IN_LIBRARY] USES <rooms...> SEES <rooms...> LINK <libraries...>)
 #
+# IN_LIBRARY marks rooms that libcardea is made of (cmake/library.cmake); they use only each other.
 # CONCURRENT marks rooms whose tests are worth running under the thread sanitizer.
 # One folder under src/ becomes one library. Its `*_test.cc` files become the test program
 # `<name>_test`. Sources below its folder `testing/` become the library `cardea_<name>_testing`, which tests of this
@@ -9,7 +10,7 @@
 # that room uses: so a room includes the rooms it USES and no others. Headers of those may include yet other rooms. They
 # are named in SEES: the compiler finds them, and `./dev lint` refuses to have them included by the room itself.
 function(cardea_room name)
-  cmake_parse_arguments(ROOM "CONCURRENT" "" "USES;SEES;LINK" ${ARGN})
+  cmake_parse_arguments(ROOM "CONCURRENT;IN_LIBRARY" "" "USES;SEES;LINK" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cc)
   set(tests ${sources})
@@ -24,7 +25,13 @@ function(cardea_room name)
   file(CREATE_LINK ${dir} ${root}/${name} SYMBOLIC)
 
   add_library(cardea_${name} STATIC ${sources})
-  cardea_use_precompiled(cardea_${name} precompiled)
+  if(ROOM_IN_LIBRARY)
+    target_compile_options(cardea_${name} PRIVATE ${CARDEA_LIBRARY_FLAGS})
+    cardea_use_precompiled(cardea_${name} precompiled_library)
+    set_property(GLOBAL APPEND PROPERTY CARDEA_LIBRARY_ROOMS ${name})
+  else()
+    cardea_use_precompiled(cardea_${name} precompiled)
+  endif()
   target_include_directories(cardea_${name} PUBLIC ${root})
   set_property(TARGET cardea_${name} PROPERTY CARDEA_USES ${ROOM_USES} ${ROOM_SEES})
   foreach(room ${ROOM_USES} ${ROOM_SEES})
