@@ -1,0 +1,53 @@
+#include "engine/kinds.h"
+
+#include "base/strings.h"
+
+namespace cardea::engine {
+
+Kinds::Kinds(std::shared_ptr<const catalog::Catalog> catalog,
+             const authz::fields::Uncovered& uncovered)
+    : catalog_(std::move(catalog)), uncovered_(uncovered) {
+  for (const catalog::Group& group : catalog_->groups())
+    for (const catalog::Version& version : group.versions)
+      for (const catalog::Resource* r : version.resources)
+        kinds_.try_emplace({r->group, r->name}, lower(r->kind));
+}
+
+std::string_view Kinds::kind_of(std::string_view group, std::string_view resource) const {
+  auto at = kinds_.find({group, resource});
+  return at == kinds_.end() ? std::string_view() : std::string_view(at->second);
+}
+
+std::vector<std::pair<std::string, std::string>> Kinds::resources_of(std::string_view kind) const {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const auto& [place, name] : kinds_)
+    if (equals_ignoring_case(name, kind)) out.emplace_back(place.first, place.second);
+  return out;
+}
+
+bool Kinds::is_excluded(std::string_view group, std::string_view resource,
+                        std::string_view verb) const {
+  if (uncovered_.verbs.verbs.contains(verb)) return true;
+  std::string_view name = verb.substr(verb.find(':') + 1);
+  name = name.substr(0, name.find('('));
+  for (const catalog::Group& g : catalog_->groups()) {
+    if (g.name != group) continue;
+    for (const catalog::Version& version : g.versions)
+      for (const catalog::Resource* r : version.resources) {
+        if (r->name != resource || !r->permissions->has_excluded()) continue;
+        for (const schema::PermissionTree::Listed& listed : r->permissions->list())
+          if (listed.permission->excluded && listed.permission->name == name) return true;
+      }
+  }
+  return false;
+}
+
+std::shared_ptr<const schema::Schema> Kinds::schema_of(std::string_view group,
+                                                       std::string_view version,
+                                                       std::string_view resource) const {
+  const catalog::Resource* r = catalog_->find(group, version, resource);
+  if (!r) return nullptr;
+  return {catalog_, r->schema};
+}
+
+}  // namespace cardea::engine
