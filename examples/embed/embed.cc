@@ -55,7 +55,8 @@ std::string deployment(const char* tier, int replicas) {
          "metadata: {name: web, namespace: shop, labels: {tier: " + tier + "}}\n" +
          "spec:\n  replicas: " + std::to_string(replicas) + "\n" +
          "  selector: {matchLabels: {app: web}}\n" +
-         "  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}\n";
+         "  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: "
+         "i}]}}\n";
 }
 
 void judge_fields(const Engine& engine) {

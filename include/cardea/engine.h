@@ -12,7 +12,8 @@
 
 namespace cardea::v1 {
 
-// Who asks. The library recognises nobody: authenticate first.
+// Who asks. The library recognises nobody: authenticate first. Groups count as they are given: none
+// is added, not even system:authenticated.
 struct User {
   std::string name;
   std::string uid;
