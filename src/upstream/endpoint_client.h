@@ -19,7 +19,7 @@ class FileWatch;
 
 namespace cardea::upstream {
 
-// A POST of a JSON document to somebody who answers with one. May be repeated.
+// A POST of a JSON document to a server that answers with one. The call may be repeated.
 http::Call json_post(std::string url, std::string document, std::chrono::milliseconds timeout,
                      std::string_view agent = "cardea");
 

@@ -5,8 +5,8 @@
 
 namespace cardea::authz {
 
-// Takes a review to the server that answers it. Deciding knows no sockets: whoever wires a webhook
-// authorizer brings one of these.
+// Takes a review to the server that answers it. Deciding knows no sockets: the code that makes a
+// webhook authorizer gives it a sender.
 //
 // An error means that there is no answer to read; its reason is kTimeout when none came in time.
 // Shared between threads.
