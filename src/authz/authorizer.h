@@ -94,6 +94,9 @@ class Authorizer {
   // is asked about requests as they are.
   virtual bool may_deny() const { return false; }
 
+  // Whether this user may do everything, so that nothing is checked about them.
+  virtual bool exempts(const User&) const { return false; }
+
   // What came nearest to allowing this request, nearest first. Asked after a refusal.
   virtual std::vector<Hint> hints(const Attributes& attributes) const;
 };
@@ -149,6 +152,9 @@ class Chain {
 
   // Whether any of them may: without one, nobody needs to be asked what a request comes to.
   bool may_deny() const;
+
+  // Whether any of them exempts this user from every check.
+  bool exempts(const User& user) const;
 
   Rules rules_for(const User& user, std::string_view namespace_name) const;
   AllowedSubjects allowed(const Attributes& attributes) const;

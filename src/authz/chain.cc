@@ -233,6 +233,10 @@ bool Chain::may_deny() const {
   return std::ranges::any_of(authorizers_, [](const auto& a) { return a->may_deny(); });
 }
 
+bool Chain::exempts(const User& user) const {
+  return std::ranges::any_of(authorizers_, [&](const auto& a) { return a->exempts(user); });
+}
+
 Rules Chain::rules_for(const User& user, std::string_view namespace_name) const {
   Rules rules;
   for (const auto& authorizer : authorizers_) authorizer->add_rules(user, namespace_name, rules);
@@ -270,6 +274,7 @@ class NestedAuthorizer : public Authorizer {
     co_return decision;
   }
   bool may_deny() const override { return chain_->may_deny(); }
+  bool exempts(const User& user) const override { return chain_->exempts(user); }
   void add_rules(const User& user, std::string_view namespace_name, Rules& rules) const override {
     for (const auto& authorizer : chain_->authorizers())
       authorizer->add_rules(user, namespace_name, rules);

@@ -70,6 +70,7 @@ struct Strategy {
   enum class NameRule { kDnsSubdomain, kDnsLabel, kDns1035Label, kPathSegment };
   NameRule name_rule = NameRule::kDnsSubdomain;
   bool has_generation = false;          // metadata.generation counts changes of the spec
+  bool brings_status = false;           // a new object comes with its status
   bool allow_create_on_update = false;  // PUT of a missing object creates it
   bool allow_unconditional_update = true;
   // Marks an object whose kind has a deletion of its own (a namespace that is terminating), the

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/strings.h"
 #include "rest/write/stored_object.h"
 
 namespace cardea::rest {
@@ -38,8 +37,9 @@ Task<bool> is_exempt(Call& call, authz::Attributes attributes,
 
 bool is_being_emptied(const Call& call) {
   if (call.info.namespace_name.empty()) return false;
+  const catalog::Resource* namespaces = call.catalog->find("", "v1", "namespaces");
   store::RecordPtr record = call.services.store.get(
-      cat("/registry/namespaces/", call.info.namespace_name));
+      object_key(*namespaces, "", call.info.namespace_name));
   return record && parse_stored(*record)["metadata"].has("deletionTimestamp");
 }
 

@@ -193,10 +193,9 @@ Task<Result<void>> settle_version(Call& call, const schema::ChangedFields& chang
 
 schema::IgnoredFields ignored_fields(const Call& call, bool is_create) {
   schema::IgnoredFields out{schema::IgnoredFields::of_server(is_create), {}};
-  if (!is_create) out.reset = kept_fields(call);
-  // A node brings its status along when it is made.
-  else if (call.resource->subresource("status") &&
-           !(call.resource->group.empty() && call.resource->kind == "Node"))
+  if (!is_create)
+    out.reset = kept_fields(call);
+  else if (call.resource->subresource("status") && !call.resource->strategy->brings_status)
     out.reset.insert({"f:status"});
   return out;
 }

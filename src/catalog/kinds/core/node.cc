@@ -209,6 +209,7 @@ const Strategy& node_strategy() {
       .selectable_fields = {"spec.unschedulable"},
       .selectable_field = field,
       .unknown_field = "field label not supported: {}",
+      .brings_status = true,
   };
   return strategy;
 }
