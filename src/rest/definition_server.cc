@@ -15,7 +15,8 @@ using json::Value;
 
 namespace {
 
-constexpr std::string_view kPrefix = "/registry/apiextensions.k8s.io/customresourcedefinitions/";
+constexpr std::string_view
+    kDefinitions = "/registry/apiextensions.k8s.io/customresourcedefinitions/";
 
 bool has_cleanup_finalizer(const Value& definition) {
   for (const Value& f : definition["metadata"]["finalizers"].items())
@@ -82,7 +83,7 @@ struct DefinitionServer::State : std::enable_shared_from_this<State> {
       : store(s), holder(h), api(a), clock(c) {}
 
   std::vector<store::RecordPtr> records() const {
-    auto range = store.range({.keys = store::keys_with_prefix(kPrefix)});
+    auto range = store.range({.keys = store::keys_with_prefix(kDefinitions)});
     return range ? std::move(range->records) : std::vector<store::RecordPtr>();
   }
 
@@ -196,7 +197,8 @@ void DefinitionServer::start() {
       if (auto state = weak.lock()) state->run();
     });
   };
-  auto watch = state_->store.watch(std::string(kPrefix), state_->store.current_revision(), wake);
+  auto watch = state_->store.watch(std::string(kDefinitions), state_->store.current_revision(),
+                                   wake);
   if (watch) state_->watch = std::move(*watch);
   loop.post([state = state_] { state->run(); });
 }

@@ -15,7 +15,7 @@ constexpr std::string_view kExpression =
     "requests.exists(r, r.?exactly.?adminAccess.orValue(false) == true || "
     "r.?adminAccess.orValue(false) == true))";
 
-Value policy() {
+Value admin_access_policy() {
   Value rule = Value::object(
       {{"verbs", Value::array({"create", "update", "patch"})},
        {"apiGroups", Value::array({"resource.k8s.io"})},
@@ -36,7 +36,7 @@ Value policy() {
 
 Result<void> ensure_dra_admin_policy(const Loopback& api) {
   constexpr std::string_view kPath = "/apis/access.cardea.dev/v1alpha1/clusteraccesspolicies";
-  Value wanted = policy();
+  Value wanted = admin_access_policy();
   Loopback::Reply reply = api.send_and_wait("POST", std::string(kPath), wanted);
   if (reply.status == 409) {
     Loopback::Reply found = api.send_and_wait("GET", cat(kPath, "/dra-admin-access"));

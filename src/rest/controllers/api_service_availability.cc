@@ -9,24 +9,24 @@ namespace {
 
 using json::Value;
 
-constexpr std::string_view kPrefix = "/registry/apiregistration.k8s.io/apiservices/";
+constexpr std::string_view kApiServices = "/registry/apiregistration.k8s.io/apiservices/";
 
 class ApiServiceAvailability : public Controller {
  public:
   explicit ApiServiceAvailability(ControllerContext context)
       : Controller(std::move(context), "apiservice-status-available-controller",
-                   {.prefixes = {std::string(kPrefix)}}) {}
+                   {.prefixes = {std::string(kApiServices)}}) {}
 
  private:
   bool cares(const store::Event& event) const override {
     return event.type == store::EventType::kPut;
   }
   void observe(const store::Event& event) override {
-    enqueue(std::string(event.record->key().substr(kPrefix.size())));
+    enqueue(std::string(event.record->key().substr(kApiServices.size())));
   }
 
   Task<Result<void>> reconcile(std::string name) override {
-    store::RecordPtr record = store().get(cat(kPrefix, name));
+    store::RecordPtr record = store().get(cat(kApiServices, name));
     if (!record) co_return Result<void>();
     Value object = parse_stored(*record);
     if (object["spec"]["service"].is_null() || catalog::find_condition(object, "Available"))

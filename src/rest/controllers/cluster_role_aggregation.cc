@@ -13,7 +13,7 @@ namespace {
 
 using json::Value;
 
-constexpr std::string_view kPrefix = "/registry/clusterroles/";
+constexpr std::string_view kClusterRoles = "/registry/clusterroles/";
 constexpr std::string_view kEverything = "all";  // a change of one role may concern any other:
                                                  // there is one key
 
@@ -21,14 +21,14 @@ class ClusterRoleAggregation : public Controller {
  public:
   explicit ClusterRoleAggregation(ControllerContext context)
       : Controller(std::move(context), "clusterrole-aggregation-controller",
-                   {.prefixes = {std::string(kPrefix)}}) {}
+                   {.prefixes = {std::string(kClusterRoles)}}) {}
 
  private:
   bool cares(const store::Event&) const override { return true; }
   void observe(const store::Event&) override { enqueue(std::string(kEverything)); }
 
   Task<Result<void>> reconcile(std::string) override {
-    auto range = store().range({.keys = store::keys_with_prefix(kPrefix)});
+    auto range = store().range({.keys = store::keys_with_prefix(kClusterRoles)});
     if (!range) co_return fail(range.error());
     std::vector<Value> roles;
     for (const store::RecordPtr& record : range->records) roles.push_back(parse_stored(*record));

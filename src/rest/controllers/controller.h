@@ -97,6 +97,11 @@ inline auto next_turn(net::Loop& loop) {
   return await_callback<bool>([&loop](auto done) { loop.post([done]() mutable { done(true); }); });
 }
 
+// Whether somebody has asked for the object to be deleted.
+inline bool is_deleting(const json::Value& object) {
+  return object["metadata"].has("deletionTimestamp");
+}
+
 // The last part of a key, and the one before it.
 std::string_view name_in(std::string_view key);
 std::string_view namespace_in(std::string_view key);

@@ -24,10 +24,6 @@ bool mentions(std::string_view text, std::string_view what) {
   return ::memmem(text.data(), text.size(), what.data(), what.size()) != nullptr;
 }
 
-bool is_deleting(const Value& object) {
-  return object["metadata"].has("deletionTimestamp");
-}
-
 bool has_finalizer(const Value& object, std::string_view name) {
   for (const Value& f : object["metadata"]["finalizers"].items())
     if (f.as_string() == name) return true;

@@ -11,14 +11,10 @@ namespace {
 
 using json::Value;
 
-constexpr std::string_view kPrefix = "/registry/namespaces/";
+constexpr std::string_view kNamespacePrefix = "/registry/namespaces/";
 constexpr std::string_view kPods = "/registry/pods/";
 constexpr std::string_view kFinalizer = "kubernetes";
 constexpr std::size_t kPage = 512;  // records looked at in one turn of the loop
-
-bool is_deleting(const Value& object) {
-  return object["metadata"].has("deletionTimestamp");
-}
 
 // What is still there, for the conditions.
 struct Remaining {
@@ -94,7 +90,7 @@ class NamespaceController : public Controller {
  public:
   explicit NamespaceController(ControllerContext c)
       : Controller(std::move(c), "namespace-controller",
-                   {.prefixes = {std::string(kPrefix)},
+                   {.prefixes = {std::string(kNamespacePrefix)},
                     .workers = 4,
                     .longest_delay = std::chrono::milliseconds(1000)}),
         resources_(context().catalog) {}
@@ -109,7 +105,7 @@ class NamespaceController : public Controller {
   }
 
   Task<Result<void>> reconcile(std::string key) override {
-    store::RecordPtr record = store().get(cat(kPrefix, key));
+    store::RecordPtr record = store().get(cat(kNamespacePrefix, key));
     if (!record) co_return Result<void>();
     Value object = parse_stored(*record);
     bool ours = false;
