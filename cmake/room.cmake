@@ -1,6 +1,7 @@
-# cardea_room(<name> [CONCURRENT] [IN_LIBRARY] USES <rooms...> SEES <rooms...> LINK <libraries...>)
+# cardea_room(<name> [CONCURRENT] [UNITY] [IN_LIBRARY] USES <rooms...> SEES <rooms...> LINK <libraries...>)
 #
 # IN_LIBRARY marks rooms that libcardea is made of (cmake/library.cmake); they use only each other.
+# UNITY marks rooms whose sources can be compiled in batches (-DCARDEA_UNITY=ON): no two of them use one name for two things.
 # CONCURRENT marks rooms whose tests are worth running under the thread sanitizer.
 # One folder under src/ becomes one library. Its `*_test.cc` files become the test program
 # `<name>_test`. Sources below its folder `testing/` become the library `cardea_<name>_testing`, which tests of this
@@ -10,7 +11,7 @@
 # that room uses: so a room includes the rooms it USES and no others. Headers of those may include yet other rooms. They
 # are named in SEES: the compiler finds them, and `./dev lint` refuses to have them included by the room itself.
 function(cardea_room name)
-  cmake_parse_arguments(ROOM "CONCURRENT;IN_LIBRARY" "" "USES;SEES;LINK" ${ARGN})
+  cmake_parse_arguments(ROOM "CONCURRENT;UNITY;IN_LIBRARY" "" "USES;SEES;LINK" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cc)
   set(tests ${sources})
@@ -25,6 +26,9 @@ function(cardea_room name)
   file(CREATE_LINK ${dir} ${root}/${name} SYMBOLIC)
 
   add_library(cardea_${name} STATIC ${sources})
+  if(CARDEA_UNITY AND ROOM_UNITY)
+    set_target_properties(cardea_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
   if(ROOM_IN_LIBRARY)
     target_compile_options(cardea_${name} PRIVATE ${CARDEA_LIBRARY_FLAGS})
     cardea_use_precompiled(cardea_${name} precompiled_library)
