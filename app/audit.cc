@@ -44,7 +44,8 @@ Result<std::unique_ptr<audit::Auditor>> make_auditor(const AuditOptions& o,
                                                      const upstream::WebhookSurroundings& s,
                                                      const Log& log) {
   if (o.policy_file.empty()) return nullptr;
-  auto policy = read_policy(o.policy_file);  // a bad one is refused though nobody would use it
+  auto policy = read_policy(o.policy_file);  // a wrong value is refused even though it would not be
+                                             // used
   if (!policy) return fail(policy.error());
   if (!o.is_on()) return nullptr;
   std::vector<std::unique_ptr<audit::Outlet>> outlets;

@@ -132,7 +132,7 @@ Result<void> complete_audit(AuditOptions& o) {
   auto backoff = parse_duration(o.webhook_initial_backoff_text);
   if (!backoff || *backoff < std::chrono::nanoseconds(0))
     return wrong(cat("--audit-webhook-initial-backoff `", o.webhook_initial_backoff_text,
-                     "` is no duration"));
+                     "` is not a duration"));
   o.webhook_initial_backoff = *backoff;
   if (auto ok = complete(o.log, "log"); !ok) return ok;
   return complete(o.webhook, "webhook");

@@ -27,7 +27,7 @@ struct AuditBackendOptions {
   long truncate_max_batch_size = 10'485'760;
 };
 
-// What `cardea serve` was told about its audit log.
+// The flags of `cardea serve` for the audit log.
 struct AuditOptions {
   std::string policy_file;
   std::string log_path, log_format = "json";
@@ -42,12 +42,12 @@ struct AuditOptions {
   bool is_on() const {
     return !policy_file.empty() && (!log_path.empty() || !webhook_config_file.empty());
   }
-  // What was given in vain; "" when nothing was.
+  // Flags that were given but have no effect; "" when there are none.
   std::string warning() const;
 };
 
 void declare_audit(CLI::App& app, AuditOptions& options);
-// Fills in what is derived; an error names the flag that makes no sense.
+// Fills in derived values. An error names the flag with the wrong value.
 Result<void> complete_audit(AuditOptions& options);
 
 }  // namespace cardea::app

@@ -146,7 +146,8 @@ Result<Authentication> make_authentication(const AuthenticationParts& parts) {
               "StructuredAuthenticationConfigurationEgressSelector")});
   if (!jwt) return fail(jwt.error());
   made.jwt = std::move(*jwt);
-  // Issuers are never those of service accounts, so who is asked first changes no answer.
+  // Issuers are never those of service accounts, so the order of the authenticators does not
+  // change the answer.
   list.push_back(made.jwt.authenticators->remembered());
   list.push_back(
       authn::service_account_authenticator(made.service_account_tokens, parts.store, parts.clock));

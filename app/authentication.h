@@ -20,14 +20,14 @@
 
 namespace cardea::app {
 
-// What authenticators are built from. All of it outlives them.
+// The parts that authenticators are built from. All of them must outlive the authenticators.
 struct AuthenticationParts {
   const ServeOptions& options;
   const DataDirectory& data;
   store::Store& store;
   const Clock& clock;
   Random& random;
-  net::Loop& loop;  // where calls to others are made
+  net::Loop& loop;  // the loop on which other servers are called
   net::Dialer& dialer;
   net::FileWatch& files;
   const Log& log;
@@ -49,7 +49,7 @@ Result<std::shared_ptr<net::TlsServer>> make_tls(const ServeOptions& options,
                                                  const DataDirectory& data, net::FileWatch& files,
                                                  const Log& log);
 
-// What extension servers need to know of how clients are recognised here.
+// What extension servers need to know about the authentication of clients.
 Result<std::vector<std::pair<std::string, std::string>>> authentication_facts(
     const ServeOptions& options, const DataDirectory& data);
 

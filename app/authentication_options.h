@@ -8,7 +8,7 @@
 
 namespace cardea::app {
 
-// What `cardea serve` was told about who may call it. Each field is the flag of the same name.
+// The authentication flags of `cardea serve`. Each field is the flag of the same name.
 struct AuthenticationOptions {
   std::string requestheader_client_ca_file;
   authn::RequestHeaderOptions request_header;

@@ -64,7 +64,7 @@ Result<std::shared_ptr<const authz::Chain>> AuthorizerChain::build(
       if (takes_anonymous_)
         return fail(bad_request(
             "AlwaysAllow needs --anonymous-auth=false, or `anonymous: {enabled: false}` in the "
-            "file of --authentication-config: it would allow everything to everyone"));
+            "file of --authentication-config: it would allow every request of every client"));
       list.push_back(authz::always_allow());
     } else if (a.type == "AlwaysDeny") {
       list.push_back(authz::always_deny());

@@ -13,14 +13,14 @@
 
 namespace cardea::app {
 
-// The configuration that --authorization-mode and the flags of its webhook amount to.
+// The configuration with the same meaning as --authorization-mode and the flags of its webhook.
 authz::AuthorizationConfig config_of_flags(const ServeOptions& options);
 
-// The chain that decides, as --authorization-config or the flags describe it; the file is taken
-// over when it changes. Everything it is given outlives it.
+// The chain that decides, as --authorization-config or the flags describe it. When the file
+// changes, the new chain is loaded. All parts must outlive it.
 class AuthorizerChain {
  public:
-  // Authorizers that are there whatever is configured, by type: they keep their policy through
+  // Authorizers that exist with every configuration, by type: they keep their policy through
   // every reload.
   using BuiltIns = rest::BuiltInAuthorizers::ByType;
 

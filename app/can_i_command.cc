@@ -193,7 +193,7 @@ void print_field_answer(const FieldQuestion& question, const FieldAnswer& answer
                 join(answer.would_cover, ", ").c_str());
   std::string resource = target.subresource.empty() ? target.resource
                                                     : cat(target.resource, "/", target.subresource);
-  std::printf("  the smallest rule that is lacking: %s\n",
+  std::printf("  the smallest missing rule: %s\n",
               rule_text(target.group, {resource}, answer.lacking).c_str());
 }
 

@@ -12,7 +12,7 @@ struct Identity {
   std::string key;
 };
 
-// Makes ECDSA P-256 keys and certificates for a server that was given none.
+// Makes ECDSA P-256 keys and certificates for a server without configured certificates.
 Result<Identity> make_authority(const std::string& common_name);
 
 struct CertificateRequest {

@@ -63,7 +63,7 @@ bool is_group(std::string_view name) {
 // The commands of the program, or those of a group such as `cel`.
 void list(std::FILE* to, std::string_view group = "") {
   std::string text;
-  if (group.empty()) text = "Cardea decides who may do what to a Kubernetes-style API.\n\n";
+  if (group.empty()) text = "Cardea is access control for Kubernetes-style APIs.\n\n";
   text += cat("Usage:\n  cardea ", group, group.empty() ? "" : " ",
               "COMMAND [flags]\n\nCommands:\n");
   for (const Command& c : kCommands)

@@ -9,8 +9,8 @@
 
 namespace cardea::app {
 
-// What a server keeps on disk besides its objects: a CA, its own certificate and the
-// administrator's. Made on first use, kept afterwards.
+// The files of a server besides its objects: a CA, the server's certificate and the
+// administrator's. Created on first use, kept afterwards.
 struct DataDirectory {
   std::string path;
   Identity authority;
@@ -27,7 +27,8 @@ struct DataDirectoryRequest {
 
 Result<DataDirectory> prepare_data_directory(const DataDirectoryRequest& request);
 
-// The text of a file that only we may read; `make` is asked for it when there is none yet.
+// The text of a file that only its owner may read; `make` creates the text when the file does
+// not exist yet.
 Result<std::string> keep_secret(const std::string& path,
                                 const std::function<Result<std::string>()>& make);
 

@@ -40,7 +40,7 @@ void declare(CommandLine& line, Options& o) {
   declare_server(line, o.server);
   line.flag("--all", o.all, "prints every built-in resource, and those of --file");
   line.flag("--markdown", o.markdown,
-            "prints all as one page of Markdown: docs/permissions.md is made so");
+            "prints one page of Markdown, such as docs/permissions.md");
 }
 
 // What is wrong with the options together; empty when nothing is.

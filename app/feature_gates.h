@@ -16,7 +16,7 @@ class FeatureGates {
   static Result<FeatureGates> parse(const std::vector<std::string>& entries);
 
   bool on(std::string_view name) const;
-  // What was asked for and cannot be had yet, one sentence each.
+  // Gates that were requested but are not available yet, one sentence each.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
   static std::string help();  // one line per gate

@@ -11,25 +11,25 @@
 
 namespace cardea::app {
 
-// What JWT authentication is built from. All of it outlives it.
+// The parts that JWT authentication is built from. All of them must outlive it.
 struct JwtParts {
   net::Loop& loop;
   net::Dialer& dialer;
   const Clock& clock;
   const Log& log;
   std::vector<std::string> audiences;        // of this server
-  std::vector<std::string> account_issuers;  // of service account tokens: nobody else may be them
+  std::vector<std::string> account_issuers;  // of service account tokens: no other issuer may use
+                                             // these names
   std::string server_id;
   bool anonymous_auth = true;    // the flag
   bool egress_selectors = true;  // the feature gate
 };
 
-// JWT and anonymous authentication as the configuration has them. With a file, changes of it are
-// taken over.
+// JWT and anonymous authentication by the configuration. With a file, its changes are loaded.
 struct JwtAuthentication {
   std::unique_ptr<authn::AuthenticationMetrics> metrics;
   std::shared_ptr<authn::JwtAuthenticators> authenticators;
-  std::shared_ptr<const authn::Authenticator> anonymous;  // null: nobody is
+  std::shared_ptr<const authn::Authenticator> anonymous;  // null: anonymous requests are refused
   std::unique_ptr<authn::AuthenticationReload> reload;    // null without a file
 };
 

@@ -12,11 +12,11 @@ struct Target;
 // described. Used by one thread.
 class KnownResources : public advice::KnownResources {
  public:
-  // Takes a CustomResourceDefinition, YAML or JSON, and gives its name: "widgets.example.com". Tags
-  // that make no sense are an error.
+  // Adds a CustomResourceDefinition, YAML or JSON, and returns its name: "widgets.example.com".
+  // Invalid tags are an error.
   Result<std::string> add_file(const std::string& path);
-  // The resource as the server publishes it in OpenAPI, which everybody may read, definitions or
-  // not.
+  // The resource as the server publishes it in OpenAPI, which every user may read, even without
+  // the permission to read definitions.
   Result<const catalog::Resource*> learn(KubeClient& server, const Target& target);
 };
 

@@ -14,11 +14,11 @@ namespace cardea::app {
 
 class CommandLine;
 
-// Which server a command speaks to, and as whom.
+// The server that a command calls, and the credentials for it.
 struct ServerChoice {
   std::string kubeconfig;  // empty: $KUBECONFIG, else ~/.kube/config
   std::string context;     // empty: the current one
-  std::string user;        // in whose name; empty: one's own
+  std::string user;        // the user to impersonate; empty: none
   std::vector<std::string> groups;
 };
 
@@ -31,7 +31,7 @@ class KubeClient {
  public:
   static Result<std::unique_ptr<KubeClient>> make(const ServerChoice& choice);
 
-  // Anything but a document with a status of 200 to 299 is an error that says what the server said.
+  // Anything but a document with a status of 200 to 299 is an error with the server's message.
   Result<json::Value> call(std::string method, const std::string& path,
                            const json::Value* body = nullptr);
 
@@ -54,8 +54,9 @@ struct Target {
   bool namespaced = true;
 };
 
-// What `deployments`, `deploy.apps`, `widgets.v1.example.com` or `pods/status` names on a server;
-// the preferred version where none is said. Names are plural, singular or short.
+// The resource that `deployments`, `deploy.apps`, `widgets.v1.example.com` or `pods/status`
+// names on a server, in the preferred version unless the name has one. Names are plural,
+// singular or short.
 Result<Target> find_target(KubeClient& server, std::string_view word);
 
 }  // namespace cardea::app

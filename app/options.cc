@@ -249,7 +249,7 @@ bool is_address(const std::string& text) {
          ::inet_pton(AF_INET6, text.c_str(), bytes) == 1;
 }
 
-// What makes no sense, alone or together.
+// Flags that are wrong, alone or together.
 Result<void> check(const ServeOptions& o) {
   auto wrong = [](std::string why) { return fail(bad_request(std::move(why))); };
   if (o.data_dir.empty()) return wrong("--data-dir is empty");
@@ -289,7 +289,7 @@ bool has_scheme(std::string_view text) {
 Result<std::chrono::seconds> seconds_in(std::string_view flag, std::string_view text) {
   auto parsed = parse_duration(text);
   if (!parsed || *parsed < std::chrono::nanoseconds(0))
-    return fail(bad_request(cat(flag, " `", text, "` is no duration")));
+    return fail(bad_request(cat(flag, " `", text, "` is not a duration")));
   return std::chrono::duration_cast<std::chrono::seconds>(*parsed);
 }
 
@@ -386,7 +386,7 @@ Result<void> complete(ServeOptions& o, const RawLists& lists, bool asked_for_ano
       contains(o.disable_admission_plugins, "AuthorizationConditionsEnforcer"))
     return fail(
         bad_request("the gate ConditionalAuthorization, which is on, needs the admission plugin "
-                    "`AuthorizationConditionsEnforcer`: nobody else would enforce the conditions"));
+                    "`AuthorizationConditionsEnforcer`: no other plugin enforces the conditions"));
   auto controllers = rest::select_controllers(flatten(lists.controllers));
   if (!controllers) return fail(bad_request(cat("--controllers: ", controllers.error().message)));
   o.controllers = std::move(*controllers);
@@ -395,7 +395,7 @@ Result<void> complete(ServeOptions& o, const RawLists& lists, bool asked_for_ano
     if (asked_for_anonymous)
       return fail(
           bad_request("--anonymous-auth=true and --authorization-mode=AlwaysAllow would allow "
-                      "everything to everyone"));
+                      "every request of every client"));
     o.anonymous_auth = false;
     o.warnings.push_back(
         "anonymous requests are refused, because AlwaysAllow would allow them everything");

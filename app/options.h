@@ -12,17 +12,17 @@
 
 namespace cardea::app {
 
-// How the chain of authorizers is described: a file, or --authorization-mode and these flags of its
-// webhook.
+// The description of the authorizer chain: a file, or --authorization-mode and these flags of
+// its webhook.
 struct AuthorizationOptions {
   std::string config_file;
   std::string webhook_config_file;
-  std::string webhook_version = "v1beta1";  // as kube-apiserver has it
+  std::string webhook_version = "v1beta1";  // same default as kube-apiserver
   std::chrono::nanoseconds webhook_authorized_ttl = std::chrono::minutes(5);
   std::chrono::nanoseconds webhook_unauthorized_ttl = std::chrono::seconds(30);
 };
 
-// What `cardea serve` was told. Flags are named as kube-apiserver's where it has one.
+// The flags of `cardea serve`. Where kube-apiserver has the same flag, the name is the same.
 struct ServeOptions {
   std::string data_dir = "data";
   std::string bind_address = "127.0.0.1";
@@ -46,11 +46,11 @@ struct ServeOptions {
   int verbosity = 0;
   LogFormat log_format = LogFormat::kText;
   std::uint16_t insecure_bench_port = 0;  // plain HTTP on loopback, for benchmarks only
-  std::vector<std::string> warnings;      // what was accepted and has no effect
+  std::vector<std::string> warnings;      // flags that are accepted but have no effect
 };
 
-// The options, or the exit status when there is nothing to run: 0 after help was asked for, 2 after
-// one line about flags that make no sense, alone or together.
+// The options, or the exit status when there is nothing to run: 0 after help was printed, 2
+// after one line about wrong or contradictory flags.
 std::variant<ServeOptions, int> parse_serve_options(int argc, char** argv);
 
 }  // namespace cardea::app

@@ -248,7 +248,7 @@ TEST(ServeOptions, AuditFlagsThatMakeNoSenseAreSaidInKubernetesWords) {
               HasSubstr("invalid audit batch log buffer size 0, must be a positive number"));
   EXPECT_THAT(said({"--audit-webhook-batch-throttle-qps=0"}),
               HasSubstr("invalid audit batch webhook throttle QPS 0, must be a positive number"));
-  EXPECT_THAT(said({"--audit-webhook-batch-max-wait=soon"}), HasSubstr("`soon` is no duration"));
+  EXPECT_THAT(said({"--audit-webhook-batch-max-wait=soon"}), HasSubstr("`soon` is not a duration"));
   EXPECT_THAT(said({"--audit-log-truncate-enabled", "--audit-log-truncate-max-event-size=100",
                     "--audit-log-truncate-max-batch-size=10"}),
               HasSubstr("invalid audit truncate log max batch size 10, must be greater than max "

@@ -188,7 +188,7 @@ void stop(Ground& g, rest::ApiServer& api, rest::Controllers& controllers, http:
   api.stop();
   server.stop(std::chrono::seconds(5));
   if (g.auditor) g.auditor->stop(std::chrono::seconds(10));
-  g.calls.stop();  // an answer that comes now has nobody left to tell
+  g.calls.stop();  // an answer that arrives now has no receiver any more
 }
 
 }  // namespace
@@ -213,7 +213,7 @@ int serve(int argc, char** argv) {
   if (auto ok = boot(o, *service_address, ground, api.api()); !ok) return refuse(log, ok.error());
   auto trusted = trusted_authority(o, ground.data);
   if (!trusted) return refuse(log, trusted.error());
-  // Nobody is answered before the policy is complete.
+  // No request is answered before the policy is complete.
   if (auto ok = listen(o, ground, server); !ok) return refuse(log, ok.error());
   rest::Controllers controllers(controller_context(ground, api), o.controllers, *trusted);
   if (auto ok = controllers.start(); !ok) return refuse(log, ok.error());

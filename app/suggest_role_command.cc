@@ -55,7 +55,7 @@ void declare(CommandLine& line, Options& o) {
 
 // What is wrong with the options together; empty when nothing is.
 std::string_view problem(const Options& o) {
-  if (o.logs.empty() || o.user.empty()) return "`--audit-log` and `--user` are wanted";
+  if (o.logs.empty() || o.user.empty()) return "`--audit-log` and `--user` are required";
   if (o.output != "yaml" && o.output != "json") return "`--output` is yaml or json";
   return "";
 }
@@ -125,8 +125,8 @@ int suggest_role_command(int argc, char** argv) {
       if (trim(row).empty()) continue;
       auto event = json::parse(row);
       if (!event || !event->is_object())
-        return cannot(cat("`", log, "` line ", number,
-                          " is no event: ", event ? "it is no object" : event.error().message));
+        return cannot(cat("`", log, "` line ", number, " is not an event: ",
+                          event ? "it is not an object" : event.error().message));
       changes.take(*event);
     }
   }

@@ -10,7 +10,8 @@
 
 namespace cardea::admission {
 
-// What plugins look up while they decide: stored objects, as they are now. Borrows the store.
+// The objects that plugins look up while they decide: current stored objects. Borrows the
+// store.
 class Objects {
  public:
   explicit Objects(store::Store& store) : store_(store) {}

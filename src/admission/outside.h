@@ -9,7 +9,7 @@ class MetricRegistry;
 
 namespace cardea::admission {
 
-// What plugins that ask others need. Everything outlives them.
+// The parts that plugins need to call other servers. All of them must outlive the plugins.
 struct Outside {
   net::Loop& loop;  // where calls are made and answers arrive
   net::Dialer& dialer;

@@ -1,11 +1,11 @@
 #pragma once
 #include "admission/plugin.h"
 
-// What becomes of an object that somebody outside (a policy, a webhook) patched.
+// How an object is completed after a policy or a webhook patched it.
 namespace cardea::admission {
 
-// The object as its kind reads and completes it, in the version `as` of the request's resource. The
-// error is that of the decoder, in Go's words.
+// The object after its kind has read and completed it, in the version `as` of the request's
+// resource. The error is that of the decoder, in Go's words.
 Result<json::Value> completed(const json::Value& object, const Review& review,
                               const catalog::Resource& as);
 

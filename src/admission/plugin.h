@@ -33,30 +33,30 @@ class OpenAuthorization {
   ~OpenAuthorization() = default;
 };
 
-// What admission has to say about a request in its audit event. One list for each request: a write
-// that is tried again goes on with it.
+// The annotations that admission adds to the audit event of a request. One list for each
+// request: a retried write continues with it.
 struct AuditAnnotations {
   struct Entry {
     std::string key, value;
     bool needs_request_level = false;  // shown only in events that show the request's object
-    bool replaces = false;  // what the event says under this key already: the server's own word,
+    bool replaces = false;  // the event already has a value under this key: it is the server's own,
                             // never a webhook's
   };
   std::vector<Entry> entries;  // in the order they came
 
-  // The first to use a key keeps it.
+  // The first value of a key is kept.
   void add(std::string_view key, std::string_view value, bool needs_request_level = false);
-  // The last one counts. For the server's own.
+  // The last value of a key is kept. For the server's own annotations.
   void set(std::string_view key, std::string_view value);
 };
 
-// Those who change objects because somebody outside said so (policies, webhooks) may want to see
-// what others made of their work. When one of them changed something, all plugins mutate once more,
-// and of these callers only those who asked for it, were called before, and were followed by a
-// change.
+// Policies and webhooks change objects, and may ask to see the changes that came after theirs.
+// When one of them changed something, all plugins mutate once more. Of the policies and
+// webhooks only those are called again that asked for it, were called before, and were followed
+// by a change.
 struct Reinvocation {
   bool is_wanted = false;
-  bool is_second = false;  // this is that second time
+  bool is_second = false;  // this is the second round
 
   class Callers {
    public:
@@ -65,8 +65,8 @@ struct Reinvocation {
       return !r.is_second || contains(again_, who);
     }
     void called(std::string_view who) { called_.emplace_back(who); }  // and asks to be called again
-    void changed();  // all that were called so far are worth another call
-    // The object as these callers find it and leave it: others may have changed it in between.
+    void changed();  // all callers so far may be called again
+    // The object before and after these callers: others may have changed it in between.
     void begin(const Reinvocation& r, const json::Value& object) {
       if (r.is_second && left_ != object) changed();
     }
@@ -80,7 +80,7 @@ struct Reinvocation {
   Callers policies, webhooks;
 };
 
-// What is about to happen, as a plugin sees it. Borrows everything but the object.
+// The request as a plugin sees it. Borrows everything but the object.
 struct Review {
   Operation operation;
   const catalog::Catalog& catalog;
@@ -95,21 +95,21 @@ struct Review {
   json::Value options;
   mutable std::vector<std::string> warnings = {};  // shown to the client; validating plugins warn
                                                    // too
-  AuditAnnotations* audit = nullptr;               // where annotate() goes; null: nobody keeps it
-  json::Value* refusal = nullptr;  // where a plugin leaves a whole Status to answer with, beside
-                                   // its error; may be null
-  Reinvocation reinvocation = {};  // of mutation
+  AuditAnnotations* audit = nullptr;  // where annotate() writes; null: annotations are dropped
+  json::Value* refusal = nullptr;     // where a plugin stores a whole Status for the answer, beside
+                                      // its error; may be null
+  Reinvocation reinvocation = {};     // of mutation
   OpenAuthorization* authorization = nullptr;  // null: nothing is open
-  net::Loop* loop = nullptr;  // of the connection: whoever waits goes on there; null when nothing
-                              // may wait
-  // What the admission rests on: the write happens only while these records are as they were seen,
-  // otherwise all is asked again.
+  net::Loop* loop = nullptr;  // the loop of the connection, on which a waiting plugin continues;
+                              // null when waiting is not possible
+  // The records that admission relied on: the write happens only if they have not changed;
+  // otherwise admission runs again.
   mutable std::vector<store::Compare> relies_on = {};
   // What is written together with the object, in the same transaction. Each key is in relies_on
   // too.
   mutable std::vector<store::Put> also_writes = {};
   std::string_view now = {};              // RFC 3339; the time the request counts as
-  mutable bool is_refusal_plain = false;  // what refused it never quotes objects
+  mutable bool is_refusal_plain = false;  // the refusing plugin never quotes objects
 
   // Adds to the audit event of the request, refused or not.
   void annotate(std::string_view key, std::string_view value,
@@ -118,15 +118,15 @@ struct Review {
   }
 };
 
-// Changes or refuses what authorization allowed. Run again when a write has to be retried, so both
-// must be repeatable. Instances are shared between threads.
+// Changes or refuses a request that authorization allowed. It runs again when a write is
+// retried, so both functions must be repeatable. Instances are shared between threads.
 class Plugin {
  public:
   virtual ~Plugin() = default;
   virtual std::string_view name() const = 0;
   virtual bool handles(const Review& review) const = 0;
-  // Whether its refusals can be shown to callers who may not read the object: they say nothing of
-  // what it holds.
+  // Whether its refusals may be shown to callers that may not read the object: they must say
+  // nothing about its content.
   virtual bool refuses_plainly() const { return false; }
   virtual Task<Result<void>> mutate(Review& review) const;
   virtual Task<Result<void>> validate(const Review& review) const;
@@ -138,7 +138,7 @@ class Chain {
   explicit Chain(std::vector<std::unique_ptr<Plugin>> plugins) : plugins_(std::move(plugins)) {}
   Task<Result<void>> mutate(Review& review) const;
   Task<Result<void>> validate(const Review& review) const;
-  // Whether any plugin would look at it.
+  // Whether any plugin handles it.
   bool handles(const Review& review) const;
 
  private:

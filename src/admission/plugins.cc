@@ -27,8 +27,8 @@ constexpr std::string_view kNodeRestriction = "NodeRestriction";
 
 // In Kubernetes' order, which decides who sees whose changes.
 constexpr Row kRows[] = {
-    {"AuthorizationConditionsEnforcer", true, conditions_enforcer},  // ours: before anybody else
-                                                                     // who validates
+    {"AuthorizationConditionsEnforcer", true, conditions_enforcer},  // Cardea's own plugin: before
+                                                                     // all others that validate
     {"AlwaysAdmit", false, nullptr},
     {"NamespaceAutoProvision", false, nullptr},
     {"NamespaceLifecycle", true, namespace_lifecycle},
@@ -98,9 +98,9 @@ Result<Selected> select_plugins(Objects objects, const authz::CurrentChain& auth
   if (auto ok = check_names(enable); !ok) return fail(ok.error());
   if (auto ok = check_names(disable); !ok) return fail(ok.error());
   if (has(disable, kNodeRestriction) && has_node_authorizer(authorizer))
-    return fail(
-        bad_request("the authorizer `Node`, which is in the chain, needs the admission plugin "
-                    "`NodeRestriction`: without it a kubelet could make itself cluster-admin"));
+    return fail(bad_request(
+        "the authorizer `Node`, which is in the chain, needs the admission plugin "
+        "`NodeRestriction`: without it a kubelet could get the rights of cluster-admin"));
   Selected selected;
   for (const Row& row : kRows) {
     if (has(enable, row.name) && has(disable, row.name))

@@ -10,8 +10,8 @@
 
 namespace cardea::admission {
 
-// Kubernetes' own plugins, by their names there.
-// The first of those that validate, and the one that conditional authorization cannot do without.
+// Kubernetes' own plugins, by their names in Kubernetes. The first is the first that validates;
+// conditional authorization needs it.
 std::unique_ptr<Plugin> conditions_enforcer(Objects objects);
 std::unique_ptr<Plugin> namespace_lifecycle(Objects objects);
 std::unique_ptr<Plugin> service_account(Objects objects);
@@ -23,8 +23,8 @@ std::unique_ptr<Plugin> default_ingress_class(Objects objects);
 std::unique_ptr<Plugin> runtime_class(Objects objects);
 std::unique_ptr<Plugin> storage_object_in_use_protection();
 std::unique_ptr<Plugin> limit_ranger(Objects objects);
-// When kubelets are kept to their node: always, or while the authorizer Node, which relies on it,
-// is in the chain.
+// When kubelets are limited to their node: always, or while the authorizer Node, which depends
+// on this plugin, is in the chain.
 enum class KeepsKubelets : bool { kAlways, kWithNodeAuthorizer };
 std::unique_ptr<Plugin> node_restriction(Objects objects, const authz::CurrentChain& authorizer,
                                          KeepsKubelets when);
@@ -38,7 +38,8 @@ std::unique_ptr<Plugin> cluster_trust_bundle_attest(const authz::CurrentChain& a
 std::unique_ptr<Plugin> resource_quota(Objects objects);
 std::unique_ptr<Plugin> owner_references(const authz::CurrentChain& authorizer);
 
-// Those that follow policies in the store. `outside` may be null: nobody counts what is evaluated.
+// Plugins that follow policies in the store. `outside` may be null: then evaluations are not
+// counted.
 Result<std::unique_ptr<Plugin>> validating_admission_policy(Objects objects,
                                                             const authz::CurrentChain& authorizer,
                                                             const Outside* outside = nullptr);
@@ -46,7 +47,7 @@ Result<std::unique_ptr<Plugin>> mutating_admission_policy(Objects objects,
                                                           const authz::CurrentChain& authorizer,
                                                           const Outside* outside = nullptr);
 
-// Those that ask webhooks.
+// Plugins that call webhooks.
 Result<std::unique_ptr<Plugin>> mutating_admission_webhook(Objects objects,
                                                            const authz::CurrentChain& authorizer,
                                                            const Outside* outside);
@@ -59,10 +60,10 @@ struct Selected {
   std::vector<std::string> warnings;  // known names that this version does not have
 };
 
-// The plugins that are on by default, with the given ones added and left out. An unknown name is an
-// error. NodeRestriction is on whenever the authorizer Node is in the chain, also when that comes
-// later; to leave it out then is an error. Those that ask whether somebody may do something else
-// too ask `authorizer`, which outlives them. Without `outside` nobody asks webhooks.
+// The plugins that are on by default, plus and minus the given ones. An unknown name is an
+// error. NodeRestriction is on whenever the authorizer Node is in the chain, also when Node is
+// added later; removing it then is an error. Plugins that check further permissions ask
+// `authorizer`, which must outlive them. Without `outside` webhooks are not called.
 Result<Selected> select_plugins(Objects objects, const authz::CurrentChain& authorizer,
                                 const std::vector<std::string>& enable,
                                 const std::vector<std::string>& disable,

@@ -70,7 +70,7 @@ Result<std::string> item_of(const Schema& list, std::string_view inside) {
   }
   std::string element;
   if (!schema::item_element(list, item, element))
-    return fail(bad_request(cat("`[", inside, "]` names no item of this list")));
+    return fail(bad_request(cat("`[", inside, "]` is not an item of this list")));
   return element;
 }
 
@@ -86,7 +86,8 @@ class FieldReader {
   }
 
   Result<FieldPath> read() {
-    if (rest_.empty()) return fail(bad_request("a field is wanted, such as `metadata.labels.app`"));
+    if (rest_.empty())
+      return fail(bad_request("a field is required, such as `metadata.labels.app`"));
     while (!rest_.empty()) {
       // Parts of what changes as one value are that value.
       if (at_->type == Schema::Type::kArray ? schema::is_atomic_list(*at_)
@@ -98,8 +99,8 @@ class FieldReader {
         rest_.remove_prefix(1);
         if (rest_.empty()) return fail(bad_request(cat("`", whole_, "` ends with a dot")));
       } else if (!rest_.empty() && rest_[0] != '[') {
-        return fail(
-            bad_request(cat("`", whole_, "`: a dot or a bracket is wanted before `", rest_, "`")));
+        return fail(bad_request(
+            cat("`", whole_, "`: a dot or a bracket is required before `", rest_, "`")));
       }
     }
     return std::move(path_);
@@ -184,8 +185,8 @@ Result<FieldQuestion> ask_about_field(const catalog::Resource& r, std::string_vi
   FieldQuestion out{.field = schema::field_text(*path), .chain = {}, .excluded = {}, .unnamed = {}};
   bool is_create = verb == "create";
   if (is_server_written(*path, is_create))
-    return fail(
-        bad_request(cat("`", out.field, "` is never changed by ", verb, "; the server writes it")));
+    return fail(bad_request(
+        cat("`", out.field, "` cannot be changed by ", verb, "; the server writes it")));
   schema::FieldSet leaves;
   leaves.insert(*path);
   auto reset = schema::kept_fields(r.group, r.kind, subresource, r.is_custom,

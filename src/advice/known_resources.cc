@@ -25,7 +25,7 @@ KnownResources::KnownResources()
 
 Result<std::string> KnownResources::add_definition(Value definition) {
   if (definition["kind"].as_string() != "CustomResourceDefinition")
-    return fail(bad_request("this is no CustomResourceDefinition"));
+    return fail(bad_request("this is not a CustomResourceDefinition"));
   const Value& spec = definition["spec"];
   std::string group(spec["group"].as_string()), plural(spec["names"]["plural"].as_string());
   if (group.empty() || plural.empty() || spec["names"]["kind"].as_string().empty())

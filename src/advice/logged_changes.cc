@@ -221,7 +221,7 @@ void LoggedChanges::see(const Write& w, std::string_view name, const Value& obje
   objects_[w.key_of(name)] = object;
 }
 
-// It is another now, and nobody saw which.
+// The object has changed, and the log does not show the new state.
 void LoggedChanges::forget(const Write& w) {
   objects_.erase(w.key_of(w.name()));
   objects_.erase(w.scale_key_of(w.name()));
@@ -243,7 +243,7 @@ void LoggedChanges::remember(const Write& w) {
 void LoggedChanges::judge_scale(const Write& w, LoggedChange& change) {
   auto before = objects_.find(w.key());
   if (before == objects_.end())
-    note(w, "the scale before it is not in the log; taken as changed");
+    note(w, "the scale before it is not in the log; it counts as changed");
   else if (before->second["spec"] == w.response["spec"])
     return;
   ScaleDemands scale = scale_demands(*w.known, excluded_);
@@ -337,7 +337,7 @@ void LoggedChanges::judge(const Write& w) {
       });
       change.demands = schema::demands_of(leaves, named, *r.permissions, excluded_);
     } else {
-      return whole(before ? "what became of it is not in the log"
+      return whole(before ? "the object after it is not in the log"
                           : "the object before it is not in the log");
     }
   }

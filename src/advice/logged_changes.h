@@ -11,7 +11,7 @@
 
 namespace cardea::advice {
 
-// One write that somebody made, by what it takes to be allowed.
+// One write of a user, with the permissions that it needs.
 struct LoggedChange {
   std::string group, resource;  // as rules name them: "deployments/status"
   std::string namespace_name;   // empty: in the whole cluster
@@ -26,10 +26,10 @@ struct LoggedChange {
 using ResourceFinder = std::function<const catalog::Resource*(
     std::string_view group, std::string_view version, std::string_view resource)>;
 
-// Reads audit events (audit.k8s.io/v1) in the order of the log and finds out what one user changed.
-// What an object was before a write is what an earlier event of anybody showed of it, so the more
-// of them are of level RequestResponse, the more exact it is; where it cannot be known, that is
-// noted. Not shared between threads.
+// Reads audit events (audit.k8s.io/v1) in the order of the log and finds the changes of one
+// user. The state of an object before a write comes from earlier events of any user. So the
+// result is more exact with more events of level RequestResponse; where the state is not known,
+// a note says so. Not shared between threads.
 class LoggedChanges {
  public:
   LoggedChanges(std::string user, ResourceFinder find, schema::ExcludedVerbs excluded)
@@ -41,7 +41,7 @@ class LoggedChanges {
   const std::vector<LoggedChange>& changes() const { return changes_; }
   const std::vector<std::string>& notes() const {
     return notes_;
-  }  // for people, in the order of the log
+  }  // for the user of the command, in the order of the log
   std::size_t other_requests() const {
     return others_;
   }  // of the user, without fields: reads, deletes

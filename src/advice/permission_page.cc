@@ -69,7 +69,7 @@ std::string table_row(const Listed& listed) {
 }
 
 constexpr std::string_view
-    kTableHead = "| verb | fields | parameter | covered too by |\n|---|---|---|---|\n";
+    kTableHead = "| verb | fields | parameter | also covered by |\n|---|---|---|---|\n";
 
 std::string example_block(const std::string& rules) {
   return cat("```json\n", rules, "```\n");
@@ -98,8 +98,7 @@ constexpr std::string_view kIntroduction =
     "\n"
     "Written by `cardea explain-permissions --all --markdown` from the schemas that are compiled "
     "into the server; a test compares\n"
-    "the two. What these permissions are and how they are asked for is told in "
-    "[field-permissions.md](field-permissions.md).\n"
+    "the two. [field-permissions.md](field-permissions.md) explains these permissions.\n"
     "`cardea explain-permissions RESOURCE` shows those of one resource, custom ones included.\n"
     "\n"
     "A rule grants a permission as a verb, together with the verb `granular`. `[*]` stands for "
@@ -241,8 +240,8 @@ std::string permissions_markdown(const catalog::Catalog& catalog) {
   std::ranges::sort(plain);
   plain.erase(std::unique(plain.begin(), plain.end()), plain.end());
   out +=
-      "\n## Only those of every object\n\nEverything beside the metadata is covered by the verb of "
-      "the request alone.\n\n";
+      "\n## Resources with only the permissions of every object\n\nAll fields except the metadata "
+      "are covered only by the verb of the request.\n\n";
   for (const std::string& name : plain) out += cat("- ", code(name), "\n");
   return out;
 }

@@ -8,8 +8,8 @@
 
 namespace cardea::advice {
 
-// The permissions on the fields of one resource for a person at a terminal: each with its fields,
-// its parameter, what covers it too and a rule that grants it.
+// The permissions on the fields of one resource, for a user at a terminal: each with its
+// fields, its parameter, the permissions that also cover it and a rule that grants it.
 std::string explain_permissions(const catalog::Resource& resource);
 // The same of every custom or built-in resource that can be written, as a page of Markdown:
 // docs/permissions.md.
@@ -17,7 +17,7 @@ std::string permissions_markdown(const catalog::Catalog& catalog);
 
 // "the key, up to its first slash"; empty for one without parameter.
 std::string parameter_text(const schema::Permission& permission);
-// A verb somebody could be granted: "granular:label(example.com)".
+// A verb that a role could grant: "granular:label(example.com)".
 std::string example_verb(const schema::Permission& permission);
 // The resources in rules that grant it: {"deployments/status"} for a field of a status with an
 // endpoint of its own.

@@ -6,11 +6,12 @@
 
 namespace cardea::advice {
 
-// What a write of the scale of such an object takes, as the server asks for it: a permission on the
-// replicas of a Scale, and besides whatever is excluded on the field of the object that holds them.
+// The permissions that a write of a scale needs, as the server asks for them: the permission on
+// the replicas of a Scale, and all excluded permissions on the object's field that stores the
+// replicas.
 struct ScaleDemands {
   schema::Demands demands;
-  bool knows_object = true;  // false: where the object holds them is not known
+  bool knows_object = true;  // false: the field that stores the replicas is not known
 };
 // The resource has a scale.
 ScaleDemands scale_demands(const catalog::Resource& resource,

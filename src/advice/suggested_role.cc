@@ -76,7 +76,8 @@ SuggestedRule rule_for(const std::vector<const LoggedChange*>& changes) {
     replaced.insert(c->verb);
   }
   for (const auto& [key, c] : kinds) verbs.merge(enough_for(*c));
-  // Single permissions go first: whoever needs the verb itself anyway needs them for nothing else.
+  // Single permissions are removed first: if a change needs the verb itself anyway, they are not
+  // needed.
   std::vector<std::string> candidates(verbs.begin(), verbs.end());
   std::ranges::stable_sort(candidates, {}, [](const std::string& v) {
     return v.starts_with(schema::kGranularPrefix) ? 0 : v == schema::kGranularVerb ? 1 : 2;

@@ -21,12 +21,12 @@ struct SuggestedRole {
   std::vector<SuggestedRule> rules;
 };
 
-// The smallest roles that cover these changes: no verb can be taken away without refusing one of
-// them, and where several verbs would do, the most specific is taken. The same changes give the
-// same roles, in whatever order.
+// The smallest roles that cover these changes: without any one of their verbs, one of the
+// changes would be refused. Where several verbs would cover a change, the most specific is
+// taken. The same changes give the same roles, in any order.
 std::vector<SuggestedRole> suggest_roles(const std::vector<LoggedChange>& changes);
 
-// Whether somebody with these verbs, and no others, may make the change.
+// Whether a user with these verbs, and no others, may make the change.
 bool is_covered(const LoggedChange& change, const std::set<std::string, std::less<>>& verbs);
 
 // As YAML with what each rule replaces beside it, ready for `kubectl apply`; as a List.

@@ -34,8 +34,8 @@ void Auditor::record(EventPtr event, Outlet::Done done) const {
     if (done) done(true);
     return;
   }
-  // Whoever is last tells; the one count is for this call itself, which must have put the event
-  // everywhere first.
+  // The last outlet reports; one more count is for this call itself, which must have put the
+  // event everywhere first.
   struct Open {
     std::atomic<int> left{1};
     std::atomic<bool> is_kept{true};

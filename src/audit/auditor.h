@@ -10,8 +10,7 @@
 
 namespace cardea::audit {
 
-// What the server audits, and where that goes. Shared between threads; made before the first
-// request.
+// The audit policy and its outputs. Shared between threads; made before the first request.
 class Auditor {
  public:
   // `metrics` outlive it.
@@ -23,8 +22,9 @@ class Auditor {
 
   // Whether requests wait for their events to be written.
   bool blocks() const { return blocks_; }
-  // Hands the event to every outlet. `done` is called when all that block have written it: false
-  // when a strict one could not. Perhaps inside this call, perhaps on another thread.
+  // Passes the event to every outlet. `done` is called when all blocking outlets have written it,
+  // with false when a strict one could not. It may be called inside this call or on another
+  // thread.
   void record(EventPtr event, Outlet::Done done) const;
   // A request was refused because it could not be recorded.
   void count_refusal() const { refused_.add(); }

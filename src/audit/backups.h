@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-// Old files of a log: how they are named, and which of them stay.
+// Old files of a log: their names, and which of them are kept.
 namespace cardea::audit {
 
 // `logs/audit.log` renamed at that time: `logs/audit-2026-11-15T16-00-00.000.log`; a name that is
@@ -16,8 +16,8 @@ struct BackupRules {
   bool compresses = false;
 };
 
-// Removes what the rules do not keep and compresses the rest. Files of other names are left alone.
-// Gives what went wrong.
+// Removes the files that the rules do not keep and compresses the others. Files with other
+// names are not touched. Returns the errors.
 std::vector<std::string> keep_backups(const std::string& path, const BackupRules& rules,
                                       std::chrono::system_clock::time_point now);
 

@@ -18,7 +18,7 @@ struct ObjectRef {
       subresource;
 };
 
-// What is known of a request once its sender is. Shared by the request's events.
+// The facts about a request when its sender is known. Shared by the request's events.
 struct Arrival {
   Level level = Level::kNone;
   bool omit_managed_fields = false;
@@ -38,30 +38,30 @@ struct AnswerBody {
   http::Body bytes;
 };
 
-// One line of the trail. Made on a loop's thread out of what is there already; turned into text
-// where it is written.
+// One event of the audit log. Made on a loop's thread from existing data; turned into text on
+// the thread that writes it.
 struct Event {
   std::shared_ptr<const Arrival> arrival;
   Stage stage = Stage::kRequestReceived;
   std::chrono::system_clock::time_point at;
-  std::shared_ptr<const authz::User> impersonated;  // null: nobody
+  std::shared_ptr<const authz::User> impersonated;  // null: no impersonation
   std::string impersonation_constraint;  // "impersonate:user-info"; empty for the old sort
-  ObjectRef sent;                        // what the body says of the object, where the URL does not
-  int code = 0;                          // 0: no answer yet
+  ObjectRef sent;  // the name and namespace in the body, where the URL has none
+  int code = 0;    // 0: no answer yet
   AnswerBody answer;
   bool has_request_object = false;
   json::Value request_object;
-  std::size_t request_bytes = 0;  // about what `request_object` takes
+  std::size_t request_bytes = 0;  // the approximate size of `request_object`
   std::vector<std::pair<std::string, std::string>> annotations;
 
   std::size_t weight() const { return 1024 + request_bytes + answer.bytes.size(); }
 };
 using EventPtr = std::shared_ptr<const Event>;
 
-// An audit.k8s.io/v1 Event on one line, whatever is in it. `bare` leaves out the objects, and says
-// so.
+// An audit.k8s.io/v1 Event on one line, whatever its content is. `bare` leaves out the objects,
+// and adds the annotation that says so.
 std::string print_json(const Event& event, bool bare = false);
-// The line that kube-apiserver calls `legacy`.
+// The line in kube-apiserver's format `legacy`.
 std::string print_legacy(const Event& event);
 
 }  // namespace cardea::audit

@@ -17,10 +17,10 @@ struct LogSinkOptions {
   bool compresses = false;      // older ones, by gzip
 };
 
-// Appends lines to a file that only its owner can read. A file that would grow too large is first
-// renamed after the time, `audit-2026-11-15T16-00-00.000.log`, as kube-apiserver names them. Old
-// files are compressed and removed on a thread of its own. A line that could not be written whole
-// is taken back, so that the next one begins where a line begins. The clock outlives it.
+// Appends lines to a file that only its owner can read. A file that would grow too large is
+// first renamed with the time, `audit-2026-11-15T16-00-00.000.log`, as in kube-apiserver. Old
+// files are compressed and removed on a separate thread. A line that was only partly written is
+// removed, so that the next line begins at the start of a line. The clock must outlive it.
 Result<std::unique_ptr<Sink>> make_log_sink(LogSinkOptions options, const Clock& clock,
                                             Outlet::Log log);
 

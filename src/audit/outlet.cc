@@ -44,7 +44,7 @@ void Outlet::put(EventPtr event, Done done) {
     if (has_room && !stopping_) {
       bytes_ += weight;
       queue_.push_back({std::move(event), std::move(done)});
-      // Whoever waits for a batch to fill is told when it is full.
+      // A thread that waits for a batch to fill is notified when it is full.
       if (queue_.size() == 1 || queue_.size() >= options_.max_batch) changed_.notify_all();
       return;
     }

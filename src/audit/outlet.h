@@ -17,13 +17,14 @@
 
 namespace cardea::audit {
 
-// Where events end: a file, a webhook. Called on the threads of one Outlet; may block.
+// The destination of events: a file or a webhook. Called on the threads of one Outlet; may
+// block.
 class Sink {
  public:
   virtual ~Sink() = default;
-  // Each text is one whole event. An error means that none of them can be counted on to be there.
+  // Each text is one whole event. After an error none of them may be assumed to be written.
   virtual Result<void> write(std::span<const std::string> events) = 0;
-  // Ends a write that waits, now and from now on: the server stops. Any thread.
+  // Ends a waiting write, and all later ones: the server stops. Any thread.
   virtual void cancel() {}
 };
 
@@ -35,8 +36,8 @@ struct OutletOptions {
   std::string name;  // "log", "webhook": what metrics and log lines call it
   Mode mode = Mode::kBatch;
   bool is_legacy = false;                 // one line of text instead of JSON
-  std::size_t buffer_size = 10'000;       // events that may wait
-  std::size_t buffer_bytes = 256u << 20;  // and about so much memory
+  std::size_t buffer_size = 10'000;       // events that may wait in the queue
+  std::size_t buffer_bytes = 256u << 20;  // and their approximate memory
   std::size_t max_batch = 400;            // events written at once
   std::chrono::nanoseconds max_wait{0};   // how long a batch that is not full waits for more
   bool throttles = false;
@@ -49,10 +50,10 @@ struct OutletOptions {
 
 // The bounded queue before a sink, and the threads that empty it.
 //
-// Events become text here, not on the loop of their request. What does not fit, and what the sink
-// does not take, is counted in apiserver_audit_error_total and told in a log line: never lost in
-// silence, never waited for in batch mode. A sink that fails does not stop the queue. put is for
-// any thread.
+// Events become text here, not on the loop of their request. Events that do not fit, and events
+// that the sink refuses, are counted in apiserver_audit_error_total and reported in the log. In
+// batch mode no request waits for them. A failing sink does not stop the queue. put is for any
+// thread.
 class Outlet {
  public:
   using Done = std::move_only_function<void(bool written)>;
@@ -68,8 +69,8 @@ class Outlet {
   // `done`, which may be empty, is called once: on a thread of this, or inside this call when there
   // is no room.
   void put(EventPtr event, Done done);
-  // Writes what waits; after `patience` what is left is counted as lost. Nothing is taken
-  // afterwards.
+  // Writes the waiting events; after `patience` the remaining ones are counted as lost. No event
+  // is accepted afterwards.
   void stop(std::chrono::milliseconds patience);
 
  private:
@@ -81,7 +82,7 @@ class Outlet {
   std::vector<Item> next_batch();
   bool wait_for_turn();
   void write(std::vector<Item> batch);
-  // The texts of the events, and what becomes of those that are too long.
+  // The texts of the events; handles events that are too long.
   std::string text_of(const Event& event) const;
   void lost(std::string_view plugin, Counter& counter, std::size_t events, std::string_view why);
 

@@ -10,16 +10,17 @@
 #include "base/result.h"
 #include "json/field_error.h"
 
-// audit.k8s.io/v1 Policy: which requests are worth an event, and how much of them it tells.
+// audit.k8s.io/v1 Policy: which requests make an event, and how much the event contains.
 // docs/audit.md explains the file.
 namespace cardea::audit {
 
-// How much an event tells: who asked for what and how it ended; the object that was sent; the
-// answer too.
+// How much an event contains: user, request and result; also the object that was sent; also the
+// answer.
 enum class Level : std::uint8_t { kNone, kMetadata, kRequest, kRequestResponse };
 std::string_view level_name(Level level);  // "RequestResponse"
 
-// When an event is made: a request is there, a long answer begins, it is over.
+// When an event is made: the request has arrived, a long answer begins, the request is
+// complete.
 enum class Stage : std::uint8_t { kRequestReceived, kResponseStarted, kResponseComplete, kPanic };
 std::string_view stage_name(Stage stage);  // "ResponseComplete"
 
@@ -63,15 +64,15 @@ Result<PolicyDocument> parse_policy(std::string_view text);
 // What is wrong with it, with the paths and words of kube-apiserver.
 json::FieldErrors validate(const PolicyDocument& document);
 
-// What the policy says about one request.
+// The policy's decision about one request.
 struct Treatment {
   Level level = Level::kNone;
   Stages omitted;
   bool omit_managed_fields = false;
 };
 
-// A policy made ready: the first rule that matches a request decides, and nothing is recorded where
-// none does. Immutable, shared between threads; asking allocates nothing.
+// A compiled policy: the first rule that matches a request decides; a request that no rule
+// matches is not recorded. Immutable, shared between threads; a decision allocates nothing.
 class Policy {
  public:
   explicit Policy(const PolicyDocument& valid);

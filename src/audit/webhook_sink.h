@@ -21,10 +21,10 @@ struct WebhookSinkOptions {
   std::chrono::milliseconds timeout{30'000};  // of one try
 };
 
-// Posts events as an EventList. Whatever goes wrong is tried again: a receiver that comes back
-// finds them. Any 2xx will do, what the answer says does not matter. Several threads may write at
-// once. The loop, which is running, and the rest outlive it; the token is renewed when its file
-// changes.
+// Posts events as an EventList. Every failed call is repeated, so that a receiver that recovers
+// gets the events. Any 2xx is a success; the body of the answer is ignored. Several threads may
+// write at once. The loop, which must be running, and the other parts must outlive it; the
+// token is renewed when its file changes.
 Result<std::unique_ptr<Sink>> make_webhook_sink(WebhookSinkOptions options, net::Loop& loop,
                                                 net::Dialer& dialer, Random& random,
                                                 net::FileWatch& files);

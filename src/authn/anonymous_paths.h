@@ -7,8 +7,8 @@
 
 namespace cardea::authn {
 
-// Requests without credentials are system:anonymous when they ask for exactly one of `paths`, and
-// nobody otherwise.
+// Requests without credentials are system:anonymous if their path is exactly one of `paths`;
+// other requests are refused.
 std::unique_ptr<Authenticator> anonymous_authenticator_for(std::vector<std::string> paths);
 
 }  // namespace cardea::authn

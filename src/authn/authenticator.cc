@@ -65,7 +65,7 @@ class TokenFileAuthenticator : public Authenticator {
   std::vector<std::string> audiences_;
 };
 
-// A bearer token that nobody knew is a wrong credential, not an absent one.
+// An unknown bearer token is a wrong credential, not an absent one.
 class AnonymousAuthenticator : public Authenticator {
  public:
   std::optional<Outcome> authenticate(const Credentials& c) const override {
@@ -206,14 +206,14 @@ std::string without(std::string text, std::string_view secret) {
 // What was said against the credentials so far.
 struct Refusals {
   bool any = false;
-  std::vector<std::string> texts;  // kept only when somebody wants to know
+  std::vector<std::string> texts;  // kept only when it is needed
 
   std::string text(std::string_view token) const {
     std::vector<std::string> all;
     if (!token.empty()) all.push_back("invalid bearer token");
     for (const std::string& t : texts)
       if (std::ranges::find(all, t) == all.end()) all.push_back(without(t, token));
-    if (all.empty()) return "no credentials that anybody knows";
+    if (all.empty()) return "no authenticator knows the credentials";
     return all.size() == 1 ? all[0] : cat("[", join(all, ", "), "]");
   }
 };

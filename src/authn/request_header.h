@@ -7,7 +7,7 @@
 
 namespace cardea::authn {
 
-// Which headers a front proxy sets about whom it speaks for.
+// The headers in which a front proxy names the user of a request.
 struct RequestHeaderOptions {
   std::vector<std::string> username_headers;  // the first that is not empty counts
   std::vector<std::string> uid_headers;
@@ -16,12 +16,11 @@ struct RequestHeaderOptions {
   std::vector<std::string> allowed_names;   // common names of the proxy's certificate; empty: any
 };
 
-// Believes the headers of a proxy whose certificate a front proxy CA vouches for. From anybody else
-// they mean nothing.
+// Trusts the headers of a proxy with a certificate that a front proxy CA signed. On all other
+// connections the headers have no meaning.
 std::unique_ptr<Authenticator> request_header_authenticator(RequestHeaderOptions options);
 
-// Takes those headers off a request, whoever sent them, so that nothing behind authentication
-// believes them.
+// Removes those headers from a request of any sender, so that no later station trusts them.
 void strip_request_headers(const RequestHeaderOptions& options, http::Headers& headers);
 
 }  // namespace cardea::authn

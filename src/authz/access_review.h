@@ -15,26 +15,27 @@ namespace cardea::authz {
 
 enum class ReviewKind { kSubject, kLocalSubject, kSelfSubject };
 
-// What is wrong with a review, in Kubernetes' words and order. `metadata` may hold managedFields,
-// that of a local review its namespace too; anything else is refused.
+// The errors of a review, in Kubernetes' words and order. `metadata` may have managedFields,
+// and in a local review the namespace; anything else is refused.
 json::FieldErrors validate_review(ReviewKind kind, const json::Value& review);
 // The same for a part: that exactly one of the two blocks is there; and their selectors. `at` is
 // the path of what holds them.
 json::FieldErrors validate_question(const json::Value& spec, const std::string& at);
 json::FieldErrors validate_selectors(const json::Value& spec, const std::string& at);
 
-// Who a spec asks about: user, uid, groups, extra.
+// The user that a spec asks about: user, uid, groups, extra.
 User reviewed_user(const json::Value& spec);
 
-// What a spec asks: resourceAttributes or nonResourceAttributes. Keeps the spec alive; what it
-// gives out as Attributes borrows from it and must not outlive it, nor its being moved.
+// The question of a spec: resourceAttributes or nonResourceAttributes. Keeps the spec alive.
+// Its Attributes borrow from it: they must not outlive it and become invalid when it is moved.
 class Question {
  public:
   explicit Question(json::Value spec);
 
   Attributes attributes(const User& user) const;
-  // What to add to an authorizer's error: which selectors could not be read, or not all of them.
-  // `spec.resourceAttributes.fieldSelector ignored due to parse error`; empty when all could.
+  // A remark for an authorizer's error: which selectors could not be read, or not completely.
+  // `spec.resourceAttributes.fieldSelector ignored due to parse error`; empty when all could be
+  // read.
   const std::string& remarks() const { return remarks_; }
 
  private:

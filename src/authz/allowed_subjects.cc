@@ -1,4 +1,5 @@
-// Who may do something: what each authorizer names, without those whom the chain denies it.
+// The subjects that may do something: the subjects that each authorizer names, without those
+// that the chain denies.
 #include <map>
 #include <tuple>
 
@@ -11,7 +12,7 @@ namespace {
 constexpr std::string_view kAccounts = "system:serviceaccount:",
                            kAccountsGroup = "system:serviceaccounts";
 
-// Somebody of whom nothing else is known: with the groups that nobody of this name is without.
+// A user without further known attributes: with the groups that every user of this name has.
 User somebody(const AllowedSubject& s) {
   User out;
   bool is_anonymous = s.name == (s.kind == "Group" ? kUnauthenticatedGroup : kAnonymousUser);

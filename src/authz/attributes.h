@@ -16,16 +16,16 @@ struct Attributes {
   std::string_view api_group, api_version, namespace_name, resource, subresource, name;
   std::string_view path;                 // of a request that is not about a resource
   const Selectors* selectors = nullptr;  // null: none were sent
-  bool above_namespaces = false;  // the documents of single namespaces have no say: who asks holds
-                                  // a grant above them
-  bool takes_conditions = false;  // whether the answer may be conditional; others are folded by the
-                                  // chain
+  bool above_namespaces = false;  // the documents of single namespaces do not count: the caller
+                                  // holds a grant above them
+  bool takes_conditions = false;  // whether the answer may be conditional; otherwise the chain
+                                  // reduces conditional answers to plain ones
 
   Attributes(const User& who, const RequestInfo& what);
   explicit Attributes(const User& who) : user(who) {}
 };
 
-// A question that keeps what it needs, for asking later.
+// A question that owns its data, for asking later.
 class OwnedAttributes {
  public:
   explicit OwnedAttributes(const Attributes& from);

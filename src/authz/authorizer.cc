@@ -67,7 +67,7 @@ std::vector<Hint> Authorizer::hints(const Attributes&) const {
 
 void Authorizer::add_allowed(const Attributes&, AllowedSubjects& allowed) const {
   allowed.incomplete = true;
-  allowed.remarks.push_back(cat("authorizer `", name(), "` cannot tell whom it allows"));
+  allowed.remarks.push_back(cat("authorizer `", name(), "` cannot list the users it allows"));
 }
 
 std::string html_escaped(std::string_view text) {

@@ -9,11 +9,11 @@
 
 namespace cardea::authz {
 
-// Evaluates conditions in CEL that somebody else wrote, in the environment of a
+// Evaluates conditions in CEL that another server wrote, in the environment of a
 // ValidatingAdmissionPolicy: object, oldObject, request (an AdmissionRequest), namespaceObject,
-// authorizer; and impersonatedRequest. Other types, texts that do not compile here and those that
-// cost too much are for their author to evaluate. Belongs to one evaluation; borrows the data and
-// the checks.
+// authorizer; and impersonatedRequest. Their author must evaluate other types, texts that do
+// not compile here, and expressions that cost too much. Belongs to one evaluation; borrows the
+// data and the checks.
 class CelConditions : public ConditionEvaluator {
  public:
   CelConditions(const ConditionData& data, SecondaryChecks& checks);
@@ -29,7 +29,7 @@ class CelConditions : public ConditionEvaluator {
 
 // The data as an AdmissionRequest, without `uid`.
 json::Value admission_request(const ConditionData& data);
-// The request to be, as access policies read it; null where nobody is to be impersonated.
+// The impersonated request in the form of access policies; null when there is no impersonation.
 json::Value impersonated_request(const ConditionData& data);
 
 }  // namespace cardea::authz

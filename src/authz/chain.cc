@@ -43,7 +43,7 @@ struct Chain::Progress {
     return std::nullopt;
   }
 
-  // Nobody is asked over the network before it is known that the answer matters.
+  // No server is called over the network before it is known that its answer matters.
   bool defers() const { return may_allow && asking == Asking::kConditionsAware; }
   Decision defer(const Attributes& attributes) {
     Conditions::Deferred rest{answers.size(), std::make_shared<const OwnedAttributes>(attributes)};

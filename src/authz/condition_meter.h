@@ -6,8 +6,8 @@
 
 namespace cardea::authz {
 
-// What settling the conditions of one authorizer costs, and what fails. Looked up once; the
-// registry outlives it.
+// Metrics for evaluating the conditions of one authorizer: duration and failures. Looked up
+// once; the registry must outlive it.
 class ConditionMeter {
  public:
   ConditionMeter(MetricRegistry& registry, const std::string& name);

@@ -23,7 +23,7 @@ Outcomes outcomes_of(const Conditions::Set& set) {
   return out;
 }
 
-// An end anywhere leaves nobody to have no opinion.
+// After a final answer there is no combined "no opinion".
 Outcomes outcomes_of(const Conditions::Chain& chain) {
   Outcomes out{.no_opinion = true};
   for (const NamedDecision& n : chain) {

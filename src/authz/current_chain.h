@@ -14,7 +14,7 @@ class CurrentChain {
   explicit CurrentChain(std::shared_ptr<const Chain> chain) : chain_(std::move(chain)) {}
 
   std::shared_ptr<const Chain> get() const { return chain_.get(); }
-  // Whoever asks afterwards, on any thread, asks `next`.
+  // Every later call, on any thread, uses `next`.
   void set(std::shared_ptr<const Chain> next) { chain_.set(std::move(next)); }
 
   // As Chain's own.

@@ -7,12 +7,12 @@ namespace cardea::authz {
 
 class Conditions;
 
-// Why a decision was taken, for the person who reads the 403 or the audit log. Deciding must not
-// cost the making of a sentence nobody reads: a reason may be a text, or a place in the policy that
-// can be asked for its text later. A value; copying the second kind allocates nothing.
+// The reason of a decision, for the reader of the 403 or of the audit log. A decision must not
+// pay for a sentence that is never read: a reason is a text, or a place in the policy from
+// which the text can be made later. A value; copying the second kind allocates nothing.
 class Explanation {
  public:
-  // Immutable policy that can say what it decided. Kept alive by the decisions made from it.
+  // An immutable policy that can explain its decisions. Decisions keep it alive.
   class Source {
    public:
     virtual ~Source() = default;
@@ -36,18 +36,18 @@ class Explanation {
   std::uint64_t key_ = 0;
 };
 
-// What an authorizer answers. Immutable once made; the default-constructed one denies.
+// The answer of an authorizer. Immutable once made; the default-constructed one denies.
 //
-// Allow and Deny are final, NoOpinion passes the question on. Conditional means that the object,
-// which is not known yet, decides: `conditions` say how, and the authorizer that made them
-// evaluates them later. A caller that cannot wait for the object folds it: Deny if it could become
-// one, else NoOpinion.
+// Allow and Deny are final, NoOpinion leaves the question to the next authorizer. Conditional
+// means that the decision depends on the object, which is not known yet: `conditions` say how,
+// and the authorizer that made them evaluates them later. A caller that cannot wait for the
+// object reduces the answer: Deny if it could become one, else NoOpinion.
 struct Decision {
   enum class Kind : std::uint8_t { kDeny, kAllow, kNoOpinion, kConditional };
 
   Kind kind = Kind::kDeny;
   Explanation reason;
-  std::string error;  // what went wrong on the way; never turns into an allow
+  std::string error;                             // errors on the way; they never become an allow
   std::shared_ptr<const Conditions> conditions;  // exactly when kind is kConditional
 
   static Decision allow(Explanation reason = {}) {

@@ -11,7 +11,7 @@ namespace {
 using rbac::PolicyRule;
 using Texts = std::vector<std::string>;
 
-// A rule comes to a few dozen things. One that comes to more is taken for all.
+// A rule has a few dozen effects. A rule with more counts as a rule for everything.
 constexpr std::size_t kMostEffectsOfARule = 1000;
 
 // Namespace policy compares without regard to case, and both sides may come from there.
@@ -40,7 +40,7 @@ Texts common(const Texts& granted, std::string_view row) {
   return out;
 }
 
-// Adds what a resource of a rule, wildcards included, comes to by a row.
+// Adds the effects of a rule's resource, wildcards included, by one row.
 void add_through(const EffectRow& row, std::string_view granted, Texts& out) {
   const bool is_all = granted == "*";  // without a slash: objects and their subresources
   const auto slash = granted.find('/');
@@ -74,7 +74,7 @@ void add_through(const EffectRow& row, std::string_view granted, Texts& out) {
   }
 }
 
-// What a granted rule comes to by one row of the table; without verbs: nothing.
+// The effects of a granted rule by one row of the table; without verbs: none.
 PolicyRule through(const EffectRow& row, const PolicyRule& rule) {
   PolicyRule out;
   for (const std::string& r : rule.resources) add_through(row, r, out.resources);
@@ -89,8 +89,8 @@ PolicyRule through(const EffectRow& row, const PolicyRule& rule) {
   return out;
 }
 
-// The rule, and all that it comes to: for each row of the table whose left side the rule covers,
-// its right side, and what that comes to in its turn. Nothing: it comes to too much.
+// The rule and all its effects: for each row of the table whose left side the rule covers, its
+// right side, and the effects of that. nullopt: there are too many effects.
 std::vector<PolicyRule> with_effects(const PolicyRule& rule) {
   std::vector<PolicyRule> out = {rule};
   std::vector<bool> is_word = {false};
@@ -138,7 +138,8 @@ bool may_be_denied(const Rules& rules, const std::vector<PolicyRule>& granted) {
 
 std::string denied_grant_text(const User& user, std::string_view exemption) {
   return cat("user ", quoted(user.name),
-             " is attempting to grant what a policy may deny to them: that takes the verb ",
+             " is attempting to grant a permission that a policy may deny to this user: this needs "
+             "the verb ",
              quoted(exemption));
 }
 

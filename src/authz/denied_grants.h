@@ -7,15 +7,16 @@
 
 namespace cardea::authz {
 
-// Nobody gives to others what is denied to themselves, by whichever kind of document they give it:
+// Users cannot give others a permission that is denied to themselves, by any kind of document:
 // an access policy, a Role or a RoleBinding of either kind. One check for all of them.
 
-// Whether any of `granted`, or what it comes to, may be denied to whoever has these rules: rather
-// too often than too seldom. What is denied to everybody alike does not count, for it is denied to
-// whom it is granted too.
+// Whether any permission of `granted`, or any of its effects, may be denied to a user with
+// these rules. The check may report too much, never too little. A permission that is denied to
+// all users alike does not count, because it is denied to the receivers too.
 bool may_be_denied(const Rules& rules, const std::vector<rbac::PolicyRule>& granted);
 
-// `user "u" is attempting to grant what a policy may deny to them: that takes the verb "escalate"`.
+// `user "u" is attempting to grant a permission that a policy may deny to this user: this needs the
+// verb "escalate"`.
 std::string denied_grant_text(const User& user, std::string_view exemption);
 
 }  // namespace cardea::authz

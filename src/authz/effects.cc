@@ -26,7 +26,7 @@ constexpr EffectRow kRows[] = {
     // may come.
     {"update patch", "*", "*", "*", "update", "", "", "-", true},
     {"get", "*", "*", "*", "get", "", "", "-", true},
-    // Writes of an object that are spelled as objects of their own.
+    // Writes of an object that have the form of separate objects.
     {"create", "", "pods", "eviction", "delete", "", "", "-", true},
     {"create", "", "pods", "binding", "update", "", "", "-", true},
     {"create", "", "bindings", "", "update", "", "pods", "-", true},
@@ -42,7 +42,7 @@ constexpr EffectRow kRows[] = {
     // One object under two names.
     {"*", "", "events", "/", "", "events.k8s.io", "", ""},
     {"*", "events.k8s.io", "events", "/", "", "core", "", ""},
-    // One question in several forms. What somebody asks about themselves is another.
+    // One question in several forms. Questions of users about themselves are different.
     {"create", "*", "localsubjectaccessreviews", "", "create", "", "subjectaccessreviews", ""},
     {"create", "*", "localresourceaccessreviews", "", "create", "", "resourceaccessreviews", ""},
     {"create", kPolicyGroup, "subjectrulesreviews", "", "create", "", "subjectaccessreviews", ""},
@@ -116,8 +116,9 @@ bool is_plain(const Attributes& a) {
          !a.resource.ends_with("reviews");
 }
 
-// Whatever the method, the answer tells what is at the path; and a slash at the end is not part of
-// it. Verbs with a colon are no methods: they ask whether somebody else may be impersonated there.
+// For every method the answer shows the content of the path; a slash at the end is not part of
+// it. Verbs with a colon are not methods: they ask whether another user may be impersonated
+// there.
 IndirectEffects effects_of_path(const Attributes& a) {
   IndirectEffects out;
   std::string_view path = a.path;
@@ -168,9 +169,9 @@ IndirectEffects effects_of(const Attributes& a) {
 
 std::string as_text(const IndirectEffect& effect) {
   const Attributes& a = effect.attributes;
-  if (!a.is_resource_request) return cat("this comes to ", a.verb, " ", a.path);
-  return cat("this comes to ", a.verb, " ", a.resource, a.subresource.empty() ? "" : "/",
-             a.subresource);
+  if (!a.is_resource_request) return cat("the effect of this request is ", a.verb, " ", a.path);
+  return cat("the effect of this request is ", a.verb, " ", a.resource,
+             a.subresource.empty() ? "" : "/", a.subresource);
 }
 
 bool selectors_exclude(const Attributes& a, std::string_view name) {

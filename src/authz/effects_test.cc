@@ -227,7 +227,8 @@ TEST(Effects, TheReasonSaysWhatTheRequestComesTo) {
   for (const auto& [who, denier] : deniers(&denial)) {
     Ask ask{.verb = "create", .group = "", .resource = "pods", .subresource = "eviction"};
     std::string reason = denier->decide(ask).reason.text();
-    EXPECT_TRUE(reason.ends_with(": this comes to delete pods")) << who << ": " << reason;
+    EXPECT_TRUE(reason.ends_with(": the effect of this request is delete pods"))
+        << who << ": " << reason;
   }
 }
 
@@ -294,7 +295,7 @@ TEST(Effects, ADenialOfAPathHoldsForEveryMethodAndForSlashesAtItsEnd) {
   }
   EXPECT_TRUE(decide_path(denied, "post", "/metrics/", false)
                   .reason.text()
-                  .ends_with(": this comes to get /metrics"));
+                  .ends_with(": the effect of this request is get /metrics"));
 }
 
 TEST(Effects, ADenialOfImpersonationHoldsForItInAMode) {

@@ -22,7 +22,7 @@ bool may_be_conditional(const Attributes& a) {
   if (!a.is_resource_request || !contains(kVerbs, a.verb)) return false;
   if (a.api_group == "*" || !is_concrete(a.api_version) || !is_concrete(a.resource)) return false;
   if (contains(kStreams, a.subresource)) return false;
-  // Who somebody is, not what they may do.
+  // About the identity of a user, not about permissions.
   return a.api_group != "authentication.k8s.io";
 }
 

@@ -24,7 +24,7 @@ std::string decided_by(const Condition& c) {
   return cat("condition ", with_description(c), " allowed the request");
 }
 
-// What a person who is refused should know: what would have been allowed.
+// For the user that is refused: what would have been allowed.
 std::string none_allowed(const Conditions::Set& set) {
   constexpr int kMostShown = 8;
   std::string out = "no condition allowed the request";

@@ -12,22 +12,21 @@ enum class Truth : std::uint8_t {
   kFalse,
   kTrue,
   kError,
-  kUnevaluatable,  // not by this evaluator; whoever wrote the condition can
+  kUnevaluatable,  // this evaluator cannot evaluate it; the author of the condition can
 };
 
-// Says of a condition whether it holds. An evaluator that stands in for the author of a condition
-// reports its own failures (a function it does not know, a limit of cost) as unevaluatable, never
-// as an error.
+// Evaluates a condition. An evaluator that replaces the author of a condition reports its own
+// failures (an unknown function, a cost limit) as unevaluatable, never as an error.
 class ConditionEvaluator {
  public:
   virtual ~ConditionEvaluator() = default;
-  // `error` says what went wrong when the answer is kError.
+  // `error` is the cause when the answer is kError.
   virtual Truth truth(const Condition& condition, std::string& error) = 0;
 };
 
-// Judges conditions that are about the parent by its data, and the others by the request's own.
-// `Runs` is made of data and of `rest`; that of the parent when it is first needed. Belongs to one
-// evaluation; borrows the data.
+// Evaluates conditions on the parent with the parent's data, and the others with the request's
+// own. `Runs` is made from data and from `rest`; the one for the parent is made when it is
+// first needed. Belongs to one evaluation; borrows the data.
 template <typename Runs, typename... Rest>
 class WithParent : public ConditionEvaluator {
  public:
@@ -51,30 +50,31 @@ class WithParent : public ConditionEvaluator {
   std::optional<Runs> parent_;
 };
 
-// What a set of conditions decides: Deny conditions first, then NoOpinion, then Allow; in each the
-// first true one decides, else an error, else what cannot be evaluated stays open, and the rest of
-// the set with it.
+// The decision of a set of conditions: Deny conditions first, then NoOpinion, then Allow. In each
+// group the first true one decides, else an error; else a condition that cannot be evaluated stays
+// open, and the rest of the set with it.
 //
 //   an error in a Deny condition       the failure mode of the set, with the error
 //   an error in a NoOpinion condition  NoOpinion, with the error
-//   an error in an Allow condition     as if false; told when nothing else allows
+//   an error in an Allow condition     counts as false; reported when nothing else allows
 //
-// `second` is asked about what `first` cannot evaluate.
+// `second` evaluates the conditions that `first` cannot.
 Decision evaluated(const Conditions::Set& set, ConditionEvaluator& first,
                    ConditionEvaluator* second = nullptr);
 
-// The same for any decision, as far as `evaluator` goes: what comes after the first answer that
-// stays conditional is not evaluated.
+// The same for any decision, as far as `evaluator` can decide: entries after the first answer
+// that stays conditional are not evaluated.
 Decision partially_evaluated(const Decision& decision, ConditionEvaluator& evaluator);
 
-// What `said`, an author's answer about `open` that came with an error, amounts to. The author does
-// not say which condition failed, so it is taken for the one that weighs most:
+// The meaning of `said`, an author's answer about `open` that came with an error. The author does
+// not say which condition failed, so the strongest one counts:
 //
-//   there is a Deny condition          the failure mode of its set: Deny if any set says so, else
-//   NoOpinion there is a NoOpinion condition     NoOpinion there are Allow conditions only    what
-//   the author said
+//   there is a Deny condition        the failure mode of its set: Deny if any set says so, else
+//                                    NoOpinion
+//   there is a NoOpinion condition   NoOpinion
+//   there are Allow conditions only  the author's answer
 //
-// A Deny stays one. The error stays with the answer.
+// A Deny stays a Deny. The error stays with the answer.
 Decision despite_error(const Decision& open, Decision said);
 
 }  // namespace cardea::authz

@@ -4,10 +4,10 @@
 
 namespace cardea::authz {
 
-// The 403 that tells what `decision` means. Message, reason and details are Kubernetes';
-// `details.causes` is added for those who may `get` the roles involved: which rules came near, and
-// what they lacked. Who may not read the roles learns nothing from it. An authorizer of the chain
-// that would have to be waited for counts as a no.
+// The 403 for `decision`. Message, reason and details are Kubernetes'. For callers that may
+// `get` the roles involved, `details.causes` lists the rules that almost matched, and what they
+// lack. A caller that may not read a role learns nothing about it. If an authorizer of the
+// chain would have to wait, its answer counts as a no.
 Error refusal(const Chain& chain, const Attributes& attributes, const Decision& decision);
 
 }  // namespace cardea::authz

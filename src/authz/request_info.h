@@ -25,12 +25,12 @@ class Query {
   std::vector<std::pair<std::string, std::string>> pairs_;
 };
 
-// How Kubernetes reads a boolean parameter: `0` and `false` in any case are false, all else is
-// true.
+// Kubernetes' reading of a boolean parameter: `0` and `false` in any case are false, everything
+// else is true.
 bool is_true_parameter(std::string_view value);
 
-// The selectors of a list, watch or deletecollection, as far as they could be read. They only ever
-// narrow: what could not be read is left out and told.
+// The readable selectors of a list, watch or deletecollection. Selectors only narrow a request:
+// unreadable ones are left out and reported.
 struct Selectors {
   json::FieldSelector fields;
   json::LabelSelector labels;
@@ -39,8 +39,8 @@ struct Selectors {
 // Null when both are empty.
 std::shared_ptr<const Selectors> read_selectors(std::string_view fields, std::string_view labels);
 
-// What a request asks for, learned from its method and URL alone. Authorization, admission and
-// audit all speak of the request in these words.
+// The content of a request, from its method and URL alone. Authorization, admission and audit
+// all use these names.
 struct RequestInfo {
   bool is_resource_request = false;
   std::string path;  // decoded

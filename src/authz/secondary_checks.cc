@@ -37,7 +37,8 @@ cel::AuthorizationAnswer SecondaryChecks::check(const cel::AuthorizationQuery& q
   User account;
   bool is_account = !q.service_account_name.empty();
   if (is_account)
-    // As in Kubernetes: nobody has authenticated, so what everybody who has may do does not count.
+    // As in Kubernetes: the user has not authenticated, so the permissions of all authenticated
+    // users do not count.
     account = {.name = cat("system:serviceaccount:", q.service_account_namespace, ":",
                            q.service_account_name),
                .groups = {"system:serviceaccounts",

@@ -8,9 +8,10 @@
 
 namespace cardea::authz {
 
-// Answers what expressions ask through `authorizer`, from a chain. Who can be asked at once is;
-// when somebody has to be waited for, the expression gets an error, `is_waiting` says that this
-// evaluation counts for nothing, and after `wait` it is run again with the answer at hand.
+// Answers the questions that expressions ask through `authorizer`, from a chain. Authorizers that
+// can answer at once are asked at once. When one has to wait, the expression gets an error,
+// `is_waiting` says that this evaluation does not count, and after `wait` the expression is
+// evaluated again with the answer.
 //
 //   do { outcome = run(expression) } while (checks.is_waiting() && await checks.wait());
 //
@@ -21,7 +22,7 @@ class SecondaryChecks : public cel::AuthorizerInterface {
 
   cel::AuthorizationAnswer check(const cel::AuthorizationQuery& query) override;
   bool is_waiting() const { return !missing_.empty(); }
-  // Gives true; false when an expression never stops asking.
+  // Returns true; false when an expression never stops asking.
   Task<bool> wait();
 
  private:

@@ -6,7 +6,7 @@
 
 namespace cardea::authz {
 
-// Who asks. A value, made by authentication and perhaps replaced by impersonation.
+// The user of a request. A value, made by authentication and perhaps replaced by impersonation.
 struct User {
   std::string name;
   std::string uid;

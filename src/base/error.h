@@ -49,8 +49,8 @@ struct ErrorDetails {
   int retry_after_seconds = 0;
 };
 
-// The one error of the project: a reason a caller can act on, a message for a person, and what it
-// is about. A value: cheap to move, safe to share.
+// The one error type of the project: a reason for programs, a message for people, and the
+// object it is about. A value: cheap to move, safe to share.
 struct Error {
   Reason reason = Reason::kInternalError;
   std::string message;

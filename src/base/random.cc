@@ -14,7 +14,7 @@
 namespace cardea {
 namespace {
 
-// Numbers that the kernel gave and nobody has used yet: one system call brings 32 of them.
+// Random numbers from the kernel that are not used yet: one system call gives 32 of them.
 class Supply {
  public:
   std::uint64_t take() {
@@ -23,8 +23,8 @@ class Supply {
   }
 
  private:
-  // The kernel gives up to 256 bytes whole or not at all. Without them nothing here may go on: a
-  // guess would be a name or a secret that somebody else can guess too.
+  // The kernel gives up to 256 bytes completely or not at all. Without them the process must not
+  // continue: a guessable number would be a name or a secret that an attacker can guess.
   void refill() {
     static_assert(sizeof numbers_ <= 256);
     ssize_t got;

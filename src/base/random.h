@@ -11,8 +11,8 @@ class Random {
   virtual std::uint64_t next() = 0;
 };
 
-// The kernel's randomness, good for what nobody may guess. Stops the process when the kernel has
-// none to give.
+// The kernel's random numbers, suitable for secrets. Stops the process when the kernel cannot
+// provide them.
 class SystemRandom : public Random {
  public:
   std::uint64_t next() override;

@@ -7,7 +7,7 @@
 
 namespace cardea {
 
-// An answer or the error that kept it from coming. Exceptions do not cross a room's door.
+// A value or an error. Exceptions do not leave a room.
 template <typename T>
 using Result = std::expected<T, Error>;
 
@@ -17,7 +17,7 @@ inline std::unexpected<Error> fail(Error error) {
 
 }  // namespace cardea
 
-// Stops the process, loudly: for bugs of ours, never for what a client sends.
+// Stops the process with a message: for bugs in Cardea, never for the content of a request.
 #define CARDEA_CHECK(condition)                                                          \
   do {                                                                                   \
     if (!(condition)) [[unlikely]] {                                                     \

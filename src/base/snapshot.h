@@ -34,7 +34,7 @@ class Snapshot {
     return mine.state;
   }
 
-  // The version moves before this returns: whoever asks afterwards, on any thread, gets `next` or a
+  // The version changes before this returns: every later call, on any thread, gets `next` or a
   // later one.
   void set(std::shared_ptr<const T> next) {
     std::shared_ptr<const T> last;  // destroyed outside the lock

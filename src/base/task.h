@@ -8,8 +8,9 @@
 
 namespace cardea {
 
-// A computation that may wait: started when awaited, resumed wherever what it waits for completes.
-// Named functions only, parameters by value; name an awaited answer before testing it.
+// A computation that may wait. It starts when it is awaited, and continues on the thread that
+// completes what it waits for. Named functions only, parameters by value; name an awaited
+// answer before testing it.
 template <typename T>
 class [[nodiscard]] Task {
  public:

@@ -60,7 +60,7 @@ struct Resource {
   json::Value definition;      // the CustomResourceDefinition, when is_custom
   json::Value custom_version;  // its spec.versions[] entry
   std::string called;          // in errors, where that is not `name`
-  std::string deprecation;     // a built-in resource's warning to whoever uses it
+  std::string deprecation;     // a built-in resource's warning to its users
   std::string singular_or_kind() const { return singular.empty() ? kind : singular; }
 
   std::string api_version() const { return group.empty() ? version : group + "/" + version; }
@@ -83,9 +83,9 @@ struct Group {
 // while they work with it, writers build the next one.
 class Catalog {
  public:
-  // The built-in resources; those that belong to a feature only when it is named. Without
-  // FineGrainedAuthorization versions of custom resources with excluded permissions are not served:
-  // nobody would enforce them.
+  // The built-in resources; those of a feature only when the feature is named. Without
+  // FineGrainedAuthorization, versions of custom resources with excluded permissions are not
+  // served, because nothing would enforce them.
   // `strategies` gives the rules of each kind: those of all kinds, unless somebody needs few of
   // them and would not be linked with the others.
   using Strategies = const Strategy* (*)(std::string_view group, std::string_view kind);

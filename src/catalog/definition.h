@@ -13,7 +13,7 @@ namespace cardea::catalog {
 // The kind CustomResourceDefinition itself: its defaults, its rules and its status. What a
 // definition adds to the catalogue is in definitions.h. All functions are pure.
 
-// The hooks: defaults, the status kept out of clients' hands, everything below.
+// The hooks: defaults, protection of the status against clients, and all the functions below.
 const Strategy& definition_strategy();
 
 // Fills in names.singular, names.listKind, conversion, the port of a conversion webhook and

@@ -7,7 +7,7 @@
 
 namespace cardea::catalog {
 
-// What a server says of itself: which groups, versions and resources it has. Pure functions of a
+// The server's description of its groups, versions and resources. Pure functions of a
 // catalogue.
 
 json::Value api_versions(std::string_view server_address);                        // /api

@@ -10,15 +10,15 @@
 
 namespace cardea::catalog {
 
-// What a strategy may know beyond the object itself.
+// The data for a strategy besides the object itself.
 struct StrategyContext {
   std::string_view group;
   std::string_view version;
   std::string_view resource;
   std::string_view subresource;  // "" for the object itself
   std::string_view namespace_name;
-  std::string_view user;                   // the name of who asks
-  const json::Value* user_info = nullptr;  // {username, uid, groups, extra} of who asks; may be
+  std::string_view user;                   // the name of the user
+  const json::Value* user_info = nullptr;  // {username, uid, groups, extra} of the user; may be
                                            // null
   std::function<json::Value()> namespace_labels = {};  // of the namespace the request is in; may be
                                                        // empty
@@ -29,12 +29,12 @@ struct StrategyContext {
   bool writes_status() const { return subresource == "status" || subresource == "approval"; }
 };
 
-// What is particular to one kind, as data in the catalogue: handlers call the hooks and know no
-// kind by name. Every hook may be null. Hooks are pure functions, safe from any thread; objects are
-// in the version named by the context.
+// The rules of one kind, as data in the catalogue: handlers call the hooks and know no kind by
+// name. Every hook may be null. Hooks are pure functions, safe from any thread; objects are in
+// the version named by the context.
 //
-// Order on create: defaults, (mutating admission), prepare_for_create, validate_create.
-// Order on update: defaults, (mutating admission), prepare_for_update, validate_update.
+// Order on create: defaults, (mutating admission), prepare_for_create, validate_create. Order
+// on update: defaults, (mutating admission), prepare_for_update, validate_update.
 struct Strategy {
   using Edit = void (*)(json::Value& object, const StrategyContext&);
   using EditUpdate = void (*)(json::Value& object, const json::Value& old, const StrategyContext&);
@@ -63,8 +63,8 @@ struct Strategy {
   // Field selectors beyond metadata.name and metadata.namespace: the names and how to read them.
   std::vector<std::string> selectable_fields = {};
   std::string (*selectable_field)(const json::Value& object, std::string_view field) = nullptr;
-  // What a client is told of any other field, with {} for its name; empty: `"{}" is not a known
-  // field selector: only "metadata.name", "metadata.namespace"`.
+  // The message for any other field, with {} for its name; empty: `"{}" is not a known field
+  // selector: only "metadata.name", "metadata.namespace"`.
   std::string_view unknown_field = "";
 
   enum class NameRule { kDnsSubdomain, kDnsLabel, kDns1035Label, kPathSegment };

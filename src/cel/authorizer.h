@@ -25,7 +25,8 @@ struct AuthorizationAnswer {
   std::string error;  // not empty: the authorizer failed
 };
 
-// Who answers. Called on the thread that evaluates, possibly several times; it may block.
+// Answers the questions. Called on the thread that evaluates, possibly several times; it may
+// block.
 class AuthorizerInterface {
  public:
   virtual ~AuthorizerInterface() = default;

@@ -7,10 +7,10 @@
 
 namespace cardea::feeds {
 
-// What the expression of a policy says about objects that does not fit: one line for each served
-// version of each resource that the rules name, `apps/v1, Kind=Deployment: undefined field 'foo'`.
-// Empty when all is well, or the rules name nothing in particular. Doubts, not errors: the policy
-// works as it is.
+// Type errors of a policy's expression: one line for each served version of each resource that
+// the rules name, `apps/v1, Kind=Deployment: undefined field 'foo'`. Empty when there are none,
+// or when the rules name no particular resource. These are warnings, not errors: the policy
+// works.
 std::vector<std::string> type_warnings(const authz::access::Policy& policy,
                                        const json::Value& object, const catalog::Catalog& catalog);
 

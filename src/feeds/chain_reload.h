@@ -11,12 +11,13 @@
 
 namespace cardea::feeds {
 
-// Takes a changed configuration file over: builds the chain it describes and lets it decide from
-// then on.
+// Loads a changed configuration file: builds the chain it describes and makes it the current
+// one.
 //
-// What means the same as before changes nothing. What is not valid, drops a built-in authorizer
-// that was there at the start, or cannot be built leaves the old chain in place and is told.
-// Webhooks of a new chain begin with empty caches. For the thread that watches the file.
+// A file with the same meaning changes nothing. A file that is not valid, removes a built-in
+// authorizer that was there at the start, or cannot be built leaves the old chain in place and
+// is reported. Webhooks of a new chain begin with empty caches. For the thread that watches the
+// file.
 class ChainReload {
  public:
   using Build = std::function<Result<std::shared_ptr<const authz::Chain>>(

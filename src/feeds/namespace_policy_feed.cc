@@ -29,7 +29,7 @@ store::Folded NamespacePolicyFold::change(std::string_view key, const store::Rec
   const auto slash = rest.find('/');
   if (slash == std::string_view::npos || slash == 0) return store::Folded::kSame;
   std::string_view space = rest.substr(0, slash), name = rest.substr(slash + 1);
-  // A namespace has one policy; what else lies there is nobody's.
+  // A namespace has one policy; other objects there are ignored.
   if (is_policy && name != authz::namespace_policy::kPolicyName) return store::Folded::kSame;
   const json::Value was = document_of(before), is = document_of(after);
   if (is_policy)

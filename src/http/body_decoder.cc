@@ -98,7 +98,7 @@ bool BodyDecoder::size_byte(char c) {
     return true;
   }
   if (state_ == State::kSizeLf) {
-    // A bare LF or CR in here is how two servers come to disagree about where a message ends.
+    // A bare LF or CR here could make two servers disagree about the end of a message.
     if (c != '\n') return failed("malformed chunk line"), false;
     state_ = left_ ? State::kChunk : State::kTrailerStart;
     overhead_ = 0;
@@ -126,7 +126,7 @@ bool BodyDecoder::size_byte(char c) {
   return true;
 }
 
-// Trailers are checked for form and dropped: nothing here may come to act as a header.
+// Trailers are checked for form and dropped: none of them may act as a header.
 bool BodyDecoder::trailer_byte(char c) {
   if (++overhead_ > kMaxTrailers) return failed("trailers too long"), false;
   if (state_ == State::kFinalLf || state_ == State::kTrailerLf) {

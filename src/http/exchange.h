@@ -10,9 +10,9 @@ namespace cardea::http {
 
 // An answer whose end is not known when it begins, such as a watch.
 //
-// Any thread may write; what is written between two turns of the connection's loop leaves together.
-// Pieces wait in a bounded queue: a client that does not read gets its connection closed, never our
-// memory.
+// Any thread may write; data that is written between two turns of the connection's loop is sent
+// together. Pieces wait in a bounded queue: if a client does not read, its connection is
+// closed, so it cannot fill the server's memory.
 class Stream {
  public:
   virtual ~Stream() = default;
@@ -30,7 +30,7 @@ class Stream {
 // One request and its answer.
 //
 // It begins on its connection's loop thread. respond and stream may be called from any thread,
-// exactly one of them, once. Somebody must: an exchange nobody answers keeps its client waiting.
+// exactly one of them, once. One of them must be called: otherwise the client waits.
 class Exchange {
  public:
   virtual ~Exchange() = default;
@@ -59,9 +59,9 @@ class Handler {
  public:
   virtual ~Handler() = default;
   virtual void handle(std::shared_ptr<Exchange> exchange) = 0;
-  // Asked once the head of a request is there and its body is still to come. False: it is handled
-  // at once, without the body (`Request::body_withheld`), and the connection ends with the answer.
-  // What the handler learns here it may leave in `Request::kept`.
+  // Called when the head of a request has arrived and its body has not. False: the request is
+  // handled at once, without the body (`Request::body_withheld`), and the connection ends with
+  // the answer. The handler may store its results in `Request::kept`.
   virtual bool wants_body(const std::shared_ptr<Exchange>&) const { return true; }
 };
 

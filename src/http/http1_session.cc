@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMaxUnsent = 64 * 1024;  // no further request is read over this much unsent
                                                // answer
 constexpr std::size_t kMaxPipelined = 16 * 1024;   // read ahead while a request is being answered
-constexpr std::size_t kMaxDiscarded = 16u << 20;   // of a body nobody wants
+constexpr std::size_t kMaxDiscarded = 16u << 20;   // of a body that is not needed
 constexpr std::size_t kFirstReserve = 256 * 1024;  // of what Content-Length promises
 
 void append_number(std::string& out, std::uint64_t number, int base = 10) {
@@ -173,7 +173,8 @@ void Http1Session::watch_peer() {
     if (got.status == net::Io::kEnd) end_of_input_ = true;
     input_.append(buffer.data(), got.bytes);
   }
-  // Nobody half-closes a connection and goes on watching: for a stream the end of input is the end.
+  // Clients do not half-close a connection and continue to watch: for a stream the end of input
+  // is the end.
   if (exchange_->streaming() && (end_of_input_ || connection_->peer_closed())) close_now();
 }
 
@@ -345,8 +346,8 @@ void Http1Session::finish_exchange() {
   arm_timer();
 }
 
-// Goes on reading, but not from inside somebody else's call: the read buffer is shared by all
-// sessions of the loop, and one of them may be using it.
+// Continues to read, but not inside another session's call: all sessions of the loop share the
+// read buffer, and one of them may be using it.
 void Http1Session::resume() {
   worker_.loop().post([self = shared_from_this()] {
     if (self->state_ == State::kOpen) self->process();

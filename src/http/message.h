@@ -61,8 +61,8 @@ class Headers {
 bool is_token(std::string_view text);        // fit for a method or a field name
 bool is_field_value(std::string_view text);  // no control characters but tab
 
-// Bytes and what keeps them alive, so that a stored object or an event shared by ten thousand
-// watches is sent from where it lies. Without an owner the bytes must be static.
+// Bytes and the owner that keeps them alive, so that a stored object or an event shared by ten
+// thousand watches is sent without a copy. Without an owner the bytes must be static.
 struct Piece {
   std::shared_ptr<const void> owner;
   std::string_view bytes;

@@ -9,11 +9,11 @@
 
 namespace cardea::http {
 
-// HTTP/1.x requests out of bytes, in whatever portions they come. No I/O, no clock.
+// Parses HTTP/1.x requests from bytes in portions of any size. No I/O, no clock.
 //
-// Where two readers of the same bytes could disagree about where a request ends it refuses: a
-// length and chunks together, lengths that differ, white space around a field name, folded lines,
-// control characters. A line of the head may end in LF alone, as Go's server has it.
+// It refuses input where two readers could disagree about the end of a request: a length and
+// chunks together, lengths that differ, white space around a field name, folded lines, control
+// characters. A line of the head may end in LF alone, as in Go's server.
 class RequestParser {
  public:
   enum class Event {

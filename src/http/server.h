@@ -39,8 +39,8 @@ class Server {
   Result<std::uint16_t> listen(const std::string& address, std::uint16_t port,
                                std::shared_ptr<const net::TlsServer> tls = nullptr);
 
-  // Stops accepting, closes idle connections, lets requests that are being answered finish (streams
-  // too: whoever writes them should finish them), and after `grace` cuts what is left. Returns when
+  // Stops accepting, closes idle connections, lets running requests finish (also streams: their
+  // writers should finish them), and after `grace` closes the remaining connections. Returns when
   // no connection is left. Not from a loop's thread. The second call does nothing.
   void stop(std::chrono::milliseconds grace);
 

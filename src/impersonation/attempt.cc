@@ -150,7 +150,7 @@ bool Attempt::is_covered(Step step) const {
          (step == Step::kExtras && extras_are_covered_);
 }
 
-// Before anybody is asked about groups or extra.
+// Before the questions about groups or extra.
 bool Attempt::find_flaw(Step step) {
   if (at_.mode == Mode::kLegacy) return false;
   if (step == Step::kGroupProbe) {

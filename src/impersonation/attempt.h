@@ -29,53 +29,53 @@ class LapClock {
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now(), last_ = began_;
 };
 
-// A request that its sender wants served as somebody else: which questions that raises, and what
-// the answers amount to. It asks nobody itself.
+// A request that its sender wants to be treated as another user's: the permission questions, and
+// the result of their answers. It does not ask authorizers itself.
 //
 //   while (const Attributes* q = attempt.question()) attempt.answer(decision about *q);
 //   attempt.is_allowed() ? attempt.take_user() : attempt.refusal();
 //
 // The modes that apply are tried in order; the first in which every question is allowed wins. When
-// none does, the first refusal that was met is told. Belongs to one request; borrows the sender and
-// the request. Asking allocates nothing (an associated node aside, which is asked about in the name
-// of a rewritten sender).
+// none does, the first refusal is reported. Belongs to one request; borrows the sender and the
+// request. Asking allocates nothing (except for an associated node, whose question has a rewritten
+// sender).
 class Attempt {
  public:
   enum class Rules : std::uint8_t {
     kConstrained,  // all modes
-    kLegacyOnly,   // as before there were modes: another order, and an error is a refusal whatever
-                   // comes with it
+    kLegacyOnly,   // as before there were modes: another order, and an error is always a refusal
   };
   Attempt(const authz::User& sender, authz::User asked, const authz::RequestInfo& request,
           Rules rules = Rules::kConstrained);
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
 
-  // Whether somebody may be denied single names. Then a question about all groups, or about all of
-  // extra, does not stand for each of them: they are asked about too, and one that is denied
-  // refuses.
+  // Whether single names may be denied. Then a question about all groups, or about all of extra,
+  // does not replace the questions about each: each is asked too, and one denied value refuses.
   void mind_denials(bool may_deny) { minds_denials_ = may_deny; }
 
-  // What has to be allowed next; null: it is settled. Valid until it is answered.
+  // The next question that must be allowed; null: the attempt is decided. Valid until it is
+  // answered.
   const authz::Attributes* question() const { return question_ ? &*question_ : nullptr; }
-  // To the question. A conditional answer is no answer: it is kept until it was settled.
+  // The answer to the question. A conditional answer does not count: the question stays open
+  // until the conditions are evaluated.
   void answer(authz::Decision decision);
   void keep(authz::Decision conditional) { open_ = std::move(conditional); }
   std::optional<authz::Decision> take_kept() { return std::exchange(open_, std::nullopt); }
 
-  // The request as it is to be served, in the name of the user asked for. For conditions.
+  // The request as the impersonated user. For conditions.
   const authz::Attributes& impersonated_request() const { return to_be_; }
   const authz::User& asked() const { return asked_; }
-  // In which the question is asked; at the end, the one that allowed.
+  // The mode of the current question; at the end, the mode that allowed.
   Mode mode() const { return at_.mode; }
 
   bool is_allowed() const { return !question_ && is_allowed_; }
-  // Since the last question was answered, or since the beginning; and until then. One look at the
-  // clock for each question.
+  // The time since the last question was answered, or since the beginning; and until then. The
+  // clock is read once for each question.
   std::chrono::nanoseconds lap() { return clock_.lap(); }
   std::chrono::nanoseconds age() const { return clock_.total(); }
-  // With the groups that the name brings along. Once, when it is allowed; nothing else may be asked
-  // afterwards.
+  // The user with the groups that the name implies. Call it once, when the attempt is allowed; no
+  // other function may be called afterwards.
   authz::User take_user();
   // The 403, when it is not.
   Error refusal();
@@ -91,12 +91,12 @@ class Attempt {
     kExtras,
     kEnd
   };
-  // What is refused whoever is asked.
+  // Requests that are refused without a question.
   enum class Flaw : std::uint8_t { kNone, kGroup, kMasters, kExtra };
   using Extra = std::map<std::string, std::vector<std::string>>;
 
-  // Where in the questions. Small, so that a refusal can be told later without having been put into
-  // words.
+  // The position in the questions. Small, so that a refusal can be reported later without making
+  // its text now.
   struct Place {
     Mode mode = Mode::kLegacy;
     std::uint8_t step = 0;  // index into the steps of the mode

@@ -110,7 +110,7 @@ Result<std::optional<User>> requested_user(const http::Headers& headers, bool is
       return fail(bad_request(cat("the header ", h.name, " must be valid UTF-8")));
     if (equals_ignoring_case(rest, kUser)) {
       if (has_name) return fail(bad_request("the header Impersonate-User may be given once"));
-      if (h.value.empty()) return fail(bad_request("the header Impersonate-User names nobody"));
+      if (h.value.empty()) return fail(bad_request("the header Impersonate-User is empty"));
       has_name = true;
       asked.name = h.value;
     } else if (equals_ignoring_case(rest, kUid)) {

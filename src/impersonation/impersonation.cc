@@ -26,7 +26,7 @@ class Impersonator::Meter {
                                 exponential_bounds(0.001, 2, 15), labels)};
       }
     }
-    // Who is refused is refused in all modes.
+    // A refusal holds for all modes.
     attempts_[kModes] = attempt(registry, "", "denied");
   }
 
@@ -52,7 +52,7 @@ class Impersonator::Meter {
     const MetricRegistry::Labels labels = {{"mode", mode}, {"decision", decision}};
     return {
         &registry.counter({"apiserver_impersonation_attempts_total",
-                           "[ALPHA] Requests to be served as somebody else, by mode and decision."},
+                           "[ALPHA] Requests to impersonate another user, by mode and decision."},
                           labels),
         &registry.histogram({"apiserver_impersonation_attempts_duration_seconds",
                              "[ALPHA] How long deciding about impersonation took."},

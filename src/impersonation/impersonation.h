@@ -10,21 +10,20 @@
 
 namespace cardea::impersonation {
 
-// Acting as somebody else: between authentication, which says who sends the request, and
-// authorization, which asks whether the one it is sent for may do it. `headers.h` reads what is
-// asked for, `attempt.h` knows what has to be allowed for that; this puts the questions to the
+// Acting as another user. This comes between authentication, which finds the sender of the
+// request, and authorization, which decides about the impersonated user. `headers.h` reads the
+// requested user, `attempt.h` knows the permissions that are needed; this file asks the
 // authorizers.
 
-// What is told about it afterwards, in audit and log: who sent the request that is served for
-// somebody else.
+// Facts for audit and log: the sender of a request that impersonates another user.
 struct Deputy {
   authz::User sender;
   Mode mode = Mode::kLegacy;
   std::string_view constraint() const { return impersonation::constraint(mode); }
 };
 
-// Asks on behalf of all requests. Keeps nothing between two of them: a permission that is taken
-// away is gone with the next request. Shared between threads.
+// Asks the questions of all requests. Keeps nothing between two requests: after a permission is
+// removed, the next request is refused. Shared between threads.
 class Impersonator {
  public:
   // With `metrics`, which outlive it, attempts and questions are counted. They are counted for
@@ -35,9 +34,9 @@ class Impersonator {
 
   Attempt::Rules rules() const { return rules_; }
 
-  // Takes the attempt as far as it goes without waiting. False: somebody has to be waited for, or
-  // conditions settled; `finish` does both. Conditions are asked for only if `asking` says so, and
-  // settled against the request to be.
+  // Runs the attempt as far as possible without waiting. False: an authorizer has to wait, or
+  // conditions must be evaluated; `finish` does both. Conditions are requested only if `asking`
+  // says so, and evaluated with the impersonated request.
   bool advance(const authz::Chain& chain, Attempt& attempt, authz::Asking asking) const;
   // Continues where `advance` stopped, perhaps on another thread. Gives true.
   Task<bool> finish(std::shared_ptr<const authz::Chain> chain, Attempt& attempt,

@@ -4,16 +4,15 @@
 
 namespace cardea::impersonation {
 
-// Under which permissions somebody is impersonated, in the order in which they are tried. All but
-// the last are constrained: they need a permission for the user (`impersonate:MODE`) and one for
-// what the request does
-// (`impersonate-on:MODE:VERB`).
+// The modes of impersonation, in the order in which they are tried. All but the last are
+// constrained: they need a permission for the user (`impersonate:MODE`) and one for the action
+// of the request (`impersonate-on:MODE:VERB`).
 enum class Mode : std::uint8_t {
   kAssociatedNode,  // a service account's own node, as its token names it
   kArbitraryNode,
   kServiceAccount,
-  kUserInfo,  // who is neither
-  kLegacy,    // the verb `impersonate`, for anybody to do anything
+  kUserInfo,  // all other users
+  kLegacy,    // the verb `impersonate`, for every user and every action
 };
 inline constexpr std::size_t kModes = 5;
 
@@ -21,7 +20,7 @@ std::string_view mode_name(Mode mode);  // "associated-node"
 // As audit events tell it: "impersonate:associated-node"; empty for the last.
 std::string_view constraint(Mode mode);
 
-// What the name of a user says it is. Borrows the name.
+// The kind of user that a name means. Borrows the name.
 struct Target {
   enum class Kind : std::uint8_t { kUser, kNode, kServiceAccount };
   Kind kind = Kind::kUser;

@@ -125,7 +125,7 @@ class Parser {
     }
     double d = 0;
     if (std::from_chars(start, at_, d).ec != std::errc{}) {
-      // Too small is zero, as everywhere; too large is nobody's number.
+      // Too small is zero, as everywhere; too large is an error.
       d = std::strtod(std::string(start, at_).c_str(), nullptr);
       if (std::isinf(d))
         set_error(cat("cannot represent number ",

@@ -14,14 +14,14 @@ namespace cardea::json {
 // `max_bytes` of text.
 Result<Document> parse_yaml(std::string_view text, std::size_t max_bytes);
 
-// Reads a configuration file: one document, and nothing that says more than it seems to.
+// Reads a configuration file: one document, without content that a reader could misunderstand.
 //
 // Text that begins with `{` is JSON and nothing else, as for kube-apiserver's decoder, unless
-// YAML's flow style is allowed too. Everything else is YAML, where further documents (comments, and
-// empty ones, aside), merge keys (`<<`), tags (`!!int`), trailing commas, control characters, ends
-// of lines but LF and CRLF, and text that is no UTF-8 are errors. So is anything but comments after
-// `...`. A byte order mark is passed over. Duplicate keys are reported as above; whoever reads a
-// configuration refuses them.
+// YAML's flow style is allowed too. Everything else is YAML, where further documents (except
+// comments, and empty ones), merge keys (`<<`), tags (`!!int`), trailing commas, control
+// characters, line ends other than LF and CRLF, and text that is not UTF-8 are errors. So is
+// anything but comments after `...`. A byte order mark is ignored. Duplicate keys are reported
+// as above; readers of a configuration refuse them.
 enum class FlowStyle : bool { kRefused, kAllowed };
 Result<Document> parse_configuration(std::string_view text, std::size_t max_bytes,
                                      FlowStyle flow = FlowStyle::kRefused);

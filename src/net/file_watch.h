@@ -9,12 +9,13 @@
 
 namespace cardea::net {
 
-// Tells when files change, so that certificates and configuration are taken over without a restart.
+// Reports changes of files, so that certificates and configuration are loaded without a
+// restart.
 //
-// One thread waits for the kernel's word (inotify, on the folders the files lie in: a rename over
-// the file and the swapped link of a mounted volume count) and looks again every `poll` in any
-// case. Callbacks come on that thread, one at a time, and may block it: reading files and building
-// what is made of them belongs there.
+// One thread waits for notifications of the kernel (inotify, on the folders of the files: a
+// rename over the file and the changed link of a mounted volume count) and also checks every
+// `poll`. Callbacks come on that thread, one at a time, and may block it: they may read files
+// and build objects from them.
 class FileWatch {
  public:
   using Look = std::move_only_function<void()>;
@@ -26,9 +27,9 @@ class FileWatch {
   FileWatch(const FileWatch&) = delete;
   FileWatch& operator=(const FileWatch&) = delete;
 
-  // Calls `look` whenever something may have happened to one of the files, at every poll, and once
-  // right after this call. It may come when nothing changed: whoever looks compares. Any thread; a
-  // path may not exist yet.
+  // Calls `look` whenever one of the files may have changed, at every poll, and once right after
+  // this call. It may be called when nothing changed: the callback compares. Any thread; a path
+  // may not exist yet.
   void watch(std::vector<std::string> paths, Look look);
 
   // Calls `changed` when the text of one of the files differs from what it was told last; `known`

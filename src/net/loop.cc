@@ -140,8 +140,8 @@ void Loop::run_tasks() {
 }
 
 int Loop::wait_milliseconds() const {
-  // INVARIANT: whoever posts to an empty queue wakes us once, so an answered wake-up must not be
-  // slept over.
+  // INVARIANT: a post to an empty queue wakes the loop once, so the loop must not sleep after an
+  // answered wake-up.
   if (woken_ || !own_tasks_.empty() || next_ < running_.size()) return 0;
   if (timers_.empty()) return -1;
   const auto left = timers_.front().at - std::chrono::steady_clock::now();

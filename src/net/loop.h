@@ -63,9 +63,8 @@ class Loop {
   Result<void> watch(int fd, Watcher& watcher);
   void forget(int fd);
 
-  // Keeps `thing` until the current turn is over. Events already fetched may still name its
-  // watcher, so whoever owns a Watcher or a Timer hands it here instead of deleting it from a
-  // callback.
+  // Keeps `thing` until the current turn is over. Fetched events may still refer to its watcher,
+  // so the owner of a Watcher or a Timer passes it here instead of deleting it in a callback.
   void bury(std::shared_ptr<void> thing);
 
  private:
@@ -122,8 +121,8 @@ class Timer {
   bool pending_ = false;
 };
 
-// A fixed number of loops, each on a thread of its own. Whoever holds things that live on a loop
-// (connections, exchanges) lets go of them before the Loops are destroyed.
+// A fixed number of loops, each on its own thread. Owners of objects that live on a loop
+// (connections, exchanges) must release them before the Loops are destroyed.
 class Loops {
  public:
   explicit Loops(std::size_t count);

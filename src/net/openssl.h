@@ -38,12 +38,11 @@ using StorePtr = std::unique_ptr<X509_STORE, Freed<X509_STORE_free>>;
 inline constexpr int kFrontProxyAlone = 100'001;
 inline constexpr int kClientAndFrontProxy = 100'002;
 
-// The CAs that vouch for clients, as they are now. Shared by a TlsServer and every certificate it
-// has seen.
+// The current CAs for clients. Shared by a TlsServer and every certificate it has seen.
 class ClientAuthorities {
  public:
   struct Stores {
-    StorePtr clients, front_proxies;  // null: nobody vouches
+    StorePtr clients, front_proxies;  // null: no CA
   };
   void set(std::shared_ptr<const Stores> stores) {
     std::lock_guard lock(mutex_);

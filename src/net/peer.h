@@ -9,25 +9,25 @@ namespace cardea::net {
 
 class ClientAuthorities;
 
-// Which of our CAs vouch for a client's certificate.
+// Which of the configured CAs signed a client's certificate.
 struct CertificateTrust {
-  bool client = false;       // those of clients: the subject is who asks
-  bool front_proxy = false;  // those of front proxies: the subject may speak for others
+  bool client = false;       // a client CA: the subject is the user
+  bool front_proxy = false;  // a front proxy CA: the subject may name other users
 };
 
-// The certificate a client showed during the TLS handshake.
+// The certificate of a client in the TLS handshake.
 //
-// Showing one proves only that the client holds its key. Whether one of our client CAs signed it is
-// `verified`: a certificate that is not verified never breaks the handshake, and never identifies
-// anybody. Connections that show the same one share it.
+// It proves only that the client has its key. `verified` says whether one of the client CAs
+// signed it: a certificate that is not verified never breaks the handshake, and never
+// identifies a user. Connections with the same certificate share it.
 struct PeerCertificate {
   bool verified = false;        // by the client CAs of the handshake
   bool is_front_proxy = false;  // by the front proxy CAs of the handshake
   std::string error;            // why it is not verified: "certificate has expired"
 
-  // What holds now: not after the certificate ran out, and by the CAs that are configured today,
-  // though the connection may be older than they are. Any thread; costs a look at the clock while
-  // the CAs stay the same.
+  // The current state: false after the certificate expired, and by the CAs that are configured
+  // now, even if the connection is older. Any thread; costs reading the clock while the CAs stay
+  // the same.
   CertificateTrust trust() const;
 
   std::string common_name;                 // of the subject; the last one when there are several
@@ -46,8 +46,7 @@ struct PeerCertificate {
   std::uint64_t authorities_version = 0;                 // at the handshake
 };
 
-// Who is on the other end of a connection. Immutable once the handshake is over, shared by its
-// requests.
+// The other end of a connection. Immutable after the handshake, shared by its requests.
 struct Peer {
   std::string address;  // "127.0.0.1", "::1"
   std::uint16_t port = 0;

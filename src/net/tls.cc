@@ -230,7 +230,7 @@ struct TlsServer::State {
   std::shared_ptr<const ServerContext> context;  // each connection holds the one it began with
   std::shared_ptr<ClientAuthorities> authorities = std::make_shared<ClientAuthorities>();
 
-  // With the lock, or before anybody else knows this.
+  // With the lock, or before other threads know this object.
   void take(std::shared_ptr<ServerContext> next) {
     authorities->set(next->stores);
     next->certificates.set_version(authorities->version());

@@ -27,19 +27,19 @@ Result<TlsServerConfig> read_tls_files(const std::string& certificate_file,
                                        const std::string& key_file,
                                        const std::string& client_ca_file);
 
-// Makes TLS connections (1.2 and later) out of accepted sockets.
+// Makes TLS connections (1.2 and later) from accepted sockets.
 //
-// With client CAs a certificate is asked for but not required, and one that does not verify leaves
-// the handshake alone: it appears as an unverified PeerCertificate, and what that means is decided
-// above. Shared between threads.
+// With client CAs a certificate is requested but not required, and a certificate that does not
+// verify does not end the handshake: it appears as an unverified PeerCertificate, and the
+// callers decide about it. Shared between threads.
 class TlsServer {
  public:
   static Result<std::shared_ptr<TlsServer>> make(const TlsServerConfig& config);
   ~TlsServer();
 
-  // New connections use `config`; those that exist keep what they began with, but for the CAs: what
-  // they are worth is asked for again with every request (PeerCertificate::trust). Session tickets
-  // given out before are void afterwards. On an error nothing changes.
+  // New connections use `config`. Existing connections keep their settings, except for the CAs:
+  // their trust is checked again with every request (PeerCertificate::trust). Earlier session
+  // tickets become invalid. On an error nothing changes.
   Result<void> reload(const TlsServerConfig& config);
 
   std::unique_ptr<Connection> accept(Loop& loop, Socket socket) const;

@@ -241,7 +241,7 @@ void AuditTrail::respond(std::shared_ptr<http::Exchange> exchange, http::Respons
     draft_.answer = {kind, is_yaml, response.body};
   }
   if (is_long_ || is_refused_) record(Stage::kResponseStarted);
-  // A request that nobody sent has no end worth telling: as Kubernetes has it.
+  // A request of an unknown sender has no final event, as in Kubernetes.
   if (is_refused_ || !records(Stage::kResponseComplete))
     return exchange->respond(std::move(response));
   if (!auditor_.blocks()) {
@@ -251,8 +251,8 @@ void AuditTrail::respond(std::shared_ptr<http::Exchange> exchange, http::Respons
   auditor_.record(
       event(Stage::kResponseComplete, true),
       [exchange = std::move(exchange), response = std::move(response)](bool) mutable {
-        // Whoever waits for the answer goes on where it comes: on the request's loop, not where
-        // events are written.
+        // The waiter for the answer continues on the request's loop, not on the thread that writes
+        // events.
         net::Loop& loop = exchange->loop();
         loop.post([exchange = std::move(exchange), response = std::move(response)]() mutable {
           exchange->respond(std::move(response));

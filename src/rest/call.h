@@ -30,7 +30,7 @@ class Canonicalizer;
 class FieldPermissions;  // rest/write/field_permissions.h
 class WriteGuard;
 
-// What every verb needs, built once by the program and shared by all requests.
+// The shared parts of all verbs, built once by the program.
 struct Services {
   const store::Store& store;
   Commits commits;  // the only way to write, and it takes a proof
@@ -51,8 +51,8 @@ struct Services {
   const authn::ServiceAccountTokens* service_account_tokens = nullptr;  // null: none are issued
 };
 
-// One request on its way, after authentication and authorization: what it asks, who asks, and the
-// proof that they may. Lives until the answer is given.
+// One request after authentication and authorization: the request, the user, and the proof of
+// permission. Lives until the answer is given.
 struct Call {
   std::shared_ptr<http::Exchange> exchange;
   Services& services;
@@ -76,7 +76,7 @@ struct Call {
   http::Request& request() { return exchange->request(); }
 };
 
-// What a verb says. The gateway turns it into bytes in the form the client wants.
+// The result of a verb. The gateway turns it into bytes in the form the client wants.
 struct Answer {
   int status = 200;
   json::Value document;      // an object, a list or a Status
@@ -96,8 +96,8 @@ struct Answer {
   }
 };
 
-// Continues the coroutine on that loop, when whoever was waited for may have answered on a thread
-// of its own.
+// Continues the coroutine on that loop, because the awaited part may have answered on another
+// thread.
 inline auto continue_on(net::Loop& loop) {
   return await_callback<bool>([&loop](auto done) { loop.post([done]() mutable { done(true); }); });
 }

@@ -4,7 +4,8 @@
 
 namespace cardea::rest {
 
-// The catalogue of the moment. Whoever writes a definition sees it served next.
+// The current catalogue. After a definition is written, the writer's next request is served
+// with it.
 class CatalogHolder : public Snapshot<catalog::Catalog> {
  public:
   using Snapshot::Snapshot;

@@ -11,8 +11,9 @@
 
 namespace cardea::rest {
 
-// Keeps the catalogue in step with the CustomResourceDefinitions: accepts their names, serves what
-// is established, and takes down what is deleted, objects first. Works on the loop of its Loopback.
+// Keeps the catalogue in step with the CustomResourceDefinitions: accepts their names, serves
+// established definitions, and removes deleted ones after their objects. Works on the loop of
+// its Loopback.
 class DefinitionServer {
  public:
   DefinitionServer(store::Store& store, CatalogHolder& catalog, const Loopback& api,

@@ -12,8 +12,8 @@
 
 namespace cardea::rest {
 
-// The door: takes each request along the stations of rest/pipeline, then to its exit: a verb, or
-// what the server says of itself. Sends the answer in the form the client wants.
+// The entry of all requests: runs the stations of rest/pipeline, then calls a verb or the
+// server's self-description. Sends the answer in the form the client wants.
 class Gateway : public http::Handler {
  public:
   Gateway(Services& services, const authn::AuthenticatorChain& authenticators,
@@ -24,20 +24,20 @@ class Gateway : public http::Handler {
         watches_(watches) {}
 
   void handle(std::shared_ptr<http::Exchange> exchange) override;
-  // False: the request will be refused whatever it says. The way up to there is kept, and not gone
-  // twice.
+  // False: the request will be refused whatever its body is. The result of the stations is kept,
+  // and they do not run twice.
   bool wants_body(const std::shared_ptr<http::Exchange>& exchange) const override;
-  // For the server's own parts: who asks is known already.
+  // For the server's own parts: the user is already known.
   void handle_as(std::shared_ptr<http::Exchange> exchange, authz::User user);
   // What is told of requests to those who run the server: see pipeline::Watchers. It outlives this;
   // before the first request.
   void set_log(const Log* log) { watchers_.log = log; }
-  // Decides who may be served as somebody else; by constrained modes unless told otherwise. Before
-  // the first request.
+  // Decides about impersonation, by constrained modes unless set otherwise. Before the first
+  // request.
   void set_impersonator(std::unique_ptr<const impersonation::Impersonator> impersonator) {
     impersonator_ = std::move(impersonator);
   }
-  // What is recorded of requests, and where. It outlives this; before the first request.
+  // The audit log. It must outlive this object; set it before the first request.
   void set_audit(const audit::Auditor* auditor) { watchers_.auditor = auditor; }
 
  private:

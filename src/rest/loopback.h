@@ -12,9 +12,9 @@ namespace cardea::rest {
 
 class Gateway;
 
-// The API as the server's own parts use it: requests that take the same way as a client's, with an
-// identity instead of credentials. Controllers and the bootstrap write through this, so nothing
-// they do escapes admission, validation or ownership.
+// The API for the server's own parts: requests take the same path as a client's, with an
+// identity instead of credentials. Controllers and the bootstrap write through this, so that
+// admission, validation and ownership apply to them.
 class Loopback {
  public:
   struct Reply {

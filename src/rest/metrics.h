@@ -25,7 +25,7 @@ class Metrics {
   Metrics();
 
   void count(std::string_view verb, int code, std::chrono::nanoseconds duration);
-  // A watch: it has begun, and how long it will last says nothing.
+  // Counts the start of a watch; its duration is not observed.
   void count_stream(std::string_view verb, int code);
   void count_authorization(AuthorizationResult result, std::chrono::nanoseconds duration);
 

@@ -16,8 +16,8 @@ struct Written {
   std::string trouble;  // what went wrong, for a person
 };
 
-// The place where a LocalStore keeps what it must not lose. After `load` it is used by the writer
-// thread of its store alone.
+// The durable storage of a LocalStore. After `load` only the writer thread of its store uses
+// it.
 class Journal {
  public:
   // Finds the current record of a key.
@@ -27,8 +27,8 @@ class Journal {
 
   virtual ~Journal() = default;
 
-  // Everything there is, once, before anything else. May note a `place` in the records. `find` is
-  // good for the writer thread, from the first write on.
+  // Loads everything, once, before any other call. May store a `place` in the records. `find` may
+  // be used by the writer thread, from the first write on.
   virtual Result<Remembered> load(Find find) = 0;
 
   // Makes all events durable together, or none of them.
@@ -37,8 +37,8 @@ class Journal {
   // After kUnknown: was `events` written? Never returns kUnknown without having tried.
   virtual Written resolve(std::span<const EventPtr> events) = 0;
 
-  // One small step of forgetting what was superseded up to `compacted`, and of giving space back.
-  // `busy` says that writers are waiting.
+  // One small step of deleting records that were superseded up to `compacted`, and of giving
+  // space back. `busy` says that writers are waiting.
   virtual Tidied tidy(Revision compacted, bool busy) = 0;
 
   // Remembers that `revision` was current at `seconds` (Unix time), so that history ages across

@@ -16,14 +16,14 @@ struct HistoryOptions {
   std::uint64_t max_bytes = 128ull << 20;
 };
 
-// A store that one process owns: a Timeline to read from, a Journal to survive with, and one thread
-// that writes.
+// A store that one process owns: a Timeline for reading, a Journal for durability, and one
+// writer thread.
 //
-// Group commit: the thread takes all transactions that are waiting, decides each against memory and
-// its predecessors in the batch, hands everything to the journal at once, publishes, and then
-// answers. A failed batch publishes nothing. When the journal cannot tell whether a batch was
-// written, the batch is kept aside and writes are refused until the journal knows: memory and disk
-// never disagree.
+// Group commit: the thread takes all waiting transactions, checks each against memory and its
+// predecessors in the batch, gives everything to the journal at once, publishes, and then
+// answers. A failed batch publishes nothing. When the journal does not know whether a batch was
+// written, the batch is kept aside and writes are refused until the journal knows: memory and
+// disk never disagree.
 class LocalStore : public Store {
  public:
   static Result<std::unique_ptr<Store>> open(std::unique_ptr<Journal> journal,

@@ -50,7 +50,7 @@ struct Delete {
 using Op = std::variant<Put, Delete>;
 
 // When every compare holds, all ops happen at one new revision; otherwise none does. A key may
-// occur in one op only. Deleting what is not there does nothing, and a transaction that does
+// occur in one op only. Deleting a missing key does nothing, and a transaction that changes
 // nothing makes no revision.
 struct Txn {
   std::vector<Compare> compares;

@@ -8,8 +8,8 @@
 
 namespace cardea::store {
 
-// Who watches what. Subscriptions are found by the prefixes of a changed key, so that publishing
-// costs what the interested ones cost, however many others there are.
+// The watches and their prefixes. Subscriptions are found by the prefixes of a changed key, so
+// that publishing costs only the matching watches, however many others there are.
 //
 // `publish` belongs to one thread; everything else may be called from any.
 class Subscriptions {

@@ -38,7 +38,7 @@ Error too_large(Revision asked, Revision current) {
 
 }  // namespace
 
-// Keeps one past state readable while a long read lets go of the lock now and then.
+// Keeps one past state readable while a long read releases the lock from time to time.
 class Timeline::Pin {
  public:
   Pin(const Timeline& timeline, Revision revision) : timeline_(timeline) {

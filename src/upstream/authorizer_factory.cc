@@ -7,8 +7,8 @@
 namespace cardea::upstream {
 namespace {
 
-// Whom to ask whether conditions hold; null when there are none to ask about. Without a context of
-// its own it is who is asked about requests.
+// The client that evaluates conditions; null when there are none. Without its own context it is
+// the client for requests.
 Result<std::shared_ptr<const WebhookClient>> client_for_conditions(const authz::WebhookConfig& w,
                                                                    Endpoint upstream,
                                                                    WebhookOptions calls,
@@ -26,7 +26,7 @@ Result<std::shared_ptr<const WebhookClient>> client_for_conditions(const authz::
     if (!other) return fail(other.error());
     upstream = std::move(*other);
   }
-  calls.tried = nullptr;  // has numbers of its own
+  calls.tried = nullptr;  // has its own metrics
   auto client = WebhookClient::make(s.loop, s.dialer, std::move(upstream), std::move(calls),
                                     &s.files);
   if (!client) return fail(client.error());

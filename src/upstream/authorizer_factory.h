@@ -12,11 +12,11 @@
 
 namespace cardea::upstream {
 
-// What webhook authorizers are made with; all of it outlives them.
+// The parts that webhook authorizers are made with; all of them must outlive the authorizers.
 struct WebhookSurroundings {
-  net::Loop& loop;  // where answers are waited for
+  net::Loop& loop;  // the loop that waits for answers
   net::Dialer& dialer;
-  net::FileWatch& files;  // tells of new tokens
+  net::FileWatch& files;  // reports new tokens
   const Clock& clock;
   Random& random;
   MetricRegistry& metrics;

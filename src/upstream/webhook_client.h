@@ -20,7 +20,8 @@ namespace cardea::upstream {
 
 struct WebhookOptions {
   std::chrono::milliseconds timeout{30'000};  // of one try
-  // Tries after the first grow apart from `first_wait` by half each, and vary by a fifth.
+  // The first wait is `first_wait`, each further wait is half as long again, and varies by a
+  // fifth.
   int tries = 5;
   std::chrono::milliseconds first_wait{500};
   std::size_t max_answer = 16u << 20;
@@ -31,10 +32,11 @@ struct WebhookOptions {
 
 // Posts JSON documents to one URL and waits for JSON back.
 //
-// A connection that was reset, and answers that say "later" (429, 500, 504, or any with
-// Retry-After), are tried again; whoever cannot be reached at all is not. What is left is an Error:
-// no answer (kTimeout when it did not come in time), a status other than 2xx, or a body that is no
-// JSON object. Shared between threads; the loop and the dialer outlive it.
+// After a reset connection, and after answers that ask for a later try (429, 500, 504, or any
+// with Retry-After), the call is repeated; an unreachable server is not called again. Other
+// failures are an Error: no answer (kTimeout when it did not arrive in time), a status other
+// than 2xx, or a body that is not a JSON object. Shared between threads; the loop and the
+// dialer must outlive it.
 class WebhookClient : public authz::ReviewSender {
  public:
   // With `files` the token is renewed when its file changes.

@@ -311,7 +311,7 @@ def collections(w):
     w.admin("POST", path, config_map("keep", labels={"junk": "no"}))
     # What a selector finds is nothing for somebody who may not list.
     for selector in ("labelSelector=junk%3Dno", "labelSelector=junk%3Dyes"):
-        w.refused("deleter", "DELETE", f"{path}?{selector}", saying='takes the verb "list"')
+        w.refused("deleter", "DELETE", f"{path}?{selector}", saying='this needs the verb "list"')
     w.policy("look", "Allow", "deleter", ("list",), resources=("configmaps",), namespace="many")
     w.refused("deleter", "DELETE", path + "?labelSelector=junk%3Dno")
     w.allowed("deleter", "DELETE", path + "?labelSelector=junk%3Dyes")

@@ -217,7 +217,7 @@ def denials_are_lifted_by_others_who_may_deny(w):
                                      ("NoSecrets", "chisel", "no-secrets", ["Hubert", "Edgar", "Vera"])):
         w.allowed("Clark", "POST", API + "chisel/rolebindings", {"name": name, "roleRef": {"namespace": where, "name": role}, "userNames": users})
     free = {"rules": [{"verbs": ["get"], "resourceKinds": ["pods"]}]}
-    for user, why in (("Edgar", "takes the verb \"deny\" on roles"), ("Mallory", "takes the verb \"deny\" on roles"), ("Hubert", "is denied what this would let them do: get secrets")):
+    for user, why in (("Edgar", "needs the verb \"deny\" on roles"), ("Mallory", "needs the verb \"deny\" on roles"), ("Hubert", "would get a permission that is denied to this user: get secrets")):
         for method, path, body in (("DELETE", one, None), ("PATCH", one, {"userNames": ["Vera"]}),
                                    ("PATCH", one, {"roleRef": {"name": "reader"}}), ("PATCH", API + "chisel/roles/no-secrets", free)):
             w.refused(user, method, path, body, MERGE if body else None, saying=why)

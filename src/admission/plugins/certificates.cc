@@ -1,5 +1,4 @@
-// The plugins that ask whether somebody may act for a signer, and the one that keeps a group to
-// itself.
+// The plugins that check the permission to act for a signer, and the one that reserves a group.
 #include <algorithm>
 
 #include "admission/plugins.h"
@@ -70,7 +69,7 @@ class SignerPermission : public Plugin {
   std::string_view name_, subresource_, verb_;
 };
 
-// Nobody becomes a system:masters by a certificate.
+// No certificate gives membership in system:masters.
 class CertificateSubjectRestriction : public Plugin {
  public:
   std::string_view name() const override { return "CertificateSubjectRestriction"; }

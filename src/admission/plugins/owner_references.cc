@@ -72,7 +72,8 @@ class OwnerReferences : public Plugin {
   Task<Result<void>> validate(const Review& r) const override {
     if (!changes_owners(r)) co_return Result<void>{};
     std::shared_ptr<const authz::Chain> chain = authorizer_.get();
-    // Who makes an object may say whose it is, unless somebody denies them to delete it.
+    // The creator of an object may name its owners, unless a document denies the creator to delete
+    // it.
     const bool is_new = r.operation == Operation::kCreate;
     if (!is_new || chain->may_deny()) {
       Result<void> may = co_await check_deletion(r, chain, r.subresource);

@@ -17,9 +17,9 @@ json::Value write_amounts(const Amounts& amounts);
 void add_amounts(Amounts& to, const Amounts& more);
 void take_greater(Amounts& to, const Amounts& other);
 
-// What a pod asks for as a whole ("requests") or may use at most ("limits"): the sum of its
-// containers, or the most that one init container needs when that is more; sidecars count in both.
-// What the pod says of itself as a whole goes first. `with_overhead` adds what the runtime needs.
+// The resources that a pod requests ("requests") or may use at most ("limits"): the sum of its
+// containers, or the largest need of one init container when that is more; sidecars count in
+// both. Pod-level values have precedence. `with_overhead` adds the overhead of the runtime.
 Amounts pod_amounts(const json::Value& pod, std::string_view requests_or_limits,
                     bool with_overhead);
 

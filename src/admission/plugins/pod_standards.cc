@@ -20,7 +20,7 @@ struct Pod {
   int minor;
 
   bool is_windows() const { return spec["os"]["name"].as_string() == "windows"; }
-  // Root in a user namespace of its own is nobody outside.
+  // Root in a separate user namespace has no rights outside.
   bool has_own_users() const {
     return minor >= 35 && spec.has("hostUsers") && !spec["hostUsers"].as_bool();
   }

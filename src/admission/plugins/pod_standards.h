@@ -24,15 +24,15 @@ struct SecurityPolicy {
 // "latest" or "v1.24".
 std::optional<int> parse_policy_version(std::string_view text);
 
-// One thing that a standard forbids and a pod asks for.
+// One feature of a pod that a standard forbids.
 struct SecurityViolation {
   std::string reason;  // "host namespaces"
   std::string detail;  // "hostNetwork=true"
 };
 
-// Everything in which a pod, or a template of one, goes beyond the standard; baseline first, then
-// restricted, each in the order of Kubernetes' checks. `metadata` and `spec` are those of the pod.
-// A pure function.
+// All violations of the standard by a pod or a pod template; baseline first, then restricted,
+// each in the order of Kubernetes' checks. `metadata` and `spec` are those of the pod. A pure
+// function.
 std::vector<SecurityViolation> violations(const SecurityPolicy& policy, const json::Value& metadata,
                                           const json::Value& spec);
 

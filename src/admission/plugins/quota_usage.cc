@@ -114,7 +114,7 @@ Amounts of_resource_claim(const Value& claim) {
     const Value& exactly = request.has("exactly") ? request["exactly"] : request;
     if (std::string_view c = exactly["deviceClassName"].as_string(); !c.empty())
       counts[std::string(c)] += devices_of(exactly);
-    // One of several: charge the most that each class could come to.
+    // One of several: charge the largest amount that each class could use.
     std::map<std::string, std::int64_t> most;
     for (const Value& choice : request["firstAvailable"].items()) {
       auto& m = most[std::string(choice["deviceClassName"].as_string())];

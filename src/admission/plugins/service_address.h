@@ -13,8 +13,8 @@ struct ServiceAddress {
   std::uint16_t port = 0;
 };
 
-// Where a Service is reached: at one of its endpoints that is ready; without endpoints, at its
-// cluster IP, for which something else (kube-proxy) has to care. An error says why it cannot be, in
+// The address of a Service: one of its ready endpoints; without endpoints, its cluster IP,
+// which another component (kube-proxy) must serve. An error says why there is no address, in
 // Kubernetes' words.
 Result<ServiceAddress> resolve_service(const Objects& objects, const catalog::Catalog& catalog,
                                        std::string_view namespace_name, std::string_view name,

@@ -23,7 +23,7 @@ class AdmissionPolicyFold {
   const Snapshot<PolicySet>& snapshot() const { return set_; }
 
  private:
-  // Whether that makes another set.
+  // Whether this change makes another set.
   bool change_policy(const std::string& name, const json::Value* spec);
   bool change_binding(const std::string& name, const json::Value* spec);
 

@@ -4,8 +4,8 @@
 
 namespace cardea::admission {
 
-// How many policies were evaluated for requests: those about other resources are not even looked
-// at.
+// The number of policies that were evaluated for requests. Policies about other resources are
+// not evaluated.
 inline Counter* evaluation_counter(const Outside* outside, const std::string& type) {
   if (!outside) return nullptr;
   return &outside->metrics.counter(

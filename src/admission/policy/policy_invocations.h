@@ -7,7 +7,7 @@
 
 namespace cardea::admission {
 
-// One policy, one binding, one parameter object: what runs, and perhaps runs again.
+// One policy, one binding, one parameter object: the unit of evaluation and of reinvocation.
 struct PolicyInvocation {
   const Policy* policy;
   const PolicyBinding* binding;
@@ -15,9 +15,9 @@ struct PolicyInvocation {
   json::Value param;            // null: none
 };
 
-// Gives every invocation that a policy with its bindings amounts to for this request. What is wrong
-// with the policy (no binding then) or with one of its bindings goes to `misconfigured` instead: it
-// is for the policy to say whether that refuses.
+// Returns every invocation of a policy with its bindings for this request. Errors in the policy
+// (then without a binding) or in one of its bindings go to `misconfigured`: the failure policy
+// decides whether they refuse the request.
 void for_each_invocation(
     const BoundPolicy& bound, const Review& review, const Objects& objects,
     const std::function<void(const PolicyBinding*, const Error&)>& misconfigured,

@@ -4,24 +4,25 @@
 #include "admission/objects.h"
 #include "admission/plugin.h"
 
-// Whether a request is one that a policy, a binding or a webhook speaks of.
+// Whether a policy, a binding or a webhook applies to a request.
 namespace cardea::admission {
 
-// The request in the version in which it was found to match.
+// The request in the version that matched.
 struct Matched {
   const catalog::Resource* resource;
 };
 
-// `match` is a MatchResources; null matches everything. An error: the namespace that must be looked
-// at cannot be.
+// `match` is a MatchResources; null matches everything. An error: the namespace, which is
+// needed for the match, cannot be read.
 Result<std::optional<Matched>> match_request(const json::Value& match, const Review& review,
                                              const Objects& objects);
 
-// Whether a rule {operations, apiGroups, apiVersions, resources, scope} names the request, taken as
-// `resource`.
+// Whether a rule {operations, apiGroups, apiVersions, resources, scope} matches the request
+// when it is read as `resource`.
 bool rule_matches(const json::Value& rule, const Review& review, const catalog::Resource& resource);
 
-// Configuration of admission itself, which admission must never keep from being repaired.
+// Configuration of admission itself. Admission never applies to it, so that it can always be
+// repaired.
 bool is_admission_configuration(const Review& review);
 
 }  // namespace cardea::admission

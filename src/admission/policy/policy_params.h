@@ -6,14 +6,14 @@
 
 namespace cardea::admission {
 
-// The resource a policy's paramKind names; the error says that there is none. Null when the policy
-// has no paramKind.
+// The resource that a policy's paramKind names; the error says that it does not exist. Null
+// when the policy has no paramKind.
 Result<const catalog::Resource*> param_resource(const json::Value& policy_spec,
                                                 const catalog::Catalog& catalog);
 
-// The parameter objects a binding chooses for a request, each to be evaluated with. One null object
-// when the policy has no parameters or the binding chooses none; empty when those it chooses are
-// missing and that is fine with it.
+// The parameter objects that a binding selects for a request; the policy is evaluated with
+// each. One null object when the policy has no parameters or the binding selects none; empty
+// when the selected objects are missing and the binding permits this.
 Result<std::vector<json::Value>> collect_params(const catalog::Resource* kind,
                                                 const json::Value& binding_spec,
                                                 const Review& review, const Objects& objects);

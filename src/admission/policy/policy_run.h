@@ -12,7 +12,7 @@
 
 namespace cardea::admission {
 
-// What the expressions of policies may see of a request, in the version that a policy matched.
+// The variables that expressions of policies may read, in the version that a policy matched.
 // Shared by all policies that matched in that version.
 struct PolicyInput {
   json::Value object, old_object, request, namespace_object;

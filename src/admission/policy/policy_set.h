@@ -49,8 +49,8 @@ struct PolicyBinding {
   json::Value spec;
 };
 
-// A ValidatingAdmissionPolicy or MutatingAdmissionPolicy. Compiled when it first matches a request,
-// so that writing and loading policies costs no more than reading them.
+// A ValidatingAdmissionPolicy or MutatingAdmissionPolicy. It is compiled when it first matches
+// a request, so writing and loading policies costs only the reading.
 class Policy {
  public:
   Policy(std::string name, json::Value spec, bool is_mutating)
@@ -79,7 +79,8 @@ class PolicySet {
   using Bindings = std::unordered_map<std::string, std::shared_ptr<const PolicyBinding>>;
   PolicySet(const Policies& policies, const Bindings& bindings);
 
-  // Those that may be about this resource (its plural name), by name; all others cost nothing.
+  // The policies that may be about this resource (its plural name), by name; all others cost
+  // nothing.
   std::span<const BoundPolicy* const> about(std::string_view resource) const;
 
  private:

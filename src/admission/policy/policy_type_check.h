@@ -4,10 +4,10 @@
 
 namespace cardea::admission {
 
-// What the validations of a policy say about objects that does not fit their types:
-// `expressionWarnings` as the status of a ValidatingAdmissionPolicy has them, each with every
-// version of what the rules name in which it does not fit. Empty when all is well, or the rules
-// name nothing in particular. Doubts, not errors: the policy works as it is.
+// Type errors of a policy's validations: `expressionWarnings` in the status of a
+// ValidatingAdmissionPolicy, each with every version of the named resources that it does not
+// fit. Empty when there are none, or when the rules name no particular resource. These are
+// warnings, not errors: the policy works.
 json::Value type_check(const json::Value& policy_spec, const catalog::Catalog& catalog);
 
 }  // namespace cardea::admission

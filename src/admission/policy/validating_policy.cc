@@ -206,7 +206,7 @@ class ValidatingAdmissionPolicy : public Plugin {
   Objects objects_;
   const authz::CurrentChain& chain_;
   std::unique_ptr<AdmissionPolicyFeed> feed_;
-  Counter* evaluations_;  // null: nobody counts
+  Counter* evaluations_;  // null: evaluations are not counted
 };
 
 }  // namespace

@@ -128,7 +128,7 @@ class MutatingAdmissionWebhook : public Plugin {
     }
     counts_.asked(hook, review.operation, WebhookCounts::Outcome::kAllowed, 200);
     if (answer->operations.is_null()) return {};
-    // From here on a mistake is the webhook's, and its failure policy has no say.
+    // From here on an error is the webhook's fault, and its failure policy does not apply.
     if (!object.is_object())
       return fail(internal_failure(
           cat("admission webhook ", quoted(hook.name),

@@ -15,7 +15,7 @@ using json::Value;
 
 constexpr std::size_t kLargestAnswer = 8u << 20;
 
-// What several calls at the same time come to. The last one to arrive tells.
+// Collects the answers of several parallel calls. The last one to arrive reports.
 struct Gathering {
   std::vector<Result<http::Answer>> answers;
   std::atomic<std::size_t> missing;

@@ -11,8 +11,8 @@
 
 namespace cardea::admission {
 
-// One request on its way past webhooks: which of them it concerns, and what they are shown. Belongs
-// to one coroutine; borrows everything.
+// One request and the webhooks that apply to it: which of them are called, and with which
+// object. Belongs to one coroutine; borrows everything.
 class WebhookInvocations {
  public:
   WebhookInvocations(const Review& review, const Objects& objects,
@@ -20,10 +20,10 @@ class WebhookInvocations {
       : review_(review), objects_(objects), chain_(std::move(chain)) {}
 
   // The resource, in the version, that a webhook is asked about; null when it is not asked. An
-  // error refuses the request: it cannot be known whether the webhook must be asked.
+  // error refuses the request: it is not known whether the webhook must be asked.
   Task<Result<const catalog::Resource*>> concerns(std::shared_ptr<const Webhook> hook);
 
-  // What a webhook is shown; kept until the object changes.
+  // The object that a webhook receives; kept until the object changes.
   const PolicyInput& input(const catalog::Resource& as);
   void object_changed() { inputs_.clear(); }
 
@@ -47,11 +47,11 @@ class WebhookCounts {
   const std::string type_;
 };
 
-// Why a webhook that may have side effects cannot be asked about a dry run; nothing when it can.
+// Why a webhook with side effects cannot be called for a dry run; nullopt when it can.
 std::optional<Error> dry_run_refusal(const Webhook& hook, const Review& review);
 // The failure of a call, where it refuses the request.
 Error calling_failure(const Webhook& hook, const Error& why);
-// A webhook's refusal. The whole Status goes to the review.
+// A webhook's refusal. The whole Status is stored in the review.
 Error webhook_refusal(const Webhook& hook, const json::Value& status, const Review& review);
 
 }  // namespace cardea::admission

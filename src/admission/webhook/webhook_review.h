@@ -26,15 +26,15 @@ struct WebhookAnswer {
   std::vector<std::pair<std::string, std::string>> annotations;
 };
 
-// An error means that this is no decision, in the words of Kubernetes: the failure policy has to
-// say what that means.
+// An error means that the answer is not a decision, in the words of Kubernetes; then the
+// failure policy decides.
 Result<WebhookAnswer> read_webhook_answer(const http::Answer& answer, std::string_view version,
                                           std::string_view uid, bool is_mutating);
 
-// The Status with which a webhook refuses; it never says success, nor a code below 400.
+// The Status of a webhook's refusal; it never says success and never has a code below 400.
 json::Value refusal_status(std::string_view webhook, const json::Value& status);
 
-// What Go's client would say about a call that failed: `Post "https://…": connection refused`.
+// The text of Go's client for a failed call: `Post "https: …": connection refused`.
 std::string call_failure(const Error& error, std::string_view url, std::string_view address);
 
 }  // namespace cardea::admission

@@ -18,8 +18,8 @@ class Client;
 
 namespace cardea::admission {
 
-// One webhook of a configuration, ready to be asked. Immutable but for the client, which is made
-// when it is first asked.
+// One webhook of a configuration, ready for calls. Immutable except for the client, which is
+// made at the first call.
 struct Webhook {
   Webhook(std::string configuration, std::size_t index, const json::Value& spec);
   ~Webhook();
@@ -28,7 +28,8 @@ struct Webhook {
   std::string id;  // tells it from every other one
   json::Value spec;
   json::Value match;           // as match_request reads it
-  std::string review_version;  // of the reviews it understands the first that we speak; empty: none
+  std::string review_version;  // the first review version in its list that the server supports;
+                               // empty: none
   bool fails_open = false;
   bool is_reinvocable = false;
   bool is_safe_on_dry_run = false;
@@ -51,7 +52,7 @@ class WebhookSet {
   };
   explicit WebhookSet(const std::unordered_map<std::string, Webhooks>& configurations = {});
 
-  // Those that may be about this resource (its plural name); all others cost nothing.
+  // The webhooks that may be about this resource (its plural name); all others cost nothing.
   std::span<const Entry> about(std::string_view resource) const;
 
  private:

@@ -7,9 +7,9 @@
 #include "base/result.h"
 #include "json/value.h"
 
-// AuthenticationConfiguration (apiserver.config.k8s.io), as its file says it; what a cluster's
-// operators write to have other issuers' tokens accepted. Values; nothing here has been validated.
-// docs/authentication.md explains them.
+// AuthenticationConfiguration (apiserver.config.k8s.io) as its file says it: the issuers whose
+// tokens are accepted. Values; nothing here has been validated. docs/authentication.md explains
+// them.
 namespace cardea::authn {
 
 struct IssuerConfig {

@@ -11,15 +11,15 @@
 
 namespace cardea::authn {
 
-// Takes changes of the configuration file over while the server runs.
+// Loads changes of the configuration file while the server runs.
 //
-// What cannot be read, decoded or validated, or names new issuers that cannot be discovered within
-// `patience`, never replaces what is in use. Issuers that are found as before keep what they had
-// and are not waited for, so that one that is down does not hold up the removal of another. While
-// new ones are waited for the file is read on: other content ends the waiting. Content that is
-// wrong in itself is considered once; issuers that could not be reached are tried again at every
-// look. The section `anonymous` cannot change. The file is watched, and read every minute in any
-// case, on a thread of its own.
+// A file that cannot be read, decoded or validated, or that names new issuers which cannot be
+// discovered within `patience`, never replaces the configuration in use. Issuers that are
+// reached as before keep their state, and the reload does not wait for them; so one issuer that
+// is down does not delay the removal of another. While the reload waits for new issuers, the
+// file is still read: other content ends the wait. Content that is invalid is considered once;
+// issuers that could not be reached are tried again at every check. The section `anonymous`
+// cannot change. The file is watched, and also read every minute, on a separate thread.
 class AuthenticationReload {
  public:
   struct Options {
@@ -28,14 +28,14 @@ class AuthenticationReload {
     std::optional<AnonymousConfig> anonymous;  // of the configuration in use
     std::chrono::milliseconds patience{60'000};
     std::chrono::milliseconds poll{60'000};
-    std::chrono::milliseconds reread{200};  // of the file, while issuers are waited for
+    std::chrono::milliseconds reread{200};  // of the file, while the reload waits for issuers
   };
   // Everything given by reference outlives this.
   AuthenticationReload(Options options, IssuerParts parts, JwtAuthenticators& authenticators,
                        AuthenticationMetrics& metrics);
-  ~AuthenticationReload();  // waits until a reload under way has been given up
+  ~AuthenticationReload();  // waits until a running reload has been cancelled
 
-  // Looks at the file now, on the calling thread. For tests.
+  // Checks the file now, on the calling thread. For tests.
   void look();
 
  private:

@@ -17,8 +17,8 @@ struct ValidationContext {
   bool egress_selectors = true;                 // the feature gate
 };
 
-// Everything that is wrong with the configuration, in Kubernetes' order and words. `rules` receives
-// one entry per jwt[i]; they are good for use when there are no errors.
+// All errors of the configuration, in Kubernetes' order and words. `rules` receives one entry
+// per jwt[i]; they may be used only when there are no errors.
 json::FieldErrors validate(const AuthenticationConfig& config, const ValidationContext& context,
                            std::vector<ClaimRules>* rules = nullptr);
 
@@ -26,8 +26,8 @@ json::FieldErrors validate(const AuthenticationConfig& config, const ValidationC
 json::FieldErrors validate(const JwtConfig& config, const ValidationContext& context,
                            const std::string& path, std::vector<ClaimRules>& rules);
 
-// Whether the network path an authenticator asks for is there. It never is: there is no egress
-// configuration.
+// Whether the egress selector of an authenticator exists. It never does: the server has no
+// egress configuration.
 Result<void> check_egress(const JwtConfig& config);
 
 // One line for all of them: `a`, or `[a, b]`; each said once.

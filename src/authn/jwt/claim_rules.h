@@ -13,14 +13,14 @@ namespace cardea::authn {
 
 using ProgramPtr = std::shared_ptr<const cel::Program>;
 
-// What one issuer's configuration makes of verified claims: rules about the claims, the mapping to
-// a user, rules about the user. Immutable; from any thread. Any error means that nobody is
-// authenticated.
+// The rules of one issuer's configuration for verified claims: rules about the claims, the
+// mapping to a user, rules about the user. Immutable; from any thread. After any error the user
+// is not authenticated.
 class ClaimRules {
  public:
-  // Compiles the expressions of `config`. What is wrong with claimValidationRules, claimMappings
-  // and userValidationRules is added to `errors` with paths that begin with `path`; the outcome is
-  // good for use only when nothing was added.
+  // Compiles the expressions of `config`. Errors in claimValidationRules, claimMappings and
+  // userValidationRules are added to `errors` with paths that begin with `path`; the result may
+  // be used only when no error was added.
   static ClaimRules compile(const JwtConfig& config, const std::string& path,
                             json::FieldErrors& errors);
 

@@ -12,7 +12,7 @@
 
 namespace cardea::authn {
 
-// Where a distributed claim (OpenID Connect Core, section 5.6.2) is to be had.
+// The endpoint of a distributed claim (OpenID Connect Core, section 5.6.2).
 struct ClaimSource {
   std::string claim;
   std::string endpoint;
@@ -23,19 +23,19 @@ struct ClaimSource {
 // endpoint.
 std::optional<ClaimSource> claim_source(const json::Value& claims, const std::string& claim);
 
-// Fetches claims from elsewhere. They come as tokens of whatever issuer the endpoint chose, whose
-// keys are then found by discovery with the same certificate authorities; audiences, algorithms and
-// lifetime are held to what the first token was. From any thread.
+// Fetches distributed claims. They come as tokens of any issuer that the endpoint chooses; its
+// keys are found by discovery with the same certificate authorities. Audiences, algorithms and
+// lifetime must meet the requirements of the first token. From any thread.
 class DistributedClaims {
  public:
   DistributedClaims(net::Loop& loop, std::shared_ptr<Fetcher> fetcher, const Clock& clock)
       : loop_(loop), fetcher_(std::move(fetcher)), clock_(clock) {}
 
-  // The value of the claim. Continues on the loop. `expected` is what was expected of the first
+  // The value of the claim. Continues on the loop. `expected` are the requirements of the first
   // token.
   Task<Result<json::Value>> resolve(ClaimSource source, TokenExpectations expected);
 
-  // Asks nobody any more. What is stopped may outlive the loop.
+  // Makes no further calls. A stopped object may outlive the loop.
   void stop();
 
  private:

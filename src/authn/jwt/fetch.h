@@ -8,14 +8,14 @@
 
 namespace cardea::authn {
 
-// Gets documents from one issuer and whom it points to. Redirects are followed (ten at most, never
-// from https to http), an answer may be a megabyte, and thirty seconds are enough for all of it.
-// get() is for any thread; answers come on the loop's.
+// Gets documents from one issuer and from the servers that it names. Redirects are followed
+// (ten at most, never from https to http), an answer has at most a megabyte, and everything
+// must end within thirty seconds. get() is for any thread; answers arrive on the loop's thread.
 class Fetcher : public std::enable_shared_from_this<Fetcher> {
  public:
   using Done = std::move_only_function<void(Result<http::Answer>)>;
   virtual ~Fetcher() = default;
-  // `bearer` may be empty; it is not sent along to another host.
+  // `bearer` may be empty; it is not sent to another host after a redirect.
   virtual void get(std::string url, std::string bearer, Done done) = 0;
 };
 

@@ -13,7 +13,7 @@ namespace cardea::authn {
 
 std::string sha256_name(std::string_view text);  // "sha256:<hex>"; "" of nothing
 
-// What happened with the tokens and keys of one issuer. Counting takes no lock.
+// Counters for the tokens and keys of one issuer. Counting takes no lock.
 class IssuerMetrics {
  public:
   static constexpr std::array<double, 12> kBuckets = {.001, .005, .01, .025, .05, .1,
@@ -35,8 +35,7 @@ class IssuerMetrics {
   std::string key_set_;  // its hash; guarded by mutex_
 };
 
-// What /metrics says about JWT authentication, under the names kube-apiserver gives it. From any
-// thread.
+// The metrics of JWT authentication, under kube-apiserver's names. From any thread.
 class AuthenticationMetrics {
  public:
   explicit AuthenticationMetrics(std::string_view server_id) : server_id_(sha256_name(server_id)) {}

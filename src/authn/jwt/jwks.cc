@@ -61,7 +61,7 @@ NumberPtr number(std::string_view bytes) {
 Result<PublicKey> rsa_key(const json::Value& jwk, std::string id) {
   auto modulus = base64_url_decode(jwk["n"].as_string());
   auto exponent = base64_url_decode(jwk["e"].as_string());
-  // Exponents beyond 32 bits make every verification slow, and nobody uses them.
+  // Exponents beyond 32 bits make every verification slow, and are not used in practice.
   if (!modulus || !exponent || modulus->empty() || modulus->size() > 1100 || exponent->empty() ||
       exponent->size() > 4)
     return bad_jwk("bad RSA numbers");

@@ -15,17 +15,17 @@ namespace cardea::authn {
 struct KeySet {
   std::vector<PublicKey> keys;
   std::vector<std::string> skipped;  // why entries of the set were left out; one bad key does not
-                                     // spoil the others
+                                     // affect the others
 
-  // The key that made the token's signature, or null. Keys with the token's key id are tried, or
-  // all of them when it names none. `algorithm` is the token's, already held against what is
-  // allowed.
+  // The key that made the token's signature, or null. The keys with the token's key id are tried,
+  // or all keys when the token has no key id. `algorithm` is the token's, which has already been
+  // checked against the permitted ones.
   const PublicKey* verifier_of(const Jwt& jwt, Algorithm algorithm) const;
 };
 
-// Symmetric and unknown keys are skipped. What a key says of its own use and algorithm is not
-// enforced (as Kubernetes); its kind is. An error when the text is no JWK set, or is larger than
-// any issuer's set should be.
+// Symmetric and unknown keys are skipped. The declared use and algorithm of a key are not
+// enforced (as in Kubernetes); its type is. An error when the text is not a JWK set, or is
+// larger than any issuer's set should be.
 Result<std::shared_ptr<const KeySet>> parse_key_set(std::string_view text);
 
 // One JWK, and back. `alg` is left out when empty.

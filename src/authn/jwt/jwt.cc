@@ -32,7 +32,7 @@ Result<void> check_header(const json::Value& header) {
   if (header.has("crit")) return malformed("critical header extensions are not supported");
   if (header.has("b64") || header.has("zip"))
     return malformed("the payload is encoded in an unsupported way");
-  if (header.has("jwk")) return malformed("the header brings a key of its own");
+  if (header.has("jwk")) return malformed("the header contains a key");
   if (const json::Value* id = header.find("kid"); id && !id->is_string())
     return malformed("the key id is not a string");
   return {};

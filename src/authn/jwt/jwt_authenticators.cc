@@ -139,13 +139,13 @@ JwtAuthenticators::~JwtAuthenticators() {
 
 void JwtAuthenticators::swap(std::shared_ptr<const IssuerSet> issuers) {
   const std::shared_ptr<const IssuerSet> last = issuers_.get(), next = issuers;
-  // Before the new ones count, so that nobody is let in by keys that were withdrawn.
+  // Before the new ones count, so that withdrawn keys authenticate no user.
   if (last && next) next->renew_keys(*last);
   issuers_.set(std::move(issuers));
   if (last) last->stop(next.get());
 }
 
-// Such tokens are for this server: whoever asks on behalf of other audiences alone is not answered.
+// Such tokens are for this server: a question about other audiences only gets no answer.
 bool JwtAuthenticators::serves(const Credentials& credentials) const {
   return !credentials.audiences || std::ranges::any_of(audiences_, [&](const std::string& own) {
     return std::ranges::find(*credentials.audiences, own) != credentials.audiences->end();
@@ -226,7 +226,7 @@ Task<Outcome> JwtAuthenticators::authenticate_waiting(Credentials credentials) c
     const JwtIssuer* issuer = issuers ? issuers->find(jwt->issuer()) : nullptr;
     if (!issuer) co_return not_mine();
     Result<Identity> identity = co_await issuer->check_waiting(*jwt, clock_.now());
-    // INVARIANT: a configuration that was replaced meanwhile authenticates nobody; the one in force
+    // INVARIANT: a configuration that was replaced meanwhile authenticates no user; the current one
     // is asked instead.
     if (issuers_.get() != issuers) continue;
     issuer->count(identity.has_value(), std::chrono::steady_clock::now() - started);

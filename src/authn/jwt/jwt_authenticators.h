@@ -20,20 +20,20 @@
 
 namespace cardea::authn {
 
-// The issuers of one configuration, found by the `iss` of a token before anything is verified, so
-// that their number costs nothing.
+// The issuers of one configuration, found by the `iss` of a token before anything is verified,
+// so that the number of issuers costs nothing.
 class IssuerSet {
  public:
   explicit IssuerSet(std::vector<std::shared_ptr<const JwtIssuer>> issuers);
 
   const JwtIssuer* find(std::string_view issuer) const;
-  // Why it is not healthy; "" when every issuer has been discovered. Issuers whose keys come from
-  // where `before` has them too do not count: they are no worse off than they were.
+  // Why the set is not healthy; "" when every issuer has been discovered. Issuers that share
+  // their key source with `before` do not count: their state has not become worse.
   std::string health(const IssuerSet* before = nullptr) const;
   const std::vector<std::shared_ptr<const JwtIssuer>>& issuers() const { return issuers_; }
-  // Has the keys fetched again that `before` had already.
+  // Fetches the keys again that are shared with `before`.
   void renew_keys(const IssuerSet& before) const;
-  // Asks no issuer any more, except for the keys that `other` needs too.
+  // Makes no further calls to issuers, except for keys that `other` needs too.
   void stop(const IssuerSet* other = nullptr) const;
   std::uint64_t generation() const { return generation_; }  // never the same twice in a process
 
@@ -61,19 +61,19 @@ struct IssuerParts {
   MakeFetcher make_fetcher = {};  // empty: over the network
 };
 
-// Validates and builds. An issuer that `before` finds in the same way (URL, discovery URL,
-// certificate authority) shares its source of keys: it is not discovered again, and need not be
-// reachable. Discovery of the others begins in the background. An error: the configuration is not
-// valid, or asks for what is not there (an egress selector).
+// Validates and builds. An issuer that `before` reaches in the same way (URL, discovery URL,
+// certificate authority) shares its key source: it is not discovered again, and need not be
+// reachable. Discovery of the others begins in the background. An error: the configuration is
+// not valid, or needs a feature that does not exist (an egress selector).
 Result<std::shared_ptr<const IssuerSet>> build_issuers(const AuthenticationConfig& config,
                                                        const IssuerParts& parts,
                                                        const IssuerSet* before = nullptr);
 
 // Authenticates bearer tokens that configured issuers signed.
 //
-// Tokens of other issuers, and what is no JWT at all, are declined. A token that was accepted is
-// remembered for ten seconds on its thread, but neither beyond its expiry nor beyond the
-// configuration that accepted it.
+// Tokens of other issuers, and text that is not a JWT, are left to other authenticators. An
+// accepted token is remembered for ten seconds on its thread, but neither beyond its expiry nor
+// beyond the configuration that accepted it.
 class JwtAuthenticators : public Authenticator,
                           public std::enable_shared_from_this<JwtAuthenticators> {
  public:
@@ -85,12 +85,12 @@ class JwtAuthenticators : public Authenticator,
   std::optional<Outcome> authenticate(const Credentials& credentials) const override;
   Task<Outcome> authenticate_waiting(Credentials credentials) const override;
 
-  // Knows what this remembers and nothing else. Asked before those who would have to read a token
-  // to know that it is not theirs.
+  // Knows only the remembered tokens of this authenticator. It is asked before authenticators
+  // that would have to parse a token to find that it is not theirs.
   std::shared_ptr<const Authenticator> remembered() const;
 
   // From the next request on, on every thread, only `issuers` count. Keys that they share with
-  // those before are fetched again.
+  // the previous ones are fetched again.
   void swap(std::shared_ptr<const IssuerSet> issuers);
   void forget_all() { memory_generation_.fetch_add(1); }  // for measurements
   std::shared_ptr<const IssuerSet> issuers() const { return issuers_.get(); }
@@ -109,8 +109,8 @@ class JwtAuthenticators : public Authenticator,
   const Clock& clock_;
   AuthenticationMetrics* const metrics_;
   std::unique_ptr<Memory> memory_;
-  std::atomic<std::uint64_t> memory_generation_{0};  // what is remembered from another one is
-                                                     // forgotten
+  std::atomic<std::uint64_t> memory_generation_{0};  // tokens that another set remembered are
+                                                     // dropped
 };
 
 }  // namespace cardea::authn

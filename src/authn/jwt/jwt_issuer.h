@@ -20,20 +20,21 @@ class JwtIssuer {
     ClaimRules rules;
     AlgorithmSet algorithms;
     std::shared_ptr<KeySource> keys;
-    std::shared_ptr<DistributedClaims> distributed;  // may be null: such claims are then errors
+    std::shared_ptr<DistributedClaims> distributed;  // may be null: then distributed claims are
+                                                     // errors
     std::shared_ptr<IssuerMetrics> metrics;          // may be null
   };
   explicit JwtIssuer(Parts parts) : parts_(std::move(parts)) {}
 
-  // Who the token says it is, in an Identity, or why it is refused. `jwt`'s issuer is this one.
-  // nullopt: keys or claims have to be fetched first; ask check_waiting.
+  // The user of the token, in an Identity, or why the token is refused. The token's issuer must
+  // be this one. nullopt: keys or claims must be fetched first; call check_waiting.
   std::optional<Result<Identity>> check(const Jwt& jwt, Time now) const;
   Task<Result<Identity>> check_waiting(Jwt jwt, Time now) const;
 
   void count(bool accepted, std::chrono::nanoseconds took) const {
     if (parts_.metrics) parts_.metrics->token_checked(accepted, took);
   }
-  // Nothing is fetched any more, except for the keys when somebody else needs them; what is stopped
+  // Nothing is fetched any more, except keys that another set of issuers shares. A stopped object
   // may outlive the loop.
   void stop(bool keeps_keys = false) const {
     if (!keeps_keys) parts_.keys->stop();
@@ -43,7 +44,8 @@ class JwtIssuer {
   const std::shared_ptr<KeySource>& keys() const { return parts_.keys; }
 
  private:
-  // The key that signed, null when none of ours did, or why it cannot have been signed properly.
+  // The key that signed the token; null when none of the issuer's keys did; or why the signature
+  // cannot be valid.
   Result<const PublicKey*> verify(const Jwt& jwt, Time now,
                                   std::shared_ptr<const KeySet>& keys) const;
   Result<Identity> identify(const Jwt& jwt, const json::Value& claims, const PublicKey& key) const;

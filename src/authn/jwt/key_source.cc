@@ -180,7 +180,7 @@ class Discovery : public std::enable_shared_from_this<Discovery> {
       return waiter(fail(internal_error("oidc: authenticator not initialized")));
     if (!fetching_.load(std::memory_order_relaxed)) {
       if (steady_now() < next_fetch_.load(std::memory_order_relaxed)) {
-        // Whoever came for keys that another one has just fetched has them now.
+        // A caller that waited for keys which another caller has just fetched has them now.
         return waiter(last_fetch_ ? Result<void>()
                                   : Result<void>(fail(internal_error(last_fetch_problem_))));
       }
@@ -210,7 +210,7 @@ class Discovery : public std::enable_shared_from_this<Discovery> {
   void begin_renewal() {
     if (ended_ || renewing_) return;
     if (!discovered_.load(std::memory_order_relaxed))
-      return settle(wanted_.load(), {});  // nobody is let in as yet
+      return settle(wanted_.load(), {});  // no user is authenticated yet
     renewing_ = true;
     renewal_of_ = wanted_.load(std::memory_order_acquire);
     discover();
@@ -223,7 +223,7 @@ class Discovery : public std::enable_shared_from_this<Discovery> {
     else {
       log(cat("oidc: issuer ", cardea::quoted(options_.issuer),
               " could not be discovered again: ", url.error().message));
-      settle(renewal_of_, fail(std::move(url.error())));  // nobody waits for a second failure
+      settle(renewal_of_, fail(std::move(url.error())));  // no caller waits for a second failure
     }
     // Keys that are on their way may be those of before.
     if (fetching_.load(std::memory_order_relaxed))

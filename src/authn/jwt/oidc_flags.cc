@@ -84,8 +84,8 @@ AuthenticationConfig config_of(const OidcFlags& flags, const std::string& ca) {
   jwt.issuer.certificate_authority = ca;
   jwt.issuer.audiences = {flags.client_id};
   std::string prefix = flags.username_prefix;
-  // A name that other issuers could give too is told apart by its issuer, unless the operator says
-  // otherwise.
+  // A name that other issuers could give too gets its issuer as a prefix, unless the operator
+  // says otherwise.
   if (prefix.empty() && flags.username_claim != "email") prefix = flags.issuer_url + "#";
   if (prefix == "-") prefix.clear();
   jwt.mappings.username = {.claim = flags.username_claim, .prefix = prefix, .expression = {}};

@@ -26,7 +26,7 @@ Result<OidcFlags> parse_oidc_flags(const std::vector<std::string>& arguments,
                                    std::vector<std::string>& others);
 
 // Adds one flag, named as on the command line without its dashes ("oidc-client-id"). False when
-// there is no such flag; an error when its value makes no sense.
+// the flag does not exist; an error when its value is wrong.
 Result<bool> add_oidc_flag(OidcFlags& flags, std::string_view name, const std::string& value);
 
 // Whether the flags fit together and with a configuration file; the messages are Kubernetes'.

@@ -166,7 +166,7 @@ bool PublicKey::verify(Algorithm algorithm, std::string_view data,
                set_padding(padding, row) &&
                EVP_DigestVerify(context.get(), bytes(signature), signature.size(), bytes(data),
                                 data.size()) == 1;
-  if (context) EVP_MD_CTX_reset(context.get());  // lets go of the key
+  if (context) EVP_MD_CTX_reset(context.get());  // releases the key
   if (!valid) ERR_clear_error();
   return valid;
 }

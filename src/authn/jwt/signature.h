@@ -12,7 +12,7 @@ struct evp_pkey_st;  // OpenSSL's EVP_PKEY
 
 namespace cardea::authn {
 
-// The signatures we verify (RFC 7518): RSA with PKCS#1 or PSS padding, and ECDSA. Nothing
+// The supported signatures (RFC 7518): RSA with PKCS#1 or PSS padding, and ECDSA. Nothing
 // symmetric, no `none`, no EdDSA.
 enum class Algorithm : std::uint8_t {
   kRs256,
@@ -34,12 +34,12 @@ std::optional<Algorithm> algorithm_named(std::string_view name);  // exact spell
 // any thread.
 class PublicKey {
  public:
-  // Takes ownership of a key, private or public; refuses kinds and sizes that are not ours.
+  // Takes ownership of a key, private or public; refuses unsupported types and sizes.
   static Result<PublicKey> take(evp_pkey_st* key, std::string id = "");
 
-  // Whether `signature` (JOSE form: ECDSA as r and s side by side) was made over `data` by the
-  // key's owner. False for every algorithm that does not belong to this kind of key or curve, so a
-  // key's kind decides and not the sender.
+  // Whether `signature` (JOSE form: ECDSA as r and s side by side) was made over `data` with this
+  // key. False for every algorithm that does not belong to the key's type or curve: the key's
+  // type decides, not the sender.
   bool verify(Algorithm algorithm, std::string_view data, std::string_view signature) const;
 
   const std::string& id() const { return id_; }
@@ -55,7 +55,7 @@ class PublicKey {
   int elliptic_bits_ = 0;  // 256, 384, 521; 0 for RSA
 };
 
-// A key pair that signs, for tokens of our own. From any thread.
+// A key pair that signs the server's own tokens. From any thread.
 class SigningKey : public PublicKey {
  public:
   // A PEM private key. The id is the derived one.

@@ -9,7 +9,7 @@
 #include "authn/jwt/signature.h"
 #include "base/result.h"
 
-// What OpenID Connect asks of a token besides its signature. Pure functions; the messages are
+// The checks of OpenID Connect besides the signature. Pure functions; the messages are
 // Kubernetes'.
 namespace cardea::authn {
 

@@ -10,12 +10,12 @@
 
 namespace cardea::authn {
 
-// Remembers what verified tokens turned out to be, so that the next request with the same one needs
-// no signature check.
+// Remembers the users of verified tokens, so that the next request with the same token needs no
+// signature check.
 //
-// Each thread has a table of its own: no lock, and what is found may be changed by its thread. A
-// table has a fixed number of places; a token takes the place of the one that was there. Tokens are
-// compared whole.
+// Each thread has its own table: no lock, and the thread may change what it finds. A table has
+// a fixed number of slots; a new token replaces the token in its slot. Tokens are compared
+// completely.
 template <typename T>
 class TokenMemory {
  public:
@@ -23,7 +23,8 @@ class TokenMemory {
   TokenMemory(const TokenMemory&) = delete;
   TokenMemory& operator=(const TokenMemory&) = delete;
 
-  // What this thread remembers of the token, or null. Good until the thread's next call.
+  // The remembered entry of the token on this thread, or null. Valid until the thread's next
+  // call.
   T* find(std::string_view token) const {
     Place& place = place_of(token);
     return place.value && place.token == token ? place.value.get() : nullptr;
@@ -55,18 +56,19 @@ class TokenMemory {
     thread_local std::unordered_map<std::uint64_t, Table> tables;  // by holder
     auto found = tables.find(id_);
     if (found == tables.end()) {
-      // Holders come and go with configurations; what is left of those that went is dropped here.
+      // Holders are made and destroyed with configurations; the tables of destroyed holders are
+      // dropped here.
       std::erase_if(tables, [](const auto& entry) { return entry.second.holder.expired(); });
       found = tables.emplace(id_, Table{alive_, std::vector<Place>(places_)}).first;
     }
-    // A token ends with its signature, which nobody chooses: its last bytes spread as well as all
-    // of them.
+    // A token ends with its signature, which a sender cannot choose: its last bytes are distributed
+    // as well as a hash.
     const std::string_view end = token.substr(token.size() -
                                               std::min<std::size_t>(token.size(), 32));
     return found->second.places[std::hash<std::string_view>{}(end) % places_];
   }
 
-  // Never the same twice in a process, so that a holder never finds what another one remembered.
+  // Never the same twice in a process, so that a holder never finds entries of another one.
   static std::uint64_t next_id() {
     static std::atomic<std::uint64_t> last{0};
     return last.fetch_add(1, std::memory_order_relaxed) + 1;

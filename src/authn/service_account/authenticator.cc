@@ -185,7 +185,7 @@ class ServiceAccountAuthenticator : public Authenticator {
       auto name = text_claim(ref, "name"), uid = text_claim(ref, "uid");
       if (!name || !uid || name->empty())
         return fail(refuse(cat("the claim about a ", row.claim, " is malformed")));
-      // The node of a bound pod is told and not checked: the pod answers for it.
+      // The node of a bound pod is reported but not checked: the pod is checked instead.
       bool only_told = row.kind == Bond::Kind::kNode && about.has("pod");
       if (!only_told && uid->empty())
         return fail(refuse(cat("the claim about a ", row.claim, " has no uid")));
@@ -229,8 +229,8 @@ class ServiceAccountAuthenticator : public Authenticator {
     return {};
   }
 
-  // What may be otherwise with every request: the time, whom the token is meant for, what it is
-  // bound to.
+  // The facts that may differ with every request: the time, the audiences of the token, the
+  // objects it is bound to.
   Outcome admit(Verified& token, const Credentials& c) const {
     const std::int64_t now = std::chrono::duration_cast<std::chrono::seconds>(
                                  clock_.now().time_since_epoch())

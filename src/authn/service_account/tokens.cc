@@ -11,8 +11,8 @@ namespace {
 
 using json::Value;
 
-// What a kubelet asks for when a pod mounts the default token: seconds that nobody would choose by
-// hand.
+// The lifetime that a kubelet requests when a pod mounts the default token: a number that users
+// do not choose by hand.
 constexpr std::int64_t kMountedLifetime = 3607;
 constexpr std::int64_t kExtendedLifetime = 365 * 24 * 3600;
 

@@ -20,13 +20,13 @@ class Store;
 
 namespace cardea::authn {
 
-// Where tokens of service accounts issued before audiences and expiry say they are from.
+// The issuer in legacy service account tokens, from the time before audiences and expiry.
 inline constexpr std::string_view kLegacyIssuer = "kubernetes/serviceaccount";
 
 struct ServiceAccountOptions {
   std::vector<std::string> issuers;    // all are accepted; the first one issues
   std::vector<std::string> audiences;  // of this server
-  std::string jwks_uri;                // where others find the keys
+  std::string jwks_uri;                // where other servers find the keys
   std::int64_t max_expiration = 0;     // seconds; 0: no limit
   bool extend_expiration = true;       // see TokenRequest::may_extend
 };
@@ -36,23 +36,24 @@ struct ObjectRef {
   std::string name, uid;
 };
 
-// What a token is asked to say.
+// The requested content of a token.
 struct ServiceAccountClaims {
   std::string namespace_name;
   ObjectRef account;
-  std::optional<ObjectRef> pod, node, secret;  // what it is bound to: it dies with them
+  std::optional<ObjectRef> pod, node, secret;  // the objects to which it is bound: the token
+                                               // becomes invalid when they are deleted
   std::vector<std::string> audiences;
   std::int64_t lifetime = 3600;  // seconds
 };
 
 struct IssuedToken {
   std::string token;
-  std::int64_t expires = 0;  // as the client is told; the token itself may live longer
+  std::int64_t expires = 0;  // as shown to the client; the token itself may live longer
   std::string id = {};       // its claim `jti`
 };
 
-// Makes the tokens of service accounts and says by which keys others can verify them. Immutable;
-// from any thread.
+// Makes the tokens of service accounts and publishes the keys that verify them. Immutable; from
+// any thread.
 class ServiceAccountTokens {
  public:
   // `others` are further keys whose tokens are accepted.
@@ -61,9 +62,9 @@ class ServiceAccountTokens {
 
   const ServiceAccountOptions& options() const { return options_; }
 
-  // Kubernetes' grace for clients that never read their mounted token again: one that a kubelet
-  // asks for (3607 seconds, bound to a pod, for this server) lives a year, and carries the time
-  // from which on it counts as stale.
+  // Kubernetes' extension for clients that never read their mounted token again: a token that a
+  // kubelet requests (3607 seconds, bound to a pod, for this server) lives a year, and contains
+  // the time from which on it counts as stale.
   Result<IssuedToken> issue(const ServiceAccountClaims& claims) const;
 
   // The signature's key, or null.
@@ -81,10 +82,9 @@ class ServiceAccountTokens {
   std::string discovery_document_, key_set_document_;
 };
 
-// Recognises tokens of service accounts. That the signature is good may be remembered; that the
-// account and whatever the token is bound to still exist is looked up in the store with every
-// request, so that deleting one of them revokes the token with the next. All of what is borrowed
-// outlives this.
+// Recognises tokens of service accounts. A verified signature may be remembered. The account
+// and the bound objects are looked up in the store with every request, so that deleting one of
+// them revokes the token from the next request on. All borrowed parts must outlive this object.
 std::unique_ptr<Authenticator> service_account_authenticator(
     std::shared_ptr<const ServiceAccountTokens> tokens, const store::Store& store,
     const Clock& clock);

@@ -14,7 +14,7 @@ Explanation because(const Policy& policy) {
   return {policy.shared_from_this(), 0};
 }
 
-// A question to policies: the request itself, or, to denials, one of the things that it comes to.
+// A question to policies: the request itself or, for denials, one of its effects.
 struct Question {
   Question(const Attributes& asked, const Attributes& of_request, const IndirectEffect* indirect)
       : attributes(asked),
@@ -88,7 +88,7 @@ class Considering {
   void broken(std::string_view why) {
     // Failing closed is the effect itself, unless that is to allow.
     if (effect_ != Condition::Effect::kAllow)
-      deny_because(cat(policy_.shown_name(), " denies what it selects: ", why));
+      deny_because(cat(policy_.shown_name(), " denies all requests that it selects: ", why));
   }
   // It holds, whatever the object is.
   void hold() {
@@ -173,8 +173,8 @@ void append(std::vector<Condition>& to, std::vector<Condition> more) {
   for (Condition& c : more) to.push_back(std::move(c));
 }
 
-// Whom a policy without an expression names: "u:NAME", "g:NAME"; a service account by its user
-// name.
+// The subjects of a policy without an expression: "u:NAME", "g:NAME"; a service account by its
+// user name.
 AllowedSubject subject_of(std::string_view key) {
   constexpr std::string_view kAccount = "system:serviceaccount:";
   std::string_view name = key.substr(2);
@@ -261,7 +261,7 @@ bool is_about_names(const Policy& policy, const Attributes& a) {
          policy.denied_names(a).has_value();
 }
 
-// The denials that concern something which the request comes to.
+// The denials that match an effect of the request.
 struct Indirect {
   Indirect(const Index& index, const Attributes& attributes)
       : effects(index.denials() == 0 ? IndirectEffects() : effects_of(attributes)) {
@@ -328,8 +328,8 @@ Decision decide(const Index& index, const Attributes& attributes) {
         alone && !is_about_names(*found[0], attributes))
       return Decision::conditional(alone);
   Deciding deciding(attributes);
-  // What fails for being too dear denies: so denials, which not everybody may write, come before
-  // all others, and the namespace has a budget of its own.
+  // A policy that exceeds the cost limit denies. So denials, which only some users may write, are
+  // evaluated first, and the namespace has a separate limit.
   Question own(attributes, attributes, nullptr);
   deciding.ask(found, own, true);
   for (std::size_t i = 0; i < indirect.found.size(); ++i)

@@ -6,14 +6,16 @@
 
 namespace cardea::authz::access {
 
-// Decides by ClusterAccessPolicies and AccessPolicies. What their expressions say about the request
-// is settled at once; what they say about the object is left as conditions, one for each policy.
+// Decides by ClusterAccessPolicies and AccessPolicies. The parts of their expressions about the
+// request are evaluated at once; the parts about the object become conditions, one for each
+// policy.
 //
-// Deny before NoOpinion before Allow, whichever policy says so. Policies of a namespace are heard
-// only where those of the cluster leave it open. Borrows the feed.
+// Deny has precedence over NoOpinion, and NoOpinion over Allow, in any order of the policies.
+// Policies of a namespace count only where those of the cluster leave the decision open.
+// Borrows the feed.
 class AccessAuthorizer : public Authorizer {
  public:
-  // With `metrics`, which outlive it, evaluations are measured.
+  // With `metrics`, which must outlive it, evaluations are measured.
   explicit AccessAuthorizer(const Snapshot<Index>& policies, MetricRegistry* metrics = nullptr);
 
   std::string_view name() const override { return "access"; }
@@ -22,8 +24,8 @@ class AccessAuthorizer : public Authorizer {
   Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions,
                           const ConditionData& data) const override;
   void add_rules(const User& user, std::string_view namespace_name, Rules& rules) const override;
-  // The subjects of policies that allow, with the expression, if any, as a member of the rule.
-  // Policies with an expression and those that do not allow make the list incomplete.
+  // The subjects of policies that allow; the rule has the expression, if any, as a member.
+  // Policies with an expression and policies that do not allow make the list incomplete.
   void add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const override;
   std::shared_ptr<const Authorizer> frozen() const override;
   bool may_deny() const override { return policies_.get()->denials() > 0; }
@@ -39,8 +41,8 @@ std::shared_ptr<const Authorizer> authorizer_of(std::shared_ptr<const Index> ind
 Decision decide(const Index& index, const Attributes& attributes);
 void add_allowed_by(const Index& index, const Attributes& attributes, AllowedSubjects& allowed);
 
-// What the policies of one level amount to. `holds`: they matched whatever the object is.
-// Conditions may be empty.
+// The result of the policies of one level. `holds`: they matched for every object. Conditions
+// may be empty.
 struct Matches {
   const Policy* denies = nullptr;
   const Policy* abstains = nullptr;

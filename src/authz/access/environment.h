@@ -11,14 +11,15 @@
 
 namespace cardea::authz::access {
 
-// What the expression of an access policy may read.
+// The variables of an access policy's expression.
 //
-//   request                                        known when authorizing
-//   operation object oldObject options             known when the object is; unknown before,
-//   whatever is asked namespaceObject authorizer impersonatedRequest                            of
-//   a check whether somebody may be impersonated: known when the
-//                                                  check is settled, unknown before; null for all
-//                                                  other questions
+//   request                             known when authorizing
+//   operation object oldObject options  known when the object is known; unknown before, for every
+//   namespaceObject authorizer          question
+//   impersonatedRequest                 for an impersonation check: known when the conditions of
+//   the
+//                                       check are evaluated, unknown before; null for other
+//                                       questions
 struct Language {
   enum Slot : std::size_t {
     kRequest,
@@ -34,15 +35,15 @@ struct Language {
   };
 
   std::shared_ptr<const cel::Environment> environment;
-  cel::Unknowns unknowns;                // of a question that is no impersonation check
-  cel::Unknowns impersonation_unknowns;  // of one that is
-  cel::Unknowns unnamed_unknowns;  // of one without a name, to a denial: `request.name` is known
-                                   // with the object
+  cel::Unknowns unknowns;                // of a question that is not an impersonation check
+  cel::Unknowns impersonation_unknowns;  // of an impersonation check
+  cel::Unknowns unnamed_unknowns;  // of a question without a name, for a denial: `request.name` is
+                                   // known with the object
   std::uint64_t unknown_bits = 0;  // of both, as Node::reads counts slots
 };
-// Whether the question is one that the impersonation filter asks, or is spelled like one.
+// Whether the impersonation filter asks this question, or the question has the same form.
 bool is_impersonation_check(const Attributes& attributes);
-// The one there is; made when first asked for.
+// The only instance; made at the first call.
 const Language& language();
 
 // The same without `object` and `oldObject`, to be declared with the types of a resource. For
@@ -52,8 +53,8 @@ cel::Environment language_without_objects();
 // Values for the slots.
 using Variables = std::array<cel::Value, Language::kSlots>;
 
-// `request` of a question, as CEL reads it. Lies where it is made, so that asking allocates nothing
-// for users of up to kMostInPlace groups; borrows the attributes.
+// `request` of a question, in CEL's form. Stored in place, so that no allocation is needed for
+// users with up to kMostInPlace groups; borrows the attributes.
 class RequestValue {
  public:
   explicit RequestValue(const Attributes& attributes);
@@ -73,7 +74,7 @@ class RequestValue {
   cel::Value request_;
 };
 
-// `request` where nothing is left open but its name.
+// `request` where only its name is still open.
 class NameValue {
  public:
   explicit NameValue(std::string_view name);
@@ -85,11 +86,11 @@ class NameValue {
   cel::MapNode node_;
 };
 
-// A document as CEL reads it; null where there is none. Borrows.
+// A document in CEL's form; null where there is none. Borrows.
 cel::Value json_or_null(const json::Value* document);
 
-// What the second phase adds, without `namespaceObject`, `authorizer` and `impersonatedRequest`.
-// Borrows `data`.
+// The values that the second phase adds, without `namespaceObject`, `authorizer` and
+// `impersonatedRequest`. Borrows `data`.
 void bind(Variables& variables, const ConditionData& data);
 
 }  // namespace cardea::authz::access

@@ -12,15 +12,15 @@ namespace cardea::authz::access {
 
 using PolicyPtr = std::shared_ptr<const Policy>;
 
-// All access policies at one moment, found by what they reach: subject, resource, namespace and
-// name, each a value or any. A decision looks where its own values and "any" lead, for the
-// combinations that exist; it never walks over policies that do not reach it.
+// All access policies at one moment, indexed by subject, resource, namespace and name; each
+// part is a value or "any". A decision looks up its own values and "any", for the combinations
+// that exist; it never visits other policies.
 //
-// Copying shares everything; a copy that nobody else sees yet may be changed, at the cost of the
+// Copying shares everything. A copy that is not shared yet may be changed, at the cost of the
 // change. Afterwards it is read from any thread without locks.
 class Index {
  public:
-  // Changing, for the one who builds the next state. What is removed must be what was added.
+  // For building the next state. A removed policy must be equal to the one that was added.
   void add(const PolicyPtr& policy) { change(policy, true); }
   void remove(const PolicyPtr& policy) { change(policy, false); }
 
@@ -29,20 +29,21 @@ class Index {
   void find(const Attributes& attributes, Found& out) const {
     look(attributes, out, [](const Policy&) { return true; });
   }
-  // Those of them that deny. With `by_word` those whose rules say the very verb.
+  // Those of them that deny. With `by_word`, those whose rules name exactly this verb.
   void find_denials(const Attributes& attributes, bool by_word, Found& out) const {
     look(attributes, out, [&](const Policy& p) {
       return p.effect() == Policy::Effect::kDeny && (!by_word || p.says_verb(attributes));
     });
   }
 
-  // Those that concern a user in a namespace or in the cluster, whatever the request; walks over
-  // all. Without a namespace the whole cluster is meant: then what a policy of any namespace takes
-  // away is among them.
+  // The policies for a user in a namespace or in the cluster, for any request; visits all
+  // policies. Without a namespace the whole cluster is meant: then the result includes policies
+  // of every namespace that deny.
   void for_each_about(const User& user, std::string_view namespace_name,
                       const std::function<void(const Policy&)>& visit) const;
 
-  // Those that select a request of somebody; `attributes.user` does not count. Walks over all.
+  // The policies that select a request of any user; `attributes.user` is ignored. Visits all
+  // policies.
   void for_each_selecting(const Attributes& attributes,
                           const std::function<void(const Policy&)>& visit) const;
 
@@ -85,7 +86,7 @@ class Index {
 
   static std::uint64_t hash(std::string_view part);
   static std::uint64_t any_subject();
-  // "u:NAME" or "g:NAME", put together by nobody who only looks.
+  // "u:NAME" or "g:NAME"; a lookup does not build this text.
   static std::uint64_t subject_key(char kind, std::string_view name);
   static std::uint64_t key_of(std::uint64_t subject, std::uint8_t form, std::uint64_t resource,
                               std::uint64_t space, std::uint64_t name);

@@ -17,10 +17,11 @@ inline constexpr std::string_view kGroup = "access.cardea.dev";
 
 class Residue;  // authz/access/residuals.h
 
-// A ClusterAccessPolicy or AccessPolicy as decisions read it. Immutable, shared between threads.
+// A ClusterAccessPolicy or AccessPolicy in the form that decisions use. Immutable, shared
+// between threads.
 //
-// One that cannot be compiled stays in force as far as that is safe: as a Deny it denies all that
-// its subjects and rules select, otherwise it never matches.
+// A policy that does not compile stays in force as far as that is safe: as a Deny it denies
+// everything that its subjects and rules select; otherwise it never matches.
 class Policy : public Explanation::Source, public std::enable_shared_from_this<Policy> {
  public:
   // Reads a stored object. An empty namespace means a ClusterAccessPolicy.
@@ -33,18 +34,18 @@ class Policy : public Explanation::Source, public std::enable_shared_from_this<P
   Effect effect() const { return effect_; }
   const std::string& description() const { return description_; }
   const std::vector<rbac::PolicyRule>& rules() const { return rules_; }
-  // Null: it has no expression, or one that does not compile; `problem` tells which.
+  // Null: the policy has no expression, or one that does not compile; `problem` tells which.
   const std::shared_ptr<const cel::Program>& program() const { return program_; }
   const std::string& problem() const { return problem_; }
   // Whether the expression reads anything but `request`.
   bool needs_object() const { return needs_object_; }
-  // What is left of the expression whatever the request is, when it reads nothing of it. Made when
-  // first asked for, and kept. Null where that depends on the request.
+  // The reduced expression for every request, when it does not read `request`. Made at the first
+  // call, and kept. Null where the result depends on the request.
   const std::shared_ptr<const Residue>& fixed_residue() const;
-  // What the policy answers where no other selects the request, and what is left is fixed. Null
-  // where that is not a condition.
+  // The policy's answer when no other policy selects the request and the reduced expression is
+  // fixed. Null when the answer is not a condition.
   const std::shared_ptr<const Conditions>& fixed_conditions() const;
-  // `more` tells several conditions of one policy apart.
+  // `more` distinguishes several conditions of one policy.
   Condition condition_on(std::shared_ptr<const Condition::Compiled> rest,
                          std::string_view more = "") const;
 
@@ -56,33 +57,34 @@ class Policy : public Explanation::Source, public std::enable_shared_from_this<P
   // `allowed by ClusterAccessPolicy "x" (its description)`.
   std::string explain(std::uint64_t key) const override;
 
-  // Whether it concerns the user at all.
+  // Whether the policy names the user or one of the user's groups.
   bool concerns(const User& user) const;
-  // Whether namespace, subjects and rules select the request. A denial of names selects what has no
-  // name too, unless the selectors of the request exclude them.
+  // Whether namespace, subjects and rules select the request. A denial of names also selects
+  // requests without a name, unless the selectors of the request exclude the names.
   bool selects(const Attributes& attributes) const;
-  // The same, whoever asks.
+  // The same, for any user.
   bool selects_for_some(const Attributes& attributes) const;
   // Whether a rule says the verb itself; `*` is not enough.
   bool says_verb(const Attributes& attributes) const;
-  // Of a denial that selects a request without a name: the names that its rules deny; nullopt:
-  // whatever the name is.
+  // For a denial that selects a request without a name: the names that its rules deny; nullopt:
+  // every name.
   std::optional<std::vector<std::string>> denied_names(const Attributes& attributes) const;
   // Whether the expression reads what the object is called.
   bool reads_name() const { return reads_name_; }
-  // Whether it is the same whoever asks.
+  // Whether the answer is the same for every user.
   bool is_for_everybody() const { return any_subject_ && !reads_user_; }
 
-  // Everything that must hold for the policy to matter, as far as that is known: one of these
-  // values each. nullopt: any. For finding policies and for telling what one grants.
+  // The known requirements of the policy: for each attribute, the values of which one must hold.
+  // nullopt: any value. For finding policies and for describing what a policy grants.
   struct Reach {
     std::optional<std::vector<std::string>> subjects;  // "u:NAME", "g:NAME"
     std::optional<std::vector<std::string>> resources, namespaces, names;
   };
   const Reach& reach() const { return reach_; }
 
-  // What it gives to those whom it concerns, as rules: its own, narrowed by what the expression
-  // says about verb, group, resource and name. Without either: everything.
+  // The permissions that it gives to its subjects, as rules: its own rules, limited by what the
+  // expression says about verb, group, resource and name. Without rules and expression:
+  // everything.
   std::vector<rbac::PolicyRule> granted() const;
 
  private:

@@ -11,14 +11,15 @@
 namespace cardea::authz::access {
 
 inline constexpr cel::Limits kLimits{.cost = 1'000'000};
-// Nobody waits longer because somebody wrote many policies: all of the cluster share one such limit
-// when a request is judged, all of its namespace another, and their conditions both.
+// The number of policies must not slow down a request without a limit: all policies of the
+// cluster share one cost limit per request, all policies of its namespace share another, and
+// their conditions share both.
 inline constexpr std::uint64_t kMostTogether = 1'000'000;
 inline constexpr std::string_view
     kTooDear = "the access policies that match this request exceed their common cost limit";
 
-// What several expressions may cost together, each within kLimits. What passes it fails, as does
-// what comes after. Of one thread.
+// The shared cost limit of several expressions, each also within kLimits. An expression beyond
+// the limit fails, and so do all later ones. Of one thread.
 class Budget {
  public:
   explicit Budget(std::uint64_t units) : left_(units) {}
@@ -34,10 +35,10 @@ class Budget {
   std::uint64_t left_;
 };
 
-// What an expression came to instead of true or false, for a person.
+// The result of an expression that is neither true nor false, for a message.
 std::string error_text(const cel::Value& value);
 
-// What is left of an expression once the request is known.
+// An expression reduced by the known request.
 class Residue : public Condition::Compiled {
  public:
   explicit Residue(cel::Residual residual) : residual_(std::move(residual)) {}
@@ -48,8 +49,7 @@ class Residue : public Condition::Compiled {
   cel::Residual residual_;
 };
 
-// What is left of a denial of names, once the rest of the request is known: one of the names, and
-// perhaps an expression.
+// A denial of names reduced by the known request: one of the names, and perhaps an expression.
 class NamedResidue : public Condition::Compiled {
  public:
   NamedResidue(std::vector<std::string> names, std::shared_ptr<const Residue> rest)
@@ -65,13 +65,13 @@ class NamedResidue : public Condition::Compiled {
   std::shared_ptr<const Residue> rest_;
 };
 
-// Whether a policy of that effect can still matter.
+// Whether a policy with this effect can still change the decision.
 inline bool matters(Condition::Effect effect, const cel::Residual& rest) {
   return rest.can_be_true() || (effect != Condition::Effect::kAllow && rest.can_fail());
 }
 
-// Runs residues, and the text of conditions in CEL that come without one. Belongs to one
-// evaluation; borrows all.
+// Evaluates residuals, and conditions in CEL that have only a text. Belongs to one evaluation;
+// borrows everything.
 class ResidualRuns : public ConditionEvaluator {
  public:
   ResidualRuns(const ConditionData& data, SecondaryChecks& checks, ConditionMeter* meter = nullptr);
@@ -80,7 +80,7 @@ class ResidualRuns : public ConditionEvaluator {
  private:
   Truth evaluate(const Condition& condition, std::string& error);
   Truth run(const Residue& rest, std::string& error);
-  // Sees to it that what `program` may read is there.
+  // Provides the values that `program` may read.
   void prepare(const cel::Program& program);
 
   const ConditionData& data_;

@@ -10,8 +10,8 @@
 #include "json/field_error.h"
 #include "json/value.h"
 
-// AuthorizationConfiguration (apiserver.config.k8s.io): which authorizers are asked, in which
-// order, as its file says it. Values and pure functions; docs/authorization.md explains the file.
+// AuthorizationConfiguration (apiserver.config.k8s.io): the authorizers and their order, as its
+// file says it. Values and pure functions; docs/authorization.md explains the file.
 namespace cardea::authz {
 
 struct WebhookConfig {
@@ -47,29 +47,29 @@ struct AuthorizationConfig {
   std::vector<AuthorizerConfig> authorizers;
 
   bool operator==(const AuthorizationConfig&) const = default;
-  std::vector<std::string> built_in_types() const;  // those that are no webhooks, sorted
+  std::vector<std::string> built_in_types() const;  // those that are not webhooks, sorted
 };
 
 // Reads YAML or JSON strictly: unknown and repeated fields are errors. Fills in the defaults. An
 // empty text is an empty configuration.
 Result<AuthorizationConfig> parse_authorization_config(std::string_view text);
-// What a document that was decoded already says, without defaults. Durations that cannot be read
-// are an error.
+// The content of a decoded document, without defaults. Durations that cannot be read are an
+// error.
 Result<AuthorizationConfig> authorization_config_of(const json::Value& document);
 
-// Which types there are, of which there may be several, and what they may be asked to do.
+// The known types, the types that may appear several times, and their permitted options.
 struct AuthorizerTypes {
   std::vector<std::string> known = {"ABAC", "AlwaysAllow", "AlwaysDeny", "Node", "RBAC", "Webhook"};
   std::vector<std::string> repeatable = {"Webhook"};
   bool conditions = false;  // whether webhooks may answer with conditions
 };
 
-// What is wrong with it, with paths as kube-apiserver gives them: `authorizers[0].timeout` is a
-// webhook's. Looks at the kubeconfig files it names.
+// The errors of the configuration, with paths as in kube-apiserver: `authorizers[0].timeout` is
+// a webhook's. Reads the kubeconfig files it names.
 json::FieldErrors validate(const AuthorizationConfig& config, const AuthorizerTypes& types);
 
-// What a server takes: parsed, valid, built-in authorizers named after their types, and none of
-// `required_types` missing. The error names everything that is wrong.
+// The configuration for a server: parsed, valid, built-in authorizers named after their types,
+// and none of `required_types` missing. The error names all problems.
 Result<AuthorizationConfig> load_authorization_config(
     std::string_view text, std::span<const std::string> required_types = {},
     const AuthorizerTypes& types = {});

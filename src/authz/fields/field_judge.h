@@ -12,22 +12,22 @@
 
 namespace cardea::authz::fields {
 
-// How a request got past the first question.
+// Which verb let the request through.
 enum class Marker : std::uint8_t {
-  kRegular,   // its own verb is allowed: only excluded permissions are demanded
-  kGranular,  // the verb `granular` is: every changed field has to be covered
+  kRegular,   // the verb of the request is allowed: only excluded permissions are needed
+  kGranular,  // the verb `granular` is allowed: every changed field must be covered
 };
 
 inline constexpr std::size_t kMostVerbs = 100;  // asked for one request
 
-// What was asked for one request so far, in order, each verb once. Kept while a write is tried
-// again, but for the answers that conditions gave to the objects of one attempt.
+// The verbs that were asked for one request so far, in order, each once. Kept when a write is
+// retried, except for answers that conditions gave to the objects of one attempt.
 class Answers {
  public:
   std::optional<bool> find(std::string_view verb) const;
   enum class Holds : std::uint8_t { kForTheRequest, kForTheseObjects };
   void add(std::string_view verb, bool allowed, Holds holds = Holds::kForTheRequest);
-  // Other objects are judged from here on.
+  // From here on other objects are judged.
   void forget_objects();
   const std::vector<std::pair<std::string, bool>>& in_order() const { return order_; }
 
@@ -37,30 +37,31 @@ class Answers {
   std::vector<std::string> of_objects_;
 };
 
-// Why a change is not allowed: one field, the first that is not.
+// Why a change is not allowed: the first field that is not covered.
 struct FieldRefusal {
   enum class Why : std::uint8_t {
-    kNotCovered,  // none of `chain` is allowed, or there is none
-    kExcluded,    // `verb` itself is needed
-    kUnnamed,     // an excluded permission of which no verb can be made
-    kTooMany,     // more than kMostVerbs would have to be asked
+    kNotCovered,  // none of `chain` is allowed, or `chain` is empty
+    kExcluded,    // exactly `verb` is needed
+    kUnnamed,     // an excluded permission that cannot be written as a verb
+    kTooMany,     // more than kMostVerbs questions would be needed
   };
   Why why;
-  std::string field;  // "metadata.labels.app"
-  std::string verb;   // the one that is lacking; empty where no permission guards the field
-  std::vector<std::string> chain;  // all that would have covered it, general to specific
+  std::string field;               // "metadata.labels.app"
+  std::string verb;                // the missing verb; empty where no permission guards the field
+  std::vector<std::string> chain;  // all verbs that would have covered it, from general to specific
 };
 
-// Decides whether changes are allowed, without asking anybody itself: it names the verb to ask for
-// next, and goes on with the answer. Asks as little as can be: for each field from general to
-// specific until something allows it, no verb twice, and nothing after the first refusal.
+// Decides whether changes are allowed. It does not ask authorizers itself: it names the next
+// verb to ask for, and continues with the answer. It asks as little as possible: for each field
+// from general to specific until a verb is allowed, no verb twice, and nothing after the first
+// refusal.
 class FieldJudge {
  public:
   // Both outlive it.
   FieldJudge(const schema::Demands& demands, Marker marker, Answers& answers)
       : demands_(demands), marker_(marker), answers_(answers) {}
 
-  // The verb that has to be asked for; null when the judgement is there.
+  // The next verb to ask for; null when the decision is made.
   const std::string* next();
   void answer(bool allowed, Answers::Holds holds = Answers::Holds::kForTheRequest);
   const std::optional<FieldRefusal>& refusal() const { return refusal_; }

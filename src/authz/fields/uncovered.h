@@ -6,11 +6,12 @@
 
 namespace cardea::authz::fields {
 
-// What the UncoveredPermissionSets of a cluster exclude from every other permission. A value.
+// The permissions that the UncoveredPermissionSets of a cluster exclude from every other
+// permission. A value.
 struct Uncovered {
   schema::ExcludedVerbs verbs;
-  // Of these, what admission may not write for somebody who lacks them either: all but those that
-  // every set which names them says admission may write.
+  // Of these, the permissions that also apply to changes by admission: all except those for which
+  // every set that names them has admissionMayWrite.
   schema::ExcludedVerbs guarded_from_admission;
 
   void add(const json::Value& spec);  // of one set

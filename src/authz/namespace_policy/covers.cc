@@ -11,9 +11,10 @@
 namespace cardea::authz::namespace_policy {
 namespace {
 
-// What nobody mentions. No name of Kubernetes has such a character.
+// A word that no rule mentions. No name of Kubernetes has such a character.
 constexpr std::string_view kOther = "\x01";
-// A permission on single fields that nobody mentions: rules that take a write away take these too.
+// A permission on single fields that no rule mentions: rules that exclude a write exclude these
+// too.
 constexpr std::string_view kOtherGranular = "granular:\x01";
 constexpr std::size_t kMostWork = 2'000'000;  // rules that are looked at
 

@@ -10,10 +10,11 @@
 
 namespace cardea::authz::namespace_policy {
 
-// Nobody may give away what they do not have: whoever writes a role must hold what it gives, in the
-// namespace where it is bound; whoever writes a binding, what its role gives.
+// Users cannot give permissions that they do not have: the writer of a role must hold the
+// permissions of the role, in the namespace where it is bound; the writer of a binding, the
+// permissions of its role.
 
-// One thing that a rule allows.
+// One permission of a rule.
 struct Permission {
   std::string verb;
   std::string api_group, kind, name;  // "any other" where the rule reaches what nobody names
@@ -23,21 +24,22 @@ struct Permission {
   std::string text() const;  // `delete secrets named "x"`
 };
 
-// The first thing that `rules`, taken as one role, allow in `namespace_name` and that `author` is
-// not allowed by the policies; nullopt: all is held. Exact: decided for every verb, kind, group and
-// name that the rules of either mention, and for one of each kind that nobody mentions, which
-// stands for all others.
+// The first permission that `rules`, read as one role, allow in `namespace_name` and that the
+// policies do not allow to `author`; nullopt: the author holds all of them. Exact: decided for
+// every verb, kind, group and name that the rules of either mention, and for one of each that
+// neither mentions, which stands for all others.
 //
-// In the master namespace only what the master namespace gives counts. The author's restricted
-// rules count where the restriction is the same, restricted denials always. What the role itself
-// denies without restriction it does not give. A role of absurdly many permissions is refused as a
-// whole.
+// In the master namespace only permissions of the master namespace count. The author's
+// restricted rules count where the restriction is the same, restricted denials always. A
+// permission that the role itself denies without restriction is not given. A role with an
+// extremely large number of permissions is refused as a whole.
 std::optional<Permission> first_missing(const Index& index, const User& author,
                                         std::string_view namespace_name,
                                         const std::vector<Rule>& rules, const KindNames* kinds,
                                         const ResourceGroups& groups = ResourceGroups::built_in());
 
-// What the rules that allow give, as RBAC would say it: rather too much than too little.
+// The permissions of the rules that allow, as RBAC rules. The list may be too long, never too
+// short.
 std::vector<rbac::PolicyRule> granted_by(const std::vector<Rule>& rules, const KindNames* kinds,
                                          const ResourceGroups& groups = ResourceGroups::built_in());
 
@@ -45,9 +47,10 @@ std::vector<rbac::PolicyRule> granted_by(const std::vector<Rule>& rules, const K
 // `deny` on roles.
 bool changes_denials(const std::vector<Rule>& before, const std::vector<Rule>& after);
 
-// What the denials of `before` deny that are not in `after`, as rules that allow it: what removing
-// these denials gives to the users they name. Restrictions do not count: a permission for some
-// objects is not the permission for all. A denial of unknown resource groups denies all kinds.
+// The permissions that `before` denies and `after` does not, as rules that allow them: removing
+// these denials gives them to the users they name. Restrictions do not count: a permission for
+// some objects is not the permission for all. A denial of unknown resource groups denies all
+// kinds.
 std::vector<Rule> lifted(const std::vector<Rule>& before, const std::vector<Rule>& after,
                          const ResourceGroups& groups = ResourceGroups::built_in());
 

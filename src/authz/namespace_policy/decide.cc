@@ -43,9 +43,10 @@ struct Found {
 // What the rules of one level say.
 struct Level {
   Found deny, allow;
-  bool deny_is_restricted = false;  // it holds only because nobody can tell
+  bool deny_is_restricted = false;  // it holds only because it cannot be decided
   bool deny_is_by_name = false;     // it names objects that the request would reach among others
-  std::string deny_as;  // what the request comes to, where that is what is denied; for a person
+  std::string deny_as;  // the effect of the request that is denied, if it is not the request
+                        // itself; for messages
   std::string error;
   std::vector<std::pair<const CompiledRole*, std::size_t>> seen;  // with conditions
   std::vector<Condition> deny_if, allow_if;

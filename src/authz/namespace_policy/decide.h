@@ -9,14 +9,14 @@
 
 namespace cardea::authz::namespace_policy {
 
-// Tests a request in five steps: denials of the master namespace, then what it allows; denials of
-// the request's own namespace, then what that allows; then nobody has an opinion. Requests outside
-// of namespaces stop after two.
+// Decides a request in five steps: denials of the master namespace, then its allow rules;
+// denials of the request's own namespace, then its allow rules; then no opinion. Requests
+// outside of namespaces stop after two steps.
 //
-// What a restriction leaves to the object comes back as conditions, `master.policy` before
-// `namespace.policy`. A binding that concerns the user and refers to a role that cannot be used
-// might have denied: the answer is Deny, with an error, unless an earlier step decided. Allocates
-// nothing unless there are conditions or errors.
+// Restrictions on the object come back as conditions, `master.policy` before
+// `namespace.policy`. If a binding of the user refers to a role that cannot be used, the role
+// might have denied: the answer is Deny, with an error, unless an earlier step decided.
+// Allocates nothing unless there are conditions or errors.
 Decision decide(const std::shared_ptr<const Index>& index, const Attributes& attributes,
                 const Surroundings& surroundings);
 
@@ -25,7 +25,7 @@ struct Answer {
   Decision decision;
   std::string allowed_by;      // `allowed by rule in hammer: ...`; empty where nothing allows
   std::string denied_because;  // empty exactly when the decision allows; `denied by default` where
-                               // nothing denies
+                               // no rule denies
 };
 Answer decide_with_reasons(const std::shared_ptr<const Index>& index, const Attributes& attributes,
                            const Surroundings& surroundings);

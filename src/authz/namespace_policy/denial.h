@@ -4,15 +4,15 @@
 
 namespace cardea::authz::namespace_policy {
 
-// A request as denials read it: itself, and everything that it comes to (authz/effects.h). Made
-// when the first denial is met, and on the stack. Borrows the words.
+// A request as denials read it: itself, and all its effects (authz/effects.h). Made on the
+// stack when the first denial is found. Borrows the words.
 class DenialWords {
  public:
   DenialWords(const RequestWords& request, const KindNames* kinds);
   DenialWords(const DenialWords&) = delete;
 
-  // Calls `visit(match, effect, words)` with each reading of the request that the denial concerns,
-  // until it gives false. The effect is null where the request itself is meant.
+  // Calls `visit(match, effect, words)` for each reading of the request that the denial matches,
+  // until it returns false. The effect is null for the request itself.
   template <typename Visit>
   void for_each(const CompiledRole& role, std::size_t rule, Visit visit) const {
     Match own = role.matches(rule, request_);
@@ -24,7 +24,7 @@ class DenialWords {
       if (match != Match::kNo && !visit(match, &effects_[i], words_[i])) return;
     }
   }
-  // Whether the denial concerns the request in any way.
+  // Whether the denial matches the request or one of its effects.
   bool concern(const CompiledRole& role, std::size_t rule) const;
 
  private:

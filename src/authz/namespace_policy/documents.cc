@@ -17,8 +17,8 @@ std::string item_of(const std::string& at, std::size_t i) {
   return cat(at, "[", i, "]");
 }
 
-// An object whose keys are read in any case, each by one of its names. Tells of keys that nobody
-// asked for.
+// An object whose keys are read in any case, each by one of its names. Reports keys that were
+// not read.
 class Fields {
  public:
   Fields(const Value& object, std::string at, FieldErrors& errors)

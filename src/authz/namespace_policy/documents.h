@@ -8,15 +8,15 @@
 #include "json/field_error.h"
 #include "json/value.h"
 
-// Policy documents: who may do what in a namespace, with deny, negation and restrictions. Values
-// and pure functions; docs/namespace-policy.md explains them.
+// Policy documents: the permissions in a namespace, with deny, negation and restrictions.
+// Values and pure functions; docs/namespace-policy.md explains them.
 //
-// Reading is generous: keys in any case, `"Deny": "true"`, `rule` for `rules`, `resources` for
-// `resourceKinds`, name and namespace beside `kind` instead of in `metadata`,
-// `referencesGlobalRole` and `roleName` for `roleRef`. Printing is canonical. What has no meaning
-// (an unknown field, a text where a list belongs) is an error with its path: a misspelled `deny`
-// must not become an allow. Reading goes on after an error; what was read then is only good for
-// showing.
+// Reading accepts several spellings: keys in any case, `"Deny": "true"`, `rule` for `rules`,
+// `resources` for `resourceKinds`, name and namespace beside `kind` instead of in `metadata`,
+// `referencesGlobalRole` and `roleName` for `roleRef`. Printing is canonical. Content without a
+// meaning (an unknown field, a text where a list belongs) is an error with its path: a
+// misspelled `deny` must not become an allow. Reading continues after an error; the result may
+// then only be shown.
 namespace cardea::authz::namespace_policy {
 
 inline constexpr std::string_view kGroup = "authorization.openshift.io";
@@ -24,7 +24,7 @@ inline constexpr std::string_view kVersion = "v1beta3";
 inline constexpr std::string_view kApiVersion = "authorization.openshift.io/v1beta3";
 inline constexpr std::string_view kPolicyName = "default";  // of the one Policy of a namespace
 inline constexpr std::string_view kDefaultMaster = "master";
-// Where containers rest: `NAMESPACE/NAME` follows.
+// The keys of containers: `NAMESPACE/NAME` follows.
 inline constexpr std::string_view
     kPoliciesPrefix = "/registry/authorization.openshift.io/policies/";
 inline constexpr std::string_view
@@ -34,7 +34,7 @@ inline constexpr std::size_t kMostRules = 1000;      // of a role
 inline constexpr std::size_t kMostWords = 1000;      // of one list of a rule
 inline constexpr std::size_t kMostSubjects = 10000;  // of a binding, users or groups
 
-// What the object must be like for a rule to count.
+// The requirement on the object for a rule to count.
 struct Restriction {
   enum class Kind : std::uint8_t {
     kNone,
@@ -43,7 +43,7 @@ struct Restriction {
     kSameMinion,       // {"kind": "sameMinionRestriction"}: a pod of the user's own node
     kPersonalReview,   // {"kind": "IsPersonalSubjectAccessReview"}: a review about the user
     kCel,              // {"kind": "cel", "expression": "..."}
-    kUnknown,          // refused when written; met in the store it fails closed
+    kUnknown,          // refused when written; if found in the store, it fails closed
   };
   Kind kind = Kind::kNone;
   std::vector<std::string> items;  // fields or labels
@@ -55,7 +55,7 @@ struct Restriction {
 
 struct Rule {
   bool deny = false;
-  // Lower case. `-x` takes x away from the same list.
+  // Lower case. `-x` removes x from the same list.
   std::vector<std::string> verbs, resource_kinds;
   std::vector<std::string> resource_names, non_resource_urls, api_groups;
   Restriction restriction;
@@ -97,14 +97,15 @@ struct PolicyBindingDocument {
   std::map<std::string, RoleBinding, std::less<>> role_bindings;
 };
 
-// Where a document is read: what stands in for what it leaves out.
+// The place where a document is read: it provides values that the document leaves out.
 struct Place {
   std::string_view namespace_name;  // of the request, or of the key in the store
   std::string_view master = kDefaultMaster;
 };
 
-// Paths of errors begin with `at`: "" or "roles[edit]". A Policy named `Policy` becomes `default`.
-// Elements of containers are known by their key; one without a name takes it.
+// Paths of errors begin with `at`: "" or "roles[edit]". A Policy named `Policy` becomes
+// `default`. Elements of containers are identified by their key; an element without a name gets
+// the key as its name.
 Rule read_rule(const json::Value& sent, const std::string& at, json::FieldErrors& errors);
 Role read_role(const json::Value& sent, const Place& place, const std::string& at,
                json::FieldErrors& errors);
@@ -121,9 +122,9 @@ json::Value as_json(const RoleBinding& binding, bool is_inside = false);
 json::Value as_json(const PolicyDocument& policy);
 json::Value as_json(const PolicyBindingDocument& binding);
 
-// What must not be written. Of a container also: keys that differ from names, and for bindings that
-// each refers to the policy that the container is for. Whether a role exists is for whoever holds
-// the containers: `dangling` words it.
+// The errors of a document. For a container also: keys that differ from names, and bindings to
+// another policy than the container's. The caller that has the containers checks whether a role
+// exists: `dangling` makes the error.
 json::FieldErrors validate(const Rule& rule, const std::string& at, const ResourceGroups& groups);
 json::FieldErrors validate(const Role& role, const Place& place, const std::string& at,
                            const ResourceGroups& groups);

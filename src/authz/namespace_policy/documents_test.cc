@@ -151,7 +151,7 @@ TEST(PolicyDocuments, RefuseKeysThatDifferFromNames) {
           R"({"metadata":{"name":"default","namespace":"hammer"},"roles":{"a":{"metadata":{"name":"b"},"rules":[]}}})"),
       kHammer, errors);
   EXPECT_EQ(messages(validate(p, kHammer, ResourceGroups::built_in())),
-            R"(roles[a].metadata.name: Invalid value: "b": must be the key it stands under, "a")");
+            R"(roles[a].metadata.name: Invalid value: "b": must be equal to its key, "a")");
 }
 
 TEST(PolicyDocuments, RefuseBindingsBeyondTheirPolicy) {

@@ -153,7 +153,7 @@ void Index::change_bindings(std::string_view namespace_name, std::string_view na
                             const Value& before, const Value& after) {
   Scope& own = own_scope(namespace_name);
   Place place{namespace_name, master_};
-  // Whom a binding that cannot be read was meant for is not known, nor whether it denies.
+  // The subjects of an unreadable binding are not known, nor whether it denies.
   json::FieldErrors errors;
   auto read = [&](std::string_view key, const Value& element, json::FieldErrors& into) {
     return read_role_binding(element, place, cat("roleBindings[", key, "]"), into);

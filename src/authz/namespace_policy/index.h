@@ -29,12 +29,13 @@ struct Grant : rbac::Counted {
   }
 };
 
-// All policies at one moment, found by whom they concern: first the namespace, then the user or
-// group. A decision looks up the user and each group, in the master namespace and in its own; never
-// the list of bindings.
+// All policies at one moment, indexed first by namespace, then by user or group. A decision
+// looks up the user and each group, in the master namespace and in its own; it never visits the
+// list of bindings.
 //
-// Copying shares everything; a copy that nobody else sees yet may be changed, at the cost of the
-// change. Afterwards it is read from any thread without locks. Explains the decisions made from it.
+// Copying shares everything. A copy that is not shared yet may be changed, at the cost of the
+// change. Afterwards it is read from any thread without locks. Explains the decisions made from
+// it.
 class Index : public Explanation::Source {
  public:
   explicit Index(std::string master = std::string(kDefaultMaster),
@@ -44,22 +45,22 @@ class Index : public Explanation::Source {
   const ResourceGroups& groups() const { return *groups_; }
   bool empty() const { return scopes_.size() == 0; }
 
-  // Changing, for the one who builds the next state: a container as it was (null: it was not there)
-  // and is now (null: it is gone). Costs what differs. What cannot be read fails closed: a role
-  // denies those who are bound to it, bindings deny everybody in their namespace whom the master
-  // namespace does not allow.
+  // For building the next state: a container before (null: it did not exist) and now (null: it
+  // was deleted). Costs the difference. Unreadable content fails closed: a role denies the users
+  // that are bound to it; bindings deny all users in their namespace that the master namespace
+  // does not allow.
   void change_policy(std::string_view namespace_name, const json::Value& before,
                      const json::Value& after);
   void change_bindings(std::string_view namespace_name, std::string_view name,
                        const json::Value& before, const json::Value& after);
 
-  // What binds in a namespace.
+  // The bindings of a namespace.
   class Scope : public rbac::Counted {
    public:
     const std::string& name() const { return name_; }
-    // Why nothing may be decided by what is known here; empty when all could be read.
+    // Why this state must not decide; empty when everything could be read.
     const std::string& problem() const { return problem_; }
-    // Those of the hash that are for the subject; compare before use.
+    // The entries of this hash; compare the subject before use.
     std::span<const Grant* const> find(std::uint64_t hash) const { return grants_.find(hash); }
     void prefetch(std::uint64_t hash) const { grants_.prefetch(hash); }
     // In the order of bindings, then subjects.
@@ -88,13 +89,14 @@ class Index : public Explanation::Source {
   // Whether any binding, in whichever namespace, is of this role and for this user. Looks at every
   // namespace that binds.
   bool binds(const RoleRef& role, const User& user) const;
-  // Whether any role denies, or anything cannot be read and so might.
+  // Whether any role denies, or any content cannot be read and so might deny.
   bool may_deny() const { return denying_roles_ > 0 || unread_scopes_ > 0; }
-  // Whether some namespace but the master has a denial for this user, or what cannot be read. Looks
-  // at every namespace that binds.
+  // Whether some namespace other than the master has a denial for this user, or unreadable
+  // content. Visits every namespace with bindings.
   bool may_deny_somewhere(const User& user) const;
 
-  // Says what a rule did: `denied by rule in hammer: rule 0 of role "hammer/x", bound by "y"`.
+  // Describes the effect of a rule: `denied by rule in hammer: rule 0 of role "hammer/x", bound
+  // by "y"`.
   static std::uint64_t key(const Grant& grant, std::size_t rule);
   std::string explain(std::uint64_t key) const override;
 

@@ -241,7 +241,7 @@ class Migrating {
     std::string where = cat("binding ", b.namespace_name, "/", b.name, " of role ",
                             role.namespace_name, "/", role.name);
     if (b.user_names.empty() && b.group_names.empty()) {
-      out_.notes.push_back(cat(where, ": names nobody, left out"));
+      out_.notes.push_back(cat(where, ": names no users or groups, left out"));
       return;
     }
     std::vector<rbac::PolicyRule> plain;
@@ -317,8 +317,8 @@ class Migrating {
         if (rule.deny)
           out_.changes.push_back(
               cat(where,
-                  ": taking the label off first is no longer refused; deny updates of labelled "
-                  "objects, or bind nobody who may change labels"));
+                  ": removing the label first is no longer refused; deny updates of labelled "
+                  "objects, or bind only users that may not change labels"));
         return true;
       }
       case Kind::kCel:
@@ -331,8 +331,8 @@ class Migrating {
         out =
             R"((oldObject != null ? oldObject : object).?spec.?nodeName.orValue("") == request.userInfo.username.replace("system:node:", "", 1))";
         out_.changes.push_back(cat(where,
-                                   ": pods of the own node can be written, no longer read; the "
-                                   "Node authorizer lets kubelets read theirs"));
+                                   ": pods of the user's own node can be written, but no longer "
+                                   "read; the Node authorizer lets kubelets read their pods"));
         return true;
       case Kind::kFieldsMutatable:
         return lost("access policies cannot tell which fields change");
@@ -419,7 +419,7 @@ std::string match_expression(const Rule& rule, const Texts& kinds, const KindNam
     Texts no = negated(rule.verbs);
     if (no.empty()) return;
     parts.push_back(has(no, "*") ? "false" : cat("!(", verbs_expression(no, for_paths), ")"));
-    // Who may not write may not write field by field either.
+    // A user that may not write may not write field by field either.
     bool takes_a_write = has(no, "create") || has(no, "update") || has(no, "patch");
     if (takes_a_write)
       parts.push_back(R"(request.verb != "granular" && !request.verb.startsWith("granular:"))");

@@ -66,7 +66,7 @@ class FrozenPolicy : public Authorizer {
   Surroundings surroundings_;
 };
 
-// Who is named by what, at one level.
+// The subjects and their bindings, at one level.
 struct LevelSubjects {
   struct Entry {
     const Grant* grant;
@@ -95,8 +95,8 @@ LevelSubjects subjects_at(const Index& index, const Index::Scope& scope, const A
     bool is_listed = false;
     for (std::size_t i = 0; i < role->rules().size(); ++i) {
       const Rule& rule = role->rules()[i];
-      // A restriction may hold for some objects, or for this one: whoever it names is named, and
-      // that is told.
+      // A restriction may hold for some objects, or for this one: its subjects are listed, with a
+      // remark.
       auto is_open = [&](Match match) {
         return (match != Match::kYes && match != Match::kReached) ||
                (rule.restriction.kind != Restriction::Kind::kNone && !role->is_broken(i));
@@ -181,8 +181,8 @@ void PolicyAuthorizer::add_rules(const User& user, std::string_view namespace_na
     }
     return out;
   };
-  // Verbs stand for others, and negations for all but themselves: of a denial only what it is about
-  // is told.
+  // Verbs stand for others, and negations for all but themselves: of a denial only its own words
+  // are reported.
   auto deny = [&](const std::vector<std::string>& kinds, const std::vector<std::string>& names,
                   const std::vector<std::string>& urls) {
     if (!kinds.empty())
@@ -218,7 +218,7 @@ void PolicyAuthorizer::add_rules(const User& user, std::string_view namespace_na
     if (is_master && !rule.non_resource_urls.empty())
       rules.non_resource_rules.push_back({rule.verbs, rule.non_resource_urls});
   };
-  // Whoever asks about the whole cluster is told what any namespace denies.
+  // A question about the whole cluster includes the denials of every namespace.
   if (namespace_name.empty() && index->may_deny_somewhere(user)) deny_all();
   for (std::string_view where : {std::string_view(index->master()), namespace_name}) {
     bool is_master = where == index->master();
@@ -258,8 +258,8 @@ void add_allowed_by(const Index& index, const Attributes& a, const Surroundings&
   const Index::Scope* local = is_local ? index.scope(a.namespace_name) : nullptr;
   std::set<std::pair<bool, std::string>> denied;
   bool is_restricted = false, is_broken = false;
-  // Whom an earlier authorizer allows, it has named already; whom later ones name though they are
-  // denied here, the chain leaves out.
+  // Subjects that an earlier authorizer allows are listed by it; subjects that later ones list
+  // and this one denies are removed by the chain.
   for (const Index::Scope* scope : {master, local}) {
     if (!scope) continue;
     LevelSubjects level = subjects_at(index, *scope, a, surroundings);
@@ -291,8 +291,8 @@ void add_allowed_by(const Index& index, const Attributes& a, const Surroundings&
   remark(!groups.empty(), cat("namespace policy denies this to members of ", groups,
                               ": those listed may be among them"));
   remark(!users.empty(), cat("namespace policy denies this to ", users,
-                             ", who may be members of a group that is listed"));
-  remark(is_broken, "some namespace policies cannot be used, and deny those whom they concern");
+                             "; these users may be members of a listed group"));
+  remark(is_broken, "some namespace policies cannot be read; they deny the users that they name");
 }
 
 void PolicyAuthorizer::add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const {

@@ -23,11 +23,10 @@ class PolicyAuthorizer : public Authorizer {
   std::optional<Decision> authorize(const Attributes& attributes) const override;
   Task<Decision> evaluate(std::shared_ptr<const Conditions> conditions,
                           const ConditionData& data) const override;
-  // Rules that deny nothing, take nothing away and have no restriction; `incomplete` tells that
-  // there are others.
+  // Rules without denials, negations and restrictions; `incomplete` says that there are others.
   void add_rules(const User& user, std::string_view namespace_name, Rules& rules) const override;
-  // Who is bound to a rule that allows, without those whom a rule denies by the same name. Remarks
-  // tell what is not exact.
+  // The subjects that are bound to a rule that allows, without those that a rule denies by the
+  // same name. Remarks say what is not exact.
   void add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const override;
   std::shared_ptr<const Authorizer> frozen() const override;
   bool may_deny() const override { return documents_.get()->may_deny(); }

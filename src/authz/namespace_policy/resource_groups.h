@@ -11,19 +11,20 @@ namespace cardea::authz::namespace_policy {
 
 inline constexpr std::string_view kGroupWord = "resourcegroup:";
 
-// Names for lists of resources: a rule says `resourcegroup:builds`. Groups may name others; a group
-// that names itself by any way is an error. An immutable value.
+// Names for lists of resources: a rule says `resourcegroup:builds`. Groups may contain other
+// groups; a group that contains itself, directly or not, is an error. An immutable value.
 class ResourceGroups {
  public:
-  // Those that every server knows.
+  // The groups that every server has.
   static const ResourceGroups& built_in();
-  // Those and what a document adds or replaces, `{"mine": ["pods", "resourcegroup:builds"]}`.
+  // The built-in groups with the additions and replacements of a document, `{"mine": ["pods",
+  // "resourcegroup:builds"]}`.
   static ResourceGroups with(const json::Value& document, json::FieldErrors& errors);
 
-  // Everything in it, nested groups opened, each once; null: there is no such group.
+  // All members, nested groups expanded, each once; null: the group does not exist.
   const std::vector<std::string>* members(std::string_view name) const;
-  // A list of kinds with its groups opened, `-resourcegroup:x` as `-` before each member. False:
-  // some group is not known; its word stays as it is.
+  // A list of kinds with its groups expanded, `-resourcegroup:x` as `-` before each member.
+  // False: some group is not known; its word stays unchanged.
   bool expand(const std::vector<std::string>& kinds, std::vector<std::string>& out) const;
 
  private:

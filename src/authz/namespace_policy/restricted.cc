@@ -16,8 +16,8 @@ namespace {
 using json::Value;
 using Kind = Restriction::Kind;
 
-// A condition of this room, evaluated as it is. Its text says the same in CEL, for whoever reads it
-// elsewhere.
+// A condition of this room, evaluated directly. Its text says the same in CEL, for other
+// readers.
 class Native : public Condition::Compiled {
  public:
   virtual Truth truth(const ConditionData& data) const = 0;
@@ -120,8 +120,7 @@ class Named : public Native {
   std::vector<std::string> names_;
 };
 
-// A review of access that asks about nobody but whoever sends it, in each of its items where it has
-// several.
+// An access review about its sender only, in each of its items where it has several.
 class Personal : public Native {
  public:
   explicit Personal(const User& user) : name_(user.name), groups_(user.groups) {}
@@ -166,7 +165,7 @@ class Personal : public Native {
     return is_me(part["user"]) && is_me(part["userName"]) && !has_content(part["groupName"]) &&
            are_mine(part["groups"]);
   }
-  // What a user is besides the name says something about somebody else.
+  // User attributes other than the name make it a question about another user.
   bool is_about_me(const Value& part) const {
     return names_only_me(part) && !has_content(part["uid"]) && !has_content(part["extra"]);
   }
@@ -214,7 +213,7 @@ bool verb_is(const Attributes& a, std::initializer_list<std::string_view> verbs)
                              [&](std::string_view v) { return equals_ignoring_case(v, a.verb); });
 }
 
-// About everybody.
+// About all users.
 bool asks_who_can(std::string_view resource) {
   constexpr std::string_view kEnd = "resourceaccessreviews";
   return resource.size() >= kEnd.size() &&
@@ -338,18 +337,18 @@ Condition Restricted::later(std::size_t before) const {
                                                             ? std::make_shared<const Named>(
                                                                   rule.resource_names)
                                                             : this->compiled();
-  return {
-      .effect = rule.deny ? Condition::Effect::kDeny : Condition::Effect::kAllow,
-      .id = condition_id(role_, rule_, more),
-      .type = std::string(on_parent   ? kParentType
-                          : is_fields ? kFieldsType
-                                      : kCelType),
-      .text = "",
-      .description = cat(
-          "rule ", rule_, " of role ", role_.namespace_name(), "/", role_.name(),
-          effect_ ? cat(", for this comes to ", attributes_.verb, " ", attributes_.resource) : ""),
-      .compiled = std::move(compiled),
-      .on_parent = on_parent};
+  return {.effect = rule.deny ? Condition::Effect::kDeny : Condition::Effect::kAllow,
+          .id = condition_id(role_, rule_, more),
+          .type = std::string(on_parent   ? kParentType
+                              : is_fields ? kFieldsType
+                                          : kCelType),
+          .text = "",
+          .description = cat("rule ", rule_, " of role ", role_.namespace_name(), "/", role_.name(),
+                             effect_ ? cat(", because the effect of this request is ",
+                                           attributes_.verb, " ", attributes_.resource)
+                                     : ""),
+          .compiled = std::move(compiled),
+          .on_parent = on_parent};
 }
 
 Truth RestrictionRuns::only_changes(const std::vector<FieldPattern>& fields, bool is_deny,
@@ -362,7 +361,7 @@ Truth RestrictionRuns::only_changes(const std::vector<FieldPattern>& fields, boo
     if (surroundings_.kinds)
       shape = surroundings_.kinds->schema_of(data_.group, data_.version, data_.resource);
     if (!shape) {
-      error = "which fields change cannot be told";
+      error = "the changed fields are not known";
       return Truth::kError;
     }
     own.emplace(old, now, *shape,
@@ -379,7 +378,7 @@ Truth RestrictionRuns::only_changes(const std::vector<FieldPattern>& fields, boo
     all &= is_listed;
     some |= is_listed;
   });
-  // Whoever must not touch a field alone must not touch it together with others.
+  // A user that must not change a field alone must not change it together with others.
   return as_truth(is_deny ? some || !any : all);
 }
 

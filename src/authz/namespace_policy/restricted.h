@@ -12,26 +12,26 @@
 
 namespace cardea::authz::namespace_policy {
 
-// What deciding looks at beside the policies. Borrows; null members are not there.
+// The data for decisions besides the policies. Borrows; null members are absent.
 struct Surroundings {
   const KindNames* kinds = nullptr;
   const node::Graph* nodes = nullptr;  // where pods run
-  // The nodes of users that are not named after them.
+  // The nodes of users whose names are not node names.
   std::map<std::string, std::string, std::less<>> node_names = {};
 
-  // Of a kubelet: what is configured, else its name, without `system:node:`.
+  // The node of a kubelet: from the configuration, else its name without `system:node:`.
   std::string_view node_of(const User& user) const;
 };
 
-// How conditions on changed fields are typed; their text is the list as JSON.
+// The type of conditions on changed fields; their text is the list as JSON.
 inline constexpr std::string_view kFieldsType = "policy.openshift.io/fields-mutatable";
 
-// A rule with a restriction that concerns a request: whether the restriction holds, as far as that
-// is known.
+// A rule with a restriction that matches a request: whether the restriction holds, as far as
+// this is known.
 class Restricted {
  public:
-  // `effect`: of a denial that concerns what the request comes to, whose attributes are given; else
-  // null.
+  // `effect`: for a denial that matches an effect of the request, whose attributes are given;
+  // else null.
   Restricted(const CompiledRole& role, std::size_t rule, Match match, const Attributes& attributes,
              const Surroundings& surroundings, const IndirectEffect* effect = nullptr)
       : role_(role),
@@ -41,10 +41,11 @@ class Restricted {
         surroundings_(surroundings),
         effect_(effect) {}
 
-  // nullopt: the object decides. What cannot be known holds for a deny, and does not for an allow.
+  // nullopt: the object decides. An unknown value counts as true for a deny, and as false for an
+  // allow.
   std::optional<bool> now() const;
-  // The condition that is left, once `now` left it open. So many of the same rule were there
-  // before.
+  // The remaining condition, when `now` left it open. `more` is the number of earlier conditions
+  // of the same rule.
   Condition later(std::size_t before = 0) const;
 
  private:
@@ -65,7 +66,7 @@ class Restricted {
 // one rule apart.
 std::string condition_id(const CompiledRole& role, std::size_t rule, std::string_view more = "");
 
-// Settles conditions that this room made, by what they were compiled to or by their text.
+// Evaluates conditions that this room made, by their compiled form or by their text.
 class RestrictionRuns : public ConditionEvaluator {
  public:
   RestrictionRuns(const ConditionData& data, SecondaryChecks& checks,

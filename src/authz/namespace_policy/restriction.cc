@@ -79,7 +79,7 @@ FieldPattern FieldPattern::parse(std::string_view text, std::string& problem) {
   };
   if (text.starts_with('.')) text.remove_prefix(1);
   if (text.empty()) return bad("must name a field");
-  // The two that everybody means are written without their parent.
+  // The two common ones are written without their parent.
   if (text == "labels" || text == "annotations" || text.starts_with("labels[") ||
       text.starts_with("annotations["))
     out.steps_.push_back({.element = schema::field_element("metadata")});
@@ -179,7 +179,7 @@ FieldErrors validate_restriction(const Rule& rule, const std::vector<std::string
       errors.push_back(json::forbidden(at, cat("only pods run on a node, not ", quoted(k))));
     if (r.kind == Kind::kPersonalReview && !names_a_review(k))
       errors.push_back(
-          json::forbidden(at, cat("only access reviews are about somebody, not ", quoted(k))));
+          json::forbidden(at, cat("only access reviews are about a user, not ", quoted(k))));
     if (r.kind != Kind::kSameMinion && names_a_stream(k))
       errors.push_back(json::forbidden(at, cat("there is no object to look at in ", quoted(k))));
   }

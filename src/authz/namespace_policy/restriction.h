@@ -39,7 +39,7 @@ bool has_labels(const json::Value& object, const std::vector<LabelPattern>& labe
 // gives no bool.
 std::shared_ptr<const cel::Program> compile_expression(std::string_view text, std::string& problem);
 
-// What is wrong with a restriction by itself and with the rule it stands in.
+// The errors of a restriction itself and of its rule.
 json::FieldErrors validate_restriction(const Rule& rule, const std::vector<std::string>& kinds,
                                        const std::string& at);
 

@@ -12,21 +12,21 @@
 
 namespace cardea::authz::namespace_policy {
 
-// Whether a rule concerns a request.
+// Whether a rule matches a request.
 enum class Match : std::uint8_t {
   kNo,
   kYes,
   kReached,    // a deny of names, and a request for all objects of a collection
-  kByName,     // a deny of names, and a request that has no name yet: its object will bring one
-  kStripping,  // a deny of labelled objects, and a change of such an object, which might take the
-               // label away first
+  kByName,     // a deny of names, and a request without a name yet: its object will have one
+  kStripping,  // a deny of labelled objects, and a change of such an object, which might remove the
+               // label first
 };
 
-// A role as decisions read it: immutable, shared between the states of the index.
+// A role in the form that decisions use: immutable, shared between the states of the index.
 //
-// One that could not be read has a problem and no rules: whoever is bound to it is denied. A rule
-// that names an unknown resource group, or has a restriction that is not known, fails closed by
-// itself: it denies what it denies, and allows nothing.
+// A role that could not be read has a problem and no rules: users that are bound to it are
+// denied. A rule that names an unknown resource group, or has an unknown restriction, fails
+// closed by itself: its denials hold, and it allows nothing.
 class CompiledRole : public rbac::Counted {
  public:
   CompiledRole(std::string_view namespace_name, std::string_view name, std::vector<Rule> rules,
@@ -43,14 +43,14 @@ class CompiledRole : public rbac::Counted {
   bool has_deny() const { return has_deny_; }
   bool is_broken(std::size_t rule) const { return heads_[rule].is_broken(); }
 
-  // Whether verbs, kinds, groups, names or paths of the rule fit. What its restriction says is not
-  // asked.
+  // Whether verbs, kinds, groups, names or paths of the rule match. Its restriction is not
+  // evaluated.
   Match matches(std::size_t rule, const RequestWords& request) const;
-  // Whether a negation of the rule takes the request away: its author means something else,
-  // whatever the request comes to.
+  // Whether a negation of the rule excludes the request: then the rule does not apply, whatever
+  // the effects of the request are.
   bool leaves_out(std::size_t rule, const RequestWords& request) const;
 
-  // What a restriction in CEL was compiled to; null for others, and where it does not compile.
+  // The compiled form of a restriction in CEL; null for others, and where it does not compile.
   const std::shared_ptr<const cel::Program>& program_of(std::size_t rule) const {
     return programs_[rule];
   }

@@ -27,7 +27,7 @@ bool is_word(std::string_view word) {
          !word.starts_with('-');
 }
 
-// A list of verbs or kinds. Empty is said by whoever needs it.
+// A list of verbs or kinds. The caller reports an empty list where it is an error.
 void check_words(const std::vector<std::string>& words, const std::string& at,
                  FieldErrors& errors) {
   if (words.size() > kMostWords) {
@@ -48,8 +48,9 @@ void check_words(const std::vector<std::string>& words, const std::string& at,
       errors.push_back(json::invalid(item_of(at, i), word,
                                      "takes everything away: the rule would match nothing"));
     else if (plain != "*" && plain.find('*') != std::string_view::npos)
-      errors.push_back(json::invalid(item_of(at, i), word,
-                                     "`*` stands alone: name resources and subresources in full"));
+      errors.push_back(json::invalid(
+          item_of(at, i), word,
+          "`*` must stand alone: write the full names of resources and subresources"));
   }
   if (!words.empty() && !has_positive)
     errors.push_back(json::invalid(at, json::Value(join(words, ",")),
@@ -98,7 +99,7 @@ void check_key(std::string_view key, const std::string& name, const std::string&
                FieldErrors& errors) {
   if (key != name)
     errors.push_back(json::invalid(under(at, "metadata.name"), name,
-                                   cat("must be the key it stands under, ", quoted(key))));
+                                   cat("must be equal to its key, ", quoted(key))));
 }
 
 }  // namespace

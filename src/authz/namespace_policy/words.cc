@@ -52,8 +52,8 @@ bool ends_with_reviews(std::string_view resource) {
          equals_ignoring_case(resource.substr(resource.size() - kEnd.size()), kEnd);
 }
 
-// Reviews that tell a part of what another one tells. What somebody asks about themselves is no
-// part of it.
+// Reviews that answer a part of another review's question. Questions of users about themselves
+// are not part of it.
 constexpr struct {
   std::string_view form, whole;
 } kReviewForms[] = {{"localresourceaccessreviews", "resourceaccessreviews"},

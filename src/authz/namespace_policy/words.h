@@ -15,8 +15,8 @@ struct Schema;
 
 namespace cardea::authz::namespace_policy {
 
-// Words of rules are compared without regard to case, by hash first and then by text. Hashes can be
-// continued, so that `pods/log` need not be put together.
+// Words of rules are compared without regard to case, by hash first and then by text. Hashes
+// can be continued, so that `pods/log` need not be concatenated.
 constexpr std::uint64_t kEmptyWord = 14695981039346656037u;
 constexpr std::uint64_t word_hash(std::string_view text, std::uint64_t h = kEmptyWord) {
   for (char c : text)
@@ -24,7 +24,7 @@ constexpr std::uint64_t word_hash(std::string_view text, std::uint64_t h = kEmpt
   return h;
 }
 
-// The place of a well-known verb, of which sets are kept as bits; -1: it is none.
+// The number of a well-known verb; sets of these verbs are kept as bits. -1: not well-known.
 int verb_number(std::string_view verb);
 constexpr std::uint64_t verb_bit(int number) {
   return number < 0 ? 0 : std::uint64_t{1} << number;
@@ -32,18 +32,18 @@ constexpr std::uint64_t verb_bit(int number) {
 // All of them, in the order of their numbers.
 const std::vector<std::string_view>& well_known_verbs();
 
-// What kinds of objects resources hold: rules may say `DeploymentConfig` for `deploymentconfigs`.
-// From any thread.
+// The kinds of resources: rules may say `DeploymentConfig` for `deploymentconfigs`. From any
+// thread.
 class KindNames {
  public:
   virtual ~KindNames() = default;
   // In lower case; empty: not known. Good until this thread asks again.
   virtual std::string_view kind_of(std::string_view group, std::string_view resource) const = 0;
-  // Group and resource of everything of a kind, in whichever case it is spelled.
+  // Group and resource of all resources of a kind, in any case.
   virtual std::vector<std::pair<std::string, std::string>> resources_of(
       std::string_view kind) const = 0;
-  // Whether a permission on single fields (`granular:label(x)`) is excluded from all that encloses
-  // it.
+  // Whether a permission on single fields (`granular:label(x)`) is excluded from all enclosing
+  // permissions.
   virtual bool is_excluded(std::string_view /*group*/, std::string_view /*resource*/,
                            std::string_view /*verb*/) const {
     return false;
@@ -62,32 +62,32 @@ struct RequestWords {
 
   const Attributes& attributes;
   std::string_view kind;                // of the resource, in lower case; empty: not known
-  std::uint64_t verb_bits;              // its verb, and what that counts as
+  std::uint64_t verb_bits;              // its verb, and the verbs that it counts as
   std::uint64_t verb;                   // of a verb that is not well known; else 0
   std::uint64_t plain, full;            // the resource; with its subresource
   std::uint64_t kind_plain, kind_full;  // the same by kind; of a kind that is not known, those of
                                         // the resource
   std::uint64_t group, name;
 
-  // What is not called `word`, given with its hash, is some other resource.
+  // Whether the resource has another name than `word`, given with its hash.
   bool is_named(std::uint64_t hash, std::string_view word) const;
-  // The same, or what `word` is a part of: `pods` is meant by `pods/log`.
+  // The same, also for parts: `pods` also means `pods/log`.
   bool is_under(std::uint64_t hash, std::string_view word) const;
-  // Whether the request asks for a review that is a form of the one called `word`: who may not ask
-  // who can do something anywhere may not ask it about one namespace.
+  // Whether the request asks for a review that is a form of the review `word`: a user that may
+  // not ask who can do something in the cluster may not ask it about one namespace either.
   bool is_form_of(std::string_view word) const;
-  // Whether the verb is a permission on single fields that nothing implies.
+  // Whether the verb is an excluded permission on single fields.
   bool is_excluded() const;
 
  private:
   const KindNames* kinds_;
-  mutable std::optional<bool> is_excluded_;  // looked up when somebody wants to know
+  mutable std::optional<bool> is_excluded_;  // looked up when first needed
   bool spells(std::string_view word, std::string_view resource, bool with_subresource) const;
 };
 
-// As which verbs a request counts beside its own: patch as update, deletecollection as delete, a
-// stream to a pod as `exec`, anything through a proxy as `proxy`, asking for a review of access as
-// `permission-request`.
+// The verbs that a request counts as besides its own: patch as update, deletecollection as
+// delete, a stream to a pod as `exec`, anything through a proxy as `proxy`, creating an access
+// review as `permission-request`.
 std::uint64_t verb_bits_of(const Attributes& attributes);
 
 }  // namespace cardea::authz::namespace_policy

@@ -15,13 +15,13 @@
 
 namespace cardea::authz::node {
 
-// Which objects are needed on which node: pods that run there, what they refer to, and so on along
-// claims and volumes.
+// Which objects are needed on which node: the pods that run there, the objects they refer to,
+// and further objects along claims and volumes.
 //
-// The question is always "does this object lead to that node?", so that is what is kept: a set of
-// (object, node), each with the number of ways that lead there. A question is one lookup, however
-// many pods share a secret; a change of a pod costs what that pod refers to, however many pods
-// there are.
+// The question is always "is this object needed on that node?", so the graph keeps a set of
+// (object, node), each with the number of paths between them. A question is one lookup, however
+// many pods share a secret. A change of a pod costs the number of its references, however many
+// pods there are.
 //
 // Questions come from any thread and take no lock. Changes may come from any thread.
 class Graph {
@@ -34,8 +34,8 @@ class Graph {
         hash_(static_cast<std::uint8_t>(kind), namespace_name, name, node));
   }
 
-  // What an object said before (empty: it was not there) and says now. The difference is visible to
-  // questions that are asked after this returns.
+  // The references of an object before (empty: it did not exist) and now. Questions that are
+  // asked after this returns see the difference.
   void change(const Placement& before, const Placement& after);
   void change(const Binding& before, const Binding& after);
 
@@ -49,8 +49,8 @@ class Graph {
   // The graph as it is now; it never changes again.
   std::shared_ptr<const Graph> frozen() const;
 
-  // Every node that something leads to, in order, and the graph that says so. Waits for a change
-  // that is being made, and costs the number of nodes: for those who ask about all of them, not for
+  // Every node that some object belongs to, in order, and the graph it was read from. Waits for a
+  // running change, and costs the number of nodes: for questions about all nodes, not for
   // decisions.
   struct Nodes {
     std::vector<std::string> names;

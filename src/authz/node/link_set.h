@@ -12,8 +12,8 @@ struct LinkKey {
   friend auto operator<=>(const LinkKey&, const LinkKey&) = default;
 };
 
-// Makes LinkKeys with SipHash-2-4 under a secret that is drawn anew in every process: nobody
-// outside can look for two texts with the same key, so equal keys mean equal texts. A value.
+// Makes LinkKeys with SipHash-2-4 under a random secret of this process. An attacker cannot
+// search for two texts with the same key, so equal keys mean equal texts. A value.
 class LinkHash {
  public:
   LinkHash(std::uint64_t secret_low, std::uint64_t secret_high)
@@ -35,11 +35,11 @@ class LinkSet {
   std::uint32_t count(LinkKey key) const;
 
   void add(LinkKey key, std::uint32_t times = 1);
-  // Takes away at most as often as it was added.
+  // Removes a key at most as often as it was added.
   void remove(LinkKey key, std::uint32_t times = 1);
 
-  // Ends a series of edits: what follows copies again instead of changing what this series made. To
-  // be called before a copy is given to others.
+  // Ends a series of edits: later edits copy again instead of changing the nodes of this series.
+  // Call it before a copy is shared.
   void seal() { ++edition_; }
 
   void for_each(const std::function<void(LinkKey, std::uint32_t)>& visit) const;

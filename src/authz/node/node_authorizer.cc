@@ -39,7 +39,7 @@ Decision pass(const char* why = "") {
   return Decision::no_opinion(*why ? Explanation(why) : Explanation());
 }
 
-// Beside what is told apart below, all nodes may do the same.
+// Except for the cases below, all nodes have the same permissions.
 struct StaticRule {
   std::string_view group, resource;
   std::string_view verbs[4];

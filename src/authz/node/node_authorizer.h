@@ -8,8 +8,8 @@
 
 namespace cardea::authz::node {
 
-// The node a user is: name `system:node:NAME` in group `system:nodes`. nullopt: not a node. Empty:
-// one without a name.
+// The node of a user: name `system:node:NAME` in group `system:nodes`. nullopt: not a node.
+// Empty: a node without a name.
 std::optional<std::string_view> node_of(const User& user);
 
 // Parts of Kubernetes that the rules depend on; as they are by default in 1.36.
@@ -20,8 +20,8 @@ struct Features {
   std::optional<bool> csi_volume_health = {};  // CSIVolumeHealth; 1.36 does not know it
 };
 
-// Lets kubelets do what a kubelet has to: its own Node, its pods, and what the graph says that they
-// need. Never denies, and has no opinion of anybody who is no node.
+// Allows the requests that a kubelet needs: its own Node, its pods, and the objects that the
+// graph says they need. Never denies, and has no opinion about users that are not nodes.
 //
 // Allowing allocates nothing. Borrows the graph.
 class NodeAuthorizer : public Authorizer {
@@ -32,8 +32,8 @@ class NodeAuthorizer : public Authorizer {
   std::string_view type() const override { return "Node"; }
   std::optional<Decision> authorize(const Attributes& attributes) const override;
   void add_rules(const User& user, std::string_view namespace_name, Rules& rules) const override;
-  // The nodes that the graph, the name or the selector of the question lead to, as users; where it
-  // does not matter which node asks, the group of all. No binding says so, and a user counts as a
+  // The nodes that may do it by the graph, the name or the selector of the question, as users;
+  // where every node may, the group of all nodes. No binding grants it, and a user counts as a
   // node only in that group.
   void add_allowed(const Attributes& attributes, AllowedSubjects& allowed) const override;
   std::shared_ptr<const Authorizer> frozen() const override;

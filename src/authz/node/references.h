@@ -29,22 +29,22 @@ struct Vertex {
   friend auto operator<=>(const Vertex&, const Vertex&) = default;
 };
 
-// What one stored object says about who is needed where: everything in `objects` is needed on
-// `node`. Says nothing when `node` is empty. Sorted, without repetition.
+// The statement of one stored object: everything in `objects` is needed on `node`. No statement
+// when `node` is empty. Sorted, without repetition.
 struct Placement {
   std::string node;
   std::vector<Vertex> objects;
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
-// A pod, and what its containers and volumes refer to. A mirror pod stands for itself alone: a node
-// makes those, and must not give itself anything by them.
+// A pod, and the objects that its containers and volumes refer to. A mirror pod has no
+// references: nodes create mirror pods, and must not get access to objects by them.
 Placement placement_of_pod(const json::Value& pod);
 // A VolumeAttachment, ResourceSlice or PodCertificateRequest: needed on its spec.nodeName.
 Placement placement_of(Kind kind, const json::Value& object);
 
-// A PersistentVolume: needed, with the secrets that kubelets read, wherever the claim is. Says
-// nothing without a claim.
+// A PersistentVolume: needed, with the secrets that kubelets read, wherever the claim is
+// needed. No statement without a claim.
 struct Binding {
   std::string claim_namespace, claim_name;
   std::vector<Vertex> objects;  // the volume first

@@ -10,8 +10,8 @@ namespace cardea::authz::rbac {
 
 class Binding;
 
-// One subject of a binding. Lies inside its binding and finds it from there, so that one pointer
-// tells who was granted what and by whom.
+// One subject of a binding. It is stored inside its binding and can find it, so that one
+// pointer identifies subject, binding and role.
 class Subject {
  public:
   enum class Kind : std::uint8_t { kUser, kGroup, kServiceAccount, kOther };
@@ -27,7 +27,7 @@ class Subject {
 
   bool is_user(std::string_view user) const;
   bool is_group(std::string_view group) const { return kind_ == Kind::kGroup && name() == group; }
-  // Under which this subject is found; users and service accounts share the names of users.
+  // The key of this subject; users and service accounts share the names of users.
   std::uint64_t hash() const;
   static std::uint64_t user_hash(std::string_view user);
   static std::uint64_t group_hash(std::string_view group);

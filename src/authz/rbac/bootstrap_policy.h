@@ -15,9 +15,10 @@ std::vector<json::Value> bootstrap_policy();
 // such role.
 std::vector<PolicyRule> bootstrap_rules(std::string_view cluster_role);
 
-// What has to be done so that `existing` gives at least what `expected` does; nullopt: nothing.
-// Permissions and subjects that somebody added stay (unless `remove_extra`); so do labels and
-// annotations, whose existing values win. A binding to another role must be made anew: `replaces`.
+// The changes that `existing` needs to give at least the permissions of `expected`; nullopt:
+// none. Added permissions and subjects stay (unless `remove_extra`); so do labels and
+// annotations, whose existing values win. A binding to another role must be created again:
+// `replaces`.
 struct Reconciled {
   json::Value object;
   bool replaces = false;

@@ -7,20 +7,20 @@
 
 namespace cardea::authz::rbac {
 
-// Whether one set of rules gives at least what another does: the comparison behind escalation
-// prevention.
+// Whether one set of rules gives at least the permissions of another: the comparison for
+// escalation prevention.
 
-// What of `wanted` is not in `held`, taken apart into single permissions (one group, resource,
-// verb, name, or one URL and verb). Empty: all is held. An enumeration never covers `*`. A rule of
-// absurdly many permissions that is not covered as a whole counts as one that is missing as a
-// whole.
+// The permissions of `wanted` that are not in `held`, split into single permissions (one group,
+// resource, verb, name, or one URL and verb). Empty: all are held. An enumeration never covers
+// `*`. A rule with an extremely large number of permissions that is not covered as a whole
+// counts as missing as a whole.
 std::vector<PolicyRule> missing_rules(const std::vector<PolicyRule>& held,
                                       const std::vector<PolicyRule>& wanted);
 
 bool url_covers(std::string_view held, std::string_view wanted);
 
-// Rules of one group, one resource and at most one name, without URLs, become one rule each with
-// all their verbs; they follow the rules that are not so simple.
+// Rules of one group, one resource and at most one name, without URLs, are merged into one rule
+// each with all their verbs; they follow the other rules.
 bool is_simple(const PolicyRule& rule);
 std::vector<PolicyRule> compacted(std::vector<PolicyRule> rules);
 

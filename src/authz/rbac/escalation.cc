@@ -101,7 +101,7 @@ std::optional<EscalationRefusal> check_escalation(const RoleTable& policy, const
   if (auto missing = missing_rules(held.rules, wanted); !missing.empty())
     return EscalationRefusal{EscalationRefusal::Kind::kForbidden,
                              escalation_text(g.user, std::move(missing), held.errors)};
-  // An aggregation gathers whatever comes to match it.
+  // An aggregation includes all roles that match it later.
   if (g.resource == "clusterroles" && (aggregates(&g.object) || aggregates(g.old)) &&
       !missing_rules(held.rules, everything()).empty())
     return EscalationRefusal{EscalationRefusal::Kind::kForbidden,

@@ -11,15 +11,16 @@
 
 namespace cardea::authz::rbac {
 
-// Nobody may give away what they do not have: whoever writes a role must hold its rules, whoever
-// writes a binding must hold the rules of the role it refers to, in the namespace they write to.
+// Users cannot give permissions that they do not have: the writer of a role must hold its
+// rules, the writer of a binding must hold the rules of its role, in the namespace of the
+// write.
 
 // A write of a role or binding. Borrows everything.
 struct Grant {
   const User& user;
   std::string_view resource;        // "roles", "clusterrolebindings"
   std::string_view namespace_name;  // of the request
-  std::string_view request_name;    // what the URL names: nothing for a POST
+  std::string_view request_name;    // the name in the URL: empty for a POST
   const json::Value& object;
   const json::Value* old = nullptr;  // null for a create
 };
@@ -31,16 +32,16 @@ std::optional<Attributes> exemption(const Grant& grant);
 // Why the write is refused; nullopt: it is not.
 struct EscalationRefusal {
   enum class Kind : std::uint8_t {
-    kForbidden,    // more is given than held
+    kForbidden,    // it gives more than the writer holds
     kMissingRole,  // the role that a binding refers to does not exist; `text` is its name
-    kBadRequest,   // no role can be meant
+    kBadRequest,   // the reference cannot name a role
   };
   Kind kind;
   std::string text;
 };
 std::optional<EscalationRefusal> check_escalation(const RoleTable& policy, const Grant& grant);
-// What the write gives: the rules of the role, or of the one that a binding refers to. Empty where
-// there is no such role.
+// The permissions that the write gives: the rules of the role, or of the role of a binding.
+// Empty where the role does not exist.
 std::vector<PolicyRule> granted_by(const RoleTable& policy, const Grant& grant);
 
 // Whether an update changes nothing but what the garbage collector may change. Absent and empty are

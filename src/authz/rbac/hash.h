@@ -5,9 +5,9 @@
 
 namespace cardea::authz::rbac {
 
-// Hashes of the policy index. Not keyed: whoever could craft collisions writes bindings of their
-// own namespace, and slows down that one alone. Equal hashes are always followed by a comparison of
-// the texts.
+// Hashes of the policy index. Not keyed: an attacker that makes collisions can only write
+// bindings of the own namespace, and slows down that namespace alone. Equal hashes are always
+// followed by a comparison of the texts.
 
 inline std::uint64_t folded_product(std::uint64_t a, std::uint64_t b) {
   __uint128_t product = static_cast<__uint128_t>(a) * b;

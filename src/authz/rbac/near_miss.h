@@ -6,9 +6,9 @@
 
 namespace cardea::authz::rbac {
 
-// The rules bound to the user that came nearest to allowing the request: those that one part kept
-// from matching before those that two did. A few at most; a rule that has nothing in common with
-// the request is not near.
+// The rules of the user that almost allowed the request: rules with one part that does not
+// match come before rules with two. A few at most; a rule without anything in common with the
+// request is left out.
 std::vector<Hint> near_misses(const RoleTable& policy, const Attributes& attributes);
 
 }  // namespace cardea::authz::rbac

@@ -3,13 +3,13 @@
 
 namespace cardea::authz::rbac {
 
-// Where the index of a policy lies: memory in huge pages, because a decision among a million
-// bindings reads a few places at random, and finding each page took longer than reading it.
+// The memory of a policy index, in huge pages: a decision among a million bindings reads a few
+// random places, and finding each page took longer than reading it.
 //
-// Blocks of one size are handed out again to blocks of that size; nothing goes back to the system.
-// Thread-safe, with a lock: taken when a policy changes or an old one goes, never by a decision.
-// Sanitizers see ordinary allocations instead.
+// Freed blocks are reused for blocks of the same size; nothing is returned to the system.
+// Thread-safe, with a lock that is taken when a policy changes or an old one is destroyed,
+// never by a decision. Sanitizers see ordinary allocations instead.
 void* take_memory(std::size_t size);
-void give_memory(void* block, std::size_t size);  // `size` as it was taken
+void give_memory(void* block, std::size_t size);  // `size` as it was allocated
 
 }  // namespace cardea::authz::rbac

@@ -11,7 +11,7 @@ void add_allowed_by(const RoleTable& policy, const Attributes& attributes,
                     AllowedSubjects& allowed) {
   policy.for_each_allowed(
       attributes, [&](const Subject& s, const Role& role, const PolicyRule& rule) {
-        // Nobody is of another kind, nor a service account of no namespace.
+        // No user has another kind, and no service account is without a namespace.
         bool is_nobody = s.kind() == Subject::Kind::kOther ||
                          (s.kind() == Subject::Kind::kServiceAccount && s.namespace_name().empty());
         if (is_nobody) return;

@@ -7,8 +7,8 @@
 
 namespace cardea::authz::rbac {
 
-// Allows what a role that is bound to the user allows; never denies. Answers at once, from the
-// policy of this moment, and allocates nothing unless there is a broken binding to report.
+// Allows the permissions of roles that are bound to the user; never denies. Answers at once,
+// from the current policy, and allocates nothing unless there is a broken binding to report.
 class RbacAuthorizer : public Authorizer {
  public:
   // `roles` outlives it, and is never without a table.
@@ -28,7 +28,7 @@ class RbacAuthorizer : public Authorizer {
   const Snapshot<RoleTable>& roles_;
 };
 
-// The same for one policy that stays as it is.
+// The same for one policy that does not change.
 Decision decide(const std::shared_ptr<const RoleTable>& policy, const Attributes& attributes);
 
 // The authorizer of one policy that stays as it is.

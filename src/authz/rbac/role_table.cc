@@ -166,8 +166,8 @@ const Subject* RoleTable::find_allowing(const Attributes& a, bool& is_broken) co
   RuleQuery query(a);
   Identities who(a.user);
   is_broken = false;
-  // With many namespaces what they grant lies in memory nobody has touched for long: it is asked
-  // for early and together.
+  // With many namespaces their grants are in memory that was not read for long: it is prefetched
+  // early and together.
   const std::uint64_t where = hash_name(a.namespace_name);
   const bool is_local = !a.namespace_name.empty();
   std::array<std::span<const Subject* const>, 8> found_early;

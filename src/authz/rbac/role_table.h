@@ -12,16 +12,15 @@
 
 namespace cardea::authz::rbac {
 
-// All roles and bindings at one moment, found by whom they concern: the subject, and in a namespace
-// the two together. A decision looks up the user and each group there, never the list of bindings.
+// All roles and bindings at one moment, indexed by subject, and by subject and namespace
+// together. A decision looks up the user and each group, and never visits the list of bindings.
 //
-// Copying shares everything; a copy that nobody else sees yet may be changed, at the cost of the
-// change. After that it is immutable and may be read from any thread without locks. Explains the
-// decisions made from it.
+// Copying shares everything. A copy that is not shared yet may be changed, at the cost of the
+// change. After that it is immutable and may be read from any thread without locks. Explains
+// the decisions made from it.
 class RoleTable : public Explanation::Source {
  public:
-  // Changing, for the one who builds the next state. What is removed must be described as it was
-  // added.
+  // For building the next state. A removed object must be described as it was added.
   void add_binding(std::string_view namespace_name, std::string_view name,
                    const json::Value& object);
   void remove_binding(std::string_view namespace_name, std::string_view name,
@@ -32,13 +31,13 @@ class RoleTable : public Explanation::Source {
 
   // The grant that allows: cluster bindings first, then those of the namespace, each by name in
   // byte order; of the binding the first subject that applies. Null when none does; `is_broken`
-  // then says whether some binding that applies refers to a role that cannot be used. Allocates
+  // then says whether a binding that applies refers to a role that cannot be used. Allocates
   // nothing.
   const Subject* find_allowing(const Attributes& attributes, bool& is_broken) const;
 
-  // What is wrong with the bindings that apply to the user, each thing once, in the order of the
-  // bindings. A missing role is named `role.rbac.authorization.k8s.io`, or `clusterrole...`, unless
-  // `as` says otherwise.
+  // The errors of the bindings that apply to the user, each once, in the order of the bindings. A
+  // missing role is named `role.rbac.authorization.k8s.io`, or `clusterrole...`, unless `as` says
+  // otherwise.
   std::vector<std::string> errors_for(const User& user, std::string_view namespace_name,
                                       std::string_view as = "") const;
 
@@ -46,9 +45,9 @@ class RoleTable : public Explanation::Source {
   // applies.
   std::vector<const Subject*> grants_of(const User& user, std::string_view namespace_name) const;
 
-  // Everyone whom a binding gives this, whoever asks: one call per subject, binding and the first
-  // rule that allows. `attributes.user` does not count. Bindings of the cluster first, in the order
-  // of their names.
+  // All subjects to which a binding gives this permission: one call per subject, binding and the
+  // first rule that allows. `attributes.user` is ignored. Bindings of the cluster first, in the
+  // order of their names.
   using Visit = std::function<void(const Subject& subject, const Role& role,
                                    const PolicyRule& rule)>;
   void for_each_allowed(const Attributes& attributes, const Visit& visit) const;
@@ -112,7 +111,7 @@ class RoleTable : public Explanation::Source {
 
   Grants cluster_;
   Trie<LocalTraits> local_;       // what decisions ask
-  Trie<ScopeTraits> namespaces_;  // the same grants, for who goes through a namespace
+  Trie<ScopeTraits> namespaces_;  // the same grants, for iterating over a namespace
   Trie<RoleTraits> roles_;
 };
 

@@ -25,7 +25,7 @@ json::Value as_json(const PolicyRule& rule);  // lists without items are left ou
 // `{APIGroups:[""], Resources:["pods"], Verbs:["get"]}`, as refusals print it.
 std::string compact_text(const PolicyRule& rule);
 
-// `/foo/*` names what begins with `/foo/`; all stars at the end count as one.
+// `/foo/*` matches paths that begin with `/foo/`; several stars at the end count as one.
 bool url_matches(std::string_view pattern, std::string_view path);
 
 // A question about rules with its words hashed once. Borrows the attributes.
@@ -36,13 +36,14 @@ struct RuleQuery {
   std::uint32_t verb, api_group, resource, any_resource, name;  // `pods/log`; `*/log`
 };
 
-// Why a rule did not match: each part that did not.
+// Why a rule did not match: each part that did not match.
 struct Mismatch {
   bool verb = false, api_group = false, resource = false, name = false, url = false;
   bool kind = false;  // a rule for URLs and a request for a resource, or the reverse
 };
 
-// A Role or ClusterRole as decisions read it: immutable, shared between the states of the policy.
+// A Role or ClusterRole in the form that decisions use: immutable, shared between the states of
+// the policy.
 class Role : public Counted {
  public:
   // An empty namespace means a ClusterRole.
@@ -77,7 +78,7 @@ class Role : public Counted {
   std::vector<std::uint32_t> words_;
 };
 
-// The parts of `rule` that keep it from matching.
+// The parts of `rule` that do not match.
 Mismatch mismatch(const PolicyRule& rule, const Attributes& attributes);
 bool rule_allows(const PolicyRule& rule, const Attributes& attributes);
 

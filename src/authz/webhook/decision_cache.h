@@ -13,8 +13,9 @@
 
 namespace cardea::authz {
 
-// What a webhook answered lately, for questions that come again. The one used least recently makes
-// room. Shared between threads: finding also reorders, so there is a lock, held for a few pointers.
+// Recent answers of a webhook, for repeated questions. The least recently used entry is
+// replaced. Shared between threads: a lookup also reorders, so there is a lock, held for a few
+// pointer changes.
 class DecisionCache {
  public:
   explicit DecisionCache(const Clock& clock, std::size_t capacity = 8192)

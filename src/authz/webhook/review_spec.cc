@@ -118,7 +118,7 @@ Value review_asking(const Value& spec, std::string_view version) {
 Result<Decision> decision_in(const Value& review, std::string_view asked_version,
                              wire::Dialect asked) {
   auto garbage = [](std::string what) {
-    return fail(internal_error(cat("the webhook's answer is no SubjectAccessReview: ", what)));
+    return fail(internal_error(cat("the webhook's answer is not a SubjectAccessReview: ", what)));
   };
   if (const Value& kind = review["kind"];
       !kind.is_null() && kind.as_string() != "SubjectAccessReview")

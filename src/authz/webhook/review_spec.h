@@ -7,12 +7,12 @@
 #include "base/result.h"
 #include "json/value.h"
 
-// SubjectAccessReviews as a webhook authorizer writes and reads them.
+// SubjectAccessReviews of a webhook authorizer: writing and reading.
 namespace cardea::authz {
 
-// The spec that asks `attributes`, in version v1, as clients send it: what is empty is left out.
-// Selectors go as requirements, those without an equivalent are left out, which only widens the
-// question.
+// The spec with the question `attributes`, in version v1, as clients send it: empty fields are
+// left out. Selectors are sent as requirements; those without an equivalent are left out, which
+// only widens the question.
 json::Value review_spec(const Attributes& attributes);
 // The same with user, uid, groups and extra always there, and all texts of resourceAttributes: what
 // match conditions see.
@@ -20,9 +20,9 @@ json::Value matched_spec(const json::Value& spec);
 // The whole review; v1beta1 calls the groups `group`.
 json::Value review_asking(const json::Value& spec, std::string_view version);
 
-// What an answer decides. An answer that is no review of the version that was asked, or whose
-// status is not of the right types, is an error; one that both allows and denies denies, and says
-// so. `asked` is how the review asked for conditions.
+// The decision in an answer. An answer that is not a review of the requested version, or whose
+// status has wrong types, is an error; an answer that both allows and denies denies, with an
+// error text. `asked` is the form in which conditions were requested.
 Result<Decision> decision_in(const json::Value& review, std::string_view asked_version,
                              wire::Dialect asked = wire::Dialect::kNone);
 

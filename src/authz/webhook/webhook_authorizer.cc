@@ -201,7 +201,7 @@ Task<Decision> WebhookAuthorizer::evaluate(std::shared_ptr<const Conditions> con
 Task<Decision> WebhookAuthorizer::ask_author(Decision open, const ConditionData& data) const {
   if (!options_.conditions_client)
     co_return failed(open, cat("webhook `", options_.name,
-                               "`: nobody is configured to evaluate its conditions"));
+                               "`: no endpoint is configured to evaluate its conditions"));
   SystemRandom chance;
   std::string uid = make_uid(options_.random ? *options_.random : chance);
   Result<json::Value> answer = co_await options_.conditions_client->post(

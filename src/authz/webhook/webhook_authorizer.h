@@ -21,8 +21,8 @@ struct WebhookAuthorizerOptions {
   bool denies_on_failure = false;  // failurePolicy Deny, else NoOpinion
   std::chrono::nanoseconds authorized_ttl{0}, unauthorized_ttl{0};  // 0: not kept
   MatchConditions conditions;
-  // In which words it may answer with conditions, and who is asked whether they hold. kNone: it is
-  // never asked for any.
+  // The form in which it may answer with conditions, and the client that evaluates them. kNone:
+  // it is never asked for conditions.
   wire::Dialect dialect = wire::Dialect::kNone;
   std::shared_ptr<const ReviewSender> conditions_client = nullptr;
   Random* random = nullptr;  // outlives it; null: the system's
@@ -52,19 +52,19 @@ class WebhookMetrics {
   ConditionMeter conditions_;
 };
 
-// Asks a server elsewhere, by SubjectAccessReview.
+// Asks another server, by SubjectAccessReview.
 //
-// Match conditions come first: one that is false means the server is not asked, and there is no
-// opinion. Then what it answered before, then the server. Failures of any kind decide by the
-// failure policy, and their error goes along: where nobody else allows, the client reads it in a
-// 500. Answers from memory come at once; waiting ones on the loop of whoever asked.
+// Match conditions come first: if one is false, the server is not asked, and there is no
+// opinion. Then the cache, then the server. After any failure the failure policy decides, and
+// the error is kept: if no other authorizer allows, the client gets it in a 500. Answers from
+// memory come at once; other answers arrive on the caller's loop.
 //
-// With a dialect it may answer with conditions, where the caller can take them. They are kept as
-// answers are, so that one request is decided by one state of its policy. Conditions in CEL are
-// settled here as far as that goes; its author is asked about the rest, with the decision as it
-// was. What goes wrong then fails closed, whatever the failure policy is.
+// With a dialect the server may answer with conditions, if the caller can handle them. They are
+// cached like answers, so that one state of its policy decides a request. Conditions in CEL are
+// evaluated here as far as possible; the server evaluates the rest, and gets its decision back
+// unchanged. Errors in this second call fail closed, whatever the failure policy is.
 //
-// Shared between threads; the clock outlives it.
+// Shared between threads; the clock must outlive it.
 class WebhookAuthorizer : public Authorizer {
  public:
   WebhookAuthorizer(WebhookAuthorizerOptions options, std::shared_ptr<const ReviewSender> client,
@@ -82,7 +82,7 @@ class WebhookAuthorizer : public Authorizer {
   wire::Dialect dialect_for(const Attributes& attributes) const;
   Task<Decision> ask_author(Decision open, const ConditionData& data) const;
   Decision on_failure(std::string error) const;
-  // What is known without asking; fills `spec` and `key` for when it is not enough.
+  // The answer that is known without a call; fills `spec` and `key` for the call otherwise.
   std::optional<Decision> known(const Attributes& attributes, json::Value& spec,
                                 std::string& key) const;
 

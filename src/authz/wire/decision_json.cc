@@ -23,7 +23,7 @@ constexpr struct {
               {Effect::kNoOpinion, "noOpinionConditions"},
               {Effect::kAllow, "allowConditions"}};
 
-// The text, unless it is too long to travel: the id is enough for whoever wrote the condition.
+// The text, unless it is too long to send: the id is enough for the author of the condition.
 void set_text(Value& out, const Condition& c) {
   std::string text = c.shown_text();
   if (!text.empty() && text.size() <= kLongestCondition) out.set("condition", text);
@@ -372,7 +372,7 @@ Result<Decision> from_list(const Value& list, const std::string& at, FieldErrors
     chain.push_back({name, checked_set(std::move(set), where + ".conditions", errors, author)});
   }
   if (errors.size() != before) return fail(bad_request(errors[before].message()));
-  // One authorizer may stand there several times in a row; what it says then is a chain of its own.
+  // One authorizer may appear several times in a row; then its answers are a chain.
   Conditions::Chain grouped;
   for (std::size_t i = 0; i < chain.size();) {
     Conditions::Chain parts;

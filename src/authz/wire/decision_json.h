@@ -20,7 +20,7 @@ namespace cardea::authz::wire {
 
 enum class Dialect : std::uint8_t { kNone, kTree, kList };
 
-// How the caller of an access review wants to be answered.
+// The form of the answer that the caller of an access review asks for.
 struct Wish {
   Dialect dialect = Dialect::kNone;
   bool with_descriptions = true;  // the list's mode HumanReadable, not Optimized
@@ -28,19 +28,19 @@ struct Wish {
 // Reads spec.authorizationOptions and spec.conditionalAuthorization; appends what is wrong with
 // them.
 Wish read_wish(const json::Value& spec, json::FieldErrors& errors);
-// What a caller who knows these types of decisions can be told: only the five together make
-// conditions welcome.
+// The form of answer for a caller that lists these types of decisions: conditions are sent only
+// if all five are listed.
 bool takes_conditions(const json::Value& handled_types);
 bool takes_unconditional(const json::Value& handled_types);
 
 json::Value as_tree(const Decision& decision);
-// The chain in order and flat, without those who have no opinion, up to the first that leaves
-// nothing open.
+// The chain in order and flat, without authorizers that have no opinion, up to the first answer
+// that leaves nothing open.
 json::Value as_list(const Decision& decision, bool with_descriptions = true);
 
-// What somebody else sent, checked: types, members, names, limits. `at` is where it stands, for
-// messages. Sets come out failed closed where they break a limit only if `lenient`; else that is an
-// error too.
+// A decision that another server sent, checked: types, members, names, limits. `at` is its
+// path, for messages. With `lenient`, sets that break a limit fail closed; otherwise they are
+// an error too.
 Result<Decision> from_tree(const json::Value& tree, const std::string& at,
                            json::FieldErrors& errors, Author author);
 Result<Decision> from_list(const json::Value& list, const std::string& at,

@@ -66,8 +66,8 @@ Result<Decision> read_list(const Value& list) {
   return out;
 }
 
-// Conditions that nobody asked for deny if any of them could, and allow nothing. What cannot be
-// read is an error.
+// Conditions that were not asked for deny if any of them could, and allow nothing. Unreadable
+// ones are an error.
 Result<Decision> unasked(const Value& tree, const Value& list) {
   const bool denies = (!tree.is_null() && could_deny(tree)) ||
                       (!list.is_null() && list_could_deny(list));
@@ -76,9 +76,10 @@ Result<Decision> unasked(const Value& tree, const Value& list) {
   if (!denies && !list.is_null())
     if (Result<Decision> read = read_list(list); !read) return read;
   std::string_view where = !tree.is_null() ? "conditionalDecision" : "conditionsChain";
-  return with_error(denies ? Decision::deny({}) : Decision::no_opinion(),
-                    cat("status.", where,
-                        ": Forbidden: the webhook answered with conditions that nobody asked for"));
+  return with_error(
+      denies ? Decision::deny({}) : Decision::no_opinion(),
+      cat("status.", where,
+          ": Forbidden: the webhook answered with conditions that the server did not ask for"));
 }
 
 // A field of another type would read as empty: as no denial, or as no error.

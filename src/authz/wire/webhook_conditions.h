@@ -7,29 +7,30 @@
 #include "base/result.h"
 #include "json/value.h"
 
-// What a webhook authorizer says about conditions, and what it is asked about them. Pure functions.
+// The parts of a webhook's answers about conditions, and the questions about them. Pure
+// functions.
 namespace cardea::authz::wire {
 
-// Adds to the spec of a review how conditions may be answered.
+// Adds to the spec of a review the forms in which conditions may be answered.
 void invite_conditions(json::Value& spec, Dialect dialect);
 
-// What the status of an answered review decides.
+// The decision in the status of an answered review.
 //
-// An answer that allows and denies denies, with an error, whatever anybody declared. A conditional
-// one is read in the dialect that was asked for; to a question that did not ask for it, it means
-// Deny if that stands anywhere in it, else NoOpinion, with an error. The Error is for what is
-// malformed: the failure policy decides then.
+// An answer that allows and denies denies, with an error, whatever was declared. A conditional
+// answer is read in the requested dialect; if no conditions were requested, it means Deny if it
+// contains a Deny, else NoOpinion, with an error. The Error is for malformed answers: then the
+// failure policy decides.
 Result<Decision> decision_in_status(const json::Value& status, Dialect asked);
 
-// The review of conditions that asks the author of `open` whether they hold. `uid` tells answers
-// apart.
+// The review that asks the author of `open` whether its conditions hold. `uid` identifies the
+// answer.
 json::Value conditions_review(const Decision& open, const ConditionData& data, std::string_view uid,
                               Dialect dialect);
 
-// What the answer to it decides: within what `open` leaves possible, otherwise failed closed, with
-// an error. A review without a response, with another uid, of another kind, or with more than one
-// answer fails closed. An `evaluationError` is decided by the failure mode of the conditions
-// (`despite_error`).
+// The decision in the answer: within the outcomes that `open` leaves possible, otherwise failed
+// closed, with an error. A review without a response, with another uid, of another kind, or
+// with more than one answer fails closed. For an `evaluationError` the failure mode of the
+// conditions decides (`despite_error`).
 Decision settled_by(const json::Value& answer, const Decision& open, std::string_view uid,
                     Dialect dialect);
 

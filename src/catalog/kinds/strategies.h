@@ -6,8 +6,8 @@
 
 namespace cardea::catalog {
 
-// What is particular to each built-in kind outside the core group. The table in
-// builtin_strategies.cc gives them their groups and kinds.
+// The rules of each built-in kind outside the core group. The table in builtin_strategies.cc
+// assigns them to groups and kinds.
 
 const Strategy& deployment_strategy();
 const Strategy& replica_set_strategy();

@@ -42,24 +42,24 @@ constexpr Text kCommon[] = {
     {"", "apiVersion",
      "APIVersion defines the group and version of the schema this object is written in."},
     {"", "kind", "Kind names the type of this object, in CamelCase."},
-    {"", "spec", "What is wanted."},
-    {"", "status", "What was last observed. Written by the system."},
+    {"", "spec", "The desired state."},
+    {"", "status", "The last observed state. Written by the system."},
     {"", "items", "The objects of the list."},
 };
 
 constexpr Text kPolicyFields[] = {
-    {"", "description", "Why this policy is there, for whoever it stops."},
+    {"", "description", "The purpose of this policy, shown in refusals."},
     {"", "effect",
-     "What the policy says where it applies: Allow, Deny or NoOpinion. Deny goes before NoOpinion, "
-     "NoOpinion before Allow."},
+     "The answer of the policy where it applies: Allow, Deny or NoOpinion. Deny has precedence "
+     "over NoOpinion, NoOpinion over Allow."},
     {"", "expression",
      "When the policy applies, in CEL: a bool from request, operation, object, oldObject, options, "
      "namespaceObject and authorizer. Empty: always."},
     {"", "rules", "Which requests the policy is about, as in a role. Empty: all."},
     {"", "subjects",
-     "Whom the policy is about: users, groups, service accounts. Empty: everybody."},
+     "The users, groups and service accounts that the policy applies to. Empty: all users."},
     {"", "conditions",
-     "Whether the policy is in force (Ready), and what is doubtful about its expression "
+     "Whether the policy is in force (Ready), and the type warnings of its expression "
      "(TypeChecked)."},
     {"", "observedGeneration", "The generation of the policy that the conditions are about."},
 };
@@ -76,8 +76,8 @@ constexpr Text kKinds[] = {
      "Role names a list of rules, which may allow and deny. It lives in the Policy of its "
      "namespace."},
     {"authorization.openshift.io", "RoleBinding",
-     "RoleBinding gives a role of its own or of the master namespace to users and groups. It lives "
-     "in a PolicyBinding."},
+     "RoleBinding gives a role of its own namespace or of the master namespace to users and "
+     "groups. It is stored in a PolicyBinding."},
     {"access.cardea.dev", "ClusterAccessPolicy",
      "ClusterAccessPolicy allows or denies requests anywhere, depending on what they write."},
     {"permissionconfig.k8s.io", "UncoveredPermissionSet",

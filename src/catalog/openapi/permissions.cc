@@ -96,7 +96,7 @@ class PublishedPermissions::Survey {
 };
 
 PublishedPermissions::PublishedPermissions(const Catalog& catalog) {
-  // Where the feature is off nobody follows them, and the kind that belongs to it is not served.
+  // Where the feature is off they have no effect, and the kind that belongs to it is not served.
   if (!catalog.find("permissionconfig.k8s.io", "v1", "uncoveredpermissionsets")) return;
   Survey survey;
   std::vector<const Resource*> written;

@@ -30,7 +30,8 @@ class Evaluation {
   std::uint64_t cost() const { return cost_; }  // of the last run
   std::uint64_t spent() const {
     return spent_;
-  }  // the same with what cost does not count, for whoever shares one limit among several runs
+  }  // the same with work that cost does not count, for callers that share one limit among several
+     // runs
   bool limit_exceeded() const { return fatal_; }
   Arena& arena() { return arena_; }
 

@@ -18,7 +18,7 @@ enum class Op : std::uint8_t {
   kSlot,        // a variable; index
   kLocal,       // a loop's variable; index
   kBound,       // a bound variable, computed on first use; index, args[0] computes it
-  kUnresolved,  // a name nobody declared
+  kUnresolved,  // an undeclared name
   kPath,        // variable and constant fields: index, fields
   kSelect,
   kHas,

@@ -67,8 +67,8 @@ struct ErrorNode {
 
 struct Opaque;  // library values; each library knows its own
 
-// A value computed on first use, such as a policy's `variables.x`. Whoever binds it owns it and
-// keeps it alive.
+// A value computed on first use, such as a policy's `variables.x`. The code that binds it owns
+// it and keeps it alive.
 class Lazy {
  public:
   virtual ~Lazy() = default;

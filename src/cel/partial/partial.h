@@ -49,12 +49,12 @@ class Unknowns {
   std::vector<Slot> by_slot_;
 };
 
-// What is left of a program when part of its variables are known: a value, or a smaller expression
+// The rest of a program when some of its variables are known: a value, or a smaller expression
 // that reads only the unknown ones.
 //
-// For every completion of the unknowns the expression gives the value the program would give, and
-// an error exactly where the program errs. It runs as it is, prints as CEL, and owns what it needs
-// beyond the program.
+// For all values of the unknown variables the expression gives the value the program would
+// give, and fails exactly where the program fails. It can be run, prints as CEL, and owns
+// everything it needs beyond the program.
 class Residual {
  public:
   bool is_value() const {

@@ -39,7 +39,7 @@ std::string Source::format(const Issue& issue) const {
   const std::size_t start = newline == std::string::npos ? 0 : newline + 1;
   std::size_t end = text_.find('\n', start);
   if (end == std::string::npos) end = text_.size();
-  // A line that fills pages helps nobody, once per error.
+  // A very long line does not help the reader of an error.
   if (end - start > kMaxShownLine)
     return cat("ERROR: <input>:", line, ":", column, ": ", issue.message);
   std::string shown = text_.substr(start, end - start);

@@ -8,7 +8,7 @@
 namespace cardea::rest {
 namespace {
 
-// Those that bring resources of their own.
+// Plugins with their own resources.
 std::vector<std::string> catalog_features(const Features& features) {
   std::vector<std::string> out;
   if (features.conditional_authorization) out.emplace_back("ConditionalAuthorization");
@@ -66,7 +66,7 @@ Result<void> ApiServer::load_authorizers(const Parts& parts) {
     built_ins_->follow(uncovered_->snapshot());
   else if (!uncovered_->current()->verbs.empty())
     warnings_.emplace_back(
-        "there are UncoveredPermissionSets, and nobody follows them: the feature gate "
+        "there are UncoveredPermissionSets, but they have no effect: the feature gate "
         "FineGrainedAuthorization is off");
   auto chain = parts.make_chain(built_ins_->by_type());
   if (!chain) return fail(chain.error());

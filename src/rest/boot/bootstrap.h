@@ -14,15 +14,15 @@ struct BootstrapOptions {
   std::string service_address;  // of the `kubernetes` service: the first of the range
   std::string server_address;   // where this server listens
   std::uint16_t server_port;
-  // How clients of extension servers are recognised here: CAs and headers, by the keys that those
-  // servers read.
+  // The authentication settings that extension servers need: CAs and headers, by the keys that
+  // those servers read.
   std::vector<std::pair<std::string, std::string>> authentication;
   std::string now;
 };
 
-// Creates what every cluster has: the system namespaces, the `kubernetes` service, priority classes
-// and flow control. What exists already is left alone, but for what follows from flags. From
-// outside the loops.
+// Creates the objects that every cluster has: the system namespaces, the `kubernetes` service,
+// priority classes and flow control. Existing objects are not changed, except for values that
+// follow from flags. From outside the loops.
 Result<void> bootstrap(const Loopback& api, const BootstrapOptions& options);
 
 }  // namespace cardea::rest

@@ -24,8 +24,8 @@ Result<void> outcome_of(const Loopback::Reply& reply, const std::string& path) {
   return fail(internal_error(cat("reconciling ", path, ": ", reply.body["message"].as_string())));
 }
 
-// Kubernetes 1.8 and older kept the rules of admin, edit and view in these roles themselves. What
-// somebody changed there moves to the role that is aggregated into them.
+// Kubernetes 1.8 and older kept the rules of admin, edit and view in these roles themselves.
+// Changed rules move to the role that is aggregated into them.
 Result<void> prime_aggregated(const Loopback& api) {
   for (std::string_view name : {"admin", "edit", "view"}) {
     std::string roles = cat(kApi, "/clusterroles");

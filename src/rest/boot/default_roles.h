@@ -4,9 +4,9 @@
 
 namespace cardea::rest {
 
-// Sees that the default roles and bindings exist and give what they should, whatever was done to
-// them since the last start; what somebody added stays, and an object whose `autoupdate` annotation
-// says "false" is left alone. From outside the loops, before clients are served.
+// Restores the default roles and bindings so that they exist and give at least their default
+// permissions. Additions stay, and an object whose `autoupdate` annotation is "false" is not
+// changed. From outside the loops, before clients are served.
 Result<void> reconcile_default_roles(const Loopback& api);
 
 }  // namespace cardea::rest

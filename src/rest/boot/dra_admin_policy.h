@@ -4,8 +4,8 @@
 
 namespace cardea::rest {
 
-// Writes the ClusterAccessPolicy `dra-admin-access`, as it is in this version: resource claims and
-// templates that ask for adminAccess are denied outside namespaces labelled for it. From outside
+// Writes the ClusterAccessPolicy `dra-admin-access` of this version: resource claims and
+// templates with adminAccess are denied outside namespaces with the label for it. From outside
 // the loops.
 Result<void> ensure_dra_admin_policy(const Loopback& api);
 

@@ -32,7 +32,7 @@ struct Controller::State {
   bool is_posted = false;              // guarded by mutex
 
   Controller* owner;  // outlives the watches and everything that runs
-  std::vector<std::unique_ptr<store::Watch>> watches;  // of whoever starts and stops
+  std::vector<std::unique_ptr<store::Watch>> watches;  // of the thread that starts and stops
   std::deque<std::string> queue;
   std::set<std::string, std::less<>> waiting;  // in `queue` or in `delayed`
   std::set<std::string, std::less<>> running;

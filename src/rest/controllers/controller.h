@@ -14,23 +14,24 @@
 
 namespace cardea::rest {
 
-// What every controller is given. All of it outlives the controllers.
+// The parts that every controller gets. All of them must outlive the controllers.
 struct ControllerContext {
   store::Store& store;
   CatalogHolder& catalog;
   Gateway& gateway;
   net::Loop& loop;  // where all controllers work
   const Clock& clock;
-  std::function<void(const std::string&)> log;  // one line about what keeps failing; may be empty
+  std::function<void(const std::string&)> log;  // receives one line about repeated failures; may be
+                                                // empty
 };
 
-// Brings one aspect of the cluster to where it should be, again and again.
+// Brings one aspect of the cluster to its desired state, repeatedly.
 //
-// It sees what is stored as a first round of events, then every change. An event names what needs a
-// look (a key of its own choosing); keys are coalesced and reconciled on the loop, each by one
-// coroutine at a time, and one that failed is tried again, later each time. Reconciling looks at
-// the present state, never at the event, so that a lost or doubled wake-up does no harm. It writes
-// through `api()`, under the controller's own identity.
+// It receives the stored objects as a first round of events, then every change. An event names
+// the keys that need a check (the controller chooses the keys); keys are coalesced and
+// reconciled on the loop, each by one coroutine at a time. A failed key is retried with growing
+// delays. Reconciling reads the current state, never the event, so that a lost or repeated
+// event does no harm. It writes through `api()`, under the controller's own identity.
 class Controller {
  public:
   virtual ~Controller();
@@ -39,8 +40,8 @@ class Controller {
 
   // From outside the loop, once.
   Result<void> start();
-  // From outside the loop. Waits for what is under way; afterwards the controller touches nothing
-  // any more. Whoever owns a started controller stops it before destroying it.
+  // From outside the loop. Waits for running work; afterwards the controller does nothing more.
+  // The owner of a started controller must stop it before destroying it.
   void stop();
 
   const std::string& name() const { return name_; }
@@ -53,10 +54,11 @@ class Controller {
   };
   Controller(ControllerContext context, std::string name, Settings settings);
 
-  // On a thread of the store, concurrently with everything else: could this change matter? Looks at
-  // the event alone.
+  // On a thread of the store, concurrently with everything else: whether this change could
+  // matter. Reads the event alone.
   virtual bool cares(const store::Event& event) const = 0;
-  // On the loop, in the order of revisions. What was stored before the start looks like a creation.
+  // On the loop, in the order of revisions. Objects that were stored before the start appear as
+  // creations.
   virtual void observe(const store::Event& event) = 0;
   // On the loop. An error means: try this key again later.
   virtual Task<Result<void>> reconcile(std::string key) = 0;
@@ -69,9 +71,9 @@ class Controller {
   store::Store& store() const { return context_.store; }
   const Loopback& api() const { return api_; }
 
-  // Sends each request with an empty or given body, a few at a time, and continues in a later turn
-  // of the loop, so that neither the stack nor the loop's other work suffers from many. Stops early
-  // when stopping.
+  // Sends each request with an empty or given body, a few at a time, and continues in a later
+  // turn of the loop, so that many requests neither fill the stack nor block the loop. Ends early
+  // when the controller stops.
   struct Order {
     std::string method, target;
     json::Value body;

@@ -7,8 +7,8 @@
 
 namespace cardea::rest {
 
-// The controllers this server brings along, named as kube-controller-manager names them, so that a
-// cluster works without one. One file each.
+// The controllers of this server, with the names of kube-controller-manager, so that a cluster
+// works without it. One file each.
 std::unique_ptr<Controller> namespace_controller(ControllerContext context);
 std::unique_ptr<Controller> garbage_collector(ControllerContext context);
 std::unique_ptr<Controller> cluster_role_aggregation(ControllerContext context);
@@ -18,11 +18,11 @@ std::unique_ptr<Controller> admission_policy_status(ControllerContext context);
 // `ca` is PEM: what a client needs to trust this server's certificate.
 std::unique_ptr<Controller> root_ca_publisher(ControllerContext context, std::string ca);
 
-// No controller of the controller manager: the API server's own word on APIServices that name a
+// Not a controller of the controller manager: it sets the status of APIServices that name a
 // service. Nothing is aggregated, so they are not available. Always on.
 std::unique_ptr<Controller> api_service_availability(ControllerContext context);
 
-// Ours too: the status of access policies. Always on.
+// The status of access policies. Not part of kube-controller-manager either. Always on.
 std::unique_ptr<Controller> access_policy_status(ControllerContext context);
 
 // Which of them a value of --controllers names: `*` stands for all, `-name` leaves one out, a name

@@ -65,8 +65,7 @@ class GarbageCollector : public Controller {
         resources_(context().catalog) {}
 
  private:
-  // Most objects own nothing and are owned by nobody: looking for the words costs less than reading
-  // them.
+  // Most objects own nothing and have no owner: searching for the words costs less than parsing.
   bool cares(const store::Event& event) const override {
     if (event.record->key().starts_with(kEvents)) return false;
     if (event.type == store::EventType::kDelete) return true;

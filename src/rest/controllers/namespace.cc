@@ -174,7 +174,7 @@ class NamespaceController : public Controller {
         {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"propagationPolicy", "Background"}});
     bool now = r.storage_prefix == kPods && !has_node(object);
     if (is_deleting(object)) {
-      // It has been asked to go; only a pod that nobody will finish is asked again.
+      // Its deletion has been requested; only a pod that no kubelet will finish is deleted again.
       if (!now || object["metadata"]["deletionGracePeriodSeconds"].as_int() == 0) return;
     }
     if (now) options.set("gracePeriodSeconds", 0);

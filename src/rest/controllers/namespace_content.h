@@ -15,8 +15,8 @@ class NamespaceContent : public Controller {
   void observe(const store::Event& event) override;
   Task<Result<void>> reconcile(std::string key) override;
 
-  // Brings the object of an active namespace to where it should be; `record` is null when there is
-  // none.
+  // Brings the object of an active namespace to its desired state; `record` is null when it does
+  // not exist.
   virtual Task<Result<void>> restore(std::string namespace_name, store::RecordPtr record) = 0;
 
  private:

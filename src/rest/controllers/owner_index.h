@@ -20,9 +20,8 @@ struct Owner {
 
 std::vector<Owner> owners_of(const json::Value& object);
 
-// Who depends on whom, by the owner's uid. Dependents are keys of the store. Holds only objects
-// that have owners, so that its size is that of what garbage collection is about. Belongs to one
-// thread.
+// The dependents of each owner, by the owner's uid. Dependents are keys of the store. Contains
+// only objects with owners, so that its size depends on those alone. Belongs to one thread.
 class OwnerIndex {
  public:
   // The object at `key` now has these owners; none forgets it. Returns the ones it had.

@@ -35,7 +35,7 @@ void StoredResources::refresh() {
 }
 
 StoredResources::Place StoredResources::find(std::string_view key) const {
-  // "/registry/" itself is nobody's.
+  // "/registry/" itself belongs to no resource.
   for (auto slash = key.find('/', 10); slash != std::string_view::npos;
        slash = key.find('/', slash + 1)) {
     auto found = by_prefix_.find(key.substr(0, slash + 1));

@@ -58,7 +58,7 @@ Task<Result<void>> check_denying(Call& call, std::string_view name) {
   co_return fail(refused(*call.resource, name,
                          cat("user ", quoted(call.user.name),
                              " may not write, change or delete policies that take permissions "
-                             "away: that takes the verb \"deny\"")));
+                             "away: this needs the verb \"deny\"")));
 }
 
 }  // namespace
@@ -71,8 +71,8 @@ bool AccessPolicyGuard::applies(const catalog::Resource& r) const {
 Task<Result<void>> AccessPolicyGuard::check(Call& call, WriteAttempt attempt) const {
   const catalog::Resource& r = *call.resource;
   if (call.chain->exempts(call.user)) co_return Result<void>();
-  // An owner that does not exist has the garbage collector delete the policy.
-  // Whether something changes would tell a caller who may not read it what is there.
+  // If an owner does not exist, the garbage collector deletes the policy. Whether something
+  // changes would show the stored content to a caller that may not read it.
   bool same_spec = !is_known_blind(call) && attempt.old &&
                    attempt.object["spec"] == (*attempt.old)["spec"];
   bool same_owners = attempt.old && attempt.object["metadata"]["ownerReferences"] ==

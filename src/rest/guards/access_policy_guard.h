@@ -3,11 +3,11 @@
 
 namespace cardea::rest {
 
-// Keeps those who may write access policies from giving away what they do not have, and from
-// denying to others what nobody let them deny. To grant needs the permissions that are granted,
-// none of them denied to the writer by any policy, or `escalate`; to take away (Deny, NoOpinion)
-// needs `deny`; both on the policy that is written. So does changing or deleting a policy that
-// takes away.
+// Limits the writers of access policies: they cannot give permissions that they do not have,
+// and cannot deny without the permission to deny. Granting needs the granted permissions, none
+// of them denied to the writer by any policy, or `escalate`. Taking away (Deny, NoOpinion)
+// needs `deny`. Both verbs are checked on the policy that is written. Changing or deleting a
+// policy that takes away needs `deny` too.
 class AccessPolicyGuard : public WriteGuard {
  public:
   bool applies(const catalog::Resource& resource) const override;

@@ -16,8 +16,8 @@ using json::Value;
 
 namespace {
 
-// How many objects are looked at, and how many namespaces are asked about. Beyond, nobody can tell
-// in time, and the answer is no.
+// The limits of objects and namespaces that are checked. Beyond them the check would take too
+// long, and the answer is no.
 constexpr std::size_t kMostObjects = 1000;
 constexpr std::size_t kMostNamespaces = 10'000;
 

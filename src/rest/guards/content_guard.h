@@ -3,17 +3,19 @@
 
 namespace cardea::rest {
 
-// Deleting a namespace deletes what is in it, and deleting a CustomResourceDefinition deletes its
-// objects: what denies the one denies the other. The chain is asked whether it denies the caller to
-// delete objects of each resource that has some there; denials with conditions are judged on the
-// stored objects. Nothing is asked while no document denies anything.
+// Deleting a namespace deletes its content, and deleting a CustomResourceDefinition deletes its
+// objects. So a denial of deleting the objects also denies deleting the namespace or the
+// definition. The chain is asked whether it denies the caller to delete objects of each
+// resource that has objects there; denials with conditions are judged on the stored objects.
+// Nothing is asked while no document denies anything.
 //
-// Who names an owner of a namespace or of a definition, through any of its parts, orders its
-// deletion: the garbage collector deletes it once the owner is gone. Nobody knows when, so a denial
-// without conditions counts for a namespace even while nothing that it is about is there.
+// A request that gives a namespace or a definition an owner, through any subresource, causes
+// its deletion: the garbage collector deletes it when the owner does not exist. The time of the
+// deletion is not known, so a denial without conditions counts for a namespace even while it
+// has no matching objects.
 //
-// The documents of a namespace have no say where the caller deletes by a grant above namespaces: a
-// namespace by one that holds at the cluster scope, a definition in any case.
+// The documents of a namespace do not count if the caller deletes by a grant above namespaces:
+// for a namespace, a grant at the cluster scope; for a definition, always.
 class ContentGuard : public WriteGuard {
  public:
   bool applies(const catalog::Resource& resource) const override;

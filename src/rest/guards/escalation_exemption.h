@@ -9,18 +9,18 @@
 namespace cardea::rest {
 
 // Whether the caller holds the verb that exempts from an escalation check (`escalate`, `bind`,
-// `deny`). The verb
-// `*` of a namespace policy's rule does not include it, unless the caller may do everything there
-// anyway: such rules mean "all of today's verbs on ordinary objects", and take kinds away one by
-// one. A condition on the object cannot be settled here, and counts as no.
+// `deny`). The verb `*` of a namespace policy's rule does not include it, unless the caller may
+// do everything there anyway: such rules mean "all ordinary verbs on ordinary objects", and
+// exclude kinds one by one. A condition on the object cannot be evaluated here, and counts as
+// no.
 //
-// "There" is where the grant is for: `granted_in`, an empty one being the whole cluster. Without
+// "There" is the place of the grant: `granted_in`, where empty means the whole cluster. Without
 // it, the namespace of the attributes.
 Task<bool> is_exempt(Call& call, authz::Attributes attributes,
                      std::optional<std::string_view> granted_in = std::nullopt);
 
-// Whether the namespace of the request is going away. Then whoever empties it must be able to
-// finish: what was denied in it ends with it.
+// Whether the namespace of the request is being deleted. Then the caller that empties it must
+// be able to finish: denials in the namespace end with it.
 bool is_being_emptied(const Call& call);
 
 }  // namespace cardea::rest

@@ -29,7 +29,7 @@ bool EscalationGuard::applies(const catalog::Resource& r) const {
 Task<Result<void>> EscalationGuard::check(Call& call, WriteAttempt attempt) const {
   const catalog::Resource& r = *call.resource;
   if (call.chain->exempts(call.user)) co_return Result<void>();
-  // Whether something changes would tell a caller who may not read it what is there.
+  // Whether something changes would show the stored content to a caller that may not read it.
   if (!is_known_blind(call) && attempt.old && attempt.keeps_identity &&
       authz::rbac::only_changes_ownership(attempt.object, *attempt.old))
     co_return Result<void>();

@@ -5,7 +5,7 @@
 
 namespace cardea::rest {
 
-// Keeps those who may write roles and bindings from giving away what they do not have.
+// Prevents the writers of roles and bindings from giving permissions that they do not have.
 class EscalationGuard : public WriteGuard {
  public:
   explicit EscalationGuard(const Snapshot<authz::rbac::RoleTable>& roles) : roles_(roles) {}

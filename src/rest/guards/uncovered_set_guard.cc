@@ -45,8 +45,8 @@ Task<Result<void>> UncoveredSetGuard::check(Call& call, WriteAttempt attempt) co
     std::string kinds = kinds_with(*call.catalog, *one.names.begin());
     call.warnings.push_back(
         kinds.empty() ? cat(verb.as_string(), ": no kind has this permission")
-                      : cat("nobody will write fields of ", verb.as_string(),
-                            " without this very permission; kinds that have it: ", kinds));
+                      : cat("writing the fields of ", verb.as_string(),
+                            " now needs exactly this permission; kinds with such fields: ", kinds));
   }
   co_return Result<void>();
 }

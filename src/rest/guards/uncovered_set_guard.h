@@ -3,8 +3,8 @@
 
 namespace cardea::rest {
 
-// Tells whoever writes an UncoveredPermissionSet which kinds it is about: a set can lock people out
-// of what they do every day. It refuses nothing.
+// Warns the writer of an UncoveredPermissionSet which kinds it affects: a set can lock users
+// out of their daily work. It refuses nothing.
 class UncoveredSetGuard : public WriteGuard {
  public:
   bool applies(const catalog::Resource& resource) const override;

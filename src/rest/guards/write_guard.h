@@ -4,7 +4,7 @@
 
 namespace cardea::rest {
 
-// An object on its way to the store: decoded, changed by admission, not yet prepared or validated.
+// An object before it is stored: decoded, changed by admission, not yet prepared or validated.
 struct WriteAttempt {
   const json::Value& object;
   const json::Value* old;       // null for a create
@@ -13,9 +13,9 @@ struct WriteAttempt {
                                 // creationTimestamp of `old`
 };
 
-// Refuses writes for what they say, where authorization of the request alone is not enough. Asked
-// after mutating admission and before validation, of a deletion before admission, for each attempt.
-// Shared between threads.
+// Refuses writes for their content, where authorization of the request alone is not enough.
+// Called after mutating admission and before validation (for a deletion: before admission), for
+// each attempt. Shared between threads.
 class WriteGuard {
  public:
   virtual ~WriteGuard() = default;

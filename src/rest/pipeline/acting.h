@@ -6,15 +6,15 @@
 
 namespace cardea::rest::pipeline {
 
-// In whose name: from here on the request is this user's.
+// The user for whom the request is served from here on.
 struct Acting {
   authz::User user;
-  std::optional<impersonation::Deputy> deputy = {};  // who sends a request that is served for
-                                                     // somebody else
+  std::optional<impersonation::Deputy> deputy = {};  // the sender of a request that impersonates
+                                                     // another user
 };
 
-// `sender` unless headers ask for somebody else, and then that user, if the sender may act for
-// them. Where it succeeds, `sender` is moved from.
+// `sender`, unless headers name another user; then that user, if the sender may act for it. On
+// success `sender` is moved from.
 Task<Result<Acting>> act(const Services& services, const impersonation::Impersonator& impersonator,
                          http::Exchange& exchange, const authz::RequestInfo& info,
                          authz::User& sender);

@@ -15,7 +15,7 @@ Task<authz::Chain::Verdict> ask_chain(const authz::Chain& chain, http::Exchange&
   co_return waited;
 }
 
-// Whether a caller who may not do what they ask may still try to change single fields.
+// Whether a caller without the verb of the request may still try to change single fields.
 bool leaves_fields(const Services& services, const authz::RequestInfo& info,
                    const authz::Decision& refusal) {
   if (!services.field_permissions || refusal.kind != authz::Decision::Kind::kNoOpinion ||

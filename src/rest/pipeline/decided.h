@@ -6,11 +6,12 @@
 
 namespace cardea::rest::pipeline {
 
-// Whether they may: what the chain of this moment says.
+// The decision of the current chain.
 struct Decided {
   authz::Chain::Verdict verdict;
-  std::shared_ptr<const authz::Chain> chain;  // that decided, and settles what is still open
-  bool is_granular = false;  // what is permitted is the verb `granular`: the fields decide
+  std::shared_ptr<const authz::Chain> chain;  // the chain that decided, and evaluates open
+                                              // conditions
+  bool is_granular = false;  // the permit is for the verb `granular`: the changed fields decide
   std::chrono::nanoseconds took{};
 };
 

@@ -11,7 +11,7 @@ End broken(const http::Request& request, std::string_view why) {
   return {internal_error_text(request, why)};
 }
 
-// What went wrong is told before a refusal: the answer might have been another.
+// Errors are reported before a refusal: without them the answer might have been different.
 End refused(const Stations& stations, const http::Request& request, const Journey& j) {
   const authz::Decision& decision = j.decided->verdict.decision;
   if (!decision.error.empty()) return broken(request, decision.error);

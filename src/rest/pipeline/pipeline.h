@@ -12,29 +12,29 @@
 
 namespace cardea::rest::pipeline {
 
-// The way of a request, station by station:
+// The path of a request, station by station:
 //
-//   Asked       what is asked                    method and URL                       asked.h
-//   Recognised  who asks                         credentials                          recognised.h
-//   Acting      in whose name                    Impersonate-* headers                acting.h
-//   Decided     whether they may                 the authorizer chain                 decided.h
-//   Call        what to do, with the proof       made by whoever stands at the exit   rest/call.h
+//   Asked       what is asked               method and URL           asked.h
+//   Recognised  which user sends it         credentials              recognised.h
+//   Acting      for which user              Impersonate-* headers    acting.h
+//   Decided     whether the user may        the authorizer chain     decided.h
+//   Call        what to do, with the proof  made at the exit         rest/call.h
 //
-// Each station is a type that a function makes from the ones before. No station looks back, none
-// needs the body of the request, none writes anything. So the way up to Decided may run as soon as
-// the head of a request is there, and what it found is kept until the body has come. Metrics, audit
-// and log look at the stations afterwards; stations do not know them.
+// Each station is a type that a function makes from the types before. No station depends on a later
+// one, needs the body of the request, or writes anything. So the stations up to Decided may run as
+// soon as the head of a request has arrived, and their result is kept until the body has arrived.
+// Metrics, audit and log read the stations afterwards; stations do not know them.
 
 // A 500 of a station: text, not a Status.
 Answer internal_error_text(const http::Request& request, std::string_view why);
 
-// Where a request that goes no further ends: what it is answered.
+// The end of a request that does not continue: its answer.
 struct End {
   Result<Answer> answer;
   bool is_refusal = false;  // by the chain, or of an impersonation
 };
 
-// How far one request has come. On its loop's thread.
+// The progress of one request. On its loop's thread.
 struct Journey {
   std::optional<Asked> asked;
   std::optional<Recognised> recognised;  // its user goes on to `acting`
@@ -43,27 +43,27 @@ struct Journey {
   std::optional<End> end;
   std::string why_unrecognised;  // for logs, never for the client
 
-  // The user of the credentials, whoever the request is served for by now.
+  // The user of the credentials, also when the request impersonates another user.
   const authz::User& sender() const;
 };
 
-// What the stations ask.
+// The parts that the stations use.
 struct Stations {
   const Services& services;
   const authn::AuthenticatorChain& authenticators;
   const impersonation::Impersonator& impersonator;
-  bool keeps_reasons = false;  // whether somebody wants to know why credentials were refused
+  bool keeps_reasons = false;  // whether the reason for refused credentials is needed
 };
 
-// Goes on from where the journey is to Decided, or to its end. A journey that begins with a user
-// whom the server knows already (`acting` is there) asks for no credentials. Exchange and journey
-// live until it is done.
+// Continues from the current station to Decided, or to the end. A journey that begins with a
+// known user (`acting` is set) asks for no credentials. Exchange and journey must live until it
+// is done.
 Task<bool> travel(Stations stations, http::Exchange& exchange, Journey& journey);
 
-// A journey that began before the body of its request was there.
+// A journey that began before the body of its request had arrived.
 class EarlyJourney : public http::Kept {
  public:
-  // Goes as far as it can at once; what has to wait goes on by itself.
+  // Runs as far as possible at once; a part that has to wait continues by itself.
   static std::shared_ptr<EarlyJourney> begin(Stations stations,
                                              std::shared_ptr<http::Exchange> exchange);
   // The whole of it.

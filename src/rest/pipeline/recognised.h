@@ -7,13 +7,13 @@
 
 namespace cardea::rest::pipeline {
 
-// Who asks: the user, and how they were recognised.
+// The user of the credentials, and how the user was authenticated.
 struct Recognised {
   authn::Identity identity;
 };
 
-// Takes the credentials off the request. The error is a 401 that says nothing; `why`, when not
-// null, gets the reason.
+// Removes the credentials from the request. The error is a 401 without a reason; `why`, when
+// not null, receives the reason.
 Task<Result<Recognised>> recognise(const authn::AuthenticatorChain& authenticators,
                                    http::Exchange& exchange, std::string* why);
 

@@ -15,7 +15,7 @@ class Auditor;
 
 namespace cardea::rest::pipeline {
 
-// Those who want to know about every request. Outlive the requests.
+// The receivers of facts about every request. They must outlive the requests.
 struct Watchers {
   // Every request and impersonation at level debug; at level warning why credentials were refused
   // or conditions failed, which clients are not told. Null: nothing is logged.
@@ -23,15 +23,15 @@ struct Watchers {
   const audit::Auditor* auditor = nullptr;  // null: nothing is audited
 };
 
-// Sees one request from its journey to its answer, and tells metrics, log and audit.
+// Observes one request from its stations to its answer, and informs metrics, log and audit.
 class Witness {
  public:
   Witness(const Watchers& watchers, Services& services, std::shared_ptr<http::Exchange> exchange);
 
-  // Looks at how far the request has come. False: it must not go on, since it could not be
-  // recorded.
+  // Reads the progress of the request. False: the request must not continue, because it could not
+  // be recorded.
   Task<bool> saw(const Journey& journey);
-  // What a call left to tell.
+  // The facts that a call leaves for metrics and audit.
   void saw(const Call& call);
 
   // Sends the answer, in the form that `frame` says.
@@ -42,7 +42,7 @@ class Witness {
 
   Frame frame;
   bool is_refusal = false;
-  const authz::User* user = nullptr;  // whom the request is served for, once that is known
+  const authz::User* user = nullptr;  // the user for whom the request is served, when it is known
   const std::shared_ptr<AuditTrail>& trail() const { return trail_; }
 
  private:

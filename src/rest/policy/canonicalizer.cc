@@ -11,7 +11,7 @@ using json::Value;
 
 namespace {
 
-// Of another kind or version: whoever reads on will say so.
+// Of another kind or version: the next reader reports it.
 bool is_of_another(const catalog::Resource& r, const Value& sent) {
   const Value &kind = sent["kind"], &version = sent["apiVersion"];
   if (!kind.is_null() && !(kind.is_string() && (kind.as_string().empty() ||

@@ -6,8 +6,8 @@
 
 namespace cardea::rest::policy {
 
-// Tells a dry run what the store would say to the deletion of a role that is bound or of a
-// container that is not empty. The store outlives it.
+// Gives a dry run the store's answer to the deletion of a role that is bound or of a container
+// that is not empty. The store must outlive it.
 std::unique_ptr<admission::Plugin> check_dry_deletion(const PolicyStore& store);
 
 }  // namespace cardea::rest::policy

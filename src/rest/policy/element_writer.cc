@@ -401,8 +401,8 @@ ElementWriter::Batch ElementWriter::settle(Group& g) const {
       p->done(store::Commit{true, commit.revision, std::move(records)});
       continue;
     }
-    // Somebody else's key, or the container itself, which was just made or deleted: in that case
-    // again.
+    // The key of another object, or the container itself, which was just created or deleted: then
+    // retry.
     bool is_ours = true;
     std::vector<RecordPtr> found;
     for (const store::Compare& c : p->txn.compares) {

@@ -22,15 +22,15 @@ store::RecordPtr find_element(const store::Store& below, std::string_view key, E
 // `a, b and 3 more`.
 std::string listed(const std::vector<std::string>& names);
 
-// What is told to whoever writes an element before its container is there. `points_to`: of a
+// The error for a write of an element whose container does not exist. `points_to`: for a
 // binding, the namespace of its role.
 Error missing_container(ElementKind kind, std::string_view namespace_name, std::string_view name,
                         std::string_view points_to);
 
-// Writes elements into their containers, on a thread of its own. Each round takes all that wait,
-// groups them by container and writes every container once. Roles go before bindings and each is
-// waited for, so that nothing refers to a role that goes in the same round: as long as all writes
-// of elements come through here, references hold.
+// Writes elements into their containers, on its own thread. Each round takes all waiting
+// writes, groups them by container and writes every container once. Roles are written and
+// completed before bindings, so that no binding refers to a role that is deleted in the same
+// round: as long as all writes of elements come through here, references hold.
 class ElementWriter {
  public:
   ElementWriter(store::Store& below, const Clock& clock, Random& random, std::string master);
@@ -39,7 +39,7 @@ class ElementWriter {
   // A transaction on at most one element, perhaps with other keys beside it. From any thread;
   // `done` runs on this one's.
   void add(store::Txn txn, store::Store::Done done);
-  // Why a role stays: who binds it. nullopt: nobody does.
+  // Why a role cannot be deleted: the bindings that use it. nullopt: there are none.
   std::optional<Error> keeps_role(std::string_view namespace_name, std::string_view name) const;
 
  private:
@@ -51,7 +51,7 @@ class ElementWriter {
   enum class Placed { kWritten, kLater, kAnswered };
 
   void run();
-  // Gives back what could not be part of this round.
+  // Returns the writes that could not be part of this round.
   Batch write(Batch batch) const;
   Placed place(std::unique_ptr<Pending>& pending, Groups& groups,
                std::set<std::string>& touched) const;

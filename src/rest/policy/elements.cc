@@ -99,7 +99,7 @@ store::RecordPtr element_record(ElementKind kind, std::string_view namespace_nam
   Value object = element.is_object() ? element : Value::object();
   if (!object["metadata"].is_object()) object.set("metadata", Value::object());
   Value& meta = object.member("metadata");
-  // What it is reached by counts, whatever somebody wrote into it.
+  // The key counts, whatever the content says.
   meta.set("name", name);
   meta.set("namespace", namespace_name);
   meta.erase("resourceVersion");

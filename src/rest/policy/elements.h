@@ -8,13 +8,13 @@
 #include "json/value.h"
 #include "store/record.h"
 
-// Roles and role bindings of namespace policy rest inside containers: the Policy and the
-// PolicyBindings of their namespace. Here is how an element is found in a container, and how it
-// looks as an object of its own. Pure functions.
+// Roles and role bindings of namespace policy are stored inside containers: the Policy and the
+// PolicyBindings of their namespace. This file finds an element in a container, and shows it as
+// a separate object. Pure functions.
 //
-// An element's resourceVersion is the revision of the container's write that changed it last. Which
-// that will be is not known while it is written, so the elements of the last write have none and
-// take the container's; the next write notes it down.
+// An element's resourceVersion is the revision of the container's last write that changed it.
+// This revision is not known while the element is written, so the elements of the last write
+// have none and use the container's; the next write records it.
 namespace cardea::rest::policy {
 
 enum class ElementKind { kRole, kRoleBinding };
@@ -40,8 +40,8 @@ std::string policy_key(std::string_view namespace_name);
 // `points_to` is the namespace whose roles are bound, after which the container is named.
 std::string policy_binding_key(std::string_view namespace_name, std::string_view points_to);
 
-// The container, parsed once for each record. Null when it is no JSON object: somebody wrote past
-// this server.
+// The container, parsed once for each record. Null when it is not a JSON object: another
+// program has written to the store.
 const json::Value& container_of(const store::Record& record);
 // Its elements; nothing where they are no object.
 const json::Value& elements_of(const store::Record& record, ElementKind kind);

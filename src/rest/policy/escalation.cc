@@ -26,7 +26,7 @@ Error refused(const catalog::Resource& r, std::string_view name, std::string_vie
           {.name = std::string(name), .group = std::string(r.group), .kind = std::string(r.name)});
 }
 
-// What cannot be read or found allows nothing, and denies everything to those whom it concerns.
+// An unreadable or missing role allows nothing, and denies everything to its subjects.
 std::vector<Rule> unreadable() {
   return {Rule{.deny = true, .verbs = {"*"}, .resource_kinds = {"*"}}};
 }
@@ -49,7 +49,7 @@ documents::RoleRef ref_of(const Value& binding) {
   return {.namespace_name = std::string(ref["namespace"].as_string()),
           .name = std::string(ref["name"].as_string())};
 }
-// Whom a binding that cannot be read is for, nobody knows: for everybody.
+// The subjects of an unreadable binding are not known: it counts for all users.
 bool is_for(const Value& binding, const authz::User& user, std::string_view namespace_name) {
   json::FieldErrors errors;
   documents::RoleBinding read = documents::read_role_binding(
@@ -79,11 +79,11 @@ authz::Attributes on_role(const Call& call, std::string_view verb, std::string_v
 
 Task<bool> may(Call& call, authz::Attributes attributes) {
   authz::Chain::Verdict verdict = co_await call.services.authorizer.authorize(attributes);
-  // A condition on the object has nobody to settle it here.
+  // A condition on the object cannot be evaluated here.
   co_return verdict.decision.allowed();
 }
 
-// What is about to be given, to whom by this write, and where.
+// The permissions that this write gives, their receivers, and the namespace.
 struct Gift {
   std::vector<Rule> rules;
   std::vector<Rule> freed;  // what the caller would no longer be denied
@@ -120,7 +120,7 @@ Gift gift_of_binding(const Call& call, const WriteAttempt& attempt, const docume
     is_same = is_same && attempt.object[key] == (*attempt.old)[key];
   out.is_new = !is_same;
   if (is_same) return out;
-  // Whoever is bound to a denial is denied; whoever was and is not any more is free.
+  // A user that is bound to a denial is denied; a user that is no longer bound is not.
   out.needs_deny = denies(out.rules);
   if (!attempt.old) return out;
   std::vector<Rule> before = rules_of(call, ref_of(*attempt.old));
@@ -147,7 +147,7 @@ std::string_view granted_in(const Call& call, const documents::Index* index) {
 Error may_not_deny(const Call& call, std::string_view name, std::string_view what) {
   return refused(*call.resource, name,
                  cat("user ", quoted(call.user.name), " may not ", what,
-                     ": that takes the verb \"deny\" on roles in the namespace ",
+                     ": this needs the verb \"deny\" on roles in the namespace ",
                      quoted(call.info.namespace_name)));
 }
 
@@ -159,7 +159,7 @@ std::optional<Error> frees_themselves(const Call& call, std::string_view name,
   if (!missing) return std::nullopt;
   return refused(*call.resource, name,
                  cat("user ", quoted(call.user.name),
-                     " is denied what this would let them do: ", missing->text()));
+                     " would get a permission that is denied to this user: ", missing->text()));
 }
 
 }  // namespace

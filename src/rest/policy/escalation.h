@@ -15,10 +15,10 @@ namespace cardea::rest::policy {
 Task<Result<void>> check_escalation(Call& call, WriteAttempt attempt,
                                     const authz::namespace_policy::PolicyAuthorizer* authorizer);
 
-// To delete a denial, or a binding to one, takes the verb `deny` as writing it does, but not where
-// the whole namespace is on its way out. Nobody lifts from themselves what they would not hold
-// otherwise, deny or not: who writes past that is known to check_escalation too. What cannot be
-// read denies. `old` is a Role or a RoleBinding.
+// Deleting a denial, or a binding to one, needs the verb `deny`, as writing it does, except in
+// a namespace that is being deleted. Users cannot remove a denial from themselves if they would
+// not hold the permission otherwise, with or without `deny`; check_escalation knows users that
+// are exempt. Unreadable content denies. `old` is a Role or a RoleBinding.
 Task<Result<void>> check_lifting(Call& call, const json::Value& old,
                                  const authz::namespace_policy::PolicyAuthorizer* authorizer);
 

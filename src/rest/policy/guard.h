@@ -11,14 +11,14 @@ class PolicyAuthorizer;
 
 namespace cardea::rest::policy {
 
-// Refuses documents of namespace policy for what they say: rules without meaning, containers that
-// are created with content, references to what is not there; and for who says it: nobody gives away
-// what they do not have, denying and lifting what is denied take the verb `deny`, and nobody frees
-// themselves.
+// Refuses documents of namespace policy for their content: rules without meaning, containers
+// that are created with content, references to missing objects. It also refuses them for their
+// writer: users cannot give permissions that they do not have, writing and removing denials
+// needs the verb `deny`, and users cannot remove denials from themselves.
 class PolicyGuard : public WriteGuard {
  public:
-  // The authorizer, which outlives it, knows what the caller holds; null: only system:masters may
-  // write roles and bindings.
+  // The authorizer, which must outlive it, knows the permissions of the caller; null: only
+  // system:masters may write roles and bindings.
   PolicyGuard(std::string master, const authz::namespace_policy::PolicyAuthorizer* authorizer)
       : master_(std::move(master)), authorizer_(authorizer) {}
   bool applies(const catalog::Resource& resource) const override;
@@ -30,8 +30,8 @@ class PolicyGuard : public WriteGuard {
   const authz::namespace_policy::PolicyAuthorizer* authorizer_;
 };
 
-// What is told to whoever wants to write a container as a whole, which no verb of it does; nullopt
-// for anything else.
+// The error for a write of a whole container, which no verb supports; nullopt for anything
+// else.
 std::optional<Error> refused_verb(const catalog::Resource& resource, std::string_view verb,
                                   std::string_view name);
 

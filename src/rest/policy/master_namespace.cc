@@ -48,10 +48,11 @@ struct DefaultRole {
   Value rules;
 };
 
-// Viewers see everything but who may do what; editors change what they see; admins change all but
-// the containers, under the escalation check; cluster-admins everything. The last rule of admins
-// gives the permissions on single fields, which `*` without a write does not: an admin holds what
-// an editor does. Neither holds by its `*` what is excluded from whole objects.
+// Viewers see everything except roles and bindings; editors change what they see; admins change
+// everything except the containers, under the escalation check; cluster-admins everything. The
+// last rule of admins gives the permissions on single fields, which `*` without a write does
+// not: an admin has all permissions of an editor. Neither gets by `*` the permissions that are
+// excluded from whole objects.
 std::vector<DefaultRole> default_roles() {
   Value all = texts({"*"});
   Value reads = texts({"watch", "list", "get"}), writes = texts({"create", "update", "delete"});

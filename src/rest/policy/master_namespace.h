@@ -11,9 +11,9 @@ namespace cardea::rest::policy {
 // Keeps the master namespace of namespace policy from being deleted.
 std::unique_ptr<admission::Plugin> keep_master_namespace(std::string master);
 
-// Makes the master namespace with its Policy, its PolicyBinding and its roles view, edit, admin and
-// cluster-admin. Rules of these roles that somebody changed are put back; other roles are left
-// alone. From outside the loops.
+// Creates the master namespace with its Policy, its PolicyBinding and its roles view, edit,
+// admin and cluster-admin. Changed rules of these roles are restored; other roles are not
+// touched. From outside the loops.
 Result<void> ensure_master_namespace(const Loopback& api, const std::string& master);
 
 }  // namespace cardea::rest::policy

@@ -11,27 +11,28 @@ namespace cardea::rest::policy {
 
 class ElementWriter;
 
-// A store in which the roles and role bindings of namespace policy are objects of their own, over
-// one in which they rest inside Policy and PolicyBinding containers. Everything else passes
-// through. So the verbs, admission and controllers treat a role as any other object, with a
-// resourceVersion, a uid and conflicts of its own, and the authorizer's index sees containers only.
+// A store in which the roles and role bindings of namespace policy are separate objects. The
+// underlying store keeps them inside Policy and PolicyBinding containers. Everything else
+// passes through. So the verbs, admission and controllers treat a role as any other object,
+// with its own resourceVersion, uid and conflicts, and the authorizer's index sees containers
+// only.
 //
-// It promises what a single object cannot: a binding refers to a role that exists, and to the
-// policy its container is for; a role that is bound is not deleted; a container goes only when
-// empty; the name of a binding is unique in its namespace. Writes of elements go through one
-// thread, which puts those that wait for the same container into one write of it: many writers lose
-// nothing and do not wait for each other's retries.
+// It guarantees rules that involve several objects: a binding refers to a role that exists, and
+// to the policy of its container; a role that is bound is not deleted; a container is deleted
+// only when empty; the name of a binding is unique in its namespace. Writes of elements go
+// through one thread, which combines waiting writes for the same container: no write is lost,
+// and writers do not wait for each other's retries.
 //
-// Elements have no watch: the container's is there.
+// Elements cannot be watched; watch the container.
 class PolicyStore : public store::Store {
  public:
   // `below`, `clock` and `random` outlive it. `master` is the namespace whose roles may be bound
   // from everywhere.
   PolicyStore(store::Store& below, const Clock& clock, Random& random, std::string master);
-  ~PolicyStore() override;  // whoever still waits is told that nothing was written
+  ~PolicyStore() override;  // waiting writers get the error that nothing was written
 
   const std::string& master() const { return master_; }
-  // Why what is under this key is not deleted as things stand; `commit` has the last word.
+  // Why the object under this key cannot be deleted now; `commit` makes the final decision.
   std::optional<Error> keeps(std::string_view key) const;
 
   store::RecordPtr get(std::string_view key) const override;

@@ -11,7 +11,7 @@
 
 namespace cardea::rest::policy {
 
-// A kind as people write it, found among what is served.
+// A kind in the spelling of a user, found among the served resources.
 struct NamedResource {
   std::string group, version, name, subresource;
   const catalog::Resource* resource = nullptr;  // null: nothing of that name is served, and the
@@ -23,7 +23,7 @@ struct NamedResource {
 // that is listed first.
 NamedResource find_resource(const catalog::Catalog& catalog, std::string_view text);
 
-// What a review asks, from either of its forms. Keeps what attributes borrow.
+// The question of a review, from either of its forms. Owns the data that attributes borrow.
 struct ReviewQuestion {
   std::string verb, namespace_name, resource_name, path;
   bool is_path = false;

@@ -29,7 +29,7 @@ Error invalid(const Call& call, const Value& review, const json::FieldErrors& er
                               review["metadata"]["name"].as_string(), errors);
 }
 
-// Who is named as allowed; one list for users, one for groups, both in order.
+// The subjects that are allowed; one list for users, one for groups, both in order.
 struct WhoCan {
   std::set<std::string> users, groups;
   std::string error;
@@ -49,7 +49,8 @@ Task<WhoCan> who_can(Call& call, ReviewQuestion question) {
                            : s.name;
     std::set<std::string>& list = is_group ? out.groups : out.users;
     if (list.contains(name)) continue;
-    // With the object at hand, who is allowed under conditions either is or is not.
+    // When the object is known, a subject that is allowed under conditions is either allowed or
+    // not.
     if (!question.content.is_null() && ++asked <= kMostSettled) {
       authz::User user{.groups = {std::string(authz::kAuthenticatedGroup)}};
       if (is_group)
@@ -148,8 +149,8 @@ authz::User named_user(const Value& who) {
   return out;
 }
 
-// Who asks about a namespace from outside must be one who may ask inside it; about themselves, one
-// who may ask so anywhere.
+// A caller that asks about a namespace from outside must have the permission to ask inside it;
+// about themselves, the permission for self reviews.
 Task<Result<void>> may_ask_there(Call& call, bool about_oneself, std::string_view namespace_name) {
   std::string local = cat("local", call.resource->name);
   authz::Attributes a(call.user);
@@ -235,7 +236,7 @@ void set_list(Value& rule, const char* key, const std::vector<std::string>& text
   if (!texts.empty()) rule.set(key, std::move(list));
 }
 
-// What somebody may do in a namespace, as far as it can be listed.
+// The permissions of a user in a namespace, as far as they can be listed.
 Task<Result<Answer>> review_rules_flat(Call& call) {
   Result<Value> review = co_await admit_review(call);
   if (!review) co_return fail(review.error());

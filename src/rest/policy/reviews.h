@@ -4,11 +4,11 @@
 
 namespace cardea::rest::policy {
 
-// The reviews of authorization.openshift.io: may somebody do something in a namespace, and who may.
-// In the shape in which they were first drawn (v1beta3: a spec that is asked and a status that
-// answers) and in the flat one of today's OpenShift clients (v1: another kind answers). Both ask
-// the whole chain; `content` settles what depends on the object. In v1 also the rules that somebody
-// holds in a namespace.
+// The reviews of authorization.openshift.io: may a user do something in a namespace, and which
+// users may. In the original form (v1beta3: a spec with the question and a status with the
+// answer) and in the flat form of current OpenShift clients (v1: another kind is the answer).
+// Both ask the whole chain; conditions on the object are evaluated with `content`. In v1 also
+// the rules that a user holds in a namespace.
 bool serves_review(const catalog::Resource& resource);
 Task<Result<Answer>> serve_review(Call& call);
 

@@ -143,8 +143,8 @@ Task<Settled> settle_question(Call& call, std::shared_ptr<const authz::Chain> ch
   bool may = co_await may_compare(call, question);
   if (!may)
     co_return Settled{unsettled(decision,
-                                "the content of a change is compared with the stored object, which "
-                                "takes the verb \"get\" on it"),
+                                "the content of a change is compared with the stored object: this "
+                                "needs the verb \"get\" on it"),
                       join(open, "; ")};
   Result<Matter> matter = matter_of(call, question);
   if (!matter) co_return Settled{unsettled(decision, matter.error().message), join(open, "; ")};

@@ -9,15 +9,15 @@
 
 namespace cardea::rest::policy {
 
-// What the chain says to a review.
+// The chain's answer to a review.
 struct Settled {
   authz::Decision decision;  // never conditional: what is left open does not allow
   std::string open;  // the conditions that decide, for a person, when there was no object to decide
                      // with
 };
 
-// Asks `chain`, and settles what depends on the object with the question's content: it is what
-// would be created or written over the stored object, or what would be deleted.
+// Asks `chain`, and evaluates conditions on the object with the question's content: the object
+// that would be created or replace the stored object, or the object that would be deleted.
 Task<Settled> settle_question(Call& call, std::shared_ptr<const authz::Chain> chain,
                               ReviewQuestion question, authz::User user);
 

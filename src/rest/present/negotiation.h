@@ -6,7 +6,7 @@
 
 namespace cardea::rest {
 
-// In which form a client wants its answer.
+// The form of an answer that a client asks for.
 struct View {
   enum class Shape { kObject, kTable, kPartialObject, kPartialList };
   Shape shape = Shape::kObject;
@@ -18,7 +18,7 @@ struct View {
   std::string_view content_type() const { return yaml ? "application/yaml" : "application/json"; }
 };
 
-// What can be had.
+// The available forms.
 struct Offer {
   bool transforms = false;  // tables and partial metadata too
   bool is_custom = false;   // of a definition: Kubernetes words the refusal otherwise
@@ -26,11 +26,11 @@ struct Offer {
   bool is_watch = false;    // events are not written in YAML
 };
 
-// Chooses by the Accept header: the first that we can serve, with quality values in order. 406 when
-// nothing fits.
+// Chooses by the Accept header: the first available form, in the order of quality values. 406
+// when none fits.
 Result<View> negotiate(std::string_view accept, Offer offer);
 
-// `pretty=1`, or a person's tool (curl, wget, a browser) that did not say otherwise.
+// `pretty=1`, or a tool for people (curl, wget, a browser) without another choice.
 bool wants_pretty(std::string_view user_agent, std::string_view pretty_parameter,
                   bool has_parameter);
 

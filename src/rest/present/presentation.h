@@ -4,7 +4,7 @@
 
 namespace cardea::rest {
 
-// What the shape of an answer depends on besides the answer.
+// The inputs for the form of an answer besides the answer.
 struct Frame {
   View view;
   const catalog::Catalog* catalog = nullptr;    // null for paths that are no resource
@@ -14,8 +14,8 @@ struct Frame {
   std::chrono::system_clock::time_point now;
 };
 
-// Turns what a verb said into the response the client asked for: tables, partial metadata, YAML,
-// indentation, warnings.
+// Turns the result of a verb into the response the client asked for: tables, partial metadata,
+// YAML, indentation, warnings.
 http::Response present(Result<Answer> answer, const Frame& frame,
                        const std::vector<std::string>& warnings);
 

@@ -9,7 +9,7 @@
 
 namespace cardea::rest {
 
-// The paths that are no resources: health, version, metrics, discovery, OpenAPI.
+// The paths that are not resources: health, version, metrics, discovery, OpenAPI.
 class SelfDescription {
  public:
   struct Options {
@@ -23,7 +23,7 @@ class SelfDescription {
   // Asked for /metrics; gives Prometheus text.
   void set_metrics(std::function<std::string()> metrics) { metrics_ = std::move(metrics); }
 
-  // Serves `body` at `path` to whoever may get it, for an hour. Before the first request.
+  // Serves `body` at `path` to callers that may get it, for an hour. Before the first request.
   void add_document(std::string path, std::string content_type, std::string body);
 
   // nullopt: no such path.

@@ -1,4 +1,5 @@
-// access.cardea.dev: many access reviews in one, and the reverse question, who may do something.
+// access.cardea.dev: many access reviews in one request, and the reverse question: which
+// subjects may do something.
 #include <map>
 #include <unordered_map>
 
@@ -82,8 +83,8 @@ class Batch {
   // Asks about the others, some at a time; `done` is called when all have been answered.
   void ask_the_others(std::function<void()> done) {
     done_ = std::move(done);
-    // Answers may come at once, and whoever waits for the last one destroys this: it is kept open
-    // by one until all that may be asked at a time have been.
+    // Answers may come at once, and the waiter for the last one destroys this object: one extra
+    // count keeps it alive until all parallel questions have been asked.
     left_ = waiting_.size() + 1;
     for (std::size_t i = 0; i < kMostWaiting; ++i) next();
     answered();
@@ -137,8 +138,8 @@ Result<void> check(const Call& call, const Value& review) {
   return fail(json::invalid_object(call.resource->group, call.resource->kind, "", errors));
 }
 
-// The answer to a plain batch that nobody else has a say in, as bytes; nullopt when it has to be
-// asked in the ordinary way.
+// The answer to a plain batch that needs no other authorizer, as bytes; nullopt when it must be
+// answered in the ordinary way.
 std::optional<std::string> plain_answer(Call& call, const authz::Chain& chain) {
   auto options = write_options(call.info.query, "CreateOptions");
   auto format = body_format(call.request().headers.get("content-type"));
@@ -215,8 +216,8 @@ Value shown_subjects(const authz::AllowedSubjects& allowed) {
         entries.size());
     if (is_new) {
       Value& entry = entries.emplace_back(reference(s.kind, s.namespace_name, s.name));
-      // Who is in a group is known to those who authenticate, not here. Whom no binding names is
-      // one of system:nodes.
+      // Only authentication knows the members of a group. A listed user without a binding is a
+      // member of system:nodes.
       if (s.kind == "Group" || s.binding.empty()) entry.set("dependsOn", "group membership");
     }
     Value& entry = entries[at->second];

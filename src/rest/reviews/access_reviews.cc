@@ -1,5 +1,5 @@
-// Access reviews: may somebody do something? Answered by the chain that authorizes requests, and
-// not kept.
+// Access reviews: whether a user may do something. Answered by the chain that authorizes
+// requests, and not stored.
 #include <string>
 #include <unordered_map>
 

@@ -8,12 +8,12 @@
 
 namespace cardea::rest {
 
-// A BatchSubjectAccessReview as programs write it, read from its JSON text where it lies, without a
-// tree in between.
+// A fast path for BatchSubjectAccessReviews as programs write them: read directly from the JSON
+// text, without building a tree.
 //
 // Plain means: known fields only, each once; texts of ASCII without escapes; one user for all
-// items, without extra; no selectors; between one and `most` items. Whatever is not plain is not
-// wrong, it is read in the ordinary way. What is plain means the same either way.
+// items, without extra; no selectors; between one and `most` items. A body that is not plain is
+// not an error: it is read in the ordinary way. Both ways give the same meaning.
 class FastBatch {
  public:
   static std::optional<FastBatch> read(std::string_view text, std::size_t most);

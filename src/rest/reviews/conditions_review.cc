@@ -1,5 +1,5 @@
-// AuthorizationConditionsReview: somebody to whom we answered with conditions asks whether they
-// hold, now that the object is known. Answered and not kept.
+// AuthorizationConditionsReview: a client that got conditions as an answer asks whether they
+// hold, now that the object is known. Answered and not stored.
 #include <algorithm>
 
 #include "authz/access_review.h"
@@ -89,7 +89,7 @@ void check_impersonated(const Value& request, json::FieldErrors& errors) {
     check_texts(m.value, cat(at, ".userInfo.extra.", m.key()));
 }
 
-// The request to be, of conditions on who may be impersonated.
+// The impersonated request, for conditions on impersonation.
 void fill_impersonated(const Value& request, Matter& m) {
   if (!request.is_object()) return;
   m.to_be = authz::reviewed_user(request["userInfo"]);
@@ -122,9 +122,9 @@ Decision in_our_order(const authz::Chain& chain, const Decision& decision) {
   return authz::fold(std::move(sorted));
 }
 
-// With what this server cannot read itself failed closed. Whoever may send reviews could otherwise
-// have any text put to the evaluator of a webhook, as if that had written it. And what mentions the
-// request to be, where none was sent, is not to be evaluated as if there were none.
+// Conditions that this server cannot read fail closed. Otherwise a sender of reviews could pass
+// any text to a webhook's evaluator as if the webhook had written it. Conditions on the
+// impersonated request also fail closed if the review has none.
 Decision readable(const Decision& d, bool is_impersonation) {
   if (d.kind != Decision::Kind::kConditional) return d;
   if (const authz::Conditions::Set* set = d.conditions->set()) {

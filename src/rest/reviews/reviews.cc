@@ -29,7 +29,7 @@ Value shown(const authz::User& user) {
 }
 
 Value status_of(const Result<authn::Identity>& found, const std::string& why) {
-  // Nobody is authenticated by being anonymous.
+  // An anonymous user is not authenticated.
   if (!found || found->user.name == authz::kAnonymousUser)
     return Value::object(
         {{"user", Value::object()}, {"error", why.empty() ? "invalid bearer token" : why}});

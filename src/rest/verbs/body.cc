@@ -60,7 +60,7 @@ std::string_view go_kind(const Value& v) {
   return "null";
 }
 
-// A kind of a built-in group that nobody has ever heard of.
+// An unknown kind of a built-in group.
 Result<void> check_registered(const Expected& e, std::string_view version, std::string_view kind) {
   constexpr std::string_view kOtherSchemes[] = {"apiextensions.k8s.io", "apiregistration.k8s.io"};
   auto parts = split(version, '/');
@@ -108,7 +108,7 @@ Result<void> check_version_and_kind(const Expected& e, const Value& object, std:
   if (kind.empty()) kind = e.kind;
   if (version == want && kind == e.kind) return {};
   if (kind != e.kind) {
-    // Of a kind that we know, versions may be registered that nobody serves any more.
+    // Of a known kind, versions may be registered that are no longer served.
     if (auto ok = check_registered(e, version, kind); !ok) return ok;
     auto parts = split(version, '/');
     std::string internal_group = e.group.empty() ? "core" : std::string(split(e.group, '.')[0]);

@@ -11,7 +11,7 @@ namespace cardea::rest {
 
 struct SentObject;  // rest/write/field_permissions.h
 
-// What a body must be: `kind` of `api_version` with this shape.
+// The required type of a body: `kind` of `api_version` with this schema.
 struct Expected {
   const catalog::Catalog* catalog;
   const catalog::Resource* resource;  // decides between built-in and custom rules
@@ -24,13 +24,13 @@ struct Expected {
   static Expected body_of(const Call& call);  // of call.subresource
 };
 
-// Reads the request's body as an object: format, size, kind and version, field types, unknown and
-// duplicate fields by `validation` (refused, or added to the call's warnings), defaults. Everything
-// that can be wrong with it is a 4xx in Kubernetes' words.
+// Reads the request's body as an object: format, size, kind and version, field types, unknown
+// and duplicate fields by `validation` (refused, or added to the call's warnings), defaults.
+// Every error is a 4xx in Kubernetes' words.
 Result<json::Value> read_object(Call& call, const Expected& expected, FieldValidation validation);
 
 // The same for an object that is already parsed, as patches and apply make them. `sent`, where
-// given, gets what of it was written by the client: without defaults.
+// given, receives the part that the client wrote: without defaults.
 Result<json::Value> check_object(const Expected& expected, const json::Value& object,
                                  FieldValidation validation, std::vector<std::string>& warnings,
                                  SentObject* sent = nullptr);

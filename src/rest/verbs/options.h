@@ -13,7 +13,7 @@ namespace cardea::rest {
 
 enum class FieldValidation { kIgnore, kWarn, kStrict };
 
-// What the URL of a write may say.
+// The URL parameters of a write.
 struct WriteOptions {
   bool dry_run = false;
   FieldValidation field_validation = FieldValidation::kWarn;
@@ -43,9 +43,9 @@ struct ListOptions {
   std::optional<bool> send_initial_events;
 };
 
-// Of a list, a watch or the deletion of a collection. Where the request is about one name, these
-// options select that name and nothing else: a selector never reaches past the name that was
-// authorized.
+// Of a list, a watch or the deletion of a collection. Where the request is about one name,
+// these options select that name and nothing else: a selector never reaches other objects than
+// the authorized one.
 Result<ListOptions> list_options(const authz::RequestInfo& info);
 
 struct DeleteOptions {

@@ -1,4 +1,4 @@
-// pods/binding and pods/eviction: writes of a pod that are spelled as objects of their own.
+// pods/binding and pods/eviction: writes of a pod in the form of separate objects.
 #include "base/strings.h"
 #include "catalog/kinds/core/pod_placement.h"
 #include "rest/audit_trail.h"
@@ -24,8 +24,8 @@ Value created_status() {
                         {"code", 201}});
 }
 
-// What a binding makes of its pod, for conditions about the pod. Null objects: nobody asks, or
-// there is no such pod to bind.
+// The pod after the binding, for conditions on the pod. Null objects: they are not needed, or
+// the pod does not exist.
 struct Judged {
   const catalog::Resource* pods;
   Value old = {}, now = {};
@@ -100,7 +100,7 @@ Task<Result<Answer>> bind_pod(Call& call) {
   Change change;
   change.kind = WriteKind::kFollowUp;
   change.options = *options;
-  change.options.is_apply = true;  // a scheduler does not come to own the pod's fields
+  change.options.is_apply = true;  // a scheduler does not become an owner of the pod's fields
   change.checks_uid = true;
   change.is_unconditional = true;
   change.apply = [&call, binding = review.object,

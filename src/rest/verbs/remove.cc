@@ -69,8 +69,8 @@ Task<Result<Answer>> remove_with(Call& call, DeleteOptions options) {
   co_return answer;
 }
 
-// Whether the request picks objects by what they hold. Their names are no secret to somebody who
-// may delete them.
+// Whether the request selects objects by their content. Their names are not secret for a caller
+// that may delete them.
 bool selects_by_content(const authz::RequestInfo& info) {
   if (!info.selectors) return false;
   const authz::Selectors& s = *info.selectors;
@@ -91,7 +91,7 @@ Task<Result<Answer>> remove_collection(Call& call) {
     if (blind)
       co_return fail(authz::forbidden(
           authz::Attributes{call.user, call.info},
-          "selecting some of the objects reads them, which takes the verb \"list\""));
+          "selecting some of the objects reads them: this needs the verb \"list\""));
   }
   const Resource& r = *call.resource;
   View wanted = std::exchange(call.view, View{.pretty = true});  // the objects themselves, not

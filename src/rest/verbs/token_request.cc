@@ -1,5 +1,5 @@
-// serviceaccounts/token: a token for a service account, bound to whom it is meant for and what it
-// lives with.
+// serviceaccounts/token: a token for a service account, bound to its audiences and to an
+// object.
 #include "authn/service_account/tokens.h"
 #include "base/strings.h"
 #include "base/time_parse.h"
@@ -71,7 +71,7 @@ Result<void> bind_to_pod(const Call& call, std::string_view name,
   return {};
 }
 
-// What the token shall live with.
+// The object to which the token is bound.
 Result<void> bind(const Call& call, const Value& ref, authn::ServiceAccountClaims& claims) {
   if (ref.is_null()) return {};
   std::string_view version = ref["apiVersion"].as_string(), kind = ref["kind"].as_string(),

@@ -12,7 +12,7 @@
 
 namespace cardea::rest {
 
-// One client's way of looking at a collection: which objects, and in which form.
+// A client's view of a collection: which objects, and in which form.
 struct WatchView {
   std::shared_ptr<const catalog::Catalog> catalog;
   const catalog::Resource* resource = nullptr;
@@ -31,14 +31,14 @@ struct WatchView {
   }
 };
 
-// A change of the store on its way to many watchers: parsed and encoded at most once per form.
+// A change of the store for many watchers: parsed and encoded at most once per form.
 class WatchEvent {
  public:
   explicit WatchEvent(store::EventPtr event) : event_(std::move(event)) {}
 
   store::Revision revision() const { return event_->revision; }
   std::string_view key() const { return event_->record->key(); }
-  // The bytes for this view; null when the change does not concern it.
+  // The bytes for this view; null when the change does not affect it.
   std::shared_ptr<const std::string> bytes_for(const WatchView& view);
 
  private:

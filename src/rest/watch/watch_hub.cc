@@ -70,7 +70,7 @@ struct WatchChannel : std::enable_shared_from_this<WatchChannel> {
   }
 
   void deliver(WatchEvent& event) {
-    // A write that fails removes nobody here: the connection's end will, through on_close.
+    // A write that fails removes no watcher here: the end of the connection does, through on_close.
     for (const auto& w : watchers)
       if (event.revision() > w->after)
         if (auto bytes = event.bytes_for(w->view)) {

@@ -9,7 +9,7 @@ namespace cardea::rest {
 
 class WatchHub;
 
-// Watches, one hub per event loop. All watchers of a loop that look at one collection share one
+// Watches, one hub per event loop. All watchers of a loop on one collection share one
 // subscription of the store and the bytes of each event, so that ten thousand of them cost one
 // encoding.
 class WatchHubs {

@@ -8,8 +8,8 @@
 
 namespace cardea::rest {
 
-// What a write has taken from a limited supply. Given back when it is destroyed, unless the write
-// succeeded.
+// Resources that a write has taken from a limited supply. Returned when it is destroyed, unless
+// the write succeeded.
 class Reservation {
  public:
   Reservation() = default;

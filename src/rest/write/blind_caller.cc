@@ -49,7 +49,8 @@ Task<bool> may_read(Call& call) {
 Error without_reason(const Call& call, Error error) {
   if (call.open.has_refused() || call.open.sight.is_refusal_plain) return error;
   const catalog::Resource& r = *call.resource;
-  // That an object of this name is not there; a message of anybody else may quote what it likes.
+  // The error that an object of this name does not exist; messages of other parts may quote the
+  // object.
   if (error.reason == Reason::kNotFound && error.message == not_found(r, call.info.name).message)
     return error;
   const int retry_after = error.details ? error.details->retry_after_seconds : 0;
@@ -110,14 +111,14 @@ Task<Result<void>> judge_blindly(Call& call) {
   if (!blind) co_return Result<void>();
   if (call.open.sight.named.reads_object) {
     constexpr std::string_view kReason =
-        "the operations `test`, `copy` and `move` of a JSON patch read the object, which takes the "
+        "the operations `test`, `copy` and `move` of a JSON patch read the object: they need the "
         "verb \"get\"";
     note_refusal(call, kReason);
     co_return fail(authz::forbidden(authz::Attributes{call.user, call.info}, std::string(kReason)));
   }
   if (call.open.sight.named.is_json_patch && names_ignored_fields(call)) {
     constexpr std::string_view kReason =
-        "a JSON patch that names fields which it cannot write reads them, which takes the verb "
+        "a JSON patch that names fields it cannot write reads them: it needs the verb "
         "\"get\"";
     note_refusal(call, kReason);
     co_return fail(authz::forbidden(authz::Attributes{call.user, call.info}, std::string(kReason)));

@@ -5,42 +5,44 @@
 
 namespace cardea::rest {
 
-// Callers who may write an object that they may not read.
+// Callers that may write an object but not read it ("blind" callers).
 //
 // A permission on single fields, a permission under conditions and the permission to delete do not
-// include the permission to read. The answer to such a caller tells nothing about the object beyond
-// what the permission itself implies: the same status and the same text whatever the object holds.
-// (A caller who holds the whole verb `update` or `patch` sees the object in the answer, as in
-// Kubernetes, and is not blind; unless reading is denied to them.)
+// include the permission to read. The answer for such a caller shows nothing about the object
+// beyond what the permission itself implies: the same status and the same text whatever the content
+// of the object is. (A caller with the whole verb `update` or `patch` sees the object in the
+// answer, as in Kubernetes, and is not blind, unless reading is denied to the caller.)
 //
-// Three rules make it so:
+// Three rules ensure this:
 //  1. The fields that the request names are judged before the object is read, whether or not they
-//  change.
+//     change.
 //  2. A write that changes nothing is written all the same: the resourceVersion of the answer does
-//  not tell.
-//  3. What the gateway sends is `seen_blindly`: identity and what was sent, or an error without its
-//  reason.
+//     not show the difference.
+//  3. The gateway sends `seen_blindly`: identity and the content of the request, or an error
+//  without
+//     its reason.
 
-// Whether the permission of this request is one that does not include reading.
+// Whether the permission of this request does not include reading.
 bool may_be_blind(const Call& call);
-// Whether the caller may not read the object that this request writes. Asks the chain at most once
-// for a request, and nothing for callers who hold the whole verb.
+// Whether the caller may not read the object that this request writes. Asks the chain at most
+// once for a request, and never for callers with the whole verb.
 Task<bool> is_blind(Call& call);
-// The same when it was asked already; false before.
+// The same if it was asked already; false before.
 bool is_known_blind(const Call& call);
 
-// What a JSON patch means whose place is not there: whether it is, a blind caller is not told.
+// The meaning of a JSON patch operation on a missing field: a blind caller must not learn
+// whether the field exists.
 inline json::Missing missing_for(const Call& call) {
   return is_known_blind(call) ? json::Missing::kIsMade : json::Missing::kFails;
 }
 
-// Before the object of an update or a patch is read: refuses what a blind caller's request reads
-// from it, and the fields that it names without permission. Nothing for others.
+// Before the object of an update or a patch is read: refuses operations of a blind caller that
+// read the object, and named fields without permission. Does nothing for other callers.
 Task<Result<void>> judge_blindly(Call& call);
 
-// Whether this answer, or what comes with it, could say something about the object.
+// Whether this answer, or its headers, could show something about the object.
 bool tells_of_object(const Call& call, const Result<Answer>& answer);
-// What a blind caller is told instead of `answer`.
+// The answer for a blind caller instead of `answer`.
 Result<Answer> seen_blindly(Call& call, Result<Answer> answer);
 
 }  // namespace cardea::rest

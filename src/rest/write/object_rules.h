@@ -11,8 +11,8 @@
 
 namespace cardea::rest {
 
-// The rules for objects of one resource. Built-in kinds follow their types and strategies, custom
-// ones their definition's schema; nobody else asks which of the two a resource is.
+// The rules for objects of one resource. Built-in kinds follow their types and strategies,
+// custom kinds their definition's schema; no other code distinguishes the two.
 
 // The typed or pruned form of a body, with defaults; `without_defaults`, where given, gets it
 // before they are added.
@@ -26,7 +26,7 @@ void prepare_for_create(json::Value& object, const catalog::Resource& resource,
 void prepare_for_update(json::Value& object, const json::Value& old,
                         const catalog::Resource& resource, const catalog::StrategyContext& context);
 
-// `warnings` gets what is wrong but was so before and is let pass.
+// `warnings` receives errors that existed before the write and are accepted.
 json::FieldErrors validate_create(const json::Value& object, const catalog::Catalog& catalog,
                                   const catalog::Resource& resource,
                                   const catalog::StrategyContext& context,

@@ -21,8 +21,8 @@ void put_or_erase(Value& meta, std::string_view key, const Value* value) {
     meta.erase(key);
 }
 
-// No permission on fields guards these, and a field goes away when its owner applies without it:
-// whoever goes on with `granular` leaves them as they are.
+// No permission on fields guards these, and a field is removed when its owner applies without
+// it: a caller that continues with `granular` does not change them.
 void keep_unguarded_fields(Value& object, const Value* old) {
   Value& meta = object.member("metadata");
   put_or_erase(meta, "managedFields", nullptr);

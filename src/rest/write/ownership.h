@@ -10,9 +10,9 @@ namespace cardea::rest {
 
 // Who owns which fields of an object: metadata.managedFields.
 
-// The object with its owners recorded: what this write changed belongs to its field manager. Before
-// admission: what the server itself changes belongs to nobody. Owners that the body brings are
-// taken, unless its sender goes on with the verb `granular`.
+// The object with its owners recorded: the fields that this write changed belong to its field
+// manager. Before admission: changes by the server itself have no owner. Owners in the body are
+// accepted, unless the caller continues with the verb `granular`.
 json::Value tracked(Call& call, const json::Value* old, json::Value object,
                     const WriteOptions& options);
 
@@ -30,7 +30,8 @@ std::string field_manager(Call& call, const WriteOptions& options);
 // The shapes of a custom resource's versions, for ownership recorded under another one.
 schema::VersionSchemas version_schemas(const Call& call);
 
-// What this write cannot change whatever it says, to ownership; and what really stays as it was.
+// The parts that this write cannot change, for ownership; and the parts that really stay
+// unchanged.
 schema::FieldSet reset_fields(const Call& call);
 schema::FieldSet kept_fields(const Call& call);
 

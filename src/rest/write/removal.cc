@@ -63,7 +63,8 @@ void set_finalizer(Value& meta, std::string_view name, bool wanted) {
 
 // Which of the two dependents' finalizers this delete asks for.
 void set_propagation(const Resource& r, const DeleteOptions& o, Value& object) {
-  // What cannot be watched no collector sees: nobody would ever take the finalizer off.
+  // Objects that cannot be watched are invisible to the garbage collector: their finalizer would
+  // never be removed.
   if (!r.has_verb("watch")) return;
   Value& meta = object.member("metadata");
   std::string_view policy;

@@ -13,8 +13,8 @@ namespace cardea::rest {
 // The first address of a range, which the `kubernetes` service has: 10.0.0.1 of 10.0.0.0/24.
 Result<std::string> first_service_address(const std::string& cidr);
 
-// Cluster addresses and node ports of services. Knows what is in use from the store itself, so that
-// no second record of it can disagree.
+// Cluster addresses and node ports of services. Reads the used ones from the store itself, so
+// that no second record can disagree.
 class ServiceNetwork : public Allocator {
  public:
   static Result<std::unique_ptr<ServiceNetwork>> make(store::Store& store, Random& random,

@@ -14,7 +14,8 @@ using json::Value;
 
 namespace {
 
-// Whether a refusal leaves room for permissions on fields: nobody said no, and nothing went wrong.
+// Whether permissions on fields may follow a refusal: no authorizer denied, and there was no
+// error.
 bool is_silent(const authz::Decision& decision) {
   return decision.kind == authz::Decision::Kind::kNoOpinion && decision.error.empty();
 }
@@ -190,7 +191,8 @@ bool Settlement::is_settled() const {
 }
 
 Result<Settled> Settlement::proof() const {
-  // INVARIANT: a request whose conditions or fields were not settled to an Allow writes nothing.
+  // INVARIANT: a request whose conditions or fields have not been decided as Allow writes
+  // nothing.
   if (!is_settled())
     return fail(
         internal_error("the conditions or field permissions of this request were not settled"));

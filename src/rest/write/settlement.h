@@ -24,7 +24,7 @@ class Settled {
 struct Sight {
   std::optional<bool> reads = {};  // whether the caller may get the object; nullopt: not asked yet
   bool has_read = false;           // the server has read the object, so its answer may speak of it
-  bool is_refusal_plain = false;   // the refusal says nothing of what the object holds
+  bool is_refusal_plain = false;   // the refusal says nothing about the content of the object
   schema::NamedFields named = {};  // of an update, patch or apply
 };
 

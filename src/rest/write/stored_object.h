@@ -9,9 +9,10 @@
 
 namespace cardea::rest {
 
-// How objects rest in the store: JSON with `kind`, `apiVersion` and `metadata` first, in the
-// storage version, without a resourceVersion. That one is the record's revision and is written in
-// when the object is read, so that a read of an unchanged object sends the stored bytes.
+// The stored form of objects: JSON with `kind`, `apiVersion` and `metadata` first, in the
+// storage version, without a resourceVersion. The resourceVersion is the record's revision and
+// is inserted when the object is read, so that a read of an unchanged object sends the stored
+// bytes.
 
 // The key of an object; that of the collection when `name` is empty.
 std::string object_key(const catalog::Resource& resource, std::string_view namespace_name,

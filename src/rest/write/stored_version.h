@@ -5,10 +5,10 @@ namespace cardea::rest {
 
 // The version of the request, and the version that is stored.
 
-// `object` as it will be stored over `stored`. Versions of a custom resource may lack each other's
-// fields, and writing through one that lacks a field takes the field away, as in Kubernetes. What
-// the request cannot write stays as it is stored: everything that a subresource does not change,
-// and the status where that is a subresource.
+// `object` as it will be stored over `stored`. Versions of a custom resource may lack each
+// other's fields, and a write through a version that lacks a field removes the field, as in
+// Kubernetes. Parts that the request cannot write stay as stored: everything that a subresource
+// does not change, and the status where it is a subresource.
 json::Value stored_form(const Call& call, const json::Value& stored, const json::Value& object);
 
 // The same as bytes. `record` is what it replaces; null: nothing.
@@ -18,8 +18,8 @@ std::string bytes_for_store(const Call& call, const store::Record* record,
 // The object as it will be read back.
 json::Value round_trip(const Call& call, json::Value object);
 
-// Lets the conditions of this call see the stored object, and what `object` makes of it, where the
-// version of the request does not show all of it.
+// Shows the stored object, and its new state by `object`, to the conditions of this call, where
+// the version of the request does not show all fields.
 void show_what_is_hidden(Call& call, const store::Record& record, const json::Value& object);
 
 }  // namespace cardea::rest

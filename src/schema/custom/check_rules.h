@@ -30,7 +30,7 @@ class RuleChecker {
     Context element(const json::Value& schema, const std::string& path) const;
   };
 
-  // `suppress_costs`: the schema is as it was, and a single rule of it may go on being too dear.
+  // `suppress_costs`: the schema is unchanged, and a single rule of it may stay too expensive.
   explicit RuleChecker(bool suppress_costs) : suppress_costs_(suppress_costs) {}
 
   // Call for a node in whose subtree nothing else is wrong.

@@ -15,8 +15,8 @@ class RuleChecker;  // schema/custom/check_rules.h
 struct SchemaChecks {
   bool status_subresource = false;  // forbids what the root could not mean for a status written
                                     // separately
-  bool unchanged = false;  // the stored definition has the same schema: rules may go on being too
-                           // dear
+  bool unchanged = false;           // the stored definition has the same schema: rules may stay too
+                                    // expensive
 };
 
 // What is wrong with a `schema.openAPIV3Schema` that a CustomResourceDefinition brings: everything

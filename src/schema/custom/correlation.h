@@ -7,8 +7,8 @@
 
 #include "json/value.h"
 
-// Which part of an old object a part of the new one stands for, in the way rules of custom
-// resources see it.
+// The correspondence between parts of the old and the new object, for rules of custom
+// resources.
 namespace cardea::schema {
 
 // The items of an old list of type map, found by the keys of a new item. Holds references to both
@@ -37,8 +37,8 @@ struct Correlated {
   bool unchanged() const;
 };
 
-// Whether a broken rule may stay broken: the place it is about, or the nearest one above it that
-// has a counterpart in the old object, did not change.
+// Whether a broken rule may stay broken: its place, or the nearest place above it that exists
+// in the old object, did not change.
 class Ratchet {
  public:
   Ratchet() = default;  // nothing may stay broken

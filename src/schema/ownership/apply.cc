@@ -116,8 +116,7 @@ void renew_last_applied(Value& object, Value config) {
   if (bytes > kMaxAnnotationBytes) annotations.erase(kLastApplied);
 }
 
-// Owners of an object that nobody ever applied to: all that is there belongs to whoever came
-// before.
+// Owners of an object that was never applied: all its fields belong to one earlier manager.
 ManagedFields first_owners(const Value& live, const Schema& schema, const ApplyRequest& request) {
   UpdateRequest before{"before-first-apply", request.api_version, request.subresource, request.now,
                        request.reset_fields};

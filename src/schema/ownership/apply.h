@@ -18,26 +18,26 @@ struct ApplyRequest {
   std::string_view now;                    // RFC 3339, seconds, UTC
   const FieldSet* reset_fields = nullptr;  // as in UpdateRequest
   VersionSchemas schema_of = {};           // as in UpdateRequest
-  // For a client who may not read the object. A field of another owner is a conflict also where its
-  // value would stay, and nothing changes but what the config names: then the outcome tells nothing
+  // For a client that may not read the object. A field of another owner is a conflict even if its
+  // value would stay, and only fields that the config names change: so the result shows nothing
   // about values.
   bool owners_decide = false;
 };
 
 // Server-side apply: the live object with the config's fields, owned by the manager; without the
-// fields that the manager applied before and no longer does, unless someone else owns them. Without
-// `live` the object is new and comes out as the config. What comes out is not defaulted nor
-// validated.
+// fields that the manager applied before and no longer applies, unless another manager owns them.
+// Without `live` the object is new and the result is the config. The result is neither defaulted
+// nor validated.
 //
 // Errors:
 //  - BadRequest for a config of another kind or version, with managedFields, or that the schema
-//  does not
-//    allow (unknown fields, wrong types, duplicate keys);
+//  does
+//    not allow (unknown fields, wrong types, duplicate keys);
 //  - Conflict with one cause per field when others own what the config changes, unless forced.
 //
-// When the manager owns the same as before and nothing changed, the outcome equals `live` but for a
-// time in managedFields, which keep_times_when_unchanged() takes back once the object is ready to
-// be stored.
+// When the manager owns the same fields as before and nothing changed, the result equals `live`
+// except for a time in managedFields, which keep_times_when_unchanged() restores when the object is
+// ready to be stored.
 //
 // Ownership recorded under other versions is read as if it were of this one, but see
 // VersionSchemas.

@@ -5,12 +5,12 @@
 
 namespace cardea::schema {
 
-// The lists of type set and map whose items changed places: items that both documents have follow
-// each other in another order. Comparing by identity does not see this, and yet order means
-// something: init containers run in it, environment variables refer to earlier ones, the first
-// webhook is called first.
+// The lists of type set and map whose items changed places: the items of both documents have
+// another order. A comparison by identity does not see this, but order has a meaning: init
+// containers run in it, environment variables refer to earlier ones, the first webhook is
+// called first.
 //
-// Lists in which order means nothing are left out: `metadata.finalizers`,
+// Lists without a meaning of order are left out: `metadata.finalizers`,
 // `metadata.ownerReferences` and `status.conditions`. Atomic lists are left out too: they are
 // compared as one value, order included.
 //

@@ -163,7 +163,7 @@ const FieldSet& unowned_fields() {
 
 namespace {
 
-// More than that nobody reads from a body: comparing owners costs the square of their number.
+// The most owners that are read from a body: comparing owners costs the square of their number.
 constexpr std::size_t kMostSentOwners = 1000;
 
 ManagedFields owners_before(const Value* old, const Value& updated, const UpdateRequest& request) {

@@ -13,7 +13,7 @@ namespace cardea::schema {
 
 constexpr std::size_t kMaxUpdateManagers = 10;
 
-// One line of metadata.managedFields: who owns which fields, and how they came to.
+// One entry of metadata.managedFields: a manager and the fields that it owns by one operation.
 struct FieldOwner {
   std::string manager;
   bool applied = false;  // operation Apply, else Update
@@ -37,7 +37,7 @@ struct ManagedFields {
   // metadata.managedFields of an object. Any flaw is a BadRequest; of two entries for one owner the
   // last stands.
   static Result<ManagedFields> parse(const json::Value& list);
-  // The same, with nobody as the answer when there is a flaw.
+  // The same, with no owners as the answer when there is a flaw.
   static ManagedFields parse_or_nobody(const json::Value& list);
   // Sorted as Kubernetes sorts; null when there are no owners.
   json::Value print() const;
@@ -49,13 +49,13 @@ struct ManagedFields {
   void cap_updaters();
 };
 
-// Writes `managed` into an object's metadata, or removes the field when nobody owns anything.
+// Writes `managed` into an object's metadata, or removes the field when there are no owners.
 void set_managed_fields(json::Value& object, const ManagedFields& managed);
 
-// The schema of another version of a custom resource ("example.com/v1beta1"), nullptr when it is
-// not served any more. Owners recorded there are forgotten with it; and when the object does not
-// fit that schema, ownership cannot be carried over: an update forgets all owners, an apply is
-// refused. Leave it empty for built-in kinds, whose versions are read as if of one shape.
+// The schema of another version of a custom resource ("example.com/v1beta1"); nullptr when it
+// is no longer served. Owners recorded there are dropped with it. When the object does not fit
+// that schema, ownership cannot be converted: an update drops all owners, an apply is refused.
+// Leave it empty for built-in kinds, whose versions are read as if of one shape.
 using VersionSchemas = std::function<const Schema*(std::string_view api_version)>;
 
 struct UpdateRequest {
@@ -63,8 +63,8 @@ struct UpdateRequest {
   std::string_view api_version;
   std::string_view subresource;  // "" for the object itself
   std::string_view now;          // RFC 3339, seconds, UTC
-  // What the write cannot change because the strategy puts it back (status on writes of the object
-  // itself): nobody comes to own it.
+  // The fields that the write cannot change because the strategy restores them (status on writes
+  // of the object itself): no manager gets to own them.
   const FieldSet* reset_fields = nullptr;
   // The client sent `managedFields: []` or `[{}]`. See clears_managed_fields(): decoding a built-in
   // type drops the empty list, so it has to be noticed before.
@@ -75,14 +75,14 @@ struct UpdateRequest {
 // Whether the metadata.managedFields of a body, as the client sent it, ask to forget all owners.
 bool clears_managed_fields(const json::Value& object);
 
-// Create, update and patch: gives what `updated` changed against `old` to the manager, and takes it
-// from everyone else. `updated` is decoded and defaulted, but admission and the strategy have not
-// touched it yet. Without `old` the object is new.
+// Create, update and patch: gives the fields that `updated` changed against `old` to the
+// manager, and removes them from all other managers. `updated` is decoded and defaulted, but
+// not yet changed by admission and the strategy. Without `old` the object is new.
 //
-// managedFields that the client sends are taken in place of the old ones when they are well formed,
-// dropped silently when not; `[]` and `[{}]` clear them, and then nothing is tracked until somebody
-// applies. A subresource never takes them from the client. Objects that had no managedFields stay
-// without.
+// managedFields that the client sends replace the old ones when they are well formed, and are
+// dropped silently otherwise; `[]` and `[{}]` clear them, and then nothing is tracked until a
+// client applies. A subresource never accepts them from the client. Objects without
+// managedFields stay without.
 json::Value track_update(const json::Value* old, json::Value updated, const Schema& schema,
                          const UpdateRequest& request);
 
@@ -90,17 +90,17 @@ json::Value track_update(const json::Value* old, json::Value updated, const Sche
 // User-Agent, printable and at most 128 bytes, else "unknown".
 std::string manager_name(std::string_view field_manager, std::string_view user_agent);
 
-// When `updated` differs from `old` in nothing but times of managedFields, those of `old` come
-// back, so that a write without effect is none. Call when `updated` is otherwise ready to be
-// stored.
+// When `updated` differs from `old` only in times of managedFields, the times of `old` are
+// restored, so that a write without effect changes nothing. Call it when `updated` is otherwise
+// ready to be stored.
 json::Value keep_times_when_unchanged(const json::Value& old, json::Value updated);
 
 // What a write through `subresource` cannot change, for UpdateRequest and ApplyRequest: `status` on
 // writes of an object that has a status subresource, everything else on writes of the status.
 FieldSet reset_fields(std::string_view group, std::string_view kind, std::string_view subresource,
                       bool is_custom, bool has_status);
-// Those of them that really stay as they were. (The conditions of a certificate request come to be
-// nobody's, and a write of its status changes them all the same.)
+// Those of them that really stay unchanged. (The conditions of a certificate request get no
+// owner, but a write of its status changes them.)
 FieldSet kept_fields(std::string_view group, std::string_view kind, std::string_view subresource,
                      bool is_custom, bool has_status);
 

@@ -11,25 +11,25 @@
 
 namespace cardea::schema {
 
-// Which fields never count as changed by a caller: what the server writes, and what the endpoint
-// puts back.
+// Fields that never count as changed by a caller: fields that the server writes, and fields
+// that the endpoint restores.
 struct IgnoredFields {
   FieldSet server;  // a path with longer ones in the set means itself alone, any other what is
                     // below it too
   FieldSet reset;   // with everything below
 
-  // What holds for every object. On create a name is something that the caller chooses.
+  // The ignored fields of every object. On create the caller chooses the name, so it counts.
   static const FieldSet& of_server(bool is_create);
 };
 
-// The leaves of a change: every path that was added, modified or removed and has no longer one
-// among them. A container that goes away counts by what was in it, one that comes empty by itself.
+// The leaves of a change: every path that was added, modified or removed, without the paths
+// above it. A removed container counts by its content; a new empty container counts by itself.
 FieldSet changed_leaves(const Comparison& comparison, const IgnoredFields& ignored);
 // Any set of fields without the ignored ones.
 FieldSet without_ignored(const FieldSet& fields, const IgnoredFields& ignored);
 
-// What a caller changes with one request, worked out when somebody asks for it, and once. Belongs
-// to one request and is used by one thread at a time.
+// The changes of a caller in one request, computed at the first use, and once. Belongs to one
+// request and is used by one thread at a time.
 class ChangedFields {
  public:
   // `before` is null for a create. `schema` outlives it.
@@ -52,7 +52,8 @@ class ChangedFields {
   const FieldSet& reordered() const;
   // Everything but those.
   const FieldSet& compared() const;
-  // These count as changed too, whatever their values. Before anybody asks for the leaves.
+  // These fields count as changed too, whatever their values are. Call it before the leaves are
+  // used.
   void count(FieldSet fields) { counted_ = std::move(fields); }
   const json::Value& before() const { return before_; }
   const json::Value& after() const;

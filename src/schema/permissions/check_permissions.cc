@@ -55,8 +55,7 @@ std::string name_problem(std::string_view name) {
   if (prefix == "k8s.io" || prefix.ends_with(".k8s.io"))
     return "must not have a prefix of the reserved domain k8s.io";
   if (prefix.empty() && !is_wellknown_permission(noun))
-    return "must have a prefix of its own (example.com/...): without one only well-known "
-           "permissions may be used";
+    return "must have a prefix (example.com/...): only well-known permissions have no prefix";
   return "";
 }
 
@@ -81,7 +80,7 @@ class Checker {
       bool is_resource = is_root_ || s["x-kubernetes-embedded-resource"].as_bool();
       if (is_resource && (m.key() == "metadata" || m.key() == "apiVersion" || m.key() == "kind"))
         below.banned = cat("must not be used in the ", m.key(),
-                           " of an object, which has permissions of its own");
+                           " of an object, because it has its own permissions");
       bool was_root = std::exchange(is_root_, false);
       check(m.value, cat(path, ".properties[", m.key(), "]"), below);
       is_root_ = was_root;
@@ -103,7 +102,7 @@ class Checker {
     std::string_view type = list["x-kubernetes-list-type"].as_string();
     if (type == "set") return {.held = Held::kSet};
     if (type == "map") return {.held = Held::kListMap, .list = &list};
-    // Permissions may have a key of their own for a list that everybody else takes as one value.
+    // Permissions may use a key for a list that all other parts treat as one value.
     if (list["items"][kParameter].as_string().starts_with("listKey:"))
       return {.held = Held::kAtomicByKey, .list = &list};
     return {.banned =
@@ -161,10 +160,10 @@ class Checker {
     };
     if (source == "mapKey") {
       if (place.held != Held::kMap)
-        refuse("mapKey must stand in the additionalProperties of a map");
+        refuse("mapKey must be used in the additionalProperties of a map");
     } else if (source == "setValue") {
       if (place.held != Held::kSet)
-        refuse("setValue must stand in the items of a list with x-kubernetes-list-type=set");
+        refuse("setValue must be used in the items of a list with x-kubernetes-list-type=set");
     } else if (source.starts_with("listKey:")) {
       std::string_view key = source.substr(8);
       if (place.held == Held::kAtomicByKey) {
@@ -175,14 +174,15 @@ class Checker {
       }
       if (place.held != Held::kListMap)
         return refuse(
-            "listKey must stand in the items of a list with x-kubernetes-list-type=map or atomic");
+            "listKey must be used in the items of a list with x-kubernetes-list-type=map or "
+            "atomic");
       auto keys = (*place.list)["x-kubernetes-list-map-keys"].items();
       if (std::ranges::none_of(keys, [&](const Value& k) { return k.as_string() == key; }))
         refuse("must name one of x-kubernetes-list-map-keys");
     } else if (source.starts_with("value:")) {
       if (place.held != Held::kMap && place.held != Held::kListMap)
         return refuse(
-            "value must stand in the additionalProperties of a map or the items of a list with "
+            "value must be used in the additionalProperties of a map or the items of a list with "
             "x-kubernetes-list-type=map");
       const Value* found = &s;
       for (std::string_view name : split(source.substr(6), '.'))

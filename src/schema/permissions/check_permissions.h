@@ -6,9 +6,9 @@
 
 namespace cardea::schema {
 
-// What is wrong with the permission tags (x-kubernetes-permission-...) of a
-// `schema.openAPIV3Schema` that is structural otherwise: their names, where they stand, where their
-// parameters come from. `path` is where the schema stands.
+// The errors in the permission tags (x-kubernetes-permission-...) of a `schema.openAPIV3Schema`
+// that is otherwise structural: their names, their places, the sources of their parameters.
+// `path` is the place of the schema.
 json::FieldErrors check_permissions(const json::Value& schema, const std::string& path);
 
 }  // namespace cardea::schema

@@ -213,7 +213,7 @@ NamedFields named_by_json_patch(const Value& patch, const Schema& schema) {
   std::vector<FieldPath> paths;
   for (const Value& operation : patch.items()) {
     std::string_view op = operation["op"].as_string();
-    // Every other operation reads; one that nobody knows is refused when the patch is applied.
+    // Every other operation reads; an unknown one is refused when the patch is applied.
     if (op != "add" && op != "replace" && op != "remove")
       out.reads_object = true;
     else if (operation["path"].as_string().empty())

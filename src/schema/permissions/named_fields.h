@@ -5,12 +5,12 @@
 
 namespace cardea::schema {
 
-// The fields that a write names, read off the request alone. What the stored object holds plays no
-// part, so a judgement of these fields tells its caller nothing about the object.
+// The fields that a write names, by the request alone. The content of the stored object has no
+// influence, so a judgement of these fields shows its caller nothing about the object.
 //
-// A field stands for everything below it where the request replaces or removes it as a whole. An
-// item of a list that the request names by its place stands for the whole list: which item is meant
-// only the object knows.
+// A field stands for everything below it where the request replaces or removes it as a whole. A
+// list item that the request names by its position stands for the whole list: only the object
+// knows which item is meant.
 struct NamedFields {
   FieldSet fields;
   json::Value sent;  // the values that came with the request, in their places, as far as these are

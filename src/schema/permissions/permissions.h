@@ -18,9 +18,9 @@ class Program;
 
 namespace cardea::schema {
 
-// Permission to change one part of an object: a noun that stands at a node of a schema and guards
-// the node with everything below. Authorizers see it as a verb: `granular:labels` or, with a
-// parameter taken from the object, `granular:label(super.safe.com)`.
+// The permission to change one part of an object: a noun at a node of a schema that guards the
+// node with everything below it. Authorizers see it as a verb: `granular:labels` or, with a
+// parameter from the object, `granular:label(super.safe.com)`.
 struct Permission {
   enum class Source : std::uint8_t {
     kNone,
@@ -42,24 +42,24 @@ struct Permission {
   std::string expression;
   std::shared_ptr<const cel::Program> program;  // null where there is no expression, or one that
                                                 // does not compile
-  bool excluded = false;  // no permission that encloses it implies it, and neither does the verb of
-                          // the request
+  bool excluded = false;  // neither an enclosing permission nor the verb of the request implies it
 
   bool has_parameter() const { return source != Source::kNone; }
 };
 
-inline constexpr std::string_view kGranularVerb = "granular";  // whoever has it may try to change
-                                                               // single fields
+inline constexpr std::string_view kGranularVerb = "granular";  // the verb that lets a caller try to
+                                                               // change single fields
 inline constexpr std::string_view kGranularPrefix = "granular:";
 inline constexpr std::size_t kLongestParameter = 253;  // bytes, as the verb spells it
 inline constexpr std::size_t kMostTaggedNodes = 64;    // of one version of a custom resource
 
-// The verb of a permission whose parameter, if it has one, comes from `raw`. Nothing when no verb
-// can be made of it: the expression failed, or the parameter is longer than kLongestParameter. What
-// is not plain in a verb is percent-encoded, so that no text makes the verb of another permission.
+// The verb of a permission whose parameter, if it has one, comes from `raw`. nullopt when no
+// verb can be made: the expression failed, or the parameter is longer than kLongestParameter.
+// Characters that are not plain are percent-encoded, so that no text makes the verb of another
+// permission.
 std::optional<std::string> permission_verb(const Permission& permission, std::string_view raw);
 std::string encoded_parameter(std::string_view text);
-// For people: `granular:label(<prefix of the key>)`.
+// For users: `granular:label(<prefix of the key>)`.
 std::string verb_pattern(const Permission& permission);
 
 // All permissions of one version of one kind, as a tree beside its schema. Immutable, shared

@@ -75,7 +75,7 @@ class Walk {
     const Schema* schema;
     const Value* before;
     const Value* after;
-    bool repeated = false;  // several items of one identity: nobody compared them field by field
+    bool repeated = false;  // several items of one identity: they were not compared field by field
   };
 
   void visit(const Value& tree, Place at) {
@@ -220,7 +220,8 @@ class Walk {
     if (p.excluded || excluded_.verbs.contains(out.verbs[index])) demand.excluded.push_back(index);
   }
 
-  // What was compared as one value may hold excluded fields that nobody looked at one by one.
+  // A value that was compared as a whole may contain excluded fields that were not compared one
+  // by one.
   void add_atom(const Place& at, Demand& demand) {
     if (looks_inside_ && at.node && has_children(*at.node) &&
         (is_full(at.before) || is_full(at.after)))

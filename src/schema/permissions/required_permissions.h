@@ -10,7 +10,7 @@
 
 namespace cardea::schema {
 
-// Verbs that are excluded by configuration: as if the schema had said so where they stand. A value.
+// Verbs that configuration excludes, as if the schema had excluded them. A value.
 struct ExcludedVerbs {
   std::set<std::string, std::less<>> verbs;  // "granular:label(pod-security.kubernetes.io)"
   std::set<std::string, std::less<>> names;  // the permissions they are verbs of: "label"
@@ -21,17 +21,17 @@ struct ExcludedVerbs {
   bool concern(const PermissionTree& tree) const;
 };
 
-// What changing a field takes. Fields that are guarded alike are one demand, with the first of
-// them.
+// The permissions for changing a field. Fields with the same permissions are one demand, named
+// by the first of them.
 struct Demand {
   FieldPath field;
   std::vector<std::uint32_t> chain;  // indexes of Demands::verbs, general to specific: any of them
                                      // covers the field
-  std::vector<std::uint32_t> excluded;  // those that nothing else implies: each is needed
+  std::vector<std::uint32_t> excluded;  // excluded ones: each of them is needed
   std::vector<std::uint32_t> inside;  // excluded ones below a field that was compared as one value:
-                                      // needed besides
-  std::string unnamed;  // an excluded permission of which no verb can be made, as people read it:
-                        // nobody has it
+                                      // needed in addition
+  std::string unnamed;  // an excluded permission that cannot be written as a verb, for messages: no
+                        // user can have it
 };
 
 struct Demands {
@@ -41,8 +41,8 @@ struct Demands {
   std::vector<std::string> chain_of(const Demand& demand) const;
 };
 
-// What it takes to make these changes. A permission whose parameter comes from a value is demanded
-// for the value as it was and as it becomes. Pure; costs the size of the change.
+// The permissions for these changes. A permission whose parameter comes from a value is needed
+// for the old and for the new value. Pure; costs the size of the change.
 Demands demands_of(const ChangedFields& changes, const PermissionTree& tree,
                    const ExcludedVerbs& excluded);
 // The same for some of the changed fields.

@@ -352,7 +352,7 @@ class Walker {
     return true;
   }
 
-  // Whether the field is printed; writes what it prints as when nobody gave a value.
+  // Whether the field is printed; writes the printed form of a missing value.
   bool settle(const Property& p, Value& value) {
     switch (p.held) {
       case Held::kFreely:
@@ -384,7 +384,7 @@ class Walker {
            (v.is_bool() && !v.as_bool()) || (v.is_number() && v.as_double() == 0);
   }
 
-  // Go's IsZero on a struct: an empty list that somebody wrote is not zero.
+  // Go's IsZero on a struct: an empty list in the body is not zero.
   static bool is_zero(const Schema& s, const Value& v) {
     if (v.is_null()) return true;
     if (is_quantity(s)) return v.as_string() == "0";

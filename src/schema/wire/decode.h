@@ -31,9 +31,9 @@ struct Decoded {
 // Pure; what needs no change is shared with the document.
 Result<Decoded> decode(const Schema& schema, const json::Document& document, std::string_view text);
 
-// The value as the built-in type prints it, by Property::held and its omit flags: `null` and what
-// is empty are left out or written as the type does, a struct held by value is there when nobody
-// wrote it. Idempotent.
+// The value in the form of the built-in type, by Property::held and its omit flags: `null` and
+// empty values are left out or written as the type does; a struct held by value is present even
+// if the client did not write it. Idempotent.
 json::Value normalize(const Schema& schema, const json::Value& value);
 
 // `strict decoding error: unknown field "a", duplicate field "b"`.

@@ -31,7 +31,7 @@ Result<DirectoryLock> DirectoryLock::take(const std::string& directory) {
   auto trouble = [&](std::string_view what) {
     return fail(internal_error(cat(what, " `", directory, "`: ", std::strerror(errno))));
   };
-  // The data may hold secrets: nobody else reads it.
+  // The data may contain secrets: only its owner can read it.
   if (::mkdir(directory.c_str(), 0700) == 0) {
     if (!sync_parent(directory)) return trouble("cannot make the directory");
   } else if (errno != EEXIST) {

@@ -1,6 +1,6 @@
-// ClusterAccessPolicy and AccessPolicy: what their writers may say. Whether an expression compiles
-// is told in the status, not here: a policy that a later version understands must survive being
-// stored.
+// ClusterAccessPolicy and AccessPolicy: the checks for their writers. Whether an expression
+// compiles is reported in the status, not here: a policy that only a later version can compile
+// must stay stored.
 #include "catalog/kinds/check.h"
 #include "catalog/kinds/object_meta.h"
 #include "catalog/kinds/strategies.h"

@@ -1,6 +1,6 @@
-// Namespace policy: its containers, and the roles and bindings inside them. What they may say is
-// checked by the guard that also knows who writes them (rest/policy/guard.h); here is what the
-// catalogue has to know.
+// Namespace policy: its containers, and the roles and bindings inside them. Their content is
+// checked by the guard, which also knows their writer (rest/policy/guard.h); this file has the
+// part for the catalogue.
 #include "catalog/kinds/strategies.h"
 
 namespace cardea::catalog {

@@ -44,7 +44,7 @@ const Value& condition_of(const Value& object, std::string_view type) {
   return none;
 }
 
-// Who asks is what the server saw, never what the client wrote.
+// The user is the authenticated one, never the one that the client wrote.
 void prepare_create(Value& object, const StrategyContext& context) {
   object.erase("status");
   Value& spec = object_member(object, "spec");

@@ -13,8 +13,8 @@ void validate_claim_spec(const json::Value& spec, const Path& path, json::FieldE
 void validate_claim_template(const json::Value& claim_template, const Path& path,
                              json::FieldErrors& out);
 
-// What is in use must not vanish: adds the finalizer that a controller takes away when nobody uses
-// it.
+// Protects objects in use: adds the finalizer that a controller removes when the object is no
+// longer used.
 void protect_storage(json::Value& object, std::string_view finalizer);
 
 // Storage asked of another object: the newer field and the older one show the same thing.

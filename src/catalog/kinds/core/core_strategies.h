@@ -3,8 +3,8 @@
 
 namespace cardea::catalog {
 
-// What is particular to each kind of the core group. The table in builtin_strategies.cc gives them
-// their kinds.
+// The rules of each kind of the core group. The table in builtin_strategies.cc assigns them to
+// kinds.
 const Strategy& config_map_strategy();
 const Strategy& core_event_strategy();
 const Strategy& endpoints_strategy();

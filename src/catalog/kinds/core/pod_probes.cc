@@ -1,7 +1,7 @@
 #include "catalog/kinds/checks.h"
 #include "catalog/kinds/core/pod_parts.h"
 
-// Probes and lifecycle handlers: who asks a container how it is.
+// Probes and lifecycle handlers: the checks of a container's state.
 namespace cardea::catalog::pod {
 namespace {
 
