@@ -39,8 +39,7 @@ void declare(CommandLine& line, Options& o) {
               "a CustomResourceDefinition in YAML or JSON; may be repeated");
   declare_server(line, o.server);
   line.flag("--all", o.all, "prints every built-in resource, and those of --file");
-  line.flag("--markdown", o.markdown,
-            "prints one page of Markdown, such as docs/permissions.md");
+  line.flag("--markdown", o.markdown, "prints one page of Markdown, such as docs/permissions.md");
 }
 
 // What is wrong with the options together; empty when nothing is.

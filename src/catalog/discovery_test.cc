@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/strings.h"
+#include "json/parse.h"
 #include "json/print.h"
 #include "json/testing/recordings.h"
 

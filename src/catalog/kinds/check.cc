@@ -21,10 +21,16 @@ void check_not_negative(const Path& path, const Value& number, FieldErrors& out)
     out.push_back(json::invalid(path, number, std::string(kMustNotBeNegative)));
 }
 
-void check_one_of(const Path& path, const Value& text, const std::vector<std::string>& allowed,
+void check_one_of(const Path& path, std::string_view text,
+                  std::initializer_list<std::string_view> allowed, FieldErrors& out) {
+  if (!contains(allowed, text))
+    out.push_back(
+        json::not_supported(path, text, std::vector<std::string>(allowed.begin(), allowed.end())));
+}
+
+void check_one_of(const Path& path, std::string_view text, const std::vector<std::string>& allowed,
                   FieldErrors& out) {
-  if (std::ranges::find(allowed, text.as_string()) == allowed.end())
-    out.push_back(json::not_supported(path, text.is_null() ? Value("") : text, allowed));
+  if (!contains(allowed, text)) out.push_back(json::not_supported(path, text, allowed));
 }
 
 bool check_required(const Path& path, const Value& text, FieldErrors& out) {
@@ -203,9 +209,6 @@ std::vector<std::string> strings(const Value& list) {
 
 void set_default(Value& object, std::string_view key, const Value& value) {
   if (object[key].is_null()) object.set(key, value);
-}
-void set_default_text(Value& object, std::string_view key, std::string_view text) {
-  if (object[key].as_string().empty()) object.set(key, text);
 }
 Value& object_member(Value& object, std::string_view key) {
   Value& member = object.member(key);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "catalog/kinds/check.h"
 #include "catalog/kinds/object_meta.h"
 #include "json/print.h"
 
@@ -26,10 +27,10 @@ void validate_requirement(const Value& requirement, const Path& path, json::Fiel
     out.push_back(json::invalid(path / "operator", op, "not a valid selector operator"));
   }
   std::string_view key = requirement["key"].as_string();
-  add_invalid(qualified_name(key), key, path / "key", out);
+  complain(path / "key", key, qualified_name(key), out);
   for (std::size_t i = 0; i < values.size(); ++i)
-    add_invalid(label_value(values[i].as_string()), values[i].as_string(),
-                (path / "values").index(i), out);
+    complain((path / "values").index(i), values[i].as_string(), label_value(values[i].as_string()),
+             out);
 }
 
 }  // namespace

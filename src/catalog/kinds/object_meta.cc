@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "catalog/kinds/check.h"
 #include "json/print.h"
 
 namespace cardea::catalog {
@@ -106,11 +107,6 @@ bool same_text(const Value& a, const Value& b) {
 
 }  // namespace
 
-void add_invalid(const Complaints& complaints, std::string_view value, const Path& path,
-                 FieldErrors& out) {
-  for (const std::string& message : complaints) out.push_back(json::invalid(path, value, message));
-}
-
 void validate_nonnegative(const Value& value, const Path& path, FieldErrors& out) {
   if (value.is_number() && value.as_int() < 0)
     out.push_back(json::invalid(path, value, std::string(kMustNotBeNegative)));
@@ -122,22 +118,22 @@ void validate_immutable(const Value& value, const Value& old, const Path& path, 
 
 void validate_labels(const Value& labels, const Path& path, FieldErrors& out) {
   for (const json::Member& label : labels.members()) {
-    add_invalid(qualified_name(label.key()), label.key(), path, out);
-    add_invalid(label_value(label.value.as_string()), label.value.as_string(), path, out);
+    complain(path, label.key(), qualified_name(label.key()), out);
+    complain(path, label.value.as_string(), label_value(label.value.as_string()), out);
   }
 }
 
 void validate_annotations(const Value& annotations, const Path& path, FieldErrors& out) {
   std::size_t bytes = 0;
   for (const json::Member& a : annotations.members()) {
-    add_invalid(qualified_name(lower(a.key())), a.key(), path, out);
+    complain(path, a.key(), qualified_name(lower(a.key())), out);
     bytes += a.key().size() + a.value.as_string().size();
   }
   if (bytes > kAnnotationBytes) out.push_back(json::too_long(path, kAnnotationBytes));
 }
 
 void validate_finalizer_name(std::string_view name, const Path& path, FieldErrors& out) {
-  add_invalid(qualified_name(name), name, path, out);
+  complain(path, name, qualified_name(name), out);
 }
 
 void validate_object_meta(const Value& meta, bool namespaced, NameCheck check, const Path& path,
@@ -146,17 +142,17 @@ void validate_object_meta(const Value& meta, bool namespaced, NameCheck check, c
   std::string_view name = meta["name"].as_string();
   std::string_view ns = meta["namespace"].as_string();
   if (!generate_name.empty())
-    add_invalid(check(generate_name, true), generate_name, path / "generateName", out);
+    complain(path / "generateName", generate_name, check(generate_name, true), out);
   if (name.empty())
     out.push_back(json::required(path / "name", "name or generateName is required"));
   else
-    add_invalid(check(name, false), name, path / "name", out);
+    complain(path / "name", name, check(name, false), out);
 
   if (!namespaced && !ns.empty())
     out.push_back(json::forbidden(path / "namespace", "not allowed on this type"));
   if (namespaced && ns.empty()) out.push_back(json::required(path / "namespace"));
   if (namespaced && !ns.empty())
-    add_invalid(name_is_dns_label(ns, false), ns, path / "namespace", out);
+    complain(path / "namespace", ns, name_is_dns_label(ns, false), out);
 
   validate_nonnegative(meta["generation"], path / "generation", out);
   validate_labels(meta["labels"], path / "labels", out);

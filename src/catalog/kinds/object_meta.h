@@ -34,8 +34,6 @@ void validate_nonnegative(const json::Value& value, const Path& path,
                           json::FieldErrors& out);  // absent is fine
 void validate_immutable(const json::Value& value, const json::Value& old, const Path& path,
                         json::FieldErrors& out);
-void add_invalid(const Complaints& complaints, std::string_view value, const Path& path,
-                 json::FieldErrors& out);
 
 // An object as JSON with its members in the given order (those not named come last, by key), as a
 // type that declares them so prints.

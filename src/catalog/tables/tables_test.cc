@@ -5,6 +5,7 @@
 #include "base/strings.h"
 #include "catalog/tables/cells.h"
 #include "catalog/tables/duration.h"
+#include "json/parse.h"
 #include "json/print.h"
 #include "json/testing/recordings.h"
 

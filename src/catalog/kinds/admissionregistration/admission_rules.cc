@@ -89,7 +89,7 @@ void default_rules(Value& owner, std::string_view key) {
 }
 
 void default_match_resources(Value& match) {
-  set_default_text(match, "matchPolicy", "Equivalent");
+  default_to(match, "matchPolicy", "Equivalent");
   set_default(match, "namespaceSelector", Value::object());
   set_default(match, "objectSelector", Value::object());
   default_rules(match, "resourceRules");

@@ -22,7 +22,7 @@ void defaults(Value& object, const StrategyContext&) {
   Value& spec = object_member(object, "spec");
   default_workload_template(spec);
   Value& strategy = object_member(spec, "updateStrategy");
-  set_default_text(strategy, "type", "RollingUpdate");
+  default_to(strategy, "type", "RollingUpdate");
   if (strategy["type"].as_string() == "RollingUpdate") {
     Value& rolling = object_member(strategy, "rollingUpdate");
     set_default(rolling, "maxUnavailable", 1);

@@ -13,7 +13,7 @@ void deployment_defaults(Value& object, const StrategyContext&) {
   default_workload_template(spec);
   set_default(spec, "replicas", 1);
   Value& strategy = object_member(spec, "strategy");
-  set_default_text(strategy, "type", "RollingUpdate");
+  default_to(strategy, "type", "RollingUpdate");
   if (strategy["type"].as_string() == "RollingUpdate") {
     Value& rolling = object_member(strategy, "rollingUpdate");
     set_default(rolling, "maxUnavailable", "25%");

@@ -21,7 +21,7 @@ constexpr std::string_view kMutable[] = {"replicas",
 void defaults(Value& object, const StrategyContext&) {
   Value& spec = object_member(object, "spec");
   default_workload_template(spec);
-  set_default_text(spec, "podManagementPolicy", "OrderedReady");
+  default_to(spec, "podManagementPolicy", "OrderedReady");
   Value& strategy = object_member(spec, "updateStrategy");
   if (strategy["type"].as_string().empty()) {
     strategy.set("type", "RollingUpdate");
@@ -31,18 +31,18 @@ void defaults(Value& object, const StrategyContext&) {
   if (strategy["type"].as_string() == "RollingUpdate" && strategy["rollingUpdate"].is_object())
     set_default(strategy.member("rollingUpdate"), "partition", 0);
   Value& retention = object_member(spec, "persistentVolumeClaimRetentionPolicy");
-  set_default_text(retention, "whenDeleted", "Retain");
-  set_default_text(retention, "whenScaled", "Retain");
+  default_to(retention, "whenDeleted", "Retain");
+  default_to(retention, "whenScaled", "Retain");
   set_default(spec, "replicas", 1);
   set_default(spec, "revisionHistoryLimit", 10);
   if (spec["volumeClaimTemplates"].empty()) return;
   Value& claims = spec.member("volumeClaimTemplates");
   for (std::size_t i = 0; i < claims.size(); ++i) {
     Value& claim = claims.item(i);
-    set_default_text(claim, "kind", "PersistentVolumeClaim");
-    set_default_text(claim, "apiVersion", "v1");
+    default_to(claim, "kind", "PersistentVolumeClaim");
+    default_to(claim, "apiVersion", "v1");
     default_claim_spec(object_member(claim, "spec"));
-    set_default_text(object_member(claim, "status"), "phase", "Pending");
+    default_to(object_member(claim, "status"), "phase", "Pending");
   }
 }
 

@@ -17,7 +17,7 @@ void default_subjects(Value& object, const StrategyContext&) {
   Value& subjects = object.member("spec").member("subjects");
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     std::string_view kind = subjects[i]["kind"].as_string();
-    if (kind == "User" || kind == "Group") set_default_text(subjects.item(i), "apiGroup", kRbac);
+    if (kind == "User" || kind == "Group") default_to(subjects.item(i), "apiGroup", kRbac);
   }
 }
 

@@ -15,7 +15,7 @@ constexpr int kLongestName = 52;
 
 void defaults(Value& object, const StrategyContext&) {
   Value& spec = object_member(object, "spec");
-  set_default_text(spec, "concurrencyPolicy", "Allow");
+  default_to(spec, "concurrencyPolicy", "Allow");
   set_default(spec, "suspend", false);
   set_default(spec, "successfulJobsHistoryLimit", 3);
   set_default(spec, "failedJobsHistoryLimit", 1);

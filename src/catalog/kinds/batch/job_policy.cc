@@ -152,7 +152,7 @@ void default_pod_failure_policy(Value& spec) {
     if (rules[i]["onPodConditions"].empty()) continue;
     Value& conditions = rules.item(i).member("onPodConditions");
     for (std::size_t j = 0; j < conditions.size(); ++j)
-      set_default_text(conditions.item(j), "status", "True");
+      default_to(conditions.item(j), "status", "True");
   }
 }
 

@@ -1,6 +1,6 @@
 #include "catalog/kinds/core/claims.h"
 
-#include "catalog/kinds/checks.h"
+#include "catalog/kinds/check.h"
 #include "catalog/kinds/core/resources.h"
 #include "catalog/kinds/label_selector.h"
 #include "json/print.h"
@@ -19,9 +19,9 @@ void validate_data_source(const Value& source, const Path& path, FieldErrors& ou
   if (group.empty() && kind != "PersistentVolumeClaim")
     out.push_back(json::invalid(
         path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"));
-  if (!group.empty()) add_invalid(dns1123_subdomain(group), group, path / "apiGroup", out);
+  if (!group.empty()) complain(path / "apiGroup", group, dns1123_subdomain(group), out);
   if (string_view ns = text(source, "namespace"); !ns.empty())
-    add_invalid(dns1123_label(ns), ns, path / "namespace", out);
+    complain(path / "namespace", ns, dns1123_label(ns), out);
 }
 
 bool same_source(const Value& a, const Value& b) {
@@ -33,9 +33,8 @@ void validate_access_modes(const Value& spec, const Path& path, FieldErrors& out
   bool once_pod = false, other = false;
   for (const Value& mode : spec["accessModes"].items()) {
     std::size_t before = out.size();
-    require_one_of(mode.as_string(),
-                   {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"}, path,
-                   out);
+    check_one_of(path, mode.as_string(),
+                 {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"}, out);
     if (mode.as_string() == "ReadWriteOncePod")
       once_pod = true;
     else if (out.size() == before)
@@ -66,9 +65,9 @@ void validate_claim_spec(const Value& spec, const Path& path, FieldErrors& out) 
     out.push_back(json::invalid(storage_path, show_quantity(storage), "must be greater than zero"));
 
   if (string_view name = text(spec, "storageClassName"); !name.empty())
-    add_invalid(dns1123_subdomain(name), name, path / "storageClassName", out);
+    complain(path / "storageClassName", name, dns1123_subdomain(name), out);
   if (present(spec, "volumeMode"))
-    require_one_of(text(spec, "volumeMode"), {"Block", "Filesystem"}, path / "volumeMode", out);
+    check_one_of(path / "volumeMode", text(spec, "volumeMode"), {"Block", "Filesystem"}, out);
 
   const Value &source = spec["dataSource"], &ref = spec["dataSourceRef"];
   if (!source.is_null()) validate_data_source(source, path / "dataSource", out);
@@ -79,7 +78,7 @@ void validate_claim_spec(const Value& spec, const Path& path, FieldErrors& out) 
   else if (!source.is_null() && !ref.is_null() && !same_source(source, ref))
     add_data_source_conflict(path, "must match dataSourceRef", out);
   if (string_view name = text(spec, "volumeAttributesClassName"); !name.empty())
-    add_invalid(dns1123_subdomain(name), name, path / "volumeAttributesClassName", out);
+    complain(path / "volumeAttributesClassName", name, dns1123_subdomain(name), out);
 }
 
 void validate_claim_template(const Value& claim, const Path& path, FieldErrors& out) {

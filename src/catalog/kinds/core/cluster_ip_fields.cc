@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "catalog/kinds/checks.h"
+#include "catalog/kinds/check.h"
 #include "catalog/kinds/core/service_allocator.h"
 #include "catalog/kinds/ip.h"
 
@@ -25,13 +25,12 @@ void validate_cluster_ip_fields(const Value& service, const Value* old, json::Fi
 
   std::set<string_view> seen;
   each(spec, "ipFamilies", "spec", [&](const Value& family, const Path& at) {
-    require_one_of(family.as_string(), {"IPv4", "IPv6"}, at, out);
+    check_one_of(at, family.as_string(), {"IPv4", "IPv6"}, out);
     if (!seen.insert(family.as_string()).second) out.push_back(json::duplicate(at, family));
   });
   if (present(spec, "ipFamilyPolicy"))
-    require_one_of(text(spec, "ipFamilyPolicy"),
-                   {"PreferDualStack", "RequireDualStack", "SingleStack"}, "spec.ipFamilyPolicy",
-                   out);
+    check_one_of("spec.ipFamilyPolicy", text(spec, "ipFamilyPolicy"),
+                 {"PreferDualStack", "RequireDualStack", "SingleStack"}, out);
 
   bool unreadable = false;
   for (std::size_t i = 0; i < ips.size(); ++i) {

@@ -1,5 +1,4 @@
 #include "catalog/kinds/check.h"
-#include "catalog/kinds/checks.h"
 #include "catalog/kinds/core/core_strategies.h"
 
 namespace cardea::catalog {
@@ -17,13 +16,13 @@ void validate_content(const Value& object, FieldErrors& out) {
   std::size_t bytes = 0;
   for (const json::Member& m : object["data"].members()) {
     Path path = Path("data").key(m.key());
-    add_invalid(config_map_key(m.key()), m.key(), path, out);
+    complain(path, m.key(), config_map_key(m.key()), out);
     if (object["binaryData"].has(m.key()))
       out.push_back(json::invalid(path, m.key(), "duplicate of key present in binaryData"));
     bytes += m.value.as_string().size();
   }
   for (const json::Member& m : object["binaryData"].members()) {
-    add_invalid(config_map_key(m.key()), m.key(), Path("binaryData").key(m.key()), out);
+    complain(Path("binaryData").key(m.key()), m.key(), config_map_key(m.key()), out);
     bytes += decoded_size(m.value.as_string());
   }
   // The field is unnamed; Kubernetes shows that as [].

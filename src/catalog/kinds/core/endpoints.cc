@@ -1,5 +1,4 @@
 #include "catalog/kinds/check.h"
-#include "catalog/kinds/checks.h"
 #include "catalog/kinds/core/core_strategies.h"
 #include "catalog/kinds/core/endpoint_address.h"
 #include "catalog/kinds/ip.h"
@@ -16,23 +15,23 @@ void defaults(Value& object, const StrategyContext&) {
 void validate_address(const Value& address, const Path& path, FieldErrors& out) {
   validate_ip(path / "ip", text(address, "ip"), true, out);
   if (std::string_view name = text(address, "hostname"); !name.empty())
-    add_invalid(dns1123_label(name), name, path / "hostname", out);
+    complain(path / "hostname", name, dns1123_label(name), out);
   if (present(address, "nodeName"))
-    add_invalid(dns1123_subdomain(text(address, "nodeName")), text(address, "nodeName"),
-                path / "nodeName", out);
+    complain(path / "nodeName", text(address, "nodeName"),
+             dns1123_subdomain(text(address, "nodeName")), out);
   validate_endpoint_ip(text(address, "ip"), path / "ip", out);
 }
 
 void validate_port(const Value& port, bool named, const Path& path, FieldErrors& out) {
   std::string_view name = text(port, "name");
   if (named && name.empty()) out.push_back(json::required(path / "name"));
-  if (!name.empty()) add_invalid(dns1123_label(name), name, path / "name", out);
+  if (!name.empty()) complain(path / "name", name, dns1123_label(name), out);
   for (const std::string& message : port_number(port["port"].as_int()))
     out.push_back(json::invalid(path / "port", port["port"].as_int(), message));
   require_one_of_or_missing(text(port, "protocol"), {"SCTP", "TCP", "UDP"}, path / "protocol", out);
   if (present(port, "appProtocol"))
-    add_invalid(qualified_name(text(port, "appProtocol")), text(port, "appProtocol"),
-                path / "appProtocol", out);
+    complain(path / "appProtocol", text(port, "appProtocol"),
+             qualified_name(text(port, "appProtocol")), out);
 }
 
 void validate_subsets(const Value& object, FieldErrors& out) {

@@ -1,5 +1,4 @@
 #include "catalog/kinds/check.h"
-#include "catalog/kinds/checks.h"
 #include "catalog/kinds/core/core_strategies.h"
 
 // Event of the core group. Its rules are older and laxer than those of events.k8s.io, which tells
@@ -27,8 +26,8 @@ void check_length(const Value& event, const char* key, std::size_t max, const ch
 
 void validate_new_style(const Value& event, FieldErrors& out) {
   require_text(event, "reportingComponent", {}, out);
-  add_invalid(qualified_name(text(event, "reportingComponent")), text(event, "reportingComponent"),
-              "reportingComponent", out);
+  complain("reportingComponent", text(event, "reportingComponent"),
+           qualified_name(text(event, "reportingComponent")), out);
   require_text(event, "reportingInstance", {}, out);
   check_length(event, "reportingInstance", 128, "reportingInstance", out);
   require_text(event, "action", {}, out);
@@ -49,7 +48,7 @@ void validate_event(const Value& event, FieldErrors& out) {
     out.push_back(
         json::invalid("involvedObject.namespace", involved, "does not match event.namespace"));
   if (new_style) validate_new_style(event, out);
-  add_invalid(dns1123_subdomain(ns), ns, "namespace", out);
+  complain("namespace", ns, dns1123_subdomain(ns), out);
 }
 
 FieldErrors validate(const Value& object, const StrategyContext&) {

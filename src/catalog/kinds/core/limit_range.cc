@@ -2,7 +2,6 @@
 #include <set>
 
 #include "catalog/kinds/check.h"
-#include "catalog/kinds/checks.h"
 #include "catalog/kinds/core/core_strategies.h"
 #include "catalog/kinds/core/resources.h"
 
@@ -38,7 +37,7 @@ void defaults(Value& object, const StrategyContext&) {
 
 void validate_type(std::string_view type, const Path& path, FieldErrors& out) {
   if (auto complaints = qualified_name(type); !complaints.empty())
-    return add_invalid(complaints, type, path, out);
+    return complain(path, type, complaints, out);
   constexpr std::string_view kTypes[] = {"Pod", "Container", "PersistentVolumeClaim"};
   if (type.find('/') == std::string_view::npos && !contains(kTypes, type))
     out.push_back(json::invalid(path, type, "must be a standard limit type or fully qualified"));

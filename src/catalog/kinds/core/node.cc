@@ -3,7 +3,6 @@
 #include <set>
 
 #include "catalog/kinds/check.h"
-#include "catalog/kinds/checks.h"
 #include "catalog/kinds/core/core_strategies.h"
 #include "catalog/kinds/core/pod_parts.h"
 #include "catalog/kinds/core/resources.h"
@@ -53,7 +52,7 @@ void validate_taints(const Value& spec, FieldErrors& out) {
   each(spec, "taints", "metadata", [&](const Value& taint, const Path& at) {
     std::string_view key = text(taint, "key"), value = text(taint, "value"),
                      effect = text(taint, "effect");
-    add_invalid(qualified_name(key), key, at / "key", out);
+    complain(at / "key", key, qualified_name(key), out);
     if (auto complaints = label_value(value); !complaints.empty())
       out.push_back(json::invalid(at / "value", value, join(complaints, ";")));
     validate_taint_effect(effect, false, at / "effect", out);

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "catalog/kinds/check.h"
-#include "catalog/kinds/checks.h"
 #include "catalog/kinds/core/claims.h"
 #include "catalog/kinds/core/core_strategies.h"
 #include "catalog/kinds/core/pod_parts.h"
@@ -129,9 +128,8 @@ void validate_access_modes(const Value& spec, FieldErrors& out) {
   bool once_pod = false, other = false;
   for (const Value& mode : spec["accessModes"].items()) {
     std::size_t before = out.size();
-    require_one_of(mode.as_string(),
-                   {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"},
-                   "spec.accessModes", out);
+    check_one_of("spec.accessModes", mode.as_string(),
+                 {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"}, out);
     if (mode.as_string() == "ReadWriteOncePod")
       once_pod = true;
     else if (out.size() == before)
@@ -192,8 +190,8 @@ void validate_spec(const Value& spec, FieldErrors& out) {
   validate_access_modes(spec, out);
   validate_capacity(spec, out);
   if (std::string_view policy = text(spec, "persistentVolumeReclaimPolicy"); !policy.empty())
-    require_one_of(policy, {"Delete", "Recycle", "Retain"}, "spec.persistentVolumeReclaimPolicy",
-                   out);
+    check_one_of("spec.persistentVolumeReclaimPolicy", policy, {"Delete", "Recycle", "Retain"},
+                 out);
   bool has_node_affinity = validate_node_affinity(spec, out);
   validate_source(spec, has_node_affinity, out);
   std::string_view host_path = text(spec["hostPath"], "path");
@@ -202,16 +200,16 @@ void validate_spec(const Value& spec, FieldErrors& out) {
     out.push_back(json::forbidden("spec.persistentVolumeReclaimPolicy",
                                   "may not be 'recycle' for a hostPath mount of '/'"));
   if (std::string_view name = text(spec, "storageClassName"); !name.empty())
-    add_invalid(dns1123_subdomain(name), name, "spec.storageClassName", out);
+    complain("spec.storageClassName", name, dns1123_subdomain(name), out);
   if (present(spec, "volumeMode"))
-    require_one_of(text(spec, "volumeMode"), {"Block", "Filesystem"}, "spec.volumeMode", out);
+    check_one_of("spec.volumeMode", text(spec, "volumeMode"), {"Block", "Filesystem"}, out);
   if (present(spec, "volumeAttributesClassName")) {
     std::string_view name = text(spec, "volumeAttributesClassName");
     if (name.empty())
       out.push_back(
           json::required("spec.volumeAttributesClassName", "an empty string is disallowed"));
     else
-      add_invalid(dns1123_subdomain(name), name, "spec.volumeAttributesClassName", out);
+      complain("spec.volumeAttributesClassName", name, dns1123_subdomain(name), out);
     if (!present(spec, "csi"))
       out.push_back(
           json::required("spec.csi", "has to be specified when using volumeAttributesClassName"));

@@ -1,5 +1,4 @@
 #include "catalog/kinds/check.h"
-#include "catalog/kinds/checks.h"
 #include "catalog/kinds/core/claims.h"
 #include "catalog/kinds/core/core_strategies.h"
 #include "catalog/kinds/core/pod_defaults.h"
@@ -158,7 +157,7 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
 
 void validate_resource_key(std::string_view key, const Path& path, FieldErrors& out) {
   if (auto complaints = qualified_name(key); !complaints.empty())
-    return add_invalid(complaints, key, path, out);
+    return complain(path, key, complaints, out);
   if (is_native_resource(key) && key != "storage")
     out.push_back(json::not_supported(path, key, {"storage"}));
 }

@@ -1,5 +1,4 @@
 #include "catalog/kinds/check.h"
-#include "catalog/kinds/checks.h"
 #include "catalog/kinds/core/core_strategies.h"
 #include "catalog/kinds/core/pod_defaults.h"
 #include "catalog/kinds/core/pod_parts.h"

@@ -1,6 +1,6 @@
 #include <set>
 
-#include "catalog/kinds/checks.h"
+#include "catalog/kinds/check.h"
 #include "catalog/kinds/core/pod_parts.h"
 #include "catalog/kinds/core/resources.h"
 #include "json/print.h"
@@ -24,7 +24,7 @@ void validate_ports(const Value& container, const Path& path, FieldErrors& out) 
   each(container, "ports", path, [&](const Value& port, const Path& at) {
     if (string_view name = text(port, "name"); !name.empty()) {
       auto complaints = port_name(name);
-      add_invalid(complaints, name, at / "name", out);
+      complain(at / "name", name, complaints, out);
       if (complaints.empty() && !names.insert(name).second)
         out.push_back(json::duplicate(at / "name", name));
     }
@@ -57,8 +57,8 @@ void validate_restart_rules(const Value& container, const Path& path, FieldError
   const Value& rules = container["restartPolicyRules"];
   Path policy_path = path / "restartPolicy";
   if (present(container, "restartPolicy"))
-    require_one_of(text(container, "restartPolicy"), {"Always", "Never", "OnFailure"}, policy_path,
-                   out);
+    check_one_of(policy_path, text(container, "restartPolicy"), {"Always", "Never", "OnFailure"},
+                 out);
   else if (!rules.empty())
     out.push_back(
         json::required(policy_path, "must specify restartPolicy when restart rules are used"));
@@ -66,13 +66,13 @@ void validate_restart_rules(const Value& container, const Path& path, FieldError
     out.push_back(json::too_many(path / "restartPolicyRules", static_cast<int>(rules.size()),
                                  kMaxRestartRules));
   each(container, "restartPolicyRules", path, [&](const Value& rule, const Path& at) {
-    require_one_of(text(rule, "action"), {"Restart", "RestartAllContainers"}, at / "action", out);
+    check_one_of(at / "action", text(rule, "action"), {"Restart", "RestartAllContainers"}, out);
     const Value& codes = rule["exitCodes"];
     if (codes.is_null()) {
       out.push_back(json::required(at / "exitCodes", "must be specified"));
       return;
     }
-    require_one_of(text(codes, "operator"), {"In", "NotIn"}, at / "exitCodes" / "operator", out);
+    check_one_of(at / "exitCodes" / "operator", text(codes, "operator"), {"In", "NotIn"}, out);
     if (codes["values"].size() > kMaxExitCodes)
       out.push_back(json::too_many(at / "exitCodes" / "values",
                                    static_cast<int>(codes["values"].size()), kMaxExitCodes));

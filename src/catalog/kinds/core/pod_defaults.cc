@@ -1,6 +1,6 @@
 #include "catalog/kinds/core/pod_defaults.h"
 
-#include "catalog/kinds/checks.h"
+#include "catalog/kinds/check.h"
 #include "catalog/kinds/core/image_name.h"
 #include "catalog/kinds/core/resources.h"
 

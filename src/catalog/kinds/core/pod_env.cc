@@ -1,7 +1,7 @@
 #include <map>
 #include <span>
 
-#include "catalog/kinds/checks.h"
+#include "catalog/kinds/check.h"
 #include "catalog/kinds/core/pod_parts.h"
 #include "catalog/kinds/core/resources.h"
 
@@ -73,7 +73,7 @@ void validate_field_ref(const Value& ref, Names allowed, const Path& path, Field
   if (parts.has_subscript) {
     std::string key = parts.path == "metadata.annotations" ? lower(parts.subscript)
                                                            : std::string(parts.subscript);
-    add_invalid(qualified_name(key), key, path, out);
+    complain(path, key, qualified_name(key), out);
   } else if (!contains(allowed, parts.path)) {
     out.push_back(
         json::not_supported(path / "fieldPath", parts.path, {allowed.begin(), allowed.end()}));
@@ -114,8 +114,7 @@ void validate_resource_ref(const Value& ref, bool in_volume, const Path& path, F
 }
 
 void validate_key_ref(const Value& ref, const Path& path, FieldErrors& out) {
-  add_invalid(name_is_dns_subdomain(text(ref, "name"), false), text(ref, "name"), path / "name",
-              out);
+  complain(path / "name", text(ref, "name"), name_is_dns_subdomain(text(ref, "name"), false), out);
   require_name(ref, "key", config_map_key, path, out);
 }
 
@@ -166,7 +165,7 @@ void validate_env(const Value& container, const Path& path, FieldErrors& out) {
 void validate_env_from(const Value& container, const Path& path, FieldErrors& out) {
   each(container, "envFrom", path, [&](const Value& source, const Path& at) {
     if (string_view prefix = text(source, "prefix"); !prefix.empty())
-      add_invalid(env_var_name(prefix), prefix, at / "prefix", out);
+      complain(at / "prefix", prefix, env_var_name(prefix), out);
     int sources = 0;
     for (const char* key : {"configMapRef", "secretRef"}) {
       if (!present(source, key)) continue;

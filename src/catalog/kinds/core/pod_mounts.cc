@@ -1,6 +1,6 @@
 #include <set>
 
-#include "catalog/kinds/checks.h"
+#include "catalog/kinds/check.h"
 #include "catalog/kinds/core/pod_parts.h"
 
 // Where a container sees its volumes: mounted, or as block devices.
@@ -24,7 +24,7 @@ void validate_propagation(const Value& mount, const Value& container, const Path
                           FieldErrors& out) {
   string_view mode = text(mount, "mountPropagation");
   if (!present(mount, "mountPropagation")) return;
-  require_one_of(mode, {"Bidirectional", "HostToContainer", "None"}, path, out);
+  check_one_of(path, mode, {"Bidirectional", "HostToContainer", "None"}, out);
   if (mode == "Bidirectional" && !container["securityContext"]["privileged"].as_bool())
     out.push_back(json::forbidden(
         path, "Bidirectional mount propagation is available only to privileged containers"));
@@ -33,7 +33,7 @@ void validate_propagation(const Value& mount, const Value& container, const Path
 void validate_recursive_read_only(const Value& mount, const Path& path, FieldErrors& out) {
   if (!present(mount, "recursiveReadOnly")) return;
   string_view mode = text(mount, "recursiveReadOnly");
-  require_one_of(mode, {"Disabled", "Enabled", "IfPossible"}, path, out);
+  check_one_of(path, mode, {"Disabled", "Enabled", "IfPossible"}, out);
   if (mode != "Enabled" && mode != "IfPossible") return;
   if (!mount["readOnly"].as_bool())
     out.push_back(json::forbidden(path, "may only be specified when readOnly is true"));

@@ -1,4 +1,4 @@
-#include "catalog/kinds/checks.h"
+#include "catalog/kinds/check.h"
 #include "catalog/kinds/core/pod_parts.h"
 
 // Probes and lifecycle handlers: the checks of a container's state.
@@ -12,10 +12,10 @@ constexpr string_view kHandlers[] = {"exec", "httpGet", "tcpSocket", "grpc", "sl
 void validate_http_get(const Value& get, const Path& path, FieldErrors& out) {
   require_text(get, "path", path, out);
   validate_port_number_or_name(get["port"], path / "port", out);
-  require_one_of(text(get, "scheme"), {"HTTP", "HTTPS"}, path / "scheme", out);
+  check_one_of(path / "scheme", text(get, "scheme"), {"HTTP", "HTTPS"}, out);
   for (const Value& header : get["httpHeaders"].items())
-    add_invalid(http_header_name(text(header, "name")), text(header, "name"), path / "httpHeaders",
-                out);
+    complain(path / "httpHeaders", text(header, "name"), http_header_name(text(header, "name")),
+             out);
 }
 
 void validate_sleep(const Value& sleep, const Value& grace_period, const Path& path,
@@ -65,8 +65,7 @@ void validate_probe(const Value& probe, const Value& grace_period, const Path& p
 }  // namespace
 
 void validate_port_number_or_name(const Value& port, const Path& path, FieldErrors& out) {
-  if (port.is_string())
-    return add_invalid(port_name(port.as_string()), port.as_string(), path, out);
+  if (port.is_string()) return complain(path, port.as_string(), port_name(port.as_string()), out);
   for (const std::string& message : port_number(port.as_int()))
     out.push_back(json::invalid(path, port.as_int(), message));
 }

@@ -1,5 +1,4 @@
 #include "catalog/kinds/check.h"
-#include "catalog/kinds/checks.h"
 #include "catalog/kinds/core/pod_update.h"
 #include "catalog/kinds/core/resources.h"
 

@@ -1,7 +1,7 @@
 #include <map>
 #include <set>
 
-#include "catalog/kinds/checks.h"
+#include "catalog/kinds/check.h"
 #include "catalog/kinds/core/pod_parts.h"
 #include "catalog/kinds/label_selector.h"
 
@@ -19,7 +19,7 @@ void validate_label_keys(const Value& keys, const Value& selector, const Path& p
     return out.push_back(
         json::forbidden(path, "must not be specified when labelSelector is not set"));
   for (std::size_t i = 0; i < keys.size(); ++i)
-    add_invalid(qualified_name(keys[i].as_string()), keys[i].as_string(), path.index(i), out);
+    complain(path.index(i), keys[i].as_string(), qualified_name(keys[i].as_string()), out);
 }
 
 void validate_match_label_keys(const Value& holder, const Path& path, FieldErrors& out) {
@@ -49,12 +49,12 @@ void validate_pod_term(const Value& term, const Path& path, FieldErrors& out) {
   validate_label_selector(term["labelSelector"], path / "labelSelector", out);
   validate_label_selector(term["namespaceSelector"], path / "namespaceSelector", out);
   for (const Value& ns : term["namespaces"].items())
-    add_invalid(dns1123_label(ns.as_string()), ns.as_string(), path / "namespace", out);
+    complain(path / "namespace", ns.as_string(), dns1123_label(ns.as_string()), out);
   validate_match_label_keys(term, path, out);
   if (text(term, "topologyKey").empty())
     out.push_back(json::required(path / "topologyKey", "can not be empty"));
-  add_invalid(qualified_name(text(term, "topologyKey")), text(term, "topologyKey"),
-              path / "topologyKey", out);
+  complain(path / "topologyKey", text(term, "topologyKey"),
+           qualified_name(text(term, "topologyKey")), out);
 }
 
 void validate_weight(const Value& term, const Path& path, FieldErrors& out) {
@@ -92,12 +92,11 @@ void validate_node_requirement(const Value& requirement, bool any_value, const P
   } else {
     out.push_back(json::invalid(path / "operator", op, "not a valid selector operator"));
   }
-  add_invalid(qualified_name(text(requirement, "key")), text(requirement, "key"), path / "key",
-              out);
+  complain(path / "key", text(requirement, "key"), qualified_name(text(requirement, "key")), out);
   if (any_value) return;
   for (std::size_t i = 0; i < values.size(); ++i)
-    add_invalid(label_value(values[i].as_string()), values[i].as_string(),
-                (path / "values").index(i), out);
+    complain((path / "values").index(i), values[i].as_string(), label_value(values[i].as_string()),
+             out);
 }
 
 void validate_field_requirement(const Value& requirement, const Path& path, FieldErrors& out) {
@@ -113,8 +112,8 @@ void validate_field_requirement(const Value& requirement, const Path& path, Fiel
     out.push_back(json::invalid(path / "key", key, "not a valid field selector key"));
   else
     for (std::size_t i = 0; i < values.size(); ++i)
-      add_invalid(dns1123_subdomain(values[i].as_string()), values[i].as_string(),
-                  (path / "values").index(i), out);
+      complain((path / "values").index(i), values[i].as_string(),
+               dns1123_subdomain(values[i].as_string()), out);
 }
 
 void validate_node_affinity(const Value& affinity, const Path& path, FieldErrors& out) {
@@ -156,7 +155,7 @@ void validate_tolerations(const Value& tolerations, const Path& path, FieldError
     Path at = path.index(i);
     string_view key = text(toleration, "key"), op = text(toleration, "operator"),
                 value = text(toleration, "value"), effect = text(toleration, "effect");
-    if (!key.empty()) add_invalid(qualified_name(key), key, at / "key", out);
+    if (!key.empty()) complain(at / "key", key, qualified_name(key), out);
     if (key.empty() && op != "Exists")
       out.push_back(json::invalid(at / "operator", op,
                                   "operator must be Exists when `key` is empty, which means "
@@ -191,7 +190,7 @@ void validate_topology_spread(const Value& spec, const Path& spec_path, FieldErr
       out.push_back(json::invalid(at / "maxSkew", constraint["maxSkew"].as_int(),
                                   "must be greater than zero"));
     if (key.empty()) out.push_back(json::required(at / "topologyKey", "can not be empty"));
-    require_one_of(action, {"DoNotSchedule", "ScheduleAnyway"}, at / "whenUnsatisfiable", out);
+    check_one_of(at / "whenUnsatisfiable", action, {"DoNotSchedule", "ScheduleAnyway"}, out);
     for (const Value& later : constraints.subspan(i + 1))
       if (text(later, "topologyKey") == key && text(later, "whenUnsatisfiable") == action) {
         out.push_back(json::duplicate(at / "{topologyKey, whenUnsatisfiable}",
@@ -201,7 +200,7 @@ void validate_topology_spread(const Value& spec, const Path& spec_path, FieldErr
     validate_min_domains(constraint, at / "minDomains", out);
     for (const char* policy : {"nodeAffinityPolicy", "nodeTaintsPolicy"})
       if (present(constraint, policy))
-        require_one_of(text(constraint, policy), {"Honor", "Ignore"}, at / policy, out);
+        check_one_of(at / policy, text(constraint, policy), {"Honor", "Ignore"}, out);
     validate_match_label_keys(constraint, at, out);
     validate_label_selector(constraint["labelSelector"], at / "labelSelector", out);
   }
@@ -209,13 +208,13 @@ void validate_topology_spread(const Value& spec, const Path& spec_path, FieldErr
 
 void validate_gates(const Value& spec, const Path& spec_path, FieldErrors& out) {
   each(spec, "readinessGates", spec_path, [&](const Value& gate, const Path& at) {
-    add_invalid(qualified_name(text(gate, "conditionType")), text(gate, "conditionType"),
-                at / "conditionType", out);
+    complain(at / "conditionType", text(gate, "conditionType"),
+             qualified_name(text(gate, "conditionType")), out);
   });
   std::set<string_view> seen;
   each(spec, "schedulingGates", spec_path, [&](const Value& gate, const Path& at) {
     string_view name = text(gate, "name");
-    add_invalid(qualified_name(name), name, at, out);
+    complain(at, name, qualified_name(name), out);
     if (!seen.insert(name).second) out.push_back(json::duplicate(at, name));
   });
 }
@@ -245,7 +244,7 @@ void validate_node_selector(const json::Value& selector, const Path& path, json:
 void validate_taint_effect(std::string_view effect, bool allow_empty, const Path& path,
                            json::FieldErrors& out) {
   if (effect.empty() && !allow_empty) return out.push_back(json::required(path));
-  require_one_of(effect, {"NoSchedule", "PreferNoSchedule", "NoExecute"}, path, out);
+  check_one_of(path, effect, {"NoSchedule", "PreferNoSchedule", "NoExecute"}, out);
 }
 
 }  // namespace cardea::catalog

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "catalog/kinds/checks.h"
+#include "catalog/kinds/check.h"
 #include "catalog/kinds/core/pod_parts.h"
 #include "catalog/kinds/go_value.h"
 
@@ -35,7 +35,7 @@ void validate_seccomp(const Value& profile, const Path& path, FieldErrors& out) 
   if (type.empty())
     out.push_back(json::required(path / "type", "type is required when seccompProfile is set"));
   else
-    require_one_of(type, {"Localhost", "RuntimeDefault", "Unconfined"}, path / "type", out);
+    check_one_of(path / "type", type, {"Localhost", "RuntimeDefault", "Unconfined"}, out);
   const Value& local = profile["localhostProfile"];
   if (type != "Localhost") {
     if (!local.is_null())
@@ -68,7 +68,7 @@ void validate_app_armor(const Value& profile, const Path& path, FieldErrors& out
     return;
   }
   std::size_t before = out.size();
-  require_one_of(type, {"Localhost", "RuntimeDefault", "Unconfined"}, path / "type", out);
+  check_one_of(path / "type", type, {"Localhost", "RuntimeDefault", "Unconfined"}, out);
   if (out.size() == before && !local.is_null())
     out.push_back(
         json::invalid(local_path, local, "can only be set when AppArmor type is Localhost"));
@@ -105,8 +105,8 @@ void validate_windows_user(string_view user_name, const Path& path, FieldErrors&
 void validate_windows_options(const Value& options, const Path& path, FieldErrors& out) {
   if (options.is_null()) return;
   if (present(options, "gmsaCredentialSpecName"))
-    add_invalid(dns1123_subdomain(text(options, "gmsaCredentialSpecName")),
-                text(options, "gmsaCredentialSpecName"), path / "gmsaCredentialSpecName", out);
+    complain(path / "gmsaCredentialSpecName", text(options, "gmsaCredentialSpecName"),
+             dns1123_subdomain(text(options, "gmsaCredentialSpecName")), out);
   if (const Value& spec = options["gmsaCredentialSpec"]; !spec.is_null()) {
     if (spec.as_string().empty())
       out.push_back(json::invalid(path / "gmsaCredentialSpec", spec,
@@ -255,7 +255,7 @@ void validate_container_security(const Value& container, const Surroundings& aro
   check_number(context["runAsUser"], user_id, path / "runAsUser", out);
   check_number(context["runAsGroup"], group_id, path / "runAsGroup", out);
   if (present(context, "procMount")) {
-    require_one_of(text(context, "procMount"), {"Default", "Unmasked"}, path / "procMount", out);
+    check_one_of(path / "procMount", text(context, "procMount"), {"Default", "Unmasked"}, out);
     bool host_users = !present(around.spec, "hostUsers") || around.spec["hostUsers"].as_bool();
     if (host_users && text(context, "procMount") == "Unmasked")
       out.push_back(json::invalid(path / "procMount", "Unmasked",
@@ -292,7 +292,7 @@ void validate_pod_security(const Value& spec, const Path& spec_path, FieldErrors
                                 "ShareProcessNamespace and HostPID cannot both be enabled"));
   validate_sysctls(spec, path, out);
   auto optional = [&](const char* key, std::initializer_list<string_view> allowed) {
-    if (present(context, key)) require_one_of(text(context, key), allowed, path / key, out);
+    if (present(context, key)) check_one_of(path / key, text(context, key), allowed, out);
   };
   optional("fsGroupChangePolicy", {"Always", "OnRootMismatch"});
   validate_seccomp(context["seccompProfile"], path / "seccompProfile", out);
@@ -347,7 +347,7 @@ void validate_operating_system(const Value& spec, const Path& spec_path, FieldEr
   if (!present(spec, "os")) return;
   string_view name = text(spec["os"], "name");
   if (name.empty()) return out.push_back(json::required(spec_path / "os" / "name"));
-  require_one_of(name, {"linux", "windows"}, spec_path / "os", out);
+  check_one_of(spec_path / "os", name, {"linux", "windows"}, out);
   if (name == "linux") validate_linux_pod(spec, spec_path, out);
   if (name == "windows") validate_windows_pod(spec, spec_path, out);
 }

@@ -1,7 +1,6 @@
 #include <set>
 
 #include "catalog/kinds/check.h"
-#include "catalog/kinds/checks.h"
 #include "catalog/kinds/core/pod_update.h"
 #include "catalog/kinds/ip.h"
 #include "json/print.h"
@@ -19,7 +18,7 @@ void validate_conditions(const Value& status, FieldErrors& out) {
       out.push_back(json::invalid(at / "observedGeneration", condition["observedGeneration"],
                                   "must be a non-negative integer"));
     string_view type = text(condition, "type");
-    if (!contains(kOwn, type)) add_invalid(qualified_name(type), type, at / "Type", out);
+    if (!contains(kOwn, type)) complain(at / "Type", type, qualified_name(type), out);
   });
 }
 
@@ -96,8 +95,8 @@ void validate_claim_statuses(const Value& status, const Value& spec, FieldErrors
                                   "must match the name of an entry in `spec.resourceClaims`"));
     if (!names.insert(name).second) out.push_back(json::duplicate(at / "name", name));
     if (present(claim, "resourceClaimName"))
-      add_invalid(dns1123_subdomain(text(claim, "resourceClaimName")),
-                  text(claim, "resourceClaimName"), at / "resourceClaimName", out);
+      complain(at / "resourceClaimName", text(claim, "resourceClaimName"),
+               dns1123_subdomain(text(claim, "resourceClaimName")), out);
   });
 }
 
@@ -112,7 +111,7 @@ FieldErrors validate_pod_status(const Value& pod, const Value& old, const Strate
   string_view nominated = text(status, "nominatedNodeName");
   bool renominated = !nominated.empty() && nominated != text(before, "nominatedNodeName");
   if (renominated)
-    add_invalid(dns1123_subdomain(nominated), nominated, "status.nominatedNodeName", out);
+    complain("status.nominatedNodeName", nominated, dns1123_subdomain(nominated), out);
   if (renominated && !text(spec, "nodeName").empty())
     out.push_back(json::forbidden("status.nominatedNodeName",
                                   "may not be set on pods that are already bound to a node"));

@@ -3,7 +3,6 @@
 #include <set>
 
 #include "catalog/kinds/check.h"
-#include "catalog/kinds/checks.h"
 #include "catalog/kinds/core/pod_parts.h"
 #include "catalog/kinds/go_diff.h"
 #include "catalog/kinds/go_value.h"

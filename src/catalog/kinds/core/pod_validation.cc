@@ -1,6 +1,6 @@
 #include "catalog/kinds/core/pod_validation.h"
 
-#include "catalog/kinds/checks.h"
+#include "catalog/kinds/check.h"
 #include "catalog/kinds/core/pod_parts.h"
 #include "catalog/kinds/core/resources.h"
 #include "catalog/kinds/go_value.h"
@@ -28,7 +28,7 @@ void validate_resource_claims(const Value& spec, const Path& path, const PodRule
     else if (!names.insert(name).second)
       out.push_back(json::duplicate(at / "name", name));
     else
-      add_invalid(dns1123_label(name), name, at / "name", out);
+      complain(at / "name", name, dns1123_label(name), out);
     bool direct = present(claim, "resourceClaimName"),
          by_template = present(claim, "resourceClaimTemplateName");
     if (direct == by_template)
@@ -41,7 +41,7 @@ void validate_resource_claims(const Value& spec, const Path& path, const PodRule
           show_go_struct(claim, {"name", "resourceClaimName", "resourceClaimTemplateName"})));
     for (const char* key : {"resourceClaimName", "resourceClaimTemplateName"})
       if (present(claim, key))
-        add_invalid(dns1123_subdomain(text(claim, key)), text(claim, key), at / key, out);
+        complain(at / key, text(claim, key), dns1123_subdomain(text(claim, key)), out);
   });
 }
 
@@ -89,7 +89,7 @@ void validate_dns_config(const Value& spec, const Path& path, FieldErrors& out) 
     string_view name = search.as_string();
     if (name == ".") return;
     if (name.ends_with('.')) name.remove_suffix(1);
-    add_invalid(dns1123_subdomain_with_underscore(name), name, at, out);
+    complain(at, name, dns1123_subdomain_with_underscore(name), out);
   });
   each(config, "options", path, [&](const Value& option, const Path& at) {
     if (text(option, "name").empty()) out.push_back(json::required(at, "must not be empty"));
@@ -105,20 +105,20 @@ void validate_host_name_override(const Value& spec, const Path& path, FieldError
   if (spec["hostNetwork"].as_bool())
     out.push_back(json::forbidden(at, "may not be specified when hostNetwork is true"));
   if (name.size() > 64) out.push_back(json::too_long(at, 64));
-  add_invalid(dns1123_subdomain(name), name, at, out);
+  complain(at, name, dns1123_subdomain(name), out);
 }
 
 void check_optional(const Value& spec, const char* key, Complaints (*check)(string_view),
                     const Path& path, FieldErrors& out) {
   if (string_view value = text(spec, key); !value.empty())
-    add_invalid(check(value), value, path / key, out);
+    complain(path / key, value, check(value), out);
 }
 
 void validate_host_aliases(const Value& spec, const Path& path, FieldErrors& out) {
   each(spec, "hostAliases", path, [&](const Value& alias, const Path& at) {
     validate_ip(at / "ip", text(alias, "ip"), true, out);
     each(alias, "hostnames", at, [&](const Value& name, const Path& name_path) {
-      add_invalid(dns1123_subdomain(name.as_string()), name.as_string(), name_path, out);
+      complain(name_path, name.as_string(), dns1123_subdomain(name.as_string()), out);
     });
   });
 }
@@ -136,8 +136,8 @@ void validate_plain_fields(const Value& spec, const Path& path, FieldErrors& out
   validate_host_aliases(spec, path, out);
   check_optional(spec, "priorityClassName", dns1123_subdomain, path, out);
   if (present(spec, "runtimeClassName"))
-    add_invalid(dns1123_subdomain(text(spec, "runtimeClassName")), text(spec, "runtimeClassName"),
-                path / "runtimeClassName", out);
+    complain(path / "runtimeClassName", text(spec, "runtimeClassName"),
+             dns1123_subdomain(text(spec, "runtimeClassName")), out);
   if (present(spec, "preemptionPolicy"))
     require_one_of_or_missing(text(spec, "preemptionPolicy"), {"PreemptLowerPriority", "Never"},
                               path / "preemptionPolicy", out);

@@ -1,4 +1,4 @@
-#include "catalog/kinds/checks.h"
+#include "catalog/kinds/check.h"
 #include "catalog/kinds/core/claims.h"
 #include "catalog/kinds/core/pod_parts.h"
 #include "catalog/kinds/core/resources.h"
@@ -128,7 +128,7 @@ void validate_csi(const Value& s, const Path& path, FieldErrors& out) {
   if (text(secret, "name").empty())
     out.push_back(json::required(path / "nodePublishSecretRef" / "name"));
   else
-    add_invalid(dns1123_subdomain(text(secret, "name")), text(secret, "name"), path / "name", out);
+    complain(path / "name", text(secret, "name"), dns1123_subdomain(text(secret, "name")), out);
 }
 
 void validate_ephemeral(const Value& s, const Path& path, FieldErrors& out) {

@@ -1,7 +1,7 @@
 #include <map>
 #include <set>
 
-#include "catalog/kinds/checks.h"
+#include "catalog/kinds/check.h"
 #include "catalog/kinds/core/pod_parts.h"
 #include "catalog/kinds/core/pod_validation.h"
 #include "catalog/kinds/core/volume_warnings.h"

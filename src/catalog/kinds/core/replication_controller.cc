@@ -1,5 +1,4 @@
 #include "catalog/kinds/check.h"
-#include "catalog/kinds/checks.h"
 #include "catalog/kinds/core/core_strategies.h"
 #include "catalog/kinds/core/pod_defaults.h"
 #include "catalog/kinds/core/pod_validation.h"
@@ -34,8 +33,8 @@ void validate_template(const Value& spec, const StrategyContext& context, FieldE
     out.push_back(json::invalid(path / "metadata" / "labels", labels,
                                 "`selector` does not match template `labels`"));
   validate_pod_template(pod_template, path, context, out);
-  require_one_of(text(pod_template["spec"], "restartPolicy"), {"Always"},
-                 path / "spec" / "restartPolicy", out);
+  check_one_of(path / "spec" / "restartPolicy", text(pod_template["spec"], "restartPolicy"),
+               {"Always"}, out);
   if (present(pod_template["spec"], "activeDeadlineSeconds"))
     out.push_back(
         json::forbidden(path / "spec" / "activeDeadlineSeconds",

@@ -1,7 +1,6 @@
 #include <set>
 
 #include "catalog/kinds/check.h"
-#include "catalog/kinds/checks.h"
 #include "catalog/kinds/core/core_strategies.h"
 #include "catalog/kinds/core/resources.h"
 #include "catalog/kinds/go_value.h"

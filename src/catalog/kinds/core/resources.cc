@@ -3,7 +3,7 @@
 #include <map>
 #include <vector>
 
-#include "catalog/kinds/checks.h"
+#include "catalog/kinds/check.h"
 #include "json/print.h"
 
 namespace cardea::catalog {
@@ -110,7 +110,7 @@ void validate_claims(const Value& claims, const std::set<std::string>& pod_claim
       out.push_back(json::duplicate(at, name));
     } else {
       std::string key = request.empty() ? name : cat(name, "/", request);
-      if (!request.empty()) add_invalid(dns1123_label(request), request, at / "request", out);
+      if (!request.empty()) complain(at / "request", request, dns1123_label(request), out);
       if (seen.contains(key))
         out.push_back(json::duplicate(at, key));
       else if (request.empty())
@@ -220,7 +220,7 @@ bool is_overcommit_allowed(string_view name) {
 
 void validate_resource_name(string_view name, const Path& path, FieldErrors& out) {
   if (auto complaints = qualified_name(name); !complaints.empty())
-    return add_invalid(complaints, name, path, out);
+    return complain(path, name, complaints, out);
   if (!has_domain(name) && !contains(kStandardResources, name) && !is_quota_huge_page(name))
     out.push_back(json::invalid(path, name, "must be a standard resource type or fully qualified"));
 }

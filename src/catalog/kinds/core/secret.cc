@@ -1,5 +1,4 @@
 #include "catalog/kinds/check.h"
-#include "catalog/kinds/checks.h"
 #include "catalog/kinds/core/core_strategies.h"
 #include "json/parse.h"
 
@@ -76,7 +75,7 @@ FieldErrors validate(const Value& object, const StrategyContext&) {
   validate_kind_meta(object, true, name_is_dns_subdomain, out);
   std::size_t bytes = 0;
   for (const json::Member& m : object["data"].members()) {
-    add_invalid(config_map_key(m.key()), m.key(), Path("data").key(m.key()), out);
+    complain(Path("data").key(m.key()), m.key(), config_map_key(m.key()), out);
     auto content = base64_decode(m.value.as_string());
     bytes += content ? content->size() : 0;
   }

@@ -1,7 +1,6 @@
 #include <set>
 
 #include "catalog/kinds/check.h"
-#include "catalog/kinds/checks.h"
 #include "catalog/kinds/core/cluster_ip_fields.h"
 #include "catalog/kinds/core/core_strategies.h"
 #include "catalog/kinds/core/endpoint_address.h"
@@ -129,7 +128,7 @@ void validate_port(const Value& port, bool named, std::set<string_view>& names, 
   string_view name = text(port, "name");
   if (named && name.empty()) out.push_back(json::required(path / "name"));
   if (!name.empty()) {
-    add_invalid(dns1123_label(name), name, path / "name", out);
+    complain(path / "name", name, dns1123_label(name), out);
     if (!names.insert(name).second) out.push_back(json::duplicate(path / "name", name));
   }
   for (const std::string& message : port_number(port["port"].as_int()))
@@ -137,8 +136,8 @@ void validate_port(const Value& port, bool named, std::set<string_view>& names, 
   require_one_of_or_missing(text(port, "protocol"), {"SCTP", "TCP", "UDP"}, path / "protocol", out);
   pod::validate_port_number_or_name(port["targetPort"], path / "targetPort", out);
   if (present(port, "appProtocol"))
-    add_invalid(qualified_name(text(port, "appProtocol")), text(port, "appProtocol"),
-                path / "appProtocol", out);
+    complain(path / "appProtocol", text(port, "appProtocol"),
+             qualified_name(text(port, "appProtocol")), out);
 }
 
 void validate_ports(const Value& spec, FieldErrors& out) {
@@ -167,7 +166,7 @@ void validate_type_rules(const Value& service, FieldErrors& out) {
   if (name.empty())
     out.push_back(json::required("spec.externalName"));
   else
-    add_invalid(dns1123_subdomain(name), name, "spec.externalName", out);
+    complain("spec.externalName", name, dns1123_subdomain(name), out);
 }
 
 void validate_session_affinity(const Value& spec, FieldErrors& out) {
@@ -249,7 +248,7 @@ void validate_balancer_class(const Value& service, const Value* old, FieldErrors
     out.push_back(json::invalid("spec.loadBalancerClass", name, "may not change once set"));
   if (name.is_null()) return;
   if (is_load_balancer(service))
-    add_invalid(qualified_name(name.as_string()), name.as_string(), "spec.loadBalancerClass", out);
+    complain("spec.loadBalancerClass", name.as_string(), qualified_name(name.as_string()), out);
   else
     out.push_back(json::forbidden("spec.loadBalancerClass",
                                   "may only be used when `type` is 'LoadBalancer'"));
@@ -275,12 +274,11 @@ void validate_traffic(const Value& service, FieldErrors& out) {
         "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"));
   }
   if (present(spec, "internalTrafficPolicy"))
-    require_one_of(text(spec, "internalTrafficPolicy"), {"Cluster", "Local"},
-                   "spec.internalTrafficPolicy", out);
+    check_one_of("spec.internalTrafficPolicy", text(spec, "internalTrafficPolicy"),
+                 {"Cluster", "Local"}, out);
   if (present(spec, "trafficDistribution"))
-    require_one_of(text(spec, "trafficDistribution"),
-                   {"PreferClose", "PreferSameZone", "PreferSameNode"}, "spec.trafficDistribution",
-                   out);
+    check_one_of("spec.trafficDistribution", text(spec, "trafficDistribution"),
+                 {"PreferClose", "PreferSameZone", "PreferSameNode"}, out);
 }
 
 void validate_service(const Value& service, const Value* old, FieldErrors& out) {
@@ -371,10 +369,10 @@ void validate_ingress(const Value& ingress, const Value& old, const Path& path, 
   } else if (ip.empty()) {
     out.push_back(json::forbidden(path / "ipMode", "may not be specified when `ip` is not set"));
   } else {
-    require_one_of(text(ingress, "ipMode"), {"Proxy", "VIP"}, path / "ipMode", out);
+    check_one_of(path / "ipMode", text(ingress, "ipMode"), {"Proxy", "VIP"}, out);
   }
   if (host.empty()) return;
-  add_invalid(dns1123_subdomain(host), host, path / "hostname", out);
+  complain(path / "hostname", host, dns1123_subdomain(host), out);
   if (parse_ip(host))
     out.push_back(json::invalid(path / "hostname", host, "must be a DNS name, not an IP address"));
 }

@@ -4,7 +4,6 @@
 
 #include "base/result.h"
 #include "catalog/kinds/check.h"
-#include "catalog/kinds/checks.h"
 #include "catalog/kinds/core/cluster_ip_fields.h"
 
 namespace cardea::catalog {

@@ -2,7 +2,7 @@
 
 #include <re2/re2.h>
 
-#include "catalog/kinds/checks.h"
+#include "catalog/kinds/check.h"
 #include "catalog/kinds/core/pod_parts.h"
 
 namespace cardea::catalog {
@@ -71,10 +71,10 @@ void validate_host_path(const Value& s, const Path& path, FieldErrors& out) {
   if (text(s, "path").empty()) return out.push_back(json::required(path / "path"));
   pod::validate_no_backsteps(text(s, "path"), path / "path", out);
   if (present(s, "type"))
-    require_one_of(text(s, "type"),
-                   {"", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File",
-                    "FileOrCreate", "Socket"},
-                   path / "type", out);
+    check_one_of(path / "type", text(s, "type"),
+                 {"", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File",
+                  "FileOrCreate", "Socket"},
+                 out);
 }
 
 void validate_gce_disk(const Value& s, const Path& path, FieldErrors& out) {
@@ -116,7 +116,7 @@ void validate_glusterfs(const Value& s, const Path& path, FieldErrors& out) {
         json::invalid(path / "endpointsNamespace", ns,
                       "if the endpointnamespace is set, it must be a valid namespace name"));
   else
-    add_invalid(dns1123_label(ns), ns, path / "endpointsNamespace", out);
+    complain(path / "endpointsNamespace", ns, dns1123_label(ns), out);
 }
 
 void validate_flocker(const Value& s, const Path& path, FieldErrors& out) {
@@ -201,9 +201,9 @@ void validate_portworx(const Value& s, const Path& path, FieldErrors& out) {
 void validate_azure_disk(const Value& s, const Path& path, FieldErrors& out) {
   require_all(s, {"diskName", "diskURI"}, path, out);
   string_view kind = text(s, "kind"), uri = text(s, "diskURI");
-  require_one_of(text(s, "cachingMode"), {"None", "ReadOnly", "ReadWrite"}, path / "cachingMode",
-                 out);
-  require_one_of(kind, {"Dedicated", "Managed", "Shared"}, path / "kind", out);
+  check_one_of(path / "cachingMode", text(s, "cachingMode"), {"None", "ReadOnly", "ReadWrite"},
+               out);
+  check_one_of(path / "kind", kind, {"Dedicated", "Managed", "Shared"}, out);
   if (kind == "Managed" && !uri.starts_with("/subscriptions/"))
     out.push_back(json::not_supported(path / "diskURI", uri,
                                       {"/subscriptions/{sub-id}/resourcegroups/{group-name}/"
@@ -217,7 +217,7 @@ void validate_azure_disk(const Value& s, const Path& path, FieldErrors& out) {
 void validate_storageos(const Value& s, const Path& path, FieldErrors& out) {
   require_name(s, "volumeName", dns1123_label, path, out);
   if (string_view ns = text(s, "volumeNamespace"); !ns.empty())
-    add_invalid(dns1123_label(ns), ns, path / "volumeNamespace", out);
+    complain(path / "volumeNamespace", ns, dns1123_label(ns), out);
   require_secret_name(s, path, out);
 }
 
@@ -241,7 +241,7 @@ void validate_persistent_csi(const Value& s, const Path& path, FieldErrors& out)
 void validate_csi_driver_name(string_view name, const Path& path, FieldErrors& out) {
   if (name.empty()) return out.push_back(json::required(path));
   if (name.size() > 63) out.push_back(json::too_long(path, 63));
-  add_invalid(dns1123_subdomain(lower(name)), name, path, out);
+  complain(path, name, dns1123_subdomain(lower(name)), out);
 }
 
 }  // namespace cardea::catalog

@@ -1,6 +1,6 @@
 #include "catalog/kinds/core/volume_warnings.h"
 
-#include "catalog/kinds/checks.h"
+#include "catalog/kinds/check.h"
 #include "catalog/kinds/core/resources.h"
 
 namespace cardea::catalog {

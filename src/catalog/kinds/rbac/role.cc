@@ -9,12 +9,12 @@ namespace {
 constexpr std::string_view kGroup = "rbac.authorization.k8s.io";
 
 void default_binding(Value& object, const StrategyContext&) {
-  set_default_text(object_member(object, "roleRef"), "apiGroup", kGroup);
+  default_to(object_member(object, "roleRef"), "apiGroup", kGroup);
   if (object["subjects"].empty()) return;
   Value& subjects = object.member("subjects");
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     std::string_view kind = subjects[i]["kind"].as_string();
-    if (kind == "User" || kind == "Group") set_default_text(subjects.item(i), "apiGroup", kGroup);
+    if (kind == "User" || kind == "Group") default_to(subjects.item(i), "apiGroup", kGroup);
   }
 }
 

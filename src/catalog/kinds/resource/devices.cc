@@ -24,7 +24,7 @@ bool too_many(const Value& list, const Path& path, int most, FieldErrors& out) {
 }
 
 void default_count(Value& request) {
-  set_default_text(request, "allocationMode", "ExactCount");
+  default_to(request, "allocationMode", "ExactCount");
   if (request["allocationMode"].as_string() == "ExactCount" && request["count"].as_int() == 0)
     request.set("count", 1);
 }
@@ -33,7 +33,7 @@ void default_tolerations(Value& request) {
   if (request["tolerations"].empty()) return;
   Value& tolerations = request.member("tolerations");
   for (std::size_t i = 0; i < tolerations.size(); ++i)
-    set_default_text(tolerations.item(i), "operator", "Equal");
+    default_to(tolerations.item(i), "operator", "Equal");
 }
 
 void validate_tolerations(const Value& tolerations, const Path& path, FieldErrors& out) {
