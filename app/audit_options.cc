@@ -57,7 +57,7 @@ Result<void> complete(AuditBackendOptions& o, std::string_view name) {
   auto wait = parse_duration(o.batch_max_wait_text.empty() ? "0s" : o.batch_max_wait_text);
   if (!wait || *wait < std::chrono::nanoseconds(0))
     return wrong(
-        cat("--audit-", name, "-batch-max-wait `", o.batch_max_wait_text, "` is no duration"));
+        cat("--audit-", name, "-batch-max-wait `", o.batch_max_wait_text, "` is not a duration"));
   o.batch_max_wait = *wait;
   if (o.batch_buffer_size <= 0)
     return wrong(cat("invalid audit batch ", name, " buffer size ", o.batch_buffer_size,

@@ -36,7 +36,7 @@ About about() {
       "Asks a server whether you may do something. Prints `yes`, `no`, or `yes, if` with each "
       "condition. Exits with 0 for yes, 1 for no, 3 for `yes, if`, and 2 when the server cannot "
       "be asked.\n\nWith --field the command asks about one field. It says which verb covers the "
-      "field or, on no, which verbs would cover it and the smallest rule that is lacking.",
+      "field or, on no, which verbs would cover it and the smallest missing rule.",
       {"can-i VERB RESOURCE[.VERSION[.GROUP]][/SUBRESOURCE] [NAME] [flags]",
        "can-i create|update|patch RESOURCE [NAME] --field FIELD [flags]",
        "can-i VERB /PATH [flags]"}};

@@ -81,12 +81,13 @@ TEST(FieldQuestion, SaysWhatIsWrongWithAPath) {
   EXPECT_EQ(parsed("deployments", "specs"), "error: there is no field `specs` in the object");
   EXPECT_EQ(parsed("deployments", "spec.replicas.x"),
             "error: there is no field `x` in `spec.replicas`");
-  EXPECT_THAT(parsed("deployments", ""), HasSubstr("a field is wanted"));
+  EXPECT_THAT(parsed("deployments", ""), HasSubstr("a field is required"));
   EXPECT_THAT(parsed("deployments", "spec."), HasSubstr("ends with a dot"));
   EXPECT_THAT(parsed("deployments", "metadata.finalizers[a"), HasSubstr("lacks a `]`"));
   EXPECT_THAT(parsed("deployments", "status.conditions[kind=x]"), HasSubstr("named by type"));
   EXPECT_THAT(question("deployments", "metadata.uid").field, HasSubstr("the server writes it"));
-  EXPECT_THAT(question("deployments", "metadata.name").field, HasSubstr("never changed by patch"));
+  EXPECT_THAT(question("deployments", "metadata.name").field,
+              HasSubstr("cannot be changed by patch"));
   EXPECT_THAT(question("deployments", "status.replicas").field,
               HasSubstr("through `deployments/status`"));
   EXPECT_THAT(question("deployments", "spec.replicas", "delete").field,

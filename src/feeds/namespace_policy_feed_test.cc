@@ -422,7 +422,7 @@ TEST_F(NamespacePolicy, WhomItDeniesNobodyAfterItIsSaidToAllow) {
       R"(namespace policy denies this to members of "interns": those listed may be among them)");
   EXPECT_EQ(
       found.remarks[1],
-      R"(namespace policy denies this to "edgar", who may be members of a group that is listed)");
+      R"(namespace policy denies this to "edgar"; these users may be members of a listed group)");
   EXPECT_EQ(names(Chain({named, policy}).allowed(attributes({"", "delete"})))[0], "User edgar")
       << "who allows first allows";
   // Everybody is in some groups.

@@ -294,7 +294,7 @@ def bad_input(world, widget):
     world.refused(world.send("star", "PATCH", widget, {"metadata": {"annotations": {f"p{i:05}/a": "1" for i in range(10000)}}}, MERGE),
                   "too many field permissions required")
     expect(world.metric("cardea_field_permission_checks_sum") - checks <= 110, "more verbs were asked than there may be")
-    for tags, part in (({"x-kubernetes-permission-verb": "Thing"}, "lowerCamelCase"), ({"x-kubernetes-permission-verb": "mine"}, "prefix of its own"),
+    for tags, part in (({"x-kubernetes-permission-verb": "Thing"}, "lowerCamelCase"), ({"x-kubernetes-permission-verb": "mine"}, "must have a prefix"),
                        ({"x-kubernetes-permission-excluded": True}, "x-kubernetes-permission-verb: Required value"),
                        ({"x-kubernetes-permission-verb": "a.b/c", "x-kubernetes-permission-parameter": "mapKey"}, "additionalProperties of a map")):
         crd = copy.deepcopy(WIDGETS)

@@ -408,7 +408,7 @@ def attacks(w):
         status, _ = spoken(w, words("token-nobody", *lines))[0]
         expect(status == 400, f"{lines}: {status}")
     for lines, saying in ((["Impersonate-User: a", "Impersonate-User: b"], "once"), (["Impersonate-User: a", "impersonate-user: a"], "once"), (["Impersonate-User:"], "is empty"),
-                          (["Impersonate-User:  "], "nobody"), (["Impersonate-User: ", "Impersonate-User: alice"], "nobody"), (["Impersonate-Group: system:masters"], "without impersonating a user name"),
+                          (["Impersonate-User:  "], "is empty"), (["Impersonate-User: ", "Impersonate-User: alice"], "is empty"), (["Impersonate-Group: system:masters"], "without impersonating a user name"),
                           (["Impersonate-Uid: 7"], "without impersonating a user name"), (["Impersonate-Extra-acme.io%2fk: v"], "without impersonating a user name"),
                           (["Impersonate-User: \xff"], "UTF-8"), (["Impersonate-User: a", "Impersonate-Group: \xc0\xaf"], "UTF-8"), (["Impersonate-User: a", "Impersonate-Extra-k%FF: v"], "UTF-8")):
         for token in ("token-nobody", "token-legacy"):

@@ -126,7 +126,7 @@ def asking(world, config):
     ask = lambda *words, want: run("can-i", *words, "-n", "default", "--kubeconfig", config, want=want)[0]
     out = ask("patch", "deployments", "d", "--field", "metadata.labels.app", want=1)
     expect("no\n  metadata.labels.app would be covered by patch, granular:metadata, granular:labels, granular:label(app)\n" in out, out)
-    expect('lacking: {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["granular", "granular:label(app)"]}' in out, out)
+    expect('missing rule: {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["granular", "granular:label(app)"]}' in out, out)
     world.grant("ask", [{"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["granular", "granular:label(app)"]},
                         {"apiGroups": ["example.com"], "resources": ["widgets"], "verbs": ["update"]}])
     out = ask("patch", "deployments", "d", "--field", "metadata.labels.app", want=0)

@@ -182,7 +182,7 @@ def a_denial_of_a_namespace_is_not_granted_by_the_cluster(world):
                        (f"{RBAC}/namespaces/x/roles", {"metadata": {"name": "l"}, "rules": delete}),
                        (f"{ACCESS}/clusteraccesspolicies", access_policy("l", delete))):
         status, answer = world.send("local", "POST", path, body)
-        expect(status == 403 and "what a policy may deny to them" in answer["message"], f"{path}: {status} {answer}")
+        expect(status == 403 and "a permission that a policy may deny to this user" in answer["message"], f"{path}: {status} {answer}")
     status, answer = world.send("local", "POST", f"{RBAC}/namespaces/default/roles", {"metadata": {"name": "l"}, "rules": delete})
     expect(status == 201, f"elsewhere: {status} {answer}")
     # Master policy gives everything to somebody, and a namespace takes one thing away from them.

@@ -292,7 +292,8 @@ TEST(Access, PoliciesOfOneScopeShareOneBudgetAndWhatPassesItFailsClosed) {
       for (auto name : {"b", "c"}) denying.add(policy(name, spec("Deny", differs), space));
       Decision denied = decide(denying, ask.attributes());
       EXPECT_EQ(denied.kind, Kind::kDeny);
-      EXPECT_NE(denied.reason.text().find("denies what it selects: "), std::string::npos)
+      EXPECT_NE(denied.reason.text().find("denies all requests that it selects: "),
+                std::string::npos)
           << denied.reason.text();
 
       Index abstaining = index_of({policy("allows", R"({"effect":"Allow"})", space),

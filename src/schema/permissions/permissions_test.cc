@@ -189,7 +189,7 @@ TEST(PermissionTags, AreCheckedWithClearPaths) {
             "");
   EXPECT_THAT(problem(R"({"a":{"type":"string","x-kubernetes-permission-verb":"thing"}})"),
               HasSubstr("schema.properties[spec].properties[a].x-kubernetes-permission-verb: "
-                        "Invalid value: \"thing\": must have a prefix of its own"));
+                        "Invalid value: \"thing\": must have a prefix (example.com"));
   EXPECT_THAT(
       problem(R"({"a":{"type":"string","x-kubernetes-permission-verb":"example.com/Thing"}})"),
       HasSubstr("lowerCamelCase"));
