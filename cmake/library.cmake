@@ -20,7 +20,10 @@ set_target_properties(cardea_shared PROPERTIES
   LINKER_LANGUAGE CXX LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/libcardea.map)
 target_link_libraries(cardea_shared PRIVATE ${rooms})
 target_link_options(cardea_shared PRIVATE
-  -Wl,--as-needed -Wl,--gc-sections $<$<NOT:$<BOOL:${CARDEA_SANITIZE}>>:-Wl,--no-undefined> -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/libcardea.map)
+  -Wl,--as-needed -Wl,--gc-sections -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/libcardea.map)
+if(NOT CARDEA_SANITIZE)  # the program brings the functions of a sanitizer
+  target_link_options(cardea_shared PRIVATE -Wl,--no-undefined)
+endif()
 target_include_directories(cardea_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 
 # Static: the archives of all its rooms as one, without debugging information.
