@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "authn/jwt/jwt.h"
+#include "authz/user_info.h"
 #include "base/strings.h"
 
 namespace cardea::authn {
@@ -41,22 +42,15 @@ bool is_text(const Value& v) {
 
 // Which field of an answer is of another type than it should be; empty when none is. It would read
 // as empty: as no error, or as a user without the groups that something is denied to.
-std::string_view misshapen_field(const Value& status) {
-  const Value &user = status["user"], &extra = user["extra"];
+std::string misshapen_field(const Value& status) {
   if (!status.is_null() && !status.is_object()) return "status";
   if (const Value& v = status["authenticated"]; !v.is_null() && !v.is_bool())
     return "status.authenticated";
   if (!is_text(status["error"])) return "status.error";
   if (!is_texts(status["audiences"])) return "status.audiences";
-  if (!user.is_null() && !user.is_object()) return "status.user";
-  if (!is_text(user["username"])) return "status.user.username";
-  if (!is_text(user["uid"])) return "status.user.uid";
-  if (!is_texts(user["groups"])) return "status.user.groups";
-  bool fits = extra.is_null() ||
-              (extra.is_object() && std::ranges::all_of(extra.members(), [](const json::Member& m) {
-                 return is_texts(m.value);
-               }));
-  return fits ? "" : "status.user.extra";
+  const std::vector<authz::UserInfoMisfit> wrong = authz::misfits(status["user"]);
+  if (wrong.empty()) return "";
+  return cat("status.user", wrong[0].member.empty() ? "" : ".", wrong[0].member);
 }
 
 // Answers of the webhook by token and audiences, neither of which is kept in the clear. Shared
@@ -147,20 +141,15 @@ class WebhookAuthenticator : public Authenticator {
       return refuse(
           "the token webhook did not answer with a TokenReview of the version it was asked in");
     const Value& status = answer["status"];
-    if (std::string_view field = misshapen_field(status); !field.empty())
+    if (std::string field = misshapen_field(status); !field.empty())
       return refuse(cat("the token webhook's answer is malformed: ", field, " is of another type"));
     // An error means that the token could not be checked, whatever else is said.
     if (std::string_view error = status["error"].as_string(); !error.empty())
       return refuse(std::string(error));
     if (!status["authenticated"].as_bool()) return std::optional<Identity>();
-    const Value& user = status["user"];
     Identity identity{.authenticator = "webhook"};
-    identity.user = {.name = std::string(user["username"].as_string()),
-                     .uid = std::string(user["uid"].as_string()),
-                     .groups = texts(user["groups"])};
+    identity.user = authz::read_user_info(status["user"]);
     if (identity.user.name.empty()) return refuse("the token webhook names no user");
-    for (const json::Member& m : user["extra"].members())
-      identity.user.extra[std::string(m.key())] = texts(m.value);
     if (auto id = identity.user.extra.find(std::string(kCredentialIdExtra));
         id != identity.user.extra.end() && !id->second.empty())
       identity.credential_id = id->second[0];

@@ -209,18 +209,6 @@ FieldErrors validate_review(ReviewKind kind, const Value& review) {
   return out;
 }
 
-User reviewed_user(const Value& spec) {
-  User user{.name = std::string(spec["user"].as_string()),
-            .uid = std::string(spec["uid"].as_string())};
-  user.groups.reserve(spec["groups"].size());
-  for (const Value& g : spec["groups"].items()) user.groups.emplace_back(g.as_string());
-  for (const json::Member& m : spec["extra"].members()) {
-    auto& values = user.extra[std::string(m.key())];
-    for (const Value& v : m.value.items()) values.emplace_back(v.as_string());
-  }
-  return user;
-}
-
 Question::Question(Value spec) : spec_(std::move(spec)) {
   const Value& resource = spec_["resourceAttributes"];
   const Value& fields = resource["fieldSelector"];

@@ -23,9 +23,6 @@ json::FieldErrors validate_review(ReviewKind kind, const json::Value& review);
 json::FieldErrors validate_question(const json::Value& spec, const std::string& at);
 json::FieldErrors validate_selectors(const json::Value& spec, const std::string& at);
 
-// The user that a spec asks about: user, uid, groups, extra.
-User reviewed_user(const json::Value& spec);
-
 // The question of a spec: resourceAttributes or nonResourceAttributes. Keeps the spec alive.
 // Its Attributes borrow from it: they must not outlive it and become invalid when it is moved.
 class Question {

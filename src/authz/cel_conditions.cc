@@ -1,5 +1,6 @@
 #include "authz/cel_conditions.h"
 
+#include "authz/user_info.h"
 #include "base/result.h"
 #include "cel/environments.h"
 #include "cel/eval/evaluate.h"
@@ -25,15 +26,7 @@ cel::Value json_or_null(const Value* document) {
 }
 
 Value user_json(const User* user) {
-  if (!user) return Value::object();
-  Value out = Value::object({{"username", user->name}, {"uid", user->uid}});
-  Value groups = Value::array(), extra = Value::object();
-  for (const std::string& g : user->groups) groups.push_back(g);
-  for (const auto& [key, values] : user->extra)
-    for (const std::string& v : values) extra.member(key).push_back(v);
-  out.set("groups", std::move(groups));
-  out.set("extra", std::move(extra));
-  return out;
+  return user ? user_info(*user, EmptyMembers::kShown) : Value::object();
 }
 
 }  // namespace

@@ -1,17 +1,11 @@
 #include "rest/call.h"
 
+#include "authz/user_info.h"
+
 namespace cardea::rest {
 
 const json::Value& Call::user_info() const {
-  if (!shown_user.is_null()) return shown_user;
-  shown_user = json::Value::object({{"username", user.name}});
-  if (!user.uid.empty()) shown_user.set("uid", user.uid);
-  for (const std::string& g : user.groups) shown_user.member("groups").push_back(g);
-  for (const auto& [key, values] : user.extra) {
-    json::Value list = json::Value::array();
-    for (const std::string& v : values) list.push_back(v);
-    shown_user.member("extra").set(key, std::move(list));
-  }
+  if (shown_user.is_null()) shown_user = authz::user_info(user);
   return shown_user;
 }
 

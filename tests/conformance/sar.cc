@@ -3,6 +3,7 @@
 
 #include "authz/access_review.h"
 #include "authz/authorizer.h"
+#include "authz/user_info.h"
 #include "conformance/conformance.h"
 #include "json/print.h"
 #include "rest/present/status.h"
@@ -140,7 +141,7 @@ Counts run_sar(const std::string& path) {
   Counts counts;
   Value data = read(path);
   for (const Value& c : data["attributesFromSpec"].items()) {
-    authz::User user = authz::reviewed_user(c["spec"]);
+    authz::User user = authz::read_subject(c["spec"]);
     authz::Question question(c["spec"]);
     compare(counts, "attributes", c["name"], shown(question.attributes(user)), c["attributes"]);
   }

@@ -1,5 +1,6 @@
 #include "admission/policy/policy_run.h"
 
+#include "authz/user_info.h"
 #include "base/strings.h"
 #include "catalog/convert.h"
 #include "schema/wire/decode.h"
@@ -11,19 +12,6 @@ using json::Value;
 
 void set_unless_empty(Value& object, std::string_view key, std::string_view text) {
   if (!text.empty()) object.set(key, text);
-}
-
-Value user_info(const authz::User& user) {
-  Value out = Value::object();
-  set_unless_empty(out, "username", user.name);
-  set_unless_empty(out, "uid", user.uid);
-  for (const std::string& group : user.groups) out.member("groups").push_back(group);
-  for (const auto& [key, values] : user.extra) {
-    Value list = Value::array();
-    for (const std::string& v : values) list.push_back(v);
-    out.member("extra").set(key, std::move(list));
-  }
-  return out;
 }
 
 Value kind_of(const catalog::Resource& r, std::string_view subresource) {
@@ -47,7 +35,7 @@ Value request_of(const Review& r, const catalog::Resource& as) {
                              {"requestKind", kind_of(r.resource, r.subresource)},
                              {"requestResource", resource_of(r.resource)},
                              {"operation", operation_name(r.operation)},
-                             {"userInfo", user_info(r.user)},
+                             {"userInfo", authz::user_info(r.user)},
                              {"dryRun", r.dry_run}});
   set_unless_empty(out, "subResource", r.subresource);
   set_unless_empty(out, "requestSubResource", r.subresource);

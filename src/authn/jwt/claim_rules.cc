@@ -1,6 +1,7 @@
 #include "authn/jwt/claim_rules.h"
 
 #include "authn/authenticator.h"
+#include "authz/user_info.h"
 #include "base/strings.h"
 #include "cel/environments.h"
 #include "cel/eval/evaluate.h"
@@ -74,19 +75,6 @@ std::string_view json_type(const json::Value& v) {
 }
 std::string not_a_string(const json::Value& v) {
   return cat("json: cannot unmarshal ", json_type(v), " into Go value of type string");
-}
-
-json::Value document_of(const authz::User& user) {
-  json::Value groups = json::Value::array();
-  for (const std::string& group : user.groups) groups.push_back(group);
-  json::Value extra = json::Value::object();
-  for (const auto& [key, values] : user.extra) {
-    json::Value list = json::Value::array();
-    for (const std::string& value : values) list.push_back(value);
-    extra.set(key, list);
-  }
-  return json::Value::object(
-      {{"username", user.name}, {"uid", user.uid}, {"groups", groups}, {"extra", extra}});
 }
 
 }  // namespace
@@ -236,7 +224,7 @@ Result<authz::User> ClaimRules::user_of(const json::Value& claims) const {
   if (auto added = extra(claims, typed, user); !added) return fail(std::move(added.error()));
 
   if (!user_rules_.empty())
-    if (auto held = hold(user_rules_, document_of(user)); !held)
+    if (auto held = hold(user_rules_, authz::user_info(user, authz::EmptyMembers::kShown)); !held)
       return refuse(
           cat("oidc: error evaluating user info validation rule: ", held.error().message));
   return user;

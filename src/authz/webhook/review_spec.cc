@@ -1,5 +1,6 @@
 #include "authz/webhook/review_spec.h"
 
+#include "authz/user_info.h"
 #include "authz/wire/webhook_conditions.h"
 #include "base/strings.h"
 
@@ -71,14 +72,7 @@ Value review_spec(const Attributes& a) {
     set_text(path, "verb", a.verb);
     spec.set("nonResourceAttributes", std::move(path));
   }
-  set_text(spec, "user", a.user.name);
-  set_text(spec, "uid", a.user.uid);
-  for (const std::string& g : a.user.groups) spec.member("groups").push_back(g);
-  for (const auto& [key, values] : a.user.extra) {
-    Value list = Value::array();
-    for (const std::string& v : values) list.push_back(v);
-    spec.member("extra").set(key, std::move(list));
-  }
+  add_subject(spec, a.user);
   return spec;
 }
 

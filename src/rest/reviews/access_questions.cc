@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "authz/access_review.h"
+#include "authz/user_info.h"
 #include "base/strings.h"
 #include "json/print.h"
 #include "rest/reviews/admit_review.h"
@@ -63,7 +64,7 @@ class Batch {
   Batch(std::shared_ptr<const authz::Chain> chain, const Value& spec)
       : chain_(std::move(chain)),
         items_(spec["items"]),
-        asker_(authz::reviewed_user(spec)),
+        asker_(authz::read_subject(spec)),
         statuses_(items_.size()) {}
 
   // Answers what needs no waiting; the number of items that do.
@@ -95,7 +96,7 @@ class Batch {
  private:
   std::optional<authz::User> own_user(std::size_t i) const {
     if (!names_somebody(items_[i])) return std::nullopt;
-    return authz::reviewed_user(items_[i]);
+    return authz::read_subject(items_[i]);
   }
 
   Task<Value> answer(std::size_t i) const {

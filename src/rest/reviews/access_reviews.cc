@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "authz/access_review.h"
+#include "authz/user_info.h"
 #include "authz/wire/decision_json.h"
 #include "rest/reviews/admit_review.h"
 #include "rest/verbs/body.h"
@@ -171,7 +172,7 @@ Value rules_status(const authz::Rules& rules) {
 Task<Result<Answer>> review_access(Call& call) {
   Result<Value> review = co_await admit_review(call, {prepare, check_review<ReviewKind::kSubject>});
   if (!review) co_return fail(review.error());
-  authz::User user = authz::reviewed_user((*review)["spec"]);
+  authz::User user = authz::read_subject((*review)["spec"]);
   Result<Answer> answer = co_await answer_review(call, std::move(*review), std::move(user));
   co_return answer;
 }
@@ -180,7 +181,7 @@ Task<Result<Answer>> review_local_access(Call& call) {
   Result<Value> review = co_await admit_review(call,
                                                {prepare, check_review<ReviewKind::kLocalSubject>});
   if (!review) co_return fail(review.error());
-  authz::User user = authz::reviewed_user((*review)["spec"]);
+  authz::User user = authz::read_subject((*review)["spec"]);
   Result<Answer> answer = co_await answer_review(call, std::move(*review), std::move(user));
   co_return answer;
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "authz/access_review.h"
+#include "authz/user_info.h"
 #include "base/strings.h"
 #include "json/parse.h"
 
@@ -35,7 +36,7 @@ TEST(FastBatch, MeansWhatTheOrdinaryReadingMeans) {
   auto plain = FastBatch::read(text, 3);
   ASSERT_TRUE(plain);
   json::Value spec = json::parse(text).value()["spec"];
-  authz::User user = authz::reviewed_user(spec);
+  authz::User user = authz::read_subject(spec);
   ASSERT_EQ(plain->size(), spec["items"].size());
   for (std::size_t i = 0; i < plain->size(); ++i) {
     authz::Question question(spec["items"][i]);

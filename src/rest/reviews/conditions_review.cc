@@ -2,7 +2,7 @@
 // hold, now that the object is known. Answered and not stored.
 #include <algorithm>
 
-#include "authz/access_review.h"
+#include "authz/user_info.h"
 #include "authz/wire/decision_json.h"
 #include "base/strings.h"
 #include "rest/verbs/body.h"
@@ -34,8 +34,7 @@ void fill(Call& call, const Value& request, Matter& m) {
   m.object = request["object"];
   m.old_object = request["oldObject"];
   m.options = request.has("options") ? request["options"] : request["operationOptions"];
-  m.user = authz::reviewed_user(request["userInfo"]);
-  m.user.name = request["userInfo"]["username"].as_string();
+  m.user = authz::read_user_info(request["userInfo"]);
   std::string_view namespace_name = request["namespace"].as_string();
   if (!namespace_name.empty()) {
     const catalog::Resource* namespaces = call.catalog->find("", "v1", "namespaces");
@@ -71,29 +70,20 @@ void check_impersonated(const Value& request, json::FieldErrors& errors) {
     if (!value.is_null() && !fits)
       errors.push_back(json::invalid(path, value, cat("must be ", wanted)));
   };
-  auto check_texts = [&](const Value& list, const std::string& path) {
-    check(list, path, list.is_array() && std::ranges::all_of(list.items(), &Value::is_string),
-          "a list of strings");
-  };
   check(request, at, request.is_object(), "an object");
   for (std::string_view key :
        {"verb", "apiGroup", "apiVersion", "resource", "subresource", "namespace", "name", "path"})
     check(request[key], cat(at, ".", key), request[key].is_string(), "a string");
-  const Value& user = request["userInfo"];
-  check(user, at + ".userInfo", user.is_object(), "an object");
-  for (std::string_view key : {"username", "uid"})
-    check(user[key], cat(at, ".userInfo.", key), user[key].is_string(), "a string");
-  check_texts(user["groups"], at + ".userInfo.groups");
-  check(user["extra"], at + ".userInfo.extra", user["extra"].is_object(), "an object");
-  for (const json::Member& m : user["extra"].members())
-    check_texts(m.value, cat(at, ".userInfo.extra.", m.key()));
+  for (const authz::UserInfoMisfit& m : authz::misfits(request["userInfo"]))
+    errors.push_back(json::invalid(cat(at, ".userInfo", m.member.empty() ? "" : ".", m.member,
+                                       m.key.empty() ? "" : ".", m.key),
+                                   m.value, cat("must be ", m.wanted)));
 }
 
 // The impersonated request, for conditions on impersonation.
 void fill_impersonated(const Value& request, Matter& m) {
   if (!request.is_object()) return;
-  m.to_be = authz::reviewed_user(request["userInfo"]);
-  m.to_be.name = request["userInfo"]["username"].as_string();
+  m.to_be = authz::read_user_info(request["userInfo"]);
   authz::Attributes& a = m.impersonated.emplace(m.to_be);
   a.verb = request["verb"].as_string();
   a.api_group = request["apiGroup"].as_string();

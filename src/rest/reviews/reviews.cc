@@ -1,5 +1,6 @@
 // Reviews of identities: questions that are answered and not kept.
 #include "authn/service_account/tokens.h"
+#include "authz/user_info.h"
 #include "rest/reviews/admit_review.h"
 #include "rest/verbs/body.h"
 #include "rest/verbs/subresources.h"
@@ -14,26 +15,12 @@ using json::Value;
 
 namespace {
 
-// The user as reviews show one.
-Value shown(const authz::User& user) {
-  Value out = Value::object();
-  if (!user.name.empty()) out.set("username", user.name);
-  if (!user.uid.empty()) out.set("uid", user.uid);
-  for (const std::string& g : user.groups) out.member("groups").push_back(g);
-  for (const auto& [key, values] : user.extra) {
-    Value list = Value::array();
-    for (const std::string& v : values) list.push_back(v);
-    out.member("extra").set(key, std::move(list));
-  }
-  return out;
-}
-
 Value status_of(const Result<authn::Identity>& found, const std::string& why) {
   // An anonymous user is not authenticated.
   if (!found || found->user.name == authz::kAnonymousUser)
     return Value::object(
         {{"user", Value::object()}, {"error", why.empty() ? "invalid bearer token" : why}});
-  Value status = Value::object({{"authenticated", true}, {"user", shown(found->user)}});
+  Value status = Value::object({{"authenticated", true}, {"user", authz::user_info(found->user)}});
   for (const std::string& a : found->audiences) status.member("audiences").push_back(a);
   return status;
 }
@@ -57,9 +44,7 @@ Task<Result<Answer>> review_self(Call& call) {
   Result<Value> review = co_await admit_review(call);
   if (!review) co_return fail(review.error());
   review->set("metadata", Value::object({{"creationTimestamp", call.started}}));
-  Value user = call.user_info();
-  if (call.user.name.empty()) user.erase("username");
-  review->set("status", Value::object({{"userInfo", user}}));
+  review->set("status", Value::object({{"userInfo", call.user_info()}}));
   co_return Answer::of(std::move(*review), 201);
 }
 
