@@ -7,23 +7,15 @@
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
 
-#include <memory>
-
 #include "base/strings.h"
+#include "crypto/freed.h"
 
 namespace cardea::app {
 namespace {
 
-template <auto Free>
-struct Deleter {
-  template <typename T>
-  void operator()(T* p) const {
-    Free(p);
-  }
-};
-using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
-using Certificate = std::unique_ptr<X509, Deleter<X509_free>>;
-using Bio = std::unique_ptr<BIO, Deleter<BIO_free_all>>;
+using crypto::BioPtr;
+using crypto::KeyPtr;
+using crypto::X509Ptr;
 
 constexpr long kTenYears = 10L * 365 * 24 * 3600;
 
@@ -40,13 +32,13 @@ std::string text_of(BIO* bio) {
 }
 
 std::string pem(X509* certificate) {
-  Bio bio(BIO_new(BIO_s_mem()));
+  BioPtr bio(BIO_new(BIO_s_mem()));
   PEM_write_bio_X509(bio.get(), certificate);
   return text_of(bio.get());
 }
 
 std::string pem(EVP_PKEY* key) {
-  Bio bio(BIO_new(BIO_s_mem()));
+  BioPtr bio(BIO_new(BIO_s_mem()));
   PEM_write_bio_PrivateKey(bio.get(), key, nullptr, nullptr, 0, nullptr, nullptr);
   return text_of(bio.get());
 }
@@ -61,15 +53,12 @@ bool add_extension(X509* certificate, X509* issuer, int nid, const std::string& 
   X509V3_CTX context;
   X509V3_set_ctx_nodb(&context);
   X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
-  X509_EXTENSION* extension = X509V3_EXT_conf_nid(nullptr, &context, nid, value.c_str());
-  if (!extension) return false;
-  bool added = X509_add_ext(certificate, extension, -1) == 1;
-  X509_EXTENSION_free(extension);
-  return added;
+  crypto::ExtensionPtr extension(X509V3_EXT_conf_nid(nullptr, &context, nid, value.c_str()));
+  return extension && X509_add_ext(certificate, extension.get(), -1) == 1;
 }
 
-Certificate blank(EVP_PKEY* key) {
-  Certificate certificate(X509_new());
+X509Ptr blank(EVP_PKEY* key) {
+  X509Ptr certificate(X509_new());
   X509_set_version(certificate.get(), 2);
   std::uint64_t serial = 0;
   RAND_bytes(reinterpret_cast<unsigned char*>(&serial), sizeof serial);
@@ -83,9 +72,9 @@ Certificate blank(EVP_PKEY* key) {
 }  // namespace
 
 Result<Identity> make_authority(const std::string& common_name) {
-  Key key(EVP_EC_gen("P-256"));
+  KeyPtr key(EVP_EC_gen("P-256"));
   if (!key) return openssl_error("making a key");
-  Certificate certificate = blank(key.get());
+  X509Ptr certificate = blank(key.get());
   add_name(X509_get_subject_name(certificate.get()), "CN", common_name);
   X509_set_issuer_name(certificate.get(), X509_get_subject_name(certificate.get()));
   bool ok = add_extension(certificate.get(), certificate.get(), NID_basic_constraints,
@@ -99,16 +88,16 @@ Result<Identity> make_authority(const std::string& common_name) {
 }
 
 Result<Identity> issue(const Identity& authority, const CertificateRequest& request) {
-  Bio certificate_bio(BIO_new_mem_buf(authority.certificate.data(),
-                                      static_cast<int>(authority.certificate.size())));
-  Bio key_bio(BIO_new_mem_buf(authority.key.data(), static_cast<int>(authority.key.size())));
-  Certificate issuer(PEM_read_bio_X509(certificate_bio.get(), nullptr, nullptr, nullptr));
-  Key issuer_key(PEM_read_bio_PrivateKey(key_bio.get(), nullptr, nullptr, nullptr));
+  BioPtr certificate_bio(BIO_new_mem_buf(authority.certificate.data(),
+                                         static_cast<int>(authority.certificate.size())));
+  BioPtr key_bio(BIO_new_mem_buf(authority.key.data(), static_cast<int>(authority.key.size())));
+  X509Ptr issuer(PEM_read_bio_X509(certificate_bio.get(), nullptr, nullptr, nullptr));
+  KeyPtr issuer_key(PEM_read_bio_PrivateKey(key_bio.get(), nullptr, nullptr, nullptr));
   if (!issuer || !issuer_key) return openssl_error("reading the certificate authority");
 
-  Key key(EVP_EC_gen("P-256"));
+  KeyPtr key(EVP_EC_gen("P-256"));
   if (!key) return openssl_error("making a key");
-  Certificate certificate = blank(key.get());
+  X509Ptr certificate = blank(key.get());
   X509_NAME* subject = X509_get_subject_name(certificate.get());
   for (const std::string& o : request.organizations) add_name(subject, "O", o);
   add_name(subject, "CN", request.common_name);

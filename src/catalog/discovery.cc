@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
-#include "catalog/hash.h"
+#include "crypto/digest.h"
 
 namespace cardea::catalog {
 
@@ -135,7 +135,7 @@ std::string storage_version_hash(const Resource& resource) {
   if (resource.storage_prefix.empty() || !resource.has_verb("watch")) return "";
   std::string_view version = resource.storage_version;
   return base64(
-      sha256_bytes(cat(resource.storage_group, "/", version, "/", resource.kind)).substr(0, 8));
+      crypto::sha256(cat(resource.storage_group, "/", version, "/", resource.kind)).substr(0, 8));
 }
 
 Value api_versions(std::string_view server_address) {

@@ -2,4 +2,3 @@
 set_source_files_properties(${dir}/data.cc PROPERTIES
   COMPILE_DEFINITIONS "CARDEA_CATALOG_DATA=\"${dir}/data\""
   OBJECT_DEPENDS "${dir}/data/types.jsonl;${dir}/data/resources.jsonl;${dir}/data/own_types.jsonl;${dir}/data/own_resources.jsonl")
-target_link_libraries(cardea_catalog PUBLIC crypto)

@@ -1,23 +1,10 @@
 #include "feeds/chain_reload.h"
 
-#include <openssl/sha.h>
-
 #include "base/strings.h"
+#include "crypto/digest.h"
 
 namespace cardea::feeds {
 namespace {
-
-std::string sha256(std::string_view bytes) {
-  unsigned char digest[SHA256_DIGEST_LENGTH];
-  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest);
-  std::string out = "sha256:";
-  constexpr char kHex[] = "0123456789abcdef";
-  for (unsigned char c : digest) {
-    out += kHex[c >> 4];
-    out += kHex[c & 15];
-  }
-  return out;
-}
 
 double seconds(const Clock& clock) {
   return std::chrono::duration<double>(clock.now().time_since_epoch()).count();
@@ -33,10 +20,10 @@ ChainReload::ChainReload(Parts parts, authz::AuthorizationConfig config, std::st
 }
 
 void ChainReload::show_hash(std::string_view text) {
-  Gauge& now = parts_.metrics.gauge(
-      {"apiserver_authorization_config_controller_last_config_info",
-       "The configuration file in use, by its hash."},
-      {{"apiserver_id_hash", sha256(parts_.server_id)}, {"hash", sha256(text)}});
+  Gauge& now = parts_.metrics.gauge({"apiserver_authorization_config_controller_last_config_info",
+                                     "The configuration file in use, by its hash."},
+                                    {{"apiserver_id_hash", crypto::sha256_name(parts_.server_id)},
+                                     {"hash", crypto::sha256_name(text)}});
   if (hash_ && hash_ != &now) hash_->hide();
   hash_ = &now;
   hash_->set(1);
@@ -44,7 +31,7 @@ void ChainReload::show_hash(std::string_view text) {
 
 void ChainReload::failed(const std::string& why) {
   MetricRegistry::Labels labels = {{"status", "failure"},
-                                   {"apiserver_id_hash", sha256(parts_.server_id)}};
+                                   {"apiserver_id_hash", crypto::sha256_name(parts_.server_id)}};
   parts_.metrics
       .counter({"apiserver_authorization_config_controller_automatic_reloads_total",
                 "Changed configuration files, by what came of them."},
@@ -69,7 +56,7 @@ void ChainReload::take(const Result<std::string>& text) {
   config_ = std::move(*config);
   show_hash(*text);
   MetricRegistry::Labels labels = {{"status", "success"},
-                                   {"apiserver_id_hash", sha256(parts_.server_id)}};
+                                   {"apiserver_id_hash", crypto::sha256_name(parts_.server_id)}};
   parts_.metrics
       .counter({"apiserver_authorization_config_controller_automatic_reloads_total",
                 "Changed configuration files, by what came of them."},

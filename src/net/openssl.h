@@ -10,28 +10,21 @@
 #include <string>
 #include <vector>
 
+#include "crypto/freed.h"
 #include "net/connection.h"
 #include "net/peer.h"
 
 namespace cardea::net {
 
-template <auto Free>
-struct Freed {
-  template <typename T>
-  void operator()(T* thing) const {
-    Free(thing);
-  }
-};
-using SslCtxPtr = std::unique_ptr<SSL_CTX, Freed<SSL_CTX_free>>;
-using SslPtr = std::unique_ptr<SSL, Freed<SSL_free>>;
-using BioPtr = std::unique_ptr<BIO, Freed<BIO_free>>;
-using X509Ptr = std::unique_ptr<X509, Freed<X509_free>>;
-using KeyPtr = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
+using crypto::BioPtr;
+using crypto::KeyPtr;
+using crypto::StorePtr;
+using crypto::X509Ptr;
+using SslCtxPtr = std::unique_ptr<SSL_CTX, crypto::Freed<SSL_CTX_free>>;
+using SslPtr = std::unique_ptr<SSL, crypto::Freed<SSL_free>>;
 
 // The oldest error of this thread in words; clears them all.
 std::string openssl_error();
-
-using StorePtr = std::unique_ptr<X509_STORE, Freed<X509_STORE_free>>;
 
 // Verdicts beside X509_V_OK (vouched for by a client CA alone) that a session remembers, in a
 // number that OpenSSL has no name for.

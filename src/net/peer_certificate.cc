@@ -2,12 +2,12 @@
 #include <openssl/bn.h>
 #include <openssl/err.h>
 #include <openssl/obj_mac.h>
-#include <openssl/sha.h>
 #include <openssl/x509_vfy.h>
 
 #include <ctime>
 
 #include "base/strings.h"
+#include "crypto/digest.h"
 #include "net/openssl.h"
 
 namespace cardea::net {
@@ -31,11 +31,10 @@ std::chrono::system_clock::time_point time_of(const ASN1_TIME* value) {
 }
 
 std::string decimal(const ASN1_INTEGER* value) {
-  BIGNUM* number = ASN1_INTEGER_to_BN(value, nullptr);
-  char* digits = number ? BN_bn2dec(number) : nullptr;
+  crypto::NumberPtr number(ASN1_INTEGER_to_BN(value, nullptr));
+  char* digits = number ? BN_bn2dec(number.get()) : nullptr;
   std::string text = digits ? digits : "";
   OPENSSL_free(digits);
-  BN_free(number);
   return text;
 }
 
@@ -75,25 +74,13 @@ std::string der_of(X509* certificate) {
   return der;
 }
 
-std::string sha256_hex(std::string_view bytes) {
-  unsigned char digest[SHA256_DIGEST_LENGTH];
-  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest);
-  std::string out;
-  constexpr char kHex[] = "0123456789abcdef";
-  for (unsigned char c : digest) {
-    out += kHex[c >> 4];
-    out += kHex[c & 15];
-  }
-  return out;
-}
-
 std::shared_ptr<PeerCertificate> read_certificate(X509* certificate, std::string der,
                                                   long verdict) {
   auto peer = std::make_shared<PeerCertificate>();
   read_subject(X509_get_subject_name(certificate), *peer);
   peer->issuer = one_line(X509_get_issuer_name(certificate));
   peer->serial = decimal(X509_get0_serialNumber(certificate));
-  peer->sha256 = sha256_hex(der);
+  peer->sha256 = crypto::lower_hex(crypto::sha256(der));
   peer->der = std::move(der);
   peer->not_before = time_of(X509_get0_notBefore(certificate));
   peer->not_after = time_of(X509_get0_notAfter(certificate));
@@ -137,7 +124,7 @@ std::vector<std::string> intermediates_of(SSL* ssl) {
 
 bool vouched_for(X509_STORE* store, X509* certificate, STACK_OF(X509) * untrusted) {
   if (!store) return false;
-  std::unique_ptr<X509_STORE_CTX, Freed<X509_STORE_CTX_free>> context(X509_STORE_CTX_new());
+  crypto::StoreContextPtr context(X509_STORE_CTX_new());
   bool good = context && X509_STORE_CTX_init(context.get(), store, certificate, untrusted) == 1 &&
               X509_STORE_CTX_set_default(context.get(), "ssl_client") == 1 &&
               X509_verify_cert(context.get()) == 1;

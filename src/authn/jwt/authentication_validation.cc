@@ -10,6 +10,7 @@
 
 #include "base/strings.h"
 #include "cel/lib/url.h"
+#include "crypto/freed.h"
 #include "json/print.h"
 
 namespace cardea::authn {
@@ -158,9 +159,8 @@ std::string message_of(const FieldErrors& errors) {
 }
 
 Result<std::string> certificates_of(std::string_view pem) {
-  std::unique_ptr<BIO, decltype(&BIO_free)> from(
-      BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), BIO_free);
-  std::unique_ptr<BIO, decltype(&BIO_free)> to(BIO_new(BIO_s_mem()), BIO_free);
+  crypto::BioPtr from(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  crypto::BioPtr to(BIO_new(BIO_s_mem()));
   char* name = nullptr;
   char* header = nullptr;
   unsigned char* der = nullptr;
@@ -169,8 +169,7 @@ Result<std::string> certificates_of(std::string_view pem) {
   while (PEM_read_bio(from.get(), &name, &header, &der, &size) == 1) {
     if (std::string_view(name) == PEM_STRING_X509 && *header == '\0') {
       const unsigned char* at = der;
-      std::unique_ptr<X509, decltype(&X509_free)> certificate(d2i_X509(nullptr, &at, size),
-                                                              X509_free);
+      crypto::X509Ptr certificate(d2i_X509(nullptr, &at, size));
       if (!certificate || PEM_write_bio_X509(to.get(), certificate.get()) != 1) broken = true;
       any = true;
     }

@@ -1,8 +1,7 @@
 #include "authn/jwt/issuer_metrics.h"
 
-#include <openssl/sha.h>
-
 #include "base/strings.h"
+#include "crypto/digest.h"
 
 namespace cardea::authn {
 namespace {
@@ -22,15 +21,8 @@ void head(std::string& out, std::string_view name, std::string_view type, std::s
 
 }  // namespace
 
-std::string sha256_name(std::string_view text) {
-  if (text.empty()) return "";
-  unsigned char digest[SHA256_DIGEST_LENGTH];
-  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest);
-  std::string out = "sha256:";
-  for (unsigned char byte : digest)
-    out += {"0123456789abcdef"[byte >> 4], "0123456789abcdef"[byte & 15]};
-  return out;
-}
+AuthenticationMetrics::AuthenticationMetrics(std::string_view server_id)
+    : server_id_(crypto::sha256_name(server_id)) {}
 
 void IssuerMetrics::token_checked(bool accepted, std::chrono::nanoseconds took) {
   const double seconds = std::chrono::duration<double>(took).count();
@@ -46,7 +38,7 @@ void IssuerMetrics::keys_fetched(bool success, std::chrono::system_clock::time_p
                                  std::string_view key_set) {
   fetched_at_[success].store(milliseconds(at), std::memory_order_relaxed);
   if (!success) return;
-  std::string hash = sha256_name(key_set);
+  std::string hash = crypto::sha256_name(key_set);
   std::lock_guard lock(mutex_);
   key_set_ = std::move(hash);
 }
@@ -69,7 +61,7 @@ void AuthenticationMetrics::reloaded(bool success, std::chrono::system_clock::ti
 }
 
 void AuthenticationMetrics::config_in_use(std::string_view text) {
-  std::string hash = sha256_name(text);
+  std::string hash = crypto::sha256_name(text);
   std::lock_guard lock(mutex_);
   config_ = std::move(hash);
 }
@@ -108,7 +100,7 @@ std::string AuthenticationMetrics::print() const {
   for (const auto& [url, metrics] : issuers_)
     for (int ok : {0, 1}) {
       const auto& histogram = metrics->latency_[ok];
-      const std::string labels = cat("jwt_issuer_hash=\"", sha256_name(url), "\",result=\"",
+      const std::string labels = cat("jwt_issuer_hash=\"", crypto::sha256_name(url), "\",result=\"",
                                      kOutcomes[ok], "\"");
       std::uint64_t total = 0;
       std::string lines;
@@ -129,14 +121,14 @@ std::string AuthenticationMetrics::print() const {
   for (const auto& [url, metrics] : issuers_)
     for (int ok : {0, 1})
       if (auto at = metrics->fetched_at_[ok].load())
-        out += cat(kFetchedAt, "{", server, ",jwt_issuer_hash=\"", sha256_name(url), "\",result=\"",
-                   kOutcomes[ok], "\"} ", seconds(at), "\n");
+        out += cat(kFetchedAt, "{", server, ",jwt_issuer_hash=\"", crypto::sha256_name(url),
+                   "\",result=\"", kOutcomes[ok], "\"} ", seconds(at), "\n");
   head(out, kKeySet, "gauge", "The last keys fetched from an issuer, by their hash.");
   for (const auto& [url, metrics] : issuers_) {
     std::lock_guard keys(metrics->mutex_);
     if (!metrics->key_set_.empty())
       out += cat(kKeySet, "{", server, ",hash=\"", metrics->key_set_, "\",jwt_issuer_hash=\"",
-                 sha256_name(url), "\"} 1\n");
+                 crypto::sha256_name(url), "\"} 1\n");
   }
   head(out, "authentication_token_cache_request_total", "counter",
        "Tokens looked up in the cache, by what came of it.");

@@ -11,8 +11,6 @@
 
 namespace cardea::authn {
 
-std::string sha256_name(std::string_view text);  // "sha256:<hex>"; "" of nothing
-
 // Counters for the tokens and keys of one issuer. Counting takes no lock.
 class IssuerMetrics {
  public:
@@ -38,7 +36,7 @@ class IssuerMetrics {
 // The metrics of JWT authentication, under kube-apiserver's names. From any thread.
 class AuthenticationMetrics {
  public:
-  explicit AuthenticationMetrics(std::string_view server_id) : server_id_(sha256_name(server_id)) {}
+  explicit AuthenticationMetrics(std::string_view server_id);
 
   // The same for the same issuer, across reloads.
   std::shared_ptr<IssuerMetrics> issuer(const std::string& url);

@@ -7,6 +7,7 @@
 #include <openssl/param_build.h>
 
 #include "base/strings.h"
+#include "crypto/freed.h"
 #include "json/parse.h"
 
 namespace cardea::authn {
@@ -15,17 +16,10 @@ namespace {
 constexpr std::size_t kMaxKeySetBytes = 1u << 20;
 constexpr std::size_t kMaxKeys = 256;
 
-template <auto Free>
-struct Freed {
-  template <typename T>
-  void operator()(T* thing) const {
-    Free(thing);
-  }
-};
-using NumberPtr = std::unique_ptr<BIGNUM, Freed<BN_free>>;
-using BuilderPtr = std::unique_ptr<OSSL_PARAM_BLD, Freed<OSSL_PARAM_BLD_free>>;
-using ParamsPtr = std::unique_ptr<OSSL_PARAM, Freed<OSSL_PARAM_free>>;
-using ContextPtr = std::unique_ptr<EVP_PKEY_CTX, Freed<EVP_PKEY_CTX_free>>;
+using crypto::BuilderPtr;
+using crypto::KeyContextPtr;
+using crypto::NumberPtr;
+using crypto::ParamsPtr;
 
 std::unexpected<Error> bad_jwk(std::string_view why) {
   ERR_clear_error();
@@ -40,14 +34,14 @@ constexpr Curve kCurves[] = {{"P-256", 32}, {"P-384", 48}, {"P-521", 66}};
 
 Result<PublicKey> make_key(const char* type, OSSL_PARAM_BLD* builder, std::string id) {
   ParamsPtr params(OSSL_PARAM_BLD_to_param(builder));
-  ContextPtr context(EVP_PKEY_CTX_new_from_name(nullptr, type, nullptr));
+  KeyContextPtr context(EVP_PKEY_CTX_new_from_name(nullptr, type, nullptr));
   EVP_PKEY* raw = nullptr;
   if (!params || !context || EVP_PKEY_fromdata_init(context.get()) != 1 ||
       EVP_PKEY_fromdata(context.get(), &raw, EVP_PKEY_PUBLIC_KEY, params.get()) != 1)
     return bad_jwk("its numbers make no key");
   auto key = PublicKey::take(raw, std::move(id));
   if (!key) return key;
-  ContextPtr check(EVP_PKEY_CTX_new(key->get(), nullptr));
+  KeyContextPtr check(EVP_PKEY_CTX_new(key->get(), nullptr));
   if (!check || EVP_PKEY_public_check_quick(check.get()) != 1)
     return bad_jwk("its numbers make no key");
   return key;

@@ -11,19 +11,14 @@
 #include <array>
 
 #include "base/strings.h"
+#include "crypto/digest.h"
+#include "crypto/freed.h"
 
 namespace cardea::authn {
 namespace {
 
-template <auto Free>
-struct Freed {
-  template <typename T>
-  void operator()(T* thing) const {
-    Free(thing);
-  }
-};
-using BioPtr = std::unique_ptr<BIO, Freed<BIO_free>>;
-using DigestPtr = std::unique_ptr<EVP_MD_CTX, Freed<EVP_MD_CTX_free>>;
+using crypto::BioPtr;
+using crypto::DigestPtr;
 
 struct AlgorithmRow {
   std::string_view name;
@@ -175,11 +170,9 @@ std::string PublicKey::derived_id() const {
   unsigned char* der = nullptr;
   const int size = i2d_PUBKEY(key_.get(), &der);
   if (size <= 0) return "";
-  std::string digest(EVP_MAX_MD_SIZE, '\0');
-  unsigned int length = 0;
-  EVP_Digest(der, static_cast<std::size_t>(size), bytes(digest), &length, EVP_sha256(), nullptr);
+  std::string digest = crypto::sha256(
+      {reinterpret_cast<const char*>(der), static_cast<std::size_t>(size)});
   OPENSSL_free(der);
-  digest.resize(length);
   return base64_url(digest);
 }
 
@@ -258,8 +251,7 @@ Result<std::string> SigningKey::sign(Algorithm algorithm, std::string_view data)
   if (!row.elliptic_bits) return signature;
 
   const unsigned char* at = bytes(std::string_view(signature));
-  std::unique_ptr<ECDSA_SIG, Freed<ECDSA_SIG_free>> parts(
-      d2i_ECDSA_SIG(nullptr, &at, static_cast<long>(signature.size())));
+  crypto::EcdsaPtr parts(d2i_ECDSA_SIG(nullptr, &at, static_cast<long>(signature.size())));
   const auto half = static_cast<int>(coordinate_bytes(row.elliptic_bits));
   std::string jose(2 * static_cast<std::size_t>(half), '\0');
   BN_bn2binpad(ECDSA_SIG_get0_r(parts.get()), bytes(jose), half);
@@ -282,7 +274,7 @@ EVP_PKEY* key_of_block(std::string_view name, const unsigned char* der, long siz
   if (name == PEM_STRING_PUBLIC) return d2i_PUBKEY(nullptr, &der, size);
   if (name == PEM_STRING_RSA_PUBLIC) return d2i_PublicKey(EVP_PKEY_RSA, nullptr, &der, size);
   if (name == PEM_STRING_X509) {
-    std::unique_ptr<X509, Freed<X509_free>> certificate(d2i_X509(nullptr, &der, size));
+    crypto::X509Ptr certificate(d2i_X509(nullptr, &der, size));
     return certificate ? X509_get_pubkey(certificate.get()) : nullptr;
   }
   return d2i_AutoPrivateKey(nullptr, &der, size);

@@ -4,10 +4,10 @@
 
 #include "base/strings.h"
 #include "catalog/discovery.h"
-#include "catalog/hash.h"
 #include "catalog/openapi/openapi_v2.h"
 #include "catalog/openapi/openapi_v3.h"
 #include "catalog/openapi/permissions.h"
+#include "crypto/digest.h"
 #include "json/print.h"
 
 namespace cardea::catalog {
@@ -17,7 +17,7 @@ using json::Value;
 namespace {
 
 Publication::Document publish(std::string body) {
-  std::string etag = cat("\"", sha512_hex(body), "\"");
+  std::string etag = cat("\"", crypto::upper_hex(crypto::sha512(body)), "\"");
   return std::make_shared<const PublishedDocument>(
       PublishedDocument{std::move(body), std::move(etag)});
 }

@@ -4,6 +4,7 @@
 #include <openssl/x509.h>
 
 #include "base/strings.h"
+#include "crypto/freed.h"
 
 namespace cardea::catalog {
 namespace {
@@ -53,22 +54,20 @@ std::optional<PemBlock> next_pem_block(std::string_view& text) {
 
 std::string certificate_request_error(std::string_view der) {
   const auto* at = reinterpret_cast<const unsigned char*>(der.data());
-  X509_REQ* request = d2i_X509_REQ(nullptr, &at, static_cast<long>(der.size()));
+  crypto::X509RequestPtr request(d2i_X509_REQ(nullptr, &at, static_cast<long>(der.size())));
   ERR_clear_error();
   if (request == nullptr) return "asn1: structure error: malformed certificate request";
-  EVP_PKEY* key = X509_REQ_get0_pubkey(request);
+  EVP_PKEY* key = X509_REQ_get0_pubkey(request.get());
   bool good = key != nullptr;
-  X509_REQ_free(request);
   ERR_clear_error();
   return good ? "" : "x509: unsupported public key";
 }
 
 std::string certificate_error(std::string_view der) {
   const auto* at = reinterpret_cast<const unsigned char*>(der.data());
-  X509* certificate = d2i_X509(nullptr, &at, static_cast<long>(der.size()));
+  crypto::X509Ptr certificate(d2i_X509(nullptr, &at, static_cast<long>(der.size())));
   ERR_clear_error();
   if (certificate == nullptr) return "x509: malformed certificate";
-  X509_free(certificate);
   return "";
 }
 
@@ -81,8 +80,8 @@ Result<RequestSubject> request_subject(std::string_view base64_pem) {
   if (std::string error = certificate_request_error(block->der); !error.empty())
     return fail(bad_request(error));
   const auto* at = reinterpret_cast<const unsigned char*>(block->der.data());
-  X509_REQ* request = d2i_X509_REQ(nullptr, &at, static_cast<long>(block->der.size()));
-  const X509_NAME* name = X509_REQ_get_subject_name(request);
+  crypto::X509RequestPtr request(d2i_X509_REQ(nullptr, &at, static_cast<long>(block->der.size())));
+  const X509_NAME* name = X509_REQ_get_subject_name(request.get());
   RequestSubject subject;
   for (int i = 0; i < X509_NAME_entry_count(name); ++i) {
     const X509_NAME_ENTRY* entry = X509_NAME_get_entry(name, i);
@@ -99,7 +98,6 @@ Result<RequestSubject> request_subject(std::string_view base64_pem) {
     else
       subject.organizations.push_back(std::move(value));
   }
-  X509_REQ_free(request);
   ERR_clear_error();
   return subject;
 }

@@ -1,0 +1,47 @@
+#include "crypto/digest.h"
+
+#include <openssl/evp.h>
+
+#include "base/result.h"
+
+namespace cardea::crypto {
+namespace {
+
+std::string digest(std::string_view bytes, const EVP_MD* algorithm) {
+  unsigned char out[EVP_MAX_MD_SIZE];
+  unsigned int size = 0;
+  CARDEA_CHECK(EVP_Digest(bytes.data(), bytes.size(), out, &size, algorithm, nullptr) == 1);
+  return {reinterpret_cast<const char*>(out), size};
+}
+
+std::string hex(std::string_view bytes, std::string_view digits) {
+  std::string out;
+  out.reserve(2 * bytes.size());
+  for (unsigned char byte : bytes) out += {digits[byte >> 4], digits[byte & 15]};
+  return out;
+}
+
+}  // namespace
+
+std::string sha256(std::string_view bytes) {
+  return digest(bytes, EVP_sha256());
+}
+
+std::string sha512(std::string_view bytes) {
+  return digest(bytes, EVP_sha512());
+}
+
+std::string lower_hex(std::string_view bytes) {
+  return hex(bytes, "0123456789abcdef");
+}
+
+std::string upper_hex(std::string_view bytes) {
+  return hex(bytes, "0123456789ABCDEF");
+}
+
+std::string sha256_name(std::string_view bytes) {
+  if (bytes.empty()) return "";
+  return "sha256:" + lower_hex(sha256(bytes));
+}
+
+}  // namespace cardea::crypto

@@ -1,0 +1,19 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace cardea::crypto {
+
+// The bytes of a digest: 32 and 64.
+std::string sha256(std::string_view bytes);
+std::string sha512(std::string_view bytes);
+
+// Two digits for each byte.
+std::string lower_hex(std::string_view bytes);
+std::string upper_hex(std::string_view bytes);
+
+// "sha256:<lower-case hex>", as Kubernetes names configurations and servers in metrics; "" of no
+// bytes.
+std::string sha256_name(std::string_view bytes);
+
+}  // namespace cardea::crypto
