@@ -1,6 +1,7 @@
 #include "engine/kinds.h"
 
 #include "base/strings.h"
+#include "catalog/excluded_permissions.h"
 
 namespace cardea::engine {
 
@@ -27,19 +28,8 @@ std::vector<std::pair<std::string, std::string>> Kinds::resources_of(std::string
 
 bool Kinds::is_excluded(std::string_view group, std::string_view resource,
                         std::string_view verb) const {
-  if (uncovered_.verbs.verbs.contains(verb)) return true;
-  std::string_view name = verb.substr(verb.find(':') + 1);
-  name = name.substr(0, name.find('('));
-  for (const catalog::Group& g : catalog_->groups()) {
-    if (g.name != group) continue;
-    for (const catalog::Version& version : g.versions)
-      for (const catalog::Resource* r : version.resources) {
-        if (r->name != resource || !r->permissions->has_excluded()) continue;
-        for (const schema::PermissionTree::Listed& listed : r->permissions->list())
-          if (listed.permission->excluded && listed.permission->name == name) return true;
-      }
-  }
-  return false;
+  return uncovered_.verbs.verbs.contains(verb) ||
+         catalog::excludes_permission(*catalog_, group, resource, verb);
 }
 
 std::shared_ptr<const schema::Schema> Kinds::schema_of(std::string_view group,

@@ -4,6 +4,7 @@
 
 #include "authz/rbac/hash.h"
 #include "base/strings.h"
+#include "catalog/excluded_permissions.h"
 
 namespace cardea::feeds {
 namespace {
@@ -84,22 +85,7 @@ bool CatalogKinds::is_excluded(std::string_view group, std::string_view resource
   if (!uncovered_) return false;
   if (uncovered_->get()->verbs.verbs.contains(verb)) return true;
   const std::shared_ptr<const catalog::Catalog> now = catalog_.get();
-  if (!now) return false;
-  std::string_view name = verb.substr(verb.find(':') + 1);
-  name = name.substr(0, name.find('('));
-  auto excludes = [&](const catalog::Resource& r) {
-    if (r.name != resource || !r.permissions || !r.permissions->has_excluded()) return false;
-    for (const schema::PermissionTree::Listed& listed : r.permissions->list())
-      if (listed.permission->excluded && listed.permission->name == name) return true;
-    return false;
-  };
-  for (const catalog::Group& g : now->groups()) {
-    if (g.name != group) continue;
-    for (const catalog::Version& version : g.versions)
-      for (const catalog::Resource* r : version.resources)
-        if (excludes(*r)) return true;
-  }
-  return false;
+  return now && catalog::excludes_permission(*now, group, resource, verb);
 }
 
 }  // namespace cardea::feeds
