@@ -10,7 +10,7 @@
 #include "base/strings.h"
 #include "cel/conform/conform.h"
 #include "cel/environments.h"
-#include "cel/partial/partial.h"
+#include "cel/partial/pattern.h"
 #include "cel/syntax/print.h"
 #include "json/parse.h"
 
@@ -56,76 +56,16 @@ About about_conform() {
           {"cel conform PATH... [flags]"}};
 }
 
-bool is_name(std::string_view name) {
-  auto is_letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
-  if (name.empty() || !is_letter(name[0])) return false;
-  return std::ranges::all_of(name, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
-}
-bool is_dotted_name(std::string_view name) {
-  const std::size_t dot = name.find('.');
-  if (dot == std::string_view::npos) return is_name(name);
-  return is_name(name.substr(0, dot)) && is_dotted_name(name.substr(dot + 1));
-}
-
 std::string read_variable(const std::string& binding, Options& out) {
   const std::size_t equals = binding.find('=');
   if (equals == std::string::npos) return cat("`", binding, "` is not name=JSON");
   const std::string name = binding.substr(0, equals);
-  if (!is_dotted_name(name)) return cat("`", name, "` is no name of a variable");
+  if (!cel::is_variable_name(name)) return cat("`", name, "` is no name of a variable");
   if (std::ranges::any_of(out.variables, [&](const auto& v) { return v.first == name; }))
     return cat("`", name, "` has two values");
   auto value = json::parse(std::string_view(binding).substr(equals + 1));
   if (!value) return cat("`", binding, "`: ", value.error().message);
   out.variables.emplace_back(name, std::move(*value));
-  return {};
-}
-
-// Reads `object.spec`, `object.items[*].name` or `object.labels["a/b"]`. The keys it makes live in
-// `keys`.
-std::string read_pattern(const std::string& text, const Options& options,
-                         std::deque<std::string>& keys, cel::UnknownPattern& out) {
-  const auto bad = [&] { return cat("`", text, "` is neither a variable nor a part of one"); };
-  // A variable may have a dotted name.
-  if (std::ranges::any_of(options.variables, [&](const auto& v) { return v.first == text; }))
-    return out.variable = text, "";
-  const std::size_t first = std::min(text.find_first_of(".["), text.size());
-  out.variable = text.substr(0, first);
-  if (!is_name(out.variable)) return bad();
-  for (std::size_t at = first; at < text.size();) {
-    cel::Qualifier q;
-    std::size_t end = text.size();
-    if (text[at] == '.') {
-      end = std::min(text.find_first_of(".[", at + 1), text.size());
-      const std::string field = text.substr(at + 1, end - at - 1);
-      q.wildcard = field == "*";
-      if (!q.wildcard && !is_name(field)) return bad();
-      q.key = cel::Value::of_text(keys.emplace_back(field));
-    } else if (text[at] == '[') {
-      // A key in quotes may hold a bracket.
-      const bool text_key = text.substr(at + 1).starts_with("\"");
-      end = text_key ? text.find("\"]", at + 2) : text.find(']', at);
-      if (end == std::string::npos) return bad();
-      end += text_key ? 1 : 0;
-      const std::string inside = text.substr(at + 1, end - at - 1);
-      q.wildcard = inside == "*";
-      if (!q.wildcard) {
-        const auto key = json::parse(inside);
-        if (!key || !(key->is_string() || key->is_bool() || key->is_int())) return bad();
-        if (key->is_string())
-          q.key = cel::Value::of_text(keys.emplace_back(key->as_string()));
-        else
-          q.key = key->is_bool() ? cel::Value::of(key->as_bool())
-                                 : cel::Value::of_int(key->as_int());
-      }
-      ++end;
-    } else {
-      return bad();
-    }
-    out.qualifiers.push_back(q);
-    at = end;
-  }
   return {};
 }
 
@@ -149,11 +89,13 @@ int eval(const Options& options, const CommandLine& line) {
   std::deque<std::string> keys;
   std::vector<cel::UnknownPattern> unknown;
   for (const std::string& text : options.unknown) {
-    if (std::string problem = read_pattern(text, options, keys, unknown.emplace_back());
-        !problem.empty())
-      return line.misuse(problem);
-    const std::string& name = unknown.back().variable;
-    if (env.find_variable(name) == nullptr) env.variable(name, "dyn");
+    // A variable without a value is declared by being unknown.
+    const std::string name = text.substr(0, text.find_first_of(".["));
+    if (!env.find_variable(text) && !env.find_variable(name) && cel::is_variable_name(name))
+      env.variable(name, "dyn");
+    auto pattern = cel::read_pattern(text, env, keys);
+    if (!pattern) return line.misuse(pattern.error().message);
+    unknown.push_back(std::move(*pattern));
   }
   const auto program = cel::compile(options.expression, std::move(env).share());
   if (!program.has_value()) {
