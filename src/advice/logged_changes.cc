@@ -4,8 +4,8 @@
 
 #include "advice/scale_demands.h"
 #include "base/strings.h"
+#include "catalog/ignored_fields.h"
 #include "catalog/scale.h"
-#include "schema/ownership/managed_fields.h"
 #include "schema/ownership/shape.h"
 
 namespace cardea::advice {
@@ -88,17 +88,6 @@ bool was_mutated(const Value& event) {
     return m.key().starts_with("mutation.webhook.admission.k8s.io/") &&
            m.value.as_string().find("\"mutated\":true") != std::string_view::npos;
   });
-}
-
-schema::IgnoredFields ignored_by(const Resource& r, std::string_view subresource, bool is_create) {
-  schema::IgnoredFields out{schema::IgnoredFields::of_server(is_create), {}};
-  bool has_status = r.subresource("status") != nullptr;
-  if (!is_create)
-    out.reset = schema::kept_fields(r.group, r.kind, subresource, r.is_custom, has_status);
-  // A node brings its status along when it is made.
-  else if (has_status && !(r.group.empty() && r.kind == "Node"))
-    out.reset.insert({"f:status"});
-  return out;
 }
 
 }  // namespace
@@ -289,7 +278,7 @@ void LoggedChanges::judge(const Write& w) {
   const Schema& shape = r.permissions->compared() ? *r.permissions->compared()
                                                   : *r.schema;  // as the server compares
   bool is_create = w.verb == "create" || w.code == 201;
-  auto ignored = ignored_by(r, w.subresource, is_create);
+  auto ignored = catalog::ignored_fields(r, w.subresource, is_create);
   if (is_create) {
     if (!w.request.is_object()) return whole("what was sent is not in the log");
     Value sent = w.request;

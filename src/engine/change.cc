@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "catalog/ignored_fields.h"
 #include "schema/custom/prune.h"
-#include "schema/ownership/managed_fields.h"
 #include "schema/wire/decode.h"
 
 namespace cardea::engine {
@@ -83,18 +83,6 @@ bool is_of_object(const catalog::Resource& r, std::string_view subresource) {
   if (subresource.empty()) return true;
   const catalog::Subresource* s = r.subresource(subresource);
   return s && s->name != "scale" && (s->kind.empty() || s->kind == r.kind);
-}
-
-schema::IgnoredFields ignored_fields(const catalog::Resource& r, std::string_view subresource,
-                                     bool is_create) {
-  const bool has_status = r.subresource("status") != nullptr;
-  schema::IgnoredFields out{schema::IgnoredFields::of_server(is_create), {}};
-  if (!is_create)
-    out.reset = schema::kept_fields(r.group, r.kind, subresource, r.is_custom, has_status);
-  // A node brings its status along when it is made.
-  else if (has_status && !(r.group.empty() && r.kind == "Node"))
-    out.reset.insert({"f:status"});
-  return out;
 }
 
 // The object as a server holds it, so that `1` and `1000m` are the same quantity.
@@ -195,7 +183,7 @@ Result<schema::ChangedFields> KnownChange::changed_fields() const {
   const schema::Schema* compared = resource_->permissions->compared();
   return schema::ChangedFields(std::move(before), std::move(*after),
                                compared ? *compared : *resource_->schema,
-                               ignored_fields(*resource_, r.subresource, is_new));
+                               catalog::ignored_fields(*resource_, r.subresource, is_new));
 }
 
 }  // namespace cardea::engine

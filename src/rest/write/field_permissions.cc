@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "catalog/ignored_fields.h"
 #include "catalog/scale.h"
 #include "rest/write/blind_caller.h"
 #include "rest/write/object_rules.h"
@@ -192,12 +193,7 @@ Task<Result<void>> settle_version(Call& call, const schema::ChangedFields& chang
 }
 
 schema::IgnoredFields ignored_fields(const Call& call, bool is_create) {
-  schema::IgnoredFields out{schema::IgnoredFields::of_server(is_create), {}};
-  if (!is_create)
-    out.reset = kept_fields(call);
-  else if (call.resource->subresource("status") && !call.resource->strategy->brings_status)
-    out.reset.insert({"f:status"});
-  return out;
+  return catalog::ignored_fields(*call.resource, call.info.subresource, is_create);
 }
 
 // The parts of a decoded object that its writer wrote.

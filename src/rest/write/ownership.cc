@@ -95,10 +95,4 @@ schema::FieldSet reset_fields(const Call& call) {
                               r.subresource("status") != nullptr);
 }
 
-schema::FieldSet kept_fields(const Call& call) {
-  const Resource& r = *call.resource;
-  return schema::kept_fields(r.group, r.kind, written_part(call), r.is_custom,
-                             r.subresource("status") != nullptr);
-}
-
 }  // namespace cardea::rest

@@ -30,9 +30,7 @@ std::string field_manager(Call& call, const WriteOptions& options);
 // The shapes of a custom resource's versions, for ownership recorded under another one.
 schema::VersionSchemas version_schemas(const Call& call);
 
-// The parts that this write cannot change, for ownership; and the parts that really stay
-// unchanged.
+// The parts that this write cannot change, for ownership.
 schema::FieldSet reset_fields(const Call& call);
-schema::FieldSet kept_fields(const Call& call);
 
 }  // namespace cardea::rest
