@@ -13,14 +13,6 @@ namespace {
 
 using Effect = authz::access::Policy::Effect;
 
-Error refused(const catalog::Resource& r, std::string_view name, std::string_view why) {
-  std::string about = name.empty() ? r.qualified_name()
-                                   : cat(r.qualified_name(), " ", quoted(name));
-  return Error::of(Reason::kForbidden, cat(about, " is forbidden: ", why))
-      .with(
-          {.name = std::string(name), .group = std::string(r.group), .kind = std::string(r.name)});
-}
-
 authz::Attributes on_policy(const Call& call, std::string_view verb, std::string_view name) {
   authz::Attributes a(call.user);
   a.is_resource_request = true;
@@ -55,10 +47,11 @@ bool takes_away(Effect effect) {
 Task<Result<void>> check_denying(Call& call, std::string_view name) {
   bool allowed = co_await is_exempt(call, on_policy(call, "deny", name));
   if (allowed) co_return Result<void>();
-  co_return fail(refused(*call.resource, name,
-                         cat("user ", quoted(call.user.name),
-                             " may not write, change or delete policies that take permissions "
-                             "away: this needs the verb \"deny\"")));
+  co_return fail(
+      refused_grant(*call.resource, name,
+                    cat("user ", quoted(call.user.name),
+                        " may not write, change or delete policies that take permissions "
+                        "away: this needs the verb \"deny\"")));
 }
 
 }  // namespace
@@ -95,10 +88,10 @@ Task<Result<void>> AccessPolicyGuard::check(Call& call, WriteAttempt attempt) co
   std::vector<authz::rbac::PolicyRule> missing = authz::rbac::missing_rules(held_by(rules),
                                                                             granted);
   if (!missing.empty())
-    co_return fail(
-        refused(r, attempt.name, authz::rbac::escalation_text(call.user, std::move(missing), "")));
+    co_return fail(refused_grant(r, attempt.name,
+                                 authz::rbac::escalation_text(call.user, std::move(missing), "")));
   if (authz::may_be_denied(rules, granted))
-    co_return fail(refused(r, attempt.name, authz::denied_grant_text(call.user, "escalate")));
+    co_return fail(refused_grant(r, attempt.name, authz::denied_grant_text(call.user, "escalate")));
   co_return Result<void>();
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
 #include "rest/write/stored_object.h"
 
 namespace cardea::rest {
@@ -33,6 +34,14 @@ Task<bool> is_exempt(Call& call, authz::Attributes attributes,
   authz::Chain rest(std::move(others));
   authz::Chain::Verdict without = co_await rest.authorize(attributes);
   co_return without.decision.allowed();
+}
+
+Error refused_grant(const catalog::Resource& r, std::string_view name, std::string_view why) {
+  std::string about = name.empty() ? r.qualified_name()
+                                   : cat(r.qualified_name(), " ", quoted(name));
+  return Error::of(Reason::kForbidden, cat(about, " is forbidden: ", why))
+      .with(
+          {.name = std::string(name), .group = std::string(r.group), .kind = std::string(r.name)});
 }
 
 bool is_being_emptied(const Call& call) {

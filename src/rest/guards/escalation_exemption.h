@@ -23,4 +23,7 @@ Task<bool> is_exempt(Call& call, authz::Attributes attributes,
 // be able to finish: denials in the namespace end with it.
 bool is_being_emptied(const Call& call);
 
+// The refusal to write an object that would give permissions, in Kubernetes' words.
+Error refused_grant(const catalog::Resource& r, std::string_view name, std::string_view why);
+
 }  // namespace cardea::rest

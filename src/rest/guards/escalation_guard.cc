@@ -8,17 +8,7 @@
 #include "rest/write/blind_caller.h"
 
 namespace cardea::rest {
-namespace {
-
-Error refused(const catalog::Resource& r, std::string_view name, std::string_view why) {
-  std::string about = name.empty() ? r.qualified_name()
-                                   : cat(r.qualified_name(), " \"", name, "\"");
-  return Error::of(Reason::kForbidden, cat(about, " is forbidden: ", why))
-      .with(
-          {.name = std::string(name), .group = std::string(r.group), .kind = std::string(r.name)});
-}
-
-}  // namespace
+namespace {}  // namespace
 
 bool EscalationGuard::applies(const catalog::Resource& r) const {
   return r.group == authz::rbac::kGroup &&
@@ -54,13 +44,13 @@ Task<Result<void>> EscalationGuard::check(Call& call, WriteAttempt attempt) cons
     if (!authz::may_be_denied(rules, authz::rbac::granted_by(*policy, grant)))
       co_return Result<void>();
     bool is_binding = r.name == "rolebindings" || r.name == "clusterrolebindings";
-    co_return fail(refused(r, attempt.name,
-                           authz::denied_grant_text(call.user, is_binding ? "bind" : "escalate")));
+    co_return fail(refused_grant(
+        r, attempt.name, authz::denied_grant_text(call.user, is_binding ? "bind" : "escalate")));
   }
   using Kind = authz::rbac::EscalationRefusal::Kind;
   if (refusal->kind == Kind::kMissingRole) co_return fail(not_found(r, refusal->text));
   if (refusal->kind == Kind::kBadRequest) co_return fail(bad_request(refusal->text));
-  co_return fail(refused(r, attempt.name, refusal->text));
+  co_return fail(refused_grant(r, attempt.name, refusal->text));
 }
 
 }  // namespace cardea::rest
