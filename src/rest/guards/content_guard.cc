@@ -4,6 +4,7 @@
 
 #include "authz/eligibility.h"
 #include "base/strings.h"
+#include "rest/asking.h"
 #include "rest/present/status.h"
 #include "rest/write/object_rules.h"
 #include "rest/write/stored_object.h"
@@ -43,10 +44,8 @@ class Asking {
   Task<Result<void>> ask(Content content) {
     authz::Attributes a = attributes_of(content);
     bool is_open = call_.services.conditional_authorization && authz::may_be_conditional(a);
-    authz::Chain::Verdict verdict = co_await call_.chain->authorize(
-        a, is_open ? authz::Asking::kConditionsAware : authz::Asking::kFolded);
-    bool back = co_await back_on_loop();
-    (void)back;
+    authz::Chain::Verdict verdict = co_await ask_chain(
+        call_, call_.chain, a, is_open ? authz::Asking::kConditionsAware : authz::Asking::kFolded);
     if (verdict.decision.kind == authz::Decision::Kind::kDeny)
       co_return fail(refusal(content, verdict.decision.reason.text()));
     if (!authz::possible_outcomes(verdict.decision).deny) co_return Result<void>();
@@ -70,14 +69,6 @@ class Asking {
     authz::Attributes asked = attributes_of(content);
     Error error = authz::forbidden(asked, cat(reason, "; ", why_));
     return error;
-  }
-  Task<bool> back_on_loop() {
-    net::Loop& loop = call_.exchange->loop();
-    if (!loop.in_loop()) {
-      bool back = co_await continue_on(loop);
-      (void)back;
-    }
-    co_return true;
   }
 
   // What is denied on conditions, on each stored object.
@@ -104,9 +95,7 @@ class Asking {
                                 .namespace_name = content.namespace_name,
                                 .name = old["metadata"]["name"].as_string(),
                                 .user = &call_.user};
-      authz::Decision settled = co_await call_.chain->evaluate(open, data);
-      bool back = co_await back_on_loop();
-      (void)back;
+      authz::Decision settled = co_await settle_decision(call_, call_.chain, open, data);
       if (settled.kind == authz::Decision::Kind::kDeny)
         co_return fail(refusal(content, settled.reason.text()));
     }
@@ -132,7 +121,7 @@ Task<bool> holds_at_cluster_scope(Call& call, std::string name) {
   a.name = name;
   a.namespace_name = "";
   a.above_namespaces = true;
-  authz::Chain::Verdict verdict = co_await call.chain->authorize(a);
+  authz::Chain::Verdict verdict = co_await ask_chain(call, call.chain, a);
   co_return verdict.decision.allowed();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "rest/asking.h"
 #include "rest/write/stored_object.h"
 
 namespace cardea::rest {
@@ -24,15 +25,15 @@ bool holds_everything(const authz::Rules& rules) {
 Task<bool> is_exempt(Call& call, authz::Attributes attributes,
                      std::optional<std::string_view> granted_in) {
   std::shared_ptr<const authz::Chain> chain = call.services.authorizer.get();
-  authz::Chain::Verdict verdict = co_await chain->authorize(attributes);
+  authz::Chain::Verdict verdict = co_await ask_chain(call, chain, attributes);
   if (!verdict.decision.allowed()) co_return false;
   const std::string_view where = granted_in.value_or(attributes.namespace_name);
   if (holds_everything(chain->rules_for(call.user, where))) co_return true;
   std::vector<std::shared_ptr<const authz::Authorizer>> others;
   for (const auto& authorizer : chain->authorizers())
     if (authorizer->type() != "Policy") others.push_back(authorizer);
-  authz::Chain rest(std::move(others));
-  authz::Chain::Verdict without = co_await rest.authorize(attributes);
+  auto rest = std::make_shared<const authz::Chain>(std::move(others));
+  authz::Chain::Verdict without = co_await ask_chain(call, rest, attributes);
   co_return without.decision.allowed();
 }
 

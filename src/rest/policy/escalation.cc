@@ -7,6 +7,7 @@
 #include "authz/namespace_policy/documents.h"
 #include "base/strings.h"
 #include "json/parse.h"
+#include "rest/asking.h"
 #include "rest/guards/escalation_exemption.h"
 #include "rest/policy/elements.h"
 
@@ -78,7 +79,8 @@ authz::Attributes on_role(const Call& call, std::string_view verb, std::string_v
 }
 
 Task<bool> may(Call& call, authz::Attributes attributes) {
-  authz::Chain::Verdict verdict = co_await call.services.authorizer.authorize(attributes);
+  authz::Chain::Verdict verdict = co_await ask_chain(call, call.services.authorizer.get(),
+                                                     attributes);
   // A condition on the object cannot be evaluated here.
   co_return verdict.decision.allowed();
 }

@@ -8,6 +8,7 @@
 #include "authz/namespace_policy/policy_authorizer.h"
 #include "authz/refusal.h"
 #include "base/strings.h"
+#include "rest/asking.h"
 #include "rest/policy/settled.h"
 #include "rest/reviews/admit_review.h"
 #include "rest/verbs/body.h"
@@ -160,9 +161,7 @@ Task<Result<void>> may_ask_there(Call& call, bool about_oneself, std::string_vie
   a.api_version = call.resource->version;
   a.resource = about_oneself ? "selfsubjectaccessreviews" : std::string_view(local);
   a.namespace_name = namespace_name;
-  authz::Chain::Verdict verdict = co_await call.services.authorizer.authorize(a);
-  bool back = co_await continue_on(call.exchange->loop());
-  (void)back;
+  authz::Chain::Verdict verdict = co_await ask_chain(call, call.services.authorizer.get(), a);
   if (verdict.decision.allowed()) co_return Result<void>();
   co_return fail(authz::forbidden(a, verdict.decision.reason.text()));
 }

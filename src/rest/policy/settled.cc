@@ -2,6 +2,7 @@
 
 #include "authz/eligibility.h"
 #include "base/strings.h"
+#include "rest/asking.h"
 #include "rest/verbs/body.h"
 #include "rest/write/object_rules.h"
 #include "rest/write/stored_object.h"
@@ -70,9 +71,8 @@ Task<bool> may_compare(Call& call, const ReviewQuestion& q) {
                          ? std::string(q.content["metadata"]["name"].as_string())
                          : q.resource_name;
   attributes.name = name;
-  authz::Chain::Verdict verdict = co_await call.services.authorizer.authorize(attributes);
-  bool back = co_await continue_on(call.exchange->loop());
-  (void)back;
+  authz::Chain::Verdict verdict = co_await ask_chain(call, call.services.authorizer.get(),
+                                                     attributes);
   co_return verdict.decision.allowed();
 }
 
@@ -130,10 +130,8 @@ Task<Settled> settle_question(Call& call, std::shared_ptr<const authz::Chain> ch
                                           : authz::Asking::kFolded;
   std::optional<authz::Chain::Verdict> verdict = chain->decide(attributes, asking);
   if (!verdict) {
-    authz::Chain::Verdict waited = co_await chain->authorize(attributes, asking);
+    authz::Chain::Verdict waited = co_await ask_chain(call, chain, attributes, asking);
     verdict = std::move(waited);
-    bool back = co_await continue_on(call.exchange->loop());
-    (void)back;
   }
   Decision& decision = verdict->decision;
   if (decision.kind != Decision::Kind::kConditional) co_return Settled{std::move(decision), ""};
@@ -161,9 +159,7 @@ Task<Settled> settle_question(Call& call, std::shared_ptr<const authz::Chain> ch
                             .namespace_name = question.namespace_name,
                             .name = question.resource_name,
                             .user = &user};
-  Decision settled = co_await chain->evaluate(std::move(decision), data);
-  bool back = co_await continue_on(call.exchange->loop());
-  (void)back;
+  Decision settled = co_await settle_decision(call, chain, std::move(decision), data);
   co_return Settled{std::move(settled), ""};
 }
 

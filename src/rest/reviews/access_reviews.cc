@@ -6,6 +6,7 @@
 #include "authz/access_review.h"
 #include "authz/user_info.h"
 #include "authz/wire/decision_json.h"
+#include "rest/asking.h"
 #include "rest/reviews/admit_review.h"
 #include "rest/verbs/body.h"
 #include "rest/verbs/request_match.h"
@@ -88,7 +89,8 @@ Task<authz::Decision> decided(Call& call, authz::Attributes attributes,
                               authz::Asking asking = authz::Asking::kFolded) {
   if (auto at_once = call.services.authorizer.decide(attributes, asking))
     co_return std::move(at_once->decision);
-  authz::Chain::Verdict waited = co_await call.services.authorizer.authorize(attributes, asking);
+  authz::Chain::Verdict waited = co_await ask_chain(call, call.services.authorizer.get(),
+                                                    attributes, asking);
   co_return std::move(waited.decision);
 }
 

@@ -5,6 +5,7 @@
 #include "authz/user_info.h"
 #include "authz/wire/decision_json.h"
 #include "base/strings.h"
+#include "rest/asking.h"
 #include "rest/verbs/body.h"
 #include "rest/verbs/subresources.h"
 #include "rest/write/stored_object.h"
@@ -134,10 +135,11 @@ Decision readable(const Decision& d, bool is_impersonation) {
   return authz::fold(std::move(out));
 }
 
-Task<Decision> settled(const authz::Chain& chain, Decision decision, authz::ConditionData data) {
-  Decision ours = in_our_order(chain, readable(decision, data.impersonated != nullptr));
+Task<Decision> settled(Call& call, Decision decision, authz::ConditionData data) {
+  std::shared_ptr<const authz::Chain> chain = call.services.authorizer.get();
+  Decision ours = in_our_order(*chain, readable(decision, data.impersonated != nullptr));
   if (ours.kind != Decision::Kind::kConditional) co_return ours;
-  Decision out = co_await chain.evaluate(std::move(ours), data);
+  Decision out = co_await settle_decision(call, chain, std::move(ours), data);
   co_return out;
 }
 
@@ -181,8 +183,7 @@ Task<Result<Answer>> review_conditions(Call& call) {
   Matter matter;
   fill(call, is_tree ? request["admissionRequest"] : request, matter);
   fill_impersonated(request[kImpersonated], matter);
-  std::shared_ptr<const authz::Chain> chain = call.services.authorizer.get();
-  Decision outcome = co_await settled(*chain, std::move(*decision), matter.data);
+  Decision outcome = co_await settled(call, std::move(*decision), matter.data);
   Value response = is_tree ? Value::object({{"uid", request["admissionRequest"]["uid"]},
                                             {"decision", authz::wire::as_tree(outcome)}})
                            : flat_response(outcome);

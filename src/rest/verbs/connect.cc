@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "base/time_parse.h"
 #include "json/field_error.h"
+#include "rest/asking.h"
 #include "rest/present/self_description.h"
 #include "rest/present/status.h"
 #include "rest/verbs/subresources.h"
@@ -180,9 +181,7 @@ bool takes_create(const Call& call) {
 Task<Result<void>> authorize_create(Call& call) {
   authz::Attributes attributes{call.user, call.info};
   attributes.verb = "create";
-  authz::Chain::Verdict verdict = co_await call.chain->authorize(attributes);
-  bool back = co_await continue_on(call.exchange->loop());
-  (void)back;
+  authz::Chain::Verdict verdict = co_await ask_chain(call, call.chain, attributes);
   if (verdict.decision.allowed()) co_return Result<void>();
   std::string reason = verdict.decision.error.empty() ? verdict.decision.reason.text()
                                                       : verdict.decision.error;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "rest/asking.h"
 #include "rest/present/status.h"
 #include "rest/write/field_permissions.h"
 
@@ -23,10 +24,8 @@ bool reads_with(const Call& call, const authz::Decision& decision) {
 Task<bool> is_allowed(Call& call, authz::Attributes attributes) {
   std::optional<authz::Chain::Verdict> verdict = call.chain->decide(attributes);
   if (!verdict) {
-    authz::Chain::Verdict waited = co_await call.chain->authorize(attributes);
+    authz::Chain::Verdict waited = co_await ask_chain(call, call.chain, attributes);
     verdict = std::move(waited);
-    bool back = co_await continue_on(call.exchange->loop());
-    (void)back;
   }
   co_return reads_with(call, verdict->decision);
 }

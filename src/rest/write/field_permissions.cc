@@ -5,6 +5,7 @@
 #include "base/strings.h"
 #include "catalog/ignored_fields.h"
 #include "catalog/scale.h"
+#include "rest/asking.h"
 #include "rest/write/blind_caller.h"
 #include "rest/write/object_rules.h"
 #include "rest/write/ownership.h"
@@ -56,19 +57,17 @@ authz::Asking asking_fields(const Call& call) {
 Task<bool> ask_waiting(Call& call, std::string verb, std::optional<authz::Chain::Verdict> known,
                        const Value* old, const Value& object, bool& by_objects) {
   if (!known) {
-    authz::Chain::Verdict waited = co_await call.chain->authorize(attributes_of(call, verb),
-                                                                  asking_fields(call));
+    authz::Chain::Verdict waited = co_await ask_chain(call, call.chain, attributes_of(call, verb),
+                                                      asking_fields(call));
     known = std::move(waited);
   }
   bool allowed = known->decision.allowed();
   by_objects = known->decision.kind == authz::Decision::Kind::kConditional;
   if (by_objects) {
-    authz::Decision settled = co_await call.chain->evaluate(known->decision,
-                                                            data_of(call, old, object));
+    authz::Decision settled = co_await settle_decision(call, call.chain, known->decision,
+                                                       data_of(call, old, object));
     allowed = settled.allowed();  // an error is never an allow
   }
-  bool back = co_await back_on_loop(call);
-  (void)back;
   co_return allowed;
 }
 
@@ -155,11 +154,9 @@ Task<Result<void>> settle_named(Call& call, schema::Demands demands, Marker mark
   while (const std::string* verb = judge.next()) {
     auto verdict = call.chain->decide(attributes_of(call, *verb), asking_fields(call));
     if (!verdict) {
-      authz::Chain::Verdict waited = co_await call.chain->authorize(attributes_of(call, *verb),
-                                                                    asking_fields(call));
+      authz::Chain::Verdict waited = co_await ask_chain(
+          call, call.chain, attributes_of(call, *verb), asking_fields(call));
       verdict = std::move(waited);
-      bool back = co_await back_on_loop(call);
-      (void)back;
     }
     bool by_objects = verdict->decision.kind == authz::Decision::Kind::kConditional;
     judge.answer(by_objects || verdict->decision.allowed(),

@@ -2,6 +2,7 @@
 
 #include "authz/eligibility.h"
 #include "base/strings.h"
+#include "rest/asking.h"
 #include "rest/call.h"
 #include "rest/write/condition_objects.h"
 #include "rest/write/field_permissions.h"
@@ -28,7 +29,7 @@ authz::Attributes granular_attributes(const Call& call) {
 
 Task<bool> may_create_granularly(Call& call, const authz::Decision& refusal) {
   if (!call.services.field_permissions || !is_silent(refusal)) co_return false;
-  authz::Chain::Verdict verdict = co_await call.chain->authorize(granular_attributes(call));
+  authz::Chain::Verdict verdict = co_await ask_chain(call, call.chain, granular_attributes(call));
   co_return verdict.decision.allowed();
 }
 
@@ -79,8 +80,8 @@ Task<Result<void>> Settlement::ask_to_create(Call& call) {
   authz::RequestInfo as_create = call.info;
   as_create.verb = "create";
   authz::Attributes attributes{call.user, as_create};
-  authz::Chain::Verdict verdict = co_await call.chain->authorize(attributes,
-                                                                 asking(call.services, attributes));
+  authz::Chain::Verdict verdict = co_await ask_chain(call, call.chain, attributes,
+                                                     asking(call.services, attributes));
   if (!verdict.permit) {
     bool granular = is_granular_;
     if (!granular) granular = co_await may_create_granularly(call, verdict.decision);
@@ -150,9 +151,8 @@ Task<Result<void>> Settlement::settle_on(const Review& review, const Value& obje
   std::string reason;
   for (const auto& [verb, permit] : permits) {
     if (!permit || !permit->is_conditional()) continue;
-    authz::Decision decision = co_await call_->chain->evaluate(permit->decision(), data);
-    bool back = co_await back_on_loop(*call_);
-    (void)back;
+    authz::Decision decision = co_await settle_decision(*call_, call_->chain, permit->decision(),
+                                                        data);
     if (!decision.error.empty()) errors.push_back(decision.error);
     if (!errors.empty())
       annotate(review, "authorization.cardea.dev/conditions-error", authz::aggregated(errors));
@@ -177,9 +177,7 @@ Task<Result<void>> Settlement::settle_on(const Review& review, const Value& obje
 Task<std::optional<Result<void>>> Settlement::settle_by_fields() {
   Call& call = *call_;
   if (!call.services.field_permissions || !fields_ || !fields_->changed) co_return std::nullopt;
-  authz::Chain::Verdict verdict = co_await call.chain->authorize(granular_attributes(call));
-  bool back = co_await back_on_loop(call);
-  (void)back;
+  authz::Chain::Verdict verdict = co_await ask_chain(call, call.chain, granular_attributes(call));
   if (!verdict.decision.allowed()) co_return std::nullopt;
   is_granular_ = true;
   Result<void> covered = co_await authorize_known_change(call);
