@@ -136,12 +136,12 @@ Result<Answer> Gateway::describe(http::Request& request, const authz::RequestInf
 }
 
 Task<Result<Answer>> Gateway::serve_call(Call& call) {
-  const bool is_conditional = call.open.is_conditional();
-  if (is_conditional)
+  if (call.open.is_conditional())
     call.audit_annotations.set("authorization.k8s.io/is-conditional-decision", "true");
   Result<Answer> answer = co_await serve_resource(call);
   // A verb that does not go through admission must not make a yes of a perhaps.
-  if (is_conditional && answer && !call.open.is_settled() && call.info.verb != "deletecollection") {
+  const bool is_open = call.open.has_conditions() && !call.open.is_settled();
+  if (is_open && answer && call.info.verb != "deletecollection") {
     constexpr std::string_view kOpen = "the conditions of this request were not settled";
     note_refusal(call, kOpen);
     answer = fail(authz::forbidden(authz::Attributes{call.user, call.info}, std::string(kOpen)));

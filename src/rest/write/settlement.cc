@@ -111,6 +111,7 @@ admission::OpenAuthorization* Settlement::reopen(Call& call) {
   if (!has_conditions() || is_closed_) return nullptr;
   call_ = &call;
   conditions_are_settled_ = false;
+  show_stored(Value(), Value());  // of an attempt before, perhaps
   return this;
 }
 
