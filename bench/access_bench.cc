@@ -34,21 +34,22 @@ Index policies(int count) {
             R"(","name":"s)", i,
             R"("}],"rules":[{"verbs":["create"],"apiGroups":[""],"resources":["pods"]}],"expression":"request.namespace == 'n)",
             i % 100, R"('"})")));
-  index.add(policy(
-      "m1",
-      R"({"effect":"Allow","subjects":[{"kind":"User","name":"alice"}],"rules":[{"verbs":["create"],"apiGroups":[""],"resources":["pods"]}]})"));
-  index.add(policy(
-      "m2",
-      R"({"effect":"Allow","subjects":[{"kind":"Group","name":"dev"}],"expression":"request.resource == 'pods' && request.verb == 'create'"})"));
-  index.add(policy(
-      "m3",
-      R"({"effect":"NoOpinion","subjects":[{"kind":"User","name":"alice"}],"expression":"request.namespace == 'other'"})"));
-  index.add(policy(
-      "m4",
-      R"j({"effect":"Deny","expression":"request.userInfo.username == 'alice' && request.namespace.startsWith('kube-')"})j"));
+  index.add(policy("m1",
+                   R"({"effect": "Allow", "subjects": [{"kind": "User", "name": "alice"}],
+          "rules": [{"verbs": ["create"], "apiGroups": [""], "resources": ["pods"]}]})"));
+  index.add(policy("m2",
+                   R"({"effect": "Allow", "subjects": [{"kind": "Group", "name": "dev"}],
+          "expression": "request.resource == 'pods' && request.verb == 'create'"})"));
+  index.add(policy("m3",
+                   R"({"effect": "NoOpinion", "subjects": [{"kind": "User", "name": "alice"}],
+          "expression": "request.namespace == 'other'"})"));
+  index.add(policy("m4",
+                   R"j({"effect": "Deny",
+          "expression": "request.userInfo.username == 'alice' && request.namespace.startsWith('kube-')"})j"));
   index.add(policy(
       "m5",
-      R"({"effect":"Deny","rules":[{"verbs":["*"],"apiGroups":[""],"resources":["pods"]}],"expression":"'banned' in request.userInfo.groups"})"));
+      R"({"effect": "Deny", "rules": [{"verbs": ["*"], "apiGroups": [""], "resources": ["pods"]}],
+          "expression": "'banned' in request.userInfo.groups"})"));
   return index;
 }
 

@@ -78,9 +78,16 @@ Value parsed(const std::string& text) {
 }
 
 constexpr std::string_view kRole =
-    R"x({"kind":"ClusterRole","metadata":{"name":"safe"},"rules":[{"apiGroups":[""],"resources":["pods","configmaps"],"verbs":["get","granular","granular:label(super.safe.com)","granular:annotation(super.safe.com)","granular:finalizer(super.safe.com)"]}]})x";
+    R"x({"kind": "ClusterRole", "metadata": {"name": "safe"},
+        "rules": [{"apiGroups": [""], "resources": ["pods", "configmaps"],
+            "verbs": ["get", "granular", "granular:label(super.safe.com)",
+              "granular:annotation(super.safe.com)", "granular:finalizer(super.safe.com)"]}]})x";
 constexpr std::string_view kBinding =
-    R"x({"kind":"ClusterRoleBinding","metadata":{"name":"safe"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"safe"},"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"operator"}]})x";
+    R"x({"kind": "ClusterRoleBinding", "metadata": {"name": "safe"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
+          "name": "safe"},
+        "subjects": [
+          {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "operator"}]})x";
 
 void put(store::Store& store, std::string key, std::string_view text) {
   if (!store::commit_sync(store, {{}, {store::Put{std::move(key), std::string(text)}}}))

@@ -49,10 +49,11 @@ Value bindings_of(int space) {
 std::shared_ptr<const Index> filled(int namespaces) {
   auto index = std::make_shared<Index>();
   index->change_policy("master", {}, json::parse(kMasterRoles).value());
-  Value admins =
-      json::parse(
-          R"({"roleBindings":{"admins":{"roleRef":{"namespace":"master","name":"cluster-admin"},"groupNames":["cluster-admins"]}}})")
-          .value();
+  Value admins = json::parse(
+                     R"({"roleBindings": {
+                "admins": {"roleRef": {"namespace": "master", "name": "cluster-admin"},
+                  "groupNames": ["cluster-admins"]}}})")
+                     .value();
   index->change_bindings("master", "master", {}, admins);
   for (int n = 0; n < namespaces; ++n)
     index->change_bindings(cat("ns-", n), "master", {}, bindings_of(n));

@@ -65,7 +65,9 @@ std::string binding_text(int i) {
       i, R"("}]})");
 }
 constexpr std::string_view kViewerText =
-    R"({"kind":"ClusterRole","rules":[{"verbs":["get","list","watch"],"apiGroups":[""],"resources":["pods","pods/log","services","configmaps"]}]})";
+    R"({"kind": "ClusterRole",
+        "rules": [{"verbs": ["get", "list", "watch"], "apiGroups": [""],
+            "resources": ["pods", "pods/log", "services", "configmaps"]}]})";
 
 struct Question {
   User user;

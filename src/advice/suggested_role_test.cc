@@ -159,11 +159,11 @@ TEST(SuggestedRole, ANamespaceIsTheSameObjectHoweverTheLogPlacesIt) {
 
 TEST(SuggestedRole, APatchOfAnUnknownObjectIsJudgedByItsFields) {
   Log log;
-  log.add(
-      "bot", "patch", "apps", "deployments",
-      parsed(
-          R"({"metadata":{"labels":{"app":null},"resourceVersion":"1"},"spec":{"replicas":2},"status":{"replicas":1}})"),
-      deployment());
+  log.add("bot", "patch", "apps", "deployments",
+          parsed(
+              R"({"metadata": {"labels": {"app": null}, "resourceVersion": "1"},
+              "spec": {"replicas": 2}, "status": {"replicas": 1}})"),
+          deployment());
   EXPECT_THAT(log.verbs(), ElementsAre("granular", "granular:label(app)", "granular:replicaCount"));
   ASSERT_THAT(log.changes.notes(), SizeIs(1));
   EXPECT_EQ(log.changes.notes()[0],
@@ -307,10 +307,10 @@ TEST(SuggestedRole, AScaleNeedsWhatIsExcludedOnItsObject) {
   Log log;
   log.changes = LoggedChanges("bot",
                               [&known](auto g, auto v, auto r) { return known.find(g, v, r); }, {});
-  log.add(
-      "admin", "get", "example.com", "widgets", Value(),
-      parsed(
-          R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"x"},"spec":{"size":1}})"));
+  log.add("admin", "get", "example.com", "widgets", Value(),
+          parsed(
+              R"({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "x"},
+              "spec": {"size": 1}})"));
   log.add("bot", "update", "example.com", "widgets/scale", scale(2), scale(2));
   EXPECT_THAT(log.changes.notes(), IsEmpty());
   EXPECT_THAT(log.verbs(),

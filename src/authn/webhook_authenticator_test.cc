@@ -73,7 +73,8 @@ class TokenWebhook : public ::testing::Test {
 
 TEST_F(TokenWebhook, TheAnswerNamesTheUser) {
   webhook_.answer = review(
-      R"({"authenticated":true,"audiences":["api"],"user":{"username":"jane","uid":"7","groups":["dev"],"extra":{"a/b":["c"]}}})");
+      R"({"authenticated": true, "audiences": ["api"],
+          "user": {"username": "jane", "uid": "7", "groups": ["dev"], "extra": {"a/b": ["c"]}}})");
   auto a = make();
   auto outcome = ask(*a, "t");
   ASSERT_TRUE(outcome && *outcome);
@@ -104,22 +105,22 @@ TEST_F(TokenWebhook, AnswersAreRememberedForTheirTimeAndPerAudience) {
 }
 
 TEST_F(TokenWebhook, AnErrorIsNeverAnAllow) {
-  for (
-      std::string answer :
-      {std::string("no json"), std::string("[]"), review("{}"),
-       review(R"({"authenticated":"yes","user":{"username":"jane"}})"),
-       review(R"({"authenticated":true,"user":{}})"),
-       review(R"({"authenticated":true,"audiences":["other"],"user":{"username":"jane"}})"),
-       review(R"({"error":"no","user":{"username":"jane"}})"),
-       review(R"({"authenticated":true,"error":"cannot be checked","user":{"username":"jane"}})"),
-       review(R"({"authenticated":true,"error":7,"user":{"username":"jane"}})"),
-       review(R"({"authenticated":true,"user":{"username":"jane","groups":"banned"}})"),
-       review(R"({"authenticated":true,"user":{"username":"jane","groups":[7]}})"),
-       review(R"({"authenticated":true,"user":{"username":"jane","uid":7}})"),
-       review(R"({"authenticated":true,"user":{"username":"jane","extra":{"a":"b"}}})"),
-       review(R"({"authenticated":true,"audiences":"api","user":{"username":"jane"}})"),
-       std::string(
-           R"({"apiVersion":"authentication.k8s.io/v1beta1","kind":"TokenReview","status":{"authenticated":true,"user":{"username":"jane"}}})")}) {
+  for (std::string answer :
+       {std::string("no json"), std::string("[]"), review("{}"),
+        review(R"({"authenticated":"yes","user":{"username":"jane"}})"),
+        review(R"({"authenticated":true,"user":{}})"),
+        review(R"({"authenticated":true,"audiences":["other"],"user":{"username":"jane"}})"),
+        review(R"({"error":"no","user":{"username":"jane"}})"),
+        review(R"({"authenticated":true,"error":"cannot be checked","user":{"username":"jane"}})"),
+        review(R"({"authenticated":true,"error":7,"user":{"username":"jane"}})"),
+        review(R"({"authenticated":true,"user":{"username":"jane","groups":"banned"}})"),
+        review(R"({"authenticated":true,"user":{"username":"jane","groups":[7]}})"),
+        review(R"({"authenticated":true,"user":{"username":"jane","uid":7}})"),
+        review(R"({"authenticated":true,"user":{"username":"jane","extra":{"a":"b"}}})"),
+        review(R"({"authenticated":true,"audiences":"api","user":{"username":"jane"}})"),
+        std::string(
+            R"({"apiVersion": "authentication.k8s.io/v1beta1", "kind": "TokenReview",
+               "status": {"authenticated": true, "user": {"username": "jane"}}})")}) {
     webhook_.answer = answer;
     auto outcome = ask(*make(), "t");
     EXPECT_FALSE(outcome && *outcome) << answer;

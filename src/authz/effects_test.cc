@@ -77,10 +77,10 @@ class ByPolicy : public Denier {
     index_->change_policy(
         "hammer", {},
         Value::object({{"roles", Value::object({{"r", Value::object({{"rules", rules}})}})}}));
-    index_->change_bindings(
-        "hammer", "hammer", {},
-        *json::parse(
-            R"({"roleBindings":{"b":{"roleRef":{"namespace":"hammer","name":"r"},"userNames":["edgar"]}}})"));
+    index_->change_bindings("hammer", "hammer", {},
+                            *json::parse(
+                                R"({"roleBindings": {
+                  "b": {"roleRef": {"namespace": "hammer", "name": "r"}, "userNames": ["edgar"]}}})"));
   }
   Decision decide(const Ask& ask) const override {
     return namespace_policy::decide(index_, ask.attributes(), {});
@@ -270,10 +270,10 @@ Decision decide_path(const Value& denied, std::string_view verb, std::string_vie
   index->change_policy(
       "master", {},
       Value::object({{"roles", Value::object({{"r", Value::object({{"rules", rules}})}})}}));
-  index->change_bindings(
-      "master", "master", {},
-      *json::parse(
-          R"({"roleBindings":{"b":{"roleRef":{"namespace":"master","name":"r"},"userNames":["edgar"]}}})"));
+  index->change_bindings("master", "master", {},
+                         *json::parse(
+                             R"({"roleBindings": {
+                "b": {"roleRef": {"namespace": "master", "name": "r"}, "userNames": ["edgar"]}}})"));
   return namespace_policy::decide(index, a, {});
 }
 
@@ -370,10 +370,10 @@ TEST(Effects, ANegationOfADenialLeavesOutWhatItNames) {
   index->change_policy("hammer", {}, *json::parse(R"({"roles":{"r":{"rules":[
       {"deny":true,"verbs":["update"],"resourceKinds":["*","-pods/status"]},
       {"deny":true,"verbs":["*","-list"],"resourceKinds":["secrets"]}]}}})"));
-  index->change_bindings(
-      "hammer", "hammer", {},
-      *json::parse(
-          R"({"roleBindings":{"b":{"roleRef":{"namespace":"hammer","name":"r"},"userNames":["edgar"]}}})"));
+  index->change_bindings("hammer", "hammer", {},
+                         *json::parse(
+                             R"({"roleBindings": {
+                "b": {"roleRef": {"namespace": "hammer", "name": "r"}, "userNames": ["edgar"]}}})"));
   auto kind = [&](const Ask& ask) {
     return namespace_policy::decide(index, ask.attributes(), {}).kind;
   };
@@ -445,10 +445,10 @@ TEST(Effects, AWordForAStreamIsHeardFromWhoSaysIt) {
   }
   // An expression that lists what it does not deny does not know of such words.
   access::Index index;
-  index.add(std::make_shared<const access::Policy>(
-      "", "others",
-      *json::parse(
-          R"j({"spec":{"effect":"Deny","expression":"!(request.verb in ['get','list','create'])"}})j")));
+  index.add(std::make_shared<const access::Policy>("", "others",
+                                                   *json::parse(
+                                                       R"j({"spec": {"effect": "Deny",
+                "expression": "!(request.verb in ['get','list','create'])"}})j")));
   EXPECT_EQ(access::decide(
                 index, Ask{.verb = "create", .group = "", .resource = "pods", .subresource = "exec"}
                            .attributes())

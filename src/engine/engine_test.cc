@@ -158,14 +158,21 @@ TEST(Engine, ABadDocumentChangesNothing) {
       R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{}})",
       R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"Role","metadata":{"name":"a"}})",
       R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"a","name":"b"}})",
-      R"({"apiVersion":"rbac.authorization.k8s.io/v7","kind":"ClusterRole","metadata":{"name":"a"}})",
+      R"({"apiVersion": "rbac.authorization.k8s.io/v7", "kind": "ClusterRole",
+          "metadata": {"name": "a"}})",
       // A field that nobody knows, a rule without verbs, a binding to nothing.
-      R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"a"},"rulez":[]})",
-      R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"a"},"rules":[{"apiGroups":[""],"resources":["pods"]}]})",
-      R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding","metadata":{"name":"a"},"subjects":[{"kind":"User","name":"jane"}]})",
-      R"({"apiVersion":"access.cardea.dev/v1alpha1","kind":"ClusterAccessPolicy","metadata":{"name":"a"},"spec":{"effect":"Permit"}})",
-      R"({"apiVersion":"access.cardea.dev/v1alpha1","kind":"ClusterAccessPolicy","metadata":{"name":"a"},"spec":{"effect":"Allow","expression":"object.a ==="}})",
-      R"({"apiVersion":"authorization.openshift.io/v1beta3","kind":"Policy","metadata":{"namespace":"shop"},"roles":{"a":{"rules":[{"denny":true}]}}})",
+      R"({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+          "metadata": {"name": "a"}, "rulez": []})",
+      R"({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+          "metadata": {"name": "a"}, "rules": [{"apiGroups": [""], "resources": ["pods"]}]})",
+      R"({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+          "metadata": {"name": "a"}, "subjects": [{"kind": "User", "name": "jane"}]})",
+      R"({"apiVersion": "access.cardea.dev/v1alpha1", "kind": "ClusterAccessPolicy",
+          "metadata": {"name": "a"}, "spec": {"effect": "Permit"}})",
+      R"({"apiVersion": "access.cardea.dev/v1alpha1", "kind": "ClusterAccessPolicy",
+          "metadata": {"name": "a"}, "spec": {"effect": "Allow", "expression": "object.a ==="}})",
+      R"({"apiVersion": "authorization.openshift.io/v1beta3", "kind": "Policy",
+          "metadata": {"namespace": "shop"}, "roles": {"a": {"rules": [{"denny": true}]}}})",
   };
   for (const char* bad : kBad) {
     // What comes before it in the same text does not count either.
@@ -191,10 +198,11 @@ TEST(Engine, ReadsListsAndPassesOverEmptyDocuments) {
   ASSERT_TRUE(loaded) << loaded.error().message;
   EXPECT_EQ(*loaded, 2u);
   EXPECT_EQ(*engine.load(""), 0u);
-  EXPECT_EQ(
-      *engine.load(
-          R"({"apiVersion":"v1","kind":"List","items":[{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"a"}}]})"),
-      1u);
+  EXPECT_EQ(*engine.load(
+                R"({"apiVersion": "v1", "kind": "List",
+              "items": [{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+                  "metadata": {"name": "a"}}]})"),
+            1u);
 }
 
 TEST(Engine, QuestionsThatMakeNoSenseAreAnErrorAndNoAllow) {

@@ -302,14 +302,18 @@ TEST_F(NamespacePolicy, ACallerWhoCannotWaitIsDeniedWhatMightBeDenied) {
 
 TEST_F(NamespacePolicy, AnErrorIsNeverAnAllow) {
   put("policybindings/hammer/master",
-      R"({"roleBindings":{"x":{"roleRef":{"namespace":"master","name":"gone"},"userNames":["hubert"]},"y":{"roleRef":{"namespace":"master","name":"admin"},"userNames":["hubert","other"]}}})");
+      R"({"roleBindings": {
+            "x": {"roleRef": {"namespace": "master", "name": "gone"}, "userNames": ["hubert"]},
+            "y": {"roleRef": {"namespace": "master", "name": "admin"},
+              "userNames": ["hubert", "other"]}}})");
   Decision d = decide({"hubert", "delete"});
   EXPECT_EQ(d.kind, Kind::kDeny);
   EXPECT_EQ(d.error, R"(role "master/gone" not found)");
   EXPECT_TRUE(decide({"other", "delete"}).allowed()) << "whom the broken binding does not name";
   EXPECT_TRUE(decide({"clark", "delete"}).allowed()) << "an earlier step decided";
   put("policybindings/hammer/master",
-      R"({"roleBindings":{"x":{"roleRef":{"namespace":"master","name":"admin"},"userNames":"hubert"}}})");
+      R"({"roleBindings": {
+            "x": {"roleRef": {"namespace": "master", "name": "admin"}, "userNames": "hubert"}}})");
   EXPECT_EQ(decide({"anybody", "get"}).kind, Kind::kDeny);
   EXPECT_NE(decide({"anybody", "get"}).error, "");
   put("policybindings/hammer/master", "not json");
@@ -318,7 +322,9 @@ TEST_F(NamespacePolicy, AnErrorIsNeverAnAllow) {
   put("policybindings/hammer/master", kHammerMasterBindings);
   EXPECT_TRUE(decide({"hubert", "delete"}).allowed());
   put("policies/hammer/default",
-      R"({"roles":{"fatFingered":{"rules":[{"deny":true,"verbs":["delete"],"resourceKinds":["deployments"],"attributeRestrictions":{"kind":"fullMoon"}}]}}})");
+      R"({"roles": {"fatFingered": {
+              "rules": [{"deny": true, "verbs": ["delete"], "resourceKinds": ["deployments"],
+                  "attributeRestrictions": {"kind": "fullMoon"}}]}}})");
   EXPECT_EQ(decide({"edgar", "delete"}).kind, Kind::kDeny)
       << "a restriction that is not known holds for a denial";
   put("policies/hammer/default", R"({"roles":{"fatFingered":{"rules":[{"verbs":"*"}]}}})");
@@ -329,7 +335,8 @@ TEST_F(NamespacePolicy, AnErrorIsNeverAnAllow) {
 TEST_F(NamespacePolicy, AWriteIsSeenByTheNextDecision) {
   EXPECT_EQ(decide({"newcomer", "get"}).kind, Kind::kNoOpinion);
   put("policybindings/hammer/master",
-      R"({"roleBindings":{"v":{"roleRef":{"namespace":"master","name":"view"},"userNames":["newcomer"]}}})");
+      R"({"roleBindings": {
+            "v": {"roleRef": {"namespace": "master", "name": "view"}, "userNames": ["newcomer"]}}})");
   EXPECT_TRUE(decide({"newcomer", "get"}).allowed());
   auto gone = store::commit_sync(
       *store_,
@@ -340,7 +347,9 @@ TEST_F(NamespacePolicy, AWriteIsSeenByTheNextDecision) {
 
 TEST_F(NamespacePolicy, KeepsBothReasons) {
   put("policies/hammer/default",
-      R"({"roles":{"fatFingered":{"rules":[{"deny":true,"verbs":["delete"],"resourceKinds":["deployment"]}]},"labelers":{}}})");
+      R"({"roles": {"fatFingered": {
+              "rules": [{"deny": true, "verbs": ["delete"], "resourceKinds": ["deployment"]}]},
+            "labelers": {}}})");
   Answer answer = authorizer_->explain(attributes({"edgar", "delete"}));
   EXPECT_EQ(answer.decision.kind, Kind::kDeny);
   EXPECT_TRUE(answer.allowed_by.starts_with("allowed by rule in hammer")) << answer.allowed_by;
@@ -369,7 +378,9 @@ TEST_F(NamespacePolicy, TellsWhoCan) {
   EXPECT_EQ(names, (std::vector<std::string>{"User clark", "User edgar", "User hubert"}));
   EXPECT_TRUE(found.incomplete) << "edgar only what is not protected";
   put("policies/hammer/default",
-      R"({"roles":{"fatFingered":{"rules":[{"deny":true,"verbs":["delete"],"resourceKinds":["deployment"]}]},"labelers":{}}})");
+      R"({"roles": {"fatFingered": {
+              "rules": [{"deny": true, "verbs": ["delete"], "resourceKinds": ["deployment"]}]},
+            "labelers": {}}})");
   AllowedSubjects now;
   authorizer_->add_allowed(attributes({"", "delete"}), now);
   ASSERT_EQ(now.subjects.size(), 2u);
@@ -402,9 +413,12 @@ class Named : public Authorizer {
 
 TEST_F(NamespacePolicy, WhomItDeniesNobodyAfterItIsSaidToAllow) {
   put("policies/hammer/default",
-      R"({"roles":{"fatFingered":{"rules":[{"deny":true,"verbs":["delete"],"resourceKinds":["deployment"]}]},"labelers":{}}})");
+      R"({"roles": {"fatFingered": {
+              "rules": [{"deny": true, "verbs": ["delete"], "resourceKinds": ["deployment"]}]},
+            "labelers": {}}})");
   put("policybindings/hammer/hammer",
-      R"({"roleBindings":{"fat":{"roleRef":{"namespace":"hammer","name":"fatFingered"},"userNames":["edgar"],"groupNames":["interns"]}}})");
+      R"({"roleBindings": {"fat": {"roleRef": {"namespace": "hammer", "name": "fatFingered"},
+              "userNames": ["edgar"], "groupNames": ["interns"]}}})");
   auto names = [](const AllowedSubjects& found) {
     std::vector<std::string> out;
     for (const AllowedSubject& s : found.subjects) out.push_back(cat(s.kind, " ", s.name));
@@ -427,7 +441,8 @@ TEST_F(NamespacePolicy, WhomItDeniesNobodyAfterItIsSaidToAllow) {
       << "who allows first allows";
   // Everybody is in some groups.
   put("policybindings/hammer/hammer",
-      R"({"roleBindings":{"fat":{"roleRef":{"namespace":"hammer","name":"fatFingered"},"groupNames":["system:authenticated"]}}})");
+      R"({"roleBindings": {"fat": {"roleRef": {"namespace": "hammer", "name": "fatFingered"},
+              "groupNames": ["system:authenticated"]}}})");
   EXPECT_EQ(names(Chain({authorizer_->frozen(), named}).allowed(attributes({"", "delete"}))),
             std::vector<std::string>{"User clark"});
   // What depends on the object leaves nobody out.
@@ -448,7 +463,8 @@ TEST_F(NamespacePolicy, ListsWhatItMayDenyRatherTooMuchThanTooLittle) {
   auto denied = [&](std::string_view rule, std::string_view space = "hammer") {
     put("policies/hammer/default", cat(R"({"roles":{"r":{"rules":[)", rule, "]}}}"));
     put("policybindings/hammer/hammer",
-        R"({"roleBindings":{"b":{"roleRef":{"namespace":"hammer","name":"r"},"userNames":["bot"]}}})");
+        R"({"roleBindings": {
+              "b": {"roleRef": {"namespace": "hammer", "name": "r"}, "userNames": ["bot"]}}})");
     Rules rules;
     authorizer_->add_rules({.name = "bot"}, space, rules);
     std::vector<std::string> out;
@@ -457,17 +473,17 @@ TEST_F(NamespacePolicy, ListsWhatItMayDenyRatherTooMuchThanTooLittle) {
     return join(out, ",");
   };
   EXPECT_EQ(denied(R"({"verbs":["get"],"resourceKinds":["pods"]})"), "");
-  EXPECT_EQ(
-      denied(
-          R"({"deny":true,"verbs":["get"],"resourceKinds":["Deployment"],"attributeRestrictions":{"labelsContain":["x"]}})"),
-      "deployments");
+  EXPECT_EQ(denied(
+                R"({"deny": true, "verbs": ["get"], "resourceKinds": ["Deployment"],
+              "attributeRestrictions": {"labelsContain": ["x"]}})"),
+            "deployments");
   EXPECT_EQ(denied(R"({"deny":true,"verbs":["get"],"resourceKinds":["*","-pods"]})"), "*");
   EXPECT_EQ(denied(R"({"deny":true,"verbs":["get"],"resourceKinds":["resourcegroup:nothing"]})"),
             "*");
-  EXPECT_EQ(
-      denied(
-          R"({"deny":true,"verbs":["get"],"resourceKinds":["pods"],"attributeRestrictions":{"kind":"nobody-knows"}})"),
-      "*");
+  EXPECT_EQ(denied(
+                R"({"deny": true, "verbs": ["get"], "resourceKinds": ["pods"],
+              "attributeRestrictions": {"kind": "nobody-knows"}})"),
+            "*");
   EXPECT_EQ(denied(R"({"verbs":["get"],"resourceKinds":["resourcegroup:nothing"]})"), "*")
       << "what cannot be read denies";
   EXPECT_EQ(denied(R"({"deny":true,"verbs":["get"],"resourceKinds":["pods"]})", ""), "*")
@@ -482,7 +498,9 @@ TEST_F(NamespacePolicy, WordsAreComparedWithoutCase) {
 
 TEST_F(NamespacePolicy, ADenialOfANameWaitsForTheNameOfWhatIsCreated) {
   put("policies/hammer/default",
-      R"({"roles":{"fatFingered":{"rules":[{"deny":true,"verbs":["create","delete"],"resourceKinds":["deployments"],"resourceNames":["crown"]}]},"labelers":{}}})");
+      R"({"roles": {"fatFingered": {"rules": [
+                {"deny": true, "verbs": ["create", "delete"], "resourceKinds": ["deployments"],
+                  "resourceNames": ["crown"]}]}, "labelers": {}}})");
   Decision d = decide({.user = "edgar", .verb = "create", .name = ""});
   ASSERT_EQ(d.kind, Kind::kConditional);
   ask_.name = "crown";

@@ -123,9 +123,11 @@ TEST_F(RoleFeedTest, TeachesOnlyThoseWhoMayReadTheRole) {
   Error before = refusal(chain, attributes, refused);
   EXPECT_TRUE(before.details->causes.empty());
   put("/registry/clusterroles/see",
-      R"({"rules":[{"verbs":["get"],"apiGroups":["rbac.authorization.k8s.io"],"resources":["clusterroles"]}]})");
+      R"({"rules": [{"verbs": ["get"], "apiGroups": ["rbac.authorization.k8s.io"],
+              "resources": ["clusterroles"]}]})");
   put("/registry/clusterrolebindings/see",
-      R"({"roleRef":{"kind":"ClusterRole","name":"see"},"subjects":[{"kind":"User","name":"jane"}]})");
+      R"({"roleRef": {"kind": "ClusterRole", "name": "see"},
+          "subjects": [{"kind": "User", "name": "jane"}]})");
   Error after = refusal(chain, attributes, refused);
   ASSERT_EQ(after.details->causes.size(), 1u);
   EXPECT_EQ(after.details->causes[0].reason, "RuleAlmostMatches");

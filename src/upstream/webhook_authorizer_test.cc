@@ -47,7 +47,8 @@ class Webhook : public http::Handler {
   }
 
   std::string answer =
-      R"({"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","status":{"allowed":true,"reason":"why not"}})";
+      R"({"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+          "status": {"allowed": true, "reason": "why not"}})";
   std::atomic<int> calls = 0, failures = 0, status = 200;
   std::atomic<bool> silent = false, retry_after = false;
   std::mutex mutex;
@@ -176,15 +177,15 @@ TEST_F(WebhookAuthorizerTest, AllowedAndDeniedAtOnceIsDenied) {
 }
 
 TEST_F(WebhookAuthorizerTest, AnErrorIsNeverAnAllow) {
-  for (
-      std::string garbage :
-      {"", "no JSON", "[]", "{\"status\":{\"allowed\":\"true\"}}", "{\"status\":[]}",
-       "{\"kind\":\"Pod\",\"status\":{\"allowed\":true}}",
-       "{\"apiVersion\":\"v1\",\"status\":{\"allowed\":true}}",
-       "{\"status\":{\"allowed\":true,\"reason\":7}}", "{\"status\":{\"allowed\":true}",
-       R"({"apiVersion":"authorization.k8s.io/v1beta1","kind":"SubjectAccessReview","status":{"allowed":true}})",
-       R"({"status":{"denied":true,"denied":false,"allowed":true}})",
-       R"({"status":{"denied":true},"status":{"allowed":true}})"}) {
+  for (std::string garbage :
+       {"", "no JSON", "[]", "{\"status\":{\"allowed\":\"true\"}}", "{\"status\":[]}",
+        "{\"kind\":\"Pod\",\"status\":{\"allowed\":true}}",
+        "{\"apiVersion\":\"v1\",\"status\":{\"allowed\":true}}",
+        "{\"status\":{\"allowed\":true,\"reason\":7}}", "{\"status\":{\"allowed\":true}",
+        R"({"apiVersion": "authorization.k8s.io/v1beta1", "kind": "SubjectAccessReview",
+           "status": {"allowed": true}})",
+        R"({"status":{"denied":true,"denied":false,"allowed":true}})",
+        R"({"status":{"denied":true},"status":{"allowed":true}})"}) {
     webhook_.answer = garbage;
     Decision d = ask(*make());
     EXPECT_EQ(d.kind, Decision::Kind::kNoOpinion) << garbage;

@@ -281,19 +281,32 @@ TEST_F(WebhookConditionsTest, AnswersThatAreNoConditionsFailByThePolicyOfTheWebh
   for (
       const std::string& status : {
           std::string(
-              R"({"allowed":true,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{"allowConditions":[{"id":"a"}]}}})"),
+              R"({"allowed": true,
+                  "conditionalDecision": {"type": "ConditionsMap",
+                    "conditionsMap": {"allowConditions": [{"id": "a"}]}}})"),
           std::string(R"({"allowed":false,"conditionalDecision":"yes"})"),
           std::string(R"({"allowed":false,"conditionalDecision":{"type":"Allow","allow":{}}})"),
           std::string(
-              R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{"denyConditions":"x","allowConditions":[{"id":"a"}]}}})"),
+              R"({"allowed": false,
+                  "conditionalDecision": {"type": "ConditionsMap",
+                    "conditionsMap": {"denyConditions": "x", "allowConditions": [{"id": "a"}]}}})"),
           std::string(
-              R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{"denyConditions":{"id":"d"},"allowConditions":[{"id":"a"}]}}})"),
+              R"({"allowed": false,
+                  "conditionalDecision": {"type": "ConditionsMap",
+                    "conditionsMap": {"denyConditions": {"id": "d"},
+                      "allowConditions": [{"id": "a"}]}}})"),
           std::string(
-              R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{"allowConditions":[{"id":"a"},{"id":"a"}]}}})"),
+              R"({"allowed": false,
+                  "conditionalDecision": {"type": "ConditionsMap",
+                    "conditionsMap": {"allowConditions": [{"id": "a"}, {"id": "a"}]}}})"),
           std::string(
-              R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{"allowConditions":[{"id":"k8s.io/a"}]}}})"),
+              R"({"allowed": false,
+                  "conditionalDecision": {"type": "ConditionsMap",
+                    "conditionsMap": {"allowConditions": [{"id": "k8s.io/a"}]}}})"),
           std::string(
-              R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{"allowConditions":[{"id":"a","condition":7}]}}})"),
+              R"({"allowed": false,
+                  "conditionalDecision": {"type": "ConditionsMap",
+                    "conditionsMap": {"allowConditions": [{"id": "a", "condition": 7}]}}})"),
           std::string(R"({"allowed":false,"conditionalDecision":{"type":"Union","union":[]}})"),
           cat(R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{"allowConditions":[{"id":"a","condition":")",
               long_text, R"("}]}}})"),
@@ -305,11 +318,14 @@ TEST_F(WebhookConditionsTest, AnswersThatAreNoConditionsFailByThePolicyOfTheWebh
     EXPECT_EQ(d.kind, Decision::Kind::kNoOpinion) << status;
     EXPECT_NE(d.error, "") << status;
   }
-  for (
-      std::string_view status :
-      {R"({"allowed":false,"conditionsChain":[]})", R"({"allowed":false,"conditionsChain":"x"})",
-       R"({"allowed":false,"conditionsChain":[{"authorizerName":"a","denied":"true","conditions":[{"id":"a","effect":"Allow"}]}]})",
-       R"({"allowed":false,"conditionsChain":[{"authorizerName":"a","conditions":[{"id":"a","effect":"Maybe"}]}]})"}) {
+  for (std::string_view status :
+       {R"({"allowed":false,"conditionsChain":[]})", R"({"allowed":false,"conditionsChain":"x"})",
+        R"({"allowed": false,
+           "conditionsChain": [{"authorizerName": "a", "denied": "true",
+               "conditions": [{"id": "a", "effect": "Allow"}]}]})",
+        R"({"allowed": false,
+           "conditionsChain": [
+             {"authorizerName": "a", "conditions": [{"id": "a", "effect": "Maybe"}]}]})"}) {
     author_.status = status;
     Decision d = ask(*make(Dialect::kList));
     EXPECT_EQ(d.kind, Decision::Kind::kNoOpinion) << status;
@@ -327,23 +343,23 @@ TEST_F(WebhookConditionsTest, ConditionsNobodyAskedForAreNeverAnAllow) {
 }
 
 TEST_F(WebhookConditionsTest, WhatNobodyAskedForAndNobodyCanReadFailsByThePolicyOfTheWebhook) {
-  for (
-      std::string_view status : {
-          R"({"conditionsChain":[{"authorizerName":"a","denied":"true"}]})",
-          R"({"conditionsChain":[{"authorizerName":"a","conditions":{"effect":"Deny"}}]})",
-          R"({"conditionsChain":["deny"]})",
-          R"({"conditionsChain":[]})",
-          R"({"conditionalDecision":{"type":"Union","union":[]}})",
-          R"({"conditionalDecision":{"type":"Union","union":["deny"]}})",
-          R"({"conditionalDecision":{"type":"NoOpinion","deny":{}}})",
-          R"({"conditionalDecision":{"type":"NoOpinion","noOpinion":{}}})",
-          R"({"conditionalDecision":{"type":"ConditionsMap","conditionsMap":"x"}})",
-          R"({"conditionalDecision":{"type":"ConditionsMap"}})",
-          R"({"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{"denyConditions":[]}},"conditionsChain":["deny"]})",
-          R"({"denied":true,"denied":false})",
-          R"({"denied":true},"status":{})",
-          R"({"conditionalDecision":{"type":"Deny","type":"NoOpinion","noOpinion":{}}})",
-      }) {
+  for (std::string_view status : {
+           R"({"conditionsChain":[{"authorizerName":"a","denied":"true"}]})",
+           R"({"conditionsChain":[{"authorizerName":"a","conditions":{"effect":"Deny"}}]})",
+           R"({"conditionsChain":["deny"]})",
+           R"({"conditionsChain":[]})",
+           R"({"conditionalDecision":{"type":"Union","union":[]}})",
+           R"({"conditionalDecision":{"type":"Union","union":["deny"]}})",
+           R"({"conditionalDecision":{"type":"NoOpinion","deny":{}}})",
+           R"({"conditionalDecision":{"type":"NoOpinion","noOpinion":{}}})",
+           R"({"conditionalDecision":{"type":"ConditionsMap","conditionsMap":"x"}})",
+           R"({"conditionalDecision":{"type":"ConditionsMap"}})",
+           R"({"conditionalDecision": {"type": "ConditionsMap",
+                "conditionsMap": {"denyConditions": []}}, "conditionsChain": ["deny"]})",
+           R"({"denied":true,"denied":false})",
+           R"({"denied":true},"status":{})",
+           R"({"conditionalDecision":{"type":"Deny","type":"NoOpinion","noOpinion":{}}})",
+       }) {
     author_.status = status;
     Decision d = ask(*make(Dialect::kNone, "v1", 10s, 0, true));
     EXPECT_EQ(d.kind, Decision::Kind::kDeny) << status;
@@ -374,19 +390,24 @@ TEST_F(WebhookConditionsTest, WhateverGoesWrongBetweenThePhasesFailsClosed) {
       R"({"response":{"uid":"$UID"}})",
       R"({"response":{"uid":"$UID","decision":{"type":"Maybe"}}})",
       R"({"response":{"uid":"$UID","decision":{"type":"Allow","allow":{},"deny":{}}}})",
-      R"({"response":{"uid":"$UID","decision":{"type":"ConditionsMap","conditionsMap":{"allowConditions":[{"id":"a"}]}}}})",
+      R"({"response": {"uid": "$UID",
+            "decision": {"type": "ConditionsMap",
+              "conditionsMap": {"allowConditions": [{"id": "a"}]}}}})",
       R"({"response":{"allowed":"true"}})",
       R"({"response":{"allowed":true,"denied":true}})",
       R"({"response":{"uid":"$UID","decision":{"type":"Allow"}}})",
       R"({"response":{"uid":"$UID","decision":{"type":"Allow","allow":"yes"}}})",
-      R"({"response":{"uid":"$UID","decision":{"type":"Allow","allow":{"evaluationError":["x"]}}}})",
+      R"({"response": {"uid": "$UID",
+            "decision": {"type": "Allow", "allow": {"evaluationError": ["x"]}}}})",
       R"({"response":{"uid":"$UID","decision":{"type":"Allow","allow":{}},"denied":true}})",
       R"({"response":{"uid":"$UID","allowed":false,"decision":{"type":"Allow","allow":{}}}})",
       R"({"response":{"uid":"$UID","allowed":true,"decision":{"type":"Deny","deny":{}}}})",
       R"({"response":{"uid":"$UID","allowed":true,"denied":"true"}})",
       R"({"response":{"uid":"$UID","allowed":true,"evaluationError":{"a":"b"}}})",
-      R"({"kind":"SubjectAccessReview","response":{"uid":"$UID","allowed":true,"decision":{"type":"Allow","allow":{}}}})",
-      R"({"apiVersion":"v1","response":{"uid":"$UID","allowed":true,"decision":{"type":"Allow","allow":{}}}})",
+      R"({"kind": "SubjectAccessReview",
+          "response": {"uid": "$UID", "allowed": true, "decision": {"type": "Allow", "allow": {}}}})",
+      R"({"apiVersion": "v1",
+          "response": {"uid": "$UID", "allowed": true, "decision": {"type": "Allow", "allow": {}}}})",
       R"({"status":{"allowed":true}})",
       R"({"allowed":true})"};
   for (const Kind& kind : kinds) {
@@ -470,7 +491,9 @@ TEST_F(WebhookConditionsTest, TheFailureModeDecidesAnEvaluationError) {
 
 TEST_F(WebhookConditionsTest, AnEvaluationErrorOfADenyConditionIsNotOutdoneByWhoAllowsNext) {
   author_.status =
-      R"({"allowed":false,"conditionsChain":[{"authorizerName":"inner","failureMode":"Deny","conditions":[{"id":"example.com/d","effect":"Deny","type":"example.com/t"}]}]})";
+      R"({"allowed": false,
+          "conditionsChain": [{"authorizerName": "inner", "failureMode": "Deny",
+              "conditions": [{"id": "example.com/d", "effect": "Deny", "type": "example.com/t"}]}]})";
   author_.response = R"({"response":{"allowed":false,"evaluationError":"cannot decode object"}})";
   auto hook = make(Dialect::kList);
   Chain chain({hook, always_allow()});
@@ -486,7 +509,9 @@ TEST_F(WebhookConditionsTest, AnEvaluationErrorOfADenyConditionIsNotOutdoneByWho
 
   // An author that declared otherwise is passed over, and its error is told.
   author_.status =
-      R"({"allowed":false,"conditionsChain":[{"authorizerName":"inner","failureMode":"NoOpinion","conditions":[{"id":"example.com/d","effect":"Deny","type":"example.com/t"}]}]})";
+      R"({"allowed": false,
+          "conditionsChain": [{"authorizerName": "inner", "failureMode": "NoOpinion",
+              "conditions": [{"id": "example.com/d", "effect": "Deny", "type": "example.com/t"}]}]})";
   Chain second({make(Dialect::kList), always_allow()});
   verdict = wait(second.authorize(q, Asking::kConditionsAware));
   settled = wait(second.evaluate(verdict.decision, d));
@@ -517,7 +542,8 @@ TEST_F(WebhookConditionsTest, AnAuthorCannotGoBeyondItsOwnConditions) {
   author_.status = kTreeAllow;
   auto a = make(Dialect::kTree);
   author_.response =
-      R"({"response":{"uid":"$UID","decision":{"type":"Deny","deny":{"reason":"changed my mind"}}}})";
+      R"({"response": {"uid": "$UID",
+            "decision": {"type": "Deny", "deny": {"reason": "changed my mind"}}}})";
   Decision d = settle(*a, ask(*a));
   EXPECT_EQ(d.kind, Decision::Kind::kNoOpinion);
   EXPECT_NE(d.error, "");

@@ -118,24 +118,21 @@ TEST(Access, TheNamespaceIsReadOnceAndOnlyForWhoLooksAtIt) {
                     unread),
             Kind::kAllow);
   EXPECT_EQ(unread.reads, 0);
-  EXPECT_EQ(
-      outcome(
-          index_of(
-              {policy(
-                   "d",
-                   R"({"effect":"Deny","expression":"namespaceObject.metadata.labels.env == 'prod'"})"),
-               policy(
-                   "p",
-                   R"({"effect":"Allow","expression":"request.verb == 'create' && namespaceObject.metadata.labels.env == 'dev'"})")}),
-          read),
-      Kind::kAllow);
+  EXPECT_EQ(outcome(index_of({policy("d",
+                                     R"({"effect": "Deny",
+                       "expression": "namespaceObject.metadata.labels.env == 'prod'"})"),
+                              policy("p",
+                                     R"({"effect": "Allow",
+                       "expression": "request.verb == 'create' && namespaceObject.metadata.labels.env == 'dev'"})")}),
+                    read),
+            Kind::kAllow);
   EXPECT_EQ(read.reads, 1);
 }
 
 TEST(Access, WhatReadsNothingOfTheRequestLeavesTheSameWhoeverAsks) {
-  Index index = index_of({policy(
-      "p",
-      R"({"effect":"Allow","expression":"object.metadata.name.startsWith('a') && size('xy') == 2"})")});
+  Index index = index_of({policy("p",
+                                 R"({"effect": "Allow",
+          "expression": "object.metadata.name.startsWith('a') && size('xy') == 2"})")});
   Decision first = decide(index, Ask{}.attributes()),
            second = decide(index, Ask{.user = {.name = "bob"}, .resource = "secrets"}.attributes());
   ASSERT_EQ(first.kind, Kind::kConditional);
@@ -161,9 +158,9 @@ TEST(Access, AnErrorIsNeverAnAllow) {
 }
 
 TEST(Access, TheRequestToBeIsUnknownWhenImpersonationIsChecked) {
-  PolicyPtr allow = policy(
-      "reads",
-      R"({"effect":"Allow","expression":"request.name == 'jane' && impersonatedRequest.verb in ['get', 'list'] && 'g' in impersonatedRequest.userInfo.groups"})");
+  PolicyPtr allow = policy("reads",
+                           R"({"effect": "Allow",
+          "expression": "request.name == 'jane' && impersonatedRequest.verb in ['get', 'list'] && 'g' in impersonatedRequest.userInfo.groups"})");
   Index index = index_of({allow});
   User asked{.name = "jane", .groups = {"g"}};
   for (std::string verb :
@@ -194,11 +191,10 @@ TEST(Access, TheRequestToBeIsNullForEverythingElse) {
       {policy("p", R"({"effect":"Deny","expression":"impersonatedRequest.verb == 'get'"})"),
        policy("all", R"({"effect":"Allow"})")});
   EXPECT_EQ(decide(denies, Ask{}.attributes()).kind, Kind::kDeny);
-  Index careful = index_of(
-      {policy(
-           "p",
-           R"({"effect":"Deny","expression":"impersonatedRequest != null && impersonatedRequest.verb == 'get'"})"),
-       policy("all", R"({"effect":"Allow"})")});
+  Index careful = index_of({policy("p",
+                                   R"({"effect": "Deny",
+               "expression": "impersonatedRequest != null && impersonatedRequest.verb == 'get'"})"),
+                            policy("all", R"({"effect":"Allow"})")});
   EXPECT_TRUE(decide(careful, Ask{}.attributes()).allowed());
   EXPECT_EQ(decide(careful, Ask{.verb = "impersonate"}.attributes()).kind, Kind::kConditional);
 }
@@ -208,9 +204,9 @@ TEST(Access, WhatDoesNotCompileNeverAllowsAndDeniesWhatItSelects) {
   PolicyPtr bad_allow = policy("bad", R"({"effect":"Allow","expression":"object."})");
   EXPECT_FALSE(bad_allow->problem().empty());
   EXPECT_EQ(decide(index_of({bad_allow}), Ask{}.attributes()).kind, Kind::kNoOpinion);
-  PolicyPtr bad_deny = policy(
-      "bad",
-      R"({"effect":"Deny","expression":"object.","rules":[{"verbs":["*"],"apiGroups":[""],"resources":["pods"]}]})");
+  PolicyPtr bad_deny = policy("bad",
+                              R"({"effect": "Deny", "expression": "object.",
+          "rules": [{"verbs": ["*"], "apiGroups": [""], "resources": ["pods"]}]})");
   Decision d = decide(index_of({all, bad_deny}), Ask{}.attributes());
   EXPECT_EQ(d.kind, Kind::kDeny);
   EXPECT_NE(d.reason.text().find("does not compile"), std::string::npos);
@@ -339,11 +335,10 @@ TEST(Access, ConditionsShareOneBudget) {
 }
 
 TEST(Access, AGrantIsItsRulesNarrowedByTheExpression) {
-  auto granted =
-      policy(
-          "p",
-          R"({"effect":"Allow","expression":"request.verb == 'get' && request.resource == 'pods' && request.apiGroup == '' && request.subresource == ''"})")
-          ->granted();
+  auto granted = policy("p",
+                        R"({"effect": "Allow",
+              "expression": "request.verb == 'get' && request.resource == 'pods' && request.apiGroup == '' && request.subresource == ''"})")
+                     ->granted();
   ASSERT_EQ(granted.size(), 1u);
   EXPECT_EQ(granted[0].verbs, std::vector<std::string>{"get"});
   EXPECT_EQ(granted[0].resources, std::vector<std::string>{"pods"});
@@ -370,9 +365,9 @@ TEST(Access, WhoCanListsSubjectsOfPlainPoliciesAndTellsOfTheOthers) {
           rules, "}"));
   PolicyPtr everybody = policy("everybody", R"({"effect":"Allow"})", "ns");
   PolicyPtr elsewhere = policy("elsewhere", R"({"effect":"Deny"})", "other");
-  PolicyPtr owners = policy(
-      "owners",
-      R"({"effect":"Allow","expression":"request.userInfo.username == 'anna' && object.metadata.name == 'x'"})");
+  PolicyPtr owners = policy("owners",
+                            R"({"effect": "Allow",
+          "expression": "request.userInfo.username == 'anna' && object.metadata.name == 'x'"})");
   PolicyPtr broken = policy("broken", R"({"effect":"Allow","expression":"no such thing"})");
   PolicyPtr never = policy("never", R"({"effect":"Deny","subjects":[{"kind":"User","name":"u"}]})");
   EXPECT_EQ(who_can(Index()), "");

@@ -58,12 +58,11 @@ TEST(PolicyEscalation, NamesTheFirstPermissionThatIsMissing) {
   EXPECT_EQ(missing({}, {read}, {read}), "");
   EXPECT_EQ(missing({}, {read}, {rule(R"({"verbs":["get","delete"],"resourceKinds":["pods"]})")}),
             "delete pods");
-  EXPECT_EQ(
-      missing(
-          {}, {},
-          {rule(
-              R"({"verbs":["get"],"resourceKinds":["secrets"],"resourceNames":["x"],"apiGroups":[""]})")}),
-      R"(get secrets in API group "" named "x")");
+  EXPECT_EQ(missing({}, {},
+                    {rule(
+                        R"({"verbs": ["get"], "resourceKinds": ["secrets"], "resourceNames": ["x"],
+                  "apiGroups": [""]})")}),
+            R"(get secrets in API group "" named "x")");
 }
 
 TEST(PolicyEscalation, AnEnumerationNeverCoversEverything) {
@@ -192,7 +191,8 @@ TEST(PolicyEscalation, WritingIsNoLeaveToGiveAwaySingleFields) {
 
 TEST(PolicyEscalation, ARestrictionIsHeldByTheSameRestriction) {
   std::string_view labels =
-      R"({"verbs":["update"],"resourceKinds":["pods"],"attributeRestrictions":{"fieldsMutatable":["labels"]}})";
+      R"({"verbs": ["update"], "resourceKinds": ["pods"],
+          "attributeRestrictions": {"fieldsMutatable": ["labels"]}})";
   EXPECT_EQ(missing({}, {rule(labels)}, {rule(labels)}), "");
   EXPECT_EQ(missing({}, {rule(R"({"verbs":["update"],"resourceKinds":["pods"]})")}, {rule(labels)}),
             "");
@@ -226,10 +226,10 @@ TEST(PolicyEscalation, KnowsAChangedDenial) {
 }
 
 TEST(PolicyEscalation, LiftingADenialGivesWhatItDenied) {
-  Rule
-      deny = rule(
-          R"({"deny":true,"verbs":["delete"],"resourceKinds":["secrets"],"attributeRestrictions":{"labelsContain":["x"]}})"),
-      allow = rule(R"({"verbs":["get"],"resourceKinds":["pods"]})");
+  Rule deny = rule(
+           R"({"deny": true, "verbs": ["delete"], "resourceKinds": ["secrets"],
+              "attributeRestrictions": {"labelsContain": ["x"]}})"),
+       allow = rule(R"({"verbs":["get"],"resourceKinds":["pods"]})");
   EXPECT_TRUE(lifted({allow, deny}, {deny}).empty());
   EXPECT_TRUE(lifted({}, {deny}).empty());
   EXPECT_EQ(lifted({allow, deny}, {allow}),

@@ -50,7 +50,8 @@ TEST(PolicyDocuments, ReadTheLegacyReferenceOfABinding) {
   json::FieldErrors errors;
   RoleBinding b = read_role_binding(
       parsed(
-          R"({"kind":"roleBinding","name":"Editors","namespace":"hammer","referencesGlobalRole":true,"roleName":"edit","userNames":["Edgar"]})"),
+          R"({"kind": "roleBinding", "name": "Editors", "namespace": "hammer",
+              "referencesGlobalRole": true, "roleName": "edit", "userNames": ["Edgar"]})"),
       kHammer, "", errors);
   EXPECT_EQ(messages(errors), "");
   EXPECT_EQ(b.role, (RoleRef{"master", "edit"}));
@@ -87,17 +88,20 @@ TEST(PolicyDocuments, HaveOneNameHoweverItIsGiven) {
 TEST(PolicyDocuments, NeverTakeAMisspeltDenyForAnAllow) {
   json::FieldErrors errors;
   role_of(
-      R"({"metadata":{"name":"r"},"rules":[{"denny":true,"verbs":["get"],"resourceKinds":["pods"]}]})",
+      R"({"metadata": {"name": "r"},
+          "rules": [{"denny": true, "verbs": ["get"], "resourceKinds": ["pods"]}]})",
       errors);
   EXPECT_EQ(messages(errors), "rules[0].denny: Forbidden: unknown field");
   errors.clear();
   role_of(
-      R"({"metadata":{"name":"r"},"rules":[{"deny":"yes","verbs":["get"],"resourceKinds":["pods"]}]})",
+      R"({"metadata": {"name": "r"},
+          "rules": [{"deny": "yes", "verbs": ["get"], "resourceKinds": ["pods"]}]})",
       errors);
   EXPECT_EQ(messages(errors), R"(rules[0].deny: Invalid value: "yes": must be true or false)");
   errors.clear();
   role_of(
-      R"({"metadata":{"name":"r"},"rules":[{"deny":false,"Deny":true,"verbs":["get"],"resourceKinds":["pods"]}]})",
+      R"({"metadata": {"name": "r"},
+          "rules": [{"deny": false, "Deny": true, "verbs": ["get"], "resourceKinds": ["pods"]}]})",
       errors);
   EXPECT_EQ(messages(errors), R"(rules[0].deny: Duplicate value: "deny")");
 }
@@ -119,20 +123,21 @@ TEST(PolicyDocuments, RefuseWhatIsWrongWithItsPath) {
             "master namespace name them");
   EXPECT_EQ(
       refusal_of(
-          R"({"verbs":["get"],"resourceKinds":["pods"],"attributeRestrictions":{"labelsContain":["a"]}})"),
+          R"({"verbs": ["get"], "resourceKinds": ["pods"],
+              "attributeRestrictions": {"labelsContain": ["a"]}})"),
       R"(rules[0].attributeRestrictions: Forbidden: cannot be looked at with the verb "get": there is no object then)");
-  EXPECT_TRUE(
-      refusal_of(
-          R"({"verbs":["get"],"resourceKinds":["pods"],"attributeRestrictions":{"kind":"fullMoon"}})")
-          .starts_with("rules[0].attributeRestrictions: Unsupported value"));
-  EXPECT_TRUE(
-      refusal_of(
-          R"({"verbs":["update"],"resourceKinds":["pods"],"attributeRestrictions":{"kind":"cel","expression":"1 +"}})")
-          .starts_with("rules[0].attributeRestrictions.expression: Invalid value"));
-  EXPECT_EQ(
-      refusal_of(
-          R"({"verbs":["*"],"resourceKinds":["Pod"],"attributeRestrictions":{"kind":"sameMinionRestriction"}})"),
-      "");
+  EXPECT_TRUE(refusal_of(
+                  R"({"verbs": ["get"], "resourceKinds": ["pods"],
+              "attributeRestrictions": {"kind": "fullMoon"}})")
+                  .starts_with("rules[0].attributeRestrictions: Unsupported value"));
+  EXPECT_TRUE(refusal_of(
+                  R"({"verbs": ["update"], "resourceKinds": ["pods"],
+              "attributeRestrictions": {"kind": "cel", "expression": "1 +"}})")
+                  .starts_with("rules[0].attributeRestrictions.expression: Invalid value"));
+  EXPECT_EQ(refusal_of(
+                R"({"verbs": ["*"], "resourceKinds": ["Pod"],
+              "attributeRestrictions": {"kind": "sameMinionRestriction"}})"),
+            "");
 }
 
 TEST(PolicyDocuments, RefuseTenThousandRules) {
@@ -146,10 +151,10 @@ TEST(PolicyDocuments, RefuseTenThousandRules) {
 
 TEST(PolicyDocuments, RefuseKeysThatDifferFromNames) {
   json::FieldErrors errors;
-  PolicyDocument p = read_policy(
-      parsed(
-          R"({"metadata":{"name":"default","namespace":"hammer"},"roles":{"a":{"metadata":{"name":"b"},"rules":[]}}})"),
-      kHammer, errors);
+  PolicyDocument p = read_policy(parsed(
+                                     R"({"metadata": {"name": "default", "namespace": "hammer"},
+              "roles": {"a": {"metadata": {"name": "b"}, "rules": []}}})"),
+                                 kHammer, errors);
   EXPECT_EQ(messages(validate(p, kHammer, ResourceGroups::built_in())),
             R"(roles[a].metadata.name: Invalid value: "b": must be equal to its key, "a")");
 }
@@ -158,7 +163,9 @@ TEST(PolicyDocuments, RefuseBindingsBeyondTheirPolicy) {
   json::FieldErrors errors;
   PolicyBindingDocument b = read_policy_binding(
       parsed(
-          R"({"metadata":{"name":"master","namespace":"hammer"},"roleBindings":{"a":{"metadata":{"name":"a"},"roleRef":{"namespace":"other","name":"x"}}}})"),
+          R"({"metadata": {"name": "master", "namespace": "hammer"},
+              "roleBindings": {
+                "a": {"metadata": {"name": "a"}, "roleRef": {"namespace": "other", "name": "x"}}}})"),
       kHammer, errors);
   EXPECT_EQ(messages(validate(b, kHammer)),
             "roleBindings[a].roleRef.namespace: Invalid value: \"other\": must be the binding's "
@@ -171,7 +178,8 @@ TEST(ResourceGroups, OpenNestedGroupsAndRefuseCycles) {
   json::FieldErrors errors;
   ResourceGroups groups = ResourceGroups::with(
       parsed(
-          R"({"mine":["Widgets","resourcegroup:quota"],"a":["resourcegroup:b"],"b":["resourcegroup:a"]})"),
+          R"({"mine": ["Widgets", "resourcegroup:quota"], "a": ["resourcegroup:b"],
+              "b": ["resourcegroup:a"]})"),
       errors);
   EXPECT_EQ(messages(errors), R"(a: Invalid value: "a": a resource group must not contain itself)");
   EXPECT_EQ(*groups.members("mine"),

@@ -26,9 +26,12 @@ TEST(PolicyMigration, SaysInRbacWhatRbacCanSay) {
   json::FieldErrors errors;
   Migration done = migrate(
       {parsed(
-           R"({"kind":"Policy","metadata":{"name":"default","namespace":"hammer"},"roles":{"readers":{"rules":[{"verbs":["get","update"],"resourceKinds":["pods"]}]}}})"),
+           R"({"kind": "Policy", "metadata": {"name": "default", "namespace": "hammer"},
+               "roles": {
+                 "readers": {"rules": [{"verbs": ["get", "update"], "resourceKinds": ["pods"]}]}}})"),
        parsed(
-           R"({"kind":"RoleBinding","name":"r","namespace":"hammer","roleRef":{"namespace":"hammer","name":"readers"},"userNames":["ann"]})")},
+           R"({"kind": "RoleBinding", "name": "r", "namespace": "hammer",
+               "roleRef": {"namespace": "hammer", "name": "readers"}, "userNames": ["ann"]})")},
       "master", nullptr, errors);
   ASSERT_TRUE(errors.empty());
   ASSERT_EQ(done.objects.size(), 2u);
@@ -41,12 +44,14 @@ TEST(PolicyMigration, SaysInRbacWhatRbacCanSay) {
 
 TEST(PolicyMigration, TellsWhatChanges) {
   json::FieldErrors errors;
-  Migration done = migrate(
-      {parsed(
-           R"({"kind":"Role","name":"l","namespace":"hammer","rules":[{"verbs":["update"],"resourceKinds":["pods"],"attributeRestrictions":{"fieldsMutatable":["labels"]}}]})"),
-       parsed(
-           R"({"kind":"RoleBinding","name":"r","namespace":"hammer","roleRef":{"namespace":"hammer","name":"l"},"userNames":["ann"]})")},
-      "master", nullptr, errors);
+  Migration done = migrate({parsed(
+                                R"({"kind": "Role", "name": "l", "namespace": "hammer",
+               "rules": [{"verbs": ["update"], "resourceKinds": ["pods"],
+                   "attributeRestrictions": {"fieldsMutatable": ["labels"]}}]})"),
+                            parsed(
+                                R"({"kind": "RoleBinding", "name": "r", "namespace": "hammer",
+               "roleRef": {"namespace": "hammer", "name": "l"}, "userNames": ["ann"]})")},
+                           "master", nullptr, errors);
   ASSERT_TRUE(errors.empty());
   EXPECT_TRUE(done.objects.empty());
   ASSERT_EQ(done.changes.size(), 1u);
@@ -57,10 +62,10 @@ TEST(PolicyMigration, TellsWhatChanges) {
 
 TEST(PolicyMigration, RefusesWhatIsNotValid) {
   json::FieldErrors errors;
-  Migration done = migrate(
-      {parsed(
-          R"({"kind":"RoleBinding","name":"r","namespace":"hammer","roleRef":{"namespace":"hammer","name":"nobody"},"userNames":["ann"]})")},
-      "master", nullptr, errors);
+  Migration done = migrate({parsed(
+                               R"({"kind": "RoleBinding", "name": "r", "namespace": "hammer",
+              "roleRef": {"namespace": "hammer", "name": "nobody"}, "userNames": ["ann"]})")},
+                           "master", nullptr, errors);
   ASSERT_EQ(errors.size(), 1u);
   EXPECT_EQ(errors[0].message(), R"(roleBindings[r].roleRef: Not found: "hammer/nobody")");
   EXPECT_TRUE(done.objects.empty());

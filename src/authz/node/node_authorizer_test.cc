@@ -63,7 +63,8 @@ TEST(NodeAuthorizer, ASecretOfAPodIsReadableWhileThePodIsThere) {
   FixedRandom random;
   Graph graph(random);
   Placement p = placement_of_pod(pod(
-      R"({"metadata":{"name":"p","namespace":"a"},"spec":{"nodeName":"n1","volumes":[{"secret":{"secretName":"s"}}]}})"));
+      R"({"metadata": {"name": "p", "namespace": "a"},
+          "spec": {"nodeName": "n1", "volumes": [{"secret": {"secretName": "s"}}]}})"));
   EXPECT_FALSE(ask(graph, kNode, "get", "secrets", "a", "s").allowed());
   graph.change({}, p);
   EXPECT_TRUE(ask(graph, kNode, "get", "secrets", "a", "s").allowed());
@@ -157,7 +158,8 @@ TEST(NodeAuthorizer, AFrozenOneDecidesByTheGraphAsItWas) {
   Graph graph(random);
   NodeAuthorizer authorizer(graph);
   Placement p = placement_of_pod(pod(
-      R"({"metadata":{"name":"p","namespace":"a"},"spec":{"nodeName":"n1","volumes":[{"secret":{"secretName":"s"}}]}})"));
+      R"({"metadata": {"name": "p", "namespace": "a"},
+          "spec": {"nodeName": "n1", "volumes": [{"secret": {"secretName": "s"}}]}})"));
   Attributes a = question(kNode, "get", "secrets", "a", "s");
   auto before = authorizer.frozen();
   graph.change({}, p);

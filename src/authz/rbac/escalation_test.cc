@@ -18,10 +18,10 @@ class Escalation : public ::testing::Test {
  protected:
   Escalation() {
     policy_.set_role("", "reader", {{{"get", "list"}, {""}, {"pods"}, {}, {}}});
-    policy_.add_binding(
-        "ns", "b",
-        parsed(
-            R"({"roleRef":{"kind":"ClusterRole","name":"reader"},"subjects":[{"kind":"User","name":"alice"}]})"));
+    policy_.add_binding("ns", "b",
+                        parsed(
+                            R"({"roleRef": {"kind": "ClusterRole", "name": "reader"},
+                "subjects": [{"kind": "User", "name": "alice"}]})"));
   }
   std::string refusal(std::string_view resource, std::string_view object,
                       std::string_view where = "ns") {
@@ -40,11 +40,10 @@ class Escalation : public ::testing::Test {
 };
 
 TEST_F(Escalation, LetsOneGiveAwayWhatOneHas) {
-  EXPECT_EQ(
-      refusal(
-          "roles",
-          R"({"rules":[{"verbs":["get"],"apiGroups":[""],"resources":["pods"],"resourceNames":["p"]}]})"),
-      "");
+  EXPECT_EQ(refusal("roles",
+                    R"({"rules": [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"],
+                  "resourceNames": ["p"]}]})"),
+            "");
   EXPECT_EQ(refusal("rolebindings", R"({"roleRef":{"kind":"ClusterRole","name":"reader"}})"), "");
   EXPECT_EQ(refusal("roles", R"({})"), "");
 }
@@ -82,10 +81,10 @@ TEST_F(Escalation, NamesTheRoleThatABindingMisses) {
 }
 
 TEST_F(Escalation, TellsWhatCouldNotBeResolved) {
-  policy_.add_binding(
-      "ns", "c",
-      parsed(
-          R"({"roleRef":{"kind":"ClusterRole","name":"gone"},"subjects":[{"kind":"User","name":"alice"}]})"));
+  policy_.add_binding("ns", "c",
+                      parsed(
+                          R"({"roleRef": {"kind": "ClusterRole", "name": "gone"},
+              "subjects": [{"kind": "User", "name": "alice"}]})"));
   EXPECT_EQ(
       refusal("roles", R"({"rules":[{"verbs":["get"],"apiGroups":[""],"resources":["secrets"]}]})"),
       "user \"alice\" (groups=[\"system:authenticated\"]) is attempting to grant RBAC permissions "
@@ -100,10 +99,10 @@ TEST_F(Escalation, AnAggregationNeedsEverything) {
   EXPECT_EQ(refusal("clusterroles", role, ""),
             "must have cluster-admin privileges to use the aggregationRule");
   policy_.set_role("", "all", {{{"*"}, {"*"}, {"*"}, {}, {}}, {{"*"}, {}, {}, {}, {"/*"}}});
-  policy_.add_binding(
-      "", "all",
-      parsed(
-          R"({"roleRef":{"kind":"ClusterRole","name":"all"},"subjects":[{"kind":"User","name":"alice"}]})"));
+  policy_.add_binding("", "all",
+                      parsed(
+                          R"({"roleRef": {"kind": "ClusterRole", "name": "all"},
+              "subjects": [{"kind": "User", "name": "alice"}]})"));
   EXPECT_NE(refusal("clusterroles", role, ""), "");
   policy_.set_role("", "all", {{{"*"}, {"*"}, {"*"}, {}, {}}, {{"*"}, {}, {}, {}, {"*"}}});
   EXPECT_EQ(refusal("clusterroles", role, ""), "");

@@ -23,7 +23,10 @@ std::uint64_t cost_of(std::string_view rule, std::string_view schema_text) {
 }
 
 constexpr std::string_view kBounded =
-    R"({"type":"object","properties":{"list":{"type":"array","maxItems":10,"items":{"type":"string","maxLength":5}},"n":{"type":"integer"}}})";
+    R"({"type": "object",
+        "properties": {
+          "list": {"type": "array", "maxItems": 10, "items": {"type": "string", "maxLength": 5}},
+          "n": {"type": "integer"}}})";
 
 TEST(Estimate, CountsVariablesAndFieldsOnceEach) {
   EXPECT_EQ(cost_of("self.n == 1", kBounded), 2u);
