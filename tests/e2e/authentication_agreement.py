@@ -14,10 +14,11 @@ import tempfile
 import time
 
 from issuers import ALGORITHMS, Issuers, openssl
+import npm
 from server import Cardea, binary, eventually, expect, free_port, skip
 from story import Story
 
-story = Story("authentication_agreement", options={"packages": "js-client"})
+story = Story("authentication_agreement", options={"packages": npm.FOLDER})
 
 HEAD = "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\n"
 USER = "  claimMappings: {username: {claim: sub, prefix: ''}}\n"

@@ -13,10 +13,11 @@ import time
 from pathlib import Path
 
 from issuers import ALGORITHMS, Issuers, decoded
+import npm
 from server import Cardea, binary, eventually, expect, free_port
 from story import Story
 
-story = Story("authentication_story", options={"packages": "js-client"})
+story = Story("authentication_story", options={"packages": npm.FOLDER})
 
 WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 BODY = json.dumps({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"})

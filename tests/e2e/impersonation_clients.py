@@ -11,11 +11,12 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import npm
 from deputies import AUTHENTICATION, World, rule, write_tokens
 from server import Cardea, expect, skip
 from story import Story
 
-story = Story("impersonation_clients", options={"packages": "js-client"})
+story = Story("impersonation_clients", options={"packages": npm.FOLDER})
 
 
 def kubectls():

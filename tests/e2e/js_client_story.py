@@ -6,11 +6,12 @@ import os
 import subprocess
 from pathlib import Path
 
+import npm
 from npm import install
 from server import Cardea, expect
 from story import Story
 
-story = Story("js_client_story", options={"packages": "js-client"})
+story = Story("js_client_story", options={"packages": npm.FOLDER})
 
 
 @story.chapter

@@ -6,6 +6,7 @@ from pathlib import Path
 from server import skip
 
 SOURCE = Path(__file__).resolve().parent / "js"
+FOLDER = str(Path(__file__).resolve().parents[2] / "build" / "js-client")  # where they go unless a story is told otherwise
 UNREACHABLE = ("ENOTFOUND", "ECONNREFUSED", "ETIMEDOUT", "EAI_AGAIN", "ENETUNREACH")
 
 
