@@ -60,7 +60,7 @@ std::string read_variable(const std::string& binding, Options& out) {
   const std::size_t equals = binding.find('=');
   if (equals == std::string::npos) return cat("`", binding, "` is not name=JSON");
   const std::string name = binding.substr(0, equals);
-  if (!cel::is_variable_name(name)) return cat("`", name, "` is no name of a variable");
+  if (!cel::is_variable_name(name)) return cat("`", name, "` is not the name of a variable");
   if (std::ranges::any_of(out.variables, [&](const auto& v) { return v.first == name; }))
     return cat("`", name, "` has two values");
   auto value = json::parse(std::string_view(binding).substr(equals + 1));

@@ -46,7 +46,7 @@ class Timeline {
   // Publishes events of one or more revisions; the last of them is the new current revision.
   void apply(std::span<const EventPtr> events);
 
-  // Moves compacted() to `target`, or as near as long reads of older states allow for now, and
+  // Moves compacted() to `target`, or as near as running reads of older states allow, and
   // frees at most `steps` of the events before it. True when none of those is left.
   bool compact(Revision target, std::size_t steps);
 

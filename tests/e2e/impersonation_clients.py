@@ -109,9 +109,8 @@ def with_python(server):
 
 @story.chapter
 def with_javascript(server, folder):
-    from npm import install
     packages = Path(story.options["packages"]).resolve()
-    install(packages, "impersonation.mjs")
+    npm.install(packages, "impersonation.mjs")
     config = write_kubeconfig(os.path.join(folder, "js.kubeconfig"), server, **{"as": "bob"})
     run = subprocess.run(["node", "impersonation.mjs"], cwd=packages, env={**os.environ, "KUBECONFIG": config, "EXPECTED": "bob"}, timeout=300)
     expect(run.returncode == 0, f"impersonation.mjs ended with status {run.returncode}")

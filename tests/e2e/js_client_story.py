@@ -7,7 +7,6 @@ import subprocess
 from pathlib import Path
 
 import npm
-from npm import install
 from server import Cardea, expect
 from story import Story
 
@@ -17,7 +16,7 @@ story = Story("js_client_story", options={"packages": npm.FOLDER})
 @story.chapter
 def the_client_does_its_rounds():
     folder = Path(story.options["packages"]).resolve()
-    install(folder, "story.mjs")
+    npm.install(folder, "story.mjs")
     with Cardea() as server:
         run = subprocess.run(["node", "story.mjs"], cwd=folder, env={**os.environ, "KUBECONFIG": server.kubeconfig}, timeout=400)
         expect(run.returncode == 0, f"story.mjs ended with status {run.returncode}")

@@ -8,8 +8,6 @@
 #include "rest/write/blind_caller.h"
 
 namespace cardea::rest {
-namespace {}  // namespace
-
 bool EscalationGuard::applies(const catalog::Resource& r) const {
   return r.group == authz::rbac::kGroup &&
          (r.name == "roles" || r.name == "clusterroles" || r.name == "rolebindings" ||

@@ -49,7 +49,6 @@ struct ListOptions {
 Result<ListOptions> list_options(const authz::RequestInfo& info);
 
 struct DeleteOptions {
-  bool is_admitted = false;  // admission has seen the request in another shape
   bool dry_run = false;
   std::optional<std::int64_t> grace_period_seconds;
   std::optional<std::string> propagation_policy;

@@ -159,7 +159,6 @@ Task<Result<Answer>> evict_pod(Call& call) {
       call.info.query);
   if (!deletion) co_return fail(deletion.error());
   deletion->dry_run = deletion->dry_run || options->dry_run;
-  deletion->is_admitted = true;
   // What was judged is what goes.
   if (call.open.has_conditions() && !deletion->resource_version)
     deletion->resource_version = (*pod)["metadata"]["resourceVersion"].as_string();
@@ -189,7 +188,7 @@ Task<Result<Answer>> evict_pod(Call& call) {
       }
     }
   }
-  Result<Answer> removed = co_await remove_with(call, std::move(*deletion));
+  Result<Answer> removed = co_await remove_with(call, std::move(*deletion), WriteKind::kEviction);
   if (!removed) co_return removed;
   Answer answer = Answer::of(created_status(), 201);
   answer.transforms = false;

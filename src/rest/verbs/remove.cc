@@ -54,12 +54,12 @@ Result<DeleteOptions> read_delete_options(Call& call) {
 Task<Result<Answer>> remove(Call& call) {
   auto options = read_delete_options(call);
   if (!options) co_return fail(options.error());
-  Result<Answer> answer = co_await remove_with(call, std::move(*options));
+  Result<Answer> answer = co_await remove_with(call, std::move(*options), WriteKind::kDelete);
   co_return answer;
 }
 
-Task<Result<Answer>> remove_with(Call& call, DeleteOptions options) {
-  Removal removal{.kind = options.is_admitted ? WriteKind::kEviction : WriteKind::kDelete,
+Task<Result<Answer>> remove_with(Call& call, DeleteOptions options, WriteKind kind) {
+  Removal removal{.kind = kind,
                   .key = object_key(*call.resource, call.info.namespace_name, call.info.name),
                   .options = std::move(options)};
   Result<Value> removed = co_await write_removal(call, std::move(removal));

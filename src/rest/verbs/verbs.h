@@ -3,6 +3,7 @@
 #include "base/task.h"
 #include "rest/call.h"
 #include "rest/verbs/options.h"
+#include "rest/write/write.h"
 
 namespace cardea::rest {
 
@@ -14,7 +15,8 @@ Task<Result<Answer>> create(Call& call);
 Task<Result<Answer>> update(Call& call);
 Task<Result<Answer>> patch(Call& call);
 Task<Result<Answer>> remove(Call& call);  // delete
-Task<Result<Answer>> remove_with(Call& call, DeleteOptions options);
+// `kind`: kDelete, or kEviction for a deletion that was admitted as an Eviction.
+Task<Result<Answer>> remove_with(Call& call, DeleteOptions options, WriteKind kind);
 Task<Result<Answer>> remove_collection(Call& call);  // deletecollection
 
 }  // namespace cardea::rest

@@ -296,10 +296,6 @@ schema::NamedFields named_by_scale(const Call& call) {
   return schema::named_by_apply(written ? *written : Value::object(), *call.resource->schema);
 }
 
-}  // namespace
-
-namespace {
-
 // A create is judged by what was sent, not by what the server makes of it; its name is always part
 // of that.
 Value sent_create(const Call& call) {
