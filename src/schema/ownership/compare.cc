@@ -30,13 +30,14 @@ bool same_content(const Value& a, const Value& b) {
 
 namespace {
 
-enum Side { kAdded, kModified, kRemoved };
+enum Side { kAdded, kModified, kRemoved, kMoved };
+constexpr Side kSides[] = {kAdded, kModified, kRemoved, kMoved};
 
-// The parts of three trees below one path: what children to hang there, and whether the path is in
+// The parts of four trees below one path: what children to hang there, and whether the path is in
 // them.
 struct Findings {
-  std::array<std::vector<Member>, 3> children;
-  std::array<bool, 3> self{};
+  std::array<std::vector<Member>, std::size(kSides)> children;
+  std::array<bool, std::size(kSides)> self{};
 
   void mark(Side side) { self[side] = true; }
   void add(Side side, const std::string& element, Value node) {
@@ -44,7 +45,7 @@ struct Findings {
   }
   Value node(Side side) { return make_node(self[side], std::move(children[side])); }
   bool empty() const {
-    for (int side = 0; side < 3; ++side)
+    for (Side side : kSides)
       if (self[side] || !children[side].empty()) return false;
     return true;
   }
@@ -75,6 +76,11 @@ struct Group {
   std::uint32_t after_count = 0;
   std::vector<const Value*> more_before, more_after;  // the others, where there are several
   const Value& any() const { return before ? *before : *after; }
+  // The item that the next item of the other list stands for: the first for the first, and so on.
+  const Value* partner() const {
+    if (after_count == 0) return before;
+    return after_count <= more_before.size() ? more_before[after_count - 1] : nullptr;
+  }
   static void add(const Value& item, const Value*& first, std::uint32_t& count,
                   std::vector<const Value*>& more) {
     if (count++ == 0)
@@ -186,7 +192,7 @@ void compare_maps(const Value& before, const Value& after, const Schema& schema,
       compare_values(left[i++].value, right[j++].value, below, found);
       if (found.empty()) continue;
       std::string element = field_element(member.key());
-      for (Side side : {kAdded, kModified, kRemoved}) out.add(side, element, found.node(side));
+      for (Side side : kSides) out.add(side, element, found.node(side));
     }
   }
 }
@@ -221,8 +227,13 @@ void compare_lists(const Value& before, const Value& after, const Schema& schema
     Group& group = grouping.of(left[i], grouping.groups().size());
     Group::add(left[i], group.before, group.before_count, group.more_before);
   }
+  const Value* last = nullptr;
   for (std::size_t i = 0; i < right.size(); ++i) {
     Group& group = grouping.of(right[i], i);
+    if (const Value* partner = group.partner()) {
+      if (last && partner < last) out.mark(kMoved);
+      last = partner;
+    }
     Group::add(right[i], group.after, group.after_count, group.more_after);
   }
   std::string element;
@@ -234,7 +245,7 @@ void compare_lists(const Value& before, const Value& after, const Schema& schema
       compare_values(*group.before, *group.after, item_schema(schema), found);
       if (found.empty()) continue;
       item_element(schema, group.any(), element);
-      for (Side side : {kAdded, kModified, kRemoved}) out.add(side, element, found.node(side));
+      for (Side side : kSides) out.add(side, element, found.node(side));
       continue;
     }
     item_element(schema, group.any(), element);
@@ -271,7 +282,7 @@ void compare_values(const Value& before, const Value& after, const Schema& schem
 
 Comparison Comparison::without(const FieldSet& ignored) const {
   return {added.recursive_difference(ignored), modified.recursive_difference(ignored),
-          removed.recursive_difference(ignored)};
+          removed.recursive_difference(ignored), moved};
 }
 
 Comparison compare(const Value& before, const Value& after, const Schema& schema) {
@@ -281,7 +292,7 @@ Comparison compare(const Value& before, const Value& after, const Schema& schema
     return FieldSet::from_tree(
         found.children[side].empty() ? Value() : make_node(false, std::move(found.children[side])));
   };
-  return {take(kAdded), take(kModified), take(kRemoved)};
+  return {take(kAdded), take(kModified), take(kRemoved), take(kMoved)};
 }
 
 }  // namespace cardea::schema

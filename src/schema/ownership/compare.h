@@ -14,9 +14,12 @@ struct Comparison {
   FieldSet added;
   FieldSet modified;
   FieldSet removed;
+  // Lists of type map and set in which items of both documents changed places. Not a difference by
+  // itself: see list_order.h.
+  FieldSet moved;
 
   bool empty() const { return added.empty() && modified.empty() && removed.empty(); }
-  // All three without `ignored` and what is below.
+  // The first three without `ignored` and what is below.
   Comparison without(const FieldSet& ignored) const;
 };
 

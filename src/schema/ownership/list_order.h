@@ -1,5 +1,5 @@
 #pragma once
-#include "json/value.h"
+#include "schema/ownership/compare.h"
 #include "schema/ownership/field_set.h"
 #include "schema/schema.h"
 
@@ -13,8 +13,6 @@ namespace cardea::schema {
 // Lists without a meaning of order are left out: `metadata.finalizers`,
 // `metadata.ownerReferences` and `status.conditions`. Atomic lists are left out too: they are
 // compared as one value, order included.
-//
-// Pure; costs little where both documents share their parts.
-FieldSet reordered_lists(const json::Value& before, const json::Value& after, const Schema& schema);
+FieldSet reordered_lists(const Comparison& comparison, const Schema& schema);
 
 }  // namespace cardea::schema

@@ -109,18 +109,20 @@ const Value& ChangedFields::after() const {
   return after_;
 }
 
+void ChangedFields::look() const {
+  if (compared_) return;
+  Comparison found = compare(before_.is_null() ? leaf_tree() : before_, after(), *schema_);
+  reordered_ = without_ignored(reordered_lists(found, *schema_), ignored_);
+  compared_ = changed_leaves(found, ignored_).union_with(without_ignored(counted_, ignored_));
+}
+
 const FieldSet& ChangedFields::compared() const {
-  if (!compared_) {
-    const Value& before = before_.is_null() ? leaf_tree() : before_;
-    compared_ = changed_leaves(compare(before, after(), *schema_), ignored_)
-                    .union_with(without_ignored(counted_, ignored_));
-  }
+  look();
   return *compared_;
 }
 
 const FieldSet& ChangedFields::reordered() const {
-  if (!reordered_)
-    reordered_ = without_ignored(reordered_lists(before_, after(), *schema_), ignored_);
+  look();
   return *reordered_;
 }
 

@@ -60,6 +60,8 @@ class ChangedFields {
   const Schema& schema() const { return *schema_; }
 
  private:
+  void look() const;
+
   json::Value before_;
   mutable json::Value after_;
   mutable std::function<json::Value()> make_after_;  // empty once it was asked

@@ -79,7 +79,7 @@ class Fields : public ::testing::Test {
     return texts(named_by_json_patch(parsed(patch), *root_).fields);
   }
   std::vector<std::string> reordered(std::string_view before, std::string_view after) const {
-    return texts(reordered_lists(parsed(before), parsed(after), *root_));
+    return texts(reordered_lists(compare(parsed(before), parsed(after), *root_), *root_));
   }
 
   SchemaSet set_;
