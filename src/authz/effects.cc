@@ -110,9 +110,12 @@ bool same_question(const Attributes& a, const Attributes& b) {
 
 // Reading or writing one object by its own name: there is no shorter way to say it.
 bool is_plain(const Attributes& a) {
-  constexpr std::string_view kPlain = "get create update delete",
-                             kOther = "bindings events policies policybindings";
-  return a.subresource.empty() && has_word(kPlain, a.verb) && !has_word(kOther, a.resource) &&
+  constexpr std::string_view kPlain[] = {"get", "create", "update", "delete"},
+                             kOther[] = {"bindings", "events", "policies", "policybindings"};
+  auto is_any_of = [](std::span<const std::string_view> words, std::string_view word) {
+    return std::ranges::find(words, word) != words.end();
+  };
+  return a.subresource.empty() && is_any_of(kPlain, a.verb) && !is_any_of(kOther, a.resource) &&
          !a.resource.ends_with("reviews");
 }
 

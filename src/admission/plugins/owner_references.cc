@@ -66,11 +66,10 @@ class OwnerReferences : public Plugin {
     // Which cannot change them, and old kubelets send what they do not know.
     bool is_pod_status = r.resource.group.empty() && r.resource.name == "pods" &&
                          r.subresource == "status";
-    return !is_pod_status;
+    return !is_pod_status && changes_owners(r);
   }
 
   Task<Result<void>> validate(const Review& r) const override {
-    if (!changes_owners(r)) co_return Result<void>{};
     std::shared_ptr<const authz::Chain> chain = authorizer_.get();
     // The creator of an object may name its owners, unless a document denies the creator to delete
     // it.

@@ -114,7 +114,8 @@ void Policy::compile(const Value& spec) {
                   program_->root().has_effects;
   for (const std::string& a : cel::attributes_of(program_->root())) {
     bool is_whole = a == "request" || a.starts_with("request[");
-    reads_name_ |= is_whole || a.starts_with("request.name");
+    reads_name_ |= is_whole ||
+                   (a.starts_with("request.name") && !a.starts_with("request.namespace"));
     reads_user_ |= is_whole || a.starts_with("request.userInfo") || a.starts_with("authorizer") ||
                    a.starts_with("impersonatedRequest");
   }
