@@ -110,6 +110,7 @@ std::shared_ptr<const Selectors> read_selectors(std::string_view fields, std::st
 
 Query Query::parse(std::string_view raw) {
   Query query;
+  if (raw.empty()) return query;
   for (std::string_view pair : split(raw, '&')) {
     if (pair.empty() || pair.find(';') != std::string_view::npos) continue;
     auto at = pair.find('=');
@@ -138,7 +139,8 @@ bool is_true_parameter(std::string_view value) {
 
 Result<RequestInfo> parse_request_info(std::string_view method, std::string_view path,
                                        std::string_view query) {
-  RequestInfo info;
+  Result<RequestInfo> out(std::in_place);
+  RequestInfo& info = *out;
   info.path = percent_decode(path).value_or(std::string(path));
   info.verb = lower(method);
   info.query = Query::parse(query);
@@ -147,14 +149,14 @@ Result<RequestInfo> parse_request_info(std::string_view method, std::string_view
   if (trimmed.starts_with('/')) trimmed.remove_prefix(1);
   if (trimmed.ends_with('/')) trimmed.remove_suffix(1);
   std::vector<std::string_view> parts = split(trimmed, '/');
-  if (take_older_review(parts, method, info)) return info;
+  if (take_older_review(parts, method, info)) return out;
   std::size_t at = 0;
   auto left = [&] { return parts.size() - at; };
 
-  if (left() < 3 || (parts[0] != "api" && parts[0] != "apis")) return info;
+  if (left() < 3 || (parts[0] != "api" && parts[0] != "apis")) return out;
   info.api_prefix = parts[at++];
   if (info.api_prefix == "apis") {
-    if (left() < 3) return info;
+    if (left() < 3) return out;
     info.api_group = parts[at++];
   }
   info.is_resource_request = true;
@@ -174,6 +176,7 @@ Result<RequestInfo> parse_request_info(std::string_view method, std::string_view
     info.namespace_name = parts[at + 1];
     if (left() > 2 && parts[at + 2] != "status" && parts[at + 2] != "finalize") at += 2;
   }
+  info.parts.reserve(left());
   for (std::size_t i = at; i < parts.size(); ++i) info.parts.emplace_back(parts[i]);
   // Written `/namespaces/x/status`: the namespace itself is meant.
   info.resource = info.parts[0];
@@ -186,7 +189,7 @@ Result<RequestInfo> parse_request_info(std::string_view method, std::string_view
   if (info.name.empty() && info.verb == "get") take_list_options(info);
   if (info.name.empty() && info.verb == "delete") info.verb = "deletecollection";
   if (!verb_in_path) take_selectors(info);
-  return info;
+  return out;
 }
 
 }  // namespace cardea::authz

@@ -8,6 +8,7 @@ namespace cardea {
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
+  parts.reserve(static_cast<std::size_t>(std::ranges::count(text, separator)) + 1);
   for (;;) {
     auto at = text.find(separator);
     parts.push_back(text.substr(0, at));
@@ -147,6 +148,7 @@ std::string go_float(double number) {
 }
 
 std::optional<std::string> percent_decode(std::string_view text) {
+  if (!text.contains('%')) return std::string(text);
   auto hex = [](char c) -> int {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;

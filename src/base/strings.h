@@ -11,7 +11,14 @@ namespace cardea {
 // Concatenates text and integers.
 template <typename... Parts>
 std::string cat(const Parts&... parts) {
+  auto size = [](const auto& part) -> std::size_t {
+    if constexpr (std::is_integral_v<std::decay_t<decltype(part)>>)
+      return sizeof part * 3;  // enough digits, and more than a char needs
+    else
+      return std::string_view(part).size();
+  };
   std::string out;
+  out.reserve((size(parts) + ... + 0));
   auto add = [&out](const auto& part) {
     using P = std::decay_t<decltype(part)>;
     if constexpr (std::is_same_v<P, char>)

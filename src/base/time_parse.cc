@@ -160,20 +160,39 @@ class TimeReader {
   std::string message_;
 };
 
+// Decimal digits, at least `width` of them.
+void append_digits(std::string& out, unsigned value, unsigned width) {
+  char buffer[10];
+  char* at = std::end(buffer);
+  for (; value > 0 || width > 0; value /= 10) {
+    *--at = static_cast<char>('0' + value % 10);
+    if (width > 0) --width;
+  }
+  out.append(at, std::end(buffer));
+}
+
+// Without the zone: `2026-01-31T12:00:00`. Every request prints one.
 std::string print_seconds(Timestamp at) {
   using namespace std::chrono;
-  std::int64_t days = at.seconds / 86400, second = at.seconds % 86400;
-  if (second < 0) {
-    second += 86400;
-    --days;
-  }
-  year_month_day date{sys_days(std::chrono::days(days))};
-  char buffer[64];
-  std::snprintf(buffer, sizeof buffer, "%04d-%02u-%02uT%02d:%02d:%02d",
-                static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                static_cast<unsigned>(date.day()), static_cast<int>(second / 3600),
-                static_cast<int>(second / 60 % 60), static_cast<int>(second % 60));
-  return buffer;
+  const sys_seconds moment{seconds(at.seconds)};
+  const auto day = floor<days>(moment);
+  const year_month_day date(day);
+  const hh_mm_ss time(moment - day);
+  const int year = static_cast<int>(date.year());
+  std::string out;
+  out.reserve(sizeof "2026-01-31T12:00:00.000000Z");
+  if (year < 0) out += '-';
+  append_digits(out, static_cast<unsigned>(std::abs(year)), 4);
+  auto append = [&out](char before, auto value) {
+    out += before;
+    append_digits(out, static_cast<unsigned>(value), 2);
+  };
+  append('-', static_cast<unsigned>(date.month()));
+  append('-', static_cast<unsigned>(date.day()));
+  append('T', time.hours().count());
+  append(':', time.minutes().count());
+  append(':', time.seconds().count());
+  return out;
 }
 
 struct Unit {
@@ -214,9 +233,9 @@ std::string print_rfc3339(Timestamp at) {
 }
 
 std::string print_rfc3339_micro(Timestamp at) {
-  char buffer[16];
-  std::snprintf(buffer, sizeof buffer, ".%06dZ", at.nanoseconds / 1000);
-  return print_seconds(at) + buffer;
+  std::string out = print_seconds(at) + ".";
+  append_digits(out, static_cast<unsigned>(at.nanoseconds / 1000), 6);
+  return out + "Z";
 }
 
 std::chrono::system_clock::time_point to_time_point(Timestamp at) {

@@ -14,6 +14,10 @@ struct Lengths {
   std::uint32_t value;
 };
 
+// Room for the fields of an ordinary answer, so that adding them does not move them again and
+// again.
+constexpr std::size_t kFirstFields = 240;
+
 Lengths lengths_at(const char* at) {
   Lengths lengths;
   std::memcpy(&lengths, at, sizeof lengths);
@@ -98,6 +102,7 @@ Headers::Iterator& Headers::Iterator::operator++() {
 void Headers::add(std::string_view name, std::string_view value) {
   const Lengths lengths{static_cast<std::uint32_t>(name.size()),
                         static_cast<std::uint32_t>(value.size())};
+  if (text_.empty()) text_.reserve(kFirstFields);
   text_.append(reinterpret_cast<const char*>(&lengths), sizeof lengths);
   text_.append(name);
   text_.append(value);
@@ -110,11 +115,16 @@ void Headers::set(std::string_view name, std::string_view value) {
 }
 
 void Headers::remove(std::string_view name) {
-  if (!has(name)) return;
-  Headers kept;
-  for (const auto& field : *this)
-    if (!equals_ignoring_case(field.name, name)) kept.add(field.name, field.value);
-  *this = std::move(kept);
+  for (std::size_t at = 0; at < text_.size();) {
+    const Header field = *Iterator(text_.data() + at);
+    const std::size_t size = sizeof(Lengths) + field.name.size() + field.value.size();
+    if (equals_ignoring_case(field.name, name)) {
+      text_.erase(at, size);
+      --count_;
+    } else {
+      at += size;
+    }
+  }
 }
 
 std::string_view Headers::get(std::string_view name) const {

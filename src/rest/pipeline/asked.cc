@@ -13,7 +13,7 @@ Result<Asked> ask(const http::Request& request) {
   auto parameter = info->query.first("pretty");
   bool is_pretty = wants_pretty(request.headers.get("user-agent"), parameter.value_or(""),
                                 parameter.has_value());
-  return Asked{std::move(*info), is_pretty};
+  return Result<Asked>(std::in_place, std::move(*info), is_pretty);
 }
 
 }  // namespace cardea::rest::pipeline
