@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/strings.h"
+#include "http/syntax.h"
 
 namespace cardea::http {
 namespace {
@@ -27,10 +28,6 @@ void append_value(std::string& out, std::string_view value) {
   if (is_field_value(value)) return;
   for (std::size_t i = start; i < out.size(); ++i)
     if (!is_field_value({&out[i], 1})) out[i] = ' ';
-}
-
-bool may_have_body(int status) {
-  return status >= 200 && status != 204 && status != 304;
 }
 
 }  // namespace
@@ -182,8 +179,9 @@ void Http1Session::consume(std::string_view& input) {
   while (state_ == State::kOpen && !exchange_ && output_.pending() < kMaxUnsent) {
     if (!building_) {
       if (input.empty()) return;
-      building_ = std::make_shared<Http1Exchange>(*this, worker_.loop(), worker_.take_request(),
-                                                  worker_.options().max_stream_pending);
+      building_ = std::make_shared<PostedExchange>(static_cast<PostedExchange::Sender&>(*this),
+                                                   worker_.loop(), worker_.take_request(),
+                                                   worker_.options().max_stream_pending);
     }
     switch (parser_.next(input, building_->request())) {
       case RequestParser::Event::kNeedMore:
@@ -294,14 +292,14 @@ void Http1Session::write_head(const Response& response, bool known_length) {
   output_.wrote();
 }
 
-void Http1Session::send_response(const Response& response) {
+void Http1Session::send_response(PostedExchange&, const Response& response) {
   write_head(response, true);
   if (exchange_->request().method != "HEAD" && may_have_body(response.status))
     for (std::size_t i = 0; i < response.body.pieces(); ++i) output_.append(response.body.piece(i));
   finish_exchange();
 }
 
-void Http1Session::begin_stream(const Response& head) {
+void Http1Session::begin_stream(PostedExchange&, const Response& head) {
   const Request& request = exchange_->request();
   stream_has_body_ = may_have_body(head.status) && request.method != "HEAD";
   stream_is_chunked_ = may_have_body(head.status) && request.minor_version >= 1;
@@ -310,6 +308,10 @@ void Http1Session::begin_stream(const Response& head) {
   std::vector<Piece> first;
   for (std::size_t i = 0; i < head.body.pieces(); ++i) first.push_back(head.body.piece(i));
   send_chunk(first, false);
+}
+
+void Http1Session::send_pieces(PostedExchange&, std::vector<Piece> pieces, bool last) {
+  send_chunk(pieces, last);
 }
 
 void Http1Session::send_chunk(const std::vector<Piece>& pieces, bool last) {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "http/http1_exchange.h"
 #include "http/output.h"
+#include "http/posted_exchange.h"
 #include "http/request_parser.h"
 #include "http/session.h"
 #include "net/connection.h"
@@ -21,6 +21,7 @@ namespace cardea::http {
 // and borrows memory for its output.
 class Http1Session final : public Session,
                            private net::Connection::Owner,
+                           private PostedExchange::Sender,
                            public std::enable_shared_from_this<Http1Session> {
  public:
   Http1Session(Worker& worker, std::unique_ptr<net::Connection> connection);
@@ -29,11 +30,6 @@ class Http1Session final : public Session,
   void start() override;
   void close_when_idle() override;
   void close_now() override;
-
-  // For the exchange being answered.
-  void send_response(const Response& response);
-  void begin_stream(const Response& head);
-  void send_chunk(const std::vector<Piece>& pieces, bool last);
 
  private:
   enum class State : std::uint8_t {
@@ -46,6 +42,11 @@ class Http1Session final : public Session,
   enum class Waiting : std::uint8_t { kNothing, kHead, kBody, kIdle, kWrite, kLinger };
 
   void on_ready() override;
+  void send_response(PostedExchange&, const Response& response) override;
+  void begin_stream(PostedExchange&, const Response& head) override;
+  void send_pieces(PostedExchange&, std::vector<Piece> pieces, bool last) override;
+  void abort(PostedExchange&) override { close_now(); }
+
   void on_timer();
   bool shake_hands();
   void close_politely();
@@ -59,6 +60,7 @@ class Http1Session final : public Session,
   void watch_peer();
   void on_end_of_input();
 
+  void send_chunk(const std::vector<Piece>& pieces, bool last);
   void write_head(const Response& response, bool known_length);
   void finish_exchange();
   void resume();
@@ -74,9 +76,9 @@ class Http1Session final : public Session,
   net::Timer timer_;
   RequestParser parser_;
   Output output_;
-  std::string input_;                        // read but not yet understood: pipelined requests
-  std::shared_ptr<Http1Exchange> building_;  // its request is being read
-  std::shared_ptr<Http1Exchange> exchange_;  // with the handler
+  std::string input_;                         // read but not yet understood: pipelined requests
+  std::shared_ptr<PostedExchange> building_;  // its request is being read
+  std::shared_ptr<PostedExchange> exchange_;  // with the handler
   std::size_t discarded_ = 0;
   State state_ = State::kHandshake;
   Waiting waiting_ = Waiting::kNothing;

@@ -1,8 +1,5 @@
 #include "http/request_parser.h"
 
-#include <algorithm>
-#include <cstring>
-
 #include "base/strings.h"
 #include "http/syntax.h"
 
@@ -10,24 +7,6 @@ namespace cardea::http {
 namespace {
 
 constexpr std::size_t kKeptPartial = 4096;
-
-bool is_hex(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
-bool escapes_are_well_formed(std::string_view path) {
-  for (std::size_t at = 0; (at = path.find('%', at)) != std::string_view::npos; at += 3)
-    if (at + 2 >= path.size() || !is_hex(path[at + 1]) || !is_hex(path[at + 2])) return false;
-  return true;
-}
-
-bool is_host(std::string_view text) {
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte <= 0x20 || byte >= 0x7f || std::strchr("/\\@#?<>\"{}|^`", c)) return false;
-  }
-  return true;
-}
 
 }  // namespace
 
@@ -134,39 +113,7 @@ bool RequestParser::request_line(std::string_view line, Request& request) {
     return refuse(400);
   keep_alive_ = request.minor_version == 1;
   request.method.assign(line.substr(0, first));
-  return target(line.substr(first + 1, last - first - 1), request);
-}
-
-bool RequestParser::target(std::string_view text, Request& request) {
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte <= 0x20 || byte == 0x7f) return refuse(400);
-  }
-  request.target.assign(text);
-  request.path.clear();
-  request.query.clear();
-  if (request.method == "CONNECT" && !text.starts_with('/')) return is_host(text) || refuse(400);
-  if (text == "*") {
-    request.path = "*";
-    return request.method == "OPTIONS" || refuse(400);
-  }
-  if (!text.starts_with('/')) {
-    // The absolute form, which proxies are sent.
-    const std::size_t scheme = text.find("://");
-    if (scheme == std::string_view::npos) return refuse(400);
-    const std::string_view name = text.substr(0, scheme);
-    if (!equals_ignoring_case(name, "http") && !equals_ignoring_case(name, "https"))
-      return refuse(400);
-    text.remove_prefix(scheme + 3);
-    const std::size_t path = std::min(text.find_first_of("/?"), text.size());
-    if (path == 0 || !is_host(text.substr(0, path))) return refuse(400);
-    text.remove_prefix(path);
-  }
-  const std::size_t mark = std::min(text.find('?'), text.size());
-  request.path.assign(text.substr(0, mark));
-  if (request.path.empty()) request.path = "/";
-  if (mark < text.size()) request.query.assign(text.substr(mark + 1));
-  return escapes_are_well_formed(request.path) || refuse(400);
+  return read_target(line.substr(first + 1, last - first - 1), request) || refuse(400);
 }
 
 bool RequestParser::field(std::string_view line, Request& request) {

@@ -51,7 +51,6 @@ class RequestParser {
 
   Event parse_head(std::string_view head, Request& request);
   bool request_line(std::string_view line, Request& request);
-  bool target(std::string_view text, Request& request);
   bool field(std::string_view line, Request& request);
   bool framing(const Request& request);
   bool take_content_length(std::string_view value);

@@ -1,10 +1,38 @@
 #include "http/syntax.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/strings.h"
+#include "http/message.h"
 
 namespace cardea::http {
+namespace {
+
+bool is_hex(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+bool escapes_are_well_formed(std::string_view path) {
+  for (std::size_t at = 0; (at = path.find('%', at)) != std::string_view::npos; at += 3)
+    if (at + 2 >= path.size() || !is_hex(path[at + 1]) || !is_hex(path[at + 2])) return false;
+  return true;
+}
+
+// The absolute form, which proxies are sent: cuts off everything before the path.
+bool skip_authority(std::string_view& text) {
+  const std::size_t scheme = text.find("://");
+  if (scheme == std::string_view::npos) return false;
+  const std::string_view name = text.substr(0, scheme);
+  if (!equals_ignoring_case(name, "http") && !equals_ignoring_case(name, "https")) return false;
+  text.remove_prefix(scheme + 3);
+  const std::size_t path = std::min(text.find_first_of("/?"), text.size());
+  if (path == 0 || !is_host(text.substr(0, path))) return false;
+  text.remove_prefix(path);
+  return true;
+}
+
+}  // namespace
 
 std::size_t end_of_head(std::string_view text, std::size_t from) {
   while (from < text.size()) {
@@ -48,6 +76,39 @@ std::optional<std::uint64_t> parse_length(std::string_view value) {
     length = length * 10 + static_cast<std::uint64_t>(c - '0');
   }
   return length;
+}
+
+bool is_host(std::string_view text) {
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte <= 0x20 || byte >= 0x7f || std::strchr("/\\@#?<>\"{}|^`", c)) return false;
+  }
+  return true;
+}
+
+bool read_target(std::string_view text, Request& request) {
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte <= 0x20 || byte == 0x7f) return false;
+  }
+  request.target.assign(text);
+  request.path.clear();
+  request.query.clear();
+  if (request.method == "CONNECT" && !text.starts_with('/')) return is_host(text);
+  if (text == "*") {
+    request.path = "*";
+    return request.method == "OPTIONS";
+  }
+  if (!text.starts_with('/') && !skip_authority(text)) return false;
+  const std::size_t mark = std::min(text.find('?'), text.size());
+  request.path.assign(text.substr(0, mark));
+  if (request.path.empty()) request.path = "/";
+  if (mark < text.size()) request.query.assign(text.substr(mark + 1));
+  return escapes_are_well_formed(request.path);
+}
+
+bool may_have_body(int status) {
+  return status >= 200 && status != 204 && status != 304;
 }
 
 }  // namespace cardea::http

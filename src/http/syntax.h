@@ -7,6 +7,8 @@
 
 namespace cardea::http {
 
+struct Request;
+
 // The most fields a head may have: room for a user of ten thousand groups, each in a field of its
 // own.
 inline constexpr std::size_t kMaxFields = 20'000;
@@ -24,5 +26,15 @@ bool lists(std::string_view value, std::string_view word);
 
 // The value of a Content-Length: digits only.
 std::optional<std::uint64_t> parse_length(std::string_view value);
+
+// Is it fit for a Host header? The name is not looked up; characters that could end it are refused.
+bool is_host(std::string_view text);
+
+// Takes a request's target apart into `target`, `path` and `query`. Its method is known already.
+// False: it cannot be understood.
+bool read_target(std::string_view text, Request& request);
+
+// Can a body follow the head of an answer?
+bool may_have_body(int status);
 
 }  // namespace cardea::http

@@ -8,17 +8,27 @@
 
 namespace cardea::http {
 
-class Http1Session;
-
-// An exchange of an HTTP/1.x connection, and its stream when the answer is one.
+// An exchange of either protocol, and its stream when the answer is one.
 //
 // What other threads call leaves something in here and posts to the loop; only the loop's thread
 // reaches the session, and only until the session lets go.
-class Http1Exchange final : public Exchange,
-                            public Stream,
-                            public std::enable_shared_from_this<Http1Exchange> {
+class PostedExchange : public Exchange,
+                       public Stream,
+                       public std::enable_shared_from_this<PostedExchange> {
  public:
-  Http1Exchange(Http1Session& session, net::Loop& loop, Request memory, std::size_t max_pending);
+  // The session, as its exchanges see it. Called on the loop's thread.
+  class Sender {
+   public:
+    virtual void send_response(PostedExchange& exchange, const Response& response) = 0;
+    virtual void begin_stream(PostedExchange& exchange, const Response& head) = 0;
+    virtual void send_pieces(PostedExchange& exchange, std::vector<Piece> pieces, bool last) = 0;
+    virtual void abort(PostedExchange& exchange) = 0;
+
+   protected:
+    ~Sender() = default;
+  };
+
+  PostedExchange(Sender& sender, net::Loop& loop, Request memory, std::size_t max_pending);
 
   void respond(Response response) override;
   std::shared_ptr<Stream> stream(Response head) override;
@@ -31,6 +41,7 @@ class Http1Exchange final : public Exchange,
 
   // For the session, on the loop's thread.
   bool streaming() const { return streaming_; }
+  bool is_let_go() const { return sender_ == nullptr; }
   void set_unsent(std::size_t bytes) { unsent_.store(bytes, std::memory_order_relaxed); }
   void let_go(bool answered);
 
@@ -40,7 +51,7 @@ class Http1Exchange final : public Exchange,
   void schedule_pump();
 
   // Loop thread only.
-  Http1Session* session_;
+  Sender* sender_;
   bool streaming_ = false;
 
   const std::size_t max_pending_;

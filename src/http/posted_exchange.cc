@@ -1,38 +1,37 @@
-#include "http/http1_exchange.h"
+#include "http/posted_exchange.h"
 
 #include <utility>
 
 #include "base/result.h"
-#include "http/http1_session.h"
 
 namespace cardea::http {
 
-Http1Exchange::Http1Exchange(Http1Session& session, net::Loop& loop, Request memory,
-                             std::size_t max_pending)
-    : Exchange(loop), session_(&session), max_pending_(max_pending) {
+PostedExchange::PostedExchange(Sender& sender, net::Loop& loop, Request memory,
+                               std::size_t max_pending)
+    : Exchange(loop), sender_(&sender), max_pending_(max_pending) {
   request_ = std::move(memory);
 }
 
-void Http1Exchange::respond(Response response) {
+void PostedExchange::respond(Response response) {
   CARDEA_CHECK(!answered_.exchange(true));
   response_ = std::move(response);
   if (loop_.in_loop()) return deliver();
   loop_.post([self = shared_from_this()] { self->deliver(); });
 }
 
-void Http1Exchange::deliver() {
+void PostedExchange::deliver() {
   Response response = std::move(response_);
-  if (session_) session_->send_response(response);
+  if (sender_) sender_->send_response(*this, response);
 }
 
-std::shared_ptr<Stream> Http1Exchange::stream(Response head) {
+std::shared_ptr<Stream> PostedExchange::stream(Response head) {
   CARDEA_CHECK(!answered_.exchange(true));
   response_ = std::move(head);
   auto self = shared_from_this();
   auto begin = [self] {
     Response first = std::move(self->response_);
     self->streaming_ = true;
-    if (self->session_) self->session_->begin_stream(first);
+    if (self->sender_) self->sender_->begin_stream(*self, first);
     self->pump();
   };
   if (loop_.in_loop())
@@ -42,7 +41,7 @@ std::shared_ptr<Stream> Http1Exchange::stream(Response head) {
   return self;
 }
 
-void Http1Exchange::on_close(net::Callback callback) {
+void PostedExchange::on_close(net::Callback callback) {
   {
     std::lock_guard lock(mutex_);
     if (!over_) {
@@ -54,7 +53,7 @@ void Http1Exchange::on_close(net::Callback callback) {
   loop_.post(std::move(callback));
 }
 
-bool Http1Exchange::write(Piece piece) {
+bool PostedExchange::write(Piece piece) {
   bool kept = true;
   {
     std::lock_guard lock(mutex_);
@@ -74,7 +73,7 @@ bool Http1Exchange::write(Piece piece) {
   return kept;
 }
 
-void Http1Exchange::finish() {
+void PostedExchange::finish() {
   {
     std::lock_guard lock(mutex_);
     if (over_ || std::exchange(finished_, true) || std::exchange(scheduled_, true)) return;
@@ -82,7 +81,7 @@ void Http1Exchange::finish() {
   schedule_pump();
 }
 
-void Http1Exchange::abort() {
+void PostedExchange::abort() {
   {
     std::lock_guard lock(mutex_);
     if (over_ || std::exchange(aborted_, true) || std::exchange(scheduled_, true)) return;
@@ -90,16 +89,16 @@ void Http1Exchange::abort() {
   schedule_pump();
 }
 
-std::size_t Http1Exchange::pending_bytes() const {
+std::size_t PostedExchange::pending_bytes() const {
   std::lock_guard lock(mutex_);
   return queued_ + unsent_.load(std::memory_order_relaxed);
 }
 
-void Http1Exchange::schedule_pump() {
+void PostedExchange::schedule_pump() {
   loop_.post([self = shared_from_this()] { self->pump(); });
 }
 
-void Http1Exchange::pump() {
+void PostedExchange::pump() {
   if (!streaming_) return;  // the stream's beginning was posted by a slower thread; it pumps
   std::vector<Piece> pieces;
   bool finished;
@@ -112,13 +111,13 @@ void Http1Exchange::pump() {
     finished = finished_;
     aborted = aborted_;
   }
-  if (!session_) return;
-  if (aborted) return session_->close_now();
-  session_->send_chunk(pieces, finished);
+  if (!sender_) return;
+  if (aborted) return sender_->abort(*this);
+  sender_->send_pieces(*this, std::move(pieces), finished);
 }
 
-void Http1Exchange::let_go(bool answered) {
-  session_ = nullptr;
+void PostedExchange::let_go(bool answered) {
+  sender_ = nullptr;
   std::vector<net::Callback> callbacks;
   std::vector<Piece> dropped;
   {
