@@ -11,8 +11,8 @@ namespace cardea::http {
 // An answer whose end is not known when it begins, such as a watch.
 //
 // Any thread may write; data that is written between two turns of the connection's loop is sent
-// together. Pieces wait in a bounded queue: if a client does not read, its connection is
-// closed, so it cannot fill the server's memory.
+// together. Pieces wait in a bounded queue: if a client does not read, its connection (over HTTP/2
+// its stream) is closed, so it cannot fill the server's memory.
 class Stream {
  public:
   virtual ~Stream() = default;
@@ -22,7 +22,8 @@ class Stream {
   virtual bool write(Piece piece) = 0;
   // Ends the answer once everything written has been sent.
   virtual void finish() = 0;
-  // Cuts the connection, so that the client cannot take a part for the whole.
+  // Cuts the connection, over HTTP/2 the stream, so that the client cannot take a part for the
+  // whole.
   virtual void abort() = 0;
   virtual std::size_t pending_bytes() const = 0;  // written by us, not yet taken by the network
 };
@@ -43,9 +44,9 @@ class Exchange {
   // is sent first.
   virtual std::shared_ptr<Stream> stream(Response head) = 0;
 
-  // Calls back on the loop's thread, once, if the connection ends before the answer was finished;
-  // at once (but not inside this call) if it already has. Dropped uncalled when the answer was
-  // finished. Any thread.
+  // Calls back on the loop's thread, once, if connection or stream end before the answer was
+  // finished; at once (but not inside this call) if it already has. Dropped uncalled when the
+  // answer was finished. Any thread.
   virtual void on_close(net::Callback callback) = 0;
 
  protected:
@@ -60,8 +61,8 @@ class Handler {
   virtual ~Handler() = default;
   virtual void handle(std::shared_ptr<Exchange> exchange) = 0;
   // Called when the head of a request has arrived and its body has not. False: the request is
-  // handled at once, without the body (`Request::body_withheld`), and the connection ends with
-  // the answer. The handler may store its results in `Request::kept`.
+  // handled at once, without the body (`Request::body_withheld`), and the connection (over HTTP/2
+  // the stream) ends with the answer. The handler may store its results in `Request::kept`.
   virtual bool wants_body(const std::shared_ptr<Exchange>&) const { return true; }
 };
 

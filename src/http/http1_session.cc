@@ -32,27 +32,23 @@ void append_value(std::string& out, std::string_view value) {
 
 }  // namespace
 
-Http1Session::Http1Session(Worker& worker, std::unique_ptr<net::Connection> connection)
+Http1Session::Http1Session(Worker& worker, std::unique_ptr<net::Connection> connection,
+                           std::string input)
     : worker_(worker),
       connection_(std::move(connection)),
       timer_(worker.loop(), [this] { on_timer(); }),
-      output_(worker.output_memory()) {}
+      output_(worker.output_memory()),
+      input_(std::move(input)) {}
 
 Http1Session::~Http1Session() = default;
 
-std::shared_ptr<Session> make_http1_session(Worker& worker,
-                                            std::unique_ptr<net::Connection> connection) {
-  return std::make_shared<Http1Session>(worker, std::move(connection));
-}
-
 void Http1Session::start() {
-  if (!connection_->start(*this)) return close_now();
+  connection_->hand_over(*this);
   wait_for(Waiting::kHead, true);
   on_ready();
 }
 
 void Http1Session::close_when_idle() {
-  if (state_ == State::kHandshake) return close_now();
   if (state_ != State::kOpen || exchange_ || building_) return;
   if (output_.pending() == 0 && input_.empty() && parser_.between_requests()) close_politely();
 }
@@ -73,22 +69,7 @@ void Http1Session::close_now() {
   worker_.drop(*this);
 }
 
-bool Http1Session::shake_hands() {
-  switch (connection_->handshake()) {
-    case net::Io::kDone:
-      state_ = State::kOpen;
-      return true;
-    case net::Io::kWouldBlock:
-      if (connection_->broken()) close_now();
-      return false;
-    default:
-      close_now();
-      return false;
-  }
-}
-
 void Http1Session::on_ready() {
-  if (state_ == State::kHandshake && !shake_hands()) return;
   if (state_ == State::kLingering) return discard_input();
   if (output_.pending() > 0) flush();
   process();

@@ -24,7 +24,8 @@ class Http1Session final : public Session,
                            private PostedExchange::Sender,
                            public std::enable_shared_from_this<Http1Session> {
  public:
-  Http1Session(Worker& worker, std::unique_ptr<net::Connection> connection);
+  // Takes over a connection that is set up. `input` was read from it already.
+  Http1Session(Worker& worker, std::unique_ptr<net::Connection> connection, std::string input);
   ~Http1Session() override;
 
   void start() override;
@@ -33,7 +34,6 @@ class Http1Session final : public Session,
 
  private:
   enum class State : std::uint8_t {
-    kHandshake,
     kOpen,
     kDraining,   // sends what is pending, then ends
     kLingering,  // has ended its side, waits for the peer's so that no answer is lost to a reset
@@ -48,7 +48,6 @@ class Http1Session final : public Session,
   void abort(PostedExchange&) override { close_now(); }
 
   void on_timer();
-  bool shake_hands();
   void close_politely();
 
   void process();
@@ -80,7 +79,7 @@ class Http1Session final : public Session,
   std::shared_ptr<PostedExchange> building_;  // its request is being read
   std::shared_ptr<PostedExchange> exchange_;  // with the handler
   std::size_t discarded_ = 0;
-  State state_ = State::kHandshake;
+  State state_ = State::kOpen;
   Waiting waiting_ = Waiting::kNothing;
   bool processing_ = false;
   bool reading_body_ = false;

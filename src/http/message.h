@@ -109,6 +109,9 @@ struct Request {
   // 413.
   bool body_too_large = false;
   bool body_withheld = false;  // it was not read: see Handler::wants_body
+  // Set by the handler: nobody knows the sender. Over HTTP/2, where one connection can ask for
+  // much, the answer is then the last one of its connection.
+  bool from_stranger = false;
   std::shared_ptr<const net::Peer> peer;
   std::shared_ptr<Kept> kept = {};  // what the handler found out before the body came
 };

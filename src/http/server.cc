@@ -26,12 +26,13 @@ struct Server::State {
   }
 
   // Runs on the first loop; the connection then belongs to the next one in turn.
-  void accepted(net::Socket socket, const std::shared_ptr<const net::TlsServer>& tls) {
+  void accepted(net::Socket socket, const std::shared_ptr<const net::TlsServer>& tls, Plain plain) {
     Worker& worker = *workers[next++ % workers.size()];
-    auto adopt = [&worker, tls, socket = std::move(socket)]() mutable {
+    auto adopt = [&worker, tls, plain, socket = std::move(socket)]() mutable {
       net::Loop& loop = worker.loop();
       worker.adopt(tls ? tls->accept(loop, std::move(socket))
-                       : net::make_plain_connection(loop, std::move(socket)));
+                       : net::make_plain_connection(loop, std::move(socket)),
+                   plain);
     };
     if (worker.loop().in_loop())
       adopt();
@@ -72,11 +73,11 @@ Server::~Server() {
 }
 
 Result<std::uint16_t> Server::listen(const std::string& address, std::uint16_t port,
-                                     std::shared_ptr<const net::TlsServer> tls) {
+                                     std::shared_ptr<const net::TlsServer> tls, Plain plain) {
   auto listener = net::Listener::open(
       state_->loops.at(0), address, port,
-      [state = state_.get(), tls = std::move(tls)](net::Socket socket) {
-        state->accepted(std::move(socket), tls);
+      [state = state_.get(), tls = std::move(tls), plain](net::Socket socket) {
+        state->accepted(std::move(socket), tls, plain);
       });
   if (!listener) return fail(listener.error());
   const std::uint16_t bound = (*listener)->port();

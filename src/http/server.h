@@ -14,17 +14,24 @@ namespace cardea::http {
 
 struct ServerOptions {
   std::size_t max_body = 3u << 20;                   // beyond it: Request::body_too_large
-  std::size_t max_stream_pending = 4u << 20;         // beyond it a stream's connection is closed
+  std::size_t max_stream_pending = 4u << 20;         // beyond it an answer is cut: over HTTP/1.x
+                                                     // its connection, over HTTP/2 its stream
+  std::uint32_t max_concurrent_streams = 100;        // of one HTTP/2 connection
   std::chrono::milliseconds header_timeout{32'000};  // handshake, and a request's head from its
                                                      // first byte
   std::chrono::milliseconds body_timeout{60'000};    // a request's body, all of it
   std::chrono::milliseconds idle_timeout{90'000};    // between requests
   std::chrono::milliseconds write_timeout{30'000};   // without the client taking a single byte
+  std::chrono::milliseconds ping_after{60'000};      // of silence, while an HTTP/2 client is served
   std::chrono::milliseconds linger_timeout{2'000};   // for the client to read a refusal before the
                                                      // close
 };
 
-// Serves HTTP/1.1 and 1.0 on any number of addresses, each plain or TLS, over all of the loops.
+// What clients may speak without TLS. HTTP/2 is recognised by its first bytes.
+enum class Plain : std::uint8_t { kHttp1, kHttp1OrHttp2 };
+
+// Serves HTTP/2, HTTP/1.1 and 1.0 on any number of addresses, each plain or TLS, over all of the
+// loops. Over TLS the client chooses the protocol by ALPN.
 //
 // Every connection lives on one loop. The handler, the loops and the TLS settings are the caller's;
 // the loops run before the first listen() and until the server is destroyed, and the handler
@@ -37,7 +44,8 @@ class Server {
   // Returns the port, which the system chose when `port` is 0. Without `tls` the listener is plain.
   // Not from a loop's thread.
   Result<std::uint16_t> listen(const std::string& address, std::uint16_t port,
-                               std::shared_ptr<const net::TlsServer> tls = nullptr);
+                               std::shared_ptr<const net::TlsServer> tls = nullptr,
+                               Plain plain = Plain::kHttp1);
 
   // Stops accepting, closes idle connections, lets running requests finish (also streams: their
   // writers should finish them), and after `grace` closes the remaining connections. Returns when

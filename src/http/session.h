@@ -17,10 +17,6 @@ namespace cardea::http {
 class Worker;
 
 // One connection and the protocol spoken on it. Loop thread only.
-//
-// Only HTTP/1.x is offered by ALPN today, so adopt() makes that session at once and it does the
-// handshake itself. A second protocol is chosen from Connection::protocol() when the handshake is
-// over.
 class Session {
  public:
   virtual ~Session() = default;
@@ -34,8 +30,10 @@ class Session {
   std::size_t place_ = 0;
 };
 
-std::shared_ptr<Session> make_http1_session(Worker& worker,
-                                            std::unique_ptr<net::Connection> connection);
+// Does the handshake of a new connection, finds out which protocol the client speaks, and is then
+// replaced by a session of that protocol.
+std::shared_ptr<Session> make_greeting(Worker& worker, std::unique_ptr<net::Connection> connection,
+                                       Plain plain);
 
 // The part of a server that lives on one loop: its sessions and the memory they lend each other.
 // Loop thread only.
@@ -44,7 +42,8 @@ class Worker {
   Worker(net::Loop& loop, Handler& handler, const ServerOptions& options,
          std::atomic<std::size_t>& connections, net::Callback emptied);
 
-  void adopt(std::unique_ptr<net::Connection> connection);
+  void adopt(std::unique_ptr<net::Connection> connection, Plain plain);
+  void replace(Session& session, std::shared_ptr<Session> by);  // and starts `by`
   void drop(Session& session);  // destroys it when the loop's turn is over
   void close_when_idle();
   void close_all();

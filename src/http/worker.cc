@@ -20,13 +20,20 @@ Worker::Worker(net::Loop& loop, Handler& handler, const ServerOptions& options,
       emptied_(std::move(emptied)),
       read_buffer_(std::make_unique_for_overwrite<char[]>(kReadBuffer)) {}
 
-void Worker::adopt(std::unique_ptr<net::Connection> connection) {
+void Worker::adopt(std::unique_ptr<net::Connection> connection, Plain plain) {
   if (stopping_) return;
-  auto session = make_http1_session(*this, std::move(connection));
+  auto session = make_greeting(*this, std::move(connection), plain);
   session->place_ = sessions_.size();
   sessions_.push_back(std::move(session));
   connections_.fetch_add(1, std::memory_order_relaxed);
   sessions_.back()->start();
+}
+
+void Worker::replace(Session& session, std::shared_ptr<Session> by) {
+  const std::size_t place = session.place_;
+  by->place_ = place;
+  loop_.bury(std::exchange(sessions_[place], std::move(by)));
+  sessions_[place]->start();
 }
 
 void Worker::drop(Session& session) {
@@ -88,6 +95,7 @@ void Worker::give_back(Request request) {
   request.body.clear();
   request.body_too_large = false;
   request.body_withheld = false;
+  request.from_stranger = false;
   request.peer.reset();
   request.kept.reset();
   requests_.push_back(std::move(request));

@@ -46,6 +46,8 @@ class Connection : private Watcher {
 
   // Begins to tell `owner`, who outlives the connection or closes it first.
   Result<void> start(Owner& owner);
+  // Tells another owner from now on. What was announced before is not announced again.
+  void hand_over(Owner& owner) { owner_ = &owner; }
 
   // Must be kDone before anything is read or written; kWouldBlock: call again when ready.
   virtual Io handshake() = 0;
@@ -56,6 +58,9 @@ class Connection : private Watcher {
   // Takes as much as the socket takes now, from the front. After kWouldBlock the next call must
   // begin with the bytes that were not taken.
   virtual IoResult write(std::span<const std::string_view> pieces) = 0;
+  // Lets the system queue less than it likes to, for owners who prefer to decide late what goes
+  // next.
+  void limit_unsent(std::size_t bytes) { socket_.limit_unsent(static_cast<int>(bytes)); }
   // Sends no more; reading goes on. For a clean end the peer's bytes are read until kEnd, then
   // close().
   virtual void shutdown() = 0;

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -94,6 +95,10 @@ std::ptrdiff_t Socket::send(std::span<const std::string_view> pieces) {
   if (errno != EAGAIN && errno != EWOULDBLOCK) return error_ = errno, kBroken;
   writable_ = false;
   return kAgain;
+}
+
+void Socket::limit_unsent(int bytes) {
+  ::setsockopt(fd_, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof bytes);
 }
 
 void Socket::shutdown_write() {

@@ -32,6 +32,8 @@ class Socket {
   std::ptrdiff_t send(const void* bytes, std::size_t size);
   std::ptrdiff_t send(std::span<const std::string_view> pieces);
 
+  // The system takes no more while it holds this much that is not on its way yet.
+  void limit_unsent(int bytes);
   void shutdown_write();
   void close();
 

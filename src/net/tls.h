@@ -15,7 +15,7 @@ struct TlsServerConfig {
   std::string key;
   std::string client_cas;       // empty: clients are not asked for a certificate
   std::string front_proxy_cas;  // who signs proxies that speak for others; may be empty
-  std::vector<std::string> protocols = {"http/1.1"};  // ALPN, the preferred one first
+  std::vector<std::string> protocols = {"h2", "http/1.1"};  // ALPN, the preferred one first
 };
 
 // An error when there is no certificate in a PEM text, or a damaged one; `what` names the text in

@@ -2,6 +2,7 @@
 // A client for tests that does exactly what it is told, byte by byte. Included by tests only.
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,10 +17,14 @@ namespace cardea::http::testing {
 
 class TestClient {
  public:
-  explicit TestClient(std::uint16_t port, bool tls = false, int receive_buffer = 0) {
+  // `protocol` is what ALPN asks for.
+  explicit TestClient(std::uint16_t port, bool tls = false, int receive_buffer = 0,
+                      std::string_view protocol = {}) {
     fd_ = ::socket(AF_INET, SOCK_STREAM, 0);
     if (receive_buffer)
       ::setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
+    const int at_once = 1;
+    ::setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
@@ -29,6 +34,11 @@ class TestClient {
     ctx_ = SSL_CTX_new(TLS_client_method());
     ssl_ = SSL_new(ctx_);
     SSL_set_fd(ssl_, fd_);
+    if (!protocol.empty()) {
+      const std::string wire = static_cast<char>(protocol.size()) + std::string(protocol);
+      SSL_set_alpn_protos(ssl_, reinterpret_cast<const unsigned char*>(wire.data()),
+                          static_cast<unsigned>(wire.size()));
+    }
     if (SSL_connect(ssl_) != 1) std::abort();
   }
   ~TestClient() {
@@ -76,6 +86,10 @@ class TestClient {
       if (!receive()) break;
     return take(std::min(size, received_.size()));
   }
+  std::string read_some() {  // what comes next; empty at the end
+    if (received_.empty()) receive();
+    return take(received_.size());
+  }
   std::string read_all() {
     while (receive()) {
     }
@@ -87,6 +101,12 @@ class TestClient {
     const auto at = head.find("Content-Length: ");
     if (at == std::string::npos) return head;
     return head + read(static_cast<std::size_t>(std::atoll(head.c_str() + at + 16)));
+  }
+  std::string protocol() const {  // the result of ALPN
+    const unsigned char* name = nullptr;
+    unsigned size = 0;
+    if (ssl_) SSL_get0_alpn_selected(ssl_, &name, &size);
+    return {reinterpret_cast<const char*>(name), size};
   }
   bool closed_by_peer() { return received_.empty() && !receive() && received_.empty(); }
 

@@ -1,0 +1,12 @@
+# The fixes that bound what an HTTP/2 client can do came to Debian 12 as updates of its nghttp2.
+find_program(DPKG_QUERY dpkg-query)
+find_program(DPKG dpkg)
+if(DPKG_QUERY AND DPKG)
+  execute_process(COMMAND ${DPKG_QUERY} -W -f "\${Version}" libnghttp2-14 OUTPUT_VARIABLE nghttp2_version ERROR_QUIET)
+  if(nghttp2_version)
+    execute_process(COMMAND ${DPKG} --compare-versions ${nghttp2_version} lt 1.52.0-1+deb12u2 RESULT_VARIABLE nghttp2_is_new)
+    if(nghttp2_is_new EQUAL 0)
+      message(WARNING "libnghttp2-14 is ${nghttp2_version}: older than 1.52.0-1+deb12u2, it does not limit CONTINUATION frames. Please upgrade it.")
+    endif()
+  endif()
+endif()
