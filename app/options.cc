@@ -167,6 +167,12 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
        "Serving");
   text("--tls-private-key-file", o.tls_private_key_file, "FILE", "the key of --tls-cert-file",
        "Serving");
+  app.add_option(
+         "--http2-max-streams-per-connection", o.http2_max_streams_per_connection,
+         "how many requests a client may have open on one HTTP/2 connection; 0: the default")
+      ->type_name("NUMBER")
+      ->group("Serving")
+      ->capture_default_str();
   app.add_option("--insecure-bench-port", o.insecure_bench_port,
                  "a port for plain HTTP on loopback, for benchmarks")
       ->type_name("PORT")

@@ -45,6 +45,7 @@ struct ServeOptions {
   bool anonymous_auth = true;
   int verbosity = 0;
   LogFormat log_format = LogFormat::kText;
+  std::uint32_t http2_max_streams_per_connection = 100;
   std::uint16_t insecure_bench_port = 0;  // plain HTTP on loopback, for benchmarks only
   std::vector<std::string> warnings;      // flags that are accepted but have no effect
 };

@@ -35,6 +35,7 @@ TEST(ServeOptions, NoFlagsAreEnough) {
   Outcome o = parse({});
   ASSERT_EQ(o.status(), -1) << o.err;
   EXPECT_EQ(o.options().secure_port, 6443);
+  EXPECT_EQ(o.options().http2_max_streams_per_connection, 100u);
   EXPECT_EQ(o.options().controllers, rest::known_controllers());
   EXPECT_THAT(o.options().authorization_modes, ElementsAre("Node", "Access", "Policy", "RBAC"));
   EXPECT_TRUE(o.options().anonymous_auth);

@@ -165,11 +165,19 @@ Result<std::string> trusted_authority(const ServeOptions& o, const DataDirectory
   return read_file(o.tls_cert_file);
 }
 
+http::ServerOptions server_options(const ServeOptions& o) {
+  http::ServerOptions options;
+  if (o.http2_max_streams_per_connection > 0)
+    options.max_concurrent_streams = o.http2_max_streams_per_connection;
+  return options;
+}
+
 Result<void> listen(const ServeOptions& o, const Ground& g, http::Server& server) {
   auto port = server.listen(o.bind_address, o.secure_port, g.tls);
   if (!port) return fail(port.error());
   if (!o.insecure_bench_port) return {};
-  auto plain = server.listen("127.0.0.1", o.insecure_bench_port);
+  auto plain = server.listen("127.0.0.1", o.insecure_bench_port, nullptr,
+                             http::Plain::kHttp1OrHttp2);
   if (!plain) return fail(plain.error());
   return {};
 }
@@ -209,7 +217,7 @@ int serve(int argc, char** argv) {
     return made.error().reason == Reason::kBadRequest ? misuse(log, made.error())
                                                       : refuse(log, made.error());
   rest::ApiServer& api = **made;
-  http::Server server(api.loops(), api.gateway());
+  http::Server server(api.loops(), api.gateway(), server_options(o));
   if (auto ok = boot(o, *service_address, ground, api.api()); !ok) return refuse(log, ok.error());
   auto trusted = trusted_authority(o, ground.data);
   if (!trusted) return refuse(log, trusted.error());
