@@ -175,6 +175,20 @@ TEST_F(Pipeline, TheLogTellsOfRequestsAndNotOfTheirSecrets) {
     EXPECT_EQ(text.find(hidden), std::string::npos) << hidden << " in " << text;
 }
 
+TEST_F(Pipeline, TheHttpServerLearnsWhetherTheSenderIsKnown) {
+  authn::AuthenticatorChain anonymous({bearer_, authn::anonymous_authenticator()});
+  auto gateway = server_.gateway_with(anonymous);
+  auto is_stranger = [&](const std::shared_ptr<FakeExchange>& e) {
+    serve(*gateway, e, "");
+    return e->request().from_stranger;
+  };
+  EXPECT_FALSE(is_stranger(exchange("GET", kSpaces, "good")));
+  EXPECT_TRUE(is_stranger(exchange("GET", kSpaces, "bad")));
+  auto without = exchange("GET", kSpaces, "");
+  without->request().headers.remove("Authorization");
+  EXPECT_TRUE(is_stranger(without));
+}
+
 TEST_F(Pipeline, EndsWhereAStationSaysNo) {
   auto travelled = [&](std::string method, std::string path, std::string token) {
     auto e = exchange(std::move(method), std::move(path), std::move(token));

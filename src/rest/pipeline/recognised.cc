@@ -35,6 +35,7 @@ Task<Result<Recognised>> recognise(const authn::AuthenticatorChain& authenticato
                                    http::Exchange& exchange, std::string* why) {
   http::Request& request = exchange.request();
   Presented presented;
+  request.from_stranger = true;  // until somebody is recognised
   if (auto ok = read_credentials(request, presented); !ok) {
     if (why) *why = ok.error().message;
     co_return fail(Error::of(Reason::kUnauthorized, "Unauthorized"));
@@ -49,6 +50,7 @@ Task<Result<Recognised>> recognise(const authn::AuthenticatorChain& authenticato
   }
   authenticators.forget(request.headers);
   if (!*answer) co_return fail(answer->error());
+  request.from_stranger = (*answer)->user.name == authz::kAnonymousUser;
   co_return Recognised{std::move(**answer)};
 }
 
