@@ -40,12 +40,13 @@ class Http2Exchange final : public PostedExchange, public Http2Stream {
   std::size_t place = 0;        // among the session's
   std::size_t length = 0;       // of the body, as announced
   std::size_t not_granted = 0;  // bytes of the body for which the client has no new window yet
-  net::SteadyTime since{};      // its body began to be read; a byte of its answer was sent
+  net::SteadyTime since{};      // its body began to be read; a part of its answer was sent
   Stage stage = Stage::kHead;
   std::uint16_t refusal = 0;  // the status with which its head is to be refused
   bool expects_continue = false;
   bool is_large = false;  // one of the few whose body may be large now
   bool has_body = true;   // the answer
+  bool lingers = false;   // is answered; the client still sends
 
  private:
   std::shared_ptr<Running> running_;

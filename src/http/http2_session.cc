@@ -384,8 +384,17 @@ void Http2Session::on_sent(Http2Stream& stream) {
   exchange.set_unsent(exchange.unsent);
 }
 
+// Nobody reads the rest of its body. But a reset at once would make some clients drop the answer.
+void Http2Session::on_answered_early(Http2Stream& stream) {
+  Http2Exchange& exchange = exchange_of(stream);
+  exchange.lingers = true;
+  exchange.since = worker_.loop().now();
+  ++lingering_;
+}
+
 void Http2Session::on_closed(Http2Stream& stream) {
   Http2Exchange& exchange = exchange_of(stream);
+  if (exchange.lingers) --lingering_;
   stop_reading(exchange);
   exchange.stage = Http2Exchange::Stage::kHandled;
   const std::size_t place = exchange.place;
@@ -498,6 +507,8 @@ void Http2Session::check_streams(net::SteadyTime now) {
       if (now - exchange.since >= options.body_timeout) refuse(exchange, 408, {});
     } else if (exchange.unsent > 0 && now - exchange.since >= options.write_timeout) {
       reset(exchange, Code::kCancel);
+    } else if (exchange.lingers && now - exchange.since >= options.linger_timeout) {
+      reset(exchange, Code::kNoError);
     }
   }
 }
@@ -514,6 +525,7 @@ void Http2Session::arm_timer() {
   if (wire_.in_head()) due = std::min(due, wire_.head_began() + options.header_timeout);
   if (output_.pending() > 0 || reading_ > 0 || wire_.unsent() > 0 || is_pinged_)
     due = now + std::min(options.write_timeout, options.body_timeout) / kChecksPerTimeout;
+  if (lingering_ > 0) due = std::min(due, now + options.linger_timeout);
   if (timer_.pending() && timer_due_ <= due) return;
   timer_due_ = std::max(due, now + std::chrono::milliseconds(1));
   timer_.start(std::chrono::ceil<std::chrono::milliseconds>(timer_due_ - now));

@@ -55,6 +55,7 @@ class Http2Session final : public Session,
   void on_data(Http2Stream& stream, std::string_view bytes) override;
   void on_end(Http2Stream& stream) override;
   void on_sent(Http2Stream& stream) override;
+  void on_answered_early(Http2Stream& stream) override;
   void on_closed(Http2Stream& stream) override;
 
   // Reading.
@@ -111,6 +112,7 @@ class Http2Session final : public Session,
   std::size_t discarded_ = 0;
   std::uint32_t reading_ = 0;       // streams whose body is being read
   std::uint32_t large_bodies_ = 0;  // ... and may be large
+  std::uint32_t lingering_ = 0;     // streams that are answered while the client still sends
   State state_ = State::kOpen;
   bool processing_ = false;
   bool scheduled_ = false;

@@ -195,7 +195,7 @@ TEST_P(Http2Test, AnAnswerToAStrangerIsTheLastOfItsConnection) {
 }
 
 TEST_P(Http2Test, ABodyThatIsTooLargeEndsItsStreamAndNotTheConnection) {
-  start({.max_body = 1000});
+  start({.max_body = 1000, .linger_timeout = milliseconds(20)});
   auto client = connect();
   const auto announced = client->closed(
       client->request("POST", "/", {{"content-length", "300000"}}, "x", false));
@@ -215,7 +215,7 @@ TEST_P(Http2Test, ABodyThatNobodyWantsEndsItsStreamAndNotTheConnection) {
     withheld = exchange->request().body_withheld;
     exchange->respond({.status = 403, .body = "no"});
   };
-  start();
+  start({.linger_timeout = milliseconds(20)});
   auto client = connect();
   const auto id = client->request("POST", "/", {{"content-length", "3000000"}}, {}, false);
   const auto answer = client->closed(id);
@@ -224,6 +224,17 @@ TEST_P(Http2Test, ABodyThatNobodyWantsEndsItsStreamAndNotTheConnection) {
   EXPECT_EQ(answer.closed_by, 0u);
   EXPECT_TRUE(withheld);
   EXPECT_EQ(client->get("/next").status, 403);
+}
+
+TEST_P(Http2Test, AClientThatEndsItsUnwantedBodyIsNotReset) {
+  handler_.wants = false;
+  start({.linger_timeout = std::chrono::minutes(10)});
+  auto client = connect();
+  const auto id = client->request("POST", "/", {}, {}, false);
+  EXPECT_TRUE(client->answer(id).ended);
+  EXPECT_FALSE(client->answers[id].closed_by);
+  client->send_body(id, "late", true);
+  EXPECT_EQ(client->closed(id).closed_by, 0u);
 }
 
 TEST_P(Http2Test, WhatIsSentOfAnUnwantedBodyDoesNotUseUpTheConnection) {
@@ -597,7 +608,7 @@ TEST_P(Http2Test, ClosesOnAClientThatIsSlowWithItsHead) {
 }
 
 TEST_P(Http2Test, AnswersAClientThatIsSlowWithItsBody) {
-  start({.body_timeout = milliseconds(30)});
+  start({.body_timeout = milliseconds(30), .linger_timeout = milliseconds(20)});
   auto client = connect();
   const auto answer = client->closed(
       client->request("PUT", "/", {{"content-length", "10"}}, "abc", false));

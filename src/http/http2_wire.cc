@@ -191,10 +191,10 @@ struct Http2Wire::Callbacks {
     if (frame->hd.type == NGHTTP2_RST_STREAM && frame->rst_stream.error_code != NGHTTP2_NO_ERROR)
       return patient(self);
     if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) return 0;
-    // Nobody reads the rest of a body whose answer is complete.
-    if (frame->hd.flags & NGHTTP2_FLAG_END_STREAM &&
+    Http2Stream* stream = stream_of(session, frame->hd.stream_id);
+    if (stream && frame->hd.flags & NGHTTP2_FLAG_END_STREAM &&
         nghttp2_session_get_stream_remote_close(session, frame->hd.stream_id) == 0)
-      nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NGHTTP2_NO_ERROR);
+      self.events_.on_answered_early(*stream);
     return 0;
   }
 

@@ -69,6 +69,8 @@ class Http2Wire {
     virtual void on_data(Http2Stream& stream, std::string_view bytes) = 0;
     virtual void on_end(Http2Stream& stream) = 0;
     virtual void on_sent(Http2Stream& stream) = 0;  // a part of its answer
+    // All of its answer, while the client still sends the request.
+    virtual void on_answered_early(Http2Stream& stream) = 0;
     virtual void on_closed(Http2Stream& stream) = 0;
 
    protected:
