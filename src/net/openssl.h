@@ -26,6 +26,10 @@ using SslPtr = std::unique_ptr<SSL, crypto::Freed<SSL_free>>;
 // The oldest error of this thread in words; clears them all.
 std::string openssl_error();
 
+// The certificates of a PEM text; `what` names it in errors.
+Result<std::vector<X509Ptr>> certificates_in(std::string_view pem, std::string_view what);
+Result<KeyPtr> key_in(std::string_view pem);
+
 // Verdicts beside X509_V_OK (vouched for by a client CA alone) that a session remembers, in a
 // number that OpenSSL has no name for.
 inline constexpr int kFrontProxyAlone = 100'001;

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <initializer_list>
 
 namespace cardea::net {
@@ -14,6 +15,8 @@ class Signals {
   Signals& operator=(const Signals&) = delete;
 
   int wait();  // blocks the calling thread until one arrives and returns its number
+  // The same for at most this long; 0 when none arrived.
+  int wait_for(std::chrono::nanoseconds longest);
 
  private:
   int fd_ = -1;

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "base/strings.h"
+#include "net/named_identities.h"
 #include "net/openssl.h"
 
 namespace cardea::net {
@@ -25,6 +26,8 @@ int no_password(char*, int, int, void*) {
   return 0;
 }
 
+}  // namespace
+
 Result<std::vector<X509Ptr>> certificates_in(std::string_view pem, std::string_view what) {
   ERR_clear_error();
   std::vector<X509Ptr> found;
@@ -39,6 +42,15 @@ Result<std::vector<X509Ptr>> certificates_in(std::string_view pem, std::string_v
   return found;
 }
 
+Result<KeyPtr> key_in(std::string_view pem) {
+  BioPtr in = reading(pem);
+  KeyPtr key(PEM_read_bio_PrivateKey(in.get(), nullptr, no_password, nullptr));
+  if (!key) return fail(bad_request(cat("cannot read the TLS private key: ", openssl_error())));
+  return key;
+}
+
+namespace {
+
 Result<void> use_identity(SSL_CTX* ctx, std::string_view certificates, std::string_view key_pem) {
   auto chain = certificates_in(certificates, "the TLS certificate");
   if (!chain) return fail(chain.error());
@@ -47,10 +59,9 @@ Result<void> use_identity(SSL_CTX* ctx, std::string_view certificates, std::stri
   for (std::size_t i = 1; i < chain->size(); ++i)
     if (SSL_CTX_add1_chain_cert(ctx, (*chain)[i].get()) != 1)
       return fail(bad_request(cat("cannot use the TLS certificate chain: ", openssl_error())));
-  BioPtr in = reading(key_pem);
-  KeyPtr key(PEM_read_bio_PrivateKey(in.get(), nullptr, no_password, nullptr));
-  if (!key) return fail(bad_request(cat("cannot read the TLS private key: ", openssl_error())));
-  if (SSL_CTX_use_PrivateKey(ctx, key.get()) != 1 || SSL_CTX_check_private_key(ctx) != 1)
+  auto key = key_in(key_pem);
+  if (!key) return fail(key.error());
+  if (SSL_CTX_use_PrivateKey(ctx, key->get()) != 1 || SSL_CTX_check_private_key(ctx) != 1)
     return fail(bad_request(
         cat("the TLS private key does not belong to the certificate: ", openssl_error())));
   return {};
@@ -118,6 +129,7 @@ struct ServerContext {
       : certificates(std::move(authorities)) {}
   SslCtxPtr ctx;
   std::string protocols;  // the ALPN callback reads it
+  NamedIdentities named;  // the certificate callback reads it
   std::shared_ptr<const ClientAuthorities::Stores> stores;
   mutable PeerCertificates certificates;
 };
@@ -159,6 +171,16 @@ Result<std::shared_ptr<ServerContext>> make_context(
   server_settings(*context);
   if (auto used = use_identity(context->ctx.get(), config.certificates, config.key); !used)
     return fail(used.error());
+  if (auto named = NamedIdentities::make(config.named); named)
+    context->named = std::move(*named);
+  else
+    return fail(named.error());
+  context->named.serve(context->ctx.get());
+  if (config.min_version == TlsVersion::k13)
+    SSL_CTX_set_min_proto_version(context->ctx.get(), TLS1_3_VERSION);
+  if (!config.cipher_list.empty() &&
+      SSL_CTX_set_cipher_list(context->ctx.get(), config.cipher_list.c_str()) != 1)
+    return fail(bad_request(cat("cannot use the cipher suites: ", openssl_error())));
   auto stores = make_stores(config);
   if (!stores) return fail(stores.error());
   context->stores = std::move(*stores);
@@ -199,6 +221,25 @@ std::string openssl_error() {
   if (const auto code = ERR_get_error()) ERR_error_string_n(code, text, sizeof text);
   ERR_clear_error();
   return text;
+}
+
+Result<std::string> cipher_list_of(const std::vector<std::string>& suites) {
+  std::vector<std::string> names;
+  for (const std::string& suite : suites) {
+    // TLS 1.3 has three, which are not chosen here.
+    if (suite == "TLS_AES_128_GCM_SHA256" || suite == "TLS_AES_256_GCM_SHA384" ||
+        suite == "TLS_CHACHA20_POLY1305_SHA256")
+      continue;
+    const char* name = OPENSSL_cipher_name(suite.c_str());
+    if (!name || std::string_view(name) == "(NONE)")
+      return fail(bad_request(cat("cipher suite ", suite, " is not known, or insecure")));
+    for (std::string_view weak : {"RC4", "3DES", "DES-CBC3", "NULL", "EXP", "MD5"})
+      if (std::string_view(name).contains(weak))
+        return fail(bad_request(cat("cipher suite ", suite, " is insecure")));
+    names.emplace_back(name);
+  }
+  if (names.empty() && !suites.empty()) return fail(bad_request("no cipher suite for TLS 1.2"));
+  return join(names, ":");
 }
 
 Result<void> check_certificates(std::string_view pem, std::string_view what) {

@@ -9,14 +9,32 @@
 
 namespace cardea::net {
 
-// All of these are PEM texts.
+// A certificate for clients that ask for one of these names.
+struct NamedCertificate {
+  std::string certificates;  // PEM, with its intermediates
+  std::string key;
+  std::vector<std::string> names;  // "example.com", "*.example.com"; empty: those it carries
+};
+
+enum class TlsVersion { k12, k13 };
+
+// Certificates and keys are PEM texts.
 struct TlsServerConfig {
   std::string certificates;  // the server's, then its intermediates
   std::string key;
-  std::string client_cas;       // empty: clients are not asked for a certificate
+  std::vector<NamedCertificate> named = {};  // the first that fits is used instead
+  std::string client_cas;                    // empty: clients are not asked for a certificate
   std::string front_proxy_cas;  // who signs proxies that speak for others; may be empty
   std::vector<std::string> protocols = {"h2", "http/1.1"};  // ALPN, the preferred one first
+  TlsVersion min_version = TlsVersion::k12;
+  std::string cipher_list = {};  // of TLS 1.2, from cipher_list_of; empty: OpenSSL's default
 };
+
+// OpenSSL's list for suites with the names of the standards, such as
+// `TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256`. Suites of TLS 1.3 are always offered, as in
+// kube-apiserver. An error for unknown suites, for insecure ones, and when none is left for
+// TLS 1.2.
+Result<std::string> cipher_list_of(const std::vector<std::string>& suites);
 
 // An error when there is no certificate in a PEM text, or a damaged one; `what` names the text in
 // it.

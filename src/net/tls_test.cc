@@ -98,7 +98,9 @@ class TlsTest : public ::testing::Test {
     }
     constexpr unsigned char kOffered[] = "\x02h2\x08http/1.1";
     SSL_CTX_set_alpn_protos(ctx, kOffered, sizeof kOffered - 1);
+    if (max_version_) SSL_CTX_set_max_proto_version(ctx, max_version_);
     SSL* ssl = SSL_new(ctx);
+    if (!asked_name_.empty()) SSL_set_tlsext_host_name(ssl, asked_name_.c_str());
     if (session && *session) SSL_set_session(ssl, *session);
     SSL_set_fd(ssl, fd);
     connected_ = SSL_connect(ssl) == 1;
@@ -142,7 +144,62 @@ class TlsTest : public ::testing::Test {
   bool connected_ = false;
   bool resumed_ = false;
   std::string server_name_;
+  std::string asked_name_;  // what the client asks for (SNI)
+  int max_version_ = 0;     // the client's newest; 0: no limit
 };
+
+TEST_F(TlsTest, AClientGetsTheCertificateOfTheNameItAsksFor) {
+  auto named = [](std::string common, std::string alternative, std::vector<std::string> names) {
+    const Identity made = issue(
+        {.subject = {{"CN", common}}, .alternative_names = std::move(alternative)});
+    return NamedCertificate{made.certificate_pem(), made.key_pem(), std::move(names)};
+  };
+  config_.named = {named("carried", "DNS:carried.example,DNS:given.example", {}),
+                   named("given", "", {"given.example", "*.wild.example"}),
+                   named("whole", "", {"a.wild.example"}), named("common.example", "", {})};
+  const auto tls = make();
+  auto shown_to = [&](std::string name) {
+    asked_name_ = std::move(name);
+    meet(*tls, nullptr);
+    return server_name_;
+  };
+  EXPECT_EQ(shown_to("carried.example"), "carried");
+  EXPECT_EQ(shown_to("GIVEN.example"), "given") << "a given name goes before a carried one";
+  EXPECT_EQ(shown_to("b.wild.example"), "given");
+  EXPECT_EQ(shown_to("a.wild.example"), "whole") << "a whole name goes before a wildcard";
+  EXPECT_EQ(shown_to("b.a.wild.example"), "first") << "a wildcard stands for one label";
+  EXPECT_EQ(shown_to("common.example"), "common.example");
+  EXPECT_EQ(shown_to("other.example"), "first");
+  EXPECT_EQ(shown_to(""), "first");
+}
+
+TEST_F(TlsTest, ANamedCertificateNeedsItsOwnKey) {
+  const Identity one = issue({.subject = {{"CN", "one"}}}),
+                 two = issue({.subject = {{"CN", "two"}}});
+  config_.named = {{one.certificate_pem(), two.key_pem(), {}}};
+  EXPECT_FALSE(TlsServer::make(config_).has_value());
+}
+
+TEST_F(TlsTest, AClientThatIsTooOldForTheServerIsRefused) {
+  config_.min_version = TlsVersion::k13;
+  const auto tls = make();
+  EXPECT_TRUE(meet(*tls, nullptr).shaken);
+  max_version_ = TLS1_2_VERSION;
+  EXPECT_FALSE(meet(*tls, nullptr).shaken);
+}
+
+TEST_F(TlsTest, OnlyTheChosenSuitesAreUsedForTls12) {
+  max_version_ = TLS1_2_VERSION;
+  config_.cipher_list = *cipher_list_of({"TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"});
+  EXPECT_EQ(config_.cipher_list, "ECDHE-ECDSA-AES256-GCM-SHA384");
+  EXPECT_TRUE(meet(*make(), nullptr).shaken);
+  // The key of the server is not an RSA key.
+  config_.cipher_list = *cipher_list_of({"TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"});
+  EXPECT_FALSE(meet(*make(), nullptr).shaken);
+  EXPECT_FALSE(cipher_list_of({"TLS_RSA_WITH_RC4_128_SHA"}).has_value());
+  EXPECT_FALSE(cipher_list_of({"TLS_AES_128_GCM_SHA256"}).has_value())
+      << "nothing would be left for TLS 1.2";
+}
 
 TEST_F(TlsTest, AClientWithoutACertificateIsLetIn) {
   const auto seen = meet(*make(), nullptr);
