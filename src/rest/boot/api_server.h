@@ -86,6 +86,8 @@ class ApiServer {
 
   // Until then /readyz and /healthz say no.
   void set_ready() { description_.set_ready(true); }
+  // From then on /readyz and /healthz say no again, and requests are served.
+  void set_stopping() { description_.set_ready(false); }
   // Ends watches, and no longer follows definitions. From outside the loops; once is enough.
   void stop();
 

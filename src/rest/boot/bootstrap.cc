@@ -49,12 +49,69 @@ Value kubernetes_service(const BootstrapOptions& o) {
                                                 {"ports", Value::array({port})}})}});
 }
 
+Value server_port(const BootstrapOptions& o) {
+  return Value::object(
+      {{"name", "https"}, {"port", static_cast<int>(o.server_port)}, {"protocol", "TCP"}});
+}
+
+Value kubernetes_endpoints(const BootstrapOptions& o) {
+  Value metadata = meta("kubernetes");
+  metadata.set("labels", Value::object({{"endpointslice.kubernetes.io/skip-mirror", "true"}}));
+  Value address = Value::object({{"ip", o.server_address}});
+  Value subset = Value::object(
+      {{"addresses", Value::array({address})}, {"ports", Value::array({server_port(o)})}});
+  return Value::object({{"apiVersion", "v1"},
+                        {"kind", "Endpoints"},
+                        {"metadata", metadata},
+                        {"subsets", Value::array({subset})}});
+}
+
+Value kubernetes_endpoint_slice(const BootstrapOptions& o) {
+  Value metadata = meta("kubernetes");
+  metadata.set("labels", Value::object({{"kubernetes.io/service-name", "kubernetes"}}));
+  Value endpoint = Value::object({{"addresses", Value::array({o.server_address})},
+                                  {"conditions", Value::object({{"ready", true}})}});
+  return Value::object({{"apiVersion", "discovery.k8s.io/v1"},
+                        {"kind", "EndpointSlice"},
+                        {"metadata", metadata},
+                        {"addressType", o.server_address.contains(':') ? "IPv6" : "IPv4"},
+                        {"endpoints", Value::array({endpoint})},
+                        {"ports", Value::array({server_port(o)})}});
+}
+
+// Since when tokens of service accounts in Secrets are tracked: controllers wait for it.
+Value token_tracking(const BootstrapOptions& o) {
+  return Value::object({{"apiVersion", "v1"},
+                        {"kind", "ConfigMap"},
+                        {"metadata", meta("kube-apiserver-legacy-service-account-token-tracking")},
+                        {"data", Value::object({{"since", o.now.substr(0, o.now.find('T'))}})}});
+}
+
 Value service_cidr(const BootstrapOptions& o) {
   return Value::object(
       {{"apiVersion", "networking.k8s.io/v1"},
        {"kind", "ServiceCIDR"},
        {"metadata", meta("kubernetes")},
        {"spec", Value::object({{"cidrs", Value::array({o.service_cluster_ip_range})}})}});
+}
+
+// Makes `member` of a stored object what it is in `object`; creates the object when it is absent.
+// For what follows the flags of this start.
+Result<void> ensure_same(const Loopback& api, const std::string& collection, const Value& object,
+                         std::initializer_list<std::string_view> members) {
+  const std::string path = cat(collection, "/", object["metadata"]["name"].as_string());
+  Loopback::Reply found = api.send_and_wait("GET", path);
+  Value wanted = found.ok() ? found.body : object;
+  bool is_same = found.ok();
+  for (std::string_view member : members) {
+    is_same = is_same && found.body[member] == object[member];
+    wanted.set(member, object[member]);
+  }
+  if (is_same) return {};
+  Loopback::Reply reply = found.ok() ? api.send_and_wait("PUT", path, wanted)
+                                     : api.send_and_wait("POST", collection, wanted);
+  if (reply.ok()) return {};
+  return fail(internal_error(cat("bootstrap of ", path, ": ", reply.body["message"].as_string())));
 }
 
 // Extension servers read it to believe what we tell them of our clients. It follows the flags of
@@ -64,17 +121,11 @@ Result<void> publish_authentication(const Loopback& api, const BootstrapOptions&
   constexpr std::string_view kName = "extension-apiserver-authentication";
   Value data = Value::object();
   for (const auto& [key, text] : o.authentication) data.set(key, text);
-  Loopback::Reply found = api.send_and_wait("GET", cat(kPath, "/", kName));
-  if (found.ok() && found.body["data"] == data) return {};
-  Value object = found.ok() ? found.body
-                            : Value::object({{"apiVersion", "v1"},
-                                             {"kind", "ConfigMap"},
-                                             {"metadata", meta(kName)}});
-  object.set("data", data);
-  Loopback::Reply reply = found.ok() ? api.send_and_wait("PUT", cat(kPath, "/", kName), object)
-                                     : api.send_and_wait("POST", std::string(kPath), object);
-  if (reply.ok()) return {};
-  return fail(internal_error(cat("bootstrap of ", kName, ": ", reply.body["message"].as_string())));
+  return ensure_same(
+      api, std::string(kPath),
+      Value::object(
+          {{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", meta(kName)}, {"data", data}}),
+      {"data"});
 }
 
 }  // namespace
@@ -93,6 +144,18 @@ Result<void> bootstrap(const Loopback& api, const BootstrapOptions& o) {
     return ok;
   if (auto ok = ensure(api, "/api/v1/namespaces/default/services", kubernetes_service(o)); !ok)
     return ok;
+  if (auto ok = ensure(api, "/api/v1/namespaces/kube-system/configmaps", token_tracking(o)); !ok)
+    return ok;
+  if (!o.server_address.empty()) {
+    if (auto ok = ensure_same(api, "/api/v1/namespaces/default/endpoints", kubernetes_endpoints(o),
+                              {"subsets"});
+        !ok)
+      return ok;
+    if (auto ok = ensure_same(api, "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices",
+                              kubernetes_endpoint_slice(o), {"endpoints", "ports"});
+        !ok)
+      return ok;
+  }
   return publish_authentication(api, o);
 }
 

@@ -14,7 +14,7 @@ TEST(Bootstrap, ASecondStartFindsEverythingAndChangesNothing) {
   TestServer server;
   BootstrapOptions options{.service_cluster_ip_range = "10.0.0.0/24",
                            .service_address = "10.0.0.1",
-                           .server_address = "127.0.0.1",
+                           .server_address = "10.1.2.3",
                            .server_port = 6443,
                            .authentication = {{"client-ca-file", "ca"}},
                            .now = "2026-01-01T00:00:00Z"};
@@ -23,12 +23,25 @@ TEST(Bootstrap, ASecondStartFindsEverythingAndChangesNothing) {
   EXPECT_EQ(
       server.get("/api/v1/namespaces/default/services/kubernetes")["spec"]["clusterIP"].as_string(),
       "10.0.0.1");
+  Value endpoints = server.get("/api/v1/namespaces/default/endpoints/kubernetes");
+  EXPECT_EQ(endpoints["subsets"].items()[0]["addresses"].items()[0]["ip"].as_string(), "10.1.2.3");
+  Value slice = server.get(
+      "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes");
+  EXPECT_EQ(slice["ports"].items()[0]["port"].as_int(), 6443);
+  Value tracking = server.get(
+      "/api/v1/namespaces/kube-system/configmaps/"
+      "kube-apiserver-legacy-service-account-token-tracking");
+  EXPECT_EQ(tracking["data"]["since"].as_string(), "2026-01-01");
   store::Revision revision = server.store().current_revision();
   auto second = bootstrap(server.api(), options);
   ASSERT_TRUE(second) << second.error().message;
   EXPECT_EQ(server.store().current_revision(), revision);
   options.authentication = {{"client-ca-file", "other"}};
+  options.server_address = "10.1.2.4";
   ASSERT_TRUE(bootstrap(server.api(), options));
+  endpoints = server.get("/api/v1/namespaces/default/endpoints/kubernetes");
+  EXPECT_EQ(endpoints["subsets"].items()[0]["addresses"].items()[0]["ip"].as_string(), "10.1.2.4")
+      << "the address follows the flags";
   Value config = server.get(
       "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication");
   EXPECT_EQ(config["data"]["client-ca-file"].as_string(), "other");

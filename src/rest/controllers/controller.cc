@@ -116,9 +116,7 @@ struct Controller::State {
       c.context_.log(cat(c.name_, ": ", key, ": ", error.message));
     std::chrono::milliseconds delay = std::min<std::chrono::milliseconds>(
         kFirstDelay * (1 << std::min(failures - 1, 15)), c.settings_.longest_delay);
-    if (!state->waiting.insert(key).second) return;
-    state->delayed.emplace(std::chrono::steady_clock::now() + delay, key);
-    arm(state);
+    c.enqueue_after(key, delay);
   }
 
   static void arm(const std::shared_ptr<State>& state) {
@@ -209,6 +207,12 @@ void Controller::enqueue(std::string key) {
     return;
   }
   state_->queue.push_back(std::move(key));
+}
+
+void Controller::enqueue_after(std::string key, std::chrono::milliseconds delay) {
+  if (!state_->waiting.insert(key).second) return;
+  state_->delayed.emplace(std::chrono::steady_clock::now() + delay, std::move(key));
+  State::arm(state_);
 }
 
 bool Controller::stopping() const {

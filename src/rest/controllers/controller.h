@@ -65,6 +65,8 @@ class Controller {
 
   // On the loop.
   void enqueue(std::string key);
+  // Later, unless the key waits already.
+  void enqueue_after(std::string key, std::chrono::milliseconds delay);
   bool stopping() const;
 
   const ControllerContext& context() const { return context_; }

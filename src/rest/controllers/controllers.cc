@@ -60,8 +60,9 @@ Result<std::vector<std::string>> select_controllers(const std::vector<std::strin
 }
 
 Controllers::Controllers(const ControllerContext& context, const std::vector<std::string>& chosen,
-                         const std::string& ca) {
+                         const std::string& ca, std::chrono::nanoseconds event_ttl) {
   controllers_.push_back(api_service_availability(context));
+  controllers_.push_back(event_expiry(context, event_ttl));
   controllers_.push_back(access_policy_status(context));
   for (const Row& row : kControllers)
     if (names(chosen, row.name)) controllers_.push_back(row.make(context, ca));

@@ -25,6 +25,10 @@ std::unique_ptr<Controller> api_service_availability(ControllerContext context);
 // The status of access policies. Not part of kube-controller-manager either. Always on.
 std::unique_ptr<Controller> access_policy_status(ControllerContext context);
 
+// Deletes Events some time after they were last written. In a cluster on etcd, etcd does this.
+// Always on.
+std::unique_ptr<Controller> event_expiry(ControllerContext context, std::chrono::nanoseconds ttl);
+
 // Which of them a value of --controllers names: `*` stands for all, `-name` leaves one out, a name
 // puts one in; names win over `*`. An unknown name is an error.
 Result<std::vector<std::string>> select_controllers(const std::vector<std::string>& wanted);
@@ -33,9 +37,9 @@ std::vector<std::string> known_controllers();
 // The ones that were chosen, started and stopped together.
 class Controllers {
  public:
-  // `names` as select_controllers gives them.
+  // `names` as select_controllers gives them. Events live for `event_ttl`.
   Controllers(const ControllerContext& context, const std::vector<std::string>& names,
-              const std::string& ca);
+              const std::string& ca, std::chrono::nanoseconds event_ttl = std::chrono::hours(1));
   ~Controllers() { stop(); }
 
   // Both from outside the loop.
