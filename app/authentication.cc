@@ -1,5 +1,6 @@
 #include "app/authentication.h"
 
+#include "authn/bootstrap_token.h"
 #include "authn/request_header.h"
 #include "authn/webhook_authenticator.h"
 #include "base/strings.h"
@@ -85,11 +86,16 @@ Result<void> add_webhook(const AuthenticationParts& parts,
 // The files that TLS is made of; those that were not given are empty.
 struct TlsFiles {
   std::string certificate, key, client_ca, front_proxy_ca;
+  std::vector<NamedCertificateFiles> named = {};
 
   std::vector<std::string> given() const {
     std::vector<std::string> out;
     for (const std::string* file : {&certificate, &key, &client_ca, &front_proxy_ca})
       if (!file->empty()) out.push_back(*file);
+    for (const NamedCertificateFiles& files : named) {
+      out.push_back(files.certificate);
+      out.push_back(files.key);
+    }
     return out;
   }
 };
@@ -116,6 +122,23 @@ Result<net::TlsServerConfig> read_config(const TlsFiles& files, const DataDirect
   if (auto ok = take(files.client_ca, config.client_cas, true); !ok) return fail(ok.error());
   if (auto ok = take(files.front_proxy_ca, config.front_proxy_cas, false); !ok)
     return fail(ok.error());
+  for (const NamedCertificateFiles& one : files.named) {
+    net::NamedCertificate& named = config.named.emplace_back();
+    named.names = one.names;
+    if (auto ok = take(one.certificate, named.certificates, false); !ok) return fail(ok.error());
+    if (auto ok = take(one.key, named.key, false); !ok) return fail(ok.error());
+  }
+  return config;
+}
+
+// The same, and what the flags say about TLS itself.
+Result<net::TlsServerConfig> read_config(const TlsFiles& files, const DataDirectory& data,
+                                         const ServingOptions& serving) {
+  auto config = read_config(files, data);
+  if (!config) return config;
+  config->min_version = serving.tls_min_version;
+  config->cipher_list = serving.tls_cipher_list;
+  if (serving.is_http1_only) config->protocols = {"http/1.1"};
   return config;
 }
 
@@ -151,6 +174,8 @@ Result<Authentication> make_authentication(const AuthenticationParts& parts) {
   list.push_back(made.jwt.authenticators->remembered());
   list.push_back(
       authn::service_account_authenticator(made.service_account_tokens, parts.store, parts.clock));
+  if (o.bootstrap_tokens)
+    list.push_back(authn::bootstrap_token_authenticator(parts.store, parts.clock, audiences));
   list.push_back(made.jwt.authenticators);
   if (auto ok = add_webhook(parts, audiences, list); !ok) return fail(ok.error());
   if (made.jwt.anonymous) list.push_back(made.jwt.anonymous);
@@ -165,30 +190,33 @@ Result<std::shared_ptr<net::TlsServer>> make_tls(const ServeOptions& options,
                                                  const DataDirectory& data, net::FileWatch& watch,
                                                  const Log& log) {
   TlsFiles files{options.tls_cert_file, options.tls_private_key_file, options.client_ca_file,
-                 options.authentication.requestheader_client_ca_file};
-  auto config = read_config(files, data);
+                 options.authentication.requestheader_client_ca_file,
+                 options.serving.named_certificates};
+  const ServingOptions& serving = options.serving;
+  auto config = read_config(files, data, serving);
   if (!config) return fail(config.error());
   auto tls = net::TlsServer::make(*config);
   if (!tls || files.given().empty()) return tls;
   std::vector<std::string> known;
   for (const std::string& file : files.given())
     known.push_back(net::read_whole_file(file).value_or(""));
-  watch.watch_texts(
-      files.given(), std::move(known), [weak = std::weak_ptr(*tls), files, data, &log](auto texts) {
-        auto server = weak.lock();
-        if (!server) return;
-        Result<void> done = texts ? Result<void>() : fail(texts.error());
-        // A certificate and its key are two files: between the two writes they do not fit, and
-        // nothing changes.
-        if (done) {
-          auto next = read_config(files, data);
-          done = next ? server->reload(*next) : fail(next.error());
-        }
-        if (done)
-          log.write(LogLevel::kInfo, "certificates reloaded");
-        else
-          log.write(LogLevel::kWarning, cat("certificates not reloaded: ", done.error().message));
-      });
+  watch.watch_texts(files.given(), std::move(known),
+                    [weak = std::weak_ptr(*tls), files, data, serving, &log](auto texts) {
+                      auto server = weak.lock();
+                      if (!server) return;
+                      Result<void> done = texts ? Result<void>() : fail(texts.error());
+                      // A certificate and its key are two files: between the two writes they do not
+                      // fit, and nothing changes.
+                      if (done) {
+                        auto next = read_config(files, data, serving);
+                        done = next ? server->reload(*next) : fail(next.error());
+                      }
+                      if (done)
+                        log.write(LogLevel::kInfo, "certificates reloaded");
+                      else
+                        log.write(LogLevel::kWarning,
+                                  cat("certificates not reloaded: ", done.error().message));
+                    });
   return tls;
 }
 

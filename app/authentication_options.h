@@ -21,6 +21,7 @@ struct AuthenticationOptions {
   std::chrono::seconds service_account_max_token_expiration{0};  // 0: no limit
   bool service_account_extend_token_expiration = true;
 
+  bool bootstrap_tokens = false;
   std::string authentication_config;
   authn::OidcFlags oidc;
   bool anonymous_auth_given = false;  // --anonymous-auth was on the command line

@@ -1,19 +1,13 @@
 #include "app/authorizer_chain.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
+#include "app/machine.h"
 #include "base/strings.h"
 #include "net/file_watch.h"
 
 namespace cardea::app {
 namespace {
-
-std::string host_name() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
-}
 
 // Kubernetes' types, and ours.
 authz::AuthorizerTypes types(const ServeOptions& o) {

@@ -7,6 +7,8 @@
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
 
+#include <ctime>
+
 #include "base/strings.h"
 #include "crypto/freed.h"
 
@@ -18,6 +20,7 @@ using crypto::KeyPtr;
 using crypto::X509Ptr;
 
 constexpr long kTenYears = 10L * 365 * 24 * 3600;
+constexpr long kMonth = 30L * 24 * 3600;
 
 std::unexpected<Error> openssl_error(std::string_view doing) {
   char text[256];
@@ -85,6 +88,19 @@ Result<Identity> make_authority(const std::string& common_name) {
   if (!ok || !X509_sign(certificate.get(), key.get(), EVP_sha256()))
     return openssl_error("making a certificate authority");
   return Identity{pem(certificate.get()), pem(key.get())};
+}
+
+bool fits(const std::string& certificate, const CertificateRequest& request) {
+  BioPtr bio(BIO_new_mem_buf(certificate.data(), static_cast<int>(certificate.size())));
+  X509Ptr x509(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
+  if (!x509) return false;
+  std::time_t soon = std::time(nullptr) + kMonth;
+  if (X509_cmp_time(X509_get0_notAfter(x509.get()), &soon) <= 0) return false;
+  for (const std::string& name : request.dns_names)
+    if (X509_check_host(x509.get(), name.data(), name.size(), 0, nullptr) != 1) return false;
+  for (const std::string& address : request.addresses)
+    if (X509_check_ip_asc(x509.get(), address.c_str(), 0) != 1) return false;
+  return true;
 }
 
 Result<Identity> issue(const Identity& authority, const CertificateRequest& request) {

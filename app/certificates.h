@@ -24,4 +24,8 @@ struct CertificateRequest {
 };
 Result<Identity> issue(const Identity& authority, const CertificateRequest& request);
 
+// Whether a certificate (PEM) has all names and addresses of the request, and does not end within
+// the next month.
+bool fits(const std::string& certificate, const CertificateRequest& request);
+
 }  // namespace cardea::app

@@ -4,12 +4,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "app/machine.h"
+#include "base/names.h"
 #include "base/strings.h"
 
 namespace cardea::app {
@@ -29,19 +32,40 @@ Result<void> write_file(const std::string& path, const std::string& text, mode_t
   return {};
 }
 
-Result<Identity> load_or(const std::string& stem, auto make) {
+Result<Identity> load_or(const std::string& stem, auto make, auto is_good) {
   if (fs::exists(stem + ".crt") && fs::exists(stem + ".key")) {
     auto certificate = read_file(stem + ".crt");
     auto key = read_file(stem + ".key");
     if (!certificate) return fail(certificate.error());
     if (!key) return fail(key.error());
-    return Identity{*certificate, *key};
+    if (is_good(*certificate)) return Identity{*certificate, *key};
   }
   Result<Identity> made = make();
   if (!made) return made;
   if (auto ok = write_file(stem + ".key", made->key, 0600); !ok) return fail(ok.error());
   if (auto ok = write_file(stem + ".crt", made->certificate, 0644); !ok) return fail(ok.error());
   return made;
+}
+
+Result<Identity> load_or(const std::string& stem, auto make) {
+  return load_or(stem, make, [](const std::string&) { return true; });
+}
+
+// What clients may call the server.
+CertificateRequest server_request(const DataDirectoryRequest& request) {
+  CertificateRequest out{.common_name = "cardea", .for_server = true};
+  out.dns_names = {"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
+                   "kubernetes.default.svc.cluster.local"};
+  out.addresses = {"127.0.0.1", "::1"};
+  auto add = [&out](const std::string& name) {
+    std::vector<std::string>& list = is_address(name) ? out.addresses : out.dns_names;
+    if (!name.empty() && std::ranges::find(list, name) == list.end()) list.push_back(name);
+  };
+  if (std::string host = lower(host_name()); dns_subdomain_problems(host).empty()) add(host);
+  for (const std::string& address : request.service_addresses) add(address);
+  if (!is_everywhere(request.bind_address)) add(request.bind_address);
+  for (const std::string& name : request.names) add(name);
+  return out;
 }
 
 std::string kubeconfig(const DataDirectoryRequest& request, const Identity& authority,
@@ -93,17 +117,18 @@ Result<DataDirectory> prepare_data_directory(const DataDirectoryRequest& request
   // for self-signed.
   auto authority = load_or((dir / "ca").string(), [] { return make_authority("cardea-ca"); });
   if (!authority) return fail(authority.error());
-  auto server = load_or((dir / "server").string(), [&] {
-    CertificateRequest r{.common_name = "cardea", .for_server = true};
-    r.dns_names = {"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
-                   "kubernetes.default.svc.cluster.local"};
-    r.addresses = {"127.0.0.1", "::1"};
-    for (const std::string& a : request.service_addresses) r.addresses.push_back(a);
-    if (request.bind_address != "0.0.0.0" && request.bind_address != "::" &&
-        request.bind_address != "127.0.0.1" && request.bind_address != "::1")
-      r.addresses.push_back(request.bind_address);
-    return issue(*authority, r);
-  });
+  const CertificateRequest wanted = server_request(request);
+  auto server = load_or((dir / "server").string(),
+                        [&] {
+                          // Addresses of a machine come and go: a certificate that lacks one is not
+                          // replaced for it.
+                          CertificateRequest r = wanted;
+                          if (is_everywhere(request.bind_address))
+                            for (std::string& address : own_addresses())
+                              r.addresses.push_back(std::move(address));
+                          return issue(*authority, r);
+                        },
+                        [&](const std::string& certificate) { return fits(certificate, wanted); });
   if (!server) return fail(server.error());
   auto admin = load_or((dir / "admin").string(), [&] {
     return issue(*authority, {.common_name = "admin", .organizations = {"system:masters"}});

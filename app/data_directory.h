@@ -10,7 +10,8 @@
 namespace cardea::app {
 
 // The files of a server besides its objects: a CA, the server's certificate and the
-// administrator's. Created on first use, kept afterwards.
+// administrator's. Created on first use, kept afterwards; the server's certificate is made anew
+// when it lacks a name that the flags ask for, or ends soon.
 struct DataDirectory {
   std::string path;
   Identity authority;
@@ -23,6 +24,7 @@ struct DataDirectoryRequest {
   std::string bind_address;
   std::uint16_t port;
   std::vector<std::string> service_addresses;  // the `kubernetes` service's own address
+  std::vector<std::string> names = {};  // further names and addresses of the server's certificate
 };
 
 Result<DataDirectory> prepare_data_directory(const DataDirectoryRequest& request);

@@ -1,12 +1,12 @@
 #include "app/options.h"
 
-#include <arpa/inet.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 
 #include "app/command_line.h"
+#include "app/kube_flags.h"
+#include "app/machine.h"
 #include "base/names.h"
 #include "base/strings.h"
 #include "base/time_parse.h"
@@ -18,7 +18,10 @@ namespace {
 
 constexpr std::string_view kModes[] = {"AlwaysAllow", "AlwaysDeny", "ABAC",   "Webhook",
                                        "RBAC",        "Node",       "Access", "Policy"};
-constexpr std::string_view kSwitches[] = {"--allow-privileged", "--anonymous-auth",
+constexpr std::string_view kSwitches[] = {"--allow-privileged",
+                                          "--anonymous-auth",
+                                          "--disable-http2-serving",
+                                          "--enable-bootstrap-token-auth",
                                           "--service-account-extend-token-expiration",
                                           "--service-account-lookup"};
 
@@ -30,18 +33,12 @@ struct RawLists {
       audiences;
   std::string max_token_expiration = "0s", webhook_ttl = "2m0s", authorized_ttl = "5m0s",
               unauthorized_ttl = "30s";
-  std::string log_format = "text";
+  std::string log_format = "text", logging_format;
+  std::string event_ttl = "1h0m0s";
+  ServingFlags serving;
   bool lookup = true;
   bool is_mode_given = false;
 };
-
-std::vector<std::string> flatten(const std::vector<std::string>& raw) {
-  std::vector<std::string> out;
-  for (const std::string& entry : raw)
-    for (std::string_view part : split(entry, ','))
-      if (part = trim(part); !part.empty()) out.emplace_back(part);
-  return out;
-}
 
 bool contains(const auto& list, std::string_view what) {
   return std::ranges::find(list, what) != std::end(list);
@@ -154,6 +151,8 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
       ->type_name("FORMAT")
       ->group("General")
       ->capture_default_str();
+  text("--logging-format", lists.logging_format, "FORMAT", "the same by kube-apiserver's name",
+       "General");
   list("--feature-gates", lists.gates,
        "Name=true or Name=false for any of these:\n" + FeatureGates::help(), "General");
 
@@ -173,6 +172,7 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
       ->type_name("NUMBER")
       ->group("Serving")
       ->capture_default_str();
+  declare_serving(app, lists.serving);
   app.add_option("--insecure-bench-port", o.insecure_bench_port,
                  "a port for plain HTTP on loopback, for benchmarks")
       ->type_name("PORT")
@@ -181,6 +181,11 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
   text("--client-ca-file", o.client_ca_file, "FILE",
        "CAs that may sign client certificates (PEM), beside the CA of the data directory",
        "Authentication");
+  app.add_option("--enable-bootstrap-token-auth", o.authentication.bootstrap_tokens,
+                 "whether Secrets of the type bootstrap.kubernetes.io/token in kube-system are "
+                 "tokens with which machines join the cluster")
+      ->group("Authentication")
+      ->default_str("false");
   text("--token-auth-file", o.token_auth_file, "FILE",
        "static tokens: lines of token,user,uid,\"group,group\"", "Authentication");
   app.add_option("--anonymous-auth", o.anonymous_auth,
@@ -241,18 +246,14 @@ void declare(CLI::App& app, ServeOptions& o, RawLists& lists) {
        "Cluster");
   text("--service-node-port-range", o.service_node_port_range, "FIRST-LAST",
        "the range of node ports", "Cluster");
+  text("--event-ttl", lists.event_ttl, "DURATION",
+       "how long the server keeps an Event after it was last written", "Cluster");
 }
 
 std::optional<std::string> twice(const std::vector<std::string>& list) {
   for (auto at = list.begin(); at != list.end(); ++at)
     if (std::find(list.begin(), at, *at) != at) return *at;
   return std::nullopt;
-}
-
-bool is_address(const std::string& text) {
-  unsigned char bytes[16];
-  return ::inet_pton(AF_INET, text.c_str(), bytes) == 1 ||
-         ::inet_pton(AF_INET6, text.c_str(), bytes) == 1;
 }
 
 // Flags that are wrong, alone or together.
@@ -370,10 +371,18 @@ Result<void> complete_authorization(ServeOptions& o, const RawLists& lists) {
 }
 
 Result<void> complete(ServeOptions& o, const RawLists& lists, bool asked_for_anonymous) {
-  if (lists.log_format != "text" && lists.log_format != "json")
-    return fail(
-        bad_request(cat("--log-format: `", lists.log_format, "` is neither text nor json")));
-  o.log_format = lists.log_format == "json" ? LogFormat::kJson : LogFormat::kText;
+  const std::string& format = lists.logging_format.empty() ? lists.log_format
+                                                           : lists.logging_format;
+  if (format != "text" && format != "json")
+    return fail(bad_request(cat("--log-format: `", format, "` is neither text nor json")));
+  o.log_format = format == "json" ? LogFormat::kJson : LogFormat::kText;
+  auto event_ttl = seconds_in("--event-ttl", lists.event_ttl);
+  if (!event_ttl) return fail(event_ttl.error());
+  if (event_ttl->count() < 1) return fail(bad_request("--event-ttl must be one second or more"));
+  o.event_ttl = *event_ttl;
+  auto serving = read_serving(lists.serving);
+  if (!serving) return fail(serving.error());
+  o.serving = std::move(*serving);
   o.authentication.anonymous_auth_given = asked_for_anonymous;
   o.authorization_modes = flatten(lists.modes);
   o.enable_admission_plugins = flatten(lists.enable);
@@ -385,7 +394,8 @@ Result<void> complete(ServeOptions& o, const RawLists& lists, bool asked_for_ano
   auto gates = FeatureGates::parse(flatten(lists.gates));
   if (!gates) return fail(bad_request(cat("--feature-gates: ", gates.error().message)));
   o.gates = std::move(*gates);
-  o.warnings = o.gates.warnings();
+  o.warnings = o.serving.warnings;
+  std::ranges::copy(o.gates.warnings(), std::back_inserter(o.warnings));
   if (std::string warning = o.audit.warning(); !warning.empty())
     o.warnings.push_back(std::move(warning));
   if (o.gates.on("ConditionalAuthorization") &&
@@ -417,11 +427,16 @@ std::variant<ServeOptions, int> parse_serve_options(int argc, char** argv) {
   CommandLine line({"serve", "Runs a Kubernetes-compatible API server.", {}});
   CLI::App& app = line.parser();
   declare(app, o, lists);
+  KubeFlags others;
+  others.declare(line);
   for (std::string_view name : kSwitches) line.takes_switch(name);
   if (auto status = line.read(argc, argv)) return *status;
   lists.is_mode_given = app.count("--authorization-mode") > 0;
   auto ok = complete(o, lists, app.count("--anonymous-auth") > 0);
   if (!ok) return line.misuse(ok.error().message);
+  auto unused = others.warnings();
+  if (!unused) return line.misuse(unused.error().message);
+  std::ranges::move(*unused, std::back_inserter(o.warnings));
   return o;
 }
 

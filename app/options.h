@@ -8,6 +8,7 @@
 #include "app/audit_options.h"
 #include "app/authentication_options.h"
 #include "app/feature_gates.h"
+#include "app/serving_options.h"
 #include "base/log.h"
 
 namespace cardea::app {
@@ -28,6 +29,7 @@ struct ServeOptions {
   std::string bind_address = "127.0.0.1";
   std::uint16_t secure_port = 6443;
   std::string tls_cert_file, tls_private_key_file, client_ca_file;
+  ServingOptions serving;
   std::string token_auth_file;
   AuthenticationOptions authentication;
   std::vector<std::string> authorization_modes = {"Node", "Access", "Policy", "RBAC"};
@@ -40,6 +42,7 @@ struct ServeOptions {
   FeatureGates gates;
   std::string service_cluster_ip_range = "10.0.0.0/24";
   std::string service_node_port_range = "30000-32767";
+  std::chrono::nanoseconds event_ttl = std::chrono::hours(1);
   bool allow_privileged = false;
   bool dra_admin_access_policy = false;
   bool anonymous_auth = true;

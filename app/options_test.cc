@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/strings.h"
 #include "rest/controllers/controllers.h"
 
 namespace cardea::app {
@@ -282,6 +283,163 @@ TEST(ServeOptions, VerbosityHasTwoNames) {
   for (std::vector<std::string> args :
        {std::vector<std::string>{"--v=2"}, {"--v", "2"}, {"-v", "2"}, {"-v=2"}, {"-v2"}})
     EXPECT_EQ(parse(args).options().verbosity, 2) << args[0];
+}
+
+// The flags that `kube-apiserver --help` of 1.36.3 lists.
+constexpr std::string_view kFlagsOfKubernetes =
+    "--admission-control --admission-control-config-file --advertise-address "
+    "--aggregator-reject-forwarding-redirect --allow-metric-labels "
+    "--allow-metric-labels-manifest --allow-privileged --anonymous-auth --api-audiences "
+    "--audit-log-batch-buffer-size --audit-log-batch-max-size --audit-log-batch-max-wait "
+    "--audit-log-batch-throttle-burst --audit-log-batch-throttle-enable "
+    "--audit-log-batch-throttle-qps --audit-log-compress --audit-log-format --audit-log-maxage "
+    "--audit-log-maxbackup --audit-log-maxsize --audit-log-mode --audit-log-path "
+    "--audit-log-truncate-enabled --audit-log-truncate-max-batch-size "
+    "--audit-log-truncate-max-event-size --audit-log-version --audit-policy-file "
+    "--audit-webhook-batch-buffer-size --audit-webhook-batch-max-size "
+    "--audit-webhook-batch-max-wait --audit-webhook-batch-throttle-burst "
+    "--audit-webhook-batch-throttle-enable --audit-webhook-batch-throttle-qps "
+    "--audit-webhook-config-file --audit-webhook-initial-backoff --audit-webhook-mode "
+    "--audit-webhook-truncate-enabled --audit-webhook-truncate-max-batch-size "
+    "--audit-webhook-truncate-max-event-size --audit-webhook-version --authentication-config "
+    "--authentication-token-webhook-cache-ttl --authentication-token-webhook-config-file "
+    "--authentication-token-webhook-version --authorization-config --authorization-mode "
+    "--authorization-policy-file --authorization-webhook-cache-authorized-ttl "
+    "--authorization-webhook-cache-unauthorized-ttl --authorization-webhook-config-file "
+    "--authorization-webhook-version --bind-address --cert-dir --client-ca-file "
+    "--contention-profiling --coordinated-leadership-lease-duration "
+    "--coordinated-leadership-renew-deadline --coordinated-leadership-retry-period "
+    "--cors-allowed-origins --debug-socket-path --default-not-ready-toleration-seconds "
+    "--default-unreachable-toleration-seconds --delete-collection-workers "
+    "--disable-admission-plugins --disable-http2-serving --disabled-metrics "
+    "--egress-selector-config-file --emulated-version --emulation-forward-compatible "
+    "--enable-admission-plugins --enable-aggregator-routing --enable-bootstrap-token-auth "
+    "--enable-garbage-collector --enable-logs-handler --enable-priority-and-fairness "
+    "--encryption-provider-config --encryption-provider-config-automatic-reload "
+    "--endpoint-reconciler-type --etcd-cafile --etcd-certfile --etcd-compaction-interval "
+    "--etcd-count-metric-poll-period --etcd-db-metric-poll-interval --etcd-healthcheck-timeout "
+    "--etcd-keyfile --etcd-prefix --etcd-readycheck-timeout --etcd-servers "
+    "--etcd-servers-overrides --event-ttl --external-hostname --feature-gates --goaway-chance "
+    "--help --http2-max-streams-per-connection --kubelet-certificate-authority "
+    "--kubelet-client-certificate --kubelet-client-key --kubelet-preferred-address-types "
+    "--kubelet-timeout --kubernetes-service-node-port --lease-reuse-duration-seconds "
+    "--livez-grace-period --log-flush-frequency --log-json-info-buffer-size "
+    "--log-json-split-stream --log-text-info-buffer-size --log-text-split-stream "
+    "--logging-format --max-connection-bytes-per-sec --max-mutating-requests-inflight "
+    "--max-requests-inflight --min-compatibility-version --min-request-timeout --oidc-ca-file "
+    "--oidc-client-id --oidc-groups-claim --oidc-groups-prefix --oidc-issuer-url "
+    "--oidc-required-claim --oidc-signing-algs --oidc-username-claim --oidc-username-prefix "
+    "--peer-advertise-ip --peer-advertise-port --peer-ca-file --permit-address-sharing "
+    "--permit-port-sharing --profiling --proxy-client-cert-file --proxy-client-key-file "
+    "--request-timeout --requestheader-allowed-names --requestheader-client-ca-file "
+    "--requestheader-extra-headers-prefix --requestheader-group-headers "
+    "--requestheader-uid-headers --requestheader-username-headers --runtime-config "
+    "--runtime-config-emulation-forward-compatible --secure-port "
+    "--service-account-extend-token-expiration --service-account-issuer "
+    "--service-account-jwks-uri --service-account-key-file --service-account-lookup "
+    "--service-account-max-token-expiration --service-account-signing-endpoint "
+    "--service-account-signing-key-file --service-cluster-ip-range --service-node-port-range "
+    "--show-hidden-metrics-for-version --shutdown-delay-duration --shutdown-send-retry-after "
+    "--shutdown-watch-termination-grace-period --storage-backend "
+    "--storage-initialization-timeout --storage-media-type "
+    "--strict-transport-security-directives --tls-cert-file --tls-cipher-suites "
+    "--tls-curve-preferences --tls-min-version --tls-private-key-file --tls-sni-cert-key "
+    "--token-auth-file --tracing-config-file --v --version --vmodule --watch-cache "
+    "--watch-cache-sizes ";
+
+TEST(ServeOptions, EveryFlagOfKubernetesIsKnown) {
+  for (std::string_view flag : split(trim(kFlagsOfKubernetes), ' ')) {
+    if (flag == "--help") continue;
+    Outcome o = parse({cat(flag, "=x")});
+    EXPECT_THAT(o.err, testing::Not(HasSubstr("unknown flag"))) << flag;
+  }
+}
+
+// The flags of a static pod as kubeadm 1.36 writes it, except for etcd's.
+TEST(ServeOptions, ALineFromKubeadmIsUnderstood) {
+  Outcome o = parse({"--advertise-address=192.0.2.10",
+                     "--allow-privileged=true",
+                     "--authorization-mode=Node,RBAC",
+                     "--enable-admission-plugins=NodeRestriction",
+                     "--enable-bootstrap-token-auth=true",
+                     "--kubelet-client-certificate=/etc/kubernetes/pki/kubelet.crt",
+                     "--kubelet-client-key=/etc/kubernetes/pki/kubelet.key",
+                     "--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname",
+                     "--proxy-client-cert-file=/etc/kubernetes/pki/front-proxy-client.crt",
+                     "--proxy-client-key-file=/etc/kubernetes/pki/front-proxy-client.key",
+                     "--requestheader-allowed-names=front-proxy-client",
+                     "--requestheader-client-ca-file=/etc/kubernetes/pki/front-proxy-ca.crt",
+                     "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+                     "--requestheader-group-headers=X-Remote-Group",
+                     "--requestheader-username-headers=X-Remote-User",
+                     "--secure-port=6443",
+                     "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+                     "--service-account-key-file=/etc/kubernetes/pki/sa.pub",
+                     "--service-account-signing-key-file=/etc/kubernetes/pki/sa.key",
+                     "--service-cluster-ip-range=10.96.0.0/12",
+                     "--tls-cert-file=/etc/kubernetes/pki/apiserver.crt",
+                     "--tls-private-key-file=/etc/kubernetes/pki/apiserver.key"});
+  ASSERT_EQ(o.status(), -1) << o.err;
+  EXPECT_EQ(o.options().serving.advertise_address, "192.0.2.10");
+  EXPECT_TRUE(o.options().authentication.bootstrap_tokens);
+  EXPECT_THAT(o.options().warnings, SizeIs(5)) << "one for each flag that has no effect";
+  EXPECT_THAT(o.options().warnings[0], HasSubstr("--kubelet-client-certificate has no effect: "));
+}
+
+TEST(ServeOptions, AFlagThatWouldBeUnsafeToIgnoreIsRefusedWithTheReason) {
+  for (const char* flag :
+       {"--etcd-servers=https://127.0.0.1:2379", "--encryption-provider-config=/etc/keys.yaml",
+        "--egress-selector-config-file=/etc/egress.yaml",
+        "--admission-control-config-file=/etc/admission.yaml",
+        "--authorization-policy-file=/etc/abac.jsonl"}) {
+    Outcome o = parse({flag});
+    EXPECT_EQ(o.status(), 2) << flag;
+    EXPECT_THAT(o.err, HasSubstr(" is refused: ")) << flag;
+  }
+}
+
+TEST(ServeOptions, AFlagThatSaysWhatHappensAnywayIsNotWarnedAbout) {
+  Outcome o = parse({"--watch-cache", "--endpoint-reconciler-type=lease", "--profiling=false",
+                     "--enable-garbage-collector=true", "--runtime-config=api/all=true"});
+  ASSERT_EQ(o.status(), -1) << o.err;
+  EXPECT_THAT(o.options().warnings, IsEmpty());
+}
+
+TEST(ServeOptions, TheVersionAndSuitesOfTlsAreChecked) {
+  Outcome o = parse({"--tls-min-version=VersionTLS13",
+                     "--tls-cipher-suites="
+                     "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,TLS_AES_128_GCM_SHA256"});
+  ASSERT_EQ(o.status(), -1) << o.err;
+  EXPECT_EQ(o.options().serving.tls_min_version, net::TlsVersion::k13);
+  EXPECT_EQ(o.options().serving.tls_cipher_list, "ECDHE-RSA-AES128-GCM-SHA256");
+  EXPECT_EQ(parse({"--tls-min-version=VersionTLS14"}).status(), 2);
+  EXPECT_THAT(parse({"--tls-cipher-suites=TLS_RSA_WITH_RC4_128_SHA"}).err, HasSubstr("insecure"));
+  EXPECT_EQ(parse({"--tls-cipher-suites=NONSENSE"}).status(), 2);
+}
+
+TEST(ServeOptions, ACertificateForNamesHasTwoFilesAndNames) {
+  Outcome o = parse({"--tls-sni-cert-key=a.crt,a.key", "--tls-sni-cert-key",
+                     "b.crt,b.key:example.com,*.example.org"});
+  ASSERT_EQ(o.status(), -1) << o.err;
+  const auto& named = o.options().serving.named_certificates;
+  ASSERT_THAT(named, SizeIs(2));
+  EXPECT_EQ(named[0].key, "a.key");
+  EXPECT_THAT(named[0].names, IsEmpty());
+  EXPECT_THAT(named[1].names, ElementsAre("example.com", "*.example.org"));
+  for (const char* wrong : {"a.crt", "a.crt,", "a.crt,a.key:", "a.crt,a.key:a*.com", "a,b,c"})
+    EXPECT_EQ(parse({"--tls-sni-cert-key", wrong}).status(), 2) << wrong;
+}
+
+TEST(ServeOptions, AddressesAndNamesOfTheServerAreChecked) {
+  EXPECT_EQ(parse({"--advertise-address=example.com"}).status(), 2);
+  EXPECT_EQ(parse({"--cert-san=a b"}).status(), 2);
+  EXPECT_EQ(parse({"--shutdown-delay-duration=soon"}).status(), 2);
+  Outcome o = parse({"--cert-san=a.example.com,192.0.2.7", "--shutdown-delay-duration=3s",
+                     "--logging-format=json"});
+  ASSERT_EQ(o.status(), -1) << o.err;
+  EXPECT_THAT(o.options().serving.cert_sans, ElementsAre("a.example.com", "192.0.2.7"));
+  EXPECT_EQ(o.options().serving.shutdown_delay, std::chrono::seconds(3));
+  EXPECT_EQ(o.options().log_format, LogFormat::kJson);
 }
 
 }  // namespace

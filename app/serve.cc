@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include "app/authentication.h"
 #include "app/authorizer_chain.h"
 #include "app/data_directory.h"
+#include "app/machine.h"
 #include "app/options.h"
 #include "app/policy_config.h"
 #include "base/log.h"
@@ -82,11 +84,23 @@ Result<void> take(Result<T> from, T& to) {
   return {};
 }
 
+// Where other machines find the server. As kube-apiserver does, an address of this machine stands
+// for one that only this machine can use. Empty when the machine has none.
+std::string advertised(const ServeOptions& o) {
+  if (!o.serving.advertise_address.empty()) return o.serving.advertise_address;
+  if (!is_everywhere(o.bind_address) && !is_loopback(o.bind_address)) return o.bind_address;
+  const std::vector<std::string> own = own_addresses();
+  return own.empty() ? "" : own[0];
+}
+
 Result<void> open_ground(ServeOptions& o, const std::string& service_address, Ground& g) {
   // The store first: a server that does not get it must not touch the rest of the directory.
   if (auto ok = take(open_store(o.data_dir), g.store); !ok) return ok;
+  std::vector<std::string> names = o.serving.cert_sans;
+  names.push_back(advertised(o));
+  names.push_back(o.serving.external_hostname);
   auto data = prepare_data_directory(
-      {o.data_dir, o.bind_address, o.secure_port, {service_address}});
+      {o.data_dir, o.bind_address, o.secure_port, {service_address}, std::move(names)});
   if (auto ok = take(std::move(data), g.data); !ok) return ok;
   if (auto ok = take(make_tls(o, g.data, g.files, g.log), g.tls); !ok) return ok;
   auto authentication = make_authentication(
@@ -135,22 +149,29 @@ Result<std::unique_ptr<rest::ApiServer>> make_api_server(const ServeOptions& o, 
   return server;
 }
 
+bool has_namespace_policy(const authz::Chain& chain) {
+  return std::ranges::any_of(chain.authorizers(),
+                             [](const auto& a) { return a->name() == "policy"; });
+}
+
 // Creates what every cluster has.
 Result<void> boot(const ServeOptions& o, const std::string& service_address, const Ground& g,
-                  const rest::Loopback& api) {
+                  rest::ApiServer& server) {
+  const rest::Loopback& api = server.api();
   bool is_new = g.store->current_revision() == 1;
   auto facts = authentication_facts(o, g.data);
   if (!facts) return fail(facts.error());
   auto booted = rest::bootstrap(api, {.service_cluster_ip_range = o.service_cluster_ip_range,
                                       .service_address = service_address,
-                                      .server_address = o.bind_address,
+                                      .server_address = advertised(o),
                                       .server_port = o.secure_port,
                                       .authentication = std::move(*facts),
                                       .now = rfc3339(g.clock.now())});
   if (!booted) return booted;
   if (auto ok = rest::reconcile_default_roles(api); !ok) return ok;
-  if (auto ok = rest::policy::ensure_master_namespace(api, o.policy_master_namespace); !ok)
-    return ok;
+  if (has_namespace_policy(*server.services().authorizer.get()))
+    if (auto ok = rest::policy::ensure_master_namespace(api, o.policy_master_namespace); !ok)
+      return ok;
   if (o.dra_admin_access_policy)
     if (auto ok = rest::ensure_dra_admin_policy(api); !ok) return ok;
   // History begins when a server is ready for the first time.
@@ -218,16 +239,22 @@ int serve(int argc, char** argv) {
                                                       : refuse(log, made.error());
   rest::ApiServer& api = **made;
   http::Server server(api.loops(), api.gateway(), server_options(o));
-  if (auto ok = boot(o, *service_address, ground, api.api()); !ok) return refuse(log, ok.error());
+  if (auto ok = boot(o, *service_address, ground, api); !ok) return refuse(log, ok.error());
   auto trusted = trusted_authority(o, ground.data);
   if (!trusted) return refuse(log, trusted.error());
   // No request is answered before the policy is complete.
   if (auto ok = listen(o, ground, server); !ok) return refuse(log, ok.error());
-  rest::Controllers controllers(controller_context(ground, api), o.controllers, *trusted);
+  rest::Controllers controllers(controller_context(ground, api), o.controllers, *trusted,
+                                o.event_ttl);
   if (auto ok = controllers.start(); !ok) return refuse(log, ok.error());
   api.set_ready();
   log.write(LogLevel::kInfo, cat("ready on https://", o.bind_address, ":", o.secure_port));
   signals.wait();
+  if (o.serving.shutdown_delay > std::chrono::nanoseconds(0)) {
+    api.set_stopping();
+    log.write(LogLevel::kInfo, "told to stop; serving on for --shutdown-delay-duration");
+    signals.wait_for(o.serving.shutdown_delay);
+  }
   log.write(LogLevel::kInfo, "stopping");
   stop(ground, api, controllers, server);
   return 0;

@@ -1,0 +1,19 @@
+#pragma once
+#include <string>
+#include <vector>
+
+namespace cardea::app {
+
+// This machine, as its system describes it.
+
+std::string host_name();
+
+// The addresses of its interfaces, the first IPv4 address first. Loopback addresses are left out,
+// and addresses of one link, which clients cannot use without naming the link.
+std::vector<std::string> own_addresses();
+
+bool is_address(const std::string& text);  // IPv4 or IPv6
+bool is_loopback(const std::string& address);
+bool is_everywhere(const std::string& address);  // 0.0.0.0 or ::
+
+}  // namespace cardea::app

@@ -1,0 +1,123 @@
+#include "app/serving_options.h"
+
+#include <CLI/CLI.hpp>
+
+#include "app/machine.h"
+#include "base/names.h"
+#include "base/strings.h"
+#include "base/time_parse.h"
+
+namespace cardea::app {
+namespace {
+
+constexpr const char* kGroup = "Serving";
+
+// `certificate,key` or `certificate,key:name,name`.
+Result<NamedCertificateFiles> read_named(const std::string& text) {
+  auto wrong = [&](std::string_view why) {
+    return fail(bad_request(cat("--tls-sni-cert-key `", text, "` ", why)));
+  };
+  auto colon = text.find(':');
+  auto files = split(std::string_view(text).substr(0, colon), ',');
+  if (files.size() != 2 || trim(files[0]).empty() || trim(files[1]).empty())
+    return wrong("must be CERTIFICATE,KEY or CERTIFICATE,KEY:NAME,...");
+  NamedCertificateFiles out{std::string(trim(files[0])), std::string(trim(files[1])), {}};
+  if (colon == text.npos) return out;
+  for (std::string_view name : split(std::string_view(text).substr(colon + 1), ',')) {
+    std::string_view plain = trim(name);
+    if (plain.starts_with("*.")) plain.remove_prefix(2);
+    if (plain.empty() || plain.contains('*'))
+      return wrong("names a domain that is not one, such as example.com or *.example.com");
+    out.names.emplace_back(trim(name));
+  }
+  return out;
+}
+
+Result<void> read_version(const std::string& text, ServingOptions& out) {
+  if (text.empty() || text == "VersionTLS12") return {};
+  if (text == "VersionTLS13") {
+    out.tls_min_version = net::TlsVersion::k13;
+  } else if (text == "VersionTLS10" || text == "VersionTLS11") {
+    out.warnings.push_back(
+        cat("--tls-min-version=", text, ": this server speaks TLS 1.2 and later only"));
+  } else {
+    return fail(bad_request(cat("--tls-min-version: unknown version `", text,
+                                "`; there are VersionTLS12 and VersionTLS13")));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> flatten(const std::vector<std::string>& raw) {
+  std::vector<std::string> out;
+  for (const std::string& entry : raw)
+    for (std::string_view part : split(entry, ','))
+      if (part = trim(part); !part.empty()) out.emplace_back(part);
+  return out;
+}
+
+void declare_serving(CLI::App& app, ServingFlags& f) {
+  auto text = [&](const char* name, std::string& to, const char* what, const char* help) {
+    app.add_option(name, to, help)->type_name(what)->group(kGroup);
+  };
+  auto list = [&](const char* name, std::vector<std::string>& to, const char* what,
+                  const char* help) {
+    app.add_option(name, to, help)->allow_extra_args(false)->type_name(what)->group(kGroup);
+  };
+  text("--advertise-address", f.advertise_address, "IP",
+       "the address at which other machines find the server: the endpoint of the Service "
+       "default/kubernetes, and a name of the certificate that the server makes (default: "
+       "--bind-address)");
+  text("--external-hostname", f.external_hostname, "NAME",
+       "the name of the server outside: a name of the certificate that the server makes");
+  list("--cert-san", f.cert_sans, "LIST",
+       "more names and addresses for the certificate that the server makes");
+  app.add_option("--disable-http2-serving", f.disable_http2,
+                 "whether clients are offered HTTP/1.1 only")
+      ->group(kGroup)
+      ->default_str("false");
+  text("--tls-min-version", f.min_version, "VERSION",
+       "the oldest version of TLS that clients may use: VersionTLS12 (the default) or "
+       "VersionTLS13");
+  list("--tls-cipher-suites", f.cipher_suites, "LIST",
+       "the cipher suites for TLS 1.2, by the names of the standards (default: those of OpenSSL)");
+  list("--tls-sni-cert-key", f.sni, "FILES",
+       "CERTIFICATE,KEY or CERTIFICATE,KEY:NAME,...: a certificate (PEM) for clients that ask for "
+       "one of these names (default: the names in the certificate). May be repeated");
+  text("--shutdown-delay-duration", f.shutdown_delay, "DURATION",
+       "how long the server goes on serving after it was told to stop, while /readyz says no");
+}
+
+Result<ServingOptions> read_serving(const ServingFlags& f) {
+  auto wrong = [](std::string why) { return fail(bad_request(std::move(why))); };
+  ServingOptions out;
+  out.advertise_address = f.advertise_address;
+  if (!out.advertise_address.empty() && !is_address(out.advertise_address))
+    return wrong(cat("--advertise-address `", out.advertise_address, "` is not an IP address"));
+  out.external_hostname = f.external_hostname;
+  out.cert_sans = flatten(f.cert_sans);
+  out.is_http1_only = f.disable_http2;
+  for (const std::string& name : out.cert_sans) {
+    std::string_view plain = name;
+    if (plain.starts_with("*.")) plain.remove_prefix(2);
+    if (!is_address(name) && !dns_subdomain_problems(lower(plain)).empty())
+      return wrong(cat("--cert-san: `", name, "` is neither an address nor a DNS name"));
+  }
+  if (auto ok = read_version(f.min_version, out); !ok) return fail(ok.error());
+  auto suites = net::cipher_list_of(flatten(f.cipher_suites));
+  if (!suites) return wrong(cat("--tls-cipher-suites: ", suites.error().message));
+  out.tls_cipher_list = std::move(*suites);
+  for (const std::string& text : f.sni) {
+    auto named = read_named(text);
+    if (!named) return fail(named.error());
+    out.named_certificates.push_back(std::move(*named));
+  }
+  auto delay = parse_duration(f.shutdown_delay);
+  if (!delay || *delay < std::chrono::nanoseconds(0))
+    return wrong(cat("--shutdown-delay-duration `", f.shutdown_delay, "` is not a duration"));
+  out.shutdown_delay = *delay;
+  return out;
+}
+
+}  // namespace cardea::app
