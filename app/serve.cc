@@ -141,7 +141,7 @@ Result<std::unique_ptr<rest::ApiServer>> make_api_server(const ServeOptions& o, 
        .allow_privileged = o.allow_privileged,
        .service_account_tokens = g.authentication.service_account_tokens.get(),
        .auditor = g.auditor.get(),
-       .more_metrics = [&m = *g.authentication.jwt.metrics] { return m.print(); },
+       .more_metrics = [&m = *g.authentication.jwt.metrics](MetricPrinter& out) { m.print(out); },
        .log = &g.log});
   if (server)
     for (const std::string& warning : (*server)->warnings())

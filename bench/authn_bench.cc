@@ -53,7 +53,7 @@ struct Bench {
                            .algorithms = AlgorithmSet::all(),
                            .keys = fixed_keys(keys),
                            .distributed = {},
-                           .metrics = std::make_shared<IssuerMetrics>()}));
+                           .metrics = std::make_shared<IssuerMetrics>("bench")}));
     }
     jwt = std::make_unique<JwtAuthenticators>(std::make_shared<IssuerSet>(std::move(list)),
                                               std::vector<std::string>{}, clock, &metrics);

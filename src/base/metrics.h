@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/metric_printer.h"
+
 namespace cardea {
 
 // Numbers that /metrics shows. Counting is one or two atomic additions, from any thread.
@@ -45,6 +47,7 @@ class Buckets {
   std::uint64_t in_bucket(std::size_t index) const {
     return counts_[index].load(std::memory_order_relaxed);
   }  // its own, not those below
+  bool is_empty() const;  // nothing was observed yet
   double sum() const { return static_cast<double>(sum_.load(std::memory_order_relaxed)) / scale_; }
 
  protected:
@@ -90,11 +93,8 @@ class Stopwatch {
 // reference, which lives as long as the registry. Any thread.
 class MetricRegistry {
  public:
-  using Labels = std::vector<std::pair<std::string, std::string>>;
-  struct Family {
-    std::string_view name;  // "authorization_attempts_total"
-    std::string_view help;
-  };
+  using Labels = MetricLabels;
+  using Family = MetricFamily;
 
   Counter& counter(const Family& family, const Labels& labels = {});
   Gauge& gauge(const Family& family, const Labels& labels = {});
@@ -104,7 +104,9 @@ class MetricRegistry {
   CountHistogram& count_histogram(const Family& family, const std::vector<double>& bounds,
                                   const Labels& labels = {});
 
-  // Everything in Prometheus' text format, families in order of their names.
+  // Everything in Prometheus' text format: families in the order of their names, series in the
+  // order of their labels.
+  void print(MetricPrinter& out) const;
   std::string print() const;
 
  private:
@@ -116,10 +118,10 @@ class MetricRegistry {
   };
   struct Content {
     std::string help;
-    std::string_view type;
+    MetricType type;
     std::map<std::string, Series> series;  // by their labels as printed
   };
-  Series& find(const Family& family, std::string_view type, const Labels& labels);
+  Series& find(const Family& family, MetricType type, const Labels& labels);
 
   mutable std::mutex mutex_;
   std::map<std::string, Content, std::less<>> families_;

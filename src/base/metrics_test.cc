@@ -50,6 +50,23 @@ TEST(Metrics, AGaugeThatIsHiddenIsNotPrinted) {
   EXPECT_EQ(r.print(), "# HELP g G.\n# TYPE g gauge\n");
 }
 
+TEST(Metrics, PartsPrintTheirOwnSeriesInTheOrderOfTheirCalls) {
+  MetricPrinter out;
+  out.begin({"z_total", "Zs."}, MetricType::kCounter);
+  out.add_integer(print_labels({{"x", "2"}}), 20'000'000'000);
+  out.add_integer(print_labels({{"x", "1"}}), 1);
+  MetricRegistry r;
+  r.counter({"b_total", "Bs."}).add();
+  r.print(out);
+  out.begin({"a", ""}, MetricType::kGauge);
+  out.add_number("", 0.5);
+  EXPECT_EQ(out.text(),
+            "# HELP z_total Zs.\n# TYPE z_total counter\n"
+            "z_total{x=\"2\"} 20000000000\nz_total{x=\"1\"} 1\n"
+            "# HELP b_total Bs.\n# TYPE b_total counter\nb_total 1\n"
+            "# TYPE a gauge\na 0.5\n");
+}
+
 TEST(Metrics, BoundsGrowByTheirFactor) {
   EXPECT_EQ(exponential_bounds(0.001, 2, 3), (std::vector<double>{0.001, 0.002, 0.004}));
 }

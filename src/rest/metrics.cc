@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/strings.h"
-
 namespace cardea::rest {
 
 Metrics::Metrics() {
@@ -45,16 +43,15 @@ void Metrics::count_authorization(AuthorizationResult result, std::chrono::nanos
   authorization_durations_[i]->observe(duration);
 }
 
-std::string Metrics::print() const {
-  std::string out =
-      "# HELP apiserver_request_total Requests answered, by verb and status code.\n"
-      "# TYPE apiserver_request_total counter\n";
+void Metrics::print(MetricPrinter& out) const {
+  out.begin({"apiserver_request_total", "Requests answered, by verb and status code."},
+            MetricType::kCounter);
   for (std::size_t row = 0; row < kVerbs.size(); ++row)
     for (std::size_t code = 0; code < kCodes; ++code)
       if (std::uint64_t n = counts_[row][code].load(std::memory_order_relaxed))
-        out += cat("apiserver_request_total{verb=\"", kVerbs[row], "\",code=\"", code, "\"} ", n,
-                   "\n");
-  return out + registry_.print();
+        out.add_integer(
+            print_labels({{"verb", std::string(kVerbs[row])}, {"code", std::to_string(code)}}), n);
+  registry_.print(out);
 }
 
 }  // namespace cardea::rest

@@ -31,8 +31,8 @@ class Metrics {
 
   // Where other parts keep numbers of their own.
   MetricRegistry& registry() { return registry_; }
-  // Everything that was counted, in Prometheus' text format.
-  std::string print() const;
+  // Everything that was counted: the requests first, then the registry.
+  void print(MetricPrinter& out) const;
 
  private:
   static constexpr std::array<std::string_view, 11> kVerbs = {

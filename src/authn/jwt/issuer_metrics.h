@@ -1,6 +1,4 @@
 #pragma once
-#include <array>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -9,26 +7,28 @@
 #include <string>
 #include <string_view>
 
+#include "base/metrics.h"
+
 namespace cardea::authn {
 
 // Counters for the tokens and keys of one issuer. Counting takes no lock.
 class IssuerMetrics {
  public:
-  static constexpr std::array<double, 12> kBuckets = {.001, .005, .01, .025, .05, .1,
-                                                      .25,  .5,   1,   2.5,  5,   10};
+  explicit IssuerMetrics(std::string_view url);
 
-  void token_checked(bool accepted, std::chrono::nanoseconds took);
+  void token_checked(bool accepted, std::chrono::nanoseconds took) {
+    latency_[accepted].observe(took);
+  }
   void keys_fetched(bool success, std::chrono::system_clock::time_point at,
                     std::string_view key_set);
 
  private:
   friend class AuthenticationMetrics;
-  struct Histogram {
-    std::array<std::atomic<std::uint64_t>, kBuckets.size() + 1> counts{};
-    std::atomic<std::uint64_t> nanoseconds{0};
-  };
-  Histogram latency_[2];                          // refused, accepted
-  std::atomic<std::int64_t> fetched_at_[2] = {};  // milliseconds since 1970
+  std::string key_set() const;  // its hash; empty until keys were fetched
+
+  const std::string url_;  // its hash
+  Histogram latency_[2];   // refused, accepted
+  Gauge fetched_at_[2];    // failure, success
   mutable std::mutex mutex_;
   std::string key_set_;  // its hash; guarded by mutex_
 };
@@ -44,16 +44,21 @@ class AuthenticationMetrics {
 
   void reloaded(bool success, std::chrono::system_clock::time_point at);
   void config_in_use(std::string_view text);
-  void cache_asked(bool hit) { cache_[hit].fetch_add(1, std::memory_order_relaxed); }
+  void cache_asked(bool hit) { cache_[hit].add(); }
 
-  std::string print() const;
-  std::uint64_t reloads(bool success) const { return reloads_[success].load(); }
+  // Issuers in the order of their URLs.
+  void print(MetricPrinter& out) const;
+  std::uint64_t reloads(bool success) const { return reloads_[success].value(); }
 
  private:
-  const std::string server_id_;
-  std::atomic<std::uint64_t> reloads_[2] = {};
-  std::atomic<std::int64_t> reloaded_at_[2] = {};
-  std::atomic<std::uint64_t> cache_[2] = {};
+  void print_reloads(MetricPrinter& out) const;
+  void print_issuers(MetricPrinter& out) const;  // with mutex_ held
+  std::string labels(MetricLabels more) const;   // those that follow the server's
+
+  const std::string server_id_;  // its hash
+  Counter reloads_[2];           // failure, success
+  Gauge reloaded_at_[2];
+  Counter cache_[2];  // miss, hit
   mutable std::mutex mutex_;
   std::string config_;                                             // its hash; guarded by mutex_
   std::map<std::string, std::shared_ptr<IssuerMetrics>> issuers_;  // guarded by mutex_

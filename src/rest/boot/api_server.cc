@@ -1,7 +1,6 @@
 #include "rest/boot/api_server.h"
 
 #include "authn/service_account/tokens.h"
-#include "base/strings.h"
 #include "rest/policy/dry_deletion.h"
 #include "rest/policy/master_namespace.h"
 
@@ -16,14 +15,18 @@ std::vector<std::string> catalog_features(const Features& features) {
   return out;
 }
 
-std::string print_stats(const store::Store& store) {
-  store::StoreStats stats = store.stats();
-  return cat(
-      "# TYPE cardea_store_keys gauge\ncardea_store_keys ", stats.keys,
-      "\n# TYPE cardea_store_revision counter\ncardea_store_revision ", store.current_revision(),
-      "\n# TYPE cardea_store_live_bytes gauge\ncardea_store_live_bytes ", stats.live_bytes,
-      "\n# TYPE cardea_store_history_bytes gauge\ncardea_store_history_bytes ", stats.history_bytes,
-      "\n# TYPE cardea_store_file_bytes gauge\ncardea_store_file_bytes ", stats.file_bytes, "\n");
+void print_figures(MetricPrinter& out, const store::Store& store) {
+  const store::StoreStats stats = store.stats();
+  auto print = [&](std::string_view name, MetricType type, std::uint64_t value) {
+    out.begin({.name = name, .help = ""}, type);
+    out.add_integer("", value);
+  };
+  print("cardea_store_keys", MetricType::kGauge, stats.keys);
+  print("cardea_store_revision", MetricType::kCounter,
+        static_cast<std::uint64_t>(store.current_revision()));
+  print("cardea_store_live_bytes", MetricType::kGauge, stats.live_bytes);
+  print("cardea_store_history_bytes", MetricType::kGauge, stats.history_bytes);
+  print("cardea_store_file_bytes", MetricType::kGauge, stats.file_bytes);
 }
 
 }  // namespace
@@ -131,7 +134,11 @@ void ApiServer::describe(const Parts& parts) {
   }
   description_.set_metrics(
       [&metrics = parts.metrics, more = parts.more_metrics, &store = parts.store] {
-        return metrics.print() + (more ? more() : "") + print_stats(store);
+        MetricPrinter out;
+        metrics.print(out);
+        if (more) more(out);
+        print_figures(out, store);
+        return out.text();
       });
 }
 

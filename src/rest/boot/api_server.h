@@ -57,8 +57,8 @@ struct Parts {
   std::size_t request_loops = 2;
   const authn::ServiceAccountTokens* service_account_tokens = nullptr;  // null: none are issued
   const audit::Auditor* auditor = nullptr;                              // null: nothing is audited
-  std::function<std::string()> more_metrics = {};  // Prometheus text, shown with its own
-  const Log* log = nullptr;                        // null: nothing is logged
+  std::function<void(MetricPrinter&)> more_metrics = {};  // printed after the server's own
+  const Log* log = nullptr;                               // null: nothing is logged
 };
 
 // An API server but for its sockets: `cardea serve` and the tests make the same one. It owns what
