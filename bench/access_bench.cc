@@ -28,12 +28,13 @@ PolicyPtr policy(const std::string& name, const std::string& spec) {
 Index policies(int count) {
   Index index;
   for (int i = 0; i + 5 < count; ++i)
-    index.add(policy(
-        cat("p", i),
-        cat(R"({"effect":"Allow","subjects":[{"kind":")", i % 2 ? "User" : "Group",
-            R"(","name":"s)", i,
-            R"("}],"rules":[{"verbs":["create"],"apiGroups":[""],"resources":["pods"]}],"expression":"request.namespace == 'n)",
-            i % 100, R"('"})")));
+    index.add(
+        policy(cat("p", i),
+               cat(R"({"effect":"Allow","subjects":[{"kind":")", i % 2 ? "User" : "Group",
+                   R"(","name":"s)", i,
+                   R"("}],"rules":[{"verbs":["create"],"apiGroups":[""],"resources":["pods"]}],)"
+                   R"("expression":"request.namespace == 'n)",
+                   i % 100, R"('"})")));
   index.add(policy("m1",
                    R"({"effect": "Allow", "subjects": [{"kind": "User", "name": "alice"}],
           "rules": [{"verbs": ["create"], "apiGroups": [""], "resources": ["pods"]}]})"));
@@ -45,7 +46,8 @@ Index policies(int count) {
           "expression": "request.namespace == 'other'"})"));
   index.add(policy("m4",
                    R"j({"effect": "Deny",
-          "expression": "request.userInfo.username == 'alice' && request.namespace.startsWith('kube-')"})j"));
+          "expression": "request.userInfo.username == 'alice' && )j"
+                   R"j(request.namespace.startsWith('kube-')"})j"));
   index.add(policy(
       "m5",
       R"({"effect": "Deny", "rules": [{"verbs": ["*"], "apiGroups": [""], "resources": ["pods"]}],
@@ -94,10 +96,10 @@ int main() {
     std::printf("decide_%d %.0f\n", count, measure([&] { (void)decide(index, a); }));
   }
   Index index;
-  index.add(policy(
-      "c",
-      R"({"effect":"Allow","subjects":[{"kind":"User","name":"alice"}],"rules":[{"verbs":["create"],"apiGroups":[""],"resources":["pods"]}],
-                          "expression":"object.metadata.labels.owner == request.userInfo.username"})"));
+  index.add(policy("c",
+                   R"({"effect":"Allow","subjects":[{"kind":"User","name":"alice"}],
+          "rules":[{"verbs":["create"],"apiGroups":[""],"resources":["pods"]}],
+          "expression":"object.metadata.labels.owner == request.userInfo.username"})"));
   Attributes a = question(alice);
   Decision d = decide(index, a);
   CARDEA_CHECK(d.kind == Decision::Kind::kConditional);

@@ -18,16 +18,22 @@ using namespace cardea;
 using namespace cardea::authn;
 
 constexpr std::int64_t kNow = 1'800'000'000;
-constexpr std::string_view kPlain =
-    R"("claimMappings":{"username":{"claim":"sub","prefix":""},"groups":{"claim":"groups","prefix":""}})";
+constexpr std::string_view kPlain = R"("claimMappings":{"username":{"claim":"sub","prefix":""},)"
+                                    R"("groups":{"claim":"groups","prefix":""}})";
 // The rules and mappings of KEP-3331's examples.
 constexpr std::string_view kRules =
-    R"json("claimValidationRules":[{"expression":"claims.hd == 'example.com'","message":"the hd claim must be set to example.com"},
-    {"expression":"claims.exp - claims.nbf <= 86400","message":"total token lifetime must not exceed 24 hours"}],
-  "claimMappings":{"username":{"expression":"claims.username + ':external-user'"},"groups":{"expression":"claims.roles.split(',')"},
-    "uid":{"expression":"claims.sub"},"extra":[{"key":"example.com/client-name","valueExpression":"claims.client_name"}]},
-  "userValidationRules":[{"expression":"!user.username.startsWith('system:')","message":"username cannot used reserved system: prefix"},
-    {"expression":"user.groups.all(group, !group.startsWith('system:'))","message":"groups cannot used reserved system: prefix"}])json";
+    R"json("claimValidationRules":[{"expression":"claims.hd == 'example.com'",
+    "message":"the hd claim must be set to example.com"},
+    {"expression":"claims.exp - claims.nbf <= 86400",
+      "message":"total token lifetime must not exceed 24 hours"}],
+  "claimMappings":{"username":{"expression":"claims.username + ':external-user'"},
+    "groups":{"expression":"claims.roles.split(',')"},
+    "uid":{"expression":"claims.sub"},"extra":[{"key":"example.com/client-name",
+      "valueExpression":"claims.client_name"}]},
+  "userValidationRules":[{"expression":"!user.username.startsWith('system:')",
+    "message":"username cannot used reserved system: prefix"},
+    {"expression":"user.groups.all(group, !group.startsWith('system:'))",
+      "message":"groups cannot used reserved system: prefix"}])json";
 
 const SigningKey& key_of(Algorithm algorithm) {
   static const SigningKey rsa = *SigningKey::make_rsa(), p256 = *SigningKey::make_ec(256);
@@ -42,9 +48,10 @@ struct Bench {
     keys->keys = {key_of(algorithm)};
     std::vector<std::shared_ptr<const JwtIssuer>> list;
     for (int i = 0; i < issuers; ++i) {
-      auto config = load_authentication_config(cat(
-          R"({"apiVersion":"apiserver.config.k8s.io/v1","kind":"AuthenticationConfiguration","jwt":[{"issuer":{"url":"https://issuer-)",
-          i, R"(.example.com","audiences":["kubernetes"]},)", rules, "}]}"));
+      auto config = load_authentication_config(
+          cat(R"({"apiVersion":"apiserver.config.k8s.io/v1","kind":"AuthenticationConfiguration",)"
+              R"("jwt":[{"issuer":{"url":"https://issuer-)",
+              i, R"(.example.com","audiences":["kubernetes"]},)", rules, "}]}"));
       std::vector<ClaimRules> compiled;
       (void)validate(config->jwt[0], {}, "", compiled);
       list.push_back(std::make_shared<JwtIssuer>(
@@ -63,7 +70,8 @@ struct Bench {
         R"({"iss":"https://issuer-)", issuer,
         R"(.example.com","aud":"kubernetes","sub":"5c1e9d0a-0000-4000-8000-00000000000)",
         serial % 10,
-        R"(","username":"jane","hd":"example.com","roles":"admin,user","groups":["admin","user"],"client_name":"kubectl","jti":")",
+        R"(","username":"jane","hd":"example.com","roles":"admin,user","groups":["admin","user"],)"
+        R"("client_name":"kubectl","jti":")",
         serial, R"(","iat":)", kNow, R"(,"nbf":)", kNow, R"(,"exp":)", kNow + 3600, "}");
     const std::string input = cat(base64_url(cat(R"({"alg":")", algorithm_name(algorithm),
                                                  R"(","kid":")", key_of(algorithm).id(), R"("})")),

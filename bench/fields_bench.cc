@@ -61,16 +61,17 @@ std::string pod_text() {
     for (int i = 0; i < 4; ++i)
       mounts += cat(i ? "," : "", R"({"name":"volume-)", i, R"(","mountPath":"/var/lib/data/)", i,
                     R"("})");
-    containers += cat(
-        c ? "," : "", R"({"name":"container-)", c,
-        R"(","image":"registry.example.com/team/app:1.2.3","env":[)", env, R"(],"volumeMounts":[)",
-        mounts,
-        R"(],"resources":{"limits":{"cpu":"500m","memory":"128Mi"},"requests":{"cpu":"100m","memory":"64Mi"}},"ports":[{"containerPort":)",
-        8080 + c, R"(,"protocol":"TCP"}]})");
+    containers += cat(c ? "," : "", R"({"name":"container-)", c,
+                      R"(","image":"registry.example.com/team/app:1.2.3","env":[)", env,
+                      R"(],"volumeMounts":[)", mounts,
+                      R"(],"resources":{"limits":{"cpu":"500m","memory":"128Mi"},)"
+                      R"("requests":{"cpu":"100m","memory":"64Mi"}},"ports":[{"containerPort":)",
+                      8080 + c, R"(,"protocol":"TCP"}]})");
   }
-  return cat(
-      R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"n","labels":{"app":"x","tier":"y"},"annotations":{"a.example.com/k":"v","b.example.com/k":"v"}},)",
-      R"("spec":{"containers":[)", containers, R"(],"nodeName":"node-1"}})");
+  return cat(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"n",)"
+             R"("labels":{"app":"x","tier":"y"},"annotations":{"a.example.com/k":"v",)"
+             R"("b.example.com/k":"v"}},)",
+             R"("spec":{"containers":[)", containers, R"(],"nodeName":"node-1"}})");
 }
 
 Value parsed(const std::string& text) {

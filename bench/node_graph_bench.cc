@@ -22,12 +22,13 @@ constexpr int kPods = 150'000, kNodes = 5'000, kNamespaces = 1'000;
 // namespace.
 Placement placement(int i) {
   std::string in = cat("namespace-", i % kNamespaces), own = cat("pod-", i);
-  json::Value pod = *json::parse(cat(
-      R"({"metadata":{"name":")", own, R"(","namespace":")", in, R"("},"spec":{"nodeName":"node-)",
-      i % kNodes, R"(","serviceAccountName":")", own, R"(","volumes":[{"secret":{"secretName":")",
-      own,
-      R"("}},{"secret":{"secretName":"shared"}},{"configMap":{"name":"kube-root-ca.crt"}},{"persistentVolumeClaim":{"claimName":")",
-      own, R"("}}]}})"));
+  json::Value pod = *json::parse(
+      cat(R"({"metadata":{"name":")", own, R"(","namespace":")", in,
+          R"("},"spec":{"nodeName":"node-)", i % kNodes, R"(","serviceAccountName":")", own,
+          R"(","volumes":[{"secret":{"secretName":")", own,
+          R"("}},{"secret":{"secretName":"shared"}},{"configMap":{"name":"kube-root-ca.crt"}},)"
+          R"({"persistentVolumeClaim":{"claimName":")",
+          own, R"("}}]}})"));
   return placement_of_pod(pod);
 }
 

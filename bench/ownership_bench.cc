@@ -38,11 +38,14 @@ Value make_pod() {
   }
   std::string text = cat(
       R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"pod","namespace":"default",)",
-      R"("labels":{"app":"web","tier":"front","release":"stable"},"annotations":{"a":"1","b":"2"},)",
-      R"("uid":"0a1b2c3d-0000-1111-2222-333344445555","resourceVersion":"12345"},"spec":{"containers":[)",
+      R"("labels":{"app":"web","tier":"front","release":"stable"},)"
+      R"("annotations":{"a":"1","b":"2"},)",
+      R"("uid":"0a1b2c3d-0000-1111-2222-333344445555","resourceVersion":"12345"},)"
+      R"("spec":{"containers":[)",
       containers,
       R"(],"dnsPolicy":"ClusterFirst","restartPolicy":"Always","nodeSelector":{"disk":"ssd"},)",
-      R"("schedulerName":"default-scheduler","securityContext":{},"terminationGracePeriodSeconds":30,)",
+      R"("schedulerName":"default-scheduler","securityContext":{},)"
+      R"("terminationGracePeriodSeconds":30,)",
       R"("volumes":[{"name":"volume-0","emptyDir":{}},{"name":"volume-1","emptyDir":{}},)",
       R"({"name":"volume-2","emptyDir":{}}]},"status":{"phase":"Pending"}})");
   return *json::parse(text);

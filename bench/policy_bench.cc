@@ -24,10 +24,13 @@ using json::Value;
 constexpr int kBindingsEach = 10;  // in a namespace
 
 constexpr std::string_view kMasterRoles = R"({"roles":{
-  "view":{"rules":[{"verbs":["watch","list","get"],"resourceKinds":["*","-roles","-rolebindings","-policybindings","-policies"]}]},
-  "edit":{"rules":[{"verbs":["*"],"resourceKinds":["*","-roles","-rolebindings","-policybindings","-policies","-resourceaccessreview"]}]},
+  "view":{"rules":[{"verbs":["watch","list","get"],
+    "resourceKinds":["*","-roles","-rolebindings","-policybindings","-policies"]}]},
+  "edit":{"rules":[{"verbs":["*"],"resourceKinds":["*","-roles","-rolebindings","-policybindings",
+    "-policies","-resourceaccessreview"]}]},
   "admin":{"rules":[{"verbs":["*","-create","-update","-delete"],"resourceKinds":["*"]},
-                    {"verbs":["create","update","delete"],"resourceKinds":["*","-policies","-policybindings"]}]},
+                    {"verbs":["create","update","delete"],"resourceKinds":["*","-policies",
+                      "-policybindings"]}]},
   "cluster-admin":{"rules":[{"verbs":["*"],"resourceKinds":["*"]}]}}})";
 
 Value bindings_of(int space) {

@@ -60,8 +60,11 @@ std::string binding_text(int i) {
   return cat(
       R"({"kind":"RoleBinding","apiVersion":"rbac.authorization.k8s.io/v1","metadata":{"name":"b-)",
       i, R"(","namespace":"ns-)", i % kNamespaces,
-      R"(","uid":"6e9d6a3c-7c4f-4d52-9d5e-0123456789ab","creationTimestamp":"2026-01-01T00:00:00Z"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io",)"
-      R"("kind":"ClusterRole","name":"viewer"},"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"user-)",
+      R"(","uid":"6e9d6a3c-7c4f-4d52-9d5e-0123456789ab",)"
+      R"("creationTimestamp":"2026-01-01T00:00:00Z"},)"
+      R"("roleRef":{"apiGroup":"rbac.authorization.k8s.io",)"
+      R"("kind":"ClusterRole","name":"viewer"},"subjects":[)"
+      R"({"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"user-)",
       i, R"("}]})");
 }
 constexpr std::string_view kViewerText =

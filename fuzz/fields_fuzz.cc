@@ -20,12 +20,24 @@ using namespace cardea::schema;
 
 // Every source of a parameter, under names a fuzzer finds.
 constexpr std::string_view kShape = R"({"type":"object","properties":{
-  "a":{"type":"object","x-kubernetes-permission-verb":"specification","properties":{"x":{"type":"string","x-kubernetes-permission-verb":"x.y/x","x-kubernetes-permission-excluded":true}}},
-  "m":{"type":"object","additionalProperties":{"type":"string","x-kubernetes-permission-verb":"label","x-kubernetes-permission-parameter":"mapKey","x-kubernetes-permission-parameter-treatment":"slash-delimited-prefix"}},
-  "s":{"type":"array","x-kubernetes-list-type":"set","items":{"type":"string","x-kubernetes-permission-verb":"finalizer","x-kubernetes-permission-parameter":"setValue"}},
-  "l":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["n"],"items":{"type":"object","x-kubernetes-permission-verb":"condition","x-kubernetes-permission-parameter":"listKey:n",
-    "properties":{"n":{"type":"string"},"v":{"type":"string","x-kubernetes-permission-verb":"x.y/v","x-kubernetes-permission-excluded":true}}}},
-  "v":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["n"],"items":{"type":"object","x-kubernetes-permission-verb":"x.y/k","x-kubernetes-permission-parameter":"value:k","properties":{"n":{"type":"string"},"k":{"type":"string"}}}},
+  "a":{"type":"object","x-kubernetes-permission-verb":"specification",
+    "properties":{"x":{"type":"string","x-kubernetes-permission-verb":"x.y/x",
+    "x-kubernetes-permission-excluded":true}}},
+  "m":{"type":"object","additionalProperties":{"type":"string",
+    "x-kubernetes-permission-verb":"label","x-kubernetes-permission-parameter":"mapKey",
+    "x-kubernetes-permission-parameter-treatment":"slash-delimited-prefix"}},
+  "s":{"type":"array","x-kubernetes-list-type":"set",
+    "items":{"type":"string","x-kubernetes-permission-verb":"finalizer",
+    "x-kubernetes-permission-parameter":"setValue"}},
+  "l":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["n"],
+    "items":{"type":"object","x-kubernetes-permission-verb":"condition",
+    "x-kubernetes-permission-parameter":"listKey:n",
+    "properties":{"n":{"type":"string"},"v":{"type":"string","x-kubernetes-permission-verb":"x.y/v",
+      "x-kubernetes-permission-excluded":true}}}},
+  "v":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["n"],
+    "items":{"type":"object","x-kubernetes-permission-verb":"x.y/k",
+    "x-kubernetes-permission-parameter":"value:k","properties":{"n":{"type":"string"},
+    "k":{"type":"string"}}}},
   "p":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}})";
 
 struct Shapes {

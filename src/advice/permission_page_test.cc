@@ -21,13 +21,15 @@ const KnownResources& builtins() {
 }
 
 json::Value definition(std::string_view spec) {
-  return json::
-      parse(std::string(
-                R"({"kind":"CustomResourceDefinition","spec":{"group":"example.com","scope":"Namespaced",
-    "names":{"plural":"widgets","singular":"widget","kind":"Widget","shortNames":["wd"]},"versions":[{"name":"v1","served":true,"storage":true,
-    "subresources":{"status":{}},"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":)") +
-            std::string(spec) + "}}}}]}}")
-          .value();
+  return json::parse(std::string(
+                         R"({"kind":"CustomResourceDefinition","spec":{"group":"example.com",
+    "scope":"Namespaced",
+    "names":{"plural":"widgets","singular":"widget","kind":"Widget","shortNames":["wd"]},
+    "versions":[{"name":"v1","served":true,"storage":true,
+    "subresources":{"status":{}},"schema":{"openAPIV3Schema":{"type":"object",
+      "properties":{"spec":)") +
+                     std::string(spec) + "}}}}]}}")
+      .value();
 }
 
 std::string documented_page() {
@@ -92,9 +94,12 @@ TEST(PermissionPage, ShowsTheTagsOfADefinition) {
   KnownResources known;
   auto name = known.add_definition(
       definition(R"({"type":"object","x-kubernetes-permission-verb":"specification","properties":{
-    "boom":{"type":"boolean","x-kubernetes-permission-verb":"example.com/selfDestruct","x-kubernetes-permission-excluded":true},
-    "parts":{"type":"object","additionalProperties":{"type":"string","x-kubernetes-permission-verb":"example.com/part",
-      "x-kubernetes-permission-parameter":"mapKey","x-kubernetes-permission-parameter-cel":"self.split('-')[0]"}}}})"));
+    "boom":{"type":"boolean","x-kubernetes-permission-verb":"example.com/selfDestruct",
+      "x-kubernetes-permission-excluded":true},
+    "parts":{"type":"object","additionalProperties":{"type":"string",
+      "x-kubernetes-permission-verb":"example.com/part",
+      "x-kubernetes-permission-parameter":"mapKey",
+      "x-kubernetes-permission-parameter-cel":"self.split('-')[0]"}}}})"));
   ASSERT_TRUE(name) << name.error().message;
   EXPECT_EQ(*name, "widgets.example.com");
   std::string text = explain_permissions(*known.find("wd"));

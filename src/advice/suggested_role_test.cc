@@ -69,14 +69,16 @@ struct Log {
 
 Value deployment(std::string_view labels = "{}", std::string_view spec = R"({"replicas":1})") {
   return parsed(cat(
-      R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"x","namespace":"default","uid":"u1","resourceVersion":"5","labels":)",
+      R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"x","namespace":"default",)"
+      R"("uid":"u1","resourceVersion":"5","labels":)",
       labels, R"(},"spec":)", spec, "}"));
 }
 
 Value config(std::string_view rest) {
-  return parsed(cat(
-      R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"default","uid":"u2"})",
-      rest, "}"));
+  return parsed(
+      cat(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"default",)"
+          R"("uid":"u2"})",
+          rest, "}"));
 }
 
 TEST(SuggestedRole, HasTheMostSpecificVerbsForWhatWasChanged) {
@@ -171,12 +173,13 @@ TEST(SuggestedRole, APatchOfAnUnknownObjectIsJudgedByItsFields) {
             "the fields that the patch names");
 
   Log pointers;
-  pointers.add(
-      "bot", "patch", "apps", "deployments",
-      parsed(
-          R"([{"op":"test","path":"/spec/paused","value":true},{"op":"add","path":"/metadata/labels/a.com~1b","value":"1"},
-                          {"op":"remove","path":"/metadata/finalizers/0"},{"op":"replace","path":"/spec","value":{"replicas":4}}])"),
-      deployment());
+  pointers.add("bot", "patch", "apps", "deployments",
+               parsed(
+                   R"([{"op":"test","path":"/spec/paused","value":true},
+              {"op":"add","path":"/metadata/labels/a.com~1b","value":"1"},
+              {"op":"remove","path":"/metadata/finalizers/0"},
+              {"op":"replace","path":"/spec","value":{"replicas":4}}])"),
+               deployment());
   EXPECT_THAT(pointers.verbs(), ElementsAre("granular", "granular:finalizers",
                                             "granular:label(a.com)", "granular:replicaCount"));
 }
@@ -301,9 +304,14 @@ TEST(SuggestedRole, AScaleNeedsWhatIsExcludedOnItsObject) {
   KnownResources known;
   ASSERT_TRUE(known.add_definition(
       parsed(R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","spec":{
-      "group":"example.com","scope":"Namespaced","names":{"plural":"widgets","kind":"Widget"},"versions":[{"name":"v1","served":true,"storage":true,
-      "subresources":{"scale":{"specReplicasPath":".spec.size","statusReplicasPath":".status.size"}},"schema":{"openAPIV3Schema":{"type":"object","properties":{
-        "spec":{"type":"object","properties":{"size":{"type":"integer","x-kubernetes-permission-verb":"example.com/size","x-kubernetes-permission-excluded":true}}}}}}}]}})")));
+      "group":"example.com","scope":"Namespaced","names":{"plural":"widgets","kind":"Widget"},
+      "versions":[{"name":"v1","served":true,"storage":true,
+      "subresources":{"scale":{"specReplicasPath":".spec.size",
+        "statusReplicasPath":".status.size"}},"schema":{"openAPIV3Schema":{"type":"object",
+        "properties":{
+        "spec":{"type":"object","properties":{"size":{"type":"integer",
+          "x-kubernetes-permission-verb":"example.com/size",
+          "x-kubernetes-permission-excluded":true}}}}}}}]}})")));
   Log log;
   log.changes = LoggedChanges("bot",
                               [&known](auto g, auto v, auto r) { return known.find(g, v, r); }, {});

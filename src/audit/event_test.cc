@@ -66,12 +66,13 @@ TEST(Event, TellsAsMuchAsItsLevelSays) {
 TEST(Event, AStatusThatWasAnsweredIsShownByEveryLevel) {
   Sample s(Level::kMetadata);
   s.event.code = 404;
-  s.answer(
-      AnswerBody::Kind::kStatus,
-      R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"no","reason":"NotFound","details":{"name":"x"},"code":404})");
+  s.answer(AnswerBody::Kind::kStatus,
+           R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"no",)"
+           R"("reason":"NotFound","details":{"name":"x"},"code":404})");
   EXPECT_EQ(
       json::print(s.printed()["responseStatus"]),
-      R"({"code":404,"details":{"name":"x"},"message":"no","metadata":{},"reason":"NotFound","status":"Failure"})");
+      R"({"code":404,"details":{"name":"x"},"message":"no","metadata":{},"reason":"NotFound",)"
+      R"("status":"Failure"})");
   EXPECT_FALSE(s.printed().has("responseObject"));
 }
 
@@ -87,9 +88,9 @@ TEST(Event, AnAnswerOfSeveralLinesIsPrintedOnOne) {
 TEST(Event, OwnersOfFieldsCanBeLeftOutOfObjectsListsAndTables) {
   Sample s(Level::kRequestResponse);
   s.arrival->omit_managed_fields = true;
-  s.answer(
-      AnswerBody::Kind::kObject,
-      R"({"kind":"Table","metadata":{"managedFields":1},"items":[{"metadata":{"managedFields":[]}}],"rows":[{"object":{"metadata":{"managedFields":[]}}}]})");
+  s.answer(AnswerBody::Kind::kObject, R"({"kind":"Table","metadata":{"managedFields":1},)"
+                                      R"("items":[{"metadata":{"managedFields":[]}}],)"
+                                      R"("rows":[{"object":{"metadata":{"managedFields":[]}}}]})");
   EXPECT_THAT(print_json(s.event), Not(HasSubstr("managedFields")));
   EXPECT_EQ(json::print(s.printed()["requestObject"]),
             R"({"kind":"ConfigMap","metadata":{"name":"x"}})");

@@ -152,14 +152,12 @@ TEST(Policy, IsReadStrictly) {
               HasSubstr("a comma before the end"));
   EXPECT_THAT(refusal(cat(kHead, "rules:\n- &a {level: Metadata}\n- <<: *a\n  users: [x]\n")),
               HasSubstr("merge keys"));
-  EXPECT_THAT(
-      refusal(
-          R"({"apiVersion":"audit.k8s.io/v1","kind":"Policy","rules":[{"level":"None"}]} omitStages: [])"),
-      HasSubstr("after top-level value"));
-  EXPECT_EQ(
-      refusal(
-          R"({"apiVersion":"audit.k8s.io/v1","kind":"Policy","metadata":{"name":"x"},"rules":[{"level":"None"}]})"),
-      "accepted");
+  EXPECT_THAT(refusal(R"({"apiVersion":"audit.k8s.io/v1","kind":"Policy",)"
+                      R"("rules":[{"level":"None"}]} omitStages: [])"),
+              HasSubstr("after top-level value"));
+  EXPECT_EQ(refusal(R"({"apiVersion":"audit.k8s.io/v1","kind":"Policy","metadata":{"name":"x"},)"
+                    R"("rules":[{"level":"None"}]})"),
+            "accepted");
 }
 
 // The sentences are kube-apiserver's for the same file.

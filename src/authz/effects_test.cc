@@ -80,7 +80,8 @@ class ByPolicy : public Denier {
     index_->change_bindings("hammer", "hammer", {},
                             *json::parse(
                                 R"({"roleBindings": {
-                  "b": {"roleRef": {"namespace": "hammer", "name": "r"}, "userNames": ["edgar"]}}})"));
+                  "b": {"roleRef": {"namespace": "hammer", "name": "r"},
+                    "userNames": ["edgar"]}}})"));
   }
   Decision decide(const Ask& ask) const override {
     return namespace_policy::decide(index_, ask.attributes(), {});
@@ -273,7 +274,8 @@ Decision decide_path(const Value& denied, std::string_view verb, std::string_vie
   index->change_bindings("master", "master", {},
                          *json::parse(
                              R"({"roleBindings": {
-                "b": {"roleRef": {"namespace": "master", "name": "r"}, "userNames": ["edgar"]}}})"));
+                "b": {"roleRef": {"namespace": "master", "name": "r"},
+                  "userNames": ["edgar"]}}})"));
   return namespace_policy::decide(index, a, {});
 }
 
@@ -373,7 +375,8 @@ TEST(Effects, ANegationOfADenialLeavesOutWhatItNames) {
   index->change_bindings("hammer", "hammer", {},
                          *json::parse(
                              R"({"roleBindings": {
-                "b": {"roleRef": {"namespace": "hammer", "name": "r"}, "userNames": ["edgar"]}}})"));
+                "b": {"roleRef": {"namespace": "hammer", "name": "r"},
+                  "userNames": ["edgar"]}}})"));
   auto kind = [&](const Ask& ask) {
     return namespace_policy::decide(index, ask.attributes(), {}).kind;
   };

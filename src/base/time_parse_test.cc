@@ -28,12 +28,12 @@ TEST(TimeParse, PrintsInUtcToTheSecond) {
 
 TEST(TimeParse, MicroTimeWantsSixDigits) {
   EXPECT_EQ(read_micro("2020-01-01T00:00:00.123456+02:00"), "2019-12-31T22:00:00.123456Z");
-  EXPECT_EQ(
-      read_micro("2020-01-01T00:00:00Z"),
-      R"(parsing time "2020-01-01T00:00:00Z" as "2006-01-02T15:04:05.000000Z07:00": cannot parse "Z" as ".000000")");
-  EXPECT_EQ(
-      read_micro("2020-01-01T00:00:00.1234567Z"),
-      R"(parsing time "2020-01-01T00:00:00.1234567Z" as "2006-01-02T15:04:05.000000Z07:00": cannot parse "7Z" as "Z07:00")");
+  EXPECT_EQ(read_micro("2020-01-01T00:00:00Z"),
+            R"(parsing time "2020-01-01T00:00:00Z" as "2006-01-02T15:04:05.000000Z07:00": )"
+            R"(cannot parse "Z" as ".000000")");
+  EXPECT_EQ(read_micro("2020-01-01T00:00:00.1234567Z"),
+            R"(parsing time "2020-01-01T00:00:00.1234567Z" as "2006-01-02T15:04:05.000000Z07:00": )"
+            R"(cannot parse "7Z" as "Z07:00")");
 }
 
 TEST(TimeParse, NamesTheElementThatIsWrong) {
@@ -47,9 +47,9 @@ TEST(TimeParse, NamesTheElementThatIsWrong) {
             R"(parsing time "2021-02-29T00:00:00Z": day out of range)");
   EXPECT_EQ(read("2020-01-01T00:00:00Zx"),
             R"(parsing time "2020-01-01T00:00:00Zx": extra text: "x")");
-  EXPECT_EQ(
-      read("2020-01-01T00:00:00"),
-      R"(parsing time "2020-01-01T00:00:00" as "2006-01-02T15:04:05Z07:00": cannot parse "" as "Z07:00")");
+  EXPECT_EQ(read("2020-01-01T00:00:00"),
+            R"(parsing time "2020-01-01T00:00:00" as "2006-01-02T15:04:05Z07:00": )"
+            R"(cannot parse "" as "Z07:00")");
 }
 
 TEST(TimeParse, ConvertsToTheClockAndBack) {

@@ -16,13 +16,17 @@ using schema::Schema;
 
 Value definition(std::string_view extra = "") {
   std::string text = cat(
-      R"({"metadata":{"name":"widgets.example.com"},"spec":{"group":"example.com","scope":"Namespaced",
-    "names":{"plural":"widgets","singular":"widget","kind":"Widget","shortNames":["wd"],"categories":["all"]},
+      R"({"metadata":{"name":"widgets.example.com"},
+    "spec":{"group":"example.com","scope":"Namespaced",
+    "names":{"plural":"widgets","singular":"widget","kind":"Widget","shortNames":["wd"],
+      "categories":["all"]},
     "versions":[{"name":"v1beta1","served":true,"storage":false,"schema":{}},
                 {"name":"v1","served":true,"storage":true,"schema":{},
-                 "subresources":{"status":{},"scale":{"specReplicasPath":".spec.replicas","statusReplicasPath":".status.replicas"}},
+                 "subresources":{"status":{},"scale":{"specReplicasPath":".spec.replicas",
+                   "statusReplicasPath":".status.replicas"}},
                  "selectableFields":[{"jsonPath":".spec.color"}],
-                 "additionalPrinterColumns":[{"name":"Color","type":"string","jsonPath":".spec.color","priority":1}]},
+                 "additionalPrinterColumns":[{"name":"Color","type":"string",
+                   "jsonPath":".spec.color","priority":1}]},
                 {"name":"v0","served":false,"storage":false,"schema":{}}])",
       extra, R"(},"status":{"conditions":[{"type":"Established","status":"True"}]}})");
   return json::parse(text).value();

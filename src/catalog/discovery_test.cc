@@ -115,19 +115,21 @@ TEST(Discovery, ShowsCustomResourcesAfterTheBuiltInGroups) {
     {"name":"v1","served":true,"storage":true,"subresources":{"status":{},"scale":{}}}]},
     "status":{"conditions":[{"type":"Established","status":"True"}]}})");
   auto catalog = Catalog::builtin()->with_definitions({*parsed});
-  EXPECT_EQ(
-      json::print(*group(*catalog, "example.com")),
-      R"({"apiVersion":"v1","kind":"APIGroup","name":"example.com","preferredVersion":{"groupVersion":"example.com/v1","version":"v1"},)"
-      R"("versions":[{"groupVersion":"example.com/v1","version":"v1"},{"groupVersion":"example.com/v1alpha1","version":"v1alpha1"}]})");
+  EXPECT_EQ(json::print(*group(*catalog, "example.com")),
+            R"({"apiVersion":"v1","kind":"APIGroup","name":"example.com",)"
+            R"("preferredVersion":{"groupVersion":"example.com/v1","version":"v1"},)"
+            R"("versions":[{"groupVersion":"example.com/v1","version":"v1"},)"
+            R"({"groupVersion":"example.com/v1alpha1","version":"v1alpha1"}]})");
   Value list = *resource_list(*catalog, "example.com", "v1");
   ASSERT_EQ(list["resources"].size(), 3u);
   EXPECT_EQ(
       json::print(list["resources"][0]),
-      R"({"kind":"Widget","name":"widgets","namespaced":false,"singularName":"widget","storageVersionHash":"gIwvi5rymmg=",)"
+      R"({"kind":"Widget","name":"widgets","namespaced":false,"singularName":"widget",)"
+      R"("storageVersionHash":"gIwvi5rymmg=",)"
       R"("verbs":["delete","deletecollection","get","list","patch","create","update","watch"]})");
-  EXPECT_EQ(
-      json::print(list["resources"][2]),
-      R"({"group":"autoscaling","kind":"Scale","name":"widgets/scale","namespaced":false,"singularName":"","verbs":["get","patch","update"],"version":"v1"})");
+  EXPECT_EQ(json::print(list["resources"][2]),
+            R"({"group":"autoscaling","kind":"Scale","name":"widgets/scale","namespaced":false,)"
+            R"("singularName":"","verbs":["get","patch","update"],"version":"v1"})");
   Value all = aggregated_discovery(*catalog, false);
   const Value& last = all["items"][all["items"].size() - 1];
   EXPECT_EQ(last["metadata"]["name"].as_string(), "example.com");

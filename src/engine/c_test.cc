@@ -11,7 +11,8 @@ using testing::HasSubstr;
 
 constexpr char
     kPolicy[] = R"({"apiVersion":"access.cardea.dev/v1alpha1","kind":"ClusterAccessPolicy",
-  "metadata":{"name":"own"},"spec":{"effect":"Allow","expression":"object.a == request.userInfo.username"}})";
+  "metadata":{"name":"own"},"spec":{"effect":"Allow",
+    "expression":"object.a == request.userInfo.username"}})";
 
 std::string taken(char* text) {
   std::string out = text ? text : "(null)";

@@ -58,7 +58,8 @@ void load(Engine& engine, std::string_view text) {
 }
 
 std::string claim(std::string_view storage_class) {
-  return R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"a","namespace":"shop"},)"
+  return R"({"apiVersion":"v1","kind":"PersistentVolumeClaim",)"
+         R"("metadata":{"name":"a","namespace":"shop"},)"
          R"("spec":{"storageClassName":")" +
          std::string(storage_class) + R"("}})";
 }
@@ -119,7 +120,8 @@ TEST(Engine, ADocumentReplacesTheOneOfItsName) {
   Engine engine;
   load(engine, kRoles);
   load(engine, R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole",
-    "metadata":{"name":"reader"},"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["list"]}]})");
+    "metadata":{"name":"reader"},"rules":[{"apiGroups":[""],"resources":["pods"],
+      "verbs":["list"]}]})");
   EXPECT_FALSE(engine.ask(asks("jane", "get", "pods")).allowed());
   EXPECT_TRUE(engine.ask(asks("jane", "list", "pods")).allowed());
 }
@@ -157,7 +159,8 @@ TEST(Engine, ABadDocumentChangesNothing) {
       R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","namespace":"b"}})",
       R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{}})",
       R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"Role","metadata":{"name":"a"}})",
-      R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"a","name":"b"}})",
+      R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole",)"
+      R"("metadata":{"name":"a","name":"b"}})",
       R"({"apiVersion": "rbac.authorization.k8s.io/v7", "kind": "ClusterRole",
           "metadata": {"name": "a"}})",
       // A field that nobody knows, a rule without verbs, a binding to nothing.
@@ -425,7 +428,8 @@ TEST(Engine, TellsWhichFieldsChangeWhereAPolicyRestrictsThem) {
   Decision d = engine.ask(asks("jane", "update", "services", "hammer", "a"));
   ASSERT_EQ(d.outcome(), Outcome::kConditional) << d.reason() << d.error();
   auto service = [](std::string labels, std::string type) {
-    return R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"a","namespace":"hammer","labels":)" +
+    return R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"a",)"
+           R"("namespace":"hammer","labels":)" +
            labels + R"(},"spec":{"type":")" + type + "\"}}";
   };
   Change change;
@@ -483,9 +487,11 @@ subjects: [{kind: User, name: joe}]
 )";
 
 std::string deployment(std::string labels, int replicas) {
-  return R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop","labels":)" +
+  return R"({"apiVersion":"apps/v1","kind":"Deployment",)"
+         R"("metadata":{"name":"web","namespace":"shop","labels":)" +
          labels + R"(},"spec":{"replicas":)" + std::to_string(replicas) +
-         R"(,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})";
+         R"(,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},)"
+         R"("spec":{"containers":[{"name":"c","image":"i"}]}}}})";
 }
 
 Request updates(std::string user) {
@@ -562,7 +568,8 @@ TEST(EngineFields, ADenialOfTheVerbLeavesNothingToFields) {
   load(engine, kFieldRoles);
   load(engine, R"({"apiVersion":"access.cardea.dev/v1alpha1","kind":"ClusterAccessPolicy",
     "metadata":{"name":"a"},"spec":{"effect":"Deny","rules":[{"apiGroups":["apps"],
-    "resources":["deployments"],"verbs":["update"]}],"expression":"object.metadata.name == 'web'"}})");
+    "resources":["deployments"],"verbs":["update"]}],
+    "expression":"object.metadata.name == 'web'"}})");
   auto judged = engine.judge_fields(
       updates("jane"), update(deployment(R"({"a":"b"})", 1), deployment(R"({"a":"c"})", 1)));
   ASSERT_TRUE(judged);
@@ -599,8 +606,8 @@ spec:
   Request r = asks("jane", "update", "widgets", "shop", "w");
   r.group = "example.com";
   auto widget = [](const char* boom) {
-    return std::string(
-               R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"shop"},"spec":{"boom":)") +
+    return std::string(R"({"apiVersion":"example.com/v1","kind":"Widget",)"
+                       R"("metadata":{"name":"w","namespace":"shop"},"spec":{"boom":)") +
            boom + "}}";
   };
   auto unknown = engine.field_demands(r, update(widget("false"), widget("true")));

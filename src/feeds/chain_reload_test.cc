@@ -137,7 +137,8 @@ TEST(AuthorizationConfig, UnknownAndRepeatedFieldsAreRefused) {
         << more;
   EXPECT_FALSE(load_authorization_config(file("- {type: RBAC, name: rbac,}\n")));
   EXPECT_FALSE(load_authorization_config(
-      R"({"apiVersion":"apiserver.config.k8s.io/v1","kind":"AuthorizationConfiguration","authorizers":[{"type":"RBAC","name":"rbac"}]} {})"));
+      R"({"apiVersion":"apiserver.config.k8s.io/v1","kind":"AuthorizationConfiguration",)"
+      R"("authorizers":[{"type":"RBAC","name":"rbac"}]} {})"));
   EXPECT_FALSE(load_authorization_config("[]"));
 }
 

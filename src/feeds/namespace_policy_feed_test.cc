@@ -32,16 +32,24 @@ Value parsed(std::string_view text) {
 }
 
 constexpr std::string_view kMaster = R"({"roles":{
-  "view":{"rules":[{"verbs":["watch","list","get"],"resourceKinds":["*","-roles","-rolebindings","-policybindings","-policies"]}]},
-  "edit":{"rules":[{"verbs":["*"],"resourceKinds":["*","-roles","-rolebindings","-policybindings","-policies"]}]},
-  "admin":{"rules":[{"verbs":["*","-create","-update","-delete"],"resourceKinds":["*"]},{"verbs":["create","update","delete"],"resourceKinds":["*","-policies","-policybindings"]}]},
+  "view":{"rules":[{"verbs":["watch","list","get"],
+    "resourceKinds":["*","-roles","-rolebindings","-policybindings","-policies"]}]},
+  "edit":{"rules":[{"verbs":["*"],"resourceKinds":["*","-roles","-rolebindings","-policybindings",
+    "-policies"]}]},
+  "admin":{"rules":[{"verbs":["*","-create","-update","-delete"],"resourceKinds":["*"]},
+    {"verbs":["create","update","delete"],"resourceKinds":["*","-policies","-policybindings"]}]},
   "cluster-admin":{"rules":[{"verbs":["*"],"resourceKinds":["*"],"nonResourceURLs":["*"]}]},
-  "kubelet":{"rules":[{"verbs":["*"],"resourceKinds":["Pod","pods/status","pods/exec"],"attributeRestrictions":{"kind":"sameMinionRestriction"}}]},
-  "asker":{"rules":[{"verbs":["create"],"resourceKinds":["subjectaccessreviews","batchsubjectaccessreviews","resourceaccessreviews","localresourceaccessreviews"],"attributeRestrictions":{"kind":"IsPersonalSubjectAccessReview"}}]}}})";
+  "kubelet":{"rules":[{"verbs":["*"],"resourceKinds":["Pod","pods/status","pods/exec"],
+    "attributeRestrictions":{"kind":"sameMinionRestriction"}}]},
+  "asker":{"rules":[{"verbs":["create"],"resourceKinds":["subjectaccessreviews",
+    "batchsubjectaccessreviews","resourceaccessreviews","localresourceaccessreviews"],
+    "attributeRestrictions":{"kind":"IsPersonalSubjectAccessReview"}}]}}})";
 constexpr std::string_view kHammer = R"({"roles":{
   "labelers":{"rules":[{"verbs":["watch","list","get"],"resourceKinds":["Deployment"]},
-                       {"verbs":["update"],"resourceKinds":["Deployment"],"attributeRestrictions":{"fieldsMutatable":["labels"]}}]},
-  "fatFingered":{"rule":[{"Deny":"true","Verbs":["delete"],"ResourceKinds":["Deployment"],"AttributeRestrictions":{"labelsContain":["protected"]}}]}}})";
+                       {"verbs":["update"],"resourceKinds":["Deployment"],
+                         "attributeRestrictions":{"fieldsMutatable":["labels"]}}]},
+  "fatFingered":{"rule":[{"Deny":"true","Verbs":["delete"],"ResourceKinds":["Deployment"],
+    "AttributeRestrictions":{"labelsContain":["protected"]}}]}}})";
 constexpr std::string_view kMasterBindings = R"({"roleBindings":{
   "admins":{"roleRef":{"namespace":"master","name":"cluster-admin"},"userNames":["clark"]},
   "kubelets":{"roleRef":{"namespace":"master","name":"kubelet"},"userNames":["system:node:n1"]},
@@ -336,7 +344,8 @@ TEST_F(NamespacePolicy, AWriteIsSeenByTheNextDecision) {
   EXPECT_EQ(decide({"newcomer", "get"}).kind, Kind::kNoOpinion);
   put("policybindings/hammer/master",
       R"({"roleBindings": {
-            "v": {"roleRef": {"namespace": "master", "name": "view"}, "userNames": ["newcomer"]}}})");
+            "v": {"roleRef": {"namespace": "master", "name": "view"},
+              "userNames": ["newcomer"]}}})");
   EXPECT_TRUE(decide({"newcomer", "get"}).allowed());
   auto gone = store::commit_sync(
       *store_,

@@ -19,7 +19,8 @@ std::string found(std::string_view path, std::string_view text) {
 
 constexpr std::string_view kObject =
     R"({"metadata":{"labels":{"a.b/c":"lab","x":"1"}},"spec":{"size":3,"tags":["x","y","z"]},
-  "status":{"conditions":[{"type":"A","status":"True","n":1},{"type":"B","status":"False","n":2}]}})";
+  "status":{"conditions":[{"type":"A","status":"True","n":1},
+    {"type":"B","status":"False","n":2}]}})";
 
 TEST(JsonPath, FollowsFields) {
   EXPECT_EQ(found(".spec.size", kObject), "3;");

@@ -95,8 +95,8 @@ TEST(Parse, DeepNestingIsAnErrorNotACrash) {
 
 TEST(Print, PutsKindAndMetadataFirst) {
   EXPECT_EQ(
-      print_object(must(
-          R"({"data":{"metadata":{}},"metadata":{"name":"a"},"apiVersion":"v1","kind":"ConfigMap"})")),
+      print_object(must(R"({"data":{"metadata":{}},"metadata":{"name":"a"},"apiVersion":"v1",)"
+                        R"("kind":"ConfigMap"})")),
       R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"data":{"metadata":{}}})");
   EXPECT_EQ(print_object(Value::object()), "{}");
 }

@@ -115,7 +115,8 @@ TEST(Configuration, HasNoTrailingCommas) {
   EXPECT_EQ(
       configured("a: ['x,]', \"y,}\", it's, u#v, 'don''t,]', 'e'] # ,]\nb: x,]\nc: |\n  [1,]\nd: "
                  "[[1], {e: f}]\n"),
-      R"({"a":["x,]","y,}","it's","u#v","don't,]","e"],"b":"x,]","c":"[1,]\n","d":[[1],{"e":"f"}]})");
+      R"({"a":["x,]","y,}","it's","u#v","don't,]","e"],"b":"x,]","c":"[1,]\n",)"
+      R"("d":[[1],{"e":"f"}]})");
 }
 
 TEST(Configuration, CommasAreLookedForWhereCollectionsBegin) {
@@ -181,7 +182,8 @@ TEST(Configuration, RepeatsNothingWhereThatIsAsked) {
 
 TEST(Yaml, PrintsWhatItReadsBack) {
   auto v = parse(
-      R"({"a":"yes","b":["1",{"c":"x: y","d":[]},[1,2]],"e":{"f":null},"g":"line\nbreak","h":"plain text"})");
+      R"({"a":"yes","b":["1",{"c":"x: y","d":[]},[1,2]],"e":{"f":null},"g":"line\nbreak",)"
+      R"("h":"plain text"})");
   ASSERT_TRUE(v);
   EXPECT_EQ(as_json(print_yaml(*v)), print(*v)) << print_yaml(*v);
 }
@@ -189,7 +191,8 @@ TEST(Yaml, PrintsWhatItReadsBack) {
 TEST(PrintYaml, WritesWhatPeopleKnowFromKubernetes) {
   auto v = parse(
       R"({"k:{\"port\":443}":1,"k:{\"port\":81}":2,"host":"*.x.y","empty":"","yes":"true","n":"12",
-    "time":"2026-01-01T00:00:00Z","text":"a\nb\n","tail":"a\nb","list":[{"a":1,"b":[]},"- x","a: b","it's: so"],"dash":"-x","null":null})");
+    "time":"2026-01-01T00:00:00Z","text":"a\nb\n","tail":"a\nb",
+    "list":[{"a":1,"b":[]},"- x","a: b","it's: so"],"dash":"-x","null":null})");
   EXPECT_EQ(print_yaml(*v), R"(dash: -x
 empty: ""
 host: '*.x.y'

@@ -187,16 +187,16 @@ TEST(AuditTrail, WhoGotPastTheVerbByGranularIsMarkedSoWhateverIsExcluded) {
   EXPECT_EQ(a.server
                 .send("POST", "/apis/apps/v1/namespaces/default/deployments",
                       R"({"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},
-      "template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})")
+      "template":{"metadata":{"labels":{"a":"b"}},
+        "spec":{"containers":[{"name":"c","image":"i"}]}}}})")
                 .status,
             201);
-  EXPECT_EQ(
-      a.server
-          .send(
-              "POST", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets",
-              R"({"metadata":{"name":"u"},"spec":{"uncoveredPermissions":["granular:replicaCount"]}})")
-          .status,
-      201);
+  EXPECT_EQ(a.server
+                .send("POST", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets",
+                      R"({"metadata":{"name":"u"},"spec":{"uncoveredPermissions":[)"
+                      R"("granular:replicaCount"]}})")
+                .status,
+            201);
   Loopback jane{a.server.gateway(), a.server.loop(), {.name = "jane"}, "jane"};
   auto scale = [&jane](int replicas) {
     Value patch = Value::object({{"spec", Value::object({{"replicas", replicas}})}});

@@ -145,10 +145,14 @@ TEST_F(WebhookAuthorizerTest, AsksWithTheWholeQuestionAndTakesTheAnswer) {
   EXPECT_EQ(webhook_.target, "/authorize?a=b");
   EXPECT_EQ(
       json::print(webhook_.last()),
-      R"({"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","metadata":{},"spec":{"extra":{"scopes":["a","b"]},"groups":["dev"],)"
-      R"("resourceAttributes":{"fieldSelector":{"requirements":[{"key":"spec.nodeName","operator":"In","values":["n1"]}]},)"
-      R"("labelSelector":{"requirements":[{"key":"a","operator":"In","values":["x","y"]},{"key":"b","operator":"NotIn","values":["c"]},{"key":"d","operator":"DoesNotExist"}]},)"
-      R"("namespace":"ns","resource":"pods","verb":"get","version":"v1"},"uid":"7","user":"jane"},"status":{"allowed":false}})");
+      R"({"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","metadata":{},)"
+      R"("spec":{"extra":{"scopes":["a","b"]},"groups":["dev"],)"
+      R"("resourceAttributes":{"fieldSelector":{"requirements":[{"key":"spec.nodeName",)"
+      R"("operator":"In","values":["n1"]}]},)"
+      R"("labelSelector":{"requirements":[{"key":"a","operator":"In","values":["x","y"]},)"
+      R"({"key":"b","operator":"NotIn","values":["c"]},{"key":"d","operator":"DoesNotExist"}]},)"
+      R"("namespace":"ns","resource":"pods","verb":"get","version":"v1"},"uid":"7","user":"jane"},)"
+      R"("status":{"allowed":false}})");
 }
 
 TEST_F(WebhookAuthorizerTest, SpeaksTheOlderVersionToo) {
@@ -234,10 +238,9 @@ TEST_F(WebhookAuthorizerTest, WhoDoesNotAnswerInTimeHasFailed) {
   EXPECT_EQ(d.kind, Decision::Kind::kNoOpinion);
   EXPECT_NE(d.error.find("within 50 ms"), std::string::npos) << d.error;
   EXPECT_EQ(webhook_.calls, 1);
-  EXPECT_EQ(
-      metric(
-          R"(apiserver_authorization_webhook_evaluations_fail_open_total{name="hook",result="timeout"})"),
-      1);
+  EXPECT_EQ(metric(R"(apiserver_authorization_webhook_evaluations_fail_open_total{name="hook",)"
+                   R"(result="timeout"})"),
+            1);
 }
 
 TEST_F(WebhookAuthorizerTest, WhoCannotBeReachedIsNotAskedAgain) {
@@ -298,10 +301,9 @@ TEST_F(WebhookAuthorizerTest, AFalseMatchConditionMeansNotAsked) {
   EXPECT_EQ(d.kind, Decision::Kind::kNoOpinion);
   EXPECT_EQ(d.error, "");
   EXPECT_EQ(webhook_.calls, 0);
-  EXPECT_EQ(
-      metric(
-          R"(apiserver_authorization_match_condition_exclusions_total{type="Webhook",name="hook"})"),
-      1);
+  EXPECT_EQ(metric(R"(apiserver_authorization_match_condition_exclusions_total{type="Webhook",)"
+                   R"(name="hook"})"),
+            1);
 }
 
 TEST_F(WebhookAuthorizerTest, AMatchConditionThatFailsDecidesByThePolicy) {

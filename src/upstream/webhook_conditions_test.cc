@@ -65,16 +65,20 @@ class Hook : public http::Handler {
 
 constexpr std::string_view
     kTreeAllow = R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{
-  "denyConditions":[],"noOpinionConditions":[],"allowConditions":[{"id":"example.com/a","type":"example.com/t","condition":"opaque","description":"d"}]}}})";
+  "denyConditions":[],"noOpinionConditions":[],"allowConditions":[{"id":"example.com/a",
+    "type":"example.com/t","condition":"opaque","description":"d"}]}}})";
 constexpr std::string_view
     kTreeDeny = R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{
-  "denyConditions":[{"id":"example.com/d","type":"example.com/t","condition":"opaque"}],"allowConditions":[{"id":"example.com/a"}]}}})";
+  "denyConditions":[{"id":"example.com/d","type":"example.com/t","condition":"opaque"}],
+  "allowConditions":[{"id":"example.com/a"}]}}})";
 constexpr std::string_view kListAllow =
     R"({"allowed":false,"conditionsChain":[{"authorizerName":"inner","failureMode":"NoOpinion",
-  "conditions":[{"id":"example.com/a","effect":"Allow","type":"example.com/t","condition":"opaque"}]}]})";
+  "conditions":[{"id":"example.com/a","effect":"Allow","type":"example.com/t",
+    "condition":"opaque"}]}]})";
 constexpr std::string_view kListDeny =
     R"({"allowed":false,"conditionsChain":[{"authorizerName":"inner","failureMode":"NoOpinion",
-  "conditions":[{"id":"example.com/d","effect":"Deny","type":"example.com/t","condition":"opaque"},{"id":"example.com/a","effect":"Allow","type":"example.com/t"}]}]})";
+  "conditions":[{"id":"example.com/d","effect":"Deny","type":"example.com/t","condition":"opaque"},
+    {"id":"example.com/a","effect":"Allow","type":"example.com/t"}]}]})";
 
 class WebhookConditionsTest : public ::testing::Test {
  protected:
@@ -211,7 +215,8 @@ TEST_F(WebhookConditionsTest, CelIsSettledHereAndNobodyIsAsked) {
         type, R"(","condition":"object.metadata.name == 'bad'"},
       {"id":"example.com/a","effect":"Allow","type":")",
         type,
-        R"(","condition":"object.metadata.name.startsWith('x') && request.userInfo.username == 'jane'"}]}]})");
+        R"(","condition":"object.metadata.name.startsWith('x') && request.userInfo.username == )"
+        R"('jane'"}]}]})");
     auto a = make(Dialect::kList);
     Decision open = ask(*a);
     EXPECT_TRUE(settle(*a, open).allowed());
@@ -227,7 +232,8 @@ TEST_F(WebhookConditionsTest, CelIsSettledHereAndNobodyIsAsked) {
 TEST_F(WebhookConditionsTest, WhatDoesNotCompileHereIsForItsAuthor) {
   author_.status = R"j({"allowed":false,"conditionsChain":[{"authorizerName":"inner","conditions":[
     {"id":"example.com/a","effect":"Allow","type":"k8s.io/cel","condition":"ours.only(object)"},
-    {"id":"example.com/b","effect":"Allow","type":"k8s.io/cel","condition":"object.metadata.nothing == 1"}]}]})j";
+    {"id":"example.com/b","effect":"Allow","type":"k8s.io/cel",
+      "condition":"object.metadata.nothing == 1"}]}]})j";
   author_.response = R"({"response":{"allowed":true}})";
   auto a = make(Dialect::kList);
   EXPECT_TRUE(settle(*a, ask(*a)).allowed());
@@ -236,14 +242,12 @@ TEST_F(WebhookConditionsTest, WhatDoesNotCompileHereIsForItsAuthor) {
       metric(
           R"(cardea_authorization_conditions_evaluation_errors_total{name="hook",effect="Allow"})"),
       1);
-  EXPECT_EQ(
-      metric(
-          R"(cardea_authorization_conditions_evaluation_seconds_count{name="hook",evaluator="in_process"})"),
-      1);
-  EXPECT_EQ(
-      metric(
-          R"(cardea_authorization_conditions_evaluation_seconds_count{name="hook",evaluator="authorizer"})"),
-      1);
+  EXPECT_EQ(metric(R"(cardea_authorization_conditions_evaluation_seconds_count{name="hook",)"
+                   R"(evaluator="in_process"})"),
+            1);
+  EXPECT_EQ(metric(R"(cardea_authorization_conditions_evaluation_seconds_count{name="hook",)"
+                   R"(evaluator="authorizer"})"),
+            1);
 }
 
 TEST_F(WebhookConditionsTest, ConditionsAreKeptApartFromPlainAnswersAndForTheShorterTime) {
@@ -278,41 +282,42 @@ TEST_F(WebhookConditionsTest, AnAnswerThatIsMuchTooHeavyIsNotKept) {
 
 TEST_F(WebhookConditionsTest, AnswersThatAreNoConditionsFailByThePolicyOfTheWebhook) {
   std::string long_text(10241, 'x'), long_description(1025, 'x');
-  for (
-      const std::string& status : {
-          std::string(
-              R"({"allowed": true,
+  for (const std::string& status : {
+           std::string(
+               R"({"allowed": true,
                   "conditionalDecision": {"type": "ConditionsMap",
                     "conditionsMap": {"allowConditions": [{"id": "a"}]}}})"),
-          std::string(R"({"allowed":false,"conditionalDecision":"yes"})"),
-          std::string(R"({"allowed":false,"conditionalDecision":{"type":"Allow","allow":{}}})"),
-          std::string(
-              R"({"allowed": false,
+           std::string(R"({"allowed":false,"conditionalDecision":"yes"})"),
+           std::string(R"({"allowed":false,"conditionalDecision":{"type":"Allow","allow":{}}})"),
+           std::string(
+               R"({"allowed": false,
                   "conditionalDecision": {"type": "ConditionsMap",
                     "conditionsMap": {"denyConditions": "x", "allowConditions": [{"id": "a"}]}}})"),
-          std::string(
-              R"({"allowed": false,
+           std::string(
+               R"({"allowed": false,
                   "conditionalDecision": {"type": "ConditionsMap",
                     "conditionsMap": {"denyConditions": {"id": "d"},
                       "allowConditions": [{"id": "a"}]}}})"),
-          std::string(
-              R"({"allowed": false,
+           std::string(
+               R"({"allowed": false,
                   "conditionalDecision": {"type": "ConditionsMap",
                     "conditionsMap": {"allowConditions": [{"id": "a"}, {"id": "a"}]}}})"),
-          std::string(
-              R"({"allowed": false,
+           std::string(
+               R"({"allowed": false,
                   "conditionalDecision": {"type": "ConditionsMap",
                     "conditionsMap": {"allowConditions": [{"id": "k8s.io/a"}]}}})"),
-          std::string(
-              R"({"allowed": false,
+           std::string(
+               R"({"allowed": false,
                   "conditionalDecision": {"type": "ConditionsMap",
                     "conditionsMap": {"allowConditions": [{"id": "a", "condition": 7}]}}})"),
-          std::string(R"({"allowed":false,"conditionalDecision":{"type":"Union","union":[]}})"),
-          cat(R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{"allowConditions":[{"id":"a","condition":")",
-              long_text, R"("}]}}})"),
-          cat(R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap","conditionsMap":{"allowConditions":[{"id":"a","description":")",
-              long_description, R"("}]}}})"),
-      }) {
+           std::string(R"({"allowed":false,"conditionalDecision":{"type":"Union","union":[]}})"),
+           cat(R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap",)"
+               R"("conditionsMap":{"allowConditions":[{"id":"a","condition":")",
+               long_text, R"("}]}}})"),
+           cat(R"({"allowed":false,"conditionalDecision":{"type":"ConditionsMap",)"
+               R"("conditionsMap":{"allowConditions":[{"id":"a","description":")",
+               long_description, R"("}]}}})"),
+       }) {
     author_.status = status;
     Decision d = ask(*make(Dialect::kTree));
     EXPECT_EQ(d.kind, Decision::Kind::kNoOpinion) << status;
@@ -405,9 +410,11 @@ TEST_F(WebhookConditionsTest, WhateverGoesWrongBetweenThePhasesFailsClosed) {
       R"({"response":{"uid":"$UID","allowed":true,"denied":"true"}})",
       R"({"response":{"uid":"$UID","allowed":true,"evaluationError":{"a":"b"}}})",
       R"({"kind": "SubjectAccessReview",
-          "response": {"uid": "$UID", "allowed": true, "decision": {"type": "Allow", "allow": {}}}})",
+          "response": {"uid": "$UID", "allowed": true,
+            "decision": {"type": "Allow", "allow": {}}}})",
       R"({"apiVersion": "v1",
-          "response": {"uid": "$UID", "allowed": true, "decision": {"type": "Allow", "allow": {}}}})",
+          "response": {"uid": "$UID", "allowed": true,
+            "decision": {"type": "Allow", "allow": {}}}})",
       R"({"status":{"allowed":true}})",
       R"({"allowed":true})"};
   for (const Kind& kind : kinds) {
@@ -493,7 +500,8 @@ TEST_F(WebhookConditionsTest, AnEvaluationErrorOfADenyConditionIsNotOutdoneByWho
   author_.status =
       R"({"allowed": false,
           "conditionsChain": [{"authorizerName": "inner", "failureMode": "Deny",
-              "conditions": [{"id": "example.com/d", "effect": "Deny", "type": "example.com/t"}]}]})";
+              "conditions": [{"id": "example.com/d", "effect": "Deny",
+                "type": "example.com/t"}]}]})";
   author_.response = R"({"response":{"allowed":false,"evaluationError":"cannot decode object"}})";
   auto hook = make(Dialect::kList);
   Chain chain({hook, always_allow()});
@@ -511,7 +519,8 @@ TEST_F(WebhookConditionsTest, AnEvaluationErrorOfADenyConditionIsNotOutdoneByWho
   author_.status =
       R"({"allowed": false,
           "conditionsChain": [{"authorizerName": "inner", "failureMode": "NoOpinion",
-              "conditions": [{"id": "example.com/d", "effect": "Deny", "type": "example.com/t"}]}]})";
+              "conditions": [{"id": "example.com/d", "effect": "Deny",
+                "type": "example.com/t"}]}]})";
   Chain second({make(Dialect::kList), always_allow()});
   verdict = wait(second.authorize(q, Asking::kConditionsAware));
   settled = wait(second.evaluate(verdict.decision, d));

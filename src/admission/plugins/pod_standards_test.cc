@@ -18,25 +18,23 @@ constexpr SecurityPolicy kBaseline{SecurityLevel::kBaseline};
 constexpr SecurityPolicy kRestricted{SecurityLevel::kRestricted};
 
 TEST(PodStandards, ThePrivilegedLevelForbidsNothing) {
-  EXPECT_EQ(
-      found(
-          {},
-          R"({"hostNetwork":true,"containers":[{"name":"c","securityContext":{"privileged":true}}]})"),
-      "");
+  EXPECT_EQ(found({}, R"({"hostNetwork":true,"containers":[{"name":"c",)"
+                      R"("securityContext":{"privileged":true}}]})"),
+            "");
 }
 
 TEST(PodStandards, BaselineNamesContainersAndValues) {
-  EXPECT_EQ(
-      found(
-          kBaseline,
-          R"({"hostPID":true,"volumes":[{"name":"h","hostPath":{}}],"initContainers":[{"name":"i","ports":[{"hostPort":80}]}],
-      "containers":[{"name":"c","ports":[{"hostPort":90}],"securityContext":{"privileged":true,"capabilities":{"add":["NET_ADMIN","CHOWN"]}}}]})"),
-      "non-default capabilities (container \"c\" must not include \"NET_ADMIN\" in "
-      "securityContext.capabilities.add)\n"
-      "host namespaces (hostPID=true)\n"
-      "hostPath volumes (volume \"h\")\n"
-      "hostPort (containers \"i\", \"c\" use hostPorts 80, 90)\n"
-      "privileged (container \"c\" must not set securityContext.privileged=true)\n");
+  EXPECT_EQ(found(kBaseline,
+                  R"({"hostPID":true,"volumes":[{"name":"h","hostPath":{}}],
+      "initContainers":[{"name":"i","ports":[{"hostPort":80}]}],
+      "containers":[{"name":"c","ports":[{"hostPort":90}],
+        "securityContext":{"privileged":true,"capabilities":{"add":["NET_ADMIN","CHOWN"]}}}]})"),
+            "non-default capabilities (container \"c\" must not include \"NET_ADMIN\" in "
+            "securityContext.capabilities.add)\n"
+            "host namespaces (hostPID=true)\n"
+            "hostPath volumes (volume \"h\")\n"
+            "hostPort (containers \"i\", \"c\" use hostPorts 80, 90)\n"
+            "privileged (container \"c\" must not set securityContext.privileged=true)\n");
 }
 
 TEST(PodStandards, RestrictedWantsThingsSaid) {

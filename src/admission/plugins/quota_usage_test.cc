@@ -24,31 +24,28 @@ std::string used(const catalog::Resource& r, std::string_view object) {
 }
 
 TEST(QuotaUsage, APodUsesTheSumOfItsContainersOrItsGreatestInitContainer) {
-  EXPECT_EQ(
-      used(
-          pods(),
-          R"({"spec":{"containers":[{"resources":{"requests":{"cpu":"100m"}}},{"resources":{"requests":{"cpu":"1"},"limits":{"cpu":"2"}}}],
+  EXPECT_EQ(used(pods(),
+                 R"({"spec":{"containers":[{"resources":{"requests":{"cpu":"100m"}}},
+      {"resources":{"requests":{"cpu":"1"},"limits":{"cpu":"2"}}}],
       "initContainers":[{"resources":{"requests":{"cpu":"3","memory":"1Gi"}}}]}})"),
-      R"({"count/pods":"1","cpu":"3","limits.cpu":"2","memory":"1Gi","pods":"1","requests.cpu":"3","requests.memory":"1Gi"})");
+            R"({"count/pods":"1","cpu":"3","limits.cpu":"2","memory":"1Gi","pods":"1",)"
+            R"("requests.cpu":"3","requests.memory":"1Gi"})");
 }
 
 TEST(QuotaUsage, SidecarsCountBesideBoth) {
   EXPECT_EQ(used(pods(), R"({"spec":{"containers":[{"resources":{"requests":{"cpu":"1"}}}],
-      "initContainers":[{"restartPolicy":"Always","resources":{"requests":{"cpu":"1"}}},{"resources":{"requests":{"cpu":"4"}}}]}})"),
+      "initContainers":[{"restartPolicy":"Always","resources":{"requests":{"cpu":"1"}}},
+        {"resources":{"requests":{"cpu":"4"}}}]}})"),
             R"({"count/pods":"1","cpu":"5","pods":"1","requests.cpu":"5"})");
 }
 
 TEST(QuotaUsage, AnEndedPodUsesItsPlaceInTheStoreOnly) {
-  EXPECT_EQ(
-      used(
-          pods(),
-          R"({"spec":{"containers":[{"resources":{"requests":{"cpu":"1"}}}]},"status":{"phase":"Succeeded"}})"),
-      R"({"count/pods":"1"})");
-  EXPECT_EQ(
-      used(
-          pods(),
-          R"({"metadata":{"deletionTimestamp":"2025-01-01T00:00:00Z","deletionGracePeriodSeconds":30},"spec":{"containers":[]}})"),
-      R"({"count/pods":"1"})");
+  EXPECT_EQ(used(pods(), R"({"spec":{"containers":[{"resources":{"requests":{"cpu":"1"}}}]},)"
+                         R"("status":{"phase":"Succeeded"}})"),
+            R"({"count/pods":"1"})");
+  EXPECT_EQ(used(pods(), R"({"metadata":{"deletionTimestamp":"2025-01-01T00:00:00Z",)"
+                         R"("deletionGracePeriodSeconds":30},"spec":{"containers":[]}})"),
+            R"({"count/pods":"1"})");
 }
 
 TEST(QuotaUsage, ServicesUseNodePortsByTheirType) {
@@ -56,10 +53,10 @@ TEST(QuotaUsage, ServicesUseNodePortsByTheirType) {
   EXPECT_EQ(used(services, R"({"spec":{"type":"NodePort","ports":[{},{}]}})"),
             R"({"count/services":"1","services":"1","services.nodeports":"2"})");
   EXPECT_EQ(
-      used(
-          services,
-          R"({"spec":{"type":"LoadBalancer","allocateLoadBalancerNodePorts":false,"ports":[{},{"nodePort":30000}]}})"),
-      R"({"count/services":"1","services":"1","services.loadbalancers":"1","services.nodeports":"1"})");
+      used(services, R"({"spec":{"type":"LoadBalancer","allocateLoadBalancerNodePorts":false,)"
+                     R"("ports":[{},{"nodePort":30000}]}})"),
+      R"({"count/services":"1","services":"1","services.loadbalancers":"1",)"
+      R"("services.nodeports":"1"})");
 }
 
 TEST(QuotaUsage, EverythingElseIsCounted) {

@@ -54,8 +54,10 @@ constexpr auto kPath = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 TEST_F(ServiceAccountPlugin, EveryContainerFindsTheTokenWhereClientsLook) {
   Value pod = admit(
-      R"({"spec":{"serviceAccountName":"sa","initContainers":[{"name":"i"}],"containers":[{"name":"a"},
-      {"name":"b","volumeMounts":[{"name":"own","mountPath":"/var/run/secrets/kubernetes.io/serviceaccount"}]}]}})");
+      R"({"spec":{"serviceAccountName":"sa","initContainers":[{"name":"i"}],
+      "containers":[{"name":"a"},
+      {"name":"b","volumeMounts":[{"name":"own",
+        "mountPath":"/var/run/secrets/kubernetes.io/serviceaccount"}]}]}})");
   const Value& spec = pod["spec"];
   ASSERT_EQ(spec["volumes"].size(), 1u) << why_;
   std::string volume(spec["volumes"][0]["name"].as_string());
@@ -75,7 +77,8 @@ TEST_F(ServiceAccountPlugin, EveryContainerFindsTheTokenWhereClientsLook) {
 
 TEST_F(ServiceAccountPlugin, AVolumeThatIsThereIsUsedAgain) {
   Value pod = admit(
-      R"({"spec":{"serviceAccountName":"sa","volumes":[{"name":"kube-api-access-abcde"}],"containers":[{"name":"a"}]}})");
+      R"({"spec":{"serviceAccountName":"sa","volumes":[{"name":"kube-api-access-abcde"}],)"
+      R"("containers":[{"name":"a"}]}})");
   EXPECT_EQ(pod["spec"]["volumes"].size(), 1u);
   EXPECT_EQ(pod["spec"]["containers"][0]["volumeMounts"][0]["name"].as_string(),
             "kube-api-access-abcde");
@@ -85,17 +88,16 @@ TEST_F(ServiceAccountPlugin, PodAndAccountCanDoWithoutTheToken) {
   account("shy", R"({"automountServiceAccountToken":false})");
   auto mounts = [&](std::string_view pod) { return !admit(pod)["spec"]["volumes"].empty(); };
   EXPECT_FALSE(mounts(R"({"spec":{"serviceAccountName":"shy","containers":[{"name":"a"}]}})"));
-  EXPECT_TRUE(mounts(
-      R"({"spec":{"serviceAccountName":"shy","automountServiceAccountToken":true,"containers":[{"name":"a"}]}})"));
-  EXPECT_FALSE(mounts(
-      R"({"spec":{"serviceAccountName":"sa","automountServiceAccountToken":false,"containers":[{"name":"a"}]}})"));
+  EXPECT_TRUE(mounts(R"({"spec":{"serviceAccountName":"shy","automountServiceAccountToken":true,)"
+                     R"("containers":[{"name":"a"}]}})"));
+  EXPECT_FALSE(mounts(R"({"spec":{"serviceAccountName":"sa","automountServiceAccountToken":false,)"
+                      R"("containers":[{"name":"a"}]}})"));
 }
 
 TEST_F(ServiceAccountPlugin, APodOfAMissingAccountIsRefused) {
   EXPECT_TRUE(admit(R"({"spec":{"containers":[{"name":"a"}]}})").is_null());
-  EXPECT_EQ(
-      why_,
-      R"(pods "p" is forbidden: error looking up service account ns/default: serviceaccount "default" not found)");
+  EXPECT_EQ(why_, R"(pods "p" is forbidden: error looking up service account ns/default: )"
+                  R"(serviceaccount "default" not found)");
   account("default", "{}");
   Value pod = admit(R"({"spec":{"containers":[{"name":"a"}]}})");
   EXPECT_EQ(pod["spec"]["serviceAccountName"].as_string(), "default");
@@ -127,9 +129,9 @@ TEST_F(ServiceAccountPlugin, AMirrorPodIsNotChangedAndReachesForNothing) {
 }
 
 TEST_F(ServiceAccountPlugin, AnAccountCanLimitWhichSecretsItsPodsUse) {
-  account(
-      "strict",
-      R"({"metadata":{"annotations":{"kubernetes.io/enforce-mountable-secrets":"true"}},"secrets":[{"name":"mine"}]})");
+  account("strict",
+          R"({"metadata":{"annotations":{"kubernetes.io/enforce-mountable-secrets":"true"}},)"
+          R"("secrets":[{"name":"mine"}]})");
   auto strict = [&](std::string_view rest) {
     return admit(
         std::string(
@@ -141,11 +143,11 @@ TEST_F(ServiceAccountPlugin, AnAccountCanLimitWhichSecretsItsPodsUse) {
   EXPECT_THAT(
       why_,
       HasSubstr(
-          R"(volume with secret.secretName="other" is not allowed because service account strict does not reference that secret)"));
-  EXPECT_TRUE(
-      strict(
-          R"("containers":[{"name":"c","env":[{"name":"E","valueFrom":{"secretKeyRef":{"name":"other"}}}]}])")
-          .is_null());
+          R"(volume with secret.secretName="other" is not allowed because service account strict )"
+          R"(does not reference that secret)"));
+  EXPECT_TRUE(strict(R"("containers":[{"name":"c","env":[{"name":"E",)"
+                     R"("valueFrom":{"secretKeyRef":{"name":"other"}}}]}])")
+                  .is_null());
   EXPECT_THAT(
       why_,
       HasSubstr(

@@ -41,14 +41,16 @@ class Policies : public ::testing::Test {
   void validate(std::string_view rest,
                 std::string_view binding = R"x("validationActions":["Deny"])x") {
     put("validatingadmissionpolicies/p",
-        cat(R"x({"spec":{"matchConstraints":{"resourceRules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["*"],"resources":["configmaps"]}]},)x",
+        cat(R"x({"spec":{"matchConstraints":{"resourceRules":[{"apiGroups":[""],)x"
+            R"x("apiVersions":["v1"],"operations":["*"],"resources":["configmaps"]}]},)x",
             rest, "}}"));
     put("validatingadmissionpolicybindings/b",
         cat(R"x({"spec":{"policyName":"p",)x", binding, "}}"));
   }
   void mutate(std::string_view rest) {
     put("mutatingadmissionpolicies/p",
-        cat(R"x({"spec":{"matchConstraints":{"resourceRules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["*"],"resources":["configmaps"]}]},)x",
+        cat(R"x({"spec":{"matchConstraints":{"resourceRules":[{"apiGroups":[""],)x"
+            R"x("apiVersions":["v1"],"operations":["*"],"resources":["configmaps"]}]},)x",
             rest, "}}"));
     put("mutatingadmissionpolicybindings/b", R"x({"spec":{"policyName":"p"}})x");
   }
@@ -92,8 +94,9 @@ class Policies : public ::testing::Test {
 };
 
 TEST_F(Policies, DenyWithTheMessageTheyMake) {
-  validate(
-      R"x("variables":[{"name":"n","expression":"size(object.data)"}],"validations":[{"expression":"variables.n < 2","messageExpression":"'too many: ' + string(variables.n)"}])x");
+  validate(R"x("variables":[{"name":"n","expression":"size(object.data)"}],)x"
+           R"x("validations":[{"expression":"variables.n < 2",)x"
+           R"x("messageExpression":"'too many: ' + string(variables.n)"}])x");
   EXPECT_EQ(admit(R"x({"a":"1"})x"), "");
   EXPECT_EQ(admit(R"x({"a":"1","b":"2"})x"),
             "configmaps \"c\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied "
@@ -105,15 +108,15 @@ TEST_F(Policies, AnErrorIsNeverAnAllow) {
   EXPECT_THAT(admit("{}"), HasSubstr("resulted in error: no such key: nosuch"));
   validate(R"x("validations":[{"expression":"this does not compile"}])x");
   EXPECT_THAT(admit("{}"), HasSubstr("compilation"));
-  validate(
-      R"x("paramKind":{"apiVersion":"example.com/v1","kind":"Gone"},"validations":[{"expression":"true"}])x");
+  validate(R"x("paramKind":{"apiVersion":"example.com/v1","kind":"Gone"},)x"
+           R"x("validations":[{"expression":"true"}])x");
   EXPECT_THAT(admit("{}"), HasSubstr("failed to configure policy: failed to find resource "
                                      "referenced by paramKind: 'example.com/v1, Kind=Gone'"));
 }
 
 TEST_F(Policies, IgnoreTheirOwnErrorsWhenTheySaySo) {
-  validate(
-      R"x("failurePolicy":"Ignore","validations":[{"expression":"object.nosuch.field == 1"},{"expression":"false","message":"but not this"}])x");
+  validate(R"x("failurePolicy":"Ignore","validations":[{"expression":"object.nosuch.field == 1"},)x"
+           R"x({"expression":"false","message":"but not this"}])x");
   EXPECT_THAT(admit("{}"), HasSubstr("but not this"));
 }
 
@@ -128,28 +131,31 @@ TEST_F(Policies, WarnInsteadOfDenyingWhereTheBindingAsksForThat) {
 
 TEST_F(Policies, SpeakOfNothingThatTheirConditionsLeaveOut) {
   validate(
-      R"x("matchConditions":[{"name":"x","expression":"request.userInfo.username != 'jane'"}],"validations":[{"expression":"false"}])x");
+      R"x("matchConditions":[{"name":"x","expression":"request.userInfo.username != 'jane'"}],)x"
+      R"x("validations":[{"expression":"false"}])x");
   EXPECT_EQ(admit("{}"), "");
 }
 
 TEST_F(Policies, WaitForAnAuthorizerThatHasToAsk) {
-  validate(
-      R"x("validations":[{"expression":"authorizer.group('').resource('doors').check(object.data.verb).allowed()"}])x");
+  validate(R"x("validations":[{"expression":"authorizer.group('').resource('doors'))x"
+           R"x(.check(object.data.verb).allowed()"}])x");
   EXPECT_EQ(admit(R"x({"verb":"open"})x"), "");
   EXPECT_THAT(admit(R"x({"verb":"shut"})x"), HasSubstr("denied request"));
 }
 
 TEST_F(Policies, ChangeTheObjectInTheirOrder) {
   mutate(
-      R"x("reinvocationPolicy":"Never","mutations":[{"patchType":"ApplyConfiguration","applyConfiguration":{"expression":"Object{data: {'a': 'set'}}"}},
-      {"patchType":"JSONPatch","jsonPatch":{"expression":"[JSONPatch{op: 'add', path: '/data/b', value: object.data.a + '2'}]"}}])x");
+      R"x("reinvocationPolicy":"Never","mutations":[{"patchType":"ApplyConfiguration",
+      "applyConfiguration":{"expression":"Object{data: {'a': 'set'}}"}},
+      {"patchType":"JSONPatch","jsonPatch":{"expression":"[JSONPatch{op: 'add', path: )x"
+      R"x('/data/b', value: object.data.a + '2'}]"}}])x");
   EXPECT_EQ(admit(R"x({"a":"1"})x"), "");
   EXPECT_EQ(object_["data"], json::parse(R"x({"a":"set","b":"set2"})x").value());
 }
 
 TEST_F(Policies, RefuseWhenAPatchDoesNotApply) {
-  mutate(
-      R"x("mutations":[{"patchType":"JSONPatch","jsonPatch":{"expression":"[JSONPatch{op: 'remove', path: '/data/none'}]"}}])x");
+  mutate(R"x("mutations":[{"patchType":"JSONPatch","jsonPatch":{)x"
+         R"x("expression":"[JSONPatch{op: 'remove', path: '/data/none'}]"}}])x");
   EXPECT_EQ(admit(R"x({"a":"1"})x"),
             "policy 'p' with binding 'b' denied request: JSON Patch: error in remove for path: "
             "'/data/none': Unable to remove nonexistent key: none: missing value");

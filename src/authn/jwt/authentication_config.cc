@@ -179,9 +179,10 @@ constexpr std::string_view kGroup = "apiserver.config.k8s.io/";
 
 Result<void> check_kind(const json::Value& root, std::string_view source) {
   if (!root.is_object() && !root.is_null())
-    return fail(bad_request(cat(
-        "couldn't get version/kind; json parse error: json: cannot unmarshal ", json_type(root),
-        R"( into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" })")));
+    return fail(bad_request(
+        cat("couldn't get version/kind; json parse error: json: cannot unmarshal ", json_type(root),
+            R"( into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; )"
+            R"(Kind string "json:\"kind,omitempty\"" })")));
   for (std::string_view field : {"apiVersion", "kind"})
     if (!root[field].is_null() && !root[field].is_string())
       return fail(bad_request(cat(

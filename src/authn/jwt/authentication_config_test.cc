@@ -49,7 +49,8 @@ TEST(AuthenticationConfig, UnknownAndRepeatedFieldsAreErrors) {
             "strict decoding error: unknown field \"jwt[0].issuer.urls\"");
   EXPECT_EQ(
       load_error(
-          R"({"apiVersion":"apiserver.config.k8s.io/v1","kind":"AuthenticationConfiguration","jwt":[],"jwt":[]})"),
+          R"({"apiVersion":"apiserver.config.k8s.io/v1","kind":"AuthenticationConfiguration",)"
+          R"("jwt":[],"jwt":[]})"),
       "strict decoding error: duplicate field \"jwt\"");
   EXPECT_EQ(load_error(cat(kHead, "jwt: 7\n")),
             "json: cannot unmarshal number into Go struct field AuthenticationConfiguration.jwt of "

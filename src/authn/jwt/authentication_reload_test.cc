@@ -42,9 +42,9 @@ class AuthenticationReloadTest : public ::testing::Test {
                prefix, R"("}}})");
   }
   static std::string file_of(const std::vector<std::string>& entries) {
-    return cat(
-        R"({"apiVersion":"apiserver.config.k8s.io/v1","kind":"AuthenticationConfiguration","jwt":[)",
-        join(entries, ","), "]}");
+    return cat(R"({"apiVersion":"apiserver.config.k8s.io/v1",)"
+               R"("kind":"AuthenticationConfiguration","jwt":[)",
+               join(entries, ","), "]}");
   }
   void write(const std::string& text) {
     std::ofstream(path_ + ".new") << text;

@@ -26,7 +26,8 @@ class JwtAuthenticatorsTest : public ::testing::Test {
  protected:
   std::shared_ptr<const JwtIssuer> issuer(const std::string& url, std::string_view more = "") {
     auto config = load_authentication_config(cat(
-        R"({"apiVersion":"apiserver.config.k8s.io/v1","kind":"AuthenticationConfiguration","jwt":[{"issuer":{"url":")",
+        R"({"apiVersion":"apiserver.config.k8s.io/v1","kind":"AuthenticationConfiguration",)"
+        R"("jwt":[{"issuer":{"url":")",
         url, R"(","audiences":["me"]},"claimMappings":{"username":{"claim":"sub","prefix":"x:"}})",
         more, "}]}"));
     EXPECT_TRUE(config) << config.error().message;

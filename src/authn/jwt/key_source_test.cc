@@ -127,10 +127,9 @@ TEST_F(KeySourceTest, AnIssuerThatSaysItIsAnotherIsNotHealthy) {
   issuer_->serve(kDiscovery, R"({"issuer":"https://issuer","jwks_uri":"https://issuer/keys"})");
   auto keys = source();
   EXPECT_FALSE(wait(keys->ready()));
-  EXPECT_NE(
-      keys->health().find(
-          R"(oidc: issuer did not match the issuer returned by provider, expected "https://issuer/" got "https://issuer")"),
-      std::string::npos);
+  EXPECT_NE(keys->health().find(R"(oidc: issuer did not match the issuer returned by provider, )"
+                                R"(expected "https://issuer/" got "https://issuer")"),
+            std::string::npos);
 }
 
 TEST_F(KeySourceTest, KeysThatAreDueAreFetchedAgainInTheBackground) {

@@ -70,7 +70,7 @@ TEST(Access, APolicyWithoutSubjectsAndRulesConcernsEverything) {
 TEST(Access, SubjectsAndRulesSelect) {
   Index index = index_of(
       {policy("p", R"({"effect":"Allow","subjects":[{"kind":"User","name":"alice"}],
-                                         "rules":[{"verbs":["create"],"apiGroups":[""],"resources":["pods","pods/exec"]}]})")});
+          "rules":[{"verbs":["create"],"apiGroups":[""],"resources":["pods","pods/exec"]}]})")});
   EXPECT_TRUE(decide(index, Ask{}.attributes()).allowed());
   EXPECT_EQ(decide(index, Ask{.user = {.name = "bob"}}.attributes()).kind, Kind::kNoOpinion);
   EXPECT_EQ(decide(index, Ask{.verb = "delete"}.attributes()).kind, Kind::kNoOpinion);
@@ -80,7 +80,8 @@ TEST(Access, SubjectsAndRulesSelect) {
 
 TEST(Access, WhatIsKnownIsSettledAndTheRestBecomesACondition) {
   Index index = index_of({policy("owners", R"({"effect":"Allow","description":"yours only",
-                          "expression":"request.resource == 'pods' && object.metadata.labels.owner == request.userInfo.username"})")});
+      "expression":"request.resource == 'pods' && object.metadata.labels.owner == )"
+                                           R"(request.userInfo.username"})")});
   Decision d = decide(index, Ask{}.attributes());
   ASSERT_EQ(d.kind, Kind::kConditional);
   const Condition& c = d.conditions->set()->conditions.at(0);
@@ -123,7 +124,8 @@ TEST(Access, TheNamespaceIsReadOnceAndOnlyForWhoLooksAtIt) {
                        "expression": "namespaceObject.metadata.labels.env == 'prod'"})"),
                               policy("p",
                                      R"({"effect": "Allow",
-                       "expression": "request.verb == 'create' && namespaceObject.metadata.labels.env == 'dev'"})")}),
+                       "expression": "request.verb == 'create' && )"
+                                     R"(namespaceObject.metadata.labels.env == 'dev'"})")}),
                     read),
             Kind::kAllow);
   EXPECT_EQ(read.reads, 1);
@@ -160,16 +162,17 @@ TEST(Access, AnErrorIsNeverAnAllow) {
 TEST(Access, TheRequestToBeIsUnknownWhenImpersonationIsChecked) {
   PolicyPtr allow = policy("reads",
                            R"({"effect": "Allow",
-          "expression": "request.name == 'jane' && impersonatedRequest.verb in ['get', 'list'] && 'g' in impersonatedRequest.userInfo.groups"})");
+          "expression": "request.name == 'jane' && impersonatedRequest.verb in ['get', )"
+                           R"('list'] && 'g' in impersonatedRequest.userInfo.groups"})");
   Index index = index_of({allow});
   User asked{.name = "jane", .groups = {"g"}};
   for (std::string verb :
        {"impersonate", "impersonate:user-info", "impersonate-on:user-info:create"}) {
     Decision d = decide(index, Ask{.verb = verb, .name = "jane"}.attributes());
     ASSERT_EQ(d.kind, Kind::kConditional) << verb;
-    EXPECT_EQ(
-        d.conditions->set()->conditions.at(0).shown_text(),
-        R"(impersonatedRequest.verb in ["get", "list"] && "g" in impersonatedRequest.userInfo.groups)");
+    EXPECT_EQ(d.conditions->set()->conditions.at(0).shown_text(),
+              R"(impersonatedRequest.verb in ["get", "list"] && "g" in )"
+              R"(impersonatedRequest.userInfo.groups)");
     const Snapshot<Index> none(std::make_shared<const Index>());
     AccessAuthorizer authorizer(none);
     Attributes read(asked), write(asked);
@@ -337,7 +340,8 @@ TEST(Access, ConditionsShareOneBudget) {
 TEST(Access, AGrantIsItsRulesNarrowedByTheExpression) {
   auto granted = policy("p",
                         R"({"effect": "Allow",
-              "expression": "request.verb == 'get' && request.resource == 'pods' && request.apiGroup == '' && request.subresource == ''"})")
+              "expression": "request.verb == 'get' && request.resource == 'pods' && )"
+                        R"(request.apiGroup == '' && request.subresource == ''"})")
                      ->granted();
   ASSERT_EQ(granted.size(), 1u);
   EXPECT_EQ(granted[0].verbs, std::vector<std::string>{"get"});
@@ -361,7 +365,8 @@ TEST(Access, WhoCanListsSubjectsOfPlainPoliciesAndTellsOfTheOthers) {
   const char* rules = R"("rules":[{"verbs":["create"],"apiGroups":[""],"resources":["pods"]}])";
   PolicyPtr plain = policy(
       "plain",
-      cat(R"({"effect":"Allow","subjects":[{"kind":"User","name":"u"},{"kind":"Group","name":"g"},{"kind":"ServiceAccount","name":"robot","namespace":"ns"}],)",
+      cat(R"({"effect":"Allow","subjects":[{"kind":"User","name":"u"},{"kind":"Group","name":"g"},)"
+          R"({"kind":"ServiceAccount","name":"robot","namespace":"ns"}],)",
           rules, "}"));
   PolicyPtr everybody = policy("everybody", R"({"effect":"Allow"})", "ns");
   PolicyPtr elsewhere = policy("elsewhere", R"({"effect":"Deny"})", "other");
@@ -381,11 +386,12 @@ TEST(Access, WhoCanListsSubjectsOfPlainPoliciesAndTellsOfTheOthers) {
             "/system:unauthenticated by AccessPolicy everybody {}; ");
   EXPECT_EQ(
       who_can(index_of({owners})),
-      R"(and others: User /anna by ClusterAccessPolicy owners {"expression":"request.userInfo.username == 'anna' && object.metadata.name == 'x'"}; )"
+      R"(and others: User /anna by ClusterAccessPolicy owners )"
+      R"({"expression":"request.userInfo.username == 'anna' && object.metadata.name == 'x'"}; )"
       R"(ClusterAccessPolicy "owners" may allow this, depending on who asks, or for which object)");
-  EXPECT_EQ(
-      who_can(index_of({never})),
-      R"(and others: ClusterAccessPolicy "never" may deny this, depending on who asks, or for which object)");
+  EXPECT_EQ(who_can(index_of({never})),
+            R"(and others: ClusterAccessPolicy "never" may deny this, depending on who asks, )"
+            R"(or for which object)");
 }
 
 TEST(Access, AFrozenOneDecidesByThePoliciesAsTheyWere) {

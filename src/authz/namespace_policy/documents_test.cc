@@ -36,14 +36,16 @@ std::string refusal_of(std::string_view rule) {
 TEST(PolicyDocuments, AcceptTheSpellingsOfTheSeedAndComeBackCanonical) {
   json::FieldErrors errors;
   Role role = role_of(R"({"kind":"role","name":"fatFingeredEditor","namespace":"hammer","rule":[
-    {"Deny":"true","Verbs":["Delete"],"ResourceKinds":["DeploymentConfig"],"AttributeRestrictions":{"labelsContain":["protected"]}}]})",
+    {"Deny":"true","Verbs":["Delete"],"ResourceKinds":["DeploymentConfig"],
+      "AttributeRestrictions":{"labelsContain":["protected"]}}]})",
                       errors);
   EXPECT_EQ(messages(errors), "");
   EXPECT_EQ(messages(validate(role, kHammer, "", ResourceGroups::built_in())), "");
-  EXPECT_EQ(
-      json::print_object(as_json(role)),
-      R"({"kind":"Role","apiVersion":"authorization.openshift.io/v1beta3","metadata":{"name":"fatFingeredEditor","namespace":"hammer"},)"
-      R"("rules":[{"attributeRestrictions":{"labelsContain":["protected"]},"deny":true,"resourceKinds":["deploymentconfig"],"verbs":["delete"]}]})");
+  EXPECT_EQ(json::print_object(as_json(role)),
+            R"({"kind":"Role","apiVersion":"authorization.openshift.io/v1beta3",)"
+            R"("metadata":{"name":"fatFingeredEditor","namespace":"hammer"},)"
+            R"("rules":[{"attributeRestrictions":{"labelsContain":["protected"]},"deny":true,)"
+            R"("resourceKinds":["deploymentconfig"],"verbs":["delete"]}]})");
 }
 
 TEST(PolicyDocuments, ReadTheLegacyReferenceOfABinding) {
@@ -108,12 +110,12 @@ TEST(PolicyDocuments, NeverTakeAMisspeltDenyForAnAllow) {
 
 TEST(PolicyDocuments, RefuseWhatIsWrongWithItsPath) {
   EXPECT_EQ(refusal_of(R"({"verbs":["get"],"resourceKinds":["pods"]})"), "");
-  EXPECT_EQ(
-      refusal_of(R"({"verbs":["-get"],"resourceKinds":["pods"]})"),
-      R"(rules[0].verbs: Invalid value: "-get": only takes away: a rule that names nothing matches nothing)");
-  EXPECT_EQ(
-      refusal_of(R"({"verbs":["get"],"resourceKinds":["*","-*"]})"),
-      R"(rules[0].resourceKinds[1]: Invalid value: "-*": takes everything away: the rule would match nothing)");
+  EXPECT_EQ(refusal_of(R"({"verbs":["-get"],"resourceKinds":["pods"]})"),
+            R"(rules[0].verbs: Invalid value: "-get": only takes away: )"
+            R"(a rule that names nothing matches nothing)");
+  EXPECT_EQ(refusal_of(R"({"verbs":["get"],"resourceKinds":["*","-*"]})"),
+            R"(rules[0].resourceKinds[1]: Invalid value: "-*": takes everything away: )"
+            R"(the rule would match nothing)");
   EXPECT_EQ(refusal_of(R"({"verbs":["get"],"resourceKinds":["resourcegroup:nothing"]})"),
             R"(rules[0].resourceKinds[0]: Not found: "resourcegroup:nothing")");
   EXPECT_EQ(refusal_of(R"({"verbs":"get","resourceKinds":["pods"]})"),
@@ -125,7 +127,8 @@ TEST(PolicyDocuments, RefuseWhatIsWrongWithItsPath) {
       refusal_of(
           R"({"verbs": ["get"], "resourceKinds": ["pods"],
               "attributeRestrictions": {"labelsContain": ["a"]}})"),
-      R"(rules[0].attributeRestrictions: Forbidden: cannot be looked at with the verb "get": there is no object then)");
+      R"(rules[0].attributeRestrictions: Forbidden: cannot be looked at with the verb "get": )"
+      R"(there is no object then)");
   EXPECT_TRUE(refusal_of(
                   R"({"verbs": ["get"], "resourceKinds": ["pods"],
               "attributeRestrictions": {"kind": "fullMoon"}})")
@@ -165,7 +168,8 @@ TEST(PolicyDocuments, RefuseBindingsBeyondTheirPolicy) {
       parsed(
           R"({"metadata": {"name": "master", "namespace": "hammer"},
               "roleBindings": {
-                "a": {"metadata": {"name": "a"}, "roleRef": {"namespace": "other", "name": "x"}}}})"),
+                "a": {"metadata": {"name": "a"}, "roleRef": {"namespace": "other",
+                  "name": "x"}}}})"),
       kHammer, errors);
   EXPECT_EQ(messages(validate(b, kHammer)),
             "roleBindings[a].roleRef.namespace: Invalid value: \"other\": must be the binding's "

@@ -70,8 +70,8 @@ std::string verbs_expression(const Texts& verbs, bool for_paths) {
     if (v == "update") add_once(plain, "patch");
     if (v == "delete") add_once(plain, "deletecollection");
     if (v == "exec")
-      parts.push_back(
-          R"((request.resource == "pods" && request.subresource == "exec" && request.verb in ["create", "get"]))");
+      parts.push_back(R"((request.resource == "pods" && request.subresource == "exec" && )"
+                      R"(request.verb in ["create", "get"]))");
     if (v == "proxy") parts.push_back(R"(request.subresource == "proxy")");
     if (v == "permission-request")
       parts.push_back(
@@ -119,10 +119,17 @@ std::string labels_expression(std::string_view of, const Texts& items) {
 }
 
 constexpr std::string_view kPersonal =
-    R"(!request.resource.endsWith("resourceaccessreviews") && ["user", "userName"].all(k, (k in object ? object[k] : "") in ["", request.userInfo.username]) && )"
-    R"((!has(object.spec) || ["user", "userName"].all(k, (k in object.spec ? object.spec[k] : "") in ["", request.userInfo.username])))"
-    R"( && !has(object.groups) && !has(object.groupName) && (!has(object.spec) || (!has(object.spec.groups) && !has(object.spec.groupName) && !has(object.spec.uid) && !has(object.spec.extra))))"
-    R"( && (!has(object.spec) || !has(object.spec.items) || object.spec.items.all(i, (has(i.user) ? i.user : "") in ["", request.userInfo.username] && !has(i.groups) && !has(i.uid) && !has(i.extra))))";
+    R"(!request.resource.endsWith("resourceaccessreviews") && )"
+    R"(["user", "userName"].all(k, )"
+    R"((k in object ? object[k] : "") in ["", request.userInfo.username]) && )"
+    R"((!has(object.spec) || ["user", "userName"].all(k, )"
+    R"((k in object.spec ? object.spec[k] : "") in ["", request.userInfo.username])))"
+    R"( && !has(object.groups) && !has(object.groupName))"
+    R"( && (!has(object.spec) || (!has(object.spec.groups) && !has(object.spec.groupName) && )"
+    R"(!has(object.spec.uid) && !has(object.spec.extra))))"
+    R"( && (!has(object.spec) || !has(object.spec.items) || object.spec.items.all(i, )"
+    R"((has(i.user) ? i.user : "") in ["", request.userInfo.username] && )"
+    R"(!has(i.groups) && !has(i.uid) && !has(i.extra))))";
 
 class Migrating {
  public:
@@ -328,8 +335,8 @@ class Migrating {
         out = cat("(", kPersonal, ")");
         return true;
       case Kind::kSameMinion:
-        out =
-            R"((oldObject != null ? oldObject : object).?spec.?nodeName.orValue("") == request.userInfo.username.replace("system:node:", "", 1))";
+        out = R"((oldObject != null ? oldObject : object).?spec.?nodeName.orValue("") == )"
+              R"(request.userInfo.username.replace("system:node:", "", 1))";
         out_.changes.push_back(cat(where,
                                    ": pods of the user's own node can be written, but no longer "
                                    "read; the Node authorizer lets kubelets read their pods"));

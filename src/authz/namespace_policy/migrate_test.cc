@@ -28,7 +28,8 @@ TEST(PolicyMigration, SaysInRbacWhatRbacCanSay) {
       {parsed(
            R"({"kind": "Policy", "metadata": {"name": "default", "namespace": "hammer"},
                "roles": {
-                 "readers": {"rules": [{"verbs": ["get", "update"], "resourceKinds": ["pods"]}]}}})"),
+                 "readers": {"rules": [{"verbs": ["get", "update"],
+                   "resourceKinds": ["pods"]}]}}})"),
        parsed(
            R"({"kind": "RoleBinding", "name": "r", "namespace": "hammer",
                "roleRef": {"namespace": "hammer", "name": "readers"}, "userNames": ["ann"]})")},

@@ -78,11 +78,11 @@ TEST(NodeAuthorizer, ASecretOfAPodIsReadableWhileThePodIsThere) {
 TEST(NodeAuthorizer, AMirrorPodGivesItsNodeNothingButItself) {
   FixedRandom random;
   Graph graph(random);
-  graph.change(
-      {},
-      placement_of_pod(pod(
-          R"({"metadata":{"name":"p","namespace":"a","annotations":{"kubernetes.io/config.mirror":""}},
-      "spec":{"nodeName":"n1","serviceAccountName":"sa","volumes":[{"secret":{"secretName":"s"}}]}})")));
+  graph.change({}, placement_of_pod(pod(
+                       R"({"metadata":{"name":"p","namespace":"a",
+      "annotations":{"kubernetes.io/config.mirror":""}},
+      "spec":{"nodeName":"n1","serviceAccountName":"sa",
+        "volumes":[{"secret":{"secretName":"s"}}]}})")));
   EXPECT_TRUE(ask(graph, kNode, "get", "pods", "a", "p").allowed());
   EXPECT_FALSE(ask(graph, kNode, "get", "secrets", "a", "s").allowed());
   EXPECT_FALSE(ask(graph, kNode, "get", "serviceaccounts", "a", "sa").allowed());
@@ -91,7 +91,8 @@ TEST(NodeAuthorizer, AMirrorPodGivesItsNodeNothingButItself) {
 TEST(NodeAuthorizer, OnlyTheSecretsOfAVolumeThatKubeletsReadAreReadable) {
   Binding b = binding_of(
       pod(R"({"metadata":{"name":"v"},"spec":{"claimRef":{"namespace":"a","name":"c"},
-      "csi":{"nodeStageSecretRef":{"namespace":"k","name":"stage"},"controllerPublishSecretRef":{"namespace":"k","name":"controller"}}}})"));
+      "csi":{"nodeStageSecretRef":{"namespace":"k","name":"stage"},
+        "controllerPublishSecretRef":{"namespace":"k","name":"controller"}}}})"));
   ASSERT_EQ(b.objects.size(), 2u);
   EXPECT_EQ(b.objects[0], (Vertex{Kind::kVolume, "", "v"}));
   EXPECT_EQ(b.objects[1], (Vertex{Kind::kSecret, "k", "stage"}));

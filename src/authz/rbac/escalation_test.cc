@@ -53,7 +53,8 @@ TEST_F(Escalation, TellsWhatIsMissingCompactedAndSorted) {
       refusal(
           "roles",
           R"({"rules":[{"verbs":["get","create"],"apiGroups":[""],"resources":["secrets","pods"]},
-                                          {"verbs":["list"],"apiGroups":["apps"],"resources":["deployments"],"resourceNames":["x","y"]}]})"),
+              {"verbs":["list"],"apiGroups":["apps"],"resources":["deployments"],
+                "resourceNames":["x","y"]}]})"),
       "user \"alice\" (groups=[\"system:authenticated\"]) is attempting to grant RBAC permissions "
       "not currently held:\n"
       "{APIGroups:[\"\"], Resources:[\"pods\"], Verbs:[\"create\"]}\n"

@@ -118,10 +118,10 @@ TEST_F(RbacPolicy, TellsEveryBrokenBindingOnce) {
   for (std::string name : {"1", "2", "3"})
     policy_->add_binding("", name, binding("ClusterRole", name == "3" ? "b" : "a", user("jane")));
   policy_->add_binding("", "4", binding("Elf", "a", user("jane")));
-  EXPECT_EQ(
-      decide({{.name = "jane"}, "get", ""}).reason.text(),
-      R"(RBAC: [clusterrole.rbac.authorization.k8s.io "a" not found, clusterrole.rbac.authorization.k8s.io "b" not found, )"
-      R"(unsupported role reference kind: "Elf"])");
+  EXPECT_EQ(decide({{.name = "jane"}, "get", ""}).reason.text(),
+            R"(RBAC: [clusterrole.rbac.authorization.k8s.io "a" not found, )"
+            R"(clusterrole.rbac.authorization.k8s.io "b" not found, )"
+            R"(unsupported role reference kind: "Elf"])");
   EXPECT_TRUE(decide({{.name = "joe"}, "get", ""}).reason.empty());
 }
 
@@ -231,10 +231,10 @@ TEST(RbacNearMiss, NamesWhatTheNearestRuleLacks) {
   auto hints = near_misses(policy,
                            Ask{{.name = "jane"}, "delete", "ns", "pods", "", "other"}.attributes());
   ASSERT_EQ(hints.size(), 2u);
-  EXPECT_EQ(
-      hints[0].text,
-      R"(Role "reader", bound to User "jane" by RoleBinding "b/ns", has {APIGroups:[""], Resources:["pods"], )"
-      R"(Verbs:["get" "list"]}: it lacks verb "delete")");
+  EXPECT_EQ(hints[0].text,
+            R"(Role "reader", bound to User "jane" by RoleBinding "b/ns", has {APIGroups:[""], )"
+            R"(Resources:["pods"], )"
+            R"(Verbs:["get" "list"]}: it lacks verb "delete")");
   EXPECT_EQ(hints[0].field, "rules[0].verbs");
   EXPECT_EQ(hints[1].field, "rules[1].resourceNames");
   EXPECT_TRUE(near_misses(policy, Ask{{.name = "joe"}, "delete", "ns"}.attributes()).empty());

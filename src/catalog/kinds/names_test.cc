@@ -67,16 +67,17 @@ TEST(ObjectMeta, NamesEveryBadPart) {
   json::FieldErrors errors;
   validate_kind_meta(
       doc(R"({"metadata":{"generateName":"A_-","namespace":"n","labels":{"ok":"not ok!"},
-                             "finalizers":["short"],"ownerReferences":[{"apiVersion":"v1","kind":"Event","name":"e","uid":"x"}]}})"),
+          "finalizers":["short"],"ownerReferences":[{"apiVersion":"v1","kind":"Event","name":"e",
+            "uid":"x"}]}})"),
       true, name_is_dns_subdomain, errors);
   std::vector<std::string> fields;
   for (const auto& e : errors) fields.push_back(e.field);
   EXPECT_EQ(fields,
             (std::vector<std::string>{"metadata.generateName", "metadata.name", "metadata.labels",
                                       "metadata.ownerReferences", "metadata.finalizers[0]"}));
-  EXPECT_EQ(
-      errors[3].body(),
-      R"(Invalid value: {"apiVersion":"v1","kind":"Event","name":"e","uid":"x"}: /v1, Kind=Event is disallowed from being an owner)");
+  EXPECT_EQ(errors[3].body(),
+            R"(Invalid value: {"apiVersion":"v1","kind":"Event","name":"e","uid":"x"}: )"
+            R"(/v1, Kind=Event is disallowed from being an owner)");
 }
 
 TEST(ObjectMeta, AnObjectBeingDeletedTakesNoNewFinalizers) {
@@ -97,7 +98,7 @@ TEST(LabelSelector, MatchesAsWritten) {
   EXPECT_TRUE(selector_matches(doc(R"({"matchLabels":{"app":"a"}})"), labels));
   EXPECT_TRUE(
       selector_matches(doc(R"({"matchExpressions":[{"key":"app","operator":"In","values":["b","a"]},
-                                       {"key":"x","operator":"NotIn","values":["1"]},{"key":"tier","operator":"Exists"}]})"),
+          {"key":"x","operator":"NotIn","values":["1"]},{"key":"tier","operator":"Exists"}]})"),
                        labels));
   EXPECT_FALSE(selector_matches(
       doc(R"({"matchExpressions":[{"key":"tier","operator":"DoesNotExist"}]})"), labels));

@@ -19,13 +19,13 @@ namespace {
 using json::Value;
 
 Value widget(std::string_view schema) {
-  return json::
-      parse(cat(R"({"metadata":{"name":"widgets.example.com"},"spec":{"group":"example.com","scope":"Namespaced",
+  return json::parse(cat(R"({"metadata":{"name":"widgets.example.com"},
+    "spec":{"group":"example.com","scope":"Namespaced",
     "names":{"plural":"widgets","singular":"widget","kind":"Widget"},"versions":[
     {"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":)",
-                schema, R"(}}]},
+                         schema, R"(}}]},
     "status":{"conditions":[{"type":"Established","status":"True"}]}})"))
-          .value();
+      .value();
 }
 
 void each_reference(const Value& value, const std::function<void(std::string_view)>& visit) {
@@ -88,8 +88,11 @@ TEST(OpenApiV3, PublishesACustomResourceAsItIsDefinedWithWhatTheServerAdds) {
   auto catalog = Catalog::builtin()->with_definitions(
       {widget(R"({"type":"object","description":"A thing.","properties":{
       "spec":{"type":"object","properties":{"port":{"x-kubernetes-int-or-string":true},
-        "size":{"type":"integer","default":1,"nullable":true,"format":"int32"},"odd":{"type":"string","format":"odd","example":"x","externalDocs":{"url":"https://example.com"}},
-        "pod":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}}}}})")});
+        "size":{"type":"integer","default":1,"nullable":true,"format":"int32"},
+        "odd":{"type":"string","format":"odd","example":"x",
+          "externalDocs":{"url":"https://example.com"}},
+        "pod":{"type":"object","x-kubernetes-embedded-resource":true,
+          "x-kubernetes-preserve-unknown-fields":true}}}}})")});
   auto document = openapi_v3(*catalog, "apis/example.com/v1");
   const Value& type = (*document)["components"]["schemas"]["com.example.v1.Widget"];
   EXPECT_EQ(type["description"].as_string(), "A thing.");
@@ -102,9 +105,9 @@ TEST(OpenApiV3, PublishesACustomResourceAsItIsDefinedWithWhatTheServerAdds) {
       R"({"anyOf":[{"type":"integer"},{"type":"string"}],"x-kubernetes-int-or-string":true})");
   EXPECT_EQ(json::print(spec["size"]),
             R"({"default":1,"format":"int32","nullable":true,"type":"integer"})");
-  EXPECT_EQ(
-      json::print(spec["odd"]),
-      R"({"example":"x","externalDocs":{"url":"https://example.com"},"format":"odd","type":"string"})");
+  EXPECT_EQ(json::print(spec["odd"]),
+            R"({"example":"x","externalDocs":{"url":"https://example.com"},"format":"odd",)"
+            R"("type":"string"})");
   EXPECT_EQ(json::print(spec["pod"]["required"]), R"(["kind","apiVersion"])");
 }
 
@@ -113,21 +116,22 @@ TEST(OpenApiV2, LeavesOutOfACustomResourceWhatItsReadersCannotUnderstand) {
       {widget(R"({"type":"object","required":["spec"],"properties":{
       "spec":{"type":"object","required":["size","name"],"oneOf":[{"required":["a"]}],"properties":{
         "size":{"type":"integer","default":1,"nullable":true},"name":{"type":"string"},
-        "free":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"a":{"type":"string"}}},
+        "free":{"type":"object","x-kubernetes-preserve-unknown-fields":true,
+          "properties":{"a":{"type":"string"}}},
         "list":{"type":"array","nullable":true,"items":{"type":"string"}}}}}})")});
   const Value type = openapi_v2(*catalog)["definitions"]["com.example.v1.Widget"];
-  EXPECT_EQ(
-      json::print(type["properties"]["spec"]),
-      R"({"properties":{"free":{"x-kubernetes-preserve-unknown-fields":true},"list":{},"name":{"type":"string"},"size":{}},)"
-      R"("required":["name"],"type":"object"})");
+  EXPECT_EQ(json::print(type["properties"]["spec"]),
+            R"({"properties":{"free":{"x-kubernetes-preserve-unknown-fields":true},"list":{},)"
+            R"("name":{"type":"string"},"size":{}},)"
+            R"("required":["name"],"type":"object"})");
   EXPECT_EQ(type["properties"]["metadata"]["$ref"].as_string(),
             "#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");
 
   auto open = Catalog::builtin()->with_definitions(
       {widget(R"({"type":"object","x-kubernetes-preserve-unknown-fields":true})")});
-  EXPECT_EQ(
-      json::print(openapi_v2(*open)["definitions"]["com.example.v1.Widget"]),
-      R"({"type":"object","x-kubernetes-group-version-kind":[{"group":"example.com","kind":"Widget","version":"v1"}]})");
+  EXPECT_EQ(json::print(openapi_v2(*open)["definitions"]["com.example.v1.Widget"]),
+            R"({"type":"object","x-kubernetes-group-version-kind":[{"group":"example.com",)"
+            R"("kind":"Widget","version":"v1"}]})");
 }
 
 TEST(OpenApi, ShowsNoPermissionsThatNobodyFollows) {
@@ -173,10 +177,10 @@ TEST(OpenApi, ShowsThePermissionsOnFieldsOfBuiltInKindsWhereTheyAreTrueOfEveryUs
     // Containers of a PodTemplate have no such permission, so it is the kinds that say so.
     EXPECT_FALSE(types["io.k8s.api.core.v1.Container"]["properties"]["resources"].has(
         "x-kubernetes-permission-verb"));
-    EXPECT_EQ(
-        json::print(deployment["x-kubernetes-permissions"]),
-        R"([{"fields":["spec.template.spec.containers[*].resources","spec.template.spec.initContainers[*].resources"],)"
-        R"("x-kubernetes-permission-verb":"computeResources"}])");
+    EXPECT_EQ(json::print(deployment["x-kubernetes-permissions"]),
+              R"([{"fields":["spec.template.spec.containers[*].resources",)"
+              R"("spec.template.spec.initContainers[*].resources"],)"
+              R"("x-kubernetes-permission-verb":"computeResources"}])");
   }
   // Pods share their specification with templates, where nobody is assigned a node.
   Value core = (*openapi_v3(*catalog, "api/v1"))["components"]["schemas"];
@@ -193,9 +197,12 @@ TEST(OpenApi, ShowsThePermissionsOnFieldsOfADefinition) {
   auto catalog = Catalog::builtin({"FineGrainedAuthorization"})
                      ->with_definitions({widget(R"({"type":"object","properties":{
       "spec":{"type":"object","x-kubernetes-permission-verb":"specification","properties":{
-        "boom":{"type":"boolean","x-kubernetes-permission-verb":"example.com/boom","x-kubernetes-permission-excluded":true},
-        "parts":{"type":"object","additionalProperties":{"type":"string","x-kubernetes-permission-verb":"example.com/part",
-          "x-kubernetes-permission-parameter":"mapKey","x-kubernetes-permission-parameter-cel":"self"}}}}}})")});
+        "boom":{"type":"boolean","x-kubernetes-permission-verb":"example.com/boom",
+          "x-kubernetes-permission-excluded":true},
+        "parts":{"type":"object","additionalProperties":{"type":"string",
+          "x-kubernetes-permission-verb":"example.com/part",
+          "x-kubernetes-permission-parameter":"mapKey",
+          "x-kubernetes-permission-parameter-cel":"self"}}}}}})")});
   for (const Value& type :
        {(*openapi_v3(*catalog,
                      "apis/example.com/v1"))["components"]["schemas"]["com.example.v1.Widget"],

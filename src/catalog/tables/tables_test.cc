@@ -80,43 +80,46 @@ TEST(PodTable, ShowsWhatHoldsAPodUp) {
   constexpr std::string_view kTwo = R"({"containers":[{"name":"c"},{"name":"d"}]})";
   EXPECT_EQ(pod(kTwo, R"({"phase":"Pending"})"),
             R"(["p","0/2","Pending","0","60m","<none>","<none>","<none>","<none>"])");
-  EXPECT_EQ(
-      pod(kTwo,
-          R"({"phase":"Running","podIPs":[{"ip":"10.1.1.1"}],"conditions":[{"type":"Ready","status":"True"}],"containerStatuses":[
-      {"name":"c","ready":true,"restartCount":3,"state":{"running":{}},"lastState":{"terminated":{"finishedAt":"2026-01-01T23:30:00Z"}}},
-      {"name":"d","ready":false,"restartCount":0,"state":{"terminated":{"exitCode":0,"reason":"Completed"}}}]})"),
-      R"x(["p","1/2","Running","3 (30m ago)","60m","10.1.1.1","<none>","<none>","<none>"])x");
-  EXPECT_EQ(
-      pod(kTwo,
-          R"({"phase":"Failed","containerStatuses":[{"name":"c","state":{"terminated":{"exitCode":3}}},
+  EXPECT_EQ(pod(kTwo,
+                R"({"phase":"Running","podIPs":[{"ip":"10.1.1.1"}],
+      "conditions":[{"type":"Ready","status":"True"}],"containerStatuses":[
+      {"name":"c","ready":true,"restartCount":3,"state":{"running":{}},
+        "lastState":{"terminated":{"finishedAt":"2026-01-01T23:30:00Z"}}},
+      {"name":"d","ready":false,"restartCount":0,"state":{"terminated":{"exitCode":0,
+        "reason":"Completed"}}}]})"),
+            R"x(["p","1/2","Running","3 (30m ago)","60m","10.1.1.1","<none>","<none>","<none>"])x");
+  EXPECT_EQ(pod(kTwo,
+                R"({"phase":"Failed","containerStatuses":[{"name":"c",
+      "state":{"terminated":{"exitCode":3}}},
       {"name":"d","state":{"terminated":{"exitCode":0,"reason":"Completed"}}}]})"),
-      R"(["p","0/2","ExitCode:3","0","60m","<none>","<none>","<none>","<none>"])");
-  EXPECT_EQ(
-      pod(kTwo,
-          R"({"phase":"Pending","conditions":[{"type":"PodScheduled","status":"False","reason":"SchedulingGated"}]})"),
-      R"(["p","0/2","SchedulingGated","0","60m","<none>","<none>","<none>","<none>"])");
+            R"(["p","0/2","ExitCode:3","0","60m","<none>","<none>","<none>","<none>"])");
+  EXPECT_EQ(pod(kTwo, R"({"phase":"Pending","conditions":[{"type":"PodScheduled","status":"False",)"
+                      R"("reason":"SchedulingGated"}]})"),
+            R"(["p","0/2","SchedulingGated","0","60m","<none>","<none>","<none>","<none>"])");
   EXPECT_EQ(pod(kTwo, R"({"phase":"Running"})", R"(,"deletionTimestamp":"2026-01-01T23:59:00Z")"),
             R"(["p","0/2","Terminating","0","60m","<none>","<none>","<none>","<none>"])");
 }
 
 TEST(PodTable, CountsSidecarsAndNamesTheInitContainerThatFails) {
   constexpr std::string_view kSpec =
-      R"({"initContainers":[{"name":"i"},{"name":"side","restartPolicy":"Always"}],"containers":[{"name":"c"}],
+      R"({"initContainers":[{"name":"i"},{"name":"side","restartPolicy":"Always"}],
+    "containers":[{"name":"c"}],
     "readinessGates":[{"conditionType":"g"}]})";
   EXPECT_EQ(
-      pod(kSpec,
-          R"({"phase":"Pending","initContainerStatuses":[{"name":"i","restartCount":2,"state":{"waiting":{"reason":"CrashLoopBackOff"}}}]})"),
+      pod(kSpec, R"({"phase":"Pending","initContainerStatuses":[{"name":"i","restartCount":2,)"
+                 R"("state":{"waiting":{"reason":"CrashLoopBackOff"}}}]})"),
       R"(["p","0/2","Init:CrashLoopBackOff","2","60m","<none>","<none>","<none>","0/1"])");
-  EXPECT_EQ(
-      pod(kSpec,
-          R"({"phase":"Pending","initContainerStatuses":[{"name":"i","state":{"terminated":{"exitCode":0}}},
+  EXPECT_EQ(pod(kSpec,
+                R"({"phase":"Pending","initContainerStatuses":[{"name":"i",
+      "state":{"terminated":{"exitCode":0}}},
       {"name":"side","state":{"waiting":{"reason":"PodInitializing"}}}]})"),
-      R"(["p","0/2","Init:1/2","0","60m","<none>","<none>","<none>","0/1"])");
-  EXPECT_EQ(
-      pod(kSpec,
-          R"({"phase":"Running","conditions":[{"type":"g","status":"True"}],"initContainerStatuses":[{"name":"i","restartCount":5,"state":{"terminated":{"exitCode":0}}},
-      {"name":"side","ready":true,"started":true,"restartCount":1,"state":{"running":{}}}],"containerStatuses":[{"name":"c","ready":true,"state":{"running":{}}}]})"),
-      R"(["p","2/2","Running","1","60m","<none>","<none>","<none>","1/1"])");
+            R"(["p","0/2","Init:1/2","0","60m","<none>","<none>","<none>","0/1"])");
+  EXPECT_EQ(pod(kSpec,
+                R"({"phase":"Running","conditions":[{"type":"g","status":"True"}],
+      "initContainerStatuses":[{"name":"i","restartCount":5,"state":{"terminated":{"exitCode":0}}},
+      {"name":"side","ready":true,"started":true,"restartCount":1,"state":{"running":{}}}],
+      "containerStatuses":[{"name":"c","ready":true,"state":{"running":{}}}]})"),
+            R"(["p","2/2","Running","1","60m","<none>","<none>","<none>","1/1"])");
 }
 
 TEST(Tables, ShowWorkloadsServicesAndVolumes) {
@@ -124,55 +127,57 @@ TEST(Tables, ShowWorkloadsServicesAndVolumes) {
       shown_cells(
           "apps", "v1", "deployments",
           R"({"metadata":{"name":"d"},"spec":{"replicas":2,"selector":{"matchLabels":{"app":"a"}},
-      "template":{"spec":{"containers":[{"name":"c","image":"x"},{"name":"d","image":"y"}]}}},"status":{"readyReplicas":1,"updatedReplicas":2}})"),
+      "template":{"spec":{"containers":[{"name":"c","image":"x"},{"name":"d","image":"y"}]}}},
+      "status":{"readyReplicas":1,"updatedReplicas":2}})"),
       R"(["d","1/2",2,0,"<unknown>","c,d","x,y","app=a"])");
+  EXPECT_EQ(shown_cells(
+                "", "v1", "services",
+                R"({"metadata":{"name":"s"},"spec":{"type":"LoadBalancer","clusterIPs":["10.0.0.1"],
+      "externalIPs":["1.2.3.4"],
+      "ports":[{"port":80,"nodePort":30001,"protocol":"TCP"},{"port":53,"protocol":"UDP"}]},
+      "status":{"loadBalancer":{"ingress":[{"hostname":"h"},{"ip":"9.9.9.9"}]}}})"),
+            R"(["s","LoadBalancer","10.0.0.1","9.9.9.9,h,1.2.3.4","80:30001/TCP,53/UDP",)"
+            R"("<unknown>","<none>"])");
   EXPECT_EQ(
-      shown_cells(
-          "", "v1", "services",
-          R"({"metadata":{"name":"s"},"spec":{"type":"LoadBalancer","clusterIPs":["10.0.0.1"],"externalIPs":["1.2.3.4"],
-      "ports":[{"port":80,"nodePort":30001,"protocol":"TCP"},{"port":53,"protocol":"UDP"}]},"status":{"loadBalancer":{"ingress":[{"hostname":"h"},{"ip":"9.9.9.9"}]}}})"),
-      R"(["s","LoadBalancer","10.0.0.1","9.9.9.9,h,1.2.3.4","80:30001/TCP,53/UDP","<unknown>","<none>"])");
-  EXPECT_EQ(
-      shown_cells(
-          "", "v1", "persistentvolumeclaims",
-          R"({"metadata":{"name":"c"},"spec":{"volumeName":"v","storageClassName":"sc","volumeMode":"Filesystem"},
-      "status":{"phase":"Bound","accessModes":["ReadWriteMany","ReadWriteOnce"],"capacity":{"storage":"5Gi"}}})"),
+      shown_cells("", "v1", "persistentvolumeclaims",
+                  R"({"metadata":{"name":"c"},"spec":{"volumeName":"v","storageClassName":"sc",
+      "volumeMode":"Filesystem"},
+      "status":{"phase":"Bound","accessModes":["ReadWriteMany","ReadWriteOnce"],
+        "capacity":{"storage":"5Gi"}}})"),
       R"(["c","Bound","v","5Gi","RWO,RWX","sc","<unset>","<unknown>","Filesystem"])");
-  EXPECT_EQ(
-      shown_cells(
-          "batch", "v1", "jobs",
-          R"({"metadata":{"name":"j"},"spec":{"parallelism":3},"status":{"startTime":"2026-01-01T23:50:00Z","succeeded":1}})"),
-      R"(["j","Running","1/1 of 3","10m","<unknown>","","","<none>"])");
-  EXPECT_EQ(
-      shown_cells(
-          "networking.k8s.io", "v1", "ingresses",
-          R"({"metadata":{"name":"i"},"spec":{"tls":[{}],"rules":[{"host":"a"},{"host":"b"},{"host":"c"},{"host":"d"}]}})"),
-      R"(["i","<none>","a,b,c + 1 more...","","80, 443","<unknown>"])");
-  EXPECT_EQ(
-      shown_cells(
-          "", "v1", "nodes",
-          R"({"metadata":{"name":"n","labels":{"node-role.kubernetes.io/worker":"","node-role.kubernetes.io/":"x"}},"spec":{"unschedulable":true},
-      "status":{"conditions":[{"type":"Ready","status":"Unknown"}],"nodeInfo":{"kernelVersion":"6","architecture":"amd64"}}})"),
-      R"x(["n","NotReady,SchedulingDisabled","worker","<unknown>","","<none>","<none>","<unknown>","6 (amd64)","<unknown>"])x");
+  EXPECT_EQ(shown_cells("batch", "v1", "jobs",
+                        R"({"metadata":{"name":"j"},"spec":{"parallelism":3},)"
+                        R"("status":{"startTime":"2026-01-01T23:50:00Z","succeeded":1}})"),
+            R"(["j","Running","1/1 of 3","10m","<unknown>","","","<none>"])");
+  EXPECT_EQ(shown_cells("networking.k8s.io", "v1", "ingresses",
+                        R"({"metadata":{"name":"i"},"spec":{"tls":[{}],)"
+                        R"("rules":[{"host":"a"},{"host":"b"},{"host":"c"},{"host":"d"}]}})"),
+            R"(["i","<none>","a,b,c + 1 more...","","80, 443","<unknown>"])");
+  EXPECT_EQ(shown_cells("", "v1", "nodes",
+                        R"({"metadata":{"name":"n","labels":{"node-role.kubernetes.io/worker":"",
+      "node-role.kubernetes.io/":"x"}},"spec":{"unschedulable":true},
+      "status":{"conditions":[{"type":"Ready","status":"Unknown"}],
+        "nodeInfo":{"kernelVersion":"6","architecture":"amd64"}}})"),
+            R"x(["n","NotReady,SchedulingDisabled","worker","<unknown>","","<none>","<none>",)x"
+            R"x("<unknown>","6 (amd64)","<unknown>"])x");
   EXPECT_EQ(shown_cells("rbac.authorization.k8s.io", "v1", "clusterroles",
                         R"({"metadata":{"name":"r","creationTimestamp":"2026-01-01T00:00:00Z"}})"),
             R"(["r","2026-01-01T00:00:00Z"])");
 }
 
 TEST(Tables, ReadBothFacesOfAKindAlike) {
-  EXPECT_EQ(
-      shown_cells(
-          "events.k8s.io", "v1", "events",
-          R"({"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{"name":"e"},"regarding":{"kind":"Pod","name":"p"},
-      "note":" hi ","reason":"R","type":"Normal","reportingController":"c","reportingInstance":"i","eventTime":"2026-01-01T22:00:00.000000Z",
+  EXPECT_EQ(shown_cells("events.k8s.io", "v1", "events",
+                        R"({"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{"name":"e"},
+      "regarding":{"kind":"Pod","name":"p"},
+      "note":" hi ","reason":"R","type":"Normal","reportingController":"c","reportingInstance":"i",
+      "eventTime":"2026-01-01T22:00:00.000000Z",
       "series":{"count":7,"lastObservedTime":"2026-01-01T23:00:00.000000Z"}})"),
-      R"(["60m","Normal","R","pod/p","","c, i","hi","120m",7,"e"])");
-  EXPECT_EQ(
-      shown_cells(
-          "autoscaling", "v1", "horizontalpodautoscalers",
-          R"({"metadata":{"name":"h"},"spec":{"maxReplicas":3,"minReplicas":1,"targetCPUUtilizationPercentage":70,
+            R"(["60m","Normal","R","pod/p","","c, i","hi","120m",7,"e"])");
+  EXPECT_EQ(shown_cells("autoscaling", "v1", "horizontalpodautoscalers",
+                        R"({"metadata":{"name":"h"},"spec":{"maxReplicas":3,"minReplicas":1,
+      "targetCPUUtilizationPercentage":70,
       "scaleTargetRef":{"kind":"Deployment","name":"d"}}})"),
-      R"(["h","Deployment/d","cpu: <unknown>/70%","1",3,0,"<unknown>"])");
+            R"(["h","Deployment/d","cpu: <unknown>/70%","1",3,0,"<unknown>"])");
 }
 
 TEST(Tables, HaveAsManyCellsAsColumnsForEveryBuiltInKind) {
@@ -192,8 +197,9 @@ TEST(Tables, HaveAsManyCellsAsColumnsForEveryBuiltInKind) {
 
 TEST(Tables, OrderFlowSchemasByPrecedence) {
   auto catalog = Catalog::builtin();
-  Value list = parse(
-      R"({"kind":"FlowSchemaList","metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a"},"spec":{"matchingPrecedence":9}},{"metadata":{"name":"b"},"spec":{"matchingPrecedence":2}}]})");
+  Value list = parse(R"({"kind":"FlowSchemaList","metadata":{"resourceVersion":"7"},)"
+                     R"("items":[{"metadata":{"name":"a"},"spec":{"matchingPrecedence":9}},)"
+                     R"({"metadata":{"name":"b"},"spec":{"matchingPrecedence":2}}]})");
   Value table = table_of(list, *catalog->find("flowcontrol.apiserver.k8s.io", "v1", "flowschemas"),
                          *catalog, options());
   EXPECT_EQ(table["rows"][0]["cells"][0].as_string(), "b");
@@ -204,15 +210,16 @@ TEST(Tables, CarryAsMuchOfTheObjectAsWasAskedFor) {
   auto catalog = Catalog::builtin();
   const Resource& maps = *catalog->find("", "v1", "configmaps");
   Value object = parse(
-      R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","resourceVersion":"3"},"data":{"a":"b"}})");
+      R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","resourceVersion":"3"},)"
+      R"("data":{"a":"b"}})");
   EXPECT_TRUE(table_of(object, maps, *catalog, options(IncludeObject::kNone))["rows"][0]["object"]
                   .is_null());
   EXPECT_EQ(table_of(object, maps, *catalog, options(IncludeObject::kObject))["rows"][0]["object"],
             object);
   Value table = table_of(object, maps, *catalog, options(IncludeObject::kMetadata));
-  EXPECT_EQ(
-      json::print(table["rows"][0]["object"]),
-      R"({"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadata","metadata":{"name":"c","resourceVersion":"3"}})");
+  EXPECT_EQ(json::print(table["rows"][0]["object"]),
+            R"({"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadata",)"
+            R"("metadata":{"name":"c","resourceVersion":"3"}})");
   EXPECT_EQ(json::print(table["metadata"]), R"({"resourceVersion":"3"})");
   TableOptions later = options();
   later.headers = false;
@@ -226,11 +233,16 @@ TEST(Tables, CarryAsMuchOfTheObjectAsWasAskedFor) {
 TEST(Tables, ShowColumnsOfCustomResourcesByTheirTypes) {
   auto catalog = Catalog::builtin()->with_definitions({parse(
       R"({"metadata":{"name":"shelves.example.com"},"spec":{"group":"example.com","scope":"Cluster",
-    "names":{"plural":"shelves","kind":"Shelf"},"versions":[{"name":"v1","served":true,"storage":true,"additionalPrinterColumns":[
-      {"name":"Size","type":"integer","jsonPath":".spec.size"},{"name":"Ratio","type":"number","jsonPath":".spec.ratio","priority":1},
-      {"name":"On","type":"boolean","jsonPath":".spec.on"},{"name":"Tags","type":"string","jsonPath":".spec.tags[*]"},
-      {"name":"All","type":"string","jsonPath":".spec.tags"},{"name":"Third","type":"string","jsonPath":".spec.tags[2]"},
-      {"name":"Count","type":"string","jsonPath":".spec.size"},{"name":"Made","type":"date","jsonPath":".spec.made"}]}]},
+    "names":{"plural":"shelves","kind":"Shelf"},"versions":[{"name":"v1","served":true,
+      "storage":true,"additionalPrinterColumns":[
+      {"name":"Size","type":"integer","jsonPath":".spec.size"},
+      {"name":"Ratio","type":"number","jsonPath":".spec.ratio","priority":1},
+      {"name":"On","type":"boolean","jsonPath":".spec.on"},
+      {"name":"Tags","type":"string","jsonPath":".spec.tags[*]"},
+      {"name":"All","type":"string","jsonPath":".spec.tags"},
+      {"name":"Third","type":"string","jsonPath":".spec.tags[2]"},
+      {"name":"Count","type":"string","jsonPath":".spec.size"},
+      {"name":"Made","type":"date","jsonPath":".spec.made"}]}]},
     "status":{"conditions":[{"type":"Established","status":"True"}]}})")});
   const Resource& shelves = *catalog->find("example.com", "v1", "shelves");
   auto row = [&](std::string_view spec) {
@@ -286,9 +298,11 @@ TEST(Tables, SayWhatWasRecorded) {
 
 TEST(PartialMetadata, KeepsTheMetadataAlone) {
   EXPECT_EQ(
-      json::print(partial_metadata_list(parse(
-          R"({"metadata":{"resourceVersion":"9","continue":"x"},"items":[{"metadata":{"name":"a"},"data":{}}]})"))),
-      R"({"apiVersion":"meta.k8s.io/v1","items":[{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadata","metadata":{"name":"a"}}],)"
+      json::print(
+          partial_metadata_list(parse(R"({"metadata":{"resourceVersion":"9","continue":"x"},)"
+                                      R"("items":[{"metadata":{"name":"a"},"data":{}}]})"))),
+      R"({"apiVersion":"meta.k8s.io/v1","items":[{"apiVersion":"meta.k8s.io/v1",)"
+      R"("kind":"PartialObjectMetadata","metadata":{"name":"a"}}],)"
       R"("kind":"PartialObjectMetadataList","metadata":{"continue":"x","resourceVersion":"9"}})");
 }
 

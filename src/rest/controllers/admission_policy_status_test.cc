@@ -23,20 +23,23 @@ json::Value checked(std::string_view rules, std::string_view validations,
   return policy["status"]["typeChecking"];
 }
 
-constexpr char kDeployments[] =
-    R"({"apiGroups":["apps"],"apiVersions":["v1"],"operations":["CREATE"],"resources":["deployments"]})";
+constexpr char
+    kDeployments[] = R"({"apiGroups":["apps"],"apiVersions":["v1"],"operations":["CREATE"],)"
+                     R"("resources":["deployments"]})";
 
 TEST(AdmissionPolicyStatus, SaysNothingOfExpressionsThatFit) {
   const json::Value found = checked(
       kDeployments,
-      R"j({"expression":"object.spec.replicas < 5 && object.metadata.labels.x == 'y' && object.spec.template.spec.containers.all(c, c.image != '')"})j");
+      R"j({"expression":"object.spec.replicas < 5 && object.metadata.labels.x == 'y' && )j"
+      R"j(object.spec.template.spec.containers.all(c, c.image != '')"})j");
   EXPECT_TRUE(found.is_object());
   EXPECT_TRUE(found["expressionWarnings"].empty());
 }
 
 TEST(AdmissionPolicyStatus, WarnsForEachTypeThatTheRulesName) {
   const json::Value found = checked(
-      R"({"apiGroups":["","apps"],"apiVersions":["v1"],"operations":["CREATE"],"resources":["pods","deployments"]})",
+      R"({"apiGroups":["","apps"],"apiVersions":["v1"],"operations":["CREATE"],)"
+      R"("resources":["pods","deployments"]})",
       R"({"expression":"object.spec.replicas == '5'","messageExpression":"'x' + object.baz"})");
   ASSERT_EQ(found["expressionWarnings"].size(), 2u);
   EXPECT_EQ(found["expressionWarnings"][0]["fieldRef"].as_string(),
@@ -54,8 +57,10 @@ TEST(AdmissionPolicyStatus, WarnsForEachTypeThatTheRulesName) {
 TEST(AdmissionPolicyStatus, KnowsParametersAndVariables) {
   const json::Value found = checked(
       kDeployments,
-      R"({"expression":"params.data.x == 'y' && variables.count > 1"},{"expression":"params.nothing == 1"},{"expression":"variables.count == 'x'"})",
-      R"(,"paramKind":{"apiVersion":"v1","kind":"ConfigMap"},"variables":[{"name":"count","expression":"object.spec.replicas"}])");
+      R"({"expression":"params.data.x == 'y' && variables.count > 1"},)"
+      R"({"expression":"params.nothing == 1"},{"expression":"variables.count == 'x'"})",
+      R"(,"paramKind":{"apiVersion":"v1","kind":"ConfigMap"},)"
+      R"("variables":[{"name":"count","expression":"object.spec.replicas"}])");
   ASSERT_EQ(found["expressionWarnings"].size(), 2u);
   EXPECT_EQ(found["expressionWarnings"][0]["warning"].as_string(),
             "apps/v1, Kind=Deployment: ERROR: <input>:1:7: undefined field 'nothing'\n | "
@@ -65,11 +70,10 @@ TEST(AdmissionPolicyStatus, KnowsParametersAndVariables) {
 }
 
 TEST(AdmissionPolicyStatus, ChecksNothingWhereTheRulesSayAny) {
-  EXPECT_TRUE(
-      checked(
-          R"({"apiGroups":["*"],"apiVersions":["v1"],"operations":["CREATE"],"resources":["pods"]})",
-          R"({"expression":"object.foo == 1"})")["expressionWarnings"]
-          .empty());
+  EXPECT_TRUE(checked(R"({"apiGroups":["*"],"apiVersions":["v1"],"operations":["CREATE"],)"
+                      R"("resources":["pods"]})",
+                      R"({"expression":"object.foo == 1"})")["expressionWarnings"]
+                  .empty());
 }
 
 }  // namespace

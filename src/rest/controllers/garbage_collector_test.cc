@@ -146,11 +146,11 @@ TEST_F(GarbageCollector, ACircleInTheForegroundEnds) {
   std::string second = make("second", {{"first", first, true}});
   ASSERT_TRUE(
       server
-          .send(
-              "PATCH", path("first"),
-              cat(R"({"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"second","uid":")",
-                  second, R"(","blockOwnerDeletion":true}]}})"),
-              "application/merge-patch+json")
+          .send("PATCH", path("first"),
+                cat(R"({"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap",)"
+                    R"("name":"second","uid":")",
+                    second, R"(","blockOwnerDeletion":true}]}})"),
+                "application/merge-patch+json")
           .ok());
   RunningControllers running(server, {"garbage-collector-controller"});
   ASSERT_TRUE(remove("first", "Foreground"));
@@ -178,12 +178,13 @@ TEST(ClusterRoleAggregation, RulesAreGatheredThroughLabelsAndFollowTheirSources)
   RunningControllers running(server, {"clusterrole-aggregation-controller"});
   std::string roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
   auto make = [&](std::string_view body) { ASSERT_TRUE(server.send("POST", roles, body).ok()); };
-  make(
-      R"({"metadata":{"name":"all"},"aggregationRule":{"clusterRoleSelectors":[{"matchLabels":{"to":"all"}}]},"rules":[]})");
-  make(
-      R"({"metadata":{"name":"middle","labels":{"to":"all"}},"aggregationRule":{"clusterRoleSelectors":[{"matchLabels":{"to":"middle"}}]},"rules":[]})");
-  make(
-      R"({"metadata":{"name":"leaf","labels":{"to":"middle"}},"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["get"]}]})");
+  make(R"({"metadata":{"name":"all"},"aggregationRule":{)"
+       R"("clusterRoleSelectors":[{"matchLabels":{"to":"all"}}]},"rules":[]})");
+  make(R"({"metadata":{"name":"middle","labels":{"to":"all"}},)"
+       R"("aggregationRule":{"clusterRoleSelectors":[{"matchLabels":{"to":"middle"}}]},)"
+       R"("rules":[]})");
+  make(R"({"metadata":{"name":"leaf","labels":{"to":"middle"}},)"
+       R"("rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["get"]}]})");
   EXPECT_TRUE(server.eventually([&] {
     return server.get(roles + "/all")["rules"] == server.get(roles + "/leaf")["rules"];
   })) << "through the one in the middle";

@@ -80,8 +80,10 @@ TEST(NamespaceController, ObjectsOfCustomResourcesGoToo) {
   ASSERT_TRUE(server
                   .send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", R"({
       "metadata":{"name":"widgets.example.com"},
-      "spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"},
-        "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}})")
+      "spec":{"group":"example.com","scope":"Namespaced",
+        "names":{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"},
+        "versions":[{"name":"v1","served":true,"storage":true,
+          "schema":{"openAPIV3Schema":{"type":"object"}}}]}})")
                   .ok());
   make_namespace(server, "a");
   ASSERT_TRUE(server.eventually([&] {

@@ -64,9 +64,9 @@ class Denials : public ::testing::TestWithParam<By> {
   Denials() {
     documents_.put("authorization.openshift.io/policies/hammer/default",
                    R"({"roles":{"r":{"rules":[]}}})");
-    documents_.put(
-        "authorization.openshift.io/policybindings/hammer/hammer",
-        R"({"roleBindings":{"b":{"roleRef":{"namespace":"hammer","name":"r"},"userNames":["edgar"]}}})");
+    documents_.put("authorization.openshift.io/policybindings/hammer/hammer",
+                   R"({"roleBindings":{"b":{"roleRef":{"namespace":"hammer","name":"r"},)"
+                   R"("userNames":["edgar"]}}})");
     for (std::string_view name : {"hammer", "anvil"})
       make("/api/v1/namespaces",
            cat(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":")", name, R"("}})"));
@@ -96,11 +96,11 @@ class Denials : public ::testing::TestWithParam<By> {
           cat(R"({"roles":{"r":{"rules":[{"deny":true,"verbs":)", verbs, R"(,"resourceKinds":)",
               resources, R"(,"resourceNames":)", names, restriction, "}]}}}"));
     } else {
-      documents_.put(
-          "access.cardea.dev/clusteraccesspolicies/no",
-          cat(R"({"spec":{"effect":"Deny","subjects":[{"kind":"User","name":"edgar"}],"rules":[{"apiGroups":["*"],"verbs":)",
-              verbs, R"(,"resources":)", resources, R"(,"resourceNames":)", names,
-              R"(}],"expression":")", expression, R"("}})"));
+      documents_.put("access.cardea.dev/clusteraccesspolicies/no",
+                     cat(R"({"spec":{"effect":"Deny","subjects":[{"kind":"User","name":"edgar"}],)"
+                         R"("rules":[{"apiGroups":["*"],"verbs":)",
+                         verbs, R"(,"resources":)", resources, R"(,"resourceNames":)", names,
+                         R"(}],"expression":")", expression, R"("}})"));
     }
   }
   void deny_nothing() {
@@ -124,7 +124,8 @@ class Denials : public ::testing::TestWithParam<By> {
     return R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"p"}})";
   }
   static std::string_view binding() {
-    return R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"p","labels":{"tier":"back"}},"target":{"kind":"Node","name":"n"}})";
+    return R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"p",)"
+           R"("labels":{"tier":"back"}},"target":{"kind":"Node","name":"n"}})";
   }
 
   Documents documents_;
@@ -189,10 +190,11 @@ TEST_P(Denials, OfUpdatingAPodHoldForItsPartsAndItsBinding) {
 }
 
 TEST_P(Denials, OfReplicasHoldForAScale) {
-  make(
-      "/apis/apps/v1/namespaces/hammer/deployments",
-      R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"},"spec":{"replicas":1,"selector":{"matchLabels":{"a":"b"}},
-           "template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})");
+  make("/apis/apps/v1/namespaces/hammer/deployments",
+       R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"},
+           "spec":{"replicas":1,"selector":{"matchLabels":{"a":"b"}},
+           "template":{"metadata":{"labels":{"a":"b"}},
+             "spec":{"containers":[{"name":"c","image":"i"}]}}}})");
   const std::string path = "/apis/apps/v1/namespaces/hammer/deployments/d";
   auto scale = [&](int n) {
     return edgar("PATCH", path + "/scale", cat(R"({"spec":{"replicas":)", n, "}}"), kMerge).status;
@@ -215,9 +217,10 @@ TEST_P(Denials, OfReplicasHoldForAScale) {
        "object.spec.template.spec.containers[0].image == 'i'");
   EXPECT_EQ(scale(3), 403);
   if (GetParam() == By::kPolicy) {
-    documents_.put(
-        "authorization.openshift.io/policies/hammer/default",
-        R"({"roles":{"r":{"rules":[{"deny":true,"verbs":["update"],"resourceKinds":["deployments"],"attributeRestrictions":{"fieldsMutatable":["spec.replicas"]}}]}}})");
+    documents_.put("authorization.openshift.io/policies/hammer/default",
+                   R"({"roles":{"r":{"rules":[{"deny":true,"verbs":["update"],)"
+                   R"("resourceKinds":["deployments"],"attributeRestrictions":{)"
+                   R"("fieldsMutatable":["spec.replicas"]}}]}}})");
     EXPECT_EQ(scale(3), 403);
     EXPECT_EQ(image(), 200);
   }
@@ -289,11 +292,13 @@ TEST_P(Denials, OfWhatIsInANamespaceHoldForTheNamespace) {
 
 TEST_P(Denials, OfObjectsHoldForTheirDefinition) {
   if (GetParam() == By::kPolicy) return;  // a namespace has no say about definitions
-  make(
-      "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-      R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.example.com"},
-           "spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"widgets","singular":"widget","kind":"Widget"},
-                   "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}})");
+  make("/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+       R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
+           "metadata":{"name":"widgets.example.com"},
+           "spec":{"group":"example.com","scope":"Namespaced",
+             "names":{"plural":"widgets","singular":"widget","kind":"Widget"},
+                   "versions":[{"name":"v1","served":true,"storage":true,
+                     "schema":{"openAPIV3Schema":{"type":"object"}}}]}})");
   const std::string
       widgets = "/apis/example.com/v1/namespaces/hammer/widgets",
       definition =
@@ -312,8 +317,9 @@ TEST_P(Denials, OfObjectsHoldForTheirDefinition) {
   EXPECT_EQ(edgar("DELETE", definition).status, 200);
   deny(R"(["delete"])", R"(["widgets"])", "request.namespace == 'hammer'");
   EXPECT_EQ(edgar("DELETE", definition).status, 403);
-  const std::string owned =
-      R"({"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"gone","uid":"0"}]}})";
+  const std::string
+      owned = R"({"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"gone",)"
+              R"("uid":"0"}]}})";
   const std::string status =
       "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com/"
       "status?dryRun=All";
@@ -413,8 +419,10 @@ TEST_P(Denials, OfDeletingHoldForWhoNamesAnOwnerThroughAPart) {
        {"status"}},
       {"/apis/apiextensions.k8s.io/v1/",
        "customresourcedefinitions",
-       R"({"group":"example.com","scope":"Namespaced","names":{"plural":"xs","singular":"x","kind":"X"},
-           "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]})",
+       R"({"group":"example.com","scope":"Namespaced",
+           "names":{"plural":"xs","singular":"x","kind":"X"},
+           "versions":[{"name":"v1","served":true,"storage":true,
+             "schema":{"openAPIV3Schema":{"type":"object"}}}]})",
        {"status"},
        "xs.example.com"}};
   const std::string
@@ -590,7 +598,8 @@ TEST_P(Denials, AreTheSameToWhoAsksBeforehand) {
   auto asked = [&](std::string_view verb, std::string_view part, std::string_view name = "p") {
     Loopback::Reply reply = edgar(
         "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
-        cat(R"({"apiVersion":"authorization.k8s.io/v1","kind":"SelfSubjectAccessReview","spec":{"resourceAttributes":{"namespace":"hammer","version":"v1","verb":")",
+        cat(R"({"apiVersion":"authorization.k8s.io/v1","kind":"SelfSubjectAccessReview",)"
+            R"("spec":{"resourceAttributes":{"namespace":"hammer","version":"v1","verb":")",
             verb, R"(","resource":"pods","subresource":")", part, R"(","name":")", name,
             R"("}}})"));
     return reply.body["status"]["denied"].as_bool();

@@ -113,17 +113,19 @@ TEST_F(PolicyObjects, SpellingsOfOldAreReadAndComeBackCanonical) {
   make_containers();
   auto made = server.send("POST", at("hammer/roles"),
                           R"({"kind":"role","name":"fatFingeredEditor","namespace":"hammer",
-      "rule":[{"Deny":"true","Verbs":["Delete"],"ResourceKinds":["DeploymentConfig"],"AttributeRestrictions":{"labelsContain":["protected"]}}]})");
+      "rule":[{"Deny":"true","Verbs":["Delete"],"ResourceKinds":["DeploymentConfig"],
+        "AttributeRestrictions":{"labelsContain":["protected"]}}]})");
   ASSERT_EQ(made.status, 201) << message(made);
   EXPECT_EQ(made.body["metadata"]["name"].as_string(), "fatFingeredEditor");
-  EXPECT_EQ(
-      json::print(made.body["rules"]),
-      R"([{"attributeRestrictions":{"labelsContain":["protected"]},"deny":true,"resourceKinds":["deploymentconfig"],"verbs":["delete"]}])");
+  EXPECT_EQ(json::print(made.body["rules"]),
+            R"([{"attributeRestrictions":{"labelsContain":["protected"]},"deny":true,)"
+            R"("resourceKinds":["deploymentconfig"],"verbs":["delete"]}])");
   EXPECT_EQ(json::print(server.get(at("hammer/roles/fatFingeredEditor"))["rules"]),
             json::print(made.body["rules"]));
   auto global = server.send(
       "POST", at("hammer/rolebindings"),
-      R"({"kind":"roleBinding","name":"Editors","referencesGlobalRole":true,"roleName":"edit","userNames":["Edgar"]})");
+      R"({"kind":"roleBinding","name":"Editors","referencesGlobalRole":true,"roleName":"edit",)"
+      R"("userNames":["Edgar"]})");
   ASSERT_EQ(global.status, 201) << message(global);
   EXPECT_EQ(json::print(global.body["roleRef"]), R"({"name":"edit","namespace":"master"})");
   auto misspelled = server.send(
@@ -318,10 +320,12 @@ TEST_F(PolicyObjects, PagesOfRolesShowEachOnce) {
 
 TEST_F(PolicyObjects, DamagedContainersAreShownAndNotWrittenInto) {
   std::string key = policy_key("hammer");
-  for (
-      std::string_view text :
-      {R"({"kind":"Policy","apiVersion":"authorization.openshift.io/v1beta3","metadata":{"name":"default","namespace":"hammer"},"roles":["a"]})",
-       R"({"kind":"Policy","apiVersion":"authorization.openshift.io/v1beta3","metadata":{"name":"default","namespace":"hammer"},"roles":{"a":7,"b":{"metadata":"x"}}})"}) {
+  for (std::string_view text :
+       {R"({"kind":"Policy","apiVersion":"authorization.openshift.io/v1beta3",)"
+        R"("metadata":{"name":"default","namespace":"hammer"},"roles":["a"]})",
+        R"({"kind":"Policy","apiVersion":"authorization.openshift.io/v1beta3",)"
+        R"("metadata":{"name":"default","namespace":"hammer"},)"
+        R"("roles":{"a":7,"b":{"metadata":"x"}}})"}) {
     store::RecordPtr present = server.store_below().get(key);
     ASSERT_TRUE(
         store::commit_sync(server.store_below(), {{{key, present ? present->mod_revision : 0}},
@@ -375,19 +379,18 @@ TEST(PolicyDenials, AreLiftedOnlyByWhoMayDeny) {
   make("/api/v1/namespaces", R"({"metadata":{"name":"hammer"}})");
   make(at("hammer/policies"), R"({"kind":"Policy"})");
   make(at("hammer/policybindings"), R"({"kind":"PolicyBinding","name":"hammer"})");
-  make(
-      at("hammer/roles"),
-      R"({"name":"hands-off","rules":[{"deny":true,"verbs":["get"],"resourceKinds":["secrets"]}]})");
+  make(at("hammer/roles"), R"({"name":"hands-off","rules":[{"deny":true,"verbs":["get"],)"
+                           R"("resourceKinds":["secrets"]}]})");
   make(at("hammer/roles"),
        R"({"name":"unbound","rules":[{"deny":true,"verbs":["get"],"resourceKinds":["secrets"]}]})");
   make(at("hammer/roles"),
        R"({"name":"harmless","rules":[{"verbs":["get"],"resourceKinds":["pods"]}]})");
-  make(
-      at("hammer/rolebindings"),
-      R"({"name":"HandsOff","roleRef":{"namespace":"hammer","name":"hands-off"},"userNames":["Mallory","Vera"]})");
-  make(
-      at("hammer/rolebindings"),
-      R"({"name":"Harmless","roleRef":{"namespace":"hammer","name":"harmless"},"userNames":["Mallory"]})");
+  make(at("hammer/rolebindings"),
+       R"({"name":"HandsOff","roleRef":{"namespace":"hammer","name":"hands-off"},)"
+       R"("userNames":["Mallory","Vera"]})");
+  make(at("hammer/rolebindings"),
+       R"({"name":"Harmless","roleRef":{"namespace":"hammer","name":"harmless"},)"
+       R"("userNames":["Mallory"]})");
   auto refused = [&](std::string method, std::string_view target, Value body = {},
                      std::string type = "application/json") {
     auto reply = edgar.send_and_wait(method, std::string(target), body, type);

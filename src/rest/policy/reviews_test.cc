@@ -106,7 +106,8 @@ TEST_F(PolicyReviews, WhoCanComesFromTheWholeChainInOrderAndSaysWhatIsNotExact) 
   ASSERT_EQ(reply.status, 201);
   EXPECT_EQ(
       json::print(reply.body["status"]),
-      R"({"evaluationError":"Anna only on Sundays","groupNames":["editors","system:masters"],"userNames":["Anna","Edgar"]})");
+      R"({"evaluationError":"Anna only on Sundays","groupNames":["editors","system:masters"],)"
+      R"("userNames":["Anna","Edgar"]})");
   // With the object at hand everybody is asked.
   auto exact = ask("/api/v1beta3/ns/hammer/resourceAccessReviews", "ResourceAccessReview",
                    R"("spec":{"verb":"create","resourceKind":"pods","content":{"kind":"Pod"}})");
@@ -117,18 +118,21 @@ TEST_F(PolicyReviews, SpeakTheFlatShapeOfOpenShift) {
   std::string base = "/apis/authorization.openshift.io/v1";
   auto subject = ask(
       base + "/subjectaccessreviews", "SubjectAccessReview",
-      R"("namespace":"hammer","verb":"get","resource":"pods","user":"Edgar","groups":null,"scopes":null)",
+      R"("namespace":"hammer","verb":"get","resource":"pods","user":"Edgar","groups":null,)"
+      R"("scopes":null)",
       "authorization.openshift.io/v1");
   ASSERT_EQ(subject.status, 201) << json::print(subject.body);
   EXPECT_EQ(
       json::print(subject.body),
-      R"({"allowed":true,"apiVersion":"authorization.openshift.io/v1","kind":"SubjectAccessReviewResponse","namespace":"hammer","reason":"as an editor"})");
+      R"({"allowed":true,"apiVersion":"authorization.openshift.io/v1",)"
+      R"("kind":"SubjectAccessReviewResponse","namespace":"hammer","reason":"as an editor"})");
   auto who = ask(base + "/namespaces/hammer/localresourceaccessreviews",
                  "LocalResourceAccessReview", R"("verb":"get","resource":"pods")",
                  "authorization.openshift.io/v1");
   EXPECT_EQ(
       json::print(who.body),
-      R"({"apiVersion":"authorization.openshift.io/v1","evalutionError":"Anna only on Sundays","groups":["editors","system:masters"],)"
+      R"({"apiVersion":"authorization.openshift.io/v1","evalutionError":"Anna only on Sundays",)"
+      R"("groups":["editors","system:masters"],)"
       R"("kind":"ResourceAccessReviewResponse","namespace":"hammer","users":["Anna","Edgar"]})");
   EXPECT_EQ(
       ask(base + "/namespaces/hammer/localresourceaccessreviews", "LocalResourceAccessReview",
@@ -157,7 +161,9 @@ TEST_F(PolicyReviews, ListTheRulesOfSomebodyAsOpenShiftsClientsAskForThem) {
   ASSERT_EQ(edgars.status, 201) << json::print(edgars.body);
   EXPECT_EQ(
       json::print(edgars.body["status"]),
-      R"({"rules":[{"apiGroups":[""],"attributeRestrictions":null,"resources":["pods"],"verbs":["get"]},{"attributeRestrictions":null,"nonResourceURLs":["/x"],"resources":[],"verbs":["get"]}]})");
+      R"({"rules":[{"apiGroups":[""],"attributeRestrictions":null,"resources":["pods"],)"
+      R"("verbs":["get"]},{"attributeRestrictions":null,"nonResourceURLs":["/x"],"resources":[],)"
+      R"("verbs":["get"]}]})");
   EXPECT_EQ(
       ask(base + "/subjectrulesreviews", "SubjectRulesReview",
           R"("spec":{"user":"","groups":null,"scopes":null})", "authorization.openshift.io/v1")

@@ -71,17 +71,24 @@ TEST_F(AccessQuestions, ABatchAnswersInOrder) {
       {"resourceAttributes":{"verb":"wait","name":"x"}},
       {"resourceAttributes":{"verb":"fail"}}]})");
   EXPECT_EQ(reply.status, 201);
-  EXPECT_EQ(
-      json::print(reply.body["status"]["items"]),
-      R"([{"allowed":true,"reason":"named after them"},{"allowed":false},{"allowed":true,"reason":"named after them"},{"allowed":true,"reason":"named after them"},)"
-      R"({"allowed":true,"reason":"waited"},{"allowed":true},{"allowed":false,"denied":true,"reason":"waited"},{"allowed":false,"evaluationError":"it broke"}])");
+  EXPECT_EQ(json::print(reply.body["status"]["items"]),
+            R"([{"allowed":true,"reason":"named after them"},{"allowed":false},)"
+            R"({"allowed":true,"reason":"named after them"},)"
+            R"({"allowed":true,"reason":"named after them"},)"
+            R"({"allowed":true,"reason":"waited"},{"allowed":true},)"
+            R"({"allowed":false,"denied":true,"reason":"waited"},)"
+            R"({"allowed":false,"evaluationError":"it broke"}])");
 }
 
 TEST_F(AccessQuestions, AFastBatchIsAnsweredLikeAnyOther) {
-  const std::string plain =
-      R"({"user":"u","items":[{"resourceAttributes":{"verb":"get","name":"u"}},{"resourceAttributes":{"verb":"get","name":"x"}},{"resourceAttributes":{"verb":"fail"}}]})";
-  const std::string other =
-      R"({"user":"u","extra":{"k":["v"]},"items":[{"resourceAttributes":{"verb":"get","name":"u"}},{"resourceAttributes":{"verb":"get","name":"x"}},{"resourceAttributes":{"verb":"fail"}}]})";
+  const std::string
+      plain = R"({"user":"u","items":[{"resourceAttributes":{"verb":"get","name":"u"}},)"
+              R"({"resourceAttributes":{"verb":"get","name":"x"}},)"
+              R"({"resourceAttributes":{"verb":"fail"}}]})";
+  const std::string
+      other = R"({"user":"u","extra":{"k":["v"]},"items":[{"resourceAttributes":{"verb":"get",)"
+              R"("name":"u"}},{"resourceAttributes":{"verb":"get","name":"x"}},)"
+              R"({"resourceAttributes":{"verb":"fail"}}]})";
   auto quick = ask(kBatch, plain);
   EXPECT_EQ(quick.status, 201);
   EXPECT_EQ(quick.body, ask(kBatch, other).body);
@@ -115,12 +122,19 @@ TEST_F(AccessQuestions, WhoCanListsSubjectsWithAllThatAllowsThem) {
   EXPECT_EQ(reply.status, 201);
   EXPECT_EQ(
       json::print(reply.body["status"]),
-      R"({"incomplete":false,"subjects":[{"dependsOn":"group membership","kind":"Group","name":"system:masters"},)"
-      R"({"kind":"User","name":"jane","via":[{"binding":{"kind":"RoleBinding","name":"b1","namespace":"ns"},"role":{"kind":"Role","name":"r","namespace":"ns"},"rule":{"verbs":["get"]}},)"
-      R"({"binding":{"kind":"ClusterRoleBinding","name":"b2"},"role":{"kind":"ClusterRole","name":"r"},"rule":{"verbs":["get"]}}]},)"
-      R"({"kind":"ServiceAccount","name":"robot","namespace":"ns","via":[{"binding":{"kind":"ClusterRoleBinding","name":"b2"},"role":{"kind":"ClusterRole","name":"r"},"rule":{"verbs":["get"]}}]},)"
+      R"({"incomplete":false,"subjects":[{"dependsOn":"group membership","kind":"Group",)"
+      R"("name":"system:masters"},)"
+      R"({"kind":"User","name":"jane","via":[{"binding":{"kind":"RoleBinding","name":"b1",)"
+      R"("namespace":"ns"},"role":{"kind":"Role","name":"r","namespace":"ns"},)"
+      R"("rule":{"verbs":["get"]}},)"
+      R"({"binding":{"kind":"ClusterRoleBinding","name":"b2"},)"
+      R"("role":{"kind":"ClusterRole","name":"r"},"rule":{"verbs":["get"]}}]},)"
+      R"({"kind":"ServiceAccount","name":"robot","namespace":"ns",)"
+      R"("via":[{"binding":{"kind":"ClusterRoleBinding","name":"b2"},)"
+      R"("role":{"kind":"ClusterRole","name":"r"},"rule":{"verbs":["get"]}}]},)"
       R"({"dependsOn":"group membership","kind":"User","name":"system:node:n1"},)"
-      R"({"kind":"User","name":"system:node:n2","via":[{"binding":{"kind":"ClusterAccessPolicy","name":"p"},"conditions":["object.x == 1"],"rule":{"verbs":["get"]}}]}]})");
+      R"({"kind":"User","name":"system:node:n2","via":[{"binding":{"kind":"ClusterAccessPolicy",)"
+      R"("name":"p"},"conditions":["object.x == 1"],"rule":{"verbs":["get"]}}]}]})");
   EXPECT_EQ(ask(kWhoCan, "{}").status, 422);
 }
 

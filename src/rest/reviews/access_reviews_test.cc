@@ -61,17 +61,17 @@ TEST_F(AccessReviews, AnErrorIsNeverAnAllow) {
 }
 
 TEST_F(AccessReviews, SelectorsReachTheAuthorizerAndWhatCannotBeReadIsTold) {
-  EXPECT_EQ(
-      status(
-          kSubject,
-          R"({"user":"u","resourceAttributes":{"verb":"select","fieldSelector":{"rawSelector":"a=b"}}})"),
-      R"({"allowed":true})");
+  EXPECT_EQ(status(kSubject, R"({"user":"u","resourceAttributes":{"verb":"select",)"
+                             R"("fieldSelector":{"rawSelector":"a=b"}}})"),
+            R"({"allowed":true})");
   EXPECT_EQ(
       status(
           kSubject,
           R"({"user":"u","resourceAttributes":{"verb":"fail","fieldSelector":{"rawSelector":"?"},)"
-          R"("labelSelector":{"requirements":[{"key":"a","operator":"Exists"},{"key":"b","operator":"Later"}]}}})"),
-      R"({"allowed":false,"evaluationError":"it broke; spec.resourceAttributes.fieldSelector ignored due to parse error; )"
+          R"("labelSelector":{"requirements":[{"key":"a","operator":"Exists"},)"
+          R"({"key":"b","operator":"Later"}]}}})"),
+      R"({"allowed":false,"evaluationError":"it broke; spec.resourceAttributes.fieldSelector )"
+      R"(ignored due to parse error; )"
       R"(spec.resourceAttributes.labelSelector partially ignored due to parse error"})");
 }
 
@@ -103,14 +103,14 @@ TEST_F(AccessReviews, KeepTheMetadataEmptyButForOwners) {
 }
 
 TEST_F(AccessReviews, OwnersAreTheSameTheSecondTime) {
-  const std::string with =
-      R"({"user":"u","extra":{"k":["a"]},"resourceAttributes":{"verb":"none","fieldSelector":{"rawSelector":"a=b"}}})";
+  const std::string with = R"({"user":"u","extra":{"k":["a"]},"resourceAttributes":{"verb":"none",)"
+                           R"("fieldSelector":{"rawSelector":"a=b"}}})";
   const std::string without = R"({"groups":["g"],"nonResourceAttributes":{"verb":"none"}})";
   for (int i = 0; i < 2; ++i) {
     json::Value first = ask(kSubject, with)["metadata"]["managedFields"][0];
-    EXPECT_EQ(
-        json::print(first["fieldsV1"]),
-        R"({"f:spec":{"f:extra":{".":{},"f:k":{}},"f:resourceAttributes":{".":{},"f:fieldSelector":{".":{},"f:rawSelector":{}},"f:verb":{}},"f:user":{}}})");
+    EXPECT_EQ(json::print(first["fieldsV1"]),
+              R"({"f:spec":{"f:extra":{".":{},"f:k":{}},"f:resourceAttributes":{".":{},)"
+              R"("f:fieldSelector":{".":{},"f:rawSelector":{}},"f:verb":{}},"f:user":{}}})");
     EXPECT_EQ(first["manager"].as_string(), "test");
     EXPECT_EQ(json::print(ask(kSubject, without)["metadata"]["managedFields"][0]["fieldsV1"]),
               R"({"f:spec":{"f:groups":{},"f:nonResourceAttributes":{".":{},"f:verb":{}}}})");
@@ -119,10 +119,11 @@ TEST_F(AccessReviews, OwnersAreTheSameTheSecondTime) {
 
 TEST_F(AccessReviews, RulesComeFromEveryAuthorizerWithWhatWentWrong) {
   json::Value answer = ask(kRules, R"({"namespace":"ns"})");
-  EXPECT_EQ(
-      json::print(answer["status"]),
-      R"({"evaluationError":"[a, b]","incomplete":true,"nonResourceRules":[{"nonResourceURLs":["/ns"],"verbs":["get"]}],)"
-      R"("resourceRules":[{"apiGroups":[""],"resourceNames":["test"],"resources":["pods"],"verbs":["get"]}]})");
+  EXPECT_EQ(json::print(answer["status"]),
+            R"({"evaluationError":"[a, b]","incomplete":true,)"
+            R"("nonResourceRules":[{"nonResourceURLs":["/ns"],"verbs":["get"]}],)"
+            R"("resourceRules":[{"apiGroups":[""],"resourceNames":["test"],"resources":["pods"],)"
+            R"("verbs":["get"]}]})");
   EXPECT_EQ(json::print(answer["spec"]), "{}");
   EXPECT_EQ(ask(kRules, "{}")["message"].as_string(), "no namespace on request");
 }

@@ -11,9 +11,9 @@ namespace cardea::rest {
 namespace {
 
 std::string batch(std::string_view spec) {
-  return cat(
-      R"({"kind":"BatchSubjectAccessReview","apiVersion":"access.cardea.dev/v1alpha1","metadata":{},"spec":)",
-      spec, "}");
+  return cat(R"({"kind":"BatchSubjectAccessReview","apiVersion":"access.cardea.dev/v1alpha1",)"
+             R"("metadata":{},"spec":)",
+             spec, "}");
 }
 bool is_plain(std::string_view spec) {
   return FastBatch::read(batch(spec), 3).has_value();
@@ -30,7 +30,8 @@ std::string shown(const authz::Attributes& a) {
 
 TEST(FastBatch, MeansWhatTheOrdinaryReadingMeans) {
   const std::string text = batch(R"( { "user" : "jane", "uid":"7", "groups":["a","b c"], "items":[
-      {"resourceAttributes":{"namespace":"ns","verb":"get","group":"apps","version":"v1","resource":"deployments","subresource":"scale","name":"x"}},
+      {"resourceAttributes":{"namespace":"ns","verb":"get","group":"apps","version":"v1",
+        "resource":"deployments","subresource":"scale","name":"x"}},
       {"resourceAttributes":{}},
       {"nonResourceAttributes":{"path":"/x?","verb":"get"}} ] } )");
   auto plain = FastBatch::read(text, 3);

@@ -38,12 +38,11 @@ TEST(NodeRestriction, ANodeWritesItsOwnNodeWithoutPrivilegedLabelsAndTaints) {
   Kubelet kubelet;
   EXPECT_EQ(kubelet.refusal("POST", "/api/v1/nodes", R"({"metadata":{"name":"n2"}})"),
             "nodes \"n2\" is forbidden: node \"n1\" is not allowed to modify node \"n2\"");
-  EXPECT_EQ(
-      kubelet.refusal(
-          "POST", "/api/v1/nodes",
-          R"({"metadata":{"name":"n1","labels":{"k8s.io/b":"","node-restriction.kubernetes.io/a":"","ok":""}}})"),
-      "nodes \"n1\" is forbidden: node \"n1\" is not allowed to set the following labels: "
-      "k8s.io/b, node-restriction.kubernetes.io/a");
+  EXPECT_EQ(kubelet.refusal("POST", "/api/v1/nodes",
+                            R"({"metadata":{"name":"n1","labels":{"k8s.io/b":"",)"
+                            R"("node-restriction.kubernetes.io/a":"","ok":""}}})"),
+            "nodes \"n1\" is forbidden: node \"n1\" is not allowed to set the following labels: "
+            "k8s.io/b, node-restriction.kubernetes.io/a");
   EXPECT_EQ(
       kubelet.refusal(
           "POST", "/api/v1/nodes",
@@ -60,7 +59,9 @@ TEST(NodeRestriction, ANodeCannotGiveItselfASecretByAMirrorPod) {
   std::string uid(kubelet.server.get("/api/v1/nodes/n1")["metadata"]["uid"].as_string());
   auto mirror = [&](std::string_view volumes) {
     return cat(
-        R"({"metadata":{"name":"m","annotations":{"kubernetes.io/config.mirror":"x"},"ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"n1","controller":true,"uid":")",
+        R"({"metadata":{"name":"m","annotations":{"kubernetes.io/config.mirror":"x"},)"
+        R"("ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"n1",)"
+        R"("controller":true,"uid":")",
         uid, R"("}]},"spec":{"nodeName":"n1","containers":[{"name":"c","image":"i"}],"volumes":[)",
         volumes, "]}}");
   };
@@ -72,12 +73,11 @@ TEST(NodeRestriction, ANodeCannotGiveItselfASecretByAMirrorPod) {
 
 TEST(NodeRestriction, ANodeTouchesOnlyPodsThatRunOnIt) {
   Kubelet kubelet;
-  ASSERT_TRUE(
-      kubelet.server
-          .send(
-              "POST", "/api/v1/namespaces/n/pods",
-              R"({"metadata":{"name":"p"},"spec":{"nodeName":"n2","containers":[{"name":"c","image":"i"}]}})")
-          .ok());
+  ASSERT_TRUE(kubelet.server
+                  .send("POST", "/api/v1/namespaces/n/pods",
+                        R"({"metadata":{"name":"p"},"spec":{"nodeName":"n2",)"
+                        R"("containers":[{"name":"c","image":"i"}]}})")
+                  .ok());
   EXPECT_EQ(kubelet.refusal("PATCH", "/api/v1/namespaces/n/pods/p/status",
                             R"({"status":{"phase":"Running"}})", "application/merge-patch+json"),
             "pods \"p\" is forbidden: node \"n1\" can only update pod status for pods with "
@@ -93,9 +93,9 @@ TEST(LimitRanger, FillsWhatContainersLeaveOpenAndSaysSo) {
   make_namespace(server, "n");
   ASSERT_TRUE(
       server
-          .send(
-              "POST", "/api/v1/namespaces/n/limitranges",
-              R"({"metadata":{"name":"l"},"spec":{"limits":[{"type":"Container","default":{"cpu":"500m"},"defaultRequest":{"cpu":"100m"},"max":{"cpu":"1"}}]}})")
+          .send("POST", "/api/v1/namespaces/n/limitranges",
+                R"({"metadata":{"name":"l"},"spec":{"limits":[{"type":"Container",)"
+                R"("default":{"cpu":"500m"},"defaultRequest":{"cpu":"100m"},"max":{"cpu":"1"}}]}})")
           .ok());
   Loopback::Reply made = server.send(
       "POST", "/api/v1/namespaces/n/pods",
@@ -106,7 +106,8 @@ TEST(LimitRanger, FillsWhatContainersLeaveOpenAndSaysSo) {
             "LimitRanger plugin set: cpu request for container c; cpu limit for container c");
   Loopback::Reply refused = server.send(
       "POST", "/api/v1/namespaces/n/pods",
-      R"({"metadata":{"name":"q"},"spec":{"containers":[{"name":"c","image":"i","resources":{"limits":{"cpu":"2"}}}]}})");
+      R"({"metadata":{"name":"q"},"spec":{"containers":[{"name":"c","image":"i",)"
+      R"("resources":{"limits":{"cpu":"2"}}}]}})");
   EXPECT_EQ(refused.status, 403);
   EXPECT_EQ(refused.body["message"].as_string(),
             "pods \"q\" is forbidden: maximum cpu usage per Container is 1, but limit is 2");

@@ -108,13 +108,18 @@ const Secret kSecrets[] = {
     // A field that can change: that a value may not change is something that only the value that is
     // there decides.
     {"/apis/apps/v1/namespaces/default/daemonsets", "DaemonSet", "apps/v1",
-     R"("spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i","env":[{"name":"A","value":"VALUE"}]}]}}})",
+     R"("spec":{"selector":{"matchLabels":{"a":"b"}},)"
+     R"("template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i",)"
+     R"("env":[{"name":"A","value":"VALUE"}]}]}}})",
      "/spec/template/spec/containers/0/env/0/value",
-     R"({"spec":{"template":{"spec":{"containers":[{"name":"c","image":"i","env":[{"name":"A","value":"VALUE"}]}]}}}})"},
+     R"({"spec":{"template":{"spec":{"containers":[{"name":"c","image":"i",)"
+     R"("env":[{"name":"A","value":"VALUE"}]}]}}}})"},
     {"/api/v1/namespaces/default/pods", "Pod", "v1", R"("annotations":{"pin":"VALUE"})",
      "/metadata/annotations/pin", R"({"metadata":{"annotations":{"pin":"VALUE"}}})"},
     {"/apis/apps/v1/namespaces/default/deployments", "Deployment", "apps/v1",
-     R"("spec":{"replicas":VALUE,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}})",
+     R"("spec":{"replicas":VALUE,"selector":{"matchLabels":{"a":"b"}},)"
+     R"("template":{"metadata":{"labels":{"a":"b"}},)"
+     R"("spec":{"containers":[{"name":"c","image":"i"}]}}})",
      "/spec/replicas", R"({"spec":{"replicas":VALUE}})"},
 };
 
@@ -145,7 +150,8 @@ std::vector<Request> guesses(const Secret& s) {
   std::vector<Request> out = {
       {"PATCH", at, op(R"([{"op":"test","path":"AT","value":GUESS}])"), kJson},
       {"PATCH", at,
-       op(R"([{"op":"test","path":"AT","value":GUESS},{"op":"add","path":"/metadata/labels","value":{"mine":"1"}}])"),
+       op(R"([{"op":"test","path":"AT","value":GUESS},{"op":"add","path":"/metadata/labels",)"
+          R"("value":{"mine":"1"}}])"),
        kJson},
       {"PATCH", at, op(R"([{"op":"copy","from":"AT","path":"/metadata/labels/app"}])"), kJson},
       {"PATCH", at, op(R"([{"op":"copy","from":"AT","path":"/metadata/annotations"}])"), kJson},
@@ -219,18 +225,18 @@ std::vector<Request> guesses(const Secret& s) {
     out.push_back({"PATCH", at + "/scale", R"([{"op":"remove","path":"/spec/replicas"}])", kJson});
     out.push_back(
         {"PATCH", at + "/scale", R"([{"op":"test","path":"/spec/replicas","value":1111}])", kJson});
-    out.push_back(
-        {"PUT", at + "/scale",
-         R"({"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"x","namespace":"default"},"spec":{"replicas":1111}})"});
-    out.push_back(
-        {"PATCH", at + "/scale?fieldManager=m",
-         R"({"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"x"},"spec":{"replicas":1111}})",
-         kApply});
+    out.push_back({"PUT", at + "/scale",
+                   R"({"apiVersion":"autoscaling/v1","kind":"Scale",)"
+                   R"("metadata":{"name":"x","namespace":"default"},"spec":{"replicas":1111}})"});
+    out.push_back({"PATCH", at + "/scale?fieldManager=m",
+                   R"({"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"x"},)"
+                   R"("spec":{"replicas":1111}})",
+                   kApply});
   }
   if (s.kind == "Pod") {
-    out.push_back(
-        {"POST", at + "/eviction",
-         R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"x"},"deleteOptions":{"preconditions":{"uid":"wrong"}}})"});
+    out.push_back({"POST", at + "/eviction",
+                   R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"x"},)"
+                   R"("deleteOptions":{"preconditions":{"uid":"wrong"}}})"});
     out.push_back({"POST", at + "/eviction",
                    R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"x"}})"});
     out.push_back({"PATCH", at + "/ephemeralcontainers", merge, kStrategic});
@@ -335,13 +341,12 @@ TEST(BlindCallers, ReadNoRefusalThatQuotesTheObjectWhateverItsReason) {
   server.send("POST", "/api/v1/namespaces",
               R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}})");
   const std::string path = "/api/v1/namespaces/default/configmaps";
-  ASSERT_EQ(
-      server
-          .send(
-              "POST", path,
-              R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"},"data":{"pin":"hidden-4711"}})")
-          .status,
-      201);
+  ASSERT_EQ(server
+                .send("POST", path,
+                      R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"},)"
+                      R"("data":{"pin":"hidden-4711"}})")
+                .status,
+            201);
   role->allowed = {"granular", "granular:labels", "delete", "deletecollection"};
   for (Reason r :
        {Reason::kForbidden, Reason::kNotFound, Reason::kConflict, Reason::kInvalid,
@@ -379,13 +384,12 @@ TEST(BlindCallers, AreThoseTooToWhomReadingIsDenied) {
   server.send("POST", "/api/v1/namespaces",
               R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}})");
   const std::string path = "/api/v1/namespaces/default/configmaps";
-  ASSERT_EQ(
-      server
-          .send(
-              "POST", path,
-              R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"},"data":{"pin":"hidden-4711"}})")
-          .status,
-      201);
+  ASSERT_EQ(server
+                .send("POST", path,
+                      R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"},)"
+                      R"("data":{"pin":"hidden-4711"}})")
+                .status,
+            201);
   Loopback::Reply reply = jane.send_and_wait("PATCH", path + "/x", *json::parse("{}"), kMerge);
   EXPECT_EQ(reply.status, 200);
   EXPECT_EQ(shown(reply).find("hidden"), std::string::npos) << shown(reply);

@@ -78,7 +78,8 @@ class Conditional : public ::testing::Test {
          "application/apply-patch+yaml"},
         {"PATCH", maps + "/applied?fieldManager=m", map("applied"), "application/apply-patch+yaml"},
         {"PUT", leases + "/made",
-         R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"made"},"spec":{}})"},
+         R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"made"},)"
+         R"("spec":{}})"},
         {"DELETE", maps + "/there", ""},
         {"DELETE", maps, ""},
         {"POST", maps + "?dryRun=All", map("new")}};
@@ -146,30 +147,31 @@ TEST_F(Conditional, AnUpdateThatCreatesIsSettledAsACreate) {
 }
 
 TEST_F(Conditional, ABodyOfAnotherKindDoesNotStandInForTheObject) {
+  make(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","labels":{"team":"b"}},)"
+       R"("spec":{"containers":[{"name":"c","image":"i"}]}})",
+       "/api/v1/namespaces/default/pods");
   make(
-      R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","labels":{"team":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}})",
-      "/api/v1/namespaces/default/pods");
-  make(
-      R"({"apiVersion":"v1","kind":"ReplicationController","metadata":{"name":"r","labels":{"team":"b"}},"spec":{"replicas":1,"selector":{"a":"b"},"template":{"metadata":{"labels":{"a":"b"}},
+      R"({"apiVersion":"v1","kind":"ReplicationController",
+          "metadata":{"name":"r","labels":{"team":"b"}},
+          "spec":{"replicas":1,"selector":{"a":"b"},"template":{"metadata":{"labels":{"a":"b"}},
           "spec":{"containers":[{"name":"c","image":"i"}]}}}})",
       "/api/v1/namespaces/default/replicationcontrollers");
   const std::string space = "/api/v1/namespaces/default", forged = R"("labels":{"team":"mine"})";
   scripted_->outcome = Decision::no_opinion();
-  for (
-      const Request& r :
-      {Request{"POST", space + "/pods/p/eviction",
-               cat(R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"p",)", forged,
-                   "}}")},
-       Request{"POST", space + "/pods/p/binding",
-               cat(R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"p",)", forged,
-                   R"(},"target":{"name":"n"}})")},
-       Request{"POST", space + "/bindings",
-               cat(R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"p",)", forged,
-                   R"(},"target":{"name":"n"}})")},
-       Request{
-           "PUT", space + "/replicationcontrollers/r/scale",
-           cat(R"({"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"r","namespace":"default",)",
-               forged, R"(},"spec":{"replicas":2}})")}}) {
+  for (const Request& r :
+       {Request{"POST", space + "/pods/p/eviction",
+                cat(R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"p",)",
+                    forged, "}}")},
+        Request{"POST", space + "/pods/p/binding",
+                cat(R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"p",)", forged,
+                    R"(},"target":{"name":"n"}})")},
+        Request{"POST", space + "/bindings",
+                cat(R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"p",)", forged,
+                    R"(},"target":{"name":"n"}})")},
+        Request{"PUT", space + "/replicationcontrollers/r/scale",
+                cat(R"({"apiVersion":"autoscaling/v1","kind":"Scale",)"
+                    R"("metadata":{"name":"r","namespace":"default",)",
+                    forged, R"(},"spec":{"replicas":2}})")}}) {
     scripted_->seen_object = scripted_->seen_old = {};
     EXPECT_EQ(send(r).status, 403) << r.path;
     EXPECT_EQ(scripted_->seen_object["metadata"]["labels"]["team"].as_string(), "b") << r.path;
@@ -181,9 +183,12 @@ TEST_F(Conditional, ABodyOfAnotherKindDoesNotStandInForTheObject) {
 
 TEST_F(Conditional, SeeTheStoredObjectWhereTheVersionOfTheRequestDoesNotShowAll) {
   make(
-      R"({"metadata":{"name":"things.example.com"},"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"things","kind":"Thing"},"versions":[
-      {"name":"v1","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object"}}}}},
-      {"name":"v2","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"size":{"type":"integer"}}}}}}}]}})",
+      R"({"metadata":{"name":"things.example.com"},"spec":{"group":"example.com",
+      "scope":"Namespaced","names":{"plural":"things","kind":"Thing"},"versions":[
+      {"name":"v1","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object",
+        "properties":{"spec":{"type":"object"}}}}},
+      {"name":"v2","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object",
+        "properties":{"spec":{"type":"object","properties":{"size":{"type":"integer"}}}}}}}]}})",
       "/apis/apiextensions.k8s.io/v1/customresourcedefinitions");
   const std::string things = "/apis/example.com/v2/namespaces/default/things",
                     older = "/apis/example.com/v1/namespaces/default/things";

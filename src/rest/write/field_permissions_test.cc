@@ -67,13 +67,12 @@ class FieldsOfRequests : public ::testing::Test {
                         R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}})")
                   .status,
               201);
-    EXPECT_EQ(
-        server_
-            .send(
-                "POST", "/api/v1/namespaces/default/configmaps",
-                R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"there"},"data":{"a":"1"}})")
-            .status,
-        201);
+    EXPECT_EQ(server_
+                  .send("POST", "/api/v1/namespaces/default/configmaps",
+                        R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"there"},)"
+                        R"("data":{"a":"1"}})")
+                  .status,
+              201);
     scripted_->asked.clear();
   }
   Loopback::Reply patch(std::string_view text) {
@@ -120,7 +119,8 @@ TEST_F(FieldsOfRequests, OwnersAreNotForWhoHasGranularToRewrite) {
   };
   const std::string before = owners();
   constexpr std::string_view kForged =
-      R"({"metadata":{"generateName":"g","managedFields":[{"manager":"gitops","operation":"Apply","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:a":{}}}}]}})";
+      R"({"metadata":{"generateName":"g","managedFields":[{"manager":"gitops","operation":"Apply",)"
+      R"("apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:a":{}}}}]}})";
   scripted_->allowed = {"granular", "granular:label(mine)"};
   auto leaves_owners = [&] {
     for (std::string_view body : {kForged, std::string_view(R"({"metadata":{"managedFields":[]}})"),
@@ -191,13 +191,13 @@ TEST_F(FieldsOfRequests, ConditionsThatEndWithoutAnOpinionLeaveItToTheFields) {
 }
 
 TEST_F(FieldsOfRequests, WhatIsExcludedIsDemandedOfWhoHasTheVerb) {
-  EXPECT_EQ(
-      server_
-          .send(
-              "POST", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets",
-              R"json({"apiVersion":"permissionconfig.k8s.io/v1","kind":"UncoveredPermissionSet","metadata":{"name":"s"},"spec":{"uncoveredPermissions":["granular:label(a)"]}})json")
-          .status,
-      201);
+  EXPECT_EQ(server_
+                .send("POST", "/apis/permissionconfig.k8s.io/v1/uncoveredpermissionsets",
+                      R"json({"apiVersion":"permissionconfig.k8s.io/v1",)json"
+                      R"json("kind":"UncoveredPermissionSet","metadata":{"name":"s"},)json"
+                      R"json("spec":{"uncoveredPermissions":["granular:label(a)"]}})json")
+                .status,
+            201);
   scripted_->allowed = {"patch"};
   EXPECT_EQ(patch(R"({"metadata":{"labels":{"a/b":"1"}}})").status, 403);
   EXPECT_EQ(patch(R"({"metadata":{"labels":{"b":"1"}}})").status, 200);
@@ -210,20 +210,22 @@ TEST_F(FieldsOfRequests, AScaleIsJudgedAlikeWhenConditionsHadNoOpinion) {
   EXPECT_EQ(server_
                 .send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
                       R"({"metadata":{"name":"things.example.com"},"spec":{
-      "group":"example.com","scope":"Namespaced","names":{"plural":"things","kind":"Thing"},"versions":[{"name":"v1","served":true,"storage":true,
-      "subresources":{"scale":{"specReplicasPath":".spec.size","statusReplicasPath":".status.size"}},"schema":{"openAPIV3Schema":{"type":"object","properties":{
+      "group":"example.com","scope":"Namespaced","names":{"plural":"things","kind":"Thing"},
+      "versions":[{"name":"v1","served":true,"storage":true,
+      "subresources":{"scale":{"specReplicasPath":".spec.size",
+        "statusReplicasPath":".status.size"}},"schema":{"openAPIV3Schema":{"type":"object",
+        "properties":{
         "spec":{"type":"object","properties":{"size":{"type":"integer"}}}}}}}]}})")
                 .status,
             201);
   const std::string things = "/apis/example.com/v1/namespaces/default/things";
   ASSERT_TRUE(TestServer::eventually([&] { return server_.send("GET", things).status == 200; }));
-  EXPECT_EQ(
-      server_
-          .send(
-              "POST", things,
-              R"({"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"t"},"spec":{"size":1}})")
-          .status,
-      201);
+  EXPECT_EQ(server_
+                .send("POST", things,
+                      R"({"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"t"},)"
+                      R"("spec":{"size":1}})")
+                .status,
+            201);
   auto scale = [&](int replicas) {
     Value patch = Value::object({{"spec", Value::object({{"replicas", replicas}})}});
     return jane_.send_and_wait("PATCH", things + "/t/scale", patch, "application/merge-patch+json")
@@ -243,10 +245,14 @@ TEST_F(FieldsOfRequests, AreJudgedInTheStoredVersionToo) {
   EXPECT_EQ(server_
                 .send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
                       R"({"metadata":{"name":"things.example.com"},"spec":{
-      "group":"example.com","scope":"Namespaced","names":{"plural":"things","kind":"Thing"},"versions":[
-      {"name":"v1","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object"}}}}},
-      {"name":"v2","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{
-        "spec":{"type":"object","x-kubernetes-permission-verb":"specification","properties":{"size":{"type":"integer"}}}}}}}]}})")
+      "group":"example.com","scope":"Namespaced","names":{"plural":"things","kind":"Thing"},
+      "versions":[
+      {"name":"v1","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object",
+        "properties":{"spec":{"type":"object"}}}}},
+      {"name":"v2","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object",
+        "properties":{
+        "spec":{"type":"object","x-kubernetes-permission-verb":"specification",
+          "properties":{"size":{"type":"integer"}}}}}}}]}})")
                 .status,
             201);
   const std::string things = "/apis/example.com/v2/namespaces/default/things",
@@ -254,13 +260,12 @@ TEST_F(FieldsOfRequests, AreJudgedInTheStoredVersionToo) {
   ASSERT_TRUE(TestServer::eventually([&] {
     return server_.send("GET", things).status == 200 && server_.send("GET", older).status == 404;
   }));
-  EXPECT_EQ(
-      server_
-          .send(
-              "POST", things,
-              R"({"apiVersion":"example.com/v2","kind":"Thing","metadata":{"name":"t"},"spec":{"size":1}})")
-          .status,
-      201);
+  EXPECT_EQ(server_
+                .send("POST", things,
+                      R"({"apiVersion":"example.com/v2","kind":"Thing","metadata":{"name":"t"},)"
+                      R"("spec":{"size":1}})")
+                .status,
+            201);
   auto label = [&](std::string value) {
     return jane_.send_and_wait(
         "PATCH", older, *json::parse(cat(R"({"metadata":{"labels":{"a":")", value, R"("}}})")),
@@ -283,23 +288,24 @@ TEST_F(FieldsOfRequests, AreJudgedInTheStoredVersionToo) {
 TEST_F(FieldsOfRequests, WhatAVersionDoesNotShowOutlivesSubresourcesAndDeletions) {
   auto version = [](std::string_view name, bool is_stored, std::string_view spec,
                     std::string_view status) {
-    return cat(
-        R"({"name":")", name, R"(","served":true,"storage":)", is_stored ? "true" : "false",
-        R"(,"subresources":{"status":{},"scale":{"specReplicasPath":".spec.count","statusReplicasPath":".status.count"}},"schema":{"openAPIV3Schema":{"type":"object","properties":{
-                  "spec":{"type":"object","properties":{"count":{"type":"integer"})",
-        spec, R"(}},"status":{"type":"object","properties":{"note":{"type":"string"})", status,
-        "}}}}}}");
+    return cat(R"({"name":")", name, R"(","served":true,"storage":)", is_stored ? "true" : "false",
+               R"(,"subresources":{"status":{},"scale":{"specReplicasPath":".spec.count",
+            "statusReplicasPath":".status.count"}},"schema":{"openAPIV3Schema":{"type":"object",
+            "properties":{
+            "spec":{"type":"object","properties":{"count":{"type":"integer"})",
+               spec, R"(}},"status":{"type":"object","properties":{"note":{"type":"string"})",
+               status, "}}}}}}");
   };
-  EXPECT_EQ(
-      server_
-          .send(
-              "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-              cat(R"({"metadata":{"name":"things.example.com"},"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"things","kind":"Thing"},"versions":[)",
-                  version("v1", true, R"(,"size":{"type":"integer"})",
-                          R"(,"hid":{"type":"string"})"),
-                  ",", version("v2", false, "", ""), "]}}"))
-          .status,
-      201);
+  EXPECT_EQ(server_
+                .send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+                      cat(R"({"metadata":{"name":"things.example.com"},)"
+                          R"("spec":{"group":"example.com","scope":"Namespaced",)"
+                          R"("names":{"plural":"things","kind":"Thing"},"versions":[)",
+                          version("v1", true, R"(,"size":{"type":"integer"})",
+                                  R"(,"hid":{"type":"string"})"),
+                          ",", version("v2", false, "", ""), "]}}"))
+                .status,
+            201);
   const std::string things = "/apis/example.com/v1/namespaces/default/things",
                     other = "/apis/example.com/v2/namespaces/default/things/t";
   ASSERT_TRUE(TestServer::eventually([&] {
@@ -307,9 +313,9 @@ TEST_F(FieldsOfRequests, WhatAVersionDoesNotShowOutlivesSubresourcesAndDeletions
   }));
   ASSERT_EQ(
       server_
-          .send(
-              "POST", things,
-              R"({"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"t","finalizers":["a.b/c"]},"spec":{"size":7,"count":1}})")
+          .send("POST", things,
+                R"({"apiVersion":"example.com/v1","kind":"Thing",)"
+                R"("metadata":{"name":"t","finalizers":["a.b/c"]},"spec":{"size":7,"count":1}})")
           .status,
       201);
   ASSERT_EQ(server_
@@ -350,10 +356,10 @@ TEST_F(FieldsOfRequests, AnotherOrderIsAChangeOfTheList) {
   const std::string pods = "/api/v1/namespaces/default/podtemplates";
   auto with_order = [](std::string_view first, std::string_view second,
                        std::string_view image = "i") {
-    return cat(
-        R"({"apiVersion":"v1","kind":"PodTemplate","metadata":{"name":"t"},"template":{"spec":{"initContainers":[{"name":")",
-        first, R"(","image":"i"},{"name":")", second,
-        R"(","image":"i"}],"containers":[{"name":"c","image":")", image, R"("}]}}})");
+    return cat(R"({"apiVersion":"v1","kind":"PodTemplate","metadata":{"name":"t"},)"
+               R"("template":{"spec":{"initContainers":[{"name":")",
+               first, R"(","image":"i"},{"name":")", second,
+               R"(","image":"i"}],"containers":[{"name":"c","image":")", image, R"("}]}}})");
   };
   EXPECT_EQ(server_.send("POST", pods, with_order("a", "b")).status, 201);
   scripted_->allowed = {"granular", "granular:labels", "granular:computeResources"};

@@ -110,7 +110,8 @@ TEST(WriteNew, AdminAccessToDevicesNeedsTheNamespacesLabel) {
   make_namespace("", "plain");
   make_namespace(R"("resource.kubernetes.io/admin-access":"true")", "marked");
   auto claim =
-      R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"name":"c"},"spec":{"devices":{"requests":[
+      R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"name":"c"},
+    "spec":{"devices":{"requests":[
     {"name":"r","exactly":{"deviceClassName":"gpu","adminAccess":true}}]}}})";
   EXPECT_EQ(
       server.send("POST", "/apis/resource.k8s.io/v1/namespaces/plain/resourceclaims", claim).status,
@@ -130,9 +131,10 @@ TEST(WriteChange, WhatIsMeantForAnObjectThatIsGoneMakesNoOther) {
   EXPECT_EQ(applied.body["message"].as_string(),
             "Operation cannot be fulfilled on configmaps \"a\": uid mismatch: the provided object "
             "specified uid u, and no existing object was found");
-  Loopback::Reply put = server.send(
-      "PUT", "/apis/coordination.k8s.io/v1/namespaces/default/leases/a",
-      R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"a","uid":"u"}})");
+  Loopback::Reply put = server.send("PUT",
+                                    "/apis/coordination.k8s.io/v1/namespaces/default/leases/a",
+                                    R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease",)"
+                                    R"("metadata":{"name":"a","uid":"u"}})");
   EXPECT_EQ(put.status, 409);
   EXPECT_TRUE(put.body["message"].as_string().ends_with(
       "Precondition failed: UID in precondition: u, UID in object meta: "));
@@ -164,15 +166,15 @@ TEST(Names, ThatNoObjectCanHaveAreBadRequests) {
 
 TEST(Refusals, OfCustomResourcesNameTheVerb) {
   TestServer server;
-  ASSERT_EQ(
-      server
-          .send(
-              "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-              R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"doors.example.com"},
-      "spec":{"group":"example.com","scope":"Cluster","names":{"plural":"doors","kind":"Door"},"versions":[{"name":"v1","served":true,"storage":true,
+  ASSERT_EQ(server
+                .send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+                      R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
+      "metadata":{"name":"doors.example.com"},
+      "spec":{"group":"example.com","scope":"Cluster","names":{"plural":"doors","kind":"Door"},
+        "versions":[{"name":"v1","served":true,"storage":true,
         "subresources":{"status":{}},"schema":{"openAPIV3Schema":{"type":"object"}}}]}})")
-          .status,
-      201);
+                .status,
+            201);
   ASSERT_TRUE(server.eventually(
       [&] { return server.send("GET", "/apis/example.com/v1/doors").status == 200; }));
   ASSERT_EQ(server
@@ -205,13 +207,12 @@ TEST(Connect, TakesCreateWhateverTheMethodIs) {
                       R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}})")
                 .status,
             201);
-  ASSERT_EQ(
-      server
-          .send(
-              "POST", "/api/v1/namespaces/default/pods",
-              R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})")
-          .status,
-      201);
+  ASSERT_EQ(server
+                .send("POST", "/api/v1/namespaces/default/pods",
+                      R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},)"
+                      R"("spec":{"containers":[{"name":"c","image":"i"}]}})")
+                .status,
+            201);
   for (std::string sub : {"exec", "attach", "portforward"}) {
     const std::string target = cat("/api/v1/namespaces/default/pods/p/", sub);
     role->verb = "get";
@@ -251,13 +252,12 @@ TEST(Connect, SaysWhatIsKnownOfWhomItCannotReach) {
                             R"(","containers":[{"name":"c","image":"i"}]}})"))
                   .status,
               201);
-  ASSERT_EQ(
-      server
-          .send(
-              "POST", services,
-              R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"s"},"spec":{"ports":[{"name":"web","port":80}]}})")
-          .status,
-      201);
+  ASSERT_EQ(server
+                .send("POST", services,
+                      R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"s"},)"
+                      R"("spec":{"ports":[{"name":"web","port":80}]}})")
+                .status,
+            201);
   auto said = [&](const std::string& target) {
     Loopback::Reply reply = server.send("GET", target);
     return cat(std::to_string(reply.status), " ", reply.body["message"].as_string());

@@ -77,7 +77,8 @@ TEST_F(CustomTest, ForbiddenPropertiesAndStatusBaseAreNamed) {
 
 TEST_F(CustomTest, AnUnchangedValueMayStayWrong) {
   const Schema& s = make(R"({"type":"object","properties":{"spec":{"type":"object","properties":{
-    "a":{"type":"string","maxLength":2},"l":{"type":"array","items":{"type":"integer","maximum":1}}}}}})");
+    "a":{"type":"string","maxLength":2},"l":{"type":"array",
+      "items":{"type":"integer","maximum":1}}}}}})");
   EXPECT_THAT(
       wrong(s, R"({"spec":{"a":"long","l":[5]}})", R"({"spec":{"a":"long","l":[5],"b":1}})"),
       IsEmpty());
@@ -102,7 +103,8 @@ TEST_F(CustomTest, ListsOfTypeSetAndMapHoldNothingTwice) {
   const Schema& s = make(
       R"({"type":"object","properties":{"s":{"type":"array","x-kubernetes-list-type":"set",
     "items":{"type":"string"}},"m":{"type":"object","additionalProperties":{"type":"array",
-    "x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["a","b"],"items":{"type":"object"}}}}})");
+    "x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["a","b"],
+    "items":{"type":"object"}}}}})");
   json::Value v = parsed(
       R"({"s":["x","y","x","x"],"m":{"q":[{"a":1,"b":2},{"a":1,"b":3},{"a":1,"b":2,"c":4}]}})");
   EXPECT_THAT(
@@ -113,8 +115,10 @@ TEST_F(CustomTest, ListsOfTypeSetAndMapHoldNothingTwice) {
 TEST_F(CustomTest, DefaultsReachListsAndMapsAndReplaceForbiddenNulls) {
   const Schema& s = make(R"({"type":"object","properties":{"a":{"type":"string","default":"x"},
     "n":{"type":"integer","nullable":true,"default":3},
-    "l":{"type":"array","items":{"type":"object","properties":{"k":{"type":"string","default":"v"}}}},
-    "m":{"type":"object","additionalProperties":{"type":"object","properties":{"q":{"type":"integer","default":1}}}}}})");
+    "l":{"type":"array","items":{"type":"object",
+      "properties":{"k":{"type":"string","default":"v"}}}},
+    "m":{"type":"object","additionalProperties":{"type":"object",
+      "properties":{"q":{"type":"integer","default":1}}}}}})");
   EXPECT_TRUE(has_defaults(s));
   auto filled = [&](std::string_view v) { return json::print(apply_defaults(s, parsed(v))); };
   EXPECT_EQ(filled(R"({"a":null,"n":null,"l":[{}],"m":{"o":{}}})"),
@@ -129,8 +133,8 @@ TEST_F(CustomTest, PruningNamesWhatItDropsAndSharesTheRest) {
       R"({"type":"object","properties":{"a":{"type":"object","properties":{"b":{"type":"string"}}},
     "free":{"type":"object","x-kubernetes-preserve-unknown-fields":true,
       "properties":{"t":{"type":"object","properties":{"z":{"type":"string"}}}}}}})");
-  json::Value v = parsed(
-      R"({"kind":"K","metadata":{"x":1},"a":{"b":"1","c":2},"free":{"any":[{"q":1}],"t":{"z":"1","y":2}},"d":1})");
+  json::Value v = parsed(R"({"kind":"K","metadata":{"x":1},"a":{"b":"1","c":2},)"
+                         R"("free":{"any":[{"q":1}],"t":{"z":"1","y":2}},"d":1})");
   Pruned p = prune(s, v, true);
   EXPECT_THAT(p.unknown, ElementsAre("a.c", "d", "free.t.y"));
   EXPECT_EQ(

@@ -279,8 +279,9 @@ bool isbn(std::string_view t) {
 }
 
 bool credit_card(std::string_view text) {
-  static const re2::RE2 kForm(
-      R"(^(?:4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35\d{3})\d{11})$)");
+  static const re2::RE2 kForm(R"(^(?:4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|)"
+                              R"(6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}|)"
+                              R"(3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35\d{3})\d{11})$)");
   std::string digits = without(text, [](char c) { return !is_digit(c); });
   if (!re2::RE2::PartialMatch(digits, kForm)) return false;
   int sum = 0;

@@ -28,10 +28,12 @@ std::vector<std::string> broken(std::string_view schema, std::string_view value,
 
 constexpr std::string_view
     kPart = R"({"type":"object","properties":{"spec":{"type":"object","properties":{
-  "n":{"type":"integer","x-kubernetes-validations":[{"rule":"self > 0","message":"must be positive"}]},
+  "n":{"type":"integer","x-kubernetes-validations":[{"rule":"self > 0",
+    "message":"must be positive"}]},
   "once":{"type":"string","x-kubernetes-validations":[{"rule":"self == oldSelf"}]},
   "items":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],
-    "items":{"type":"object","properties":{"k":{"type":"string"},"v":{"type":"integer","x-kubernetes-validations":[{"rule":"self >= oldSelf"}]}}}}}}}})";
+    "items":{"type":"object","properties":{"k":{"type":"string"},
+      "v":{"type":"integer","x-kubernetes-validations":[{"rule":"self >= oldSelf"}]}}}}}}}})";
 
 TEST(ObjectRules, SayWhichPartBreaksWhichRule) {
   EXPECT_EQ(broken(kPart, R"({"spec":{"n":-1}})"),
@@ -60,10 +62,9 @@ TEST(ObjectRules, FindTheOldItemOfAListByItsKeys) {
 }
 
 TEST(ObjectRules, StopWhenTheBudgetIsSpent) {
-  const ObjectRules rules(
-      parsed(
-          R"({"type":"object","x-kubernetes-validations":[{"rule":"true"},{"rule":"self.kind != ''"},{"rule":"self.kind != ''"}]})"),
-      true);
+  const ObjectRules rules(parsed(R"({"type":"object","x-kubernetes-validations":[{"rule":"true"},)"
+                                 R"({"rule":"self.kind != ''"},{"rule":"self.kind != ''"}]})"),
+                          true);
   const ObjectRules::Outcome outcome = rules.check(parsed(R"({"kind":"X"})"), nullptr, false, "",
                                                    3);
   ASSERT_EQ(outcome.errors.size(), 1u);
@@ -82,16 +83,19 @@ std::vector<std::string> complaints(std::string_view schema) {
 }
 
 TEST(RuleChecker, RefusesOldSelfInListsWhoseItemsCannotBeToldApart) {
-  EXPECT_EQ(
-      complaints(
-          R"({"type":"object","properties":{"l":{"type":"array","maxItems":3,"items":{"type":"integer","x-kubernetes-validations":[{"rule":"self == oldSelf"}]}}}})"),
-      std::vector<std::string>{
-          R"(s.properties[l].items.x-kubernetes-validations[0].rule: Invalid value: "self == oldSelf": oldSelf cannot be used on the uncorrelatable portion of the schema within s.properties[l])"});
+  EXPECT_EQ(complaints(R"({"type":"object","properties":{"l":{"type":"array","maxItems":3,)"
+                       R"("items":{"type":"integer","x-kubernetes-validations":[)"
+                       R"({"rule":"self == oldSelf"}]}}}})"),
+            std::vector<std::string>{
+                R"(s.properties[l].items.x-kubernetes-validations[0].rule: Invalid value: )"
+                R"("self == oldSelf": oldSelf cannot be used on the uncorrelatable portion of )"
+                R"(the schema within s.properties[l])"});
 }
 
 TEST(RuleChecker, RefusesRulesThatCouldCostTooMuch) {
-  const auto found = complaints(
-      R"json({"type":"object","properties":{"l":{"type":"array","items":{"type":"string","x-kubernetes-validations":[{"rule":"self.contains('x')"}]}}}})json");
+  const auto found = complaints(R"json({"type":"object","properties":{"l":{"type":"array",)json"
+                                R"json("items":{"type":"string","x-kubernetes-validations":[)json"
+                                R"json({"rule":"self.contains('x')"}]}}}})json");
   ASSERT_EQ(found.size(), 1u);
   EXPECT_TRUE(
       found[0].starts_with("s.properties[l].items.x-kubernetes-validations[0].rule: Forbidden: "

@@ -123,14 +123,13 @@ class Ownership : public ::testing::Test {
 
 TEST_F(Ownership, AnApplierOwnsWhatItApplies) {
   EXPECT_EQ(
-      applied(
-          "a",
-          R"({"ports":[{"port":80,"name":"web"}],"set":["s"],"atom":["1"],"amap":{"k":"1"},"gmap":{"k":"1"}})"),
+      applied("a",
+              R"({"ports":[{"port":80,"name":"web"}],"set":["s"],"atom":["1"],"amap":{"k":"1"},)"
+              R"("gmap":{"k":"1"}})"),
       "ok");
-  EXPECT_EQ(
-      owned("a"),
-      R"({"f:spec":{"f:amap":{},"f:atom":{},"f:gmap":{"f:k":{}},"f:ports":{"k:{\"port\":80,\"proto\":\"TCP\"}":)"
-      R"({".":{},"f:name":{},"f:port":{}}},"f:set":{"v:\"s\"":{}}}})");
+  EXPECT_EQ(owned("a"), R"({"f:spec":{"f:amap":{},"f:atom":{},"f:gmap":{"f:k":{}},)"
+                        R"("f:ports":{"k:{\"port\":80,\"proto\":\"TCP\"}":)"
+                        R"({".":{},"f:name":{},"f:port":{}}},"f:set":{"v:\"s\"":{}}}})");
 }
 
 TEST_F(Ownership, WhatIsNoLongerAppliedGoesUnlessOthersOwnIt) {
@@ -323,7 +322,8 @@ TEST_F(Ownership, KubectlTakesOverWhatItsClientSideApplyWrote) {
   EXPECT_EQ(applied("other", R"({"n":2})").substr(0, 12), "Apply failed");
   EXPECT_EQ(
       applied("kubectl", R"({"n":2,"gmap":{"x":"2"}})"),
-      R"(Apply failed with 1 conflict: conflict with "kubectl-client-side-apply" using e/v1: .spec.gmap.x)");
+      R"(Apply failed with 1 conflict: conflict with "kubectl-client-side-apply" using e/v1: )"
+      R"(.spec.gmap.x)");
   EXPECT_EQ(applied("kubectl", R"({"n":2})"), "ok");
   EXPECT_EQ(live_["metadata"]["annotations"][annotation].as_string(),
             json::print(object(R"({"n":2})")) + "\n");
@@ -358,10 +358,12 @@ TEST(ManagerName, ComesFromTheOptionOrTheUserAgent) {
 TEST_F(Ownership, ScalingTakesReplicasFromTheApplierThatOwnedThem) {
   applied("a", R"({"n":1,"set":["s"]})");
   update("s", changed(R"({"n":2,"set":["s"]})"), "scale", "");
-  EXPECT_EQ(
-      json::print(live_["metadata"]["managedFields"]),
-      R"([{"apiVersion":"e/v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:set":{"v:\"s\"":{}}}},"manager":"a","operation":"Apply","time":"T1"},)"
-      R"({"apiVersion":"e/v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:n":{}}},"manager":"s","operation":"Update","subresource":"scale"}])");
+  EXPECT_EQ(json::print(live_["metadata"]["managedFields"]),
+            R"([{"apiVersion":"e/v1","fieldsType":"FieldsV1",)"
+            R"("fieldsV1":{"f:spec":{"f:set":{"v:\"s\"":{}}}},"manager":"a","operation":"Apply",)"
+            R"("time":"T1"},)"
+            R"({"apiVersion":"e/v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:n":{}}},)"
+            R"("manager":"s","operation":"Update","subresource":"scale"}])");
 }
 
 TEST_F(Ownership, ScalingToTheSameNumberTakesNothing) {

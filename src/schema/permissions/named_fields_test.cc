@@ -126,10 +126,9 @@ TEST_F(Fields, OfAStrategicMergePatchAreItemsByTheirKeys) {
 }
 
 TEST_F(Fields, OfAJsonPatchEndWhereAPlaceInAListBegins) {
-  EXPECT_THAT(
-      operations(
-          R"([{"op":"add","path":"/metadata/labels/a~1b","value":"1"},{"op":"remove","path":"/spec/size"}])"),
-      ElementsAre("metadata.labels.a/b", "spec.size"));
+  EXPECT_THAT(operations(R"([{"op":"add","path":"/metadata/labels/a~1b","value":"1"},)"
+                         R"({"op":"remove","path":"/spec/size"}])"),
+              ElementsAre("metadata.labels.a/b", "spec.size"));
   EXPECT_THAT(operations(R"([{"op":"replace","path":"/spec/items/0/image","value":"1"}])"),
               ElementsAre("spec.items"));
   EXPECT_THAT(operations(R"([{"op":"add","path":"/spec/items/-","value":{"name":"a"}}])"),
@@ -161,10 +160,10 @@ TEST_F(Fields, ThatWereSentStandInTheirPlaces) {
   auto sent = [&](std::string_view patch) {
     return json::print(named_by_json_patch(parsed(patch), *root_).sent);
   };
-  EXPECT_EQ(
-      sent(
-          R"([{"op":"add","path":"/metadata/labels/a","value":"1"},{"op":"add","path":"/spec/items/-","value":{"name":"a"}},{"op":"remove","path":"/spec/size"}])"),
-      R"({"metadata":{"labels":{"a":"1"}}})");
+  EXPECT_EQ(sent(R"([{"op":"add","path":"/metadata/labels/a","value":"1"},)"
+                 R"({"op":"add","path":"/spec/items/-","value":{"name":"a"}},)"
+                 R"({"op":"remove","path":"/spec/size"}])"),
+            R"({"metadata":{"labels":{"a":"1"}}})");
   EXPECT_EQ(
       json::print(
           named_by_strategic_merge_patch(

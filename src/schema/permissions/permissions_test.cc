@@ -24,12 +24,17 @@ Value parse(std::string_view text) {
 constexpr std::string_view kWidget = R"({"type":"object","properties":{
   "spec":{"type":"object","x-kubernetes-permission-verb":"specification","properties":{
     "size":{"type":"integer"},
-    "selfDestruct":{"type":"boolean","x-kubernetes-permission-verb":"example.com/selfDestruct","x-kubernetes-permission-excluded":true},
-    "rules":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"],"items":{"type":"object","required":["name"],
-      "x-kubernetes-permission-verb":"example.com/rule","x-kubernetes-permission-parameter":"value:kind",
+    "selfDestruct":{"type":"boolean","x-kubernetes-permission-verb":"example.com/selfDestruct",
+      "x-kubernetes-permission-excluded":true},
+    "rules":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"],
+      "items":{"type":"object","required":["name"],
+      "x-kubernetes-permission-verb":"example.com/rule",
+      "x-kubernetes-permission-parameter":"value:kind",
       "properties":{"name":{"type":"string"},"kind":{"type":"string"},"port":{"type":"integer"}}}},
-    "tags":{"type":"object","additionalProperties":{"type":"string","x-kubernetes-permission-verb":"example.com/tag",
-      "x-kubernetes-permission-parameter":"mapKey","x-kubernetes-permission-parameter-cel":"self.split('-')[1]"}}}},
+    "tags":{"type":"object","additionalProperties":{"type":"string",
+      "x-kubernetes-permission-verb":"example.com/tag",
+      "x-kubernetes-permission-parameter":"mapKey",
+      "x-kubernetes-permission-parameter-cel":"self.split('-')[1]"}}}},
   "data":{"type":"object","additionalProperties":{"type":"string"}}}})";
 
 class Widgets : public ::testing::Test {
@@ -144,8 +149,10 @@ TEST_F(Widgets, AnExpressionThatErrsCoversNothing) {
 
 TEST(PermissionTree, AnAtomicListMayHaveAKeyForPermissionsAlone) {
   constexpr std::string_view kText =
-      R"({"type":"object","properties":{"status":{"type":"object","properties":{"conditions":{"type":"array","items":{"type":"object",
-    "x-kubernetes-permission-verb":"condition","x-kubernetes-permission-parameter":"listKey:type","properties":{"type":{"type":"string"},"status":{"type":"string"}}}}}}}})";
+      R"({"type":"object","properties":{"status":{"type":"object",
+    "properties":{"conditions":{"type":"array","items":{"type":"object",
+    "x-kubernetes-permission-verb":"condition","x-kubernetes-permission-parameter":"listKey:type",
+    "properties":{"type":{"type":"string"},"status":{"type":"string"}}}}}}}})";
   EXPECT_THAT(check_permissions(parse(kText), "schema"), IsEmpty());
   SchemaSet set;
   const Schema* schema = build_structural(set, parse(kText), nullptr);
@@ -200,33 +207,42 @@ TEST(PermissionTags, AreCheckedWithClearPaths) {
       HasSubstr("reserved"));
   EXPECT_THAT(problem(R"({"a":{"type":"string","x-kubernetes-permission-excluded":true}})"),
               HasSubstr("x-kubernetes-permission-verb: Required value"));
+  EXPECT_THAT(problem(R"({"a":{"type":"string","x-kubernetes-permission-verb":"label",)"
+                      R"("x-kubernetes-permission-parameter":"mapKey"}})"),
+              HasSubstr("additionalProperties of a map"));
   EXPECT_THAT(
       problem(
-          R"({"a":{"type":"string","x-kubernetes-permission-verb":"label","x-kubernetes-permission-parameter":"mapKey"}})"),
-      HasSubstr("additionalProperties of a map"));
-  EXPECT_THAT(
-      problem(
-          R"({"a":{"type":"object","additionalProperties":{"type":"string","x-kubernetes-permission-verb":"label","x-kubernetes-permission-parameter":"key"}}})"),
+          R"({"a":{"type":"object","additionalProperties":{"type":"string",)"
+          R"("x-kubernetes-permission-verb":"label","x-kubernetes-permission-parameter":"key"}}})"),
       HasSubstr("Unsupported value: \"key\""));
   EXPECT_THAT(
       problem(
-          R"({"a":{"type":"array","items":{"type":"object","x-kubernetes-permission-verb":"label","properties":{"b":{"type":"string"}}}}})"),
+          R"({"a":{"type":"array","items":{"type":"object","x-kubernetes-permission-verb":"label",)"
+          R"("properties":{"b":{"type":"string"}}}}})"),
       HasSubstr("inside a list of type atomic"));
+  EXPECT_THAT(problem(R"({"a":{"type":"array","x-kubernetes-list-type":"map",)"
+                      R"("x-kubernetes-list-map-keys":["b"],"items":{"type":"object",)"
+                      R"("x-kubernetes-permission-verb":"condition",)"
+                      R"("x-kubernetes-permission-parameter":"listKey:c",)"
+                      R"("properties":{"b":{"type":"string"}}}}})"),
+              HasSubstr("x-kubernetes-list-map-keys"));
   EXPECT_THAT(
       problem(
-          R"({"a":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["b"],"items":{"type":"object","x-kubernetes-permission-verb":"condition","x-kubernetes-permission-parameter":"listKey:c","properties":{"b":{"type":"string"}}}}})"),
-      HasSubstr("x-kubernetes-list-map-keys"));
-  EXPECT_THAT(
-      problem(
-          R"({"a":{"type":"object","additionalProperties":{"type":"string","x-kubernetes-permission-verb":"label","x-kubernetes-permission-parameter":"mapKey","x-kubernetes-permission-parameter-cel":"self +"}}})"),
+          R"({"a":{"type":"object","additionalProperties":{"type":"string",)"
+          R"("x-kubernetes-permission-verb":"label","x-kubernetes-permission-parameter":"mapKey",)"
+          R"("x-kubernetes-permission-parameter-cel":"self +"}}})"),
       HasSubstr("compilation failed"));
   EXPECT_THAT(
       problem(
-          R"({"a":{"type":"object","additionalProperties":{"type":"string","x-kubernetes-permission-verb":"label","x-kubernetes-permission-parameter":"mapKey","x-kubernetes-permission-parameter-cel":"1"}}})"),
+          R"({"a":{"type":"object","additionalProperties":{"type":"string",)"
+          R"("x-kubernetes-permission-verb":"label","x-kubernetes-permission-parameter":"mapKey",)"
+          R"("x-kubernetes-permission-parameter-cel":"1"}}})"),
       HasSubstr("must evaluate to a string"));
   EXPECT_THAT(
       problem(
-          R"({"a":{"type":"object","additionalProperties":{"type":"string","x-kubernetes-permission-verb":"label","x-kubernetes-permission-parameter":"mapKey","x-kubernetes-permission-parameter-treatment":"upper"}}})"),
+          R"({"a":{"type":"object","additionalProperties":{"type":"string",)"
+          R"("x-kubernetes-permission-verb":"label","x-kubernetes-permission-parameter":"mapKey",)"
+          R"("x-kubernetes-permission-parameter-treatment":"upper"}}})"),
       HasSubstr("slash-delimited-prefix"));
 }
 
@@ -240,8 +256,9 @@ TEST(PermissionTags, ThousandsOfThemAreOneError) {
 
 TEST(PermissionTags, MetadataIsNotForADefinitionToTag) {
   auto errors = check_permissions(
-      parse(
-          R"({"type":"object","x-kubernetes-permission-verb":"metadata","properties":{"metadata":{"type":"object","properties":{"name":{"type":"string","x-kubernetes-permission-verb":"identity"}}}}})"),
+      parse(R"({"type":"object","x-kubernetes-permission-verb":"metadata",)"
+            R"("properties":{"metadata":{"type":"object","properties":{"name":{"type":"string",)"
+            R"("x-kubernetes-permission-verb":"identity"}}}}})"),
       "schema");
   ASSERT_EQ(errors.size(), 2u);
   EXPECT_EQ(errors[0].field, "schema.x-kubernetes-permission-verb");

@@ -140,8 +140,9 @@ TEST_F(DecodeTest, ReportsTheErrorThatStandsFirstInTheBodyUnlessALaterOneStopsTh
 
 TEST_F(DecodeTest, NotesUnknownAndDuplicateFieldsInTheOrderOfTheBody) {
   auto d = read(
-      R"({"metadata":{"name":"n","nme":1},"spec":{"args":["a"],"args":[],"containers":[{"x":{"y":1,"y":2}}],
-                   "raw":{"q":1,"q":2}},"bogus":{"z":1,"z":2}})");
+      R"({"metadata":{"name":"n","nme":1},"spec":{"args":["a"],"args":[],
+          "containers":[{"x":{"y":1,"y":2}}],
+          "raw":{"q":1,"q":2}},"bogus":{"z":1,"z":2}})");
   ASSERT_TRUE(d);
   EXPECT_THAT(d->strict,
               ElementsAre("unknown field \"metadata.nme\"", "duplicate field \"spec.args\"",
@@ -154,7 +155,8 @@ TEST_F(DecodeTest, NotesUnknownAndDuplicateFieldsInTheOrderOfTheBody) {
 TEST_F(DecodeTest, GivesBackTheSameNodesWhenNothingChanges) {
   auto document =
       json::parse_document(
-          R"({"metadata":{"name":"n"},"spec":{"containers":[{"name":"a"}],"divisor":"1","seen":null}})")
+          R"({"metadata":{"name":"n"},"spec":{"containers":[{"name":"a"}],"divisor":"1",)"
+          R"("seen":null}})")
           .value();
   auto d = decode(*root_, document, "");
   ASSERT_TRUE(d);
@@ -173,14 +175,14 @@ TEST_F(DecodeTest, PrintsAbsenceAsTheTypeDoes) {
 }
 
 TEST_F(DecodeTest, CanonicalisesQuantitiesTimesAndBytes) {
-  EXPECT_EQ(
-      spec(R"({"containers":[{"name":"a","limits":{"cpu":"0.5","memory":1024,"z":null}}]})"),
-      R"({"containers":[{"limits":{"cpu":"500m","memory":"1024","z":"0"},"name":"a"}],"divisor":"0","seen":null})");
+  EXPECT_EQ(spec(R"({"containers":[{"name":"a","limits":{"cpu":"0.5","memory":1024,"z":null}}]})"),
+            R"({"containers":[{"limits":{"cpu":"500m","memory":"1024","z":"0"},"name":"a"}],)"
+            R"("divisor":"0","seen":null})");
   EXPECT_EQ(spec(R"({"since":"2020-01-01T02:00:00.5+02:00","containers":[]})"),
             R"({"containers":[],"divisor":"0","seen":null,"since":"2020-01-01T00:00:00Z"})");
-  EXPECT_EQ(
-      spec(R"({"since":"yesterday"})"),
-      R"(parsing time "yesterday" as "2006-01-02T15:04:05Z07:00": cannot parse "yesterday" as "2006")");
+  EXPECT_EQ(spec(R"({"since":"yesterday"})"),
+            R"(parsing time "yesterday" as "2006-01-02T15:04:05Z07:00": )"
+            R"(cannot parse "yesterday" as "2006")");
   EXPECT_EQ(spec(R"({"secret":{"a":"QUJ\nD","b":"QR=="},"containers":[]})"),
             R"({"containers":[],"divisor":"0","secret":{"a":"QUJD","b":"QQ=="},"seen":null})");
   EXPECT_EQ(spec(R"({"secret":{"a":"QUJD!"}})"), "illegal base64 data at input byte 4");

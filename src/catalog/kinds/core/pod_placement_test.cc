@@ -17,13 +17,14 @@ json::Value doc(std::string_view text) {
 constexpr std::string_view kNow = "2026-01-02T03:04:05Z";
 
 json::Value binding() {
-  return doc(
-      R"({"metadata":{"name":"p","annotations":{"from":"scheduler"}},"target":{"kind":"Node","name":"n9"}})");
+  return doc(R"({"metadata":{"name":"p","annotations":{"from":"scheduler"}},)"
+             R"("target":{"kind":"Node","name":"n9"}})");
 }
 
 TEST(Binding, PutsThePodOnItsNode) {
   auto pod = bound_pod(
-      doc(R"({"metadata":{"name":"p"},"spec":{},"status":{"conditions":[{"type":"PodScheduled","status":"False"}]}})"),
+      doc(R"({"metadata":{"name":"p"},"spec":{},"status":{"conditions":[{"type":"PodScheduled",)"
+          R"("status":"False"}]}})"),
       binding(), "p", kNow);
   ASSERT_TRUE(pod);
   EXPECT_EQ((*pod)["spec"]["nodeName"].as_string(), "n9");
@@ -71,9 +72,9 @@ TEST(Binding, MustNameANode) {
 }
 
 json::Value budget(std::string_view status) {
-  return doc(cat(
-      R"({"metadata":{"name":"pdb","generation":1},"spec":{"selector":{"matchLabels":{"app":"b"}}},"status":)",
-      status, "}"));
+  return doc(cat(R"({"metadata":{"name":"pdb","generation":1},"spec":{)"
+                 R"("selector":{"matchLabels":{"app":"b"}}},"status":)",
+                 status, "}"));
 }
 
 TEST(Eviction, NeedsNoBudgetWhenThePodDoesNotRun) {
@@ -104,8 +105,8 @@ TEST(Eviction, WaitsForABudgetThatIsNotYetObserved) {
 
 TEST(Eviction, IsRefusedWhenTheBudgetIsSpent) {
   auto spent = spend_budget(
-      budget(
-          R"({"observedGeneration":1,"disruptionsAllowed":0,"currentHealthy":1,"desiredHealthy":1})"),
+      budget(R"({"observedGeneration":1,"disruptionsAllowed":0,"currentHealthy":1,)"
+             R"("desiredHealthy":1})"),
       "b", kNow);
   ASSERT_FALSE(spent);
   EXPECT_EQ(spent.error().details->causes[0].message,

@@ -82,8 +82,8 @@ void validate_windows_user(string_view user_name, const Path& path, FieldErrors&
   auto parts = split(user_name, '\\');
   if (parts.size() > 2) return refuse("runAsUserName cannot contain more than one backslash");
   static const RE2 net_bios(R"([^\\/:\*\?"<>|\.][^\\/:\*\?"<>|]{0,14})");
-  static const RE2 dns(
-      R"([a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*)");
+  static const RE2 dns(R"([a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)"
+                       R"((?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*)");
   string_view user = parts.back();
   if (parts.size() == 2) {
     re2::StringPiece domain(parts[0].data(), parts[0].size());

@@ -40,7 +40,8 @@ std::vector<std::string> complaints(std::string_view spec) {
 
 TEST(Pod, DefaultsAreIdempotent) {
   json::Value once = prepared(
-      R"({"containers":[{"name":"c","image":"i","resources":{"limits":{"cpu":0.5}},"livenessProbe":{"httpGet":{"port":80}}}],"volumes":[{"name":"v"}]})");
+      R"({"containers":[{"name":"c","image":"i","resources":{"limits":{"cpu":0.5}},)"
+      R"("livenessProbe":{"httpGet":{"port":80}}}],"volumes":[{"name":"v"}]})");
   json::Value twice = once;
   pods().defaults(twice, {});
   EXPECT_EQ(json::print(once), json::print(twice));
@@ -61,8 +62,8 @@ TEST(Pod, ItsClassOfServiceFollowsFromWhatItAsksFor) {
   EXPECT_EQ(pod_qos_class(doc(R"({"containers":[{"resources":{"requests":{"cpu":"1"}}}]})")),
             "Burstable");
   EXPECT_EQ(
-      pod_qos_class(doc(
-          R"({"containers":[{"resources":{"requests":{"cpu":"1","memory":"1Gi"},"limits":{"cpu":"1000m","memory":"1Gi"}}}]})")),
+      pod_qos_class(doc(R"({"containers":[{"resources":{"requests":{"cpu":"1","memory":"1Gi"},)"
+                        R"("limits":{"cpu":"1000m","memory":"1Gi"}}}]})")),
       "Guaranteed");
 }
 
@@ -79,8 +80,8 @@ TEST(Pod, PrivilegeIsDisallowedUnlessTheServerAllowsIt) {
 
 TEST(Pod, SeveralVolumeTypesAreOneTooMany) {
   EXPECT_EQ(
-      complaints(
-          R"({"containers":[{"name":"c","image":"i"}],"volumes":[{"name":"v","emptyDir":{},"hostPath":{"path":"/x"}}]})"),
+      complaints(R"({"containers":[{"name":"c","image":"i"}],"volumes":[{"name":"v","emptyDir":{},)"
+                 R"("hostPath":{"path":"/x"}}]})"),
       std::vector<std::string>{
           "spec.volumes[0].hostPath: Forbidden: may not specify more than 1 volume type"});
 }

@@ -59,8 +59,8 @@ TEST(ServiceAllocator, RefusesAnAddressThatIsTakenOrOutside) {
 
 TEST(ServiceAllocator, GivesNodePortsAndTakesThemBackWithTheService) {
   ServicesInUse in_use;
-  json::Value s = service(
-      R"({"type":"NodePort","ports":[{"name":"a","port":80,"protocol":"TCP"},{"name":"b","port":81,"protocol":"TCP"}]})");
+  json::Value s = service(R"({"type":"NodePort","ports":[{"name":"a","port":80,"protocol":"TCP"},)"
+                          R"({"name":"b","port":81,"protocol":"TCP"}]})");
   ASSERT_FALSE(kAllocator.create(s, in_use, 1));
   EXPECT_NE(s["spec"]["ports"][0]["nodePort"], s["spec"]["ports"][1]["nodePort"]);
   in_use.add(s);
@@ -77,8 +77,8 @@ TEST(ServiceAllocator, GivesNodePortsAndTakesThemBackWithTheService) {
 
 TEST(ServiceAllocator, PortsOfOneNumberShareTheirNodePort) {
   ServicesInUse in_use;
-  json::Value s = service(
-      R"({"type":"NodePort","ports":[{"name":"a","port":53,"protocol":"TCP"},{"name":"b","port":53,"protocol":"UDP"}]})");
+  json::Value s = service(R"({"type":"NodePort","ports":[{"name":"a","port":53,"protocol":"TCP"},)"
+                          R"({"name":"b","port":53,"protocol":"UDP"}]})");
   ASSERT_FALSE(kAllocator.create(s, in_use, 1));
   EXPECT_EQ(s["spec"]["ports"][0]["nodePort"], s["spec"]["ports"][1]["nodePort"]);
 }
