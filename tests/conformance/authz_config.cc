@@ -144,7 +144,8 @@ class Webhook : public http::Handler {
   void handle(std::shared_ptr<http::Exchange> exchange) override {
     ++calls;
     std::string body = cat(
-        R"({"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","status":{"allowed":)",
+        R"({"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview",)"
+        R"("status":{"allowed":)",
         allows ? "true" : "false", "}}");
     exchange->respond({.status = status, .body = http::Body(std::move(body))});
   }
