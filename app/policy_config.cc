@@ -19,7 +19,7 @@ Result<void> read_config(const std::string& file, rest::NamespacePolicySettings&
   auto document = json::parse_strict_configuration(*text, kMostConfigBytes,
                                                    json::FlowStyle::kAllowed);
   if (!document) return wrong(document.error().message);
-  if (!document->is_object()) return wrong("is no object");
+  if (!document->is_object()) return wrong("the configuration must be an object");
   for (const json::Member& m : document->members())
     if (m.key() != "resourceGroups" && m.key() != "nodeNames")
       return wrong(cat("unknown field `", m.key(), "`"));
@@ -30,9 +30,10 @@ Result<void> read_config(const std::string& file, rest::NamespacePolicySettings&
     if (!errors.empty()) return wrong(cat("resourceGroups: ", errors[0].message()));
   }
   const json::Value& names = (*document)["nodeNames"];
-  if (!names.is_null() && !names.is_object()) return wrong("nodeNames is no object");
+  if (!names.is_null() && !names.is_object()) return wrong("nodeNames must be an object");
   for (const json::Member& m : names.members()) {
-    if (m.value.as_string().empty()) return wrong(cat("nodeNames: `", m.key(), "` names no node"));
+    if (m.value.as_string().empty())
+      return wrong(cat("nodeNames: `", m.key(), "` must name a node"));
     out.node_names.emplace(m.key(), m.value.as_string());
   }
   return {};

@@ -142,7 +142,7 @@ Result<PolicyDocument> parse_policy(std::string_view text) {
   bool is_json = json::is_json_configuration(text);
   auto document = json::parse_configuration(text, kMaxText);
   if (!document) return bad(cat("failed decoding: ", document.error().message));
-  if (!document->value.is_object()) return bad("failed decoding: the policy is no object");
+  if (!document->value.is_object()) return bad("failed decoding: the policy must be an object");
   if (auto ok = check_kind(document->value); !ok) return fail(ok.error());
   const Shape shape;
   auto decoded = schema::decode(shape.root(), *document, is_json ? text : std::string_view());

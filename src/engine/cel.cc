@@ -111,12 +111,12 @@ Result<Program> Program::compile(std::string_view expression,
         .library(cel::Library::kEncoders);
     for (const Variable& v : variables) {
       if (!cel::is_variable_name(v.name))
-        return bad_question(cat(quoted(v.name), " is no name of a variable"));
+        return bad_question(cat(quoted(v.name), " is not a name for a variable"));
       if (environment.find_variable(v.name))
         return bad_question(cat("the variable ", quoted(v.name), " was declared twice"));
       const cel::Type* type = read_type(environment, v.type);
       if (!type)
-        return bad_question(cat(quoted(v.type), " is no type that a variable can be declared of"));
+        return bad_question(cat(quoted(v.type), " is not a type that a variable can have"));
       environment.variable(v.name, type);
     }
     auto program = cel::compile(expression, std::move(environment).share());

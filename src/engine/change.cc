@@ -31,7 +31,8 @@ Result<std::string_view> operation_of(std::string_view verb, std::string_view gi
   if (given.empty()) return at->operations[0];
   for (std::string_view operation : at->operations)
     if (!operation.empty() && operation == given) return operation;
-  return fail(bad_request(cat("the verb ", quoted(verb), " is no operation ", quoted(given))));
+  return fail(
+      bad_request(cat("the verb ", quoted(verb), " cannot have the operation ", quoted(given))));
 }
 
 Result<Value> optional_object(std::string_view what, const std::string& text) {

@@ -74,7 +74,7 @@ const char* name_of(Effect effect) {
 Decision::Decision() = default;
 
 const Decision::Content& Decision::content() const {
-  static const Content kDenial{authz::Decision::deny("nobody decided this"), nullptr, nullptr};
+  static const Content kDenial{authz::Decision::deny("no decision was made"), nullptr, nullptr};
   return content_ ? *content_ : kDenial;
 }
 

@@ -185,7 +185,7 @@ const std::shared_ptr<const catalog::Catalog>& known_resources() {
 Result<Value> read_object(std::string_view text) {
   auto value = json::parse_strict_configuration(text, kLargestText);
   if (!value) return value;
-  if (!value->is_object()) return fail(bad_request("the text is no object"));
+  if (!value->is_object()) return fail(bad_request("the text must be an object"));
   return value;
 }
 
@@ -201,7 +201,7 @@ Result<std::vector<Value>> read_objects(std::string_view text) {
       continue;
     }
     for (const Value& item : (*object)["items"].items()) {
-      if (!item.is_object()) return fail(bad_request("an item of the List is no object"));
+      if (!item.is_object()) return fail(bad_request("an item of the List must be an object"));
       out.push_back(item);
     }
   }

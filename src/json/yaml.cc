@@ -456,7 +456,7 @@ Result<Document> parse_configuration(std::string_view text, std::size_t max_byte
   }
   return guarded(text, [&] {
     if (!is_valid_utf8(text) || text.contains('\0'))
-      throw Failure{"yaml: the file is no UTF-8 text"};
+      throw Failure{"yaml: the file is not UTF-8 text"};
     check_characters(text);
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);

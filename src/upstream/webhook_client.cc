@@ -47,9 +47,10 @@ Result<json::Value> document_in(const Result<http::Answer>& answer) {
                   cat("the webhook answered with status ", answer->status, said_in(*answer))));
   auto document = json::parse_document(answer->body);
   if (!document)
-    return fail(internal_error(cat("the webhook's answer is no JSON: ", document.error().message)));
+    return fail(
+        internal_error(cat("the webhook's answer is not JSON: ", document.error().message)));
   if (!document->value.is_object())
-    return fail(internal_error("the webhook's answer is no JSON object"));
+    return fail(internal_error("the webhook's answer is not a JSON object"));
   // One of the two says something that would be passed over.
   if (!document->duplicates.empty())
     return fail(internal_error(

@@ -159,7 +159,7 @@ Result<AuthorizationConfig> parse_authorization_config(std::string_view text) {
     return bad(cat("the configuration is longer than ", kMaxText, " bytes"));
   auto document = read_text(text);
   if (!document) return fail(document.error());
-  if (!document->value.is_object()) return bad("the configuration is no object");
+  if (!document->value.is_object()) return bad("the configuration must be an object");
   if (auto ok = check_kind(document->value, text); !ok) return fail(ok.error());
   const Shape shape(document->value["apiVersion"].as_string() == cat(kGroup, "/v1"));
   bool is_json = trim(text).starts_with('{');

@@ -168,7 +168,7 @@ void Index::change_bindings(std::string_view namespace_name, std::string_view na
   const Value& elements = after["roleBindings"];
   std::string problem = first_of(errors);
   if (!after.is_null() && (!after.is_object() || (!elements.is_null() && !elements.is_object())))
-    problem = "is no PolicyBinding";
+    problem = "is not a PolicyBinding";
   if (problem.empty())
     own.problems_.erase(std::string(name));
   else

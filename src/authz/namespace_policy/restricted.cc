@@ -391,7 +391,7 @@ Truth RestrictionRuns::truth(const Condition& c, std::string& error) {
   if (c.type != kFieldsType) return cel_.truth(c, error);
   auto list = json::parse(c.text);
   if (!list || !list->is_array()) {
-    error = "is no list of fields";
+    error = "is not a list of fields";
     return Truth::kError;
   }
   std::vector<FieldPattern> patterns;

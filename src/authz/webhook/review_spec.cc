@@ -121,13 +121,13 @@ Result<Decision> decision_in(const Value& review, std::string_view asked_version
       !version.is_null() && version.as_string() != cat("authorization.k8s.io/", asked_version))
     return garbage(cat("its apiVersion is ", quoted(version.as_string())));
   const Value& status = review["status"];
-  if (!status.is_null() && !status.is_object()) return garbage("its status is no object");
+  if (!status.is_null() && !status.is_object()) return garbage("its status must be an object");
   for (std::string_view key : {"allowed", "denied"})
     if (const Value& v = status[key]; !v.is_null() && !v.is_bool())
-      return garbage(cat("status.", key, " is no boolean"));
+      return garbage(cat("status.", key, " must be a boolean"));
   for (std::string_view key : {"reason", "evaluationError"})
     if (const Value& v = status[key]; !v.is_null() && !v.is_string())
-      return garbage(cat("status.", key, " is no text"));
+      return garbage(cat("status.", key, " must be a string"));
   if (!status["conditionalDecision"].is_null() || !status["conditionsChain"].is_null())
     return wire::decision_in_status(status, asked);
   bool allowed = status["allowed"].as_bool(), denied = status["denied"].as_bool();

@@ -86,10 +86,10 @@ Result<Decision> unasked(const Value& tree, const Value& list) {
 std::string problem_of_types(const Value& said, std::string_view at) {
   for (std::string_view key : {"allowed", "denied"})
     if (const Value& v = said[key]; !v.is_null() && !v.is_bool())
-      return cat(at, ".", key, " is no boolean");
+      return cat(at, ".", key, " must be a boolean");
   for (std::string_view key : {"uid", "reason", "evaluationError"})
     if (const Value& v = said[key]; !v.is_null() && !v.is_string())
-      return cat(at, ".", key, " is no text");
+      return cat(at, ".", key, " must be a string");
   return "";
 }
 

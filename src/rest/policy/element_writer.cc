@@ -258,9 +258,9 @@ Result<ElementWriter::Group*> ElementWriter::group_for(
     group->document = container_of(*group->record);
     const Value& elements = group->document[member_of(p.kind)];
     if (!group->document.is_object() || !(elements.is_null() || elements.is_object()))
-      return fail(conflict(
-          p.kind, p.name,
-          cat("its container is damaged: `", member_of(p.kind), "` of ", key, " is no object")));
+      return fail(conflict(p.kind, p.name,
+                           cat("its container is damaged: `", member_of(p.kind), "` of ", key,
+                               " is not an object")));
     settle_revisions(group->document, p.kind, group->record->mod_revision);
   } else if (p.kind == ElementKind::kRoleBinding && p.points_to == master_) {
     group->document = new_binding_container(p.namespace_name);

@@ -21,7 +21,7 @@ Result<std::string> first_service_address(const std::string& cidr) {
   if (!bits || *bits < 8 || *bits > 30 ||
       ::inet_pton(AF_INET, cidr.substr(0, slash).c_str(), &address) != 1)
     return fail(
-        bad_request(cat("`", cidr, "` is no range of IPv4 addresses; write it as 10.0.0.0/24")));
+        bad_request(cat("`", cidr, "` is not a range of IPv4 addresses; write it as 10.0.0.0/24")));
   std::uint32_t mask = ~std::uint32_t{0} << (32 - *bits), first = ntohl(address.s_addr);
   if ((first & mask) != first)
     return fail(
@@ -39,10 +39,11 @@ Result<std::unique_ptr<ServiceNetwork>> ServiceNetwork::make(store::Store& store
   auto first = parse_int(parts[0]), last = parts.size() == 2 ? parse_int(parts[1]) : std::nullopt;
   if (!first || !last || *first < 1 || *last > 65535 || *first > *last)
     return fail(
-        bad_request(cat("`", port_range, "` is no range of ports; write it as 30000-32767")));
+        bad_request(cat("`", port_range, "` is not a range of ports; write it as 30000-32767")));
   auto parsed = catalog::parse_cidr(cidr);
   if (!parsed)
-    return fail(bad_request(cat("`", cidr, "` is no range of addresses; write it as 10.0.0.0/24")));
+    return fail(
+        bad_request(cat("`", cidr, "` is not a range of addresses; write it as 10.0.0.0/24")));
   catalog::ServiceAllocator allocator(cidr, static_cast<int>(*first), static_cast<int>(*last));
   std::unique_ptr<ServiceNetwork> network(new ServiceNetwork(store, random, std::move(allocator)));
   if (auto ok = network->follow(); !ok) return fail(ok.error());
