@@ -13,7 +13,7 @@ struct Entry {
   const Strategy& (*strategy)();
 };
 
-// One line per kind that has hooks of its own.
+// One line for each kind that has its own hooks.
 constexpr Entry kEntries[] = {
     {"admissionregistration.k8s.io", "MutatingAdmissionPolicy", mutating_admission_policy_strategy},
     {"admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding",

@@ -16,7 +16,7 @@ using schema::Schema;
 
 namespace {
 
-// Kubernetes' own are written without their common beginning.
+// Names of Kubernetes' own types are written without their common prefix.
 std::string full_name(std::string_view name) {
   return name.starts_with("dev.cardea.") ? std::string(name) : cat("io.k8s.", name);
 }
@@ -81,8 +81,8 @@ class BuiltinTypes::Builder {
   }
 
  private:
-  // A use of a type that differs from it in how it is merged: a copy, made when all types are
-  // complete.
+  // A use of a type that merges in another way than the type itself. It is a copy, made when all
+  // types are complete.
   struct Variant {
     Schema* node;
     const Schema* original;

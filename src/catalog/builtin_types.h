@@ -26,7 +26,7 @@ class BuiltinTypes {
 
   struct Type {
     const schema::Schema* schema;
-    std::vector<GroupVersionKind> kinds;  // what it is the body of, where it is one
+    std::vector<GroupVersionKind> kinds;  // where the type is the body of a kind: that kind
   };
   using Types = std::unordered_map<std::string, Type, StringHash, std::equal_to<>>;
 

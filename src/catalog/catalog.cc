@@ -149,7 +149,7 @@ struct Catalog::Content {
     std::size_t builtin_groups = groups.size();
     for (const auto& definition : definitions)
       for (const Resource& resource : definition->resources)
-        // A name that is taken stays with its owner.
+        // The first resource with a name keeps it.
         if (!by_name.contains(Key{resource.group, resource.version, resource.name})) add(resource);
     std::sort(groups.begin() + static_cast<std::ptrdiff_t>(builtin_groups), groups.end(),
               [](const Group& a, const Group& b) { return a.name < b.name; });

@@ -47,20 +47,20 @@ struct Resource {
   std::vector<Column> columns;                                // empty: Name and Age
   const Strategy* strategy = nullptr;                         // never null once in a catalogue
 
-  // Where objects rest, as Kubernetes lays out its keys: "/registry/deployments/",
-  // "/registry/services/specs/", "/registry/example.com/widgets/". Versions of one resource share
-  // it, and so do the two faces of Events. `storage_version` names the group/version objects are
-  // stored in. Empty prefix: not stored (reviews, bindings).
+  // The key prefix of stored objects, in Kubernetes' layout: "/registry/deployments/",
+  // "/registry/services/specs/", "/registry/example.com/widgets/". All versions of one resource
+  // share it, and so do the two groups of Events. `storage_version` names the group/version in
+  // which objects are stored. An empty prefix: objects are not stored (reviews, bindings).
   std::string storage_prefix;
   std::string storage_group, storage_version;
 
   bool is_custom = false;
-  // The stored version, where it is not served.
+  // The stored version, if it is not served.
   const Resource* unserved_storage = nullptr;
   json::Value definition;      // the CustomResourceDefinition, when is_custom
   json::Value custom_version;  // its spec.versions[] entry
-  std::string called;          // in errors, where that is not `name`
-  std::string deprecation;     // a built-in resource's warning to its users
+  std::string called;          // the name in errors, if it is not `name`
+  std::string deprecation;     // a warning to clients that use a built-in resource
   std::string singular_or_kind() const { return singular.empty() ? kind : singular; }
 
   std::string api_version() const { return group.empty() ? version : group + "/" + version; }
@@ -79,22 +79,22 @@ struct Group {
   std::vector<Version> versions;  // preferred first
 };
 
-// Every resource that is served at one moment. An immutable snapshot: readers keep a shared_ptr
-// while they work with it, writers build the next one.
+// Every resource that is served at one moment. The snapshot is immutable. Readers keep a shared_ptr
+// while they use it; writers build the next one.
 class Catalog {
  public:
-  // The built-in resources; those of a feature only when the feature is named. Without
+  // The built-in resources. Those of a feature are included only if the feature is named. Without
   // FineGrainedAuthorization, versions of custom resources with excluded permissions are not
-  // served, because nothing would enforce them.
-  // `strategies` gives the rules of each kind: those of all kinds, unless somebody needs few of
-  // them and would not be linked with the others.
+  // served, because nothing would enforce them. `strategies` gives the rules of each kind: by
+  // default those of all kinds. A program that needs only some kinds gives others, and so does not
+  // link the rest.
   using Strategies = const Strategy* (*)(std::string_view group, std::string_view kind);
   static std::shared_ptr<const Catalog> builtin(const std::vector<std::string>& features = {},
                                                 Strategies strategies = builtin_strategy);
 
-  // This catalogue with the given CustomResourceDefinitions instead of the ones it had. Those that
-  // are not Established are left out. What did not change is shared with this catalogue, so the
-  // cost is that of the definitions that did.
+  // This catalogue with the given CustomResourceDefinitions instead of its own. Definitions that
+  // are not Established are left out. The new catalogue shares everything that did not change, so
+  // the cost is that of the changed definitions.
   std::shared_ptr<const Catalog> with_definitions(
       const std::vector<json::Value>& definitions) const;
 
@@ -111,7 +111,7 @@ class Catalog {
   const schema::Schema* kind_type(std::string_view group, std::string_view version,
                                   std::string_view kind) const;
   const BuiltinTypes& types() const;
-  // Differs between any two catalogues of a process; for ETags and caches.
+  // No two catalogues of one process have the same value. For ETags and caches.
   std::uint64_t generation() const;
 
   Catalog();

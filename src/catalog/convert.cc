@@ -44,8 +44,8 @@ void convert_event(Value& object, bool to_core) {
 }  // namespace
 
 Value convert(const Value& object, const Resource& from, const Resource& to) {
-  // What is stored of a custom resource keeps the version of its day when another one becomes the
-  // stored one.
+  // A stored custom resource keeps the version in which it was written, also when another version
+  // becomes the stored one.
   const bool is_old = to.is_custom && object["apiVersion"].as_string() != to.api_version();
   if (from.group == to.group && from.version == to.version && !is_old) return object;
   Value out = object;

@@ -17,7 +17,8 @@ constexpr std::string_view kCurrentMetrics = "autoscaling.alpha.kubernetes.io/cu
 constexpr std::string_view kConditions = "autoscaling.alpha.kubernetes.io/conditions";
 constexpr std::string_view kBehavior = "autoscaling.alpha.kubernetes.io/behavior";
 
-// Writes an object whose fields keep the order they are added in: annotations are compared as text.
+// Writes an object whose fields keep the order in which they are added: annotations are compared as
+// text.
 class Ordered {
  public:
   Ordered& add(std::string_view name, const Value& value) {
@@ -102,7 +103,7 @@ Value metric_identity(const Value& body, std::string_view selector) {
   return out;
 }
 
-// Says of which type a target is, as version 2 wants to know.
+// Writes the type of a target, which version 2 requires.
 Value typed_target(Value amount) {
   std::string_view type = amount.has("averageUtilization") ? "Utilization"
                           : amount.has("averageValue")     ? "AverageValue"
@@ -170,7 +171,7 @@ std::string rules_to_v1(const Value& rules) {
       .text();
 }
 
-// Field names of the behavior annotation begin with capitals.
+// In the behavior annotation the names of fields begin with a capital letter.
 Value uncapitalised(const Value& value) {
   if (value.is_array()) {
     Value out = Value::array();
@@ -204,7 +205,7 @@ std::string list_text(const Value& list, Write write) {
   return out + "]";
 }
 
-// Takes an annotation away and reads it; null when it is absent or no JSON.
+// Removes an annotation and parses it. Null if it is absent or not JSON.
 Value take_annotation(Value& object, std::string_view name) {
   const Value* text = object["metadata"]["annotations"].find(name);
   if (!text) return {};

@@ -3,9 +3,9 @@
 
 namespace cardea::catalog {
 
-// A HorizontalPodAutoscaler between its two versions, in place; apiVersion is the caller's. Version
-// 1 knows one target (CPU utilization): other metrics, behavior, conditions and measured values
-// live in annotations there, written as Kubernetes writes them.
+// Converts a HorizontalPodAutoscaler between its two versions, in place. The caller sets
+// apiVersion. Version 1 has one target only (CPU utilization): it keeps other metrics, behavior,
+// conditions and measured values in annotations, in Kubernetes' form.
 void autoscaler_to_v1(json::Value& object);
 void autoscaler_to_v2(json::Value& object);
 

@@ -15,7 +15,7 @@ Value parse(std::string_view text) {
   return json::parse(text).value();
 }
 
-// What a real server shows of one autoscaler in its two versions.
+// One autoscaler in its two versions, as a real server shows it.
 constexpr std::string_view kV2 =
     R"({"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler",
   "metadata":{"name":"h"},"spec":{
@@ -140,7 +140,7 @@ TEST(Scale, IsAViewOfAWorkload) {
   EXPECT_EQ(refused.error().message,
             "Scale.autoscaling \"d\" is invalid: spec.replicas: Invalid value: -1: must be greater "
             "than or equal to 0");
-  // Zero is not written in the view, and leaving it out asks for zero.
+  // The view leaves out zero, and a Scale without replicas asks for zero.
   EXPECT_EQ(
       (*with_scale(object, parse(R"({"spec":{}})"), deployments))["spec"]["replicas"].as_int(), 0);
   EXPECT_EQ(
@@ -168,7 +168,7 @@ TEST(Scale, ReadsAndWritesThePathsOfACustomResource) {
   auto missing = scale_of(parse(R"({"spec":{}})"), fleets);
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().message, "the spec replicas field \".spec.replicas\" does not exist");
-  // Who scales it for the first time sees no replicas, and sets them.
+  // Before the first scaling there are no replicas to see; the first scaling sets them.
   EXPECT_EQ(
       json::print(scale_to_change(parse(R"({"metadata":{"name":"f"},"spec":{}})"), fleets)["spec"]),
       "{}");

@@ -81,12 +81,12 @@ class CustomResources : public ::testing::Test {
                 cat("299 - ", ::cardea::quoted(std::string_view(strict[i]))));
   }
 
-  // Recorded causes of several fields stand in no order of their own: maps have none in Go.
+  // Recorded causes of several fields have no fixed order, because maps have none in Go.
   static void check_causes(const Value& causes, const json::FieldErrors& errors) {
     std::vector<std::string> wanted, found;
     for (const Value& cause : causes.items()) {
       if (cause["field"].as_string().starts_with("metadata."))
-        return;  // the object's own name: not ours here
+        return;  // the object's own name, which is not checked here
       wanted.push_back(cat(cause["field"].as_string(), ": ", cause["message"].as_string()));
     }
     for (const auto& e : errors) found.push_back(e.message());

@@ -1,6 +1,6 @@
 #include "catalog/data.h"
 
-// The compiler would spend seconds on an array of this size; the assembler copies the file.
+// The compiler would need seconds for an array of this size; the assembler copies the file.
 asm(".section .rodata\n"
     ".hidden cardea_types_begin, cardea_types_end, cardea_resources_begin, cardea_resources_end\n"
     ".global cardea_types_begin\ncardea_types_begin:\n.incbin \"" CARDEA_CATALOG_DATA

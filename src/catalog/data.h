@@ -3,8 +3,9 @@
 
 namespace cardea::catalog {
 
-// The files that generate.py wrote, as they stand in the binary, and after them, in the same form,
-// what is our own: own_types.jsonl and own_resources.jsonl. Their form is described in generate.py.
+// The files that generate.py wrote, as the binary contains them. After them, in the same form,
+// Cardea's own types and resources: own_types.jsonl and own_resources.jsonl. generate.py describes
+// the form.
 std::string_view types_data();
 std::string_view resources_data();
 

@@ -27,8 +27,8 @@ void validate_stored_versions(const Value& definition, FieldErrors& out) {
     out.push_back(json::invalid(path, stored, "must have at least one stored version"));
     return;
   }
-  // Each stored version is accounted for by one version of the spec, not by a second of the same
-  // name.
+  // Each stored version needs one version in the spec; a second version of the same name does not
+  // count.
   std::set<std::string_view> missing;
   for (const Value& name : stored.items()) missing.insert(name.as_string());
   for (const Value& version : definition["spec"]["versions"].items())
@@ -140,8 +140,8 @@ void collect_permissions(const Value& schema, std::set<std::string>& out) {
   collect_permissions(schema["additionalProperties"], out);
 }
 
-// A field that has another permission in another version is changed with whichever is easier to
-// get.
+// If a field has different permissions in two versions, a client could choose the version whose
+// permission it has.
 std::vector<std::string> permission_differences(const Value& definition) {
   std::vector<std::string> out;
   std::string_view first_name;
@@ -200,7 +200,7 @@ void default_definition(Value& definition) {
 FieldErrors validate_definition(const Value& definition) {
   FieldErrors out;
   validate_object_meta(definition["metadata"], false, name_is_dns_subdomain, "metadata", out);
-  // The rule of the name stands with the other rules of the name.
+  // This rule about the name is reported together with the other rules about the name.
   std::string wanted = cat(text(definition["spec"]["names"], "plural"), ".",
                            text(definition["spec"], "group"));
   std::string_view name = text(definition["metadata"], "name");

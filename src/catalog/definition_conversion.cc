@@ -50,7 +50,7 @@ void validate_webhook_url(std::string_view url, const Path& path, FieldErrors& o
 }
 
 void validate_webhook_service(const Value& service, const Path& path, FieldErrors& out) {
-  // Kubernetes takes one for the other here.
+  // Kubernetes exchanges the two names here.
   if (text(service, "namespace").empty()) out.push_back(json::required(path / "name"));
   if (text(service, "name").empty()) out.push_back(json::required(path / "namespace"));
   std::int64_t port = service["port"].is_null() ? 443 : service["port"].as_int();

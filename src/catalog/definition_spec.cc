@@ -20,8 +20,8 @@ std::string_view text(const Value& object, std::string_view key) {
   return object[key].as_string();
 }
 
-// The type of metadata, for defaults inside embedded resources: a hook is a pure function and has
-// no catalogue to ask.
+// The type of metadata, for defaults inside embedded resources. A hook is a pure function and has
+// no catalogue.
 class PlainObjectMeta {
  public:
   PlainObjectMeta() {
@@ -187,7 +187,7 @@ void validate_deprecation(const Value& version, const Path& path, FieldErrors& o
   }
 }
 
-// Whether the stored definition has this version with this very schema.
+// Whether the stored definition has this version with exactly this schema.
 bool has_same_schema(const Value* old, const Value& version) {
   if (!old) return false;
   return std::ranges::any_of((*old)["versions"].items(), [&](const Value& v) {

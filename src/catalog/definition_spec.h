@@ -7,13 +7,13 @@
 #include "json/field_error.h"
 #include "json/value.h"
 
-// The parts of a CustomResourceDefinition's rules; definition.h is what others call. All append to
-// `out`.
+// The parts of the rules of CustomResourceDefinitions. Other files call definition.h. All functions
+// append to `out`.
 namespace cardea::catalog {
 
-// What may stand in every version or, in the internal form of a definition, once for all of them:
-// the schema, subresources, additionalPrinterColumns and selectableFields, each where all versions
-// have the same.
+// Parts that each version may have or, in the internal form of a definition, that stand once for
+// all versions: the schema, subresources, additionalPrinterColumns and selectableFields, each if it
+// is equal in all versions.
 class SharedByVersions {
  public:
   explicit SharedByVersions(const json::Value& versions);
@@ -28,8 +28,8 @@ void validate_definition_spec(const json::Value& spec, const json::Value* old,
 void validate_definition_names(const json::Value& names, const Path& path, json::FieldErrors& out);
 void validate_conversion(const json::Value& conversion, const Path& path, json::FieldErrors& out);
 
-// The list as messages show it: by the names of Kubernetes' internal type, without what all
-// versions share.
+// The list as messages show it: with the names of Kubernetes' internal type, and without the parts
+// that all versions share.
 std::string shown_versions(const json::Value& versions, const SharedByVersions& shared);
 
 }  // namespace cardea::catalog

@@ -146,7 +146,7 @@ TEST(Definition, WarnsOfFormatsNobodyKnows) {
   EXPECT_THAT(definition_strategy().warnings(d, &d, context), IsEmpty());
 }
 
-// Every definition that a recorded conversation creates, with the answer it got.
+// Every definition that a recorded conversation creates, with the recorded answer.
 class RecordedDefinitions : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(RecordedDefinitions, AreAnsweredInTheRecordedWords) {

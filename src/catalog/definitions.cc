@@ -23,7 +23,7 @@ std::vector<std::string> texts(const Value& list) {
   return out;
 }
 
-// Hooks of custom resources that have a status subresource: the two halves are written separately.
+// Hooks of custom resources with a status subresource: spec and status are written separately.
 void drop_status(Value& object, const StrategyContext&) {
   object.erase("status");
 }
@@ -154,8 +154,8 @@ std::shared_ptr<const Definition> read_definition(const Value& definition,
     r.custom_version = version;
   };
 
-  // Objects rest in the stored version even when it is not served. What is excluded in it must not
-  // be changed through versions that do not have it.
+  // Objects are stored in the stored version even if it is not served. A version without an
+  // excluded field must not change that field of the stored version.
   for (const Value& version : spec["versions"].items()) {
     if (!version["storage"].as_bool() || (version["served"].as_bool() && serves_excluded)) continue;
     const schema::Schema* shape = schema_of(out->schemas, version["schema"]["openAPIV3Schema"],

@@ -9,9 +9,8 @@
 
 namespace cardea::catalog {
 
-// What one CustomResourceDefinition adds to a catalogue: its served versions as resources, with the
-// schemas and hooks they point to. Immutable, and shared by every catalogue that has the
-// definition.
+// The resources that one CustomResourceDefinition adds to a catalogue: its served versions, with
+// their schemas and hooks. Immutable, and shared by every catalogue that has the definition.
 struct Definition {
   json::Value source;
   std::deque<Resource> resources;  // one for each served version
@@ -23,8 +22,8 @@ struct Definition {
 // True when the definition's names were accepted and it is ready to be served.
 bool is_established(const json::Value& definition);
 
-// `types` gives the shape of `metadata`. Versions with excluded permissions, and all others
-// when the stored version has any, are left out unless `serves_excluded`.
+// `types` gives the schema of `metadata`. Versions with excluded permissions are left out unless
+// `serves_excluded`; so are all other versions if the stored version has excluded permissions.
 std::shared_ptr<const Definition> read_definition(const json::Value& definition,
                                                   const BuiltinTypes& types, bool serves_excluded);
 

@@ -21,9 +21,9 @@ Value version_reference(const Group& group, const Version& version) {
       {{"groupVersion", cat(group.name, "/", version.name)}, {"version", version.name}});
 }
 
-// A further version in which nothing rests is there for servers that were told of it
-// (AuthorizationConditionsReview): it is served and describes itself, and the group still looks to
-// clients as it does in Kubernetes.
+// Some groups have a further version in which nothing is stored, for servers that are configured to
+// use it (AuthorizationConditionsReview). It is served and described, but the list of the group's
+// versions is the same as in Kubernetes.
 bool is_listed(const Group& group, const Version& version) {
   auto rests = [](const Resource* resource) { return !resource->storage_prefix.empty(); };
   return &version == &group.versions.front() || std::ranges::any_of(version.resources, rests);
@@ -65,7 +65,7 @@ void describe(const Resource& resource, Value& out) {
   }
 }
 
-// Custom resources name their own group and version here, built-in ones leave them to the reader.
+// Custom resources show their own group and version here; built-in resources leave them out.
 Value response_kind(const Resource& resource, std::string_view group, std::string_view version,
                     std::string_view kind) {
   bool own = version.empty() && resource.is_custom;

@@ -21,14 +21,14 @@ std::optional<json::Value> resource_list(const Catalog& catalog, std::string_vie
 // (/api), or all others (/apis).
 json::Value aggregated_discovery(const Catalog& catalog, bool core);
 
-// Which of the two forms an Accept header asks for at /api and /apis.
+// Which of the two forms an Accept header requests at /api and /apis.
 enum class DiscoveryForm { kPlain, kAggregated, kNotAcceptable };
 DiscoveryForm discovery_form(std::string_view accept);
 
 inline constexpr std::string_view kAggregatedDiscoveryType =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-// The hash by which clients notice that objects are stored in another version.
+// Clients see by this hash that objects are now stored in another version.
 std::string storage_version_hash(const Resource& resource);
 
 }  // namespace cardea::catalog

@@ -18,7 +18,7 @@ Value without_hashes(Value list) {
   return list;
 }
 
-// The item of a list whose dotted field has this value: what `[?a.b=c]` selects in a recording.
+// The item of a list whose dotted field has this value. A recording selects it with `[?a.b=c]`.
 const Value* select(const Value& list, std::string_view condition) {
   auto equals = condition.find('=');
   for (const Value& item : list.items()) {

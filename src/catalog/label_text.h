@@ -5,10 +5,10 @@
 
 namespace cardea::catalog {
 
-// Labels as people write them: `a=b,c=d`, sorted; "" for none.
+// Labels as users write them: `a=b,c=d`, sorted; "" for none.
 std::string labels_text(const json::Value& labels);
 
-// A label selector as people write it: `app=a,tier in (x,y),!old`; "" when it selects everything.
+// A label selector as users write it: `app=a,tier in (x,y),!old`; "" if it selects everything.
 std::string selector_text(const json::Value& selector);
 
 }  // namespace cardea::catalog

@@ -7,16 +7,16 @@
 
 namespace cardea::catalog {
 
-// Declares the types of objects in an environment, from their schemas, each record once. Borrows
-// the environment.
+// Declares the types of objects in an environment, from their schemas, each record once. The
+// environment must outlive it.
 class ObjectTypes {
  public:
-  // With `reads_formats` texts that stand for times and bytes count as such, as they do to
+  // With `reads_formats`, texts with the format of times and bytes have these types, as in
   // Kubernetes' type checks.
   explicit ObjectTypes(cel::Environment& environment, bool reads_formats = false)
       : environment_(environment), reads_formats_(reads_formats) {}
 
-  // As Environment::variable takes it; `dyn` for what the schema leaves open.
+  // In the form that Environment::variable takes; `dyn` for parts that the schema leaves open.
   std::string type_of(const schema::Schema* schema);
 
  private:

@@ -69,7 +69,8 @@ Value scale_to_change(const Value& object, const Resource& resource) {
     return make_scale(object, wanted.as_int(), found.as_int(), std::string(selector.as_string()));
   }
   const Value& spec = object["spec"];
-  // A replication controller's selector is a plain map, the others' a label selector.
+  // The selector of a replication controller is a plain map, that of the other kinds a label
+  // selector.
   std::string selector = resource.kind == "ReplicationController" ? labels_text(spec["selector"])
                                                                   : selector_text(spec["selector"]);
   return make_scale(object, spec["replicas"].as_int(), object["status"]["replicas"].as_int(),

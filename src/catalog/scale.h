@@ -7,16 +7,16 @@ namespace cardea::catalog {
 
 // The `scale` subresource: an autoscaling/v1 Scale as a view of a workload or custom resource.
 
-// The view; nothing of the object but its identity and replicas is in it. A custom resource without
-// a value at its replicas path is an error.
+// The view. It contains only the identity and the replicas of the object. A custom resource without
+// a value at its path of replicas is an error.
 Result<json::Value> scale_of(const json::Value& object, const Resource& resource);
 
-// The same view for who is about to write it: replicas that were never set are none yet, so that
+// The same view for a caller that will write it: replicas that were never set are absent, so that
 // scaling can set them.
 json::Value scale_to_change(const json::Value& object, const Resource& resource);
 
-// The object with the replicas that the Scale asks for. The Scale's resourceVersion, where it has
-// one, becomes the object's, so that a stale one is noticed.
+// The object with the replicas of the Scale. A resourceVersion of the Scale becomes that of the
+// object, so that a stale Scale is refused.
 Result<json::Value> with_scale(const json::Value& object, const json::Value& scale,
                                const Resource& resource);
 

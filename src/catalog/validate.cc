@@ -26,7 +26,7 @@ void validate_any_update(const Value& object, const Value& old, bool namespaced,
 FieldErrors validate_update(const Strategy& strategy, const Value& object, const Value& old,
                             bool namespaced, const StrategyContext& context) {
   FieldErrors out;
-  // What holds for every object is checked first, and again by the kind's own rules: clients know
+  // The rules for every object are checked first, and again with the rules of the kind: clients see
   // both.
   validate_any_update(object, old, namespaced, out);
   auto check = context.writes_status() ? strategy.validate_status_update : strategy.validate_update;

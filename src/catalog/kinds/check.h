@@ -13,13 +13,13 @@
 
 namespace cardea::catalog {
 
-// The small checks most kinds are made of. Each appends what is wrong to `out`, in Kubernetes'
-// words. A missing value counts as the zero of its type, as it does in Kubernetes' own types.
+// Small checks that most kinds use. Each appends its errors to `out`, in Kubernetes' words. A
+// missing value counts as the zero value of its type, as in Kubernetes' own types.
 
 using json::FieldErrors;
 using json::Value;
 
-// One `Invalid value` for each complaint.
+// One `Invalid value` for each error.
 void complain(const Path& path, const Value& value, const Complaints& complaints, FieldErrors& out);
 
 void check_not_negative(const Path& path, const Value& number, FieldErrors& out);
@@ -36,28 +36,28 @@ inline void check_one_of(const Path& path, const Value& text,
                          const std::vector<std::string>& allowed, FieldErrors& out) {
   check_one_of(path, text.as_string(), allowed, out);
 }
-// Nothing when the text is there and not empty.
+// Requires a text that is not empty.
 bool check_required(const Path& path, const Value& text, FieldErrors& out);
 void check_immutable(const Path& path, const Value& value, const Value& old, FieldErrors& out);
 // An integer or a percentage.
 void check_int_or_percent(const Path& path, const Value& value, FieldErrors& out);
 void check_not_above_100_percent(const Path& path, const Value& value, FieldErrors& out);
-// `example.com/some/path`: how controllers and finalizers name themselves.
+// `example.com/some/path`: the form of the names of controllers and finalizers.
 void validate_domain_prefixed_path(const Path& path, const Value& text, FieldErrors& out);
 // metav1.Condition.
 void check_conditions(const Path& path, const Value& conditions, FieldErrors& out);
 
-// Equal as Kubernetes' API compares: what is missing equals what is empty.
+// Equal as Kubernetes' API compares: a missing value equals an empty one.
 bool semantically_equal(const Value& a, const Value& b);
 bool is_zero(const Value& value);  // null, false, 0, "", [] or {} of such
 
-// Some messages show a value as Kubernetes' own types hold it: members in their order, under their
-// names there. `Shown` is such a text.
+// Some messages show a value as Kubernetes' own types hold it: with the members in their order and
+// with their names there. `Shown` is such a text.
 using Shown = std::string;
 Shown shown(const Value& value);
 Shown shown_or(const Value& value, const Value& absent);  // `absent` when the value is null
 Shown shown_struct(std::initializer_list<std::pair<std::string_view, Shown>> members);
-// Members of `value` in the given order; of those that are missing, none.
+// The members of `value` in the given order; missing members are left out.
 Shown shown_in_order(const Value& value, std::initializer_list<std::string_view> names);
 Shown shown_selector(const Value& label_selector);
 json::FieldError invalid_shown(const Path& path, const Shown& value, std::string_view detail);
@@ -69,16 +69,17 @@ std::vector<std::string> strings(const Value& list);
 
 // Sets a member that is missing or null.
 void set_default(Value& object, std::string_view key, const Value& value);
-// The member, made an object where it is missing or null.
+// The member; it becomes an object if it is missing or null.
 Value& object_member(Value& object, std::string_view key);
 
-// Hooks that many kinds share: the status is the server's on create, and stays as it was on update.
+// Hooks that many kinds share. On create the server removes the status; on update the old status
+// stays.
 void drop_status(Value& object, const StrategyContext&);
 void keep_status(Value& object, const Value& old, const StrategyContext&);
-// On the status subresource everything but the status stays as it was.
+// On the status subresource everything except the status stays as it was.
 void keep_spec(Value& object, const Value& old, const StrategyContext&);
 
-// Short forms for the most frequent rules. `object` is the one that holds the field `key`.
+// Short forms of the most frequent rules. `object` is the object that has the field `key`.
 
 inline std::string_view text(const Value& object, std::string_view key) {
   return object[key].as_string();
@@ -107,7 +108,7 @@ inline void require_text(const Value& object, std::string_view key, const Path& 
   if (text(object, key).empty()) out.push_back(json::required(path / key));
 }
 
-// The text must be there and well formed.
+// The text must be present and well formed.
 inline void require_name(const Value& object, std::string_view key,
                          Complaints (*check)(std::string_view), const Path& path,
                          FieldErrors& out) {
@@ -132,14 +133,14 @@ void each(const Value& object, std::string_view key, const Path& path, Visit vis
   for (std::size_t i = 0; i < items.size(); ++i) visit(items[i], (path / key).index(i));
 }
 
-// Editing: sets what is absent, null or "".
+// Sets a member that is absent, null or "".
 inline void default_to(Value& object, std::string_view key, Value value) {
   const Value& now = object[key];
   if (now.is_null() || (now.is_string() && now.as_string().empty()))
     object.set(key, std::move(value));
 }
 
-// Edits the member when it is there and an object.
+// Edits the member if it is present and an object.
 template <typename Edit>
 void edit_member(Value& object, std::string_view key, Edit edit) {
   if (object[key].is_object()) edit(object.member(key));

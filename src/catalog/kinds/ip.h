@@ -34,14 +34,13 @@ struct Cidr {
 std::optional<Ip> parse_ip(std::string_view text);
 std::optional<Cidr> parse_cidr(std::string_view text);
 
-// What is wrong with an address in a field. `strict` also refuses leading zeros and IPv4 inside
-// IPv6.
+// The errors of an address in a field. `strict` also refuses leading zeros and IPv4 inside IPv6.
 void validate_ip(const Path& path, std::string_view text, bool strict, json::FieldErrors& out);
-// The rule of newer fields: strict, and in the one canonical spelling.
+// The rule of newer fields: strict, and in the canonical spelling only.
 void validate_canonical_ip(const Path& path, std::string_view text, json::FieldErrors& out);
 void validate_cidr(const Path& path, std::string_view text, bool strict, json::FieldErrors& out);
 
-// What to tell a client whose address was taken but is spelled in an unusual way.
+// A warning for an address that is accepted but has an unusual spelling.
 void warn_about_ip(const Path& path, std::string_view text, std::vector<std::string>& out);
 void warn_about_cidr(const Path& path, std::string_view text, std::vector<std::string>& out);
 

@@ -8,12 +8,12 @@
 
 namespace cardea::catalog {
 
-// What a kind's rules say about its label selectors; json/label_selector.h says what they pick.
+// The rules for label selectors in objects; json/label_selector.h evaluates selectors.
 
-// Absent (null) selectors are fine here; whether one is required is the kind's business.
+// An absent (null) selector is accepted here. The kind decides whether a selector is required.
 void validate_label_selector(const json::Value& selector, const Path& path, json::FieldErrors& out);
 
-// False for a selector that could not be turned into requirements: a bad operator, key or value.
+// False for a selector that cannot be converted to requirements: a bad operator, key or value.
 bool selector_is_usable(const json::Value& selector);
 
 // The selector as an error message shows it.

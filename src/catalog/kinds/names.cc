@@ -91,7 +91,7 @@ std::string qualified_name_error() {
       kQualifiedName, {"MyName", "my.name", "123-abc"});
 }
 
-// A name of one directory up would lead out of the folder that keys are written to.
+// The names `.` and `..` would lead out of the folder of the keys.
 void forbid_parent_directory(std::string_view text, Complaints& out) {
   if (text == ".")
     out.emplace_back("must not be '.'");
@@ -101,7 +101,7 @@ void forbid_parent_directory(std::string_view text, Complaints& out) {
     out.emplace_back("must not start with '..'");
 }
 
-// Kubernetes replaces the last two characters of a prefix that ends in a dash.
+// Kubernetes replaces the last two characters of a prefix that ends with a dash.
 std::string mask_trailing_dash(std::string_view name, bool prefix) {
   if (!prefix || name.size() < 2 || !name.ends_with('-')) return std::string(name);
   return cat(name.substr(0, name.size() - 2), "a");
@@ -219,7 +219,7 @@ Complaints wildcard_dns1123_subdomain(std::string_view text) {
   });
 }
 
-// Labels are measured in bytes, in the same words otherwise.
+// Labels are measured in bytes; otherwise the words are the same.
 static Complaints in_bytes(Complaints complaints) {
   constexpr std::string_view kCharacters = " characters";
   for (std::string& c : complaints)

@@ -8,13 +8,12 @@
 
 namespace cardea::catalog {
 
-// The forms that names, labels, keys and ports may take. Each function returns what is wrong with
-// the text, in Kubernetes' words and order, and nothing when it is well formed. Pure; safe from any
-// thread.
+// The rules for names, labels, keys and ports. Each function returns the errors of the text, in
+// Kubernetes' words and order, and nothing if it is well formed. Pure; safe from any thread.
 using Complaints = std::vector<std::string>;
 
-// `prefix` true: the text is a generateName, to which something will be appended, so it may end in
-// a dash.
+// `prefix`: the text is a generateName, to which the server appends a suffix, so it may end with a
+// dash.
 using NameCheck = Complaints (*)(std::string_view name, bool prefix);
 
 Complaints name_is_dns_subdomain(std::string_view name, bool prefix);
@@ -43,7 +42,7 @@ Complaints in_range(std::int64_t value, std::int64_t low, std::int64_t high);
 Complaints user_id(std::int64_t id);
 Complaints group_id(std::int64_t id);
 
-// Pieces of wording that several rules share.
+// Phrases that several rules share.
 std::string max_length_error(int length);
 std::string inclusive_range_error(std::int64_t low, std::int64_t high);
 std::string regex_error(std::string_view message, std::string_view expression,

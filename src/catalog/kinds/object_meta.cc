@@ -38,7 +38,7 @@ void validate_owner(const Value& owner, const Path& path, FieldErrors& out) {
   for (const char* key : {"kind", "name", "uid"})
     if (owner[key].as_string().empty())
       out.push_back(json::invalid(path / key, "", "must not be empty"));
-  // Events come and go by themselves; what they owned would vanish with them.
+  // Events are deleted after a while; the objects that they owned would be deleted too.
   if (api_version == "v1" && owner["kind"].as_string() == "Event")
     out.push_back(
         json::shown_as(json::invalid(path, {}, "/v1, Kind=Event is disallowed from being an owner"),
@@ -100,7 +100,7 @@ void validate_standard_finalizers(const Value& meta, FieldErrors& out) {
   }
 }
 
-// Absent text and "" are one for a type that holds text by value.
+// For a Go type that holds text by value, an absent text and "" are the same.
 bool same_text(const Value& a, const Value& b) {
   return a.as_string() == b.as_string();
 }
@@ -172,7 +172,7 @@ void validate_object_meta_update(const Value& meta, const Value& old, const Path
     if (!same_text(meta[key], old[key]))
       out.push_back(
           json::invalid(path / key, meta[key].as_string(), std::string(kFieldIsImmutable)));
-  // What the server owns and a client left out, or took out, is put back by the caller.
+  // The caller restores fields of the server that a client left out or removed.
   for (const char* key : {"creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"})
     if (!meta[key].is_null()) validate_immutable(meta[key], old[key], path / key, out);
   validate_labels(meta["labels"], path / "labels", out);

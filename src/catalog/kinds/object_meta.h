@@ -8,18 +8,18 @@
 
 namespace cardea::catalog {
 
-// The rules of `metadata`. Name generation has taken place before. All functions append to `out`
-// and are pure.
+// The rules of `metadata`. The name has been generated before. All functions append to `out` and
+// are pure.
 
-// What holds for every object, custom resources included.
+// The rules for every object, custom resources included.
 void validate_object_meta(const json::Value& meta, bool namespaced, NameCheck name,
                           const Path& path, json::FieldErrors& out);
-// `old` is the stored metadata. The resourceVersion is the caller's business.
+// `old` is the stored metadata. The caller checks the resourceVersion.
 void validate_object_meta_update(const json::Value& meta, const json::Value& old, const Path& path,
                                  json::FieldErrors& out);
 
-// What Kubernetes' own kinds ask beside: a finalizer without a domain must be one of the standard
-// ones. The first thing a kind's validate_create and validate_update do.
+// An additional rule for Kubernetes' own kinds: a finalizer without a domain must be one of the
+// standard ones. The hooks validate_create and validate_update of a kind call this first.
 void validate_kind_meta(const json::Value& object, bool namespaced, NameCheck name,
                         json::FieldErrors& out);
 void validate_kind_meta_update(const json::Value& object, const json::Value& old,
@@ -29,14 +29,14 @@ void validate_labels(const json::Value& labels, const Path& path, json::FieldErr
 void validate_annotations(const json::Value& annotations, const Path& path, json::FieldErrors& out);
 void validate_finalizer_name(std::string_view name, const Path& path, json::FieldErrors& out);
 
-// Small rules many kinds share.
+// Small rules that many kinds share.
 void validate_nonnegative(const json::Value& value, const Path& path,
                           json::FieldErrors& out);  // absent is fine
 void validate_immutable(const json::Value& value, const json::Value& old, const Path& path,
                         json::FieldErrors& out);
 
-// An object as JSON with its members in the given order (those not named come last, by key), as a
-// type that declares them so prints.
+// An object as JSON with its members in the given order. Members that are not named come last, by
+// key. So a type with these members in this order prints them.
 std::string print_in_order(const json::Value& object,
                            std::initializer_list<std::string_view> order);
 

@@ -7,8 +7,8 @@
 
 namespace cardea::catalog {
 
-// Where in an object a check looks, written as Kubernetes writes it:
-// spec.containers[0].ports[1].name, data[key]. A value: cheap enough to build for every object that
+// The place in an object that a check looks at, in Kubernetes' notation:
+// spec.containers[0].ports[1].name, data[key]. A value, cheap enough to build for every object that
 // is checked.
 class Path {
  public:

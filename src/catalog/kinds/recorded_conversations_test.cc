@@ -15,10 +15,11 @@
 #include "json/print.h"
 #include "json/testing/recordings.h"
 
-// Walks recorded conversations with a real API server through the hooks alone: no storage, no HTTP.
-// What is created is defaulted, prepared and validated as the recorded server did; causes must be
-// the same and in the same order, accepted objects must come out alike. What only the layers above
-// know (generic metadata, admission, fields printed though empty) is left out of the comparison.
+// Sends recorded conversations with a real API server through the hooks alone, without storage and
+// HTTP. Created objects get defaults, are prepared and validated as on the recorded server. The
+// causes must be the same and in the same order, and accepted objects must be equal. Parts that
+// only the layers above know (generic metadata, admission, empty fields that are printed) are not
+// compared.
 
 namespace cardea::catalog {
 namespace {
@@ -76,7 +77,7 @@ void merge_patch(Value& target, const Value& patch) {
   }
 }
 
-// Without what is empty: whether such members are printed is decided above.
+// Removes empty members: the layer above decides whether they are printed.
 Value tidy(const Value& v, bool drop_zeros = false) {
   if (v.is_string()) {
     std::string text(v.as_string());
@@ -116,7 +117,8 @@ Value comparable(const Value& object) {
   return out;
 }
 
-// Paths of the form $.a.b that a step leaves out; others are not used on what is compared here.
+// Paths of the form $.a.b that a step leaves out. Other forms do not occur in the parts that are
+// compared here.
 Value without_ignored(Value object, const Value& step) {
   for (const Value& path : step["ignore"].items()) {
     auto parts = split(path.as_string(), '.');
@@ -131,7 +133,7 @@ Value without_ignored(Value object, const Value& step) {
 void differences(const Value& expected, const Value& found, const std::string& path,
                  std::vector<std::string>& out) {
   if (expected == found) return;
-  // A number or truth value that is not there prints as zero where the type says so.
+  // An absent number or boolean prints as zero if the type says so.
   if (found.is_null() && (expected == Value(0) || expected == Value(false))) return;
   if (expected.is_object() && found.is_object()) {
     for (const json::Member& m : expected.members())
@@ -173,8 +175,8 @@ class Walk {
  private:
   void step(const Value& s) {
     Request r = parse_path(s["method"].as_string(), s["path"].as_string());
-    // The core group depends on allocators and admission plugins throughout; whole servers are
-    // tried with it.
+    // The core group depends on allocators and admission plugins throughout; tests with a whole
+    // server cover it.
     if (r.group.empty() || r.group == "apiextensions.k8s.io") return;
     if (r.method == "POST" && r.name.empty()) create(r, s);
     if (r.method == "PUT" || r.method == "PATCH") update(r, s);
@@ -327,7 +329,7 @@ std::vector<std::filesystem::path> json_files(const std::filesystem::path& folde
 }
 
 TEST(RecordedConversations, TheHooksOfBuiltinKindsAnswerAsTheRecordedServerDid) {
-  // What these are about happens above the hooks.
+  // The subject of these conversations is decided above the hooks.
   auto is_about_hooks = [](const std::string& name) {
     return !name.starts_with("admission") && !name.starts_with("noderestriction") &&
            !name.starts_with("apply--") && !name.starts_with("crd--") &&

@@ -57,10 +57,10 @@ const Strategy& resource_claim_template_strategy();
 const Strategy& resource_slice_strategy();
 const Strategy& device_class_strategy();
 
-// Objects that a new server has from its first moment.
+// Objects that a new server has from the beginning.
 std::vector<json::Value> bootstrap_priority_classes();
 std::vector<json::Value> bootstrap_flow_control(std::string_view now);
-// What an APIService whose service is not there reports, as its one condition.
+// The one condition that an APIService reports if its service is not there.
 json::Value api_service_unavailable(const json::Value& api_service, std::string_view now);
 
 }  // namespace cardea::catalog

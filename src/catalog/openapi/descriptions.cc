@@ -11,7 +11,7 @@ struct Text {
   std::string_view first, second, text;
 };
 
-// Some of the openings are what clients' tests look for in `kubectl explain`.
+// Tests of clients look for the beginnings of some of these texts in `kubectl explain`.
 constexpr Text kMeta[] = {
     {"", "annotations", "Free data of tools and libraries, by key; not for selecting."},
     {"", "creationTimestamp",

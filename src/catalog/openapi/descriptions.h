@@ -3,10 +3,10 @@
 
 namespace cardea::catalog::openapi {
 
-// What a field that every object has means, in one sentence; "" for others. `owner` is the type it
-// is in.
+// One sentence about a field that every object has; "" for other fields. `owner` is the type of the
+// object with the field.
 std::string_view describe_field(std::string_view owner, std::string_view field);
-// What a built-in kind is, in one sentence; "" where its name says it all.
+// One sentence about a built-in kind; "" if the name explains it.
 std::string_view describe_kind(std::string_view group, std::string_view kind);
 
 }  // namespace cardea::catalog::openapi

@@ -174,7 +174,7 @@ TEST(OpenApi, ShowsThePermissionsOnFieldsOfBuiltInKindsWhereTheyAreTrueOfEveryUs
                                    ["conditions"];
     EXPECT_EQ(conditions["x-kubernetes-permission-verb"].as_string(), "conditions");
     EXPECT_EQ(conditions["items"]["x-kubernetes-permission-parameter"].as_string(), "listKey:type");
-    // Containers of a PodTemplate have no such permission, so it is the kinds that say so.
+    // The containers of a PodTemplate have no such permission, so only the kinds can show it.
     EXPECT_FALSE(types["io.k8s.api.core.v1.Container"]["properties"]["resources"].has(
         "x-kubernetes-permission-verb"));
     EXPECT_EQ(json::print(deployment["x-kubernetes-permissions"]),
@@ -182,7 +182,7 @@ TEST(OpenApi, ShowsThePermissionsOnFieldsOfBuiltInKindsWhereTheyAreTrueOfEveryUs
               R"("spec.template.spec.initContainers[*].resources"],)"
               R"("x-kubernetes-permission-verb":"computeResources"}])");
   }
-  // Pods share their specification with templates, where nobody is assigned a node.
+  // Pods and templates share this type, and a template has no permission to assign a node.
   Value core = (*openapi_v3(*catalog, "api/v1"))["components"]["schemas"];
   EXPECT_FALSE(core["io.k8s.api.core.v1.PodSpec"]["properties"]["nodeName"].has(
       "x-kubernetes-permission-verb"));

@@ -10,9 +10,9 @@ class PublishedPermissions;
 
 namespace cardea::catalog {
 
-// The whole API in one document, as /openapi/v2 gives it.
+// The whole API in one document, the answer to /openapi/v2.
 json::Value openapi_v2(const Catalog& catalog);
-// The same for who has worked out the permissions on fields already.
+// The same for a caller that has the permissions on fields already.
 json::Value openapi_v2(const Catalog& catalog, const openapi::PublishedPermissions& permissions);
 
 // The same document as the Protobuf message openapi.v2.Document of gnostic.

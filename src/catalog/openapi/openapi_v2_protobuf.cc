@@ -10,8 +10,8 @@ using json::Value;
 
 namespace {
 
-// Writes the fields of one message. A nested message is written to a Message of its own first,
-// because its length stands before it.
+// Writes the fields of one message. A nested message is first written to its own Message, because
+// its length comes before it.
 class Message {
  public:
   void text(int field, std::string_view value) {
@@ -65,7 +65,7 @@ Message wrapped(int field, const Message& inner) {
   return out;
 }
 
-// Free values travel as YAML text, which JSON is.
+// Free-form values are encoded as YAML text; JSON is YAML.
 Message any(const Value& value) {
   Message out;
   out.text(2, json::print(value));

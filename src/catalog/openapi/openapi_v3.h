@@ -16,9 +16,9 @@ namespace cardea::catalog {
 // The documents below /openapi/v3: "api", "apis", "version", "api/v1", "apis/apps", "apis/apps/v1".
 std::vector<std::string> openapi_v3_paths(const Catalog& catalog);
 
-// One of them; nullopt when there is none of this path.
+// One of these documents; nullopt if there is none at this path.
 std::optional<json::Value> openapi_v3(const Catalog& catalog, std::string_view path);
-// The same for who has worked out the permissions on fields already.
+// The same for a caller that has the permissions on fields already.
 std::optional<json::Value> openapi_v3(const Catalog& catalog, std::string_view path,
                                       const openapi::PublishedPermissions& permissions);
 

@@ -9,8 +9,7 @@
 
 namespace cardea::catalog::openapi {
 
-// What can be done with a resource over HTTP, in a form that both OpenAPI versions are written
-// from.
+// The HTTP operations of a resource, in a form from which both OpenAPI versions are written.
 
 struct Parameter {
   std::string_view name;
@@ -19,7 +18,8 @@ struct Parameter {
 
 struct Operation {
   std::string_view method;  // "get"
-  std::string_view action;  // "list", "post"...: Kubernetes' own word for it; may be empty
+  std::string_view action;  // "list", "post"...: Kubernetes' own word for the operation; may be
+                            // empty
   std::string id;           // "listCoreV1NamespacedPod"
   std::string description;
   std::span<const Parameter> query;

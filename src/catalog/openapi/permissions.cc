@@ -48,12 +48,12 @@ const Schema* each_of(const Schema& schema) {
 
 }  // namespace
 
-// Looks at every place where a type is used, to see what guards its fields there.
+// Looks at every place where a type is used, and collects the permissions on its fields there.
 class PublishedPermissions::Survey {
  public:
   using Node = PermissionTree::Node;
   struct Seen {
-    std::set<std::string> field, each;  // printed tags; "" where nothing guards it
+    std::set<std::string> field, each;  // printed tags; "" if the field has no permission
     Value tags, tags_of_each;
   };
 
@@ -63,7 +63,7 @@ class PublishedPermissions::Survey {
       const Node* next = node ? node->field(p.name) : nullptr;
       note(at, p, next);
       const Schema* below = p.schema;
-      // Types have names; lists and maps of them do not.
+      // Types have names; lists and maps of types have none.
       while (below->type_name.empty() && each_of(*below)) {
         below = each_of(*below);
         next = next ? next->any : nullptr;
@@ -96,7 +96,8 @@ class PublishedPermissions::Survey {
 };
 
 PublishedPermissions::PublishedPermissions(const Catalog& catalog) {
-  // Where the feature is off they have no effect, and the kind that belongs to it is not served.
+  // If the feature is off the permissions have no effect, and the kind that belongs to the feature
+  // is not served.
   if (!catalog.find("permissionconfig.k8s.io", "v1", "uncoveredpermissionsets")) return;
   Survey survey;
   std::vector<const Resource*> written;

@@ -10,19 +10,18 @@
 
 namespace cardea::catalog::openapi {
 
-// What OpenAPI says of the permissions on a field of a built-in type: x-kubernetes-permission-verb
-// and its companions.
+// The permissions on a field of a built-in type, as OpenAPI shows them:
+// x-kubernetes-permission-verb and the other tags.
 struct FieldPermission {
   json::Value tags;          // of the field; null: none
   json::Value tags_of_each;  // of the values of a map, the items of a list
 };
 
-// The permissions on fields of the built-in kinds, as their types can show them. Types are shared
-// between kinds, and the permissions are the kinds': a field is tagged only where that is true of
-// every object with such a field. (ObjectMeta is tagged for what it is in an object itself, not in
-// a template.) What cannot be said so, a kind says itself, with whole paths:
-// x-kubernetes-permissions. None where the catalogue was made without FineGrainedAuthorization.
-// Immutable.
+// The permissions on fields of the built-in kinds, as their types can show them. Kinds share types,
+// but each kind has its own permissions: a field of a type is tagged only if the permission applies
+// in every object with this field. (ObjectMeta is tagged for its use in an object, not in a
+// template.) A kind itself shows the other permissions, with whole paths: x-kubernetes-permissions.
+// There are none if the catalogue was made without FineGrainedAuthorization. Immutable.
 class PublishedPermissions {
  public:
   explicit PublishedPermissions(const Catalog& catalog);

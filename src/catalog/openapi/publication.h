@@ -16,21 +16,22 @@ class PublishedPermissions;
 
 namespace cardea::catalog {
 
-// A document as it is sent: its bytes and the ETag (quoted) by which a client asks whether it
-// changed.
+// A document as it is sent: its bytes and the ETag (quoted) by which a client asks whether the
+// document changed.
 struct PublishedDocument {
   std::string body;
   std::string etag;
 
-  // Whether an If-None-Match header names this document, so that 304 is the answer.
+  // Whether an If-None-Match header names this document; the answer is then 304.
   bool matches(std::string_view if_none_match) const;
 };
 
-// The large documents a server describes itself with, written when first asked for and kept until
-// the catalogue changes. What does not concern a changed CustomResourceDefinition is kept longer.
+// The large documents in which a server describes itself. A document is written at the first
+// request for it and kept until the catalogue changes. Documents that a changed
+// CustomResourceDefinition does not concern are kept longer.
 //
-// May be called from any thread; a call may take some ten milliseconds when a document has to be
-// written.
+// May be called from any thread. A call that has to write a document may take some ten
+// milliseconds.
 class Publication {
  public:
   using Document = std::shared_ptr<const PublishedDocument>;
@@ -39,10 +40,10 @@ class Publication {
   Document aggregated_discovery(const Catalog& catalog, bool core);
   Document openapi_v2(const Catalog& catalog);
   Document openapi_v2_protobuf(const Catalog& catalog);
-  // The list of OpenAPI v3 documents, with URLs that carry each one's hash.
+  // The list of OpenAPI v3 documents. Each URL contains the hash of its document.
   Document openapi_v3_index(const Catalog& catalog);
-  // `path` without /openapi/v3/: "apis/apps/v1". Null when there is no such document. A request
-  // whose `hash` parameter is the document's ETag may be answered as immutable.
+  // `path` without /openapi/v3/: "apis/apps/v1". Null if there is no such document. If the `hash`
+  // parameter of a request is the document's ETag, the answer may be cached as immutable.
   Document openapi_v3(const Catalog& catalog, std::string_view path);
 
  private:

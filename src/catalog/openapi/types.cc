@@ -44,8 +44,8 @@ std::string_view type_word(Schema::Type type) {
   }
 }
 
-// What a custom resource's schema may say and is published as written. Nested schemas are not
-// listed.
+// Keywords that a custom resource's schema may have and that are published as written. Nested
+// schemas are not listed.
 constexpr std::string_view kCopied[] = {
     "description",
     "type",
@@ -119,7 +119,7 @@ Value TypeWriter::described_reference(std::string_view type, std::string_view de
   Value link = reference(type);
   if (description.empty()) return link;
   if (version_ == Format::kV3)
-    link = Value::object({{"allOf", Value::array({link})}});  // siblings of $ref count for nothing
+    link = Value::object({{"allOf", Value::array({link})}});  // siblings of $ref have no effect
   link.set("description", description);
   return link;
 }
@@ -199,7 +199,7 @@ Value TypeWriter::definition(const BuiltinTypes::Type& type) {
   return out;
 }
 
-// Beside a reference nothing counts in version 3.
+// In version 3 the siblings of a reference have no effect.
 Value TypeWriter::taggable(Value node) const {
   if (version_ == Format::kV3 && node.has("$ref"))
     return Value::object({{"allOf", Value::array({std::move(node)})}});
@@ -226,7 +226,7 @@ void TypeWriter::add_referenced(Value& out) {
   out = Value::object(std::move(added));
 }
 
-// What the server itself adds to an object: its type and metadata.
+// The fields that the server adds to every object: its type and metadata.
 void TypeWriter::add_object_fields(Value& node, bool embedded) {
   Value& properties = node.member("properties");
   properties.set("apiVersion", text_field(describe_field("", "apiVersion")));
@@ -262,7 +262,8 @@ Value TypeWriter::custom_node(const Value& source) {
              additional->is_object() ? custom_node(*additional) : *additional);
 
   if (version_ == Format::kV2) {
-    // A nullable field has lost its type above; a list that still requires it would refuse null.
+    // A nullable field has lost its type above. A list that still requires the field would refuse
+    // null.
     if (node.has("required")) {
       std::vector<Value> kept;
       for (const Value& name : node["required"].items())

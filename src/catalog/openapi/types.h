@@ -15,7 +15,7 @@ enum class Format { kV2, kV3 };
 // Writes type definitions of one OpenAPI version, and notes which built-in types they refer to.
 class TypeWriter {
  public:
-  // The permissions on fields outlive it.
+  // The permissions on fields must outlive it.
   TypeWriter(const BuiltinTypes& types, Format version, const PublishedPermissions& permissions)
       : types_(types), version_(version), permissions_(permissions) {}
 

@@ -14,14 +14,14 @@ struct TableContext {
   std::chrono::system_clock::time_point now;
 };
 
-// How one cell of a built-in kind's row is made from the object: read at a path, or computed.
+// The source of one cell of a built-in kind's row: a path in the object, or a function.
 struct Cell {
   enum class From : std::uint8_t { kText, kInteger, kBoolean, kCount, kAge, kComputed };
   using Compute = json::Value (*)(const json::Value& object, const TableContext&);
 
   From from;
   std::string_view path;      // names separated by dots
-  std::string_view fallback;  // what stands for a missing or empty value
+  std::string_view fallback;  // shown instead of a missing or empty value
   Compute compute = nullptr;
 };
 
@@ -66,14 +66,14 @@ std::string or_none(std::string text);  // "<none>" for nothing
 struct KindCells {
   std::string_view group, kind;
   std::span<const Cell> cells;
-  int sorted_by = -1;  // the index of a number that lists are shown in the order of
+  int sorted_by = -1;  // the index of a number by which lists are sorted
 };
 
 std::span<const KindCells> core_cells();
 std::span<const KindCells> workload_cells();
 std::span<const KindCells> cluster_cells();
 
-// Null when the kind shows its name and creation time alone.
+// Null if the kind shows only its name and creation time.
 const KindCells* cells_of(std::string_view group, std::string_view kind);
 
 }  // namespace cardea::catalog::cells

@@ -4,7 +4,8 @@
 #include "catalog/tables/cells.h"
 #include "catalog/tables/duration.h"
 
-// Nodes, and what governs a cluster: access, admission, certificates, flow control, devices.
+// Nodes, and the kinds that govern a cluster: access, admission, certificates, flow control,
+// devices.
 namespace cardea::catalog::cells {
 
 using json::Value;

@@ -173,7 +173,7 @@ std::string access_modes(const Value& modes) {
   return join(out, ",");
 }
 
-// An annotation named the class before the field did, and still wins.
+// An annotation was used for the class before there was a field; the annotation still wins.
 Value storage_class(const Value& object, const TableContext&) {
   const Value& annotation = object["metadata"]["annotations"]
                                   ["volume.beta.kubernetes.io/storage-class"];
@@ -327,7 +327,7 @@ constexpr Cell kIngress[] = {name(),
                              age()};
 constexpr Cell kIngressClass[] = {computed(ingress_class_name), text("spec.controller"),
                                   computed(ingress_class_parameters), age()};
-// Kubernetes sends an age here that no column is named for.
+// Kubernetes sends one more cell here, an age, without a column for it.
 constexpr Cell kAddress[] = {name(), computed(address_parent), age()};
 constexpr Cell kNetworkPolicy[] = {name(), computed(policy_selector), age()};
 constexpr Cell kServiceRange[] = {name(), computed(service_ranges), age()};

@@ -6,7 +6,7 @@
 #include "catalog/tables/cells.h"
 #include "catalog/tables/duration.h"
 
-// Pods and what makes them.
+// Pods and the kinds that create pods.
 namespace cardea::catalog::cells {
 
 using json::Value;
@@ -14,14 +14,14 @@ using std::chrono::system_clock;
 
 namespace {
 
-// Why a container is no longer running: its reason, else its signal, else its exit code.
+// The reason why a container no longer runs: its reason, or its signal, or its exit code.
 std::string termination(const Value& terminated) {
   if (auto reason = terminated["reason"].as_string(); !reason.empty()) return std::string(reason);
   if (auto signal = terminated["signal"].as_int(); signal != 0) return cat("Signal:", signal);
   return cat("ExitCode:", terminated["exitCode"].as_int());
 }
 
-// What the columns Ready, Status and Restarts of a pod say, gathered in one pass.
+// The values of the columns Ready, Status and Restarts of a pod, collected in one pass.
 struct PodSummary {
   std::int64_t restarts = 0;
   std::size_t ready = 0, total = 0;
@@ -55,7 +55,7 @@ struct PodSummary {
     if (time && (!last_restart || *last_restart < *time)) last_restart = time;
   }
 
-  // True while the pod is held up by an init container, which then names the status.
+  // True while an init container delays the pod; the status then names the init container.
   bool read_init_containers(const Value& pod) {
     std::int64_t sidecar_restarts = 0;
     std::optional<system_clock::time_point> sidecar_last;
@@ -85,7 +85,7 @@ struct PodSummary {
       else
         status = cat("Init:", i, "/", pod["spec"]["initContainers"].size());
     }
-    // Restarts of init containers that have done their work no longer matter.
+    // Restarts of init containers that have finished no longer count.
     if (!held || is_true(pod["status"]["conditions"], "Initialized")) {
       restarts = sidecar_restarts;
       last_restart = sidecar_last;
@@ -241,7 +241,7 @@ Value revision_owner(const Value& revision, const TableContext&) {
   return "<none>";
 }
 
-// One metric of an autoscaler: what is measured against what is wanted.
+// One metric of an autoscaler: the measured value and the target.
 std::string metric_text(const Value& wanted, const Value& measured) {
   std::string_view type = wanted["type"].as_string();
   auto amount = [](const Value& value) {

@@ -6,7 +6,7 @@ namespace cardea::catalog {
 
 namespace {
 
-// `7m`, or `7m5s` when something is left over.
+// `7m`, or `7m5s` if there is a remainder.
 std::string two_units(std::int64_t large, char large_unit, std::int64_t small, char small_unit) {
   return small == 0 ? cat(large, large_unit) : cat(large, large_unit, small, small_unit);
 }

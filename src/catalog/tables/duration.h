@@ -6,8 +6,8 @@
 
 namespace cardea::catalog {
 
-// A span of time with two or three significant figures, as kubectl shows ages: `45s`, `2m30s`,
-// `5h`, `3d4h`.
+// A duration with two or three significant figures, in kubectl's form: `45s`, `2m30s`, `5h`,
+// `3d4h`.
 std::string human_duration(std::chrono::system_clock::duration span);
 
 // Reads RFC 3339 with or without a fraction of seconds.

@@ -21,7 +21,7 @@ namespace {
 
 const Column kNameColumn{.name = "Name", .type = "string", .format = "name"};
 
-// What a kind without columns of its own shows.
+// The columns of a kind without its own columns.
 const std::vector<Column> kPlainColumns = {kNameColumn, {.name = "Created At", .type = "date"}};
 
 const std::vector<Column> kScaleColumns = {
@@ -49,7 +49,7 @@ Value column_definitions(const std::vector<Column>& columns) {
   return out;
 }
 
-// A value found in a custom resource, as a cell of the column's type. Null where it does not fit.
+// A value of a custom resource as a cell of the column's type. Null if it does not fit the type.
 Value typed_cell(const Value& value, const Column& column, const TableContext& context) {
   if (column.type == "string") {
     if (value.is_string()) return value;
@@ -98,7 +98,7 @@ class Rows {
 
  private:
   Value builtin_cells(const Value& object) const {
-    // Kinds with several faces are read in the one they are stored in.
+    // A kind with several versions is read in its stored version.
     const Resource* stored = catalog_.storage_of(resource_);
     const Value source = convert(object, resource_, *stored);
     Value out = Value::array();
@@ -147,7 +147,7 @@ class Rows {
   std::vector<std::optional<json::JsonPath>> paths_;
 };
 
-// The list's own metadata, or what of an object's a table carries.
+// The list's own metadata, or the part of an object's metadata that a table has.
 Value table_metadata(const Value& object, bool is_list) {
   if (is_list) return object["metadata"].is_object() ? object["metadata"] : Value::object();
   Value out = Value::object();
@@ -192,7 +192,7 @@ Value table_of(const Value& object, const Resource& resource, const Catalog& cat
     if (is_list) {
       std::string api_version = resource.api_version();
       for (Value item : object["items"].items()) {
-        // Items of a list may leave out what the list says of all of them.
+        // Items of a list may leave out apiVersion and kind, which the list gives for all of them.
         if (!item.has("apiVersion")) item.set("apiVersion", api_version);
         if (!item.has("kind")) item.set("kind", resource.kind);
         rows.push_back(maker.row(item));

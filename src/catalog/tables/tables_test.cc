@@ -257,8 +257,8 @@ TEST(Tables, ShowColumnsOfCustomResourcesByTheirTypes) {
             R"(["x",null,null,null,null,null,null,"big","<invalid>"])");
 }
 
-// Replaces ages, which a recording leaves out, and compares what tables say of the objects they
-// carry.
+// Replaces ages, which a recording leaves out, and compares the cells with the objects in the
+// table.
 TEST(Tables, SayWhatWasRecorded) {
   int compared = 0;
   for (const char* name : {"tables--table-builtin", "crd--crd-printer-columns"}) {

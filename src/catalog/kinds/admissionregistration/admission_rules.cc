@@ -15,7 +15,7 @@ bool has(const Value& list, std::string_view text) {
   return std::ranges::any_of(list.items(), [&](const Value& v) { return v.as_string() == text; });
 }
 
-// A list that is either a lone wildcard or has none.
+// A list that is only the wildcard, or has no wildcard.
 void validate_list(const Value& list, const Path& path, std::string_view others,
                    bool allow_empty_text, FieldErrors& out) {
   if (list.empty()) out.push_back(json::required(path));

@@ -137,7 +137,7 @@ void validate_review_versions(const Path& path, const Value& versions, FieldErro
     out.push_back(json::invalid(path, versions, "must include at least one of v1, v1beta1"));
 }
 
-// The hook's name reads like a host: hook.team.example.com.
+// The name of the hook has the form of a host name: hook.team.example.com.
 void validate_name(const Path& path, const Value& name, FieldErrors& out) {
   std::string_view text = name.as_string();
   if (text.empty()) {

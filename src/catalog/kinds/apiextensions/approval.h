@@ -6,8 +6,8 @@
 
 namespace cardea::catalog {
 
-// Groups under k8s.io and kubernetes.io belong to the Kubernetes community; a definition in them
-// says in an annotation who approved it.
+// Groups under k8s.io and kubernetes.io belong to the Kubernetes community. A definition in them
+// has an annotation with the approval.
 bool is_protected_group(std::string_view group);
 
 inline constexpr std::string_view kApprovalAnnotation = "api-approved.kubernetes.io";

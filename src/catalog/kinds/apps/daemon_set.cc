@@ -6,7 +6,7 @@
 namespace cardea::catalog {
 namespace {
 
-// How often the template has changed, told in an annotation since the field has gone.
+// The number of changes of the template. It is kept in an annotation since the field was removed.
 constexpr std::string_view kTemplateGeneration = "deprecated.daemonset.template.generation";
 
 std::int64_t template_generation(const Value& object) {
@@ -29,8 +29,8 @@ void defaults(Value& object, const StrategyContext&) {
     set_default(rolling, "maxSurge", 0);
   }
   set_default(spec, "revisionHistoryLimit", 10);
-  // The counter is a field of the type that is written as an annotation, so every version of the
-  // object has it.
+  // In Kubernetes' type the counter is a field that is written as an annotation, so every version
+  // of the object has it.
   if (!object["metadata"]["annotations"].has(kTemplateGeneration))
     set_template_generation(object, 0);
 }

@@ -110,8 +110,8 @@ FieldErrors validate_deployment_update(const Value& object, const Value& old,
   return out;
 }
 
-// Controllers hand a change of annotations on to the pods' owners, so it counts as a new generation
-// too.
+// Controllers copy changed annotations to the owners of the pods, so a change of annotations also
+// gives a new generation.
 void prepare_deployment_update(Value& object, const Value& old, const StrategyContext& context) {
   keep_status(object, old, context);
   if (!semantically_equal(object["metadata"]["annotations"], old["metadata"]["annotations"]) ||

@@ -46,7 +46,7 @@ void defaults(Value& object, const StrategyContext&) {
   }
 }
 
-// A field of a feature that is off: what a client sends in it is dropped.
+// A field of a feature that is off: the server drops the value that a client sends.
 void drop_max_unavailable(Value& object) {
   if (object["spec"]["updateStrategy"]["rollingUpdate"].has("maxUnavailable"))
     object.member("spec").member("updateStrategy").member("rollingUpdate").erase("maxUnavailable");
@@ -62,7 +62,7 @@ void prepare_update(Value& object, const Value& old, const StrategyContext& cont
   drop_max_unavailable(object);
 }
 
-// Claims are volumes to the pods: the template is checked as if it had them.
+// For the pods, claims are volumes: the template is checked as if it had these volumes.
 Value with_claim_volumes(const Value& spec) {
   Value pod_template = spec["template"];
   const Value& claims = spec["volumeClaimTemplates"];
@@ -127,7 +127,7 @@ void validate_spec(const Value& spec, bool created, const StrategyContext& conte
   const Value& service = spec["serviceName"];
   if (!service.as_string().empty())
     complain(path / "serviceName", service, dns1123_label(service.as_string()), out);
-  // Later they cannot change, and what was accepted once stays.
+  // They cannot change later, and values that were accepted before stay accepted.
   for (std::size_t i = 0; created && i < spec["volumeClaimTemplates"].size(); ++i)
     validate_claim_spec(spec["volumeClaimTemplates"][i]["spec"],
                         (path / "volumeClaimTemplates").index(i) / "spec", out);

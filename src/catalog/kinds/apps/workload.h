@@ -5,22 +5,23 @@
 
 namespace cardea::catalog {
 
-// What the kinds that keep a number of equal pods running have in common.
+// The common checks of kinds that keep a number of equal pods running.
 
-// The selector of the workload at `path`: there, well formed, not empty. `kind` is how the message
-// calls it. False when it cannot be used.
+// Checks the selector of the workload at `path`: present, well formed, not empty. `kind` is the
+// name of the workload in the message. False if the selector cannot be used.
 bool validate_workload_selector(const Value& selector, const Path& path, std::string_view kind,
                                 FieldErrors& out);
 
-// The template's labels fit the selector, and it is a valid template of pods that always restart.
+// Checks that the template's labels match the selector, and that the template is valid for pods
+// that always restart.
 void validate_workload_template(const Value& pod_template, const Value& selector, const Path& path,
                                 std::string_view kind, const StrategyContext& context,
                                 FieldErrors& out);
 
-// Counts under `path` (status): none is negative.
+// Checks that no count under `path` (status) is negative.
 void check_counts(const Path& path, const Value& status,
                   std::initializer_list<std::string_view> names, FieldErrors& out);
-// The count `name` is not above the count `limit`.
+// Checks that the count `name` is not above the count `limit`.
 void check_not_above(const Path& path, const Value& status, std::string_view name,
                      std::string_view limit, std::string_view limit_text, FieldErrors& out);
 

@@ -6,7 +6,7 @@
 namespace cardea::catalog {
 namespace {
 
-// Of a container: every write of an element renews it.
+// For a container: every write of an element renews it.
 void set_last_modified(json::Value& object, const StrategyContext& context) {
   if (context.resource == "policies" || context.resource == "policybindings")
     object.set("lastModified", context.now);

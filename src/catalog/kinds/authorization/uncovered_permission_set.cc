@@ -1,4 +1,4 @@
-// UncoveredPermissionSet: verbs of field permissions that nothing else implies.
+// UncoveredPermissionSet: verbs of field permissions that no other permission implies.
 #include "catalog/kinds/check.h"
 #include "catalog/kinds/object_meta.h"
 #include "catalog/kinds/strategies.h"
@@ -20,8 +20,8 @@ bool is_noun(std::string_view name) {
   return true;
 }
 
-// As a server spells it when it asks: anything else would never be matched, and so would protect
-// nothing.
+// The verb must have the spelling that the server uses when it asks. Any other spelling would match
+// nothing, and so protect nothing.
 bool is_verb(std::string_view verb) {
   if (!verb.starts_with(schema::kGranularPrefix)) return false;
   std::string_view rest = verb.substr(schema::kGranularPrefix.size());

@@ -9,7 +9,8 @@
 namespace cardea::catalog {
 namespace {
 
-// The first version keeps in annotations what it has no fields for; they are the server's.
+// Version 1 keeps values that it has no fields for in annotations. These annotations belong to the
+// server.
 constexpr std::string_view kMetricsAnnotation = "autoscaling.alpha.kubernetes.io/metrics";
 constexpr std::string_view kServerAnnotations[] = {
     kMetricsAnnotation,
@@ -204,7 +205,7 @@ void validate_metric(const Path& path, const Value& metric, FieldErrors& out) {
     given.push_back(source.field);
   }
   if (known == std::end(kSources)) {
-    // Said a second time when the sources are compared with the type.
+    // Kubernetes reports this a second time when it compares the sources with the type.
     out.push_back(json::not_supported(path / "type", type.as_string(), types));
     return;
   }

@@ -19,7 +19,7 @@ void defaults(Value& object, const StrategyContext&) {
   set_default(spec, "suspend", false);
   set_default(spec, "successfulJobsHistoryLimit", 3);
   set_default(spec, "failedJobsHistoryLimit", 1);
-  // The Job is defaulted when it is made; only its pods are here.
+  // The Job gets its defaults when it is created; here only its pods get them.
   Value& job = object_member(object_member(spec, "jobTemplate"), "spec");
   default_pod_template(object_member(job, "template"));
   default_pod_failure_policy(job);

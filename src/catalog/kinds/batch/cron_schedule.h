@@ -4,8 +4,8 @@
 
 namespace cardea::catalog {
 
-// What is wrong with a cron schedule: five fields (minute hour day month weekday) of lists, ranges
-// and steps, or a descriptor (@daily, @every 5m). Empty when it can be read. Pure.
+// The error of a cron schedule, empty if it is well formed. A schedule has five fields (minute hour
+// day month weekday) of lists, ranges and steps, or is a descriptor (@daily, @every 5m). Pure.
 std::string cron_schedule_error(std::string_view schedule);
 
 }  // namespace cardea::catalog

@@ -35,7 +35,7 @@ void defaults(Value& object, const StrategyContext&) {
     object_member(object, "metadata").set("labels", labels);
 }
 
-// Pods are told apart by the Job's uid unless the client brings a selector of its own.
+// The Job's uid distinguishes its pods from others, unless the client gives its own selector.
 void generate_selector(Value& object) {
   if (object["spec"]["manualSelector"].as_bool()) return;
   const Value uid = object["metadata"]["uid"], name = object["metadata"]["name"];
@@ -53,7 +53,7 @@ void generate_selector(Value& object) {
 
 void prepare_create(Value& object, const StrategyContext& context) {
   drop_status(object, context);
-  // A Job without labels has those of its pods, the generated ones included.
+  // A Job without labels gets the labels of its pods, with the generated ones.
   bool follows = semantically_equal(object["metadata"]["labels"],
                                     object["spec"]["template"]["metadata"]["labels"]);
   generate_selector(object);
@@ -151,7 +151,7 @@ void validate_mode(const Value& spec, const Path& path, FieldErrors& out) {
   if (!spec["successPolicy"].is_null()) validate_success_policy(spec, path, out);
 }
 
-// Pods of an indexed Job have the Job's name and their index as their host name.
+// The host name of a pod of an indexed Job is the Job's name and the pod's index.
 void validate_indexed_name(const Value& object, FieldErrors& out) {
   const Value& spec = object["spec"];
   if (!is_indexed(spec) || spec["completions"].as_int() <= 0) return;
@@ -162,7 +162,7 @@ void validate_indexed_name(const Value& object, FieldErrors& out) {
                                 cat("will not able to create pod with invalid DNS label: ", pod)));
 }
 
-// A Job's own spec has a selector, unlike that of a CronJob's template.
+// The spec of a Job has a selector; the template in a CronJob has none.
 void validate_whole_spec(const Value& spec, const StrategyContext& context, FieldErrors& out) {
   validate_job_spec(spec, "spec", context, out);
   const Value& selector = spec["selector"];
@@ -181,7 +181,7 @@ void validate_whole_spec(const Value& spec, const StrategyContext& context, Fiel
 
 FieldErrors validate(const Value& object, const StrategyContext& context) {
   FieldErrors out;
-  // Labels taken over from the template are reported there.
+  // Errors in labels that come from the template are reported at the template.
   Value own = object;
   if (semantically_equal(own["metadata"]["labels"],
                          own["spec"]["template"]["metadata"]["labels"]) &&
@@ -194,7 +194,7 @@ FieldErrors validate(const Value& object, const StrategyContext& context) {
   return out;
 }
 
-// Pods of a Job that has not started may still be placed differently.
+// As long as a Job has not started, the placement of its pods may change.
 Value without_placement(Value pod_template) {
   Value& spec = object_member(pod_template, "spec");
   for (std::string_view name : {"affinity", "nodeSelector", "tolerations", "schedulingGates"})

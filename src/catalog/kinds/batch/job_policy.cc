@@ -86,7 +86,7 @@ void validate_rule(const Path& path, const Value& rule, bool per_index,
   if (conditions) validate_conditions(path / "onPodConditions", rule["onPodConditions"], out);
 }
 
-// "1,3-5": how many indexes, or why not.
+// "1,3-5": the number of indexes, or the error.
 std::optional<std::string> indexes_error(std::string_view text, std::int64_t completions,
                                          std::int64_t& count) {
   count = 0;

@@ -3,7 +3,8 @@
 
 namespace cardea::catalog {
 
-// When a Job gives up early and when it has enough: podFailurePolicy and successPolicy of its spec.
+// The rules by which a Job fails early or succeeds early: podFailurePolicy and successPolicy of its
+// spec.
 void default_pod_failure_policy(Value& spec);
 void validate_pod_failure_policy(const Value& spec, const Path& spec_path, FieldErrors& out);
 void validate_success_policy(const Value& spec, const Path& spec_path, FieldErrors& out);

@@ -3,7 +3,7 @@
 
 namespace cardea::catalog {
 
-// A Job's new status against its spec and its status before.
+// Checks a Job's new status against its spec and its old status.
 void validate_job_status_update(const Value& object, const Value& old, FieldErrors& out);
 
 }  // namespace cardea::catalog

@@ -15,15 +15,15 @@ struct PemBlock {
   std::string der;
 };
 
-// Takes the first block off `text`, passing over what is no PEM before it; nullopt when there is
-// none.
+// Removes the first block from `text`, and everything before it that is not PEM. nullopt if there
+// is no block.
 std::optional<PemBlock> next_pem_block(std::string_view& text);
 
-// What is wrong with the DER, empty when it can be read.
+// The error of the DER bytes, empty if they can be read.
 std::string certificate_request_error(std::string_view der);
 std::string certificate_error(std::string_view der);
 
-// Whom a certificate request asks a certificate for.
+// The subject of a certificate request.
 struct RequestSubject {
   std::string common_name;  // the last one
   std::vector<std::string> organizations;

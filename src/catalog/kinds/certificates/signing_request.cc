@@ -44,7 +44,7 @@ const Value& condition_of(const Value& object, std::string_view type) {
   return none;
 }
 
-// The user is the authenticated one, never the one that the client wrote.
+// The user is the authenticated user, never the user that the client wrote.
 void prepare_create(Value& object, const StrategyContext& context) {
   object.erase("status");
   Value& spec = object_member(object, "spec");
@@ -208,7 +208,7 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
   return out;
 }
 
-// Approval, denial and failure are for good. Only the approval subresource may bring the first two.
+// Approval, denial and failure are final. Only the approval subresource may add the first two.
 FieldErrors validate_status(const Value& object, const Value& old, const StrategyContext& context) {
   FieldErrors out;
   validate_conditions(object["status"]["conditions"], out);

@@ -12,7 +12,7 @@ void validate_lease_spec(const Value& spec, FieldErrors& out) {
   check_not_negative("spec.leaseTransitions", spec["leaseTransitions"], out);
 }
 
-// Fields of a feature that is off: what a client sends in them is dropped.
+// Fields of a feature that is off: the server drops the values that a client sends.
 void drop_coordinated_election(Value& object, const StrategyContext&) {
   if (!object["spec"].is_object()) return;
   Value& spec = object.member("spec");

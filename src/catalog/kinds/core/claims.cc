@@ -44,7 +44,7 @@ void validate_access_modes(const Value& spec, const Path& path, FieldErrors& out
     out.push_back(json::forbidden(path, "may not use ReadWriteOncePod with other access modes"));
 }
 
-// The Go value printed here is a path, which has no visible fields.
+// Kubernetes prints a Go path here, and a path has no visible fields.
 void add_data_source_conflict(const Path& path, const char* detail, FieldErrors& out) {
   out.push_back(json::shown_as(json::invalid(path, {}, detail), "{}"));
 }
@@ -106,7 +106,8 @@ void protect_storage(Value& object, string_view finalizer) {
 }
 
 void default_claim_data_source(Value& spec) {
-  // The older field cannot name another namespace, so such a reference stays where it is.
+  // The older field cannot name another namespace, so a reference to another namespace is not
+  // copied to it.
   if (!text(spec["dataSourceRef"], "namespace").empty()) return;
   if (present(spec, "dataSource") && !present(spec, "dataSourceRef")) {
     spec.set("dataSourceRef", spec["dataSource"]);

@@ -13,11 +13,11 @@ void validate_claim_spec(const json::Value& spec, const Path& path, json::FieldE
 void validate_claim_template(const json::Value& claim_template, const Path& path,
                              json::FieldErrors& out);
 
-// Protects objects in use: adds the finalizer that a controller removes when the object is no
+// Protects objects in use: adds a finalizer, which a controller removes when the object is no
 // longer used.
 void protect_storage(json::Value& object, std::string_view finalizer);
 
-// Storage asked of another object: the newer field and the older one show the same thing.
+// The data source of a claim: the newer and the older field show the same reference.
 void default_claim_data_source(json::Value& spec);
 
 }  // namespace cardea::catalog

@@ -4,8 +4,8 @@
 
 namespace cardea::catalog {
 
-// clusterIP, clusterIPs, ipFamilies and ipFamilyPolicy of a Service against each other. Checked
-// before addresses are given out and again with the rest of the service. `old` may be null.
+// Checks clusterIP, clusterIPs, ipFamilies and ipFamilyPolicy of a Service against each other:
+// before addresses are assigned, and again with the rest of the service. `old` may be null.
 void validate_cluster_ip_fields(const json::Value& service, const json::Value* old,
                                 json::FieldErrors& out);
 

@@ -25,7 +25,7 @@ void validate_content(const Value& object, FieldErrors& out) {
     complain(Path("binaryData").key(m.key()), m.key(), config_map_key(m.key()), out);
     bytes += decoded_size(m.value.as_string());
   }
-  // The field is unnamed; Kubernetes shows that as [].
+  // The error has no field; Kubernetes shows this as [].
   if (bytes > kMaxBytes) out.push_back(json::too_long("[]", kMaxBytes));
 }
 

@@ -17,11 +17,11 @@
 #include "json/print.h"
 #include "json/testing/recordings.h"
 
-// Walks recorded conversations with a real API server through the hooks of the core group's kinds:
-// no storage, no HTTP. Each create is defaulted, given addresses, prepared and checked; each update
-// likewise against what was recorded last. Causes must be the same, accepted objects must come out
-// alike. What other layers own (generic metadata, admission, zeros that types print) is left out of
-// the comparison.
+// Sends recorded conversations with a real API server through the hooks of the kinds of the core
+// group, without storage and HTTP. Each created object gets defaults and addresses, is prepared and
+// checked; each updated object too, against the last recorded object. The causes must be the same,
+// and accepted objects must be equal. Parts that belong to other layers (generic metadata,
+// admission, zeros that types print) are not compared.
 
 namespace cardea::catalog {
 namespace {
@@ -51,7 +51,7 @@ constexpr Kind kKinds[] = {{"configmaps", "ConfigMap"},
                            {"serviceaccounts", "ServiceAccount"},
                            {"services", "Service"}};
 
-// What admission plugins set, and what the layer above sets in metadata.
+// Fields that admission plugins set, and metadata that the layer above sets.
 constexpr std::string_view kAdmission[] = {"spec.tolerations", "spec.priority",
                                            "spec.preemptionPolicy", "spec.taints"};
 constexpr std::string_view kGenericMeta[] = {"name",
@@ -99,7 +99,7 @@ bool is_empty(const Value& v) {
          (v.is_string() && v.as_string().empty()) || v == Value(0) || v == Value(false);
 }
 
-// Without zeros and without values that differ from run to run.
+// Removes zeros and values that differ from run to run.
 Value tidy(const Value& v) {
   if (v.is_string()) {
     std::string text(v.as_string());
@@ -200,7 +200,7 @@ class Walk {
     if (method == "DELETE") objects_.erase(t.key + t.name);
     std::int64_t status = s["expect"]["status"].as_int();
     const Value& body = s["expect"]["body"];
-    // What the recorded server holds is the truth that later steps start from.
+    // Later steps start from the objects of the recorded server.
     if ((status == 200 || status == 201) && !t.dry_run && !s.has("only") &&
         body["kind"].as_string() == t.kind->kind)
       objects_[t.key + std::string(body["metadata"]["name"].as_string())] = body;
@@ -270,7 +270,8 @@ class Walk {
     compare(t, s, o);
   }
 
-  // The object a PUT or merge patch makes of the old one; nothing for patches that need a schema.
+  // The object that a PUT or a merge patch makes from the old object; null for patches that need a
+  // schema.
   static std::optional<Value> changed(const Value& s, const Value& old) {
     std::string_view type = s["headers"]["Content-Type"].as_string();
     auto body = body_of(s);
@@ -303,7 +304,7 @@ class Walk {
     const Value old = at->second;
     auto object = changed(s, old);
     if (!object) {
-      objects_.erase(at);  // changed in a way that is not followed here
+      objects_.erase(at);  // changed in a way that this test does not follow
       return;
     }
     Outcome o{.object = std::move(*object), .causes = {}, .warnings = {}};
@@ -326,7 +327,7 @@ class Walk {
     compare(t, s, o);
   }
 
-  // Steps whose answer is not the kind's to give: options of the request, other admission, races.
+  // Steps whose answer does not come from the kind: options of the request, other admission, races.
   static bool is_ours(const Value& body) {
     return std::ranges::all_of(body["details"]["causes"].items(), [](const Value& c) {
       std::string_view field = c["field"].as_string();

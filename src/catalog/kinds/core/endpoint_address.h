@@ -6,7 +6,7 @@
 
 namespace cardea::catalog {
 
-// Traffic may not be sent to addresses that mean the node itself or its link.
+// Refuses addresses that stand for the node itself or its link: traffic may not be sent to them.
 void validate_endpoint_ip(std::string_view ip, const Path& path, json::FieldErrors& out);
 
 }  // namespace cardea::catalog

@@ -1,8 +1,8 @@
 #include "catalog/kinds/check.h"
 #include "catalog/kinds/core/core_strategies.h"
 
-// Event of the core group. Its rules are older and laxer than those of events.k8s.io, which tells
-// the same objects in other words.
+// Event of the core group. Its rules are older and less strict than those of events.k8s.io, which
+// shows the same objects in another form.
 namespace cardea::catalog {
 namespace {
 

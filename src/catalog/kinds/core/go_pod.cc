@@ -149,7 +149,8 @@ std::string show(const Value& value, std::string_view type_name) {
 }  // namespace
 
 std::string show_go_pod_spec(const Value& spec) {
-  // What the API has beside the security context stands inside it in Kubernetes' own type.
+  // The API has these fields beside the security context; Kubernetes' internal type has them inside
+  // it.
   Value shown = spec.is_object() ? spec : Value::object();
   Value context = spec["securityContext"].is_object() ? spec["securityContext"] : Value::object();
   for (std::string_view name :

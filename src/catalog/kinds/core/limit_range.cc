@@ -16,8 +16,8 @@ void copy_missing(Value& to, const Value& from) {
     if (!to.has(m.key())) to.set(m.key(), m.value);
 }
 
-// A container limit without a default gets the maximum; a request without one gets the limit, else
-// the minimum.
+// A container limit without a default becomes the maximum. A request without a default becomes the
+// limit, or else the minimum.
 void default_item(Value& item) {
   for (const char* key : kLists) default_resource_list(item, key);
   if (text(item, "type") != "Container") return;
@@ -43,13 +43,13 @@ void validate_type(std::string_view type, const Path& path, FieldErrors& out) {
     out.push_back(json::invalid(path, type, "must be a standard limit type or fully qualified"));
 }
 
-// The five amounts one resource may have in one item; null where it has none.
+// The five amounts that one resource may have in one item; null if it has none.
 struct Amounts {
   const Value &min, &max, &limit, &request, &ratio;
 };
 
-// Reports, on `path`, that one amount exceeds another. What is shown is not always the amount that
-// is named.
+// Reports at `path` that one amount exceeds another. The message does not always show the amount
+// that it names.
 void check_order(const Value& low, const Value& high, const Value& shown, const Path& path,
                  std::string_view low_name, std::string_view high_name, FieldErrors& out) {
   if (low.is_null() || high.is_null() || quantity_of(low) <= quantity_of(high)) return;

@@ -7,7 +7,7 @@ namespace {
 constexpr std::string_view kNameLabel = "kubernetes.io/metadata.name";
 constexpr std::string_view kFinalizer = "kubernetes";
 
-// Selectors find a namespace by its name through this label, so it always tells the truth.
+// Selectors find a namespace by its name through this label, so the server always sets it.
 void label_with_name(Value& object) {
   std::string name(text(object["metadata"], "name"));
   if (!name.empty())
@@ -53,8 +53,8 @@ FieldErrors validate(const Value& object, const StrategyContext&) {
 
 FieldErrors validate_update(const Value& object, const Value& old, const StrategyContext& context) {
   FieldErrors out;
-  // Kubernetes checks a namespace as if it were new, then its metadata as changed; /finalize is
-  // checked alone.
+  // Kubernetes checks a namespace as if it were new, and then its metadata as changed. /finalize
+  // has its own check only.
   if (context.subresource == "finalize") {
     validate_kind_meta_update(object, old, out);
     each(object["spec"], "finalizers", "spec",
@@ -84,7 +84,7 @@ std::string field(const Value& object, std::string_view name) {
   return name == "status.phase" ? std::string(text(object["status"], "phase")) : "";
 }
 
-// A namespace ends when what it holds is gone; until then it only shows that it is ending.
+// A namespace ends when its content is gone; until then it only shows that it is terminating.
 void prepare_delete(Value& object, const StrategyContext& context) {
   Value& meta = object.member("metadata");
   if (!meta.has("deletionTimestamp")) meta.set("deletionTimestamp", context.now);

@@ -12,7 +12,7 @@
 namespace cardea::catalog {
 namespace {
 
-// The older field shows the first of the newer list.
+// The older field shows the first item of the newer list.
 void default_pod_cidr(Value& spec) {
   std::string first(text(spec, "podCIDR"));
   const Value& all = spec["podCIDRs"];
@@ -32,7 +32,7 @@ void defaults(Value& object, const StrategyContext&) {
   });
 }
 
-// Configuration of kubelets through the API server is gone; the fields remain.
+// Kubelets are no longer configured through the API server; the fields remain.
 void drop_dynamic_config(Value& object) {
   edit_member(object, "spec", [](Value& spec) { spec.erase("configSource"); });
   edit_member(object, "status", [](Value& status) { status.erase("config"); });

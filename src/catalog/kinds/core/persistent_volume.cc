@@ -13,7 +13,7 @@
 namespace cardea::catalog {
 namespace {
 
-// Secrets of cluster-wide volumes live in a namespace that must be named.
+// Secrets of cluster-wide volumes are in a namespace that must be named.
 void require_secret_namespace(const Value& s, const Path& path, FieldErrors& out) {
   if (present(s, "secretRef")) require_text(s["secretRef"], "namespace", path / "secretRef", out);
 }
@@ -28,7 +28,7 @@ void validate_cluster_storageos(const Value& s, const Path& path, FieldErrors& o
   require_secret_namespace(s, path, out);
 }
 
-// Of a volume of its own, Kubernetes does not say how a name should begin.
+// For this kind of volume Kubernetes has no rule about the beginning of a name.
 void validate_cluster_iscsi(const Value& s, const Path& path, FieldErrors& out) {
   FieldErrors found;
   validate_iscsi(s, path, found);
@@ -57,7 +57,7 @@ constexpr Source kSources[] = {
     {"nfs", validate_nfs},
     {"rbd", validate_rbd},
     {"quobyte", validate_quobyte},
-    {"cephfs", validate_cephfs},  // one too many is reported as cephFS
+    {"cephfs", validate_cephfs},  // a second source is reported as cephFS
     {"iscsi", validate_cluster_iscsi},
     {"cinder", validate_cluster_cinder},
     {"fc", validate_fc},
@@ -155,7 +155,7 @@ void validate_capacity(const Value& spec, FieldErrors& out) {
   }
 }
 
-// Whether nodes are named at all; the rest of the spec asks.
+// Whether the volume names nodes at all; other checks of the spec use this.
 bool validate_node_affinity(const Value& spec, FieldErrors& out) {
   const Value& affinity = spec["nodeAffinity"];
   if (affinity.is_null()) return false;
@@ -231,7 +231,7 @@ Value only_source(const Value& spec) {
 }
 
 FieldErrors validate_update(const Value& object, const Value& old, const StrategyContext& context) {
-  // Kubernetes checks the whole volume twice on update and reports what it finds twice.
+  // On update Kubernetes checks the whole volume twice, and reports its errors twice.
   FieldErrors out = validate(object, context);
   for (auto& error : validate(object, context)) out.push_back(std::move(error));
   Value now = only_source(object["spec"]), before = only_source(old["spec"]);

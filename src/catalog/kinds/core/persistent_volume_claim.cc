@@ -28,7 +28,7 @@ bool is_claim_or_snapshot(const Value& source) {
          (kind == "VolumeSnapshot" && group == "snapshot.storage.k8s.io");
 }
 
-// The older field silently loses what it cannot mean; references into other namespaces are not
+// The older field drops a value that it cannot express. References to other namespaces are not
 // served.
 void tidy_data_sources(Value& spec, const Value& old) {
   bool in_use = present(old, "dataSource") || present(old, "dataSourceRef");
@@ -92,7 +92,7 @@ bool class_set_afterwards(const Value& object, const Value& old) {
          (!annotation || object["spec"]["storageClassName"] == *annotation);
 }
 
-// The spec as it may be compared with the old one: what may change is taken back.
+// The spec for the comparison with the old one: fields that may change get their old values.
 Value without_allowed_changes(const Value& object, const Value& old, FieldErrors& out) {
   Value spec = object["spec"];
   const Value& before = old["spec"];

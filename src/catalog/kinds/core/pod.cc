@@ -16,7 +16,7 @@ constexpr std::string_view kFields[] = {
     "spec.serviceAccountName", "spec.hostNetwork", "status.phase",       "status.podIP",
     "status.nominatedNodeName"};
 
-// The older field shows the first of the newer list.
+// The older field shows the first item of the newer list.
 void default_pod_ips(Value& status) {
   std::string first(text(status, "podIP"));
   const Value& all = status["podIPs"];
@@ -48,7 +48,7 @@ void drop_disabled(Value& spec) {
   });
 }
 
-// Replicas of one rollout are told apart by the labels named here; the pod's own values join the
+// These labels distinguish the replicas of one rollout; the values of the pod become part of the
 // selector.
 void add_label_keys(Value& holder, const char* list, const char* op, const Value& labels) {
   if (!holder["labelSelector"].is_object()) return;
@@ -89,7 +89,7 @@ Value app_armor_field(std::string_view annotation) {
   return {};
 }
 
-// Profiles that old clients put into annotations become the field of today.
+// Profiles that old clients write into annotations are copied to the field.
 void apply_app_armor_annotations(Value& spec, const Value& annotations) {
   if (text(spec["os"], "name") == "windows") return;
   const Value pod_profile = spec["securityContext"]["appArmorProfile"];
@@ -202,7 +202,7 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
     if (!resize) validate_pod_annotation_changes(object, old, out);
     FieldErrors own = resize ? validate_resize(object, old)
                              : validate_ephemeral_container_changes(object, old);
-    if (alone(own)) return own;  // a pod for which the subresource does not exist at all
+    if (alone(own)) return own;  // a pod that does not have the subresource at all
     for (auto& error : own) out.push_back(std::move(error));
     return out;
   }
@@ -240,8 +240,7 @@ std::vector<std::string> warnings(const Value& object, const Value* old,
 }
 
 std::string field(const Value& object, std::string_view name) {
-  if (name == "spec.host")
-    return std::string(text(object["spec"], "nodeName"));  // its name in older days
+  if (name == "spec.host") return std::string(text(object["spec"], "nodeName"));  // its former name
   if (name == "spec.hostNetwork") return object["spec"]["hostNetwork"].as_bool() ? "true" : "false";
   if (name == "status.podIP") return std::string(text(object["status"]["podIPs"][0], "ip"));
   if (!contains(kFields, name)) return "";
@@ -249,8 +248,8 @@ std::string field(const Value& object, std::string_view name) {
   return std::string(text(object[name.substr(0, dot)], name.substr(dot + 1)));
 }
 
-// How long a pod that is deleted may take to end: nothing waits for one that runs nowhere or has
-// ended.
+// The time that a deleted pod may take to end. A pod that runs on no node or has ended needs no
+// time.
 std::int64_t grace_period(const Value& pod) {
   std::string_view phase = pod["status"]["phase"].as_string();
   if (pod["spec"]["nodeName"].as_string().empty() || phase == "Succeeded" || phase == "Failed")

@@ -13,7 +13,7 @@ using std::string_view;
 
 constexpr int kMaxRestartRules = 20;
 constexpr int kMaxExitCodes = 255;
-// An ephemeral container is a guest in a running pod: what would change the pod around it is
+// An ephemeral container is added to a running pod. Fields that would change the pod around it are
 // refused.
 constexpr string_view kRefusedInEphemeral[] = {
     "ports",         "resources",      "resizePolicy", "restartPolicy", "restartPolicyRules",
@@ -158,7 +158,8 @@ void validate_init_containers(const Surroundings& around, const Path& spec_path,
       out.push_back(json::duplicate(at / "name", name));
     else if (!name.empty())
       names.insert(name);
-    // One by one, since init containers do not run together; Kubernetes counts each as the first.
+    // Checked one by one, because init containers do not run together. Kubernetes counts each of
+    // them as the first.
     validate_host_port_conflicts({&container, 1}, path, out);
     validate_init_only(container, around, at, out);
   });

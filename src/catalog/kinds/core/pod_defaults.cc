@@ -9,9 +9,9 @@ namespace {
 
 using json::Value;
 
-// Kinds of volume whose files have a mode, 0644 unless given.
+// Volumes whose files have a mode; the default is 0644.
 constexpr std::string_view kVolumesWithMode[] = {"secret", "configMap", "downwardAPI", "projected"};
-// What old clients wrote init containers into, before there was a field for them.
+// Annotations in which old clients wrote init containers, before there was a field.
 constexpr std::string_view kInitContainerAnnotations[] = {
     "pod.beta.kubernetes.io/init-containers", "pod.alpha.kubernetes.io/init-containers",
     "pod.beta.kubernetes.io/init-container-statuses",
@@ -130,7 +130,7 @@ void default_volume(Value& volume) {
   });
 }
 
-// The two names of one field: the newer wins, both are shown.
+// One field with two names: the newer one wins, and both are shown.
 void default_service_account(Value& spec) {
   std::string name(text(spec, "serviceAccountName"));
   if (name.empty()) name = text(spec, "serviceAccount");
@@ -153,7 +153,7 @@ void default_host_ports(Value& container) {
   });
 }
 
-// What the containers ask for together, where the pod's own limits are silent.
+// Limits and requests that the pod itself does not set follow from the sum over its containers.
 void default_pod_level_resources(Value& spec) {
   const Value& own = spec["resources"];
   if (own["limits"].empty() && own["requests"].empty()) return;
@@ -216,7 +216,7 @@ void default_pod(Value& pod) {
   if (spec["hostNetwork"].as_bool())
     for (const char* key : {"containers", "initContainers"})
       edit_items(spec, key, default_host_ports);
-  // Templates keep what was written; a pod with a negative period is given a second.
+  // Templates keep the value of the client; in a pod, a negative period becomes one second.
   if (spec["terminationGracePeriodSeconds"].as_int() < 0)
     spec.set("terminationGracePeriodSeconds", 1);
   default_pod_template(pod);

@@ -5,7 +5,7 @@
 #include "catalog/kinds/core/pod_parts.h"
 #include "catalog/kinds/core/resources.h"
 
-// Environment variables and the pod's fields they, and downwardAPI files, may show.
+// Environment variables, and the fields of the pod that they and downwardAPI files may show.
 namespace cardea::catalog::pod {
 namespace {
 

@@ -3,13 +3,13 @@
 #include "catalog/kinds/check.h"
 #include "catalog/kinds/core/pod_parts.h"
 
-// Where a container sees its volumes: mounted, or as block devices.
+// The mounts and block devices by which a container uses volumes.
 namespace cardea::catalog::pod {
 namespace {
 
 using std::string_view;
 
-// Name to path of the other list; a later entry of the same name replaces an earlier one.
+// The paths of the other list by name. A later entry replaces an earlier one of the same name.
 std::map<string_view, string_view> paths_by_name(const Value& list, const char* path_key) {
   std::map<string_view, string_view> out;
   for (const Value& item : list.items()) out[text(item, "name")] = text(item, path_key);

@@ -9,14 +9,14 @@
 #include "json/field_error.h"
 #include "json/value.h"
 
-// The parts that validate_pod_spec is made of: one function per idea, each in its own source. Not
-// for use outside kinds/.
+// The parts of validate_pod_spec: one function for each idea, each in its own source. Only for
+// files in kinds/.
 namespace cardea::catalog::pod {
 
 using json::FieldErrors;
 using json::Value;
 
-// What containers refer to.
+// The names that containers may refer to.
 struct Surroundings {
   std::map<std::string, Value, std::less<>> volumes;  // the well-formed ones, by name
   std::set<std::string> claims;                       // names in spec.resourceClaims
@@ -36,7 +36,7 @@ void validate_containers(const Surroundings& around, const Path& spec_path, Fiel
 void validate_init_containers(const Surroundings& around, const Path& spec_path, FieldErrors& out);
 void validate_ephemeral_containers(const Surroundings& around, const Path& spec_path,
                                    FieldErrors& out);
-// An image may not begin or end in white space; templates are spared.
+// An image may not begin or end with white space; templates are not checked.
 void validate_container_images(const Value& spec, std::string_view key, const Path& spec_path,
                                FieldErrors& out);
 

@@ -18,7 +18,7 @@ Error binding_conflict(std::string_view name, std::string why) {
       .with({.name = std::string(name), .kind = "pods/binding"});
 }
 
-// In place of the condition of the same type, at the end.
+// Replaces the condition of the same type, at the end of the list.
 void put_condition(Value& status, Value condition) {
   Value& conditions = status.member("conditions");
   for (std::size_t i = conditions.size(); i-- > 0;)

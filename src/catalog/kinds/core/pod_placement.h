@@ -8,28 +8,28 @@
 
 namespace cardea::catalog {
 
-// Where a pod runs and whether it may be made to leave: what pods/binding, the older bindings and
-// pods/eviction make of objects. Pure functions.
+// The effect of pods/binding, the older bindings and pods/eviction on objects: the node of a pod,
+// and whether a pod may be evicted. Pure functions.
 
-// What is wrong with a Binding itself.
+// The errors of the Binding itself.
 Result<void> check_binding(const json::Value& binding);
 
-// The pod as bound, or the conflict that keeps it from being so. The uid of the Binding becomes the
-// pod's, so that the write refuses when it is another pod's.
+// The pod on its node, or the conflict that prevents it. The uid of the Binding becomes the pod's,
+// so that the write is refused if the uid belongs to another pod.
 Result<json::Value> bound_pod(const json::Value& pod, const json::Value& binding,
                               std::string_view pod_name, std::string_view now);
 
-// Whether a pod has ended, has not begun or is going already: no budget counts it.
+// Whether a pod has ended, has not started or is being deleted: no budget counts it.
 bool leaves_without_budget(const json::Value& pod);
 
-// Whether a PodDisruptionBudget is about this pod.
+// Whether a PodDisruptionBudget applies to this pod.
 bool budget_covers(const json::Value& budget, const json::Value& pod);
 
-// The budget after one more disruption, or why there cannot be one.
+// The budget after one more disruption, or the reason why it allows none.
 Result<json::Value> spend_budget(const json::Value& budget, std::string_view pod_name,
                                  std::string_view now);
 
-// 429, with the reason that a budget gives.
+// 429, with the reason from a budget.
 Error eviction_refused(std::string why, int retry_after_seconds);
 
 }  // namespace cardea::catalog

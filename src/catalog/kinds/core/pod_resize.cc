@@ -40,7 +40,7 @@ void validate_not_removed(const Value& now, const Value& before, const Path& pat
           json::forbidden(path / key, cat(prefix, "resource ", key, " cannot be removed")));
 }
 
-// The same with cpu and memory as they were.
+// The same resources with the old cpu and memory.
 Value undo_cpu_and_memory(Value requirements, const Value& before) {
   if (requirements.is_null() && before.is_null()) return requirements;
   for (const char* key : {"limits", "requests"}) {
@@ -133,7 +133,7 @@ void validate_pod_level(const Value& spec, const Value& before, Value& undone, F
 void keep_all_but_resources(Value& pod, const Value& old) {
   const Value &spec = pod["spec"], &before = old["spec"];
   for (const char* key : {"containers", "initContainers"})
-    if (!names_align(spec[key], before[key])) return;  // validation says what is wrong
+    if (!names_align(spec[key], before[key])) return;  // validation reports the error
   Value kept = before;
   for (const char* key : {"containers", "initContainers"}) {
     if (before[key].empty()) continue;

@@ -5,13 +5,14 @@
 #include "catalog/kinds/core/pod_parts.h"
 #include "catalog/kinds/label_selector.h"
 
-// Where a pod may run: affinity, tolerations, spreading, gates.
+// The rules that choose a node for a pod: affinity, tolerations, spreading, gates.
 namespace cardea::catalog::pod {
 namespace {
 
 using std::string_view;
 
-// Keys of a selector that the server adds from matchLabelKeys must not be there already.
+// The server adds keys from matchLabelKeys to the selector, so the selector must not have them
+// already.
 void validate_label_keys(const Value& keys, const Value& selector, const Path& path,
                          FieldErrors& out) {
   if (keys.empty()) return;

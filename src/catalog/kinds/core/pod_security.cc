@@ -6,7 +6,7 @@
 #include "catalog/kinds/core/pod_parts.h"
 #include "catalog/kinds/go_value.h"
 
-// What containers may do to the machine they run on.
+// Security contexts: what containers may do on the machine on which they run.
 namespace cardea::catalog::pod {
 namespace {
 
@@ -125,7 +125,7 @@ bool is_sysctl_name(string_view name) {
 }
 
 std::string with_dots(string_view name) {
-  // The first separator decides which of . and / separates.
+  // The first separator in the text decides whether . or / separates.
   std::size_t first = name.find_first_of("./");
   std::string out(name);
   if (first == string_view::npos || name[first] == '.') return out;
@@ -200,7 +200,7 @@ void validate_linux_pod(const Value& spec, const Path& path, FieldErrors& out) {
   });
 }
 
-// An annotation of old and the field of today may both be there when they say the same.
+// The older annotation and the newer field may both be present if they have the same value.
 struct ProfileWords {
   string_view noun, unconfined, runtime_default, other_runtime_default, localhost_prefix;
 };

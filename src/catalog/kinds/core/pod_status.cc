@@ -5,7 +5,7 @@
 #include "catalog/kinds/ip.h"
 #include "json/print.h"
 
-// pods/status: what a kubelet may report.
+// pods/status: the fields that a kubelet may report.
 namespace cardea::catalog {
 namespace {
 

@@ -22,7 +22,7 @@ constexpr const char* kUpdatable =
 constexpr string_view kMirror = "kubernetes.io/config.mirror";
 constexpr string_view kAppArmorPrefix = "container.apparmor.security.beta.kubernetes.io/";
 
-// Whether the lists are comparable at all.
+// Whether the two lists can be compared at all.
 bool validate_container_list(const Value& spec, const Value& old, const char* key,
                              FieldErrors& out) {
   Path path = Path("spec") / key;
@@ -40,7 +40,7 @@ bool validate_container_list(const Value& spec, const Value& old, const char* ke
   return true;
 }
 
-// False when nothing more should be said.
+// False if no further error should be reported.
 bool validate_deadline(const Value& spec, const Value& old, FieldErrors& out) {
   const Value &now = spec["activeDeadlineSeconds"], &before = old["activeDeadlineSeconds"];
   Path path = "spec.activeDeadlineSeconds";
@@ -120,8 +120,8 @@ std::string show_term(const Value& term) {
              ",\"MatchFields\":", list("matchFields"), "}");
 }
 
-// A pod that waits at its gates may still learn where it must run, as long as that only narrows the
-// choice.
+// The placement of a pod that waits at its gates may change, as long as the change only narrows the
+// choice of nodes.
 void validate_gated_placement(Value& spec, const Value& old, FieldErrors& out) {
   for (const json::Member& m : old["nodeSelector"].members())
     if (const Value* found = spec["nodeSelector"].find(m.key()); !found || *found != m.value) {

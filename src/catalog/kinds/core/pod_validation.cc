@@ -123,7 +123,7 @@ void validate_host_aliases(const Value& spec, const Path& path, FieldErrors& out
   });
 }
 
-// Names and small values of the spec that depend on nothing else.
+// Names and simple values of the spec that depend on nothing else.
 void validate_plain_fields(const Value& spec, const Path& path, FieldErrors& out) {
   check_optional(spec, "serviceAccountName", dns1123_subdomain, path, out);
   check_optional(spec, "nodeName", dns1123_subdomain, path, out);

@@ -8,15 +8,16 @@
 
 namespace cardea::catalog {
 
-// What the rules of a pod spec depend on beside the spec itself.
+// The facts besides the spec itself that the rules of a pod spec depend on.
 struct PodRules {
   bool is_pod = false;                    // a Pod, not a template
   bool allow_privileged = false;          // --allow-privileged
   const json::Value* meta = nullptr;      // the Pod's metadata; null for templates
-  const json::Value* old_spec = nullptr;  // on update: what was accepted before stays acceptable
+  const json::Value* old_spec = nullptr;  // on update: values that were accepted before stay
+                                          // accepted
 };
 
-// All take objects with their defaults filled in, append to `out`, and are pure.
+// All functions take objects with defaults, append to `out`, and are pure.
 void validate_pod_spec(const json::Value& spec, const Path& path, const PodRules& rules,
                        json::FieldErrors& out);
 
@@ -24,12 +25,12 @@ void validate_pod_spec(const json::Value& spec, const Path& path, const PodRules
 void validate_pod_template(const json::Value& pod_template, const Path& path,
                            const StrategyContext& context, json::FieldErrors& out);
 
-// Annotations that pods and pod templates give a meaning to.
+// Annotations that have a meaning in pods and pod templates.
 void validate_pod_annotations(const json::Value& annotations, const json::Value& spec,
                               const Path& path, json::FieldErrors& out);
 
-// What is worth telling the author of a pod or template although it is accepted. `path` is "spec"
-// or "spec.template.spec"; `old` is null on create.
+// Warnings to the author of a pod or template that is accepted. `path` is "spec" or
+// "spec.template.spec"; `old` is null on create.
 void warn_about_pod_spec(const json::Value& spec, const json::Value& meta, const Path& path,
                          const Path& meta_path, std::vector<std::string>& out);
 void warn_about_pod_template(const json::Value& pod_template, const Path& path,

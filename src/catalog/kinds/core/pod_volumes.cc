@@ -56,7 +56,7 @@ void validate_claim(const Value& s, const Path& path, FieldErrors& out) {
 
 void validate_downward_api(const Value& s, const Path& path, FieldErrors& out) {
   validate_mode(s["defaultMode"], path / "defaultMode", out);
-  // Reported on the volume: Kubernetes gives no index here.
+  // Reported at the volume: Kubernetes gives no index here.
   for (const Value& file : s["items"].items()) validate_downward_file(file, path, out);
 }
 
@@ -149,8 +149,8 @@ struct Source {
   string_view reported_as = "";  // where Kubernetes' own path differs
 };
 
-// In the order Kubernetes looks for them: of several, the first is the volume and the others are
-// too many.
+// In the order in which Kubernetes looks for them. The first source is the volume, any further one
+// is an error.
 constexpr Source kSources[] = {
     {"emptyDir", validate_empty_dir},
     {"hostPath", validate_host_path},

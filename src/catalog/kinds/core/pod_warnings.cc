@@ -7,7 +7,7 @@
 #include "catalog/kinds/core/volume_warnings.h"
 #include "catalog/kinds/ip.h"
 
-// What is worth telling the author of a pod although it is accepted.
+// Warnings to the author of a pod that is accepted.
 namespace cardea::catalog {
 namespace {
 
@@ -69,7 +69,7 @@ bool is_inside(string_view inner, string_view outer) {
   return cat(inner, "/").starts_with(cat(outer, "/"));
 }
 
-// Files of one volume that would hide each other.
+// Files of one volume that would overwrite each other.
 class OverlapFinder {
  public:
   OverlapFinder(string_view volume, std::string description, Warnings& out)
@@ -139,7 +139,7 @@ void warn_about_env(const Value& container, const Path& path, Warnings& out) {
   each(container, "env", path, [&](const Value& variable, const Path& at) {
     string_view name = text(variable, "name"), value = text(variable, "value");
     if (seen.insert(name).second) return;
-    // A later definition that builds upon the earlier one is meant so.
+    // A later variable that uses the earlier one of the same name is intended.
     std::string reference = cat("$(", name, ")");
     if (present(variable, "valueFrom") || value == reference ||
         value.find(reference) == string_view::npos)

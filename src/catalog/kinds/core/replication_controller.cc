@@ -51,7 +51,7 @@ void validate_spec(const Value& spec, const StrategyContext& context, FieldError
   validate_template(spec, context, out);
 }
 
-// A generated name is judged as the name it became, the prefix is not.
+// For a generated name the complete name is checked, not the prefix.
 Complaints whole_name(std::string_view name, bool prefix) {
   return prefix ? Complaints{} : name_is_dns_subdomain(name, false);
 }

@@ -10,8 +10,8 @@
 
 namespace cardea::catalog {
 
-// Amounts of cpu, memory and friends: resource names, lists (name -> quantity) and requirements
-// {requests, limits, claims}. Pure functions.
+// Amounts of cpu, memory and other resources: resource names, lists (name -> quantity) and
+// requirements {requests, limits, claims}. Pure functions.
 
 Quantity quantity_of(const json::Value& value);  // 0 when it cannot be read; decoding has checked
                                                  // that before
@@ -39,17 +39,17 @@ void validate_container_resources(const json::Value& requirements,
 void validate_pod_level_resources(const json::Value& pod_spec, const Path& spec_path,
                                   const std::set<std::string>& pod_claims, json::FieldErrors& out);
 
-// Amounts in their canonical spelling, as the server stores them; finer than a thousandth is
-// rounded up.
+// Amounts in their canonical spelling, in which the server stores them. An amount finer than a
+// thousandth is rounded up.
 void default_quantity(json::Value& owner, std::string_view key);
 void default_resource_list(json::Value& owner, std::string_view key);
 void default_resource_requirements(json::Value& owner, std::string_view key = "resources");
-// Requests a client left out equal the limits.
+// Requests that the client left out become equal to the limits.
 void default_requests_from_limits(json::Value& container);
 
 enum class ResourceSide { kRequests, kLimits };
-// The sum over a pod's containers, init containers counted as they run: one after the other,
-// sidecars beside.
+// The sum over the containers of a pod. Init containers count as they run: one after the other,
+// sidecars in parallel.
 json::Value aggregate_container_resources(const json::Value& pod_spec, ResourceSide side);
 
 // "Guaranteed", "Burstable" or "BestEffort".

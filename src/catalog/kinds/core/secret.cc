@@ -15,7 +15,7 @@ std::string decoded(const Value& object, std::string_view key) {
 void defaults(Value& object, const StrategyContext&) {
   default_to(object, "type", "Opaque");
   if (!object["stringData"].is_object()) return;
-  // Write-only: what a person can type, merged over what must be encoded.
+  // stringData is write-only: plain text that is merged over the encoded data.
   Value data = object["data"];
   if (data.is_null()) data = Value::object();
   for (const json::Member& m : object["stringData"].members())
@@ -109,8 +109,8 @@ bool has_pem_block(const std::string& text) {
   return base64_decode(body).has_value();
 }
 
-// What a TLS server would say of the pair when it starts, as far as can be said without reading
-// certificates.
+// The errors that a TLS server would report for the pair at its start, as far as they can be found
+// without reading certificates.
 std::vector<std::string> warnings(const Value& object, const Value*, const StrategyContext&) {
   if (text(object, "type") != "kubernetes.io/tls") return {};
   for (const auto& [key, noun] : {std::pair("tls.crt", "certificate"), std::pair("tls.key", "key")})

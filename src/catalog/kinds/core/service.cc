@@ -53,7 +53,8 @@ void defaults(Value& object, const StrategyContext&) {
   if (is_externally_accessible(object))
     default_to(object.member("spec"), "externalTrafficPolicy", "Cluster");
   Value& again = object.member("spec");
-  std::string type(text(again, "type"));  // a copy: what follows edits the object it stands in
+  std::string type(text(again, "type"));  // a copy, because the code below edits the object that
+                                          // contains it
   if (type == "NodePort" || type == "LoadBalancer" || type == "ClusterIP")
     default_to(again, "internalTrafficPolicy", "Cluster");
   if (type != "LoadBalancer") return;
@@ -70,7 +71,7 @@ void defaults(Value& object, const StrategyContext&) {
 
 void prepare_create(Value& object, const StrategyContext&) {
   object.set("status", Value::object({{"loadBalancer", Value::object()}}));
-  // Services of this type have no traffic inside the cluster to route.
+  // Services of this type route no traffic inside the cluster.
   if (type_of(object) == "ExternalName")
     edit_member(object, "spec", [](Value& spec) { spec.erase("internalTrafficPolicy"); });
 }
@@ -86,7 +87,8 @@ std::set<std::int64_t> node_ports(const Value& service) {
   return out;
 }
 
-// What belonged to the type a service no longer has goes with it, unless the client set it anew.
+// When the type of a service changes, fields of the old type are removed, unless the client set
+// them anew.
 void drop_what_the_type_lost(Value& object, const Value& old) {
   const Value& before = old["spec"];
   bool lost_address = type_of(old) != "ExternalName" && type_of(object) == "ExternalName";

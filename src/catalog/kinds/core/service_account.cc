@@ -6,7 +6,7 @@ namespace {
 
 constexpr const char* kMountable = "kubernetes.io/enforce-mountable-secrets";
 
-// Of a reference to a secret only its name means something.
+// Of a reference to a secret only the name is used.
 void clean_secrets(Value& object) {
   edit_items(object, "secrets", [](Value& secret) {
     Value name = secret["name"];

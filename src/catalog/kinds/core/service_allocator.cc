@@ -36,7 +36,7 @@ std::vector<std::string> cluster_ips(const Value& service) {
   return strings(service["spec"]["clusterIPs"]);
 }
 
-// A client may know the single field only, the list only, or both: the other follows.
+// A client may set the single field, the list, or both; the missing one follows from the other.
 void normalise_cluster_ips(Value& spec, const Value* old) {
   std::string ip(text(spec, "clusterIP"));
   if (!old) {
@@ -55,7 +55,7 @@ void normalise_cluster_ips(Value& spec, const Value* old) {
     spec.set("clusterIPs", Value::array({Value(ip)}));
 }
 
-// What an older client left out of an update is what the service has already.
+// A field that an older client leaves out of an update keeps the value of the stored service.
 void keep_allocated(Value& service, const Value& old) {
   Value& spec = service.member("spec");
   const Value& before = old["spec"];
@@ -118,7 +118,8 @@ void ServicesInUse::remove(const Value& service) {
   ports_.erase(service["spec"]["healthCheckNodePort"].as_int());
 }
 
-// One service being served: what it takes is taken for the rest of it.
+// The allocation for one service: an address or port that it has taken is not free for the rest of
+// the allocation.
 class ServiceAllocator::Attempt {
  public:
   Attempt(const ServiceAllocator& owner, Value& service, const ServicesInUse& in_use,
@@ -214,7 +215,8 @@ std::optional<Error> ServiceAllocator::Attempt::fill_families(const Value* old) 
 }
 
 std::optional<std::string> ServiceAllocator::Attempt::next_address() const {
-  // The first address of the range is the network's own; the last would be broadcast in IPv4.
+  // The first address of the range is the address of the network. In IPv4 the last address would be
+  // the broadcast address.
   int host_bits = (owner_.cidr_.address.v4 ? 32 : 128) - owner_.cidr_.prefix;
   std::uint64_t size = host_bits >= 16 ? 65536 : std::uint64_t{1} << host_bits;
   std::uint64_t last = owner_.cidr_.address.v4 && host_bits < 16 ? size - 2 : size - 1;
@@ -280,7 +282,7 @@ std::optional<std::int64_t> ServiceAllocator::Attempt::next_port() {
   return std::nullopt;
 }
 
-// One node port. Ports of the same number but other protocols share theirs when they can.
+// One node port. Ports with the same number and different protocols share a node port if possible.
 std::optional<Error> ServiceAllocator::Attempt::take_port(
     Value& port, std::size_t index, const std::set<std::int64_t>& own,
     std::map<std::int64_t, std::int64_t>& by_port) {
@@ -327,7 +329,7 @@ std::optional<Error> ServiceAllocator::Attempt::take_health_check_port(const Val
   if (!needs_health_check(service_) || (old && needs_health_check(*old))) return std::nullopt;
   std::int64_t wanted = spec_["healthCheckNodePort"].as_int();
   if (wanted != 0) {
-    // Kubernetes answers 500 here; the mistake is the client's.
+    // Kubernetes answers 500 here, although the error is in the request.
     if (auto why = why_not_port(wanted))
       return invalid({json::invalid(
           "spec.healthCheckNodePort", wanted,
@@ -372,7 +374,7 @@ std::optional<Error> ServiceAllocator::update(Value& service, const Value& old,
   normalise_cluster_ips(copy.member("spec"), &before);
   Attempt attempt(*this, copy, in_use, choice);
   auto error = attempt.fill_families(&old);
-  // Only a service that had no address gets one; a changed address is for validation to refuse.
+  // Only a service without an address gets one. Validation refuses a changed address.
   if (!error && !needs_address(old)) error = attempt.take_addresses();
   if (!error) error = attempt.take_node_ports(&old);
   if (!error) error = attempt.take_health_check_port(&old);

@@ -11,8 +11,8 @@
 
 namespace cardea::catalog {
 
-// The addresses and ports that services hold. Build it from the stored services, or keep it up to
-// date with add and remove as they come and go.
+// The addresses and ports that services use. Build it from the stored services, or update it with
+// add and remove.
 class ServicesInUse {
  public:
   void add(const json::Value& service);
@@ -27,19 +27,19 @@ class ServicesInUse {
   std::set<std::int64_t> ports_;                  // node ports and health check ports
 };
 
-// Gives services their cluster addresses and node ports, and fills in what follows from them
-// (ipFamilies, ipFamilyPolicy, clusterIPs). It runs after defaults and admission and before the
-// strategy's prepare and validate hooks. Immutable: the caller holds the lock, or retries, between
-// asking and storing.
+// Assigns cluster addresses and node ports to services, and fills in the fields that follow from
+// them (ipFamilies, ipFamilyPolicy, clusterIPs). It runs after defaults and admission, and before
+// the hooks prepare and validate of the strategy. Immutable: the caller holds a lock between asking
+// and storing, or tries again.
 class ServiceAllocator {
  public:
-  // "10.0.0.0/24", 30000, 32767. `cidr` must be valid and hold at least two addresses for services.
+  // "10.0.0.0/24", 30000, 32767. `cidr` must be valid and have at least two addresses for services.
   ServiceAllocator(std::string_view cidr, int first_port, int last_port);
 
   struct Choice {
     Choice(std::uint64_t r, bool dry = false) : random(r), dry_run(dry) {}
-    std::uint64_t random;  // picks among what is free
-    bool dry_run;          // what a client asks for is not held against what is taken
+    std::uint64_t random;  // chooses among the free ones
+    bool dry_run;  // an address or port that the client requests is not compared with those in use
   };
 
   // On error the service is unchanged.
@@ -55,8 +55,8 @@ class ServiceAllocator {
   int first_port_, last_port_;
 };
 
-// A service that wants traffic of its own node only needs a port on which nodes say whether they
-// have any.
+// A service with traffic from its own node only needs a port at which nodes report whether they
+// have endpoints.
 bool needs_health_check(const json::Value& service);
 bool is_externally_accessible(const json::Value& service);
 bool is_headless(const json::Value& service);

@@ -21,7 +21,8 @@ void require_list(const Value& s, string_view key, const Path& path, FieldErrors
   if (s[key].empty()) out.push_back(json::required(path / key));
 }
 
-// A secret in another namespace must name it; pods refer to their own namespace and cannot.
+// A secret of a persistent volume must name its namespace. Pods use secrets of their own namespace
+// only, and cannot name one.
 void require_secret_name(const Value& s, const Path& path, FieldErrors& out) {
   if (present(s, "secretRef") && text(s["secretRef"], "name").empty())
     out.push_back(json::required(path / "secretRef" / "name"));

@@ -5,8 +5,8 @@
 
 namespace cardea::catalog {
 
-// The kinds of storage that pods and persistent volumes can both name. Each checks the source
-// itself, under its own path ("spec.volumes[0].nfs").
+// The volume sources that both pods and persistent volumes may have. Each function checks one
+// source, under its path ("spec.volumes[0].nfs").
 using VolumeSourceCheck = void (*)(const json::Value& source, const Path& path,
                                    json::FieldErrors& out);
 

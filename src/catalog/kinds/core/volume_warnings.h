@@ -8,9 +8,9 @@
 
 namespace cardea::catalog {
 
-// What is told about names and kinds of storage that still work, or no longer do.
+// Warnings about deprecated or removed names and volume sources.
 
-// The hint for a node label of old, or "".
+// The hint for a deprecated node label, or "".
 std::string_view deprecated_node_label(std::string_view key);
 void warn_about_node_selector_term(const json::Value& term, bool check_values, const Path& path,
                                    std::vector<std::string>& out);
@@ -19,7 +19,7 @@ void warn_about_volume_source(const json::Value& holder, const Path& path,
                               std::vector<std::string>& out);
 void warn_about_claim_spec(const json::Value& spec, const Path& path,
                            std::vector<std::string>& out);
-// Bytes come whole.
+// A warning if an amount of bytes is not a whole number.
 void warn_about_fraction(const json::Value& quantity, const Path& path,
                          std::vector<std::string>& out);
 

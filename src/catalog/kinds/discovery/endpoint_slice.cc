@@ -22,7 +22,7 @@ void defaults(Value& object, const StrategyContext&) {
   }
 }
 
-// Node and zone have fields of their own; the old place does not survive.
+// Node and zone have their own fields; the older map is removed.
 void drop_old_topology(Value& object, const StrategyContext&) {
   for (std::size_t i = 0; i < object["endpoints"].size(); ++i)
     if (object["endpoints"][i].has("deprecatedTopology"))
@@ -33,7 +33,7 @@ void prepare_update(Value& object, const Value&, const StrategyContext& context)
   drop_old_topology(object, context);
 }
 
-// Traffic may not be sent to an address of this machine alone.
+// Traffic may not be sent to an address that only this machine can reach.
 void validate_reachable(const Path& path, const Value& address, const Ip& ip, FieldErrors& out) {
   if (ip.unspecified())
     out.push_back(

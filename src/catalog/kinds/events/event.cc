@@ -14,7 +14,7 @@ void validate_word(const Path& path, const Value& word, FieldErrors& out) {
     out.push_back(json::invalid(path, "", cat("can have at most ", kLongestWord, " characters")));
 }
 
-// Events about cluster-scoped objects rest in one of the system's namespaces.
+// Events about cluster-scoped objects are stored in one of the system namespaces.
 void validate_namespace(const Value& object, FieldErrors& out) {
   std::string_view about = object["regarding"]["namespace"].as_string();
   std::string_view own = object["metadata"]["namespace"].as_string();
@@ -24,7 +24,7 @@ void validate_namespace(const Value& object, FieldErrors& out) {
         json::invalid("involvedObject.namespace", about, "does not match event.namespace"));
 }
 
-// Messages name the fields as the older face of Events does.
+// Messages name the fields as the Event of the core group does.
 void validate_timed(const Value& object, FieldErrors& out) {
   if (object["eventTime"].is_null()) return;
   const Value& controller = object["reportingController"];
@@ -106,7 +106,7 @@ FieldErrors validate_update(const Value& object, const Value& old, const Strateg
     if (semantically_equal(object[name], old[name])) continue;
     Shown text = name == "regarding" || name == "related" ? shown_reference(object[name])
                                                           : shown(object[name]);
-    // Kubernetes compares the reason twice, and says so twice.
+    // Kubernetes compares the reason twice, and reports an error twice.
     for (int times = name == "reason" ? 2 : 1; times > 0; --times)
       out.push_back(invalid_shown(shown_name, text, kFieldIsImmutable));
   }

@@ -149,7 +149,7 @@ void validate_rule(const Path& path, const Value& rule, FieldErrors& out) {
     validate_url_rule((path / "nonResourceRules").index(i), rule["nonResourceRules"][i], out);
 }
 
-// The spec of an object that a server always has, null for any other name.
+// The spec of an object that every server has; null for any other name.
 Value fixed_spec(std::string_view kind, std::string_view name) {
   if (name != "exempt" && name != "catch-all") return {};
   for (const Value& object : bootstrap_flow_control(""))
@@ -255,7 +255,7 @@ void level_defaults(Value& object, const StrategyContext&) {
   }
 }
 
-// How many bits it takes to deal a hand of this size from this deck without repetition.
+// The number of bits that are needed to deal a hand of this size from this deck without repetition.
 double entropy_bits(std::int64_t deck, std::int64_t hand) {
   double bits = 0;
   for (std::int64_t i = 0; i < hand && bits < 1000; ++i)

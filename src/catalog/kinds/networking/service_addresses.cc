@@ -102,7 +102,7 @@ FieldErrors validate_cidr_kind_update(const Value& object, const Value& old,
                                       const StrategyContext&) {
   FieldErrors out;
   validate_kind_meta_update(object, old, out);
-  // A second family may be added; what is there stays.
+  // A second address family may be added; the existing one stays.
   const Value& cidrs = object["spec"]["cidrs"];
   const Value& before = old["spec"]["cidrs"];
   if (cidrs.size() < before.size()) {

@@ -11,7 +11,8 @@ void defaults(Value& object, const StrategyContext&) {
   if (object["overhead"].is_object()) default_resource_list(object.member("overhead"), "podFixed");
 }
 
-// Kubernetes checks the amounts as if they were a container's limits, and reports them so.
+// Kubernetes checks the amounts as if they were the limits of a container, and reports them in the
+// same way.
 void validate_overhead(const Value& overhead, FieldErrors& out) {
   if (overhead.is_null()) return;
   validate_container_resources(Value::object({{"limits", overhead["podFixed"]}}), {}, "overhead",

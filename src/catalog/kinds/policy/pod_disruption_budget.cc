@@ -29,8 +29,7 @@ void validate_spec(const Value& spec, FieldErrors& out) {
                  {"AlwaysAllow", "IfHealthyBudget"}, out);
 }
 
-// The object's own metadata is checked by the caller alone: budgets may carry any path segment as a
-// name.
+// The caller checks the object's own metadata. The name of a budget may be any path segment.
 FieldErrors validate(const Value& object, const StrategyContext&) {
   FieldErrors out;
   validate_spec(object["spec"], out);

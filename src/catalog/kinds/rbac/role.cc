@@ -145,7 +145,8 @@ FieldErrors validate_binding_kind_update(const Value& object, const Value& old,
 
 }  // namespace
 
-// No rules are stored as none: a list without items does not survive Kubernetes' encoding.
+// An empty list of rules is stored as an absent list: Kubernetes' encoding does not keep a list
+// without items.
 static void drop_empty_rules(Value& object) {
   if (object["rules"].is_array() && object["rules"].empty()) object.set("rules", Value());
 }

@@ -59,7 +59,7 @@ void validate_tolerations(const Value& tolerations, const Path& path, FieldError
   }
 }
 
-// What `exactly` and each of `firstAvailable` have in common.
+// The common part of `exactly` and each item of `firstAvailable`.
 void validate_wish(const Value& wish, const Path& path, FieldErrors& out) {
   std::string_view name = wish["deviceClassName"].as_string();
   if (name.empty())
@@ -139,7 +139,8 @@ void validate_constraint(const Value& constraint, const Path& path,
   validate_qualified_identifier(constraint[field].as_string(), path / field, true, out);
 }
 
-// Chooses devices: a bool, or an attribute whose type is not known.
+// Checks that the expression of a selector compiles and gives a bool, or an attribute of unknown
+// type.
 void validate_selector_expression(const Path& path, const Value& expression, FieldErrors& out) {
   static const std::shared_ptr<const cel::Environment> environment = cel::device_environment()
                                                                          .share();

@@ -3,8 +3,7 @@
 
 namespace cardea::catalog {
 
-// Parts that the kinds of resource.k8s.io share. Expressions must be there; whether they compile is
-// another question.
+// Parts that the kinds of resource.k8s.io share.
 
 void validate_device_selectors(const Value& selectors, const Path& path,
                                FieldErrors& out);  // [{cel: {expression}}]
@@ -12,7 +11,7 @@ void validate_opaque_config(const Value& opaque, const Path& path,
                             FieldErrors& out);  // {driver, parameters}
 void validate_driver_name(const Value& name, const Path& path, FieldErrors& out);
 void validate_pool_name(const Value& name, const Path& path, FieldErrors& out);
-// domain/identifier, the domain being optional unless `full`.
+// domain/identifier. The domain is optional unless `full`.
 void validate_qualified_identifier(std::string_view name, const Path& path, bool full,
                                    FieldErrors& out);
 

@@ -22,7 +22,8 @@ void template_defaults(Value& object, const StrategyContext&) {
   default_resource_claim_spec(object_member(outer, "spec"));
 }
 
-// Access to devices that others use is for namespaces an administrator has marked.
+// Access to devices that other claims use is only for namespaces with the label of an
+// administrator.
 void validate_admin_access(const Value& spec, const Path& path, const StrategyContext& context,
                            FieldErrors& out) {
   auto is_marked = [&context] {

@@ -118,7 +118,7 @@ void validate_device(const Value& device, bool per_device, const Path& path, Fie
     out.push_back(json::invalid(
         path, Value(static_cast<std::int64_t>(properties)),
         cat("the total number of attributes and capacities must not exceed ", kMostProperties)));
-  // Kubernetes walks these in the order of its maps; ours is by name.
+  // Kubernetes visits these in the random order of its maps; here the order is by name.
   for (const json::Member& m : device["attributes"].members()) {
     validate_qualified_identifier(m.key(), path / "attributes", false, out);
     validate_attribute(m.value, (path / "attributes").key(m.key()), out);

@@ -21,8 +21,8 @@ constexpr SystemClass kSystemClasses[] = {
      "necessary."},
 };
 
-// Why a name with the system's prefix may not be used; empty when the object is one of the system's
-// own.
+// The reason why a name with the system's prefix may not be used. Empty if the object is one of the
+// system's own.
 std::string system_class_error(const Value& object) {
   std::string_view name = object["metadata"]["name"].as_string();
   for (const SystemClass& known : kSystemClasses) {

@@ -79,7 +79,7 @@ FieldErrors validate_driver_update(const Value& object, const Value& old,
   return out;
 }
 
-// The generation counts here too, but starts only with the first change.
+// The generation is counted here too, but only from the first change on.
 void prepare_driver_update(Value& object, const Value& old, const StrategyContext&) {
   if (semantically_equal(object["spec"], old["spec"])) return;
   object_member(object, "metadata")

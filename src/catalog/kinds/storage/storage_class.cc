@@ -36,7 +36,7 @@ void validate_provisioner(const Value& provisioner, FieldErrors& out) {
   complain("provisioner", name, qualified_name(name), out);
 }
 
-// Topologies are sets of sets: the same requirement twice, or the same term twice, is a mistake.
+// Topologies are sets of sets: a requirement or a term that occurs twice is an error.
 void validate_topologies(const Value& terms, FieldErrors& out) {
   std::vector<std::set<std::pair<std::string, std::set<std::string>>>> seen{{}};
   for (std::size_t i = 0; i < terms.size(); ++i) {

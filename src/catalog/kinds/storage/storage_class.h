@@ -4,7 +4,7 @@
 
 namespace cardea::catalog {
 
-// The name under which a CSI driver is known: a DNS subdomain of at most 63 bytes, in either case.
+// The name of a CSI driver: a DNS subdomain of at most 63 bytes, in upper or lower case.
 void validate_csi_driver_name(const Path& path, const json::Value& name, json::FieldErrors& out);
 
 }  // namespace cardea::catalog

@@ -11,7 +11,7 @@ namespace {
 constexpr int kMetadataBytes = 256 * 1024;
 constexpr std::size_t kLongestError = 1024;
 
-// A volume that came with its pod: only what CSI needs may be said of it.
+// An inline volume of a pod: only the fields that CSI needs are allowed.
 void validate_inline_volume(const Value& volume, const Path& path, FieldErrors& out) {
   for (std::string_view name :
        {"capacity", "claimRef", "persistentVolumeReclaimPolicy", "storageClassName", "volumeMode"})
