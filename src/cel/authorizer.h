@@ -25,8 +25,7 @@ struct AuthorizationAnswer {
   std::string error;  // not empty: the authorizer failed
 };
 
-// Answers the questions. Called on the thread that evaluates, possibly several times; it may
-// block.
+// Answers the questions. Called on the thread that evaluates, possibly several times. It may block.
 class AuthorizerInterface {
  public:
   virtual ~AuthorizerInterface() = default;

@@ -42,7 +42,7 @@ TEST(Cel, AnErrorIsNeverAnAllow) {
   EXPECT_EQ(run("dyn('yes') ? true : true"), "error: no such overload");
 }
 
-// What a name is bound to runs where the name is first used, which may be inside a loop.
+// A bound value is computed where its name is first used, which may be inside a loop.
 TEST(Cel, AVariableBoundToALoopLeavesTheLoopAroundItsFirstUseAlone) {
   EXPECT_EQ(run("cel.bind(good, [1, 2, 3].filter(x, x > 1), [2, 3, 4].filter(y, y in good))"),
             "[2, 3]");
@@ -109,7 +109,7 @@ TEST(Cel, FormattingWhatHoldsItselfManyTimesIsLimited) {
       limits.cost = 1'000'000;
       Evaluation evaluation(limits);
       const Value result = evaluation.run(**program, {});
-      // Not absorbed: the limit is no error of the expression.
+      // Not absorbed: passing the limit is not an error of the expression.
       if (clause == "%s")
         EXPECT_TRUE(result.is_error() && evaluation.limit_exceeded()) << print_value(result);
       else
@@ -159,7 +159,7 @@ TEST(Cel, InterruptionStopsALoop) {
 }
 
 TEST(Cel, BytesConcatenationMakesNewBytesEachTime) {
-  // cel-go appends in place here and gives three times the last.
+  // cel-go appends in place here, and so gives the last list three times.
   EXPECT_EQ(run("[1, 2].map(i, b'a' + bytes(string(i)))"), "[b\"\\141\\061\", b\"\\141\\062\"]");
 }
 
@@ -186,7 +186,7 @@ TEST(Cel, ProgramsAreSharedBetweenThreads) {
   for (int i = 0; i < 4; ++i) threads.emplace_back(work);
 }
 
-// What cel-go 0.29 says: `line:column: text` of every error.
+// The messages of cel-go 0.29: `line:column: text` of every error.
 std::string errors_of(std::string_view text) {
   ParseOptions options;
   options.macros |= kOptionalMacros;

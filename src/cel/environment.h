@@ -13,7 +13,7 @@
 
 namespace cardea::cel {
 
-// Function libraries. A version above zero brings later additions, as in cel-go and Kubernetes.
+// Function libraries. A version above zero adds later functions, as in cel-go and Kubernetes.
 enum class Library {
   kStandard,
   kOptional,
@@ -42,16 +42,17 @@ enum class Library {
 std::span<const OverloadRow> overloads_of(Library library);
 
 struct Variable {
-  std::string name;  // may have dots: `authorizer.requestResource`
+  std::string name;  // may contain dots: `authorizer.requestResource`
   const Type* type = nullptr;
   std::uint32_t slot = 0;
 };
 
-// What expressions may use: variables, types, functions, macros. Immutable and shared between
-// threads once built.
+// The variables, types, functions and macros that expressions may use. Once built it is immutable,
+// and threads may share it.
 class Environment {
  public:
-  // Builds one. Add libraries and declarations first, then take it with `std::move(env).share()`.
+  // Builds an environment. Add libraries and declarations first, then take it with
+  // `std::move(env).share()`.
   Environment();
 
   Environment& library(Library library, int version = 100);
@@ -63,7 +64,7 @@ class Environment {
                       std::vector<std::pair<std::string_view, std::string_view>> fields);
   Environment& record(ObjectType type);
   Environment& function(std::string_view name, Overload overload);
-  // Charges calls as Kubernetes does, and nothing for has().
+  // Calls cost as much as in Kubernetes, and has() costs nothing.
   Environment& kubernetes_costs();
   Environment& free_presence_tests() {
     kubernetes_costs_ = true;
@@ -71,13 +72,13 @@ class Environment {
   }
 
   std::string container;           // for name resolution, as `package` in protobuf
-  bool homogeneous = false;        // literals of mixed element types are refused
+  bool homogeneous = false;        // literals with elements of different types are refused
   bool cross_type_numbers = true;  // 1 < 1.5 checks
   bool lenient = false;  // as cel-go: has(null.f) is false, of repeated keys the last counts; else
                          // errors
   bool validate_literals = false;  // duration("x") and matches("[") with constant arguments do not
                                    // compile
-  std::string open_structs;  // struct types of this name and below it take any field (`Object`)
+  std::string open_structs;  // struct types with this name or below it take any field (`Object`)
   ParseOptions parsing;
 
   std::shared_ptr<const Environment> share() && {
@@ -106,7 +107,7 @@ class Environment {
   bool kubernetes_costs_ = false;
 };
 
-// `a.b` and `x` give a.b.x, a.x, x: where a name may be found from inside a container.
+// `a.b` and `x` give a.b.x, a.x, x: the names that are tried from inside a container.
 std::vector<std::string> candidate_names(std::string_view container, std::string_view name);
 
 }  // namespace cardea::cel

@@ -128,7 +128,7 @@ Environment device_environment() {
 
 Environment claims_environment() {
   Environment env = kubernetes_environment();
-  env.library(Library::kEncoders);  // not in Kubernetes' own; KEP-3331 asks for it
+  env.library(Library::kEncoders);  // not in Kubernetes' own environment; KEP-3331 requires it
   Type any;
   any.name = "any";
   env.variable("claims", env.types().map(env.types().simple(Type::kString), env.types().make(any)));

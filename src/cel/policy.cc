@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kVariables = "kubernetes.variables";
 
-// What later expressions know of a variable: simple types, lists and maps; all else is dyn.
+// The type of a variable for later expressions: simple types, lists and maps; all others are dyn.
 std::string declared_type(const Type* type) {
   switch (type->kind) {
     case Type::kBool:
@@ -32,7 +32,7 @@ std::string declared_type(const Type* type) {
   }
 }
 
-// Those without variables are the same for every policy.
+// Environments without variables are the same for every policy.
 std::shared_ptr<const Environment> bare(bool params, bool authorizer, bool patch) {
   static const std::shared_ptr<const Environment> kept[2][3] = {
       {admission_environment(false, false).share(), admission_environment(false, true).share(),
@@ -75,7 +75,7 @@ std::shared_ptr<const Environment> PolicyCompiler::environment(Use use) {
   fields.name = kVariables;
   for (const auto& [name, type] : variables_) {
     fields.fields[name] = env.types().parse(type);
-    // With a slot of its own it can be computed when it is read.
+    // With its own slot it can be computed when it is read.
     env.variable(cat("variables.", name), fields.fields[name]);
   }
   env.record(std::move(fields));

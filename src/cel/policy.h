@@ -11,14 +11,14 @@
 namespace cardea::cel {
 
 // Compiles the expressions of one admission policy or webhook. Variables are added in their order:
-// each sees those before it, and every expression after it sees it as `variables.name`, of the type
-// it has.
+// each one can use those before it, and every later expression can use it as `variables.name`, with
+// its type.
 //
-// Environments differ in what they declare, so slots are found by name
+// Environments declare different variables, so slots are found by name
 // (Environment::find_variable).
 class PolicyCompiler {
  public:
-  // `params`: the policy has a paramKind. `composes`: `variables` is a name from the start, even
+  // `params`: the policy has a paramKind. `composes`: `variables` is declared from the start, even
   // before it has fields. `declare` may give the variables of each environment other types than
   // `dyn`.
   PolicyCompiler(bool params, bool composes, std::function<void(Environment&)> declare = nullptr)
@@ -26,7 +26,7 @@ class PolicyCompiler {
 
   struct Outcome {
     std::shared_ptr<const Program> program;  // null when it did not compile
-    std::string error;                       // why, in Kubernetes' words
+    std::string error;                       // the reason, in Kubernetes' words
   };
   Outcome variable(std::string_view name, std::string_view expression);
   Outcome expression(std::string_view expression);           // of any type
@@ -49,7 +49,7 @@ class PolicyCompiler {
   std::shared_ptr<const Environment> kept_[4];                  // until the next variable
 };
 
-// A type as Go prints it, which messages about results do: google.protobuf.Timestamp, null_type.
+// A type as Go prints it in messages about results: google.protobuf.Timestamp, null_type.
 std::string go_type_name(const Type* type);
 
 }  // namespace cardea::cel

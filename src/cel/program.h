@@ -10,8 +10,7 @@
 
 namespace cardea::cel {
 
-// A compiled expression. Immutable; share it between threads and run it in an Evaluation of each
-// thread.
+// A compiled expression. Immutable: threads may share it and run it, each in its own Evaluation.
 class Program {
  public:
   ~Program();
@@ -38,10 +37,10 @@ class Program {
 };
 
 struct CompileOptions {
-  bool check = true;  // without, errors of type come up when evaluated
+  bool check = true;  // without, type errors are reported at evaluation
 };
 
-// Why an expression does not compile.
+// The reason why an expression does not compile.
 struct CompileError {
   bool parsing = false;  // else checking
   std::vector<Issue> issues;

@@ -144,7 +144,7 @@ class Checker {
     return settle(e, simple(Type::kError));
   }
 
-  // "a.b.c" of a chain of plain selects on an identifier that is no local; empty otherwise.
+  // "a.b.c" for a chain of plain selections on an identifier that is not a local; empty otherwise.
   std::string qualified(const Expr* e) const {
     if (e->kind == Expr::Kind::kIdent) {
       if (!e->absolute && find_local(e->name) != nullptr) return "";
@@ -221,7 +221,7 @@ class Checker {
     return overload(e, f, args, e->target != nullptr);
   }
 
-  // Each operand must be a bool; the one that is none gets the blame.
+  // Each operand must be a bool; the error is reported at the operand that is not.
   const Type* logical(const Expr* e) {
     Meaning& m = meaning(e);
     m.function = find_function(e->name);
@@ -327,8 +327,8 @@ class Checker {
                                 value != nullptr ? value : inference_.fresh_parameter()));
   }
 
-  // Reports elements, keys and values that differ in type from the first of their literal. What
-  // format() prints may be of any types.
+  // Reports elements, keys and values whose type differs from the first in their literal. Arguments
+  // of format() may have any types.
   void require_one_type(const Expr* e) {
     if (e->kind == Expr::Kind::kCall && e->name == "format") return;
     if (e->kind == Expr::Kind::kList) {
@@ -390,7 +390,7 @@ class Checker {
                                        : simple(Type::kError));
   }
 
-  // The types a loop's variables take from its range.
+  // The types of a loop's variables, from the range.
   void range_types(const Expr* e, const Type* range, bool two, const Type*& first,
                    const Type*& second) {
     range = inference_.substitute(range, false);
@@ -421,8 +421,7 @@ class Checker {
     if (!inference_.assignable(type, simple(Type::kBool)))
       report(e, cat("expected type 'bool' but found '", shown(type), "'"));
   }
-  // What cel-go expands the macro into chooses by the condition between two values of the same
-  // type.
+  // cel-go expands the macro into a conditional, whose two values have the same type.
   void want_condition(const Expr* e, const Type* type, const Type* chosen) {
     if (inference_.assignable(type, simple(Type::kBool))) return;
     report(e, cat("found no matching overload for '", op::kConditional, "' applied to '(",
@@ -437,8 +436,8 @@ class Checker {
     return number;
   }
 
-  // The type of what runs when a variable is first used, in the midst of something else: its locals
-  // stay its own.
+  // The type of a bound value. It is computed where the variable is first used, inside another
+  // expression, but has its own locals.
   const Type* visit_lazy(const Expr* e) {
     const std::size_t before = std::exchange(highest_, scope_.size());
     const Type* type = visit(e);
@@ -517,7 +516,7 @@ class Checker {
                                                    Type::kString, Type::kBytes,    Type::kDyn,
                                                    Type::kError,  Type::kParam};
         const Type* key = inference_.substitute(type, false);
-        // Keys of no particular type take that of the first overload.
+        // Keys of unknown type get the type of the first overload.
         if (key->kind == Type::kParam) inference_.assignable(key, simple(Type::kInt));
         if (std::ranges::find(kSortable, key->kind) == std::end(kSortable) ||
             range->kind == Type::kMap)
@@ -584,7 +583,8 @@ class Checker {
   Inference inference_;
   Checked out_;
   std::vector<Local> scope_;
-  std::size_t highest_ = 0;  // how many locals the part at hand has had at once
+  std::size_t highest_ = 0;  // the largest number of locals that the current part has at the same
+                             // time
   std::vector<std::unique_ptr<std::string>> block_names_;
 };
 

@@ -7,7 +7,7 @@
 
 namespace cardea::cel {
 
-// What the checker learned about one expression.
+// The results of the checker for one expression.
 struct Meaning {
   enum Kind : std::uint8_t { kPlain, kVariable, kLocal, kTypeName, kUnresolved };
   Kind kind = kPlain;
@@ -15,7 +15,7 @@ struct Meaning {
   std::uint32_t index = 0;  // slot of a variable, number of a local, first local of a macro
   const Type* type = nullptr;
   const Function* function = nullptr;
-  std::vector<const Overload*> overloads;  // those the argument types leave possible
+  std::vector<const Overload*> overloads;  // those that the types of the arguments leave possible
   std::string name;                        // of the variable, type or struct, resolved
 };
 
@@ -23,16 +23,16 @@ struct Checked {
   std::vector<Meaning> meanings;  // by expression id
   std::vector<Issue> issues;
   const Type* type = nullptr;  // of the whole
-  std::uint32_t locals = 0;    // how many run at once
+  std::uint32_t locals = 0;    // how many exist at the same time
   std::shared_ptr<TypePool> types;
 };
 
-// Resolves names, and types when `typed`. Without types every value is dyn and only names that no
-// evaluation could resolve stay unresolved; that is reported when they are evaluated.
+// Resolves names, and also types if `typed`. Without types every value is dyn, and only a name that
+// no evaluation can resolve stays unresolved; it is reported when it is evaluated.
 Checked check(const Ast& ast, const Environment& environment, bool typed);
 
-// Where literals of lists and maps hold values of different types, but for what format() prints.
-// For environments that are homogeneous; asked of expressions that are well typed otherwise.
+// The places where literals of lists and maps have values of different types, except in arguments
+// of format(). For homogeneous environments; called for expressions that are otherwise well typed.
 std::vector<Issue> mixed_literals(const Ast& ast, const Checked& checked);
 
 }  // namespace cardea::cel

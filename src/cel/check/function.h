@@ -25,7 +25,7 @@ struct OverloadRow {
   std::string_view signature;
   Implementation call = nullptr;
   CostRule cost = nullptr;
-  int version = 0;  // of the library that brought it
+  int version = 0;  // the library that declares it
 };
 
 struct Overload {
@@ -40,7 +40,7 @@ struct Overload {
 
 struct Function {
   std::string name;
-  bool standard = false;  // runs whichever overload fits the values, whatever the checker expected
+  bool standard = false;  // runs the overload that fits the values, whichever the checker expected
   std::vector<Overload> overloads;
 };
 

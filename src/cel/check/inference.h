@@ -6,19 +6,19 @@
 
 namespace cardea::cel {
 
-// Type parameters and what they have been found to stand for.
+// Type parameters and the types that they were found to stand for.
 class Inference {
  public:
   explicit Inference(TypePool& types) : types_(types) {}
 
-  // Whether a value of type `from` may stand where `to` is wanted. Learns parameters only when it
-  // may.
+  // Whether a value of type `from` can be used where `to` is expected. Records parameters only if
+  // it can.
   bool assignable(const Type* from, const Type* to);
   bool assignable(const std::vector<const Type*>& from, const std::vector<const Type*>& to);
-  // Replaces known parameters; unknown ones become dyn when `finish`.
+  // Replaces known parameters; unknown ones become dyn if `finish`.
   const Type* substitute(const Type* type, bool finish);
   const Type* more_general(const Type* a, const Type* b) const;
-  // The same signature with parameters of its own.
+  // The same signature with its own parameters.
   const Type* fresh(const Type* type, std::map<std::string, const Type*>& renamed);
   const Type* fresh_parameter();
 

@@ -13,7 +13,7 @@ constexpr std::string_view kKeywords[] = {
     "true",     "false",   "null",      "in",       "as",  "break",  "const",
     "continue", "else",    "for",       "function", "if",  "import", "let",
     "loop",     "package", "namespace", "return",   "var", "void",   "while"};
-// From 1.31 on these may be selected without escaping, though escaping still works.
+// From Kubernetes 1.31 on these may be selected without escaping, although escaping still works.
 constexpr std::string_view kHardKeywords[] = {"true", "false", "null", "in"};
 
 bool int_or_string(const json::Value& s) {
@@ -32,7 +32,7 @@ const json::Value& object_meta() {
   return meta;
 }
 
-// The properties of an object, with those every resource has.
+// The properties of an object, with those that every resource has.
 json::Value properties_of(const json::Value& schema, bool root) {
   json::Value properties = schema["properties"];
   if (!root) return properties;
@@ -41,7 +41,7 @@ json::Value properties_of(const json::Value& schema, bool root) {
   out.set("apiVersion", text);
   out.set("kind", text);
   json::Value meta = object_meta();
-  // Of metadata only the names are visible, whatever else the schema says of them.
+  // Of metadata only the names are visible, whatever the schema says.
   for (const std::string_view field : {"name", "generateName"})
     if (const json::Value* own = properties["metadata"]["properties"].find(field))
       meta.member("properties").set(field, *own);
@@ -90,7 +90,7 @@ std::optional<std::string> unescape_property(std::string_view name) {
       if (name.substr(2, name.size() - 4) == keyword) return std::string(keyword);
   std::string out;
   while (!name.empty()) {
-    // An escape is two underscores, something without any, and two underscores.
+    // An escape is two underscores, a text without underscores, and two underscores.
     const std::size_t begin = name.find("__");
     const std::size_t word = begin == name.npos ? name.npos : name.find_first_not_of('_', begin);
     const std::size_t end = word == name.npos ? name.npos : name.find('_', word);
@@ -199,7 +199,7 @@ Value typed_value(Frame& f, const json::Value& document, const json::Value& sche
       }
       const json::Value* property = properties.find(m.key());
       const auto escaped = escape_property(m.key());
-      // Not visible to rules, but it counts when objects are compared.
+      // Not visible to rules, but used when objects are compared.
       if (property == nullptr && (preserves || !escaped))
         map.add(Value::of_text(m.key()), Value::of_json(m.value));
       if (property == nullptr || m.value.is_null()) continue;

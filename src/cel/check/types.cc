@@ -93,7 +93,7 @@ std::string print_type(const Type* type) {
   else if (type->kind == Type::kOpaque || type->kind == Type::kObject || type->kind == Type::kParam)
     out = type->name;
   else if (type->kind == Type::kDyn && !type->name.empty())
-    out = type->name;  // `any` differs from `dyn` in messages alone
+    out = type->name;  // `any` and `dyn` differ only in messages
   else
     out = kSimpleNames[type->kind];
   if (type->params.empty()) return out;

@@ -57,8 +57,8 @@ class TypePool {
   const Type* wrapper(Type::Kind kind);
   const Type* make(Type type);
   // Reads the notation of declaration tables: `int`, `list(A)`, `map(K, V)`, `optional(V)`,
-  // `type(A)`, `net.IP`; one capital letter is a parameter, a name starting with `.` is an object
-  // type.
+  // `type(A)`, `net.IP`. One capital letter is a parameter; a name that begins with `.` is an
+  // object type.
   const Type* parse(std::string_view text);
 
   TypePool();

@@ -16,8 +16,8 @@ namespace {
 
 using cel::Value;
 
-// Where cel-go and Kubernetes answer otherwise: -1 for an offset behind the text, all milliseconds
-// of a duration.
+// Cases in which cel-go and Kubernetes differ from the suite: -1 for an offset behind the text, all
+// milliseconds of a duration.
 Value last_index_within(cel::Frame& f, const Value* a, std::size_t) {
   const std::uint64_t size = cel::code_points(a[0].string());
   if (a[2].integer < 0 || static_cast<std::uint64_t>(a[2].integer) > size)
@@ -38,7 +38,7 @@ cel::Environment environment_of(const json::Value& c) {
     return env;
   }
   env.library(cel::Library::kNetwork).library(cel::Library::kBlock);
-  // The suite wants an error behind the end of a text, and the milliseconds within the second.
+  // The suite expects an error behind the end of a text, and the milliseconds within the second.
   env.function("lastIndexOf",
                cel::make_overload(env.types(), {"lastIndexOf", "string_last_index_of_string_int",
                                                 "string.(string, int) int", last_index_within}));
@@ -93,7 +93,7 @@ struct Reporter {
     std::printf("%s\n", line(what).c_str());
     return false;
   }
-  // The right kind of error; its text only tells how close it is.
+  // The error must be of the right kind. Its text is only compared for a report.
   void compare(std::string_view wanted, std::string_view got) const {
     got = got.substr(0, got.find('\n'));
     if (got.find(wanted) != std::string_view::npos) {
@@ -133,7 +133,8 @@ bool check_cost(const Reporter& report, const json::Value& c, std::string_view k
   return report.fail(cat(key, " ", cost, ", expected ", wanted));
 }
 
-// The residual must give every completion's value, as it is and printed and read again.
+// The residual must give the value of every completion, as it is, and also after printing and
+// parsing.
 bool check_residual(const Reporter& report, const json::Value& c,
                     std::shared_ptr<const cel::Program> program, cel::Arena& arena) {
   const cel::Environment& env = program->environment();
@@ -142,7 +143,7 @@ bool check_residual(const Reporter& report, const json::Value& c,
   const cel::Residual residual = cel::reduce(program, bind(env, arena, c["bindings"]),
                                              cel::Unknowns::variables(env, names));
   const json::Value& partial = c["partial"];
-  // An error of cel-go's partial evaluation may be one of its own; the completions tell.
+  // An error of cel-go's partial evaluation may be an error of cel-go; the completions decide.
   if (partial.has("value") && residual.is_value() &&
       !matches(report, partial, residual.value(), arena))
     return false;

@@ -6,11 +6,11 @@
 #include "base/result.h"
 #include "json/value.h"
 
-// Runs case files of the expression language, one JSON document per line, and prints what differs.
-// `cardea cel conform` and the tests run them.
+// Runs case files of the expression language, one JSON document per line, and prints the
+// differences. Used by `cardea cel conform` and by the tests.
 namespace cardea::cel::conform {
 
-// What was seen. Differences are printed as they are found.
+// The results. Differences are printed when they are found.
 struct Counts {
   int passed = 0;
   int failed = 0;
@@ -25,19 +25,20 @@ struct Counts {
   void check(bool ok) { ok ? ++passed : ++failed; }
 };
 
-// How the texts of expected errors compare. A case passes when there is an error in the right
-// phase: the texts of the suite are those of several engines, and some of ours differ on purpose.
+// How the texts of expected errors are compared. A case passes if there is an error in the right
+// phase: the texts of the suite come from several engines, and some texts of Cardea differ on
+// purpose.
 struct ErrorTexts {
-  bool list = false;  // print each that reads otherwise
+  bool list = false;  // print each that differs
   int same = 0;
   int other = 0;
 };
 
-// A file of cases, which are told apart by what their lines hold; or a folder: every .jsonl file in
-// it. An error says which file cannot be read.
+// A file of cases, whose kind follows from the content of its lines; or a folder: every .jsonl file
+// in it. An error names the file that cannot be read.
 Result<Counts> run(const std::string& path, ErrorTexts& texts);
 
-// The kinds of cases that there are.
+// The kinds of cases.
 using Cases = std::vector<json::Value>;
 Counts run_cases(const Cases& cases, ErrorTexts& texts);  // cel-conformance, cel-random
                                                           // (also partial.jsonl)
@@ -47,7 +48,7 @@ Counts run_unknowns_cases(const Cases& cases);            // cel-partial-unknown
 Counts run_patterns_cases(const Cases& cases);            // cel-attribute-patterns.jsonl
 Counts run_printing_cases(const Cases& cases);            // cel-unparse.jsonl
 
-// Line ends as \n: a failure is one line.
+// Line ends become \n: a failure is one line.
 std::string one_line(std::string_view text);
 
 }  // namespace cardea::cel::conform

@@ -21,7 +21,7 @@ std::string text_of(const json::Value& v) {
   return std::string(v.as_string());
 }
 
-// Allows what equals the record of the case, and otherwise answers as it says.
+// Allows a check that equals the record of the case, and otherwise answers as the case says.
 class FakeAuthorizer : public cel::AuthorizerInterface {
  public:
   explicit FakeAuthorizer(const json::Value& spec) : spec_(spec) {}
@@ -90,7 +90,7 @@ bool text_matches(const json::Value& c, std::string_view key, std::string_view g
   const std::string_view how = c["match"].as_string();
   if (how == "regex") return RE2::PartialMatch(std::string(got), wanted);
   if (how == "exact") return got == wanted;
-  // What the caller of the compiler puts before its message.
+  // The text that the caller of the compiler puts before its message.
   std::string_view core = wanted;
   for (const std::string_view prefix : {"compilation failed: ", "compile error: "})
     if (core.starts_with(prefix)) core.remove_prefix(prefix.size());
@@ -111,8 +111,8 @@ bool check_patch(const Reporter& report, const json::Value& c, const Value& resu
   json::Value patch;
   if (result.is_error()) return report.fail(cat("error ", result.error->message));
   if (!cel::to_json(result, patch)) return report.fail("the patch has no JSON form");
-  // The original is a Deployment, whose metadata and template are there even when empty, and where
-  // a field may be replaced that is not set.
+  // The original is a Deployment: its metadata and template are present even if empty, and a field
+  // that is not set may be replaced.
   json::Value object = c["object"];
   object.member("metadata");
   if (object["metadata"].is_null()) object.set("metadata", json::Value::object());
@@ -202,7 +202,7 @@ bool run_case(const json::Value& c) {
 Counts run_library_cases(const Cases& cases) {
   Counts counts;
   for (const json::Value& c : cases) {
-    // Decoding the patched object is not the language's.
+    // Decoding of the patched object is not part of the language.
     if (text_of(c["error"]).starts_with("strict decoding error"))
       ++counts.skipped;
     else

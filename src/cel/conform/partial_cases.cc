@@ -39,9 +39,8 @@ std::string squeezed(std::string_view text) {
   return out;
 }
 
-// Differences that keep the meaning: an operand that may be no bool stays beside its neutral
-// element, known data of no declared type is marked as such, and errors of known data are written
-// out.
+// Differences that keep the meaning: an operand that may not be a bool stays beside its neutral
+// element, known data without a declared type is marked, and errors of known data are written out.
 std::string relaxed(std::string text) {
   for (std::size_t at; (at = text.find("dyn(")) != std::string::npos;) {
     std::size_t end = at + 4;
@@ -89,12 +88,12 @@ bool reduce_case(const json::Value& c, cel::Arena& arena, cel::Residual& out, st
   return true;
 }
 
-// Where ours is reduced further, or kept because cel-go's loses an error.
+// Cases in which Cardea's result is smaller, or is kept because cel-go's result loses an error.
 struct Better {
   std::string_view id, residual;
 };
 constexpr Better kBetter[] = {
-    // this.a may be missing, which is an error.
+    // this.a may be missing, and this is an error.
     {"TestPrune#15", "this.a in [] && has(this.a) || !has(this.b)"},
     // Loops over known data become chains.
     {"TestResidualAstMacros#1", "\"a\" == bar.baz.x"},
@@ -107,7 +106,7 @@ constexpr Better kBetter[] = {
     {"TestTwoVarComprehensionsResidualAST#6",
      "x.exists(val, 1 == val || 2 == val || 3 == val) || x[?1].hasValue()"},
     {"TestTwoVarComprehensionsResidualAST#7", "y[?1] == optional.of(\"hello\")"},
-    // A known binding is gone with its uses.
+    // A known binding is removed with its uses.
     {"TestTwoVarComprehensionsResidualAST#9", "\"hi\" + y[1]"},
 };
 
@@ -123,8 +122,7 @@ bool run_partial(const json::Value& c) {
   const std::string got = residual.print();
   if (squeezed(got) == squeezed(wanted) || relaxed(squeezed(got)) == relaxed(squeezed(wanted)))
     return true;
-  // Where more can be reduced, or the expectation is unsound, or names known data, the texts
-  // differ.
+  // The texts differ if more can be reduced, or if the expectation is unsound or names known data.
   for (const std::string_view reason :
        {"may_differ", "error_unsound", "residual_contains_known_error", "undefined_variables"})
     if (c.has(reason)) return true;
@@ -167,7 +165,7 @@ bool run_pattern_case(const json::Value& c) {
   const cel::UnknownPattern pattern = read_pattern(arena, c["pattern"]);
   const cel::UnknownPattern attribute = read_pattern(arena, c["attribute"]);
   bool touched = false;
-  // Unchecked names are tried from inside their container outwards.
+  // Unchecked names are tried from the inner container to the outer one.
   for (const std::string& name :
        cel::candidate_names(c["container"].as_string(), attribute.variable))
     touched |= cel::touches(pattern, name, attribute.qualifiers);
@@ -209,7 +207,7 @@ bool run_print(const json::Value& c) {
   if (o.has("wrap_after_column_limit")) print.wrap_after = o["wrap_after_column_limit"].as_bool();
   const std::string got = cel::print((*program)->root(), print);
   if (got == c["out"].as_string()) return true;
-  // A wide default column is the canonical form of ours; line ends are blanks then.
+  // The canonical form of Cardea is that with a wide default column; line ends are blanks then.
   std::string joined = text_of(c["out"]);
   std::ranges::replace(joined, '\n', ' ');
   if (!c.has("options") && got == joined) return true;

@@ -131,8 +131,7 @@ bool same_value(const Value& a, const Value& b) {
     return b.kind == Kind::kSemver && cel::print_semver(cel::semver_of(b)) == a.string();
   if (a.kind != b.kind) return false;
   switch (a.kind) {
-    // Some expected texts were written with escapes (\\u0100) that were not resolved on their way
-    // here.
+    // Some expected texts contain escapes (\\u0100) that were not resolved when they were recorded.
     case Kind::kString:
     case Kind::kBytes:
       return a.string() == b.string() || (a.string().find('\\') != std::string_view::npos &&

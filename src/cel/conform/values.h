@@ -11,7 +11,7 @@ namespace cardea::cel::conform {
 // {"map":["string","dyn"]}.
 bool read_value(cel::Arena& arena, const json::Value& text, cel::Value& out);
 const cel::Type* read_type(cel::TypePool& types, const json::Value& text);
-// Equal and of the same kinds all the way down; NaN equals NaN.
+// Equal values of the same kinds, with all their parts; NaN equals NaN.
 bool same_value(const cel::Value& a, const cel::Value& b);
 
 }  // namespace cardea::cel::conform

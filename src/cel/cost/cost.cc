@@ -11,7 +11,7 @@ namespace {
 std::uint64_t ceil_of(double d) {
   return static_cast<std::uint64_t>(std::ceil(d));
 }
-// In doubles beyond small sizes, to round as cel-go does.
+// Sizes that are not small are computed in doubles, to round as cel-go does.
 std::uint64_t tenth(std::uint64_t size) {
   return size <= 29 ? (size + 9) / 10 : ceil_of(static_cast<double>(size) * 0.1);
 }
@@ -22,7 +22,7 @@ std::uint64_t allocating(double factor, std::uint64_t size) {
   return static_cast<std::uint64_t>(static_cast<double>(size) * factor) + 11;
 }
 
-// A walk over everything in a value.
+// Visits everything in a value.
 std::uint64_t traversal(const Value& v) {
   switch (v.kind) {
     case Kind::kString:
@@ -175,12 +175,12 @@ constexpr Row kRules[] = {{"check", k_check},
                           {"getEscapedPath", k_one},
                           {"getQuery", k_one}};
 
-// Extension functions that Kubernetes' version of the library leaves at one.
+// Extension functions that cost one in Kubernetes' version of the library.
 constexpr std::string_view kUncounted[] = {"charAt", "reverse"};
 
 }  // namespace
 
-// Text of one to ten bytes has one to ten code points: no need to count.
+// A text of one to ten bytes has one to ten code points, so they need not be counted.
 std::uint64_t text_cost(const Value& text) {
   if (text.size <= 10) return text.size == 0 ? 0 : 1;
   return tenth(code_points(text.string()));

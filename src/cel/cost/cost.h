@@ -4,15 +4,15 @@
 
 #include "cel/check/function.h"
 
-// What functions cost at run time: cel-go 0.29 counts so, and Kubernetes' own rules where it has
-// them.
+// The cost of functions at run time: as cel-go 0.29 counts it, and by Kubernetes' own rules where
+// it has them.
 namespace cardea::cel {
 
 std::uint64_t equality_cost(const Value& a, const Value& b);
-std::uint64_t text_cost(const Value& text);          // of comparing a string with its equal
+std::uint64_t text_cost(const Value& text);          // of comparing a string with an equal one
 std::uint64_t self_compare_cost(const Value& list);  // sort, distinct
 
-// The rule of Kubernetes' estimator for a function, where it has one.
+// The rule of Kubernetes' estimator for a function, if it has one.
 std::optional<CostRule> kubernetes_rule(std::string_view function, std::string_view overload_id);
 
 namespace rule {

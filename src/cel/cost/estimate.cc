@@ -250,8 +250,8 @@ class Estimator : public SizeSource {
     open(e->var2, range.path.then(is_list ? "@items" : "@values"), value, {});
   }
 
-  // What one turn of a loop costs and makes, and what is paid once: cel-go writes loops as folds
-  // over an accumulator, whose every mention costs as a variable.
+  // The cost and size of one turn of a loop, and the cost that is paid once. cel-go writes loops as
+  // folds over an accumulator, and every use of the accumulator costs as much as a variable.
   struct Fold {
     std::uint64_t start = 0, turn = 0, end = kName;
     bool makes_container = false;
@@ -266,9 +266,9 @@ class Estimator : public SizeSource {
     };
     switch (e->macro) {
       case Macro::kAll:
-        return {.turn = add_capped(body.cost, 3)};  // goes on while not false; and
+        return {.turn = add_capped(body.cost, 3)};  // continues while not false; and
       case Macro::kExists:
-        return {.turn = add_capped(body.cost, 4)};  // goes on while not true; or
+        return {.turn = add_capped(body.cost, 4)};  // continues while not true; or
       case Macro::kExistsOne:
         return {.turn = add_capped(body.cost, 2), .end = 2};
       case Macro::kFilter:
@@ -298,7 +298,7 @@ class Estimator : public SizeSource {
     }
   }
 
-  // Elements of a filtered list are those of the range.
+  // The elements of a filtered list have the sizes of those of the range.
   std::optional<EntrySizes> filtered() {
     Measured element;
     element.path = locals_.back().path;
@@ -332,7 +332,7 @@ class Estimator : public SizeSource {
     return m;
   }
 
-  // A binding is a fold over an empty list there.
+  // cel-go writes a binding as a fold over an empty list.
   Measured bound(const Expr* e, std::string_view name, Measured init, const auto& body) {
     open(name, init.path, size_of(init), init.entries);
     Measured result = body();

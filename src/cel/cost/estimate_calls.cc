@@ -19,7 +19,7 @@ bool is_one_of(std::string_view name, std::span<const std::string_view> names) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// Builders and accessors of Kubernetes' types.
+// Functions that make Kubernetes' types, and that read them.
 constexpr std::string_view kNominal[] = {"serviceAccount",
                                          "path",
                                          "group",
@@ -169,7 +169,7 @@ class CallPricer {
     if (is_one_of(function_, kTextParsers) || function_ == "ip")
       return CallPrice{traversal(arg_size(0)), {}, {}};
     if (function_ == "ip.isCanonical") return CallPrice{traversal(arg_size(0), 2), {}, {}};
-    // Addresses have at most sixteen bytes; both are read, and a network's twice.
+    // Addresses have at most sixteen bytes. Both are read, and a network is read twice.
     if (function_ == "containsIP")
       return CallPrice{add_capped(4, parsed_from(0, "cidr_contains_ip_string")), {}, {}};
     if (function_ == "containsCIDR")
@@ -220,7 +220,7 @@ class CallPricer {
   }
   static std::uint64_t divided(std::uint64_t a, std::uint64_t b) {
     const double quotient = std::ceil(static_cast<double>(a) / static_cast<double>(b));
-    // A conversion that does not fit gives this on the machines Kubernetes runs on.
+    // On the machines on which Kubernetes runs, a conversion that does not fit gives this value.
     return quotient >= 18446744073709551616.0 ? std::uint64_t{1} << 63
                                               : static_cast<std::uint64_t>(quotient);
   }

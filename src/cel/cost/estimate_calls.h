@@ -10,7 +10,7 @@
 #include "cel/check/types.h"
 #include "cel/syntax/ast.h"
 
-// The parts of the cost estimate that estimate.cc puts together. For cel/estimate*.cc alone.
+// The parts of the cost estimate, which estimate.cc combines. Only for cel/estimate*.cc.
 namespace cardea::cel {
 
 constexpr std::uint64_t kUnbounded = ~std::uint64_t{0};
@@ -41,9 +41,9 @@ struct SizeRange {
   }
 };
 
-// The way from a variable to the data: names, `@items`, `@keys`, `@values`. It behaves as a slice
-// of Go does: what is added in the spare room of one path shows in others that share it.
-// Kubernetes' numbers depend on that.
+// The path from a variable to the data: names, `@items`, `@keys`, `@values`. It behaves like a
+// slice in Go: an element that is added in the spare room of one path is visible in other paths
+// that share this room. Kubernetes' numbers depend on this.
 class DataPath {
  public:
   DataPath() = default;
@@ -69,21 +69,21 @@ class DataPath {
   std::size_t size_ = 0;
 };
 
-// Sizes of what a list or map holds.
+// Sizes of the content of a list or map.
 struct EntrySizes {
   bool is_map = false;
   SizeRange key, value;
 };
 
-// One expression, measured.
+// One measured expression.
 struct Measured {
-  const Expr* expr = nullptr;  // null for what only macros write
+  const Expr* expr = nullptr;  // null for expressions that only macros write
   const Type* type = nullptr;
   std::uint64_t cost = 0;
   DataPath path;
   std::optional<SizeRange> computed;  // of a call's result, or found by the path
   std::optional<SizeRange> written;   // of a literal
-  std::optional<SizeRange> local;     // of a loop's variable: counts last
+  std::optional<SizeRange> local;     // of a loop's variable: used last
   std::optional<EntrySizes> entries;
 };
 
@@ -97,7 +97,7 @@ class SizeSource {
   SizeRange size_or_unknown(Measured& m) const { return size_of(m).value_or(SizeRange{}); }
 };
 
-// What one overload costs beside its arguments, and the size of what it gives.
+// The cost of one overload without its arguments, and the size of its result.
 struct CallPrice {
   std::uint64_t cost = 1;
   std::optional<SizeRange> result;

@@ -21,7 +21,7 @@ std::optional<std::int64_t> limit(const json::Value& schema, std::string_view ke
   return std::max<std::int64_t>(v->as_int(), 0);
 }
 
-// Lengths are counted in characters there and in bytes here.
+// There, lengths are counted in characters; here, in bytes.
 std::optional<std::int64_t> text_limit(const json::Value& schema) {
   const auto characters = limit(schema, "maxLength");
   if (!characters) return std::nullopt;
@@ -45,7 +45,7 @@ bool typed(const json::Value& properties, std::string_view name, std::string_vie
   return properties[name]["type"].as_string() == type;
 }
 
-// An object that does not describe its own metadata in full is described anew.
+// The metadata of an object is replaced unless the schema describes it in full.
 json::Value resource_properties(const json::Value& schema) {
   const json::Value& own = schema["properties"];
   const json::Value& meta = own["metadata"]["properties"];
@@ -77,7 +77,7 @@ std::unique_ptr<DataSize> object_size(const json::Value& schema, bool root) {
     const bool required = std::ranges::any_of(
         schema["required"].items(),
         [&](const json::Value& name) { return name.as_string() == m.key(); });
-    // What has a default need not be in the request.
+    // A field with a default need not be in the request.
     if (required && m.value["default"].is_null())
       out->min_json += static_cast<std::int64_t>(m.key().size()) + field->min_json + 4;
     if (const auto escaped = escape_property(m.key())) out->fields[*escaped] = std::move(field);

@@ -9,7 +9,7 @@
 namespace cardea::cel {
 namespace {
 
-// The position an index names in a list, or -1 with `bad` set when it names none.
+// The position in a list that an index names, or -1 with `bad` set if there is none.
 std::int64_t list_position(const Value& key, bool& bad) {
   bad = false;
   if (key.kind == Kind::kInt) return key.integer;
@@ -21,7 +21,7 @@ std::int64_t list_position(const Value& key, bool& bad) {
   return -1;
 }
 
-// What is reached from claims is claims.
+// A part of claims is also claims.
 Value as_claims(Value v) {
   if (v.form == Value::kJson) v.form = Value::kClaims;
   return v;

@@ -5,7 +5,7 @@
 namespace cardea::cel {
 
 void* Arena::allocate_slow(std::size_t bytes) {
-  // Big things get a block of their own, so that the current one stays in use.
+  // A large allocation gets its own block, so that the current block stays in use.
   const bool own = bytes > 16 * 1024;
   const std::size_t size = sizeof(Block) + (own ? bytes : 64 * 1024);
   auto* block = static_cast<Block*>(::operator new(size));

@@ -9,9 +9,10 @@
 
 namespace cardea::cel {
 
-// Memory of one program or one evaluation: allocate forward, free at once. The first bytes live
-// inside the arena itself, so that short evaluations never reach the heap. Nothing put here is
-// destroyed, so only trivially destructible things belong here. One thread at a time.
+// The memory of one program or one evaluation. Allocation only moves forward, and everything is
+// freed at once. The first bytes are inside the arena itself, so that short evaluations do not use
+// the heap. Objects in the arena are not destroyed, so only trivially destructible types are
+// allowed. One thread at a time.
 class Arena {
  public:
   Arena() = default;

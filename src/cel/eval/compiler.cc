@@ -19,8 +19,8 @@ namespace {
 constexpr std::string_view kConversions[] = {"bool", "bytes",  "double",    "duration", "dyn",
                                              "int",  "string", "timestamp", "type",     "uint"};
 
-// Whether cel-go would plan the expression as an attribute: a variable with selections, or a
-// condition.
+// Whether cel-go plans the expression as an attribute: a variable with selections, or a
+// conditional.
 bool is_attribute(const Node* n) {
   switch (n->op) {
     case Op::kSlot:
@@ -185,7 +185,8 @@ class Compiler {
     return n;
   }
 
-  // Whether the target is a selection none of whose steps, nor what it begins with, is optional.
+  // Whether the target is a selection without any optional step, and with a root that is not
+  // optional.
   bool is_plain_access(const Node* target) const {
     if (!typed_ || (target->op != Op::kIndex && target->op != Op::kSelect)) return false;
     while (target->op == Op::kIndex || target->op == Op::kSelect) target = target->args[0];
@@ -193,7 +194,8 @@ class Compiler {
            target->op != Op::kPath && !target->optional_typed && !target->dyn_typed;
   }
 
-  // The root of an attribute used as an index or as the branch of a condition costs nothing.
+  // The root of an attribute costs nothing if it is used as an index or as the branch of a
+  // conditional.
   void free_root(const Node* node) {
     auto* n = const_cast<Node*>(node);
     if (n->op == Op::kHas) n->free_root = true;
@@ -277,7 +279,7 @@ class Compiler {
     Node* n = make(Op::kInSet, e);
     n->name = op::kIn;
     children(n, args);
-    if (list.size > 8) {  // a map finds faster than a walk
+    if (list.size > 8) {  // a map is faster than a search through the list
       MapBuilder set(arena_);
       for (std::uint32_t i = 0; i < list.size; ++i) set.add(list_at(list, i), Value::of(true));
       n->value = set.build();
@@ -297,14 +299,15 @@ class Compiler {
     std::ranges::copy(runnable, all.begin());
     target->overloads = all;
     const std::span<const Overload*> kept = all.first(m.overloads.size());
-    // A call that types do not settle costs one, unless all its overloads cost alike.
+    // If the types do not settle which overload is called, the call costs one, unless all its
+    // overloads cost the same.
     bool alike = !kept.empty();
     for (const Overload* o : kept) {
       alike &= o->cost == kept[0]->cost && (kept.size() == 1 || env().counts_as_kubernetes());
       target->effect |= o->id == "pathcheck_check" || o->id == "resourcecheck_check";
     }
     if (alike) target->cost = kept[0]->cost;
-    // cel-go calls what types do not settle as it calls functions of many arguments.
+    // cel-go calls a function that the types do not settle like a function of many arguments.
     target->stops_early = kept.size() > 1 && !m.function->standard;
     return target;
   }
@@ -340,7 +343,8 @@ class Compiler {
     if (bad) issues.push_back({e->args[0]->position, cat("invalid ", n->name, " argument")});
   }
 
-  // A literal format must be well formed, and fit arguments whose number and types are known.
+  // A literal format must be well formed, and must fit those arguments whose number and types are
+  // known.
   void validate_format(const Expr* e, const Node* n) {
     if (n->args[0]->op != Op::kConst || !n->args[0]->value.is_string()) return;
     const Expr* list = e->args[0];
@@ -364,7 +368,7 @@ class Compiler {
     if (std::ranges::find(kConversions, n->name) == std::end(kConversions)) return n;
     const Value v = evaluate_node(*n, frame_);
     if (v.is_error()) return n;
-    // Keeps how it was written, for printing.
+    // Keeps the original spelling for printing.
     Node* made = constant(e, copy_value(arena_, v));
     made->name = n->name;
     made->args = n->args;
@@ -487,7 +491,7 @@ class Compiler {
   std::unique_ptr<Program> program_;
   Arena& arena_;
   Frame frame_;
-  std::vector<const Node*> inits_;  // by local: what a bound variable is computed from
+  std::vector<const Node*> inits_;  // by local: the expression of a bound variable
 };
 
 std::expected<std::shared_ptr<const Program>, CompileError> compile(
@@ -495,7 +499,7 @@ std::expected<std::shared_ptr<const Program>, CompileError> compile(
     const CompileOptions& options) {
   Parsed parsed = parse(text, environment->parsing);
   auto failed = [&](bool parsing, std::vector<Issue> issues) {
-    // In the order of the text; those of one place stay as they were found.
+    // In the order of the text; errors at the same place keep their order.
     for (auto it = issues.begin(); it != issues.end(); ++it)
       std::rotate(std::ranges::upper_bound(issues.begin(), it, it->position, {}, &Issue::position),
                   it, it + 1);

@@ -18,7 +18,7 @@ namespace {
   if (!f.charge(units)) [[unlikely]] \
   return f.over_cost()
 
-// What a variable holds that is no plain value: one still to be computed, or none.
+// A variable that is not a plain value: one that is computed now, or an absent one.
 [[gnu::noinline]] Value special_slot(const Node& n, Frame& f) {
   Value v = f.slots[n.index];
   if (v.kind == Kind::kLazy) v = v.lazy->force();
@@ -59,14 +59,14 @@ Value path(const Node& n, Frame& f) {
   return v;
 }
 
-// The two frequent operands without the way through the switch.
+// The two most frequent operands, without the switch.
 inline Value operand(const Node& n, Frame& f) {
   if (n.op == Op::kConst) return n.value;
   return n.op == Op::kPath ? path(n, f) : evaluate_node(n, f);
 }
 
-// A chain of selections costs one at its root; that of anything but a variable or condition is paid
-// here.
+// A chain of selections costs one at its root. If the root is not a variable or a conditional, this
+// cost is added here.
 bool pays_root(const Node& n) {
   switch (n.args[0]->op) {
     case Op::kSlot:
@@ -109,8 +109,7 @@ bool pays_root(const Node& n) {
 [[gnu::noinline]] Value has(const Node& n, Frame& f) {
   const Value target = evaluate_node(*n.args[0], f);
   if (pays_root(n)) CHARGE(1);
-  // Where the test is free, cel-go gives back the price of the root, and counts the field that is
-  // asked for.
+  // If the test is free, cel-go refunds the price of the root, and counts the field that is tested.
   const std::uint64_t rebate = f.free_has && !n.free_root && !f.fatal ? 1 : 0;
   if (target.is_error()) {
     f.cost -= std::min(rebate, f.cost);
@@ -149,7 +148,10 @@ bool pays_root(const Node& n) {
 
 Value equality(const Node& n, Frame& f);
 
-// `decisive` is what settles the whole: false for &&, true for ||.
+// `decisive` is the value that settles the whole expression: false for &&, true for
+//
+//
+// .
 [[gnu::noinline]] Value logical(const Node& n, Frame& f, bool decisive) {
   Value problem;
   for (const Node* term : n.children()) {
@@ -181,8 +183,8 @@ bool is_opaque(const Value& v) {
   return v.kind >= Kind::kIp && v.kind <= Kind::kDecision;
 }
 
-// Library values compare with their own kind only; asked for inequality, cel-go takes the failure
-// for a yes.
+// Library values are only compared with values of the same kind. For an inequality, cel-go takes a
+// failed comparison as true.
 Value opaque_equality(const Node& n, Frame& f, const Value& a, const Value& b) {
   const bool comparable = a.kind < Kind::kAuthorizer && b.kind < Kind::kAuthorizer;
   const bool fails = a.kind != b.kind && is_opaque(a) && b.kind != Kind::kNull;
@@ -253,8 +255,8 @@ Value dispatch(const Node& n, Frame& f, const Value* args) {
     if (args[i].is_error()) [[unlikely]] {
       if (f.fatal) return args[i];
       if (bad == nullptr) bad = &args[i];
-      // Longer calls stop at the first error, as do those with a pattern ready: not charged when
-      // arguments remain.
+      // Calls with more arguments stop at the first error, and so do calls with a prepared pattern.
+      // They are not charged if arguments remain.
       if (i + 1 < n.count && (n.count > 2 || n.pattern != nullptr || n.target->stops_early))
         return *bad;
     }
@@ -272,7 +274,8 @@ Value dispatch(const Node& n, Frame& f, const Value* args) {
 
 Value optional_or(const Node& n, Frame& f) {
   const Value v = evaluate_node(*n.args[0], f);
-  if (v.kind != Kind::kOptional) return v;  // as cel-go: what is no optional is the answer
+  if (v.kind != Kind::kOptional)
+    return v;  // as in cel-go: a value that is not an optional is the result
   if (v.size != 0) return n.op == Op::kOptionalOr ? v : *v.inner;
   return evaluate_node(*n.args[1], f);
 }
@@ -345,7 +348,7 @@ Value optional_or(const Node& n, Frame& f) {
   return entries.build();
 }
 
-// Object.a.b{c: Object.a.b.c{}}: the type of a nested part follows from where it stands.
+// Object.a.b{c: Object.a.b.c{}}: the place of a nested part gives its type.
 Value misplaced(const Node& n, Frame& f, std::string_view field, const Value& v) {
   if (v.kind == Kind::kList) {
     for (std::uint32_t i = 0; i < v.size; ++i)
@@ -400,7 +403,8 @@ Value block(const Node& n, Frame& f) {
   return evaluate_node(*n.args[n.count - 1], f);
 }
 
-// cel-go computes the optional twice: to ask, and to take it when the variable is first used.
+// cel-go computes the optional twice: for the test, and for the value when the variable is first
+// used.
 [[gnu::noinline]] Value optional_map(const Node& n, Frame& f) {
   const std::uint64_t before = f.cost;
   const Value v = evaluate_node(*n.args[0], f);
@@ -518,7 +522,7 @@ Value Evaluation::run(const Node& node, const Program& program, std::span<const 
   frame.interrupt = interrupt_;
   frame.lenient = program.environment().lenient;
   frame.free_has = program.environment().counts_as_kubernetes();
-  // Locals are written before they are read, so they need no first value.
+  // Locals are written before they are read, so they need no initial value.
   alignas(Value) char small[16 * sizeof(Value)];
   frame.locals = program.locals() <= 16 ? reinterpret_cast<Value*>(small)
                                         : arena_.array<Value>(program.locals()).data();

@@ -7,20 +7,20 @@
 
 namespace cardea::cel {
 
-// Runs one step and what is below it.
+// Runs one step and the steps below it.
 Value evaluate_node(const Node& node, Frame& frame);
 
-// The memory and outcome of evaluations, one after the other. Use one per thread and reuse it:
-// short expressions then never allocate. What run() returns stays valid until the next run or
+// The memory and results of evaluations, one after the other. Use one per thread, again and again:
+// short expressions then never allocate. The result of run() stays valid until the next run or
 // reset.
 class Evaluation {
  public:
   explicit Evaluation(Limits limits = {}) : limits_(limits) {}
-  void set_limits(Limits limits) { limits_ = limits; }  // of the runs that follow
+  void set_limits(Limits limits) { limits_ = limits; }  // of the next runs
   void interrupt_when(const std::atomic<bool>* flag) { interrupt_ = flag; }
 
-  // `variables` has a value for each slot of the program's environment; kAbsent where there is
-  // none.
+  // `variables` has a value for each slot of the program's environment; kAbsent for a variable
+  // without a value.
   Value run(const Program& program, std::span<const Value> variables) {
     return run(program.root(), program, variables);
   }
@@ -30,7 +30,7 @@ class Evaluation {
   std::uint64_t cost() const { return cost_; }  // of the last run
   std::uint64_t spent() const {
     return spent_;
-  }  // the same with work that cost does not count, for callers that share one limit among several
+  }  // the same, with work that cost does not count; for callers that share one limit among several
      // runs
   bool limit_exceeded() const { return fatal_; }
   Arena& arena() { return arena_; }

@@ -46,7 +46,7 @@ const re2::RE2* Frame::pattern(std::string_view text, std::string& why) {
     why = pattern_problem(*compiled);
     return nullptr;
   }
-  // A hostile loop could compile a new pattern each time; the oldest give way.
+  // A hostile loop could compile a new pattern in each turn, so the oldest patterns are dropped.
   if (patterns.size() >= 64) patterns.erase(patterns.begin());
   return patterns.emplace_back(std::move(compiled)).get();
 }

@@ -18,7 +18,8 @@ namespace cardea::cel {
 
 class AuthorizerInterface;
 
-// Limits of one evaluation. Passing one ends it with an error that nothing absorbs.
+// Limits of one evaluation. Passing a limit ends the evaluation with an error that no operator
+// absorbs.
 struct Limits {
   std::uint64_t cost = std::numeric_limits<std::uint64_t>::max();
   std::size_t memory = 16 << 20;  // bytes of text, lists and maps made
@@ -42,12 +43,12 @@ struct Frame {
   std::uint32_t steps = 0;
   std::vector<std::unique_ptr<re2::RE2>> patterns;  // compiled while running
 
-  // Work that cost does not count: elements compared inside elements, patterns compiled. Passing it
-  // is passing the cost.
+  // Work that cost does not count: elements compared inside elements, patterns compiled. Passing
+  // its limit counts as passing the cost limit.
   static constexpr std::uint64_t kWorkPerUnit = 16;  // a hundred nanoseconds of comparing
   static constexpr std::uint64_t kMostWork = 10'000'000 * kWorkPerUnit;
   std::uint64_t work = kMostWork;
-  void allow_work();  // as much as the limit of cost stands for
+  void allow_work();  // the work that the limit of cost stands for
   void spend(std::uint64_t units) { work = work > units ? work - units : 0; }
   bool same(const Value& a, const Value& b) { return equal(a, b, work); }
 
@@ -58,7 +59,7 @@ struct Frame {
   Value stop(std::string_view message);  // a fatal error
   Value over_cost() { return stop("operation cancelled: actual cost limit exceeded"); }
   Value over_memory() { return stop("operation cancelled: memory limit exceeded"); }
-  // Whether `bytes` more may be made.
+  // Whether `bytes` more may be allocated.
   bool room_for(std::size_t bytes) const { return arena.used() + bytes <= limits.memory; }
   bool charge(std::uint64_t units) {
     cost += units;
@@ -72,7 +73,7 @@ struct Frame {
   const re2::RE2* pattern(std::string_view text, std::string& why);
 };
 
-// What is wrong with a pattern, in Go's words.
+// The error of a pattern, in Go's words.
 std::string pattern_problem(const re2::RE2& pattern);
 
 }  // namespace cardea::cel

@@ -8,7 +8,8 @@
 #include "cel/eval/sorting.h"
 #include "cel/syntax/print.h"
 
-// The prices here are those of the accumulator loops that cel-go expands these macros into.
+// cel-go expands these macros into loops with an accumulator; the prices here are those of these
+// loops.
 namespace cardea::cel {
 namespace {
 
@@ -18,7 +19,7 @@ namespace {
 
 constexpr std::uint32_t kInterruptEvery = 100;
 
-// A range, its elements bound to the loop's variables one after the other.
+// A range; its elements are bound to the loop's variables one after the other.
 class Range {
  public:
   Range(const Node& n, Frame& f, const Value& v) : n_(n), f_(f), v_(v) {}
@@ -26,7 +27,8 @@ class Range {
   void bind(std::uint32_t i) {
     Value* local = f_.locals + n_.index;
     if (n_.var2.empty()) {
-      // As in Kubernetes, claims give their values where a map gives its keys.
+      // As in Kubernetes, a loop over claims gives the values, where a loop over a map gives the
+      // keys.
       local[0] = v_.kind != Kind::kMap           ? list_at(v_, i)
                  : v_.form == Value::kClaimsRoot ? map_value(v_, i)
                                                  : map_key(v_, i);
@@ -89,7 +91,7 @@ Value exists_one(const Node& n, Frame& f, Range range) {
   return problem.kind == Kind::kAbsent ? Value::of(found == 1) : problem;
 }
 
-// Whether the element passes the filter; `problem` gets an error of the filter.
+// Whether the element passes the filter. `problem` gets the error of the filter.
 bool passes(const Node* filter, Frame& f, Value& problem) {
   const Value v = evaluate_node(*filter, f);
   if (v.kind == Kind::kBool) return v.boolean;
@@ -170,7 +172,7 @@ Value collect_map(const Node& n, Frame& f, Range range) {
 
 Value sort_by(const Node& n, Frame& f, const Value& list, Range range) {
   if (list.kind != Kind::kList) return f.no_such_overload();
-  CHARGE(2);  // the list is read twice: to sort and to make keys of
+  CHARGE(2);  // the list is read twice: for sorting and for the keys
   ListBuilder keys(f.arena);
   Value problem;
   for (std::uint32_t i = 0; i < range.size(); ++i) {
@@ -199,7 +201,7 @@ Value sort_by(const Node& n, Frame& f, const Value& list, Range range) {
 Value run_loop(const Node& n, Frame& f) {
   const Value range_value = evaluate_node(*n.args[0], f);
   if (range_value.is_error()) {
-    if (n.macro == Macro::kSortBy && !f.fatal) CHARGE(3);  // read twice, and called
+    if (n.macro == Macro::kSortBy && !f.fatal) CHARGE(3);  // two reads and the call
     return range_value;
   }
   f.position = n.position;

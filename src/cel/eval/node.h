@@ -45,17 +45,17 @@ enum class Op : std::uint8_t {
   kBlock,        // args: items, body last
 };
 
-// What a call may run, and its price.
+// The functions that a call may run, and its price.
 struct CallTarget {
   std::span<const Overload* const> overloads;
   CostRule cost = nullptr;
-  bool effect = false;       // asks the outside world: never folded
-  bool stops_early = false;  // at the first argument that fails, which then costs nothing
+  bool effect = false;       // depends on something outside the expression: never folded
+  bool stops_early = false;  // stops at the first argument that fails; that argument costs nothing
 };
 
-// One step of a program: runs as it is, can be reduced to a smaller one, and prints as CEL.
-// Immutable; lives in the arena of its program or residual, and may share parts with the program it
-// came from.
+// One step of a program. It runs as it is, can be reduced to a smaller step, and prints as CEL. It
+// is immutable, lives in the arena of its program or residual, and may share parts with the program
+// from which it was made.
 struct Node {
   Op op = Op::kConst;
   Macro macro = Macro::kNone;

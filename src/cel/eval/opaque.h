@@ -5,7 +5,7 @@
 
 #include "cel/eval/value.h"
 
-// Values of library types that have no literal: addresses, URLs, quantities, versions, formats,
+// Values of library types without a literal: addresses, URLs, quantities, versions, formats,
 // authorization.
 namespace cardea::cel {
 
@@ -26,8 +26,9 @@ struct Url {
   std::string_view text, scheme, user, host, path, escaped_path, query, fragment;
 };
 
-// An amount in Kubernetes' notation. Kept as its canonical text, because arena values own nothing;
-// and as value * 10^scale where Kubernetes keeps it so, which decides what it takes for an integer.
+// An amount in Kubernetes' notation. It is kept as its canonical text, because arena values own
+// nothing; and as value * 10^scale where Kubernetes keeps it so, because this decides whether
+// Kubernetes treats it as an integer.
 struct Amount {
   std::string_view text;
   bool small = false;
@@ -43,7 +44,7 @@ struct Semver {
 struct Format {
   std::string_view name;
   std::uint32_t longest_pattern;  // for the cost of validate()
-  // Adds messages for what is wrong with `text`.
+  // Adds messages about the errors of `text`.
   void (*validate)(Frame& frame, std::string_view text, ListBuilder& messages);
 };
 
@@ -68,7 +69,7 @@ inline const Format& format_of(const Value& v) {
 
 bool equal_opaque(const Value& a, const Value& b);
 Value copy_opaque(Arena& arena, const Value& v);
-// The call that makes it again: `ip("10.0.0.1")`. Empty when there is none.
+// The call that makes the value again: `ip("10.0.0.1")`. Empty if there is none.
 std::string print_opaque(const Value& v);
 
 std::string print_ip(const Ip& ip);

@@ -18,8 +18,7 @@ Value find(Frame&, const re2::RE2& pattern, const Value& text) {
   return Value::of_text({found.data(), found.size()});
 }
 
-// Successive matches do not overlap; an empty one directly after another match is skipped, as in
-// Go.
+// Matches do not overlap. An empty match directly after another match is skipped, as in Go.
 Value find_all(Frame& f, const re2::RE2& pattern, const Value& text, std::int64_t limit) {
   ListBuilder out(f.arena);
   const re2::StringPiece input = piece(text.string());

@@ -12,7 +12,7 @@ constexpr KindSet kComparable = set_of(Kind::kInt) | set_of(Kind::kUint) | set_o
                                 set_of(Kind::kBytes);
 
 bool before(const Value& a, const Value& b) {
-  if (a.kind == Kind::kDouble) {  // an order also for NaN, which equals nothing
+  if (a.kind == Kind::kDouble) {  // also orders NaN, which equals nothing
     const bool a_nan = std::isnan(a.real);
     const bool b_nan = std::isnan(b.real);
     if (a_nan || b_nan) return a_nan && !b_nan;

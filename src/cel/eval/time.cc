@@ -39,7 +39,7 @@ std::string fraction(std::uint32_t nanos) {
   return out;
 }
 
-// Hours and minutes as any number of digits; the sign may be missing.
+// Hours and minutes with any number of digits; the sign may be missing.
 std::optional<std::int64_t> loose_offset(std::string_view zone) {
   const std::size_t colon = zone.find(':');
   auto number = [](std::string_view text) -> std::optional<std::int64_t> {
@@ -66,7 +66,7 @@ std::optional<int> parse_offset(std::string_view zone) {
   if (zone.size() != 5 || zone[2] != ':' || !digits(zone, 0, 2, hours) ||
       !digits(zone, 3, 2, minutes))
     return std::nullopt;
-  if (hours > 24 || minutes > 60) return std::nullopt;  // Go's limits: people do write a whole day
+  if (hours > 24 || minutes > 60) return std::nullopt;  // Go's limits: 24:00 is accepted
   return sign * (hours * 3600 + minutes * 60);
 }
 
@@ -77,7 +77,7 @@ Civil civil_of(std::int64_t seconds) {
     rest += 86400;
     --days;
   }
-  // Era arithmetic over 400-year periods that begin on 1 March.
+  // Computes in periods of 400 years that begin on 1 March.
   const std::int64_t z = days + 719468;
   const std::int64_t era = (z >= 0 ? z : z - 146096) / 146097;
   const std::int64_t doe = z - era * 146097;

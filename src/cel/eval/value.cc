@@ -72,7 +72,7 @@ int order(auto a, auto b) {
   return a < b ? -1 : (b < a ? 1 : 0);
 }
 
-// Through double, as CEL's own tests want it: neighbours of 2^63 that one double stands for are
+// Compared as doubles, as CEL's own tests expect: integers near 2^63 with the same double are
 // equal.
 int compare_int_double(std::int64_t i, double d) {
   if (std::isnan(d)) return 2;
@@ -115,7 +115,7 @@ std::uint64_t mix(std::uint64_t h) {
   return h;
 }
 
-// Equal keys hash alike: whole doubles and naturals hash as integers.
+// Equal keys have equal hashes: whole doubles and unsigned integers hash as integers.
 std::uint64_t hash_key(const Value& key) {
   switch (key.kind) {
     case Kind::kString:
@@ -140,7 +140,7 @@ std::uint64_t hash_key(const Value& key) {
 const json::Member* json_find(const Value& map, std::string_view key) {
   const json::Member* low = map.json_members;
   std::size_t count = map.size;
-  if (count <= 8) {  // comparing lengths and bytes beats searching in few members
+  if (count <= 8) {  // with few members, comparing lengths and bytes is faster than a search
     for (const json::Member* m = low; m != low + count; ++m) {
       const std::string_view name = m->name.as_string();
       if (name.size() == key.size() && std::memcmp(name.data(), key.data(), key.size()) == 0)
@@ -194,7 +194,7 @@ Value map_find(const Value& map, std::string_view key) {
 FieldKey::FieldKey(std::string_view name) : text(name) {
   static_assert(sizeof(json::Value) == sizeof image);
   const json::Value value(name);
-  // Two values made apart are the same bytes only when the text is in them.
+  // Two values made separately have the same bytes only if the text is inside them.
   is_short = value.same(json::Value(name));
   std::memcpy(image, static_cast<const void*>(&value), sizeof image);
 }
@@ -208,7 +208,7 @@ Value map_find(const Value& map, const FieldKey& key) {
   return {};
 }
 
-// A double finds the integer it is exactly.
+// A double finds the integer that has exactly its value.
 static bool whole_key(const Value& key, Value& out) {
   if (std::trunc(key.real) != key.real) return false;
   if (key.real >= -9223372036854775808.0 && key.real < 9223372036854775808.0)
@@ -251,7 +251,7 @@ bool same_keys(const Value& keys, const Value& a, const Value& b) {
   return true;
 }
 
-// Each element of `a` has its equal in `b`.
+// Each element of `a` has an equal element in `b`.
 bool all_within(const Value& a, const Value& b, std::uint64_t& budget) {
   for (std::uint32_t i = 0; i < a.size; ++i) {
     bool found = false;
@@ -262,7 +262,7 @@ bool all_within(const Value& a, const Value& b, std::uint64_t& budget) {
   return true;
 }
 
-constexpr std::uint64_t kLookup = 4;  // finding a key, in comparisons of numbers
+constexpr std::uint64_t kLookup = 4;  // the work of finding a key, as a number of comparisons
 
 bool spend(std::uint64_t& budget, std::uint64_t units) {
   budget = budget > units ? budget - units : 0;
@@ -412,7 +412,7 @@ std::string_view type_name(const Value& v) {
 }
 
 std::uint64_t code_points(std::string_view text) {
-  // Bytes that continue a code point begin with 10; eight are looked at together.
+  // Bytes that continue a code point begin with the bits 10. Eight bytes are tested together.
   constexpr std::uint64_t kOnes = 0x0101010101010101;
   std::uint64_t continued = 0;
   std::size_t i = 0;

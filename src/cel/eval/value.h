@@ -8,8 +8,8 @@
 
 namespace cardea::cel {
 
-// What a value is at run time. Opaque library types have kinds of their own so that overloads can
-// be told apart by one bit each.
+// The kind of a value at run time. Each opaque library type has its own kind, so that one bit tells
+// overloads apart.
 enum class Kind : std::uint8_t {
   kAbsent,  // a variable without a value
   kNull,
@@ -36,7 +36,7 @@ enum class Kind : std::uint8_t {
   kGroupCheck,
   kResourceCheck,
   kDecision,
-  kLazy,  // computed when first read; only in variables
+  kLazy,  // computed at the first read; only in variables
   kError,
 };
 
@@ -65,26 +65,26 @@ struct ErrorNode {
   bool fatal = false;  // limits and interruption: never absorbed by && || ?: all exists
 };
 
-struct Opaque;  // library values; each library knows its own
+struct Opaque;  // library values; each library knows its own ones
 
-// A value computed on first use, such as a policy's `variables.x`. The code that binds it owns
-// it and keeps it alive.
+// A value that is computed at its first use, such as a policy's `variables.x`. The code that binds
+// it owns it and keeps it alive.
 class Lazy {
  public:
   virtual ~Lazy() = default;
   virtual Value force() = 0;
 };
 
-// One CEL value in sixteen bytes, trivially copyable. Text, lists and maps are views: of the JSON
-// documents bound as variables, of the program's constants, or of the evaluation's arena, whichever
-// lives shortest.
+// One CEL value in sixteen bytes, trivially copyable. Text, lists and maps are views of one of
+// these: the JSON documents that are bound as variables, the program's constants, or the
+// evaluation's arena. A view is valid as long as the data that it points to.
 struct Value {
-  // How a schema says lists compare: in order, as sets, or by keys (which stand in a list before
-  // the first item).
+  // How lists are compared according to a schema: in order, as sets, or by keys (the keys are in a
+  // list before the first item).
   enum ListType : std::uint16_t { kAtomic, kSet, kKeyed };
-  // How a list or map is stored. Claims are JSON whose keys are looked up with escapes (`__dot__`)
-  // resolved, here and in what is reached from here by field or index; the root of claims has
-  // fields, but is not otherwise a map.
+  // How a list or map is stored. Claims are JSON whose keys are looked up with resolved escapes
+  // (`__dot__`); so are the values that are reached from claims by field or index. The root of
+  // claims has fields, but is otherwise not a map.
   enum Form : std::uint8_t { kOwn, kJson, kClaims, kClaimsRoot };
 
   Kind kind = Kind::kAbsent;
@@ -191,9 +191,9 @@ struct Value {
     v.lazy = l;
     return v;
   }
-  // A view of `document`, which must outlive it unedited.
+  // A view of `document`, which must outlive the view and must not be changed.
   static Value of_json(const json::Value& document);
-  // The same for a token's claims and the user made of them.
+  // The same for a token's claims and for the user made from them.
   static Value of_claims(const json::Value& document) {
     Value v = of_json(document);
     if (v.form == kJson) v.form = kClaimsRoot;
@@ -215,7 +215,7 @@ struct Value {
 };
 static_assert(sizeof(Value) == 16);
 
-// A constant field name, ready to be compared with the members of a document.
+// A constant field name, prepared for the comparison with the members of a document.
 struct FieldKey {
   FieldKey() = default;
   explicit FieldKey(std::string_view name);
@@ -232,14 +232,14 @@ Value map_find(const Value& map, const Value& key);
 Value map_find(const Value& map, std::string_view key);
 Value map_find(const Value& map, const FieldKey& key);
 
-// Equality of CEL: numbers by value across types, lists and maps by content, else false when kinds
-// differ. May report an error (kError) where an opaque type cannot be compared.
+// Equality of CEL: numbers by value across types, lists and maps by content; false if the kinds
+// differ. May report an error (kError) if an opaque type cannot be compared.
 bool equal(const Value& a, const Value& b);
-// The same within a budget of elements looked at. What shares its parts can be far larger than the
-// memory it takes; when `budget` has become 0 the answer means nothing.
+// The same with a budget of elements to look at. A value with shared parts can be far larger than
+// its memory. If `budget` has become 0, the answer has no meaning.
 bool equal(const Value& a, const Value& b, std::uint64_t& budget);
-// Whether what it holds, written out, has at most `room` elements (texts count by the sixteen
-// bytes); takes them off.
+// Whether its content, written out, has at most `room` elements (a text counts one for each sixteen
+// bytes). Subtracts them from `room`.
 bool fits(const Value& v, std::uint64_t& room);
 // -1, 0, 1; or 2 when one is NaN. Only for two numbers, strings, bytes, bools, timestamps or
 // durations.
@@ -248,15 +248,15 @@ bool is_number(const Value& v);
 bool is_valid_key(const Value& v);
 bool is_zero(const Value& v);  // as optional.ofNonZeroValue understands it
 
-// a + b for lists that are sets or have keys: b's elements replace their equals in a.
+// a + b for lists that are sets or have keys: elements of b replace equal elements of a.
 Value add_typed_lists(Arena& arena, const Value& a, const Value& b);
 
 std::string_view type_name(const Value& v);  // "int", "list", "google.protobuf.Timestamp"
 std::uint64_t code_points(std::string_view text);
-// What cost tracking calls a value's size: code points, bytes, elements, else 1.
+// The size of a value for the cost: code points, bytes, elements, or 1.
 std::uint64_t actual_size(const Value& v);
 
-// A list or map being made in an arena.
+// A list or map that is being made in an arena.
 class ListBuilder {
  public:
   explicit ListBuilder(Arena& arena) : arena_(arena) {}
@@ -276,8 +276,8 @@ class ListBuilder {
 class MapBuilder {
  public:
   explicit MapBuilder(Arena& arena) : keys_(arena), values_(arena), arena_(arena) {}
-  bool add(const Value& key, const Value& value);      // false when the key is there already
-  void replace(const Value& key, const Value& value);  // of a key that is there
+  bool add(const Value& key, const Value& value);      // false if the key is present already
+  void replace(const Value& key, const Value& value);  // of a key that is present
   Value build(std::string_view type_name = {});
 
  private:
@@ -290,9 +290,9 @@ class MapBuilder {
   std::uint32_t mask_ = 0;
 };
 
-// The same value with everything it points to copied into `arena`.
+// The same value with a copy of everything that it points to in `arena`.
 Value copy_value(Arena& arena, const Value& v);
-// As JSON, where it has such a form: bytes as base64, timestamps and durations as text.
+// As JSON, if it has such a form: bytes as base64, timestamps and durations as text.
 bool to_json(const Value& v, json::Value& out);
 
 }  // namespace cardea::cel

@@ -23,7 +23,7 @@ const DecisionValue& decision(const Value& v) {
   return *static_cast<const DecisionValue*>(v.opaque);
 }
 
-// Builders copy, so that one check can be the start of several.
+// The functions copy, so that several checks can begin with the same one.
 template <typename Change>
 Value changed(Frame& f, const Value& from, Kind kind, Change change) {
   auto* made = f.arena.make<AuthorizerHandle>(handle(from));

@@ -10,7 +10,7 @@ Value encode(Frame& f, const Value* a, std::size_t) {
 }
 
 Value decode(Frame& f, const Value* a, std::size_t) {
-  // Padding may be left out, and lines may end anywhere.
+  // Padding may be left out, and line ends may be anywhere.
   std::string text(a[0].string());
   std::erase_if(text, [](char c) { return c == '\r' || c == '\n'; });
   if (text.find('=') == std::string::npos) text.append((4 - text.size() % 4) % 4, '=');

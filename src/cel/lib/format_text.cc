@@ -50,7 +50,8 @@ class Formatter {
     return fail(cat("error during formatting: ", problem, ", was given ", type_name(v)));
   }
 
-  // Lists may hold one another many times over: what a part adds is counted before it is written.
+  // A list may contain another list many times, so the size of a part is counted before the part is
+  // written.
   bool room(std::size_t bytes) {
     written_ += bytes;
     f_.spend(1);
@@ -113,7 +114,7 @@ class Formatter {
     return {buffer, end};
   }
 
-  // Names of numbers that are none, else "".
+  // The name of a value that is not a number (NaN, infinities), or "".
   std::string special(double d) {
     if (std::isnan(d)) return "NaN";
     if (std::isinf(d))
@@ -144,8 +145,7 @@ class Formatter {
       out += localized_ ? grouped(fixed(d, precision)) : fixed(d, precision);
       return true;
     }
-    if (localized_)
-      precision = 6;  // whatever was asked for, as Kubernetes' version of the library does
+    if (localized_) precision = 6;  // for every precision, as in Kubernetes' version of the library
     std::vector<char> buffer(static_cast<std::size_t>(precision) + 40);
     std::snprintf(buffer.data(), buffer.size(), "%.*e", precision, d);
     out += localized_ ? power_of_ten(buffer.data()) : std::string(buffer.data());
@@ -223,7 +223,7 @@ class Formatter {
     return true;
   }
 
-  // %s of anything. The localized form quotes what is inside lists and maps.
+  // %s of any value. The localized form quotes the texts inside lists and maps.
   bool text(const Value& v, bool inside) {
     const bool quotes = localized_ && inside;
     if (!room(v.kind == Kind::kString || v.kind == Kind::kBytes ? v.string().size() + 2 : 3))
@@ -292,7 +292,7 @@ class Formatter {
   bool map_text(const Value& v) {
     std::vector<std::pair<std::string, std::string>> entries;
     for (std::uint32_t i = 0; i < v.size; ++i) {
-      f_.spend(20);  // texts of its own, and sorting them
+      f_.spend(20);  // its own texts, and sorting them
       std::string before;
       std::swap(before, out);
       const bool key_fine = text(map_key(v, i), true);

@@ -18,7 +18,7 @@ using Args = const Value*;
 void add(Frame& f, ListBuilder& out, const Problems& problems) {
   for (const std::string& p : problems) out.add(Value::of_text(f.arena.copy(p)));
 }
-// A name generated from a prefix gets a suffix, so a dash may stand at its end.
+// A generated name gets a suffix after its prefix, so the prefix may end with a dash.
 std::string without_trailing_dash(std::string_view s) {
   if (s.size() > 1 && s.ends_with('-')) return cat(s.substr(0, s.size() - 2), "a");
   return std::string(s);
@@ -47,8 +47,8 @@ void date(Frame&, std::string_view s, ListBuilder& out) {
   if (s.size() != 10 || !parse_timestamp(cat(s, "T00:00:00Z")))
     out.add(Value::of_text("invalid date"));
 }
-// Like date-time in OpenAPI: RFC 3339 and its relaxed variants, also without a zone's colon or with
-// a space.
+// Like date-time in OpenAPI: RFC 3339 and its relaxed variants, also with a space, and without the
+// colon in the zone.
 void date_time(Frame&, std::string_view s, ListBuilder& out) {
   static const RE2 kPattern(
       R"(\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2}))");

@@ -51,7 +51,7 @@ Value flatten(Frame& f, Args a, std::size_t n) {
 Value range(Frame& f, Args a, std::size_t) {
   const std::int64_t n = a[0].integer;
   if (n < 0) return f.error(cat("lists.range: size must be non-negative, got ", n));
-  // Its elements are its price: one that cannot be paid is not made.
+  // The price is its number of elements: a list that costs too much is not made.
   if (static_cast<std::uint64_t>(n) > f.limits.cost) return f.over_cost();
   if (n > kMostRange || !f.room_for(static_cast<std::size_t>(n) * sizeof(Value)))
     return f.over_memory();
@@ -70,7 +70,7 @@ Value reverse(Frame& f, Args a, std::size_t) {
 }
 
 Value distinct(Frame& f, Args a, std::size_t) {
-  // Quadratic for values that cannot be keys; the cost of the call says so.
+  // Quadratic for values that cannot be keys; the cost of the call includes this.
   ListBuilder out(f.arena);
   MapBuilder seen(f.arena);
   for (std::uint32_t i = 0; i < a[0].size; ++i) {

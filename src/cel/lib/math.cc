@@ -70,8 +70,8 @@ Value sqrt_of(Frame&, Args a, std::size_t) {
   return Value::of_double(std::sqrt(d));
 }
 
-// int and uint share their bits, so one function serves both; the kind is that of the first
-// argument.
+// int and uint have the same bits, so one function works for both. The kind of the result is that
+// of the first argument.
 Value with_bits(const Value& like, std::uint64_t bits) {
   Value v = like;
   v.natural = bits;

@@ -162,7 +162,7 @@ std::span<const OverloadRow> ip_overloads() {
 }
 std::span<const OverloadRow> cidr_overloads() {
   return {kCidrRows, std::size(kCidrRows) - 1};
-}  // isMask is not Kubernetes'
+}  // Kubernetes has no isMask
 std::span<const OverloadRow> network_overloads() {
   static const std::vector<OverloadRow> rows = all_rows();
   return rows;

@@ -7,8 +7,8 @@
 
 namespace cardea::cel {
 
-// Addresses as Go's netip reads them, and with its words in `why`. No zones, no IPv4 inside IPv6
-// (`mapped_in_hex` allows it where it is not written with dots).
+// Addresses as Go's netip reads them, with its words in `why`. Zones are refused, and so is IPv4
+// inside IPv6 (`mapped_in_hex` allows it if it is not written with dots).
 std::optional<Ip> parse_ip(std::string_view text, std::string& why, bool mapped_in_hex = false);
 std::optional<Cidr> parse_cidr(std::string_view text, std::string& why);
 bool cidr_contains(const Cidr& cidr, const Ip& ip);

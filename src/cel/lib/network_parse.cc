@@ -113,7 +113,7 @@ bool is_four_in_six(const Ip& ip) {
   return ip.six && std::memcmp(ip.bytes, kPrefix, 12) == 0;
 }
 
-// An address as written, without the rules about zones and mapped addresses.
+// An address as written, without the rules for zones and mapped addresses.
 bool parse_any(std::string_view text, Ip& ip, std::string& why) {
   for (const char c : text) {
     if (c == '.') return parse_four(text, ip.bytes, why);

@@ -10,7 +10,7 @@
 
 namespace cardea::cel {
 
-// Texts of Amounts were read once already, so they read again.
+// The texts of Amounts have been parsed before, so parsing cannot fail.
 static Quantity read(const Amount& amount) {
   return *Quantity::parse(amount.text);
 }
@@ -54,7 +54,7 @@ Suffix read_suffix(std::string_view text) {
   return {false, exponent};
 }
 
-// How Kubernetes keeps an amount that reads: as 64 bits where the digits surely fit.
+// Kubernetes' form of an amount that can be parsed: 64 bits if the digits are sure to fit.
 Amount small_amount(std::string_view rest) {
   constexpr int kMostDigits = 18;
   constexpr int kFinest = -9;
@@ -124,7 +124,7 @@ Value greater(Frame&, Args a, std::size_t) {
 Value less(Frame&, Args a, std::size_t) {
   return Value::of(read(a[0]) < read(a[1]));
 }
-// Multiplied as Kubernetes does, which is not always the nearest double.
+// Multiplied as in Kubernetes, which does not always give the nearest double.
 Value as_float(Frame&, Args a, std::size_t) {
   const Amount& amount = amount_of(a[0]);
   if (!amount.small) return Value::of_double(read(a[0]).as_double());

@@ -70,7 +70,7 @@ std::optional<Semver> parse(std::string_view s, std::string& why) {
   return v;
 }
 
-// v1.2 becomes 1.2.0, 01.02.03 becomes 1.2.3. An extension without all three numbers stays an
+// v1.2 becomes 1.2.0, and 01.02.03 becomes 1.2.3. A suffix without all three numbers stays an
 // error.
 std::string normalized(std::string_view s) {
   if (s.starts_with('v')) s.remove_prefix(1);

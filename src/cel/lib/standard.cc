@@ -147,7 +147,7 @@ Value timestamp_difference(Frame& f, Args a, std::size_t) {
   return Value::of_duration(static_cast<std::int64_t>(d));
 }
 
-// Whether the order of the two is one of those wanted.
+// Whether the order of the two is one of the expected orders.
 template <int... kWanted>
 Value ordered(Frame& f, Args a, std::size_t) {
   const int c = compare(a[0], a[1]);
@@ -169,7 +169,7 @@ Value in_map(Frame& f, Args a, std::size_t) {
   return Value::of(map_find(a[1], a[0]).kind != Kind::kAbsent);
 }
 Value size_text(Frame& f, Args a, std::size_t) {
-  f.spend(a[0].size / 128);  // one unit of cost, but every character is looked at
+  f.spend(a[0].size / 128);  // one unit of cost, but every character is read
   return Value::of_int(static_cast<std::int64_t>(code_points(a[0].string())));
 }
 Value size_other(Frame& f, Args a, std::size_t) {
@@ -183,7 +183,7 @@ Value type_of(Frame&, Args a, std::size_t) {
   return Value::of_type(type_name(a[0]));
 }
 
-// A text that does not say what it should.
+// A text that is not in the form that the conversion expects.
 Value unreadable(Frame& f, std::string_view type) {
   return f.error(cat("type conversion error from 'string' to '", type, "'"));
 }
@@ -218,7 +218,8 @@ bool drop_underscores(std::string& text) {
   }
   return true;
 }
-// Reading a text costs one unit however long it is: the time it takes is counted as work.
+// The conversion of a text costs one unit for any length; the time that it takes is counted as
+// work.
 void spend_reading(Frame& f, const Value& text, std::uint64_t per_byte) {
   f.spend(text.size > 64 ? text.size * per_byte : 0);
 }
@@ -360,7 +361,7 @@ Value duration_milliseconds(Frame&, Args a, std::size_t) {
   return Value::of_int(a[0].integer / 1'000'000);
 }
 
-// The logical operators, equality and indexing are steps of their own; their rows serve the
+// The logical operators, equality and indexing have their own steps; these rows are for the
 // checker.
 constexpr OverloadRow kRows[] = {
     {op::kConditional, "conditional", "(bool, A, A) A"},

@@ -21,7 +21,7 @@ std::int64_t length(const Value& v) {
 Value char_at(Frame& f, Args a, std::size_t) {
   const std::string_view s = a[0].string();
   const std::int64_t at = a[1].integer;
-  f.spend(s.size() / 8);  // one unit of cost, but the text is walked through
+  f.spend(s.size() / 8);  // one unit of cost, but the whole text is read
   if (at < 0 || at > length(a[0])) return f.error(cat("index out of range: ", at));
   const std::size_t begin = offset_of(s, static_cast<std::uint64_t>(at));
   if (begin >= s.size()) return Value::of_text("");

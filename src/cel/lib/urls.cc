@@ -32,8 +32,8 @@ bool good_escapes(std::string_view s, std::string& why) {
   return true;
 }
 
-// Where the scheme ends, 0 when there is none, npos (and `why`) when what stands before a colon is
-// none.
+// The end of the scheme; 0 if there is none; npos (with `why`) if the text before the colon is not
+// a scheme.
 std::size_t scheme_length(std::string_view s, std::string& why) {
   for (std::size_t i = 0; i < s.size(); ++i) {
     const char c = s[i];
@@ -82,7 +82,8 @@ std::string unescaped(std::string_view s, bool query) {
   return percent_decode(text).value_or(text);
 }
 
-// A path with everything escaped that Go would escape; one that is escaped validly already stays.
+// A path in which everything is escaped that Go escapes. A path that is already escaped validly
+// stays.
 std::string escape_path(std::string_view raw) {
   static constexpr std::string_view kPlain = "-_.~$&+,/:;=@!'()*[]%";
   const bool as_is = std::ranges::all_of(
@@ -122,7 +123,7 @@ std::optional<Url> parse_url(Arena& arena, std::string_view text, std::string& w
     rest = rest.substr(0, hash);
     if (!good_escapes(url.fragment, reason)) return fail(reason);
   }
-  if (text == "*") {  // the request for a server as a whole
+  if (text == "*") {  // a request for the server as a whole
     url.path = url.escaped_path = text;
     return url;
   }

@@ -119,7 +119,7 @@ void collect(const Node& n, std::vector<std::string>& out) {
   for (const Node* child : n.children()) collect(*child, out);
 }
 
-// Plain reads only: a path or select that fails makes the comparison fail, never true.
+// Only plain reads: a path or select that fails makes the comparison fail, and never true.
 std::optional<std::string> plain_attribute(const Node& n) {
   if (n.op == Op::kHas || n.op == Op::kOptionalSelect || n.op == Op::kOptionalIndex)
     return std::nullopt;
@@ -132,7 +132,7 @@ void add(std::vector<Implied>& out, Implied one) {
     out.push_back(std::move(one));
     return;
   }
-  // Both must hold: what is in both remains.
+  // Both must hold: the values that are in both remain.
   std::erase_if(found->values, [&](const Value& v) {
     return std::ranges::none_of(one.values, [&](const Value& w) { return equal(v, w); });
   });

@@ -4,7 +4,7 @@
 
 #include "cel/eval/node.h"
 
-// What can be said of an expression without running it. Sound, never complete.
+// Facts about an expression that are found without running it. They are sound, but not complete.
 namespace cardea::cel {
 
 struct Bounds {
@@ -14,7 +14,7 @@ struct Bounds {
 };
 Bounds bounds_of(const Node& node);
 
-// Whether it gives a bool or fails, and never another value.
+// Whether the expression gives a bool or fails, but never gives another value.
 bool surely_bool(const Node& node);
 
 // The attributes it reads: variables with their constant fields and indexes.

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint32_t kMostUnrolled = 32;
 constexpr std::uint32_t kMostUnrolledInAll = 2048;  // loops in loops would multiply
 
-// What a part became: a value (perhaps an error), or a smaller expression.
+// The result of reducing a part: a value (perhaps an error), or a smaller expression.
 struct Outcome {
   Value value;
   const Node* node = nullptr;
@@ -28,7 +28,8 @@ Outcome left(const Node* n) {
 
 }  // namespace
 
-// Walks the part of a program that the unknowns reach; everything else is evaluated on the spot.
+// Walks through the part of a program that depends on the unknowns; everything else is evaluated at
+// once.
 class Reducer {
  public:
   Reducer(const Program& program, const Unknowns& unknowns, Frame& frame,
@@ -78,13 +79,13 @@ class Reducer {
     }
   }
 
-  // Memory of what stays, made when something does.
+  // The memory of the residual, allocated when something remains.
   Arena& kept() {
     if (kept_ == nullptr) kept_ = std::make_unique<Arena>();
     return *kept_;
   }
 
-  // What stays must not point into the documents it was made from.
+  // The residual must not point into the documents from which it was made.
   const Node* constant(const Value& v, const Node* from) {
     Node* n = kept().make<Node>();
     n->op = Op::kConst;
@@ -97,10 +98,10 @@ class Reducer {
  private:
   struct State {
     bool unknown = false;
-    const Node* init = nullptr;  // what a bound variable is computed from, when that is not known
+    const Node* init = nullptr;  // the expression of a bound variable, if its value is not known
   };
 
-  // A failing part keeps its own text when that names no known data.
+  // A part that fails keeps its own text if the text names no known data.
   const Node* as_node(const Outcome& o, const Node* from) {
     if (!o.known()) return o.node;
     if (o.value.is_error() && from->reads == 0 && !from->reads_locals) return from;
@@ -108,7 +109,7 @@ class Reducer {
     return constant(o.value, from);
   }
 
-  // Data of no known type beside a part that has one: printed so that it still checks.
+  // Data of unknown type beside a part with a type: printed so that the checker still accepts it.
   const Node* as_dyn(const Node* n) {
     const Node* args[] = {n};
     Node* made = copy(n, args);
@@ -125,7 +126,7 @@ class Reducer {
                : made;
   }
 
-  // math.least([x, "a"]) fails whatever x is; its macro would not even read that again.
+  // math.least([x, "a"]) fails for every x, and its macro does not even accept this text.
   static bool has_no_number(const Outcome& list) {
     if (list.known() || list.node->op != Op::kList) return false;
     return std::ranges::any_of(list.node->children(), [](const Node* item) {
@@ -134,10 +135,10 @@ class Reducer {
     });
   }
 
-  // Whether no overload takes the arguments that are known: then every completion fails.
+  // Whether no overload takes the known arguments: then every completion fails.
   static bool never_fits(const Node* n, const std::vector<Outcome>& parts) {
     if (n->op != Op::kCall || n->target == nullptr) return false;
-    // The parser refuses literals that are no numbers as arguments of math.least, so none are left
+    // The parser refuses literals that are not numbers as arguments of math.least, so none remain
     // there.
     if (n->name.starts_with("math.@m")) {
       auto is_no_number = [&](const Outcome& part) {
@@ -204,7 +205,7 @@ class Reducer {
     return made;
   }
 
-  // Selections on a partly unknown variable: known unless their way crosses a pattern.
+  // Selections on a partly unknown variable: known unless their path reaches a pattern.
   bool trail(const Node* n, std::uint32_t& slot, std::vector<Qualifier>& out) {
     switch (n->op) {
       case Op::kSlot:
@@ -243,7 +244,8 @@ class Reducer {
     return n->op == Op::kIndex || n->op == Op::kOptionalIndex ? index(n) : strict(n);
   }
 
-  // Indexing nothing is nothing, whatever the key: one that fails settles only what is no optional.
+  // Indexing an empty optional gives an empty optional, for any key. A key that fails settles the
+  // result only if the target is not an optional.
   Outcome index(const Node* n) {
     const Outcome target = visit(n->args[0]);
     if (target.failed()) return target;
@@ -257,7 +259,7 @@ class Reducer {
     return assemble(n, {target, key});
   }
 
-  // A scalar has no elements: an error, or none where the environment is lenient.
+  // A scalar has no elements: an error, or absent if the environment is lenient.
   Outcome scalar_index(const Node* n, const Outcome& target, const Outcome& key) {
     const Node* args[] = {as_dyn(as_node(target, n->args[0])), as_node(key, n->args[1])};
     if (n->op == Op::kOptionalIndex || key.known())
@@ -266,7 +268,7 @@ class Reducer {
     return known(f_.no_such_overload());
   }
 
-  // Everything that needs all its parts: one that surely fails makes the whole fail.
+  // Every step that needs all its parts: if one part always fails, the whole step fails.
   Outcome strict(const Node* n) {
     std::vector<Outcome> parts;
     parts.reserve(n->count);
@@ -308,7 +310,7 @@ class Reducer {
     return all ? settle(made) : left(made);
   }
 
-  // `[?1]`, `{?k: 1}`: what is marked must be an optional.
+  // `[?1]`, `{?k: 1}`: a marked element must be an optional.
   static bool fills_with_plain(const Node* n, const std::vector<Outcome>& parts) {
     const std::size_t step = n->op == Op::kMap ? 2 : 1;
     for (std::size_t i = 0; i < n->marked.size(); ++i) {
@@ -318,8 +320,7 @@ class Reducer {
     return false;
   }
 
-  // Nothing is in an empty collection. Only a variable as a whole cannot fail on the way to that
-  // answer.
+  // An empty collection contains nothing. Only a plain variable cannot fail before this answer.
   bool in_nothing(const Node* n, const std::vector<Outcome>& parts) const {
     const bool test = n->op == Op::kInSet || (n->op == Op::kCall && n->name == "@in");
     if (!test || parts[0].known() || parts[0].node->op != Op::kSlot || !parts[1].known())
@@ -328,7 +329,7 @@ class Reducer {
     return v.kind == Kind::kList && v.size == 0;
   }
 
-  // [?optional.of(1), ?x]: known optionals become elements or vanish.
+  // [?optional.of(1), ?x]: known optionals become elements or disappear.
   Node* marked_list(const Node* n, const std::vector<Outcome>& parts,
                     const std::vector<const Node*>& args) {
     std::vector<const Node*> items;
@@ -382,7 +383,7 @@ class Reducer {
       return known(problem->op == Op::kConst ? problem->value : evaluate_node(*problem, f_));
     }
     if (problem != nullptr) terms.push_back(problem);
-    // What may be no bool must stay an operand, where that is an error.
+    // A term that may not be a bool must stay an operand, because this is an error there.
     if (terms.size() == 1) {
       if (surely_bool(*terms[0])) return left(terms[0]);
       terms.push_back(constant(Value::of(!decisive), n));
@@ -411,7 +412,7 @@ class Reducer {
     return left(copy(n, args));
   }
 
-  // `x.or(y)` is x itself where that is no optional, although its type says otherwise.
+  // `x.or(y)` is x itself if x is not an optional, although its type says that it is.
   bool may_pass_for_optional(const Node* n) const {
     return checked_ && (n->op == Op::kOptionalOr || n->op == Op::kOptionalOrValue);
   }
@@ -421,8 +422,8 @@ class Reducer {
     if (first.known()) {
       if (first.value.kind != Kind::kOptional) {
         if (!checked_ || first.failed()) return first;
-        // It is the answer, with the type of an optional: printed by itself it would be checked as
-        // what it is.
+        // This is the result, with the type of an optional. Printed alone, it would be checked with
+        // its real type.
         const Outcome second = visit(n->args[1]);
         const Node* args[] = {as_dyn(as_node(first, n->args[0])),
                               untyped(second, n->args[1], as_node(second, n->args[1]))};
@@ -437,7 +438,7 @@ class Reducer {
     return left(copy(n, args));
   }
 
-  // Runs `body` with the locals from `index` on declared unknown, or known when `open` is false.
+  // Runs `body` with the locals from `index` on declared unknown, or known if `open` is false.
   template <typename Body>
   auto inside(std::uint32_t index, std::uint32_t count, bool open, const Node* init, Body body) {
     const std::uint32_t depth = depth_;
@@ -473,7 +474,7 @@ class Reducer {
           all.known() && all.value.kind != Kind::kAbsent)
         return all;
     }
-    // Elements of no known type are printed as such, or the body might not check.
+    // Elements of unknown type are printed as such; otherwise the checker might refuse the body.
     std::vector<const Node*> args{untyped(range, n->args[0], as_node(range, n->args[0]))};
     inside(n->index, variables, true, nullptr, [&] {
       for (std::size_t i = 1; i < n->count; ++i) {
@@ -496,8 +497,7 @@ class Reducer {
     if (two) local[1] = map ? map_value(range, i) : list_at(range, i);
   }
 
-  // The result of a loop over known data whose body never needs what is unknown; absent when it
-  // does.
+  // The result of a loop over known data whose body never needs unknown data; absent if it does.
   Outcome gather(const Node* n, const Value& range, std::uint32_t variables) {
     const bool counts = n->macro == Macro::kExistsOne;
     if (!counts && n->macro != Macro::kMap && n->macro != Macro::kFilter &&
@@ -534,7 +534,10 @@ class Reducer {
     return settle(copy(n, args));
   }
 
-  // all and exists take errors as && and || do, so over a known range they are such a chain.
+  // all and exists treat errors as && and
+  //
+  //
+  // do, so over a known range they become such a chain.
   Outcome unroll(const Node* n, const Value& range, std::uint32_t variables) {
     const bool decisive = n->macro == Macro::kExists;
     std::vector<const Node*> terms;
@@ -549,7 +552,7 @@ class Reducer {
     return combine(n, decisive, terms, problem);
   }
 
-  // A bound value is computed when used, so an init that fails counts only where it is.
+  // A bound value is computed at its use, so an init that fails matters only there.
   Outcome bind(const Node* n) {
     const Outcome init = visit(n->args[0]);
     f_.locals[n->index] = init.known() ? init.value : Value();

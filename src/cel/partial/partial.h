@@ -49,12 +49,12 @@ class Unknowns {
   std::vector<Slot> by_slot_;
 };
 
-// The rest of a program when some of its variables are known: a value, or a smaller expression
-// that reads only the unknown ones.
+// The rest of a program when some of its variables are known: a value, or a smaller expression that
+// reads only the unknown ones.
 //
-// For all values of the unknown variables the expression gives the value the program would
-// give, and fails exactly where the program fails. It can be run, prints as CEL, and owns
-// everything it needs beyond the program.
+// For all values of the unknown variables the expression gives the same value as the program, and
+// fails exactly where the program fails. It can be run, prints as CEL, and owns everything that it
+// needs besides the program.
 class Residual {
  public:
   bool is_value() const {
@@ -66,9 +66,9 @@ class Residual {
   std::string print() const;  // canonical CEL
   std::uint64_t spent() const {
     return spent_;
-  }  // by reducing, as Evaluation counts it; what is left counts as well
+  }  // by reducing, as Evaluation counts it; the residual is included
 
-  // Runs what is left. `variables` needs values for the unknown variables only.
+  // Runs the residual. `variables` needs values only for the unknown variables.
   Value run(Evaluation& evaluation, std::span<const Value> variables) const;
 
   // Upper bounds: false means it cannot happen in any completion.
@@ -88,7 +88,8 @@ class Residual {
   std::uint64_t spent_ = 0;
 };
 
-// Evaluates as far as the known variables go. `variables` has a value for each known slot.
+// Evaluates as far as possible with the known variables. `variables` has a value for each known
+// slot.
 Residual reduce(std::shared_ptr<const Program> program, std::span<const Value> variables,
                 const Unknowns& unknowns, const Limits& limits = {});
 

@@ -38,12 +38,12 @@ TEST(Residual, LoopsOverKnownDataBecomeChains) {
 }
 
 TEST(Residual, AnErrorIsNeverAnAllow) {
-  // A known operand that is no bool is an error, and stays one.
+  // A known operand that is not a bool is an error, and stays an error.
   EXPECT_EQ(left_of("request.flag && object.ok == true", R"({"flag":"yes"})"),
             "object.ok == true && {}[\"no such overload\"]");
-  // What may be no bool must stay an operand.
+  // A term that may not be a bool must stay an operand.
   EXPECT_EQ(left_of("true && object.ok", "{}"), "object.ok && true");
-  // Looking for it in nothing may fail.
+  // Computing the element may fail, also if the list is empty.
   EXPECT_EQ(left_of("!(object.a in request.list)", R"({"list":[]})"), "!(object.a in [])");
 }
 
@@ -55,7 +55,7 @@ TEST(Residual, WhatFailsOnlyWhenNeededDoesNotDecideTheTypeAroundIt) {
   const Residual residual = reduce(program, std::vector<Value>{Value(), Value::of_int(1)},
                                    Unknowns::variables(*env, {"a"}));
   EXPECT_EQ(residual.print(), R"(quantity("2").add(a.orValue(dyn({}["no such overload"]))))");
-  // Read again it still takes a number as well as a quantity.
+  // After parsing it again, it still takes a number as well as a quantity.
   const auto again = *compile(residual.print(), env);
   Evaluation evaluation;
   const Value slots[] = {evaluation.run(**compile("optional.of(2)", env), {}), Value()};
@@ -110,8 +110,8 @@ bool same(const Value& a, const Value& b) {
   return a.kind == b.kind && (equal(a, b) || print_value(a) == print_value(b));
 }
 
-// A random value of the same shape at the key, so that nothing of what counts as unknown there can
-// be used.
+// Puts a random value of the same shape at the key, so that the evaluation cannot use the data that
+// counts as unknown.
 Value with_other(Arena& arena, RandomExpressions& random, const Value& v, std::string_view key) {
   if (v.kind != Kind::kMap) return v;
   MapBuilder map(arena);
@@ -140,7 +140,7 @@ class Split {
           patterns.push_back({name, {}});
           break;
         default: {
-          // A part of the variable: the residual reads it from the whole.
+          // A part of the variable is unknown: the residual reads it from the whole variable.
           const std::string_view key = random.below(2) == 0 ? "x" : "y";
           known[i] = with_other(arena_, random, all[i], key);
           unknown[i] = all[i];
@@ -162,9 +162,9 @@ class Split {
   std::unique_ptr<Unknowns> unknowns;
 };
 
-// Any split of the variables into known and unknown, then filling in the rest, gives what
-// evaluating at once gives. CARDEA_CEL_CASES asks for a longer run, CARDEA_CEL_SEED where it
-// begins.
+// For every split of the variables into known and unknown ones, reducing and then filling in the
+// rest gives the same result as one evaluation. CARDEA_CEL_CASES sets the length of the run,
+// CARDEA_CEL_SEED its beginning.
 TEST(Residual, AgreesWithEvaluationAtOnceOnRandomExpressions) {
   const char* asked = std::getenv("CARDEA_CEL_CASES");
   const char* first = std::getenv("CARDEA_CEL_SEED");
@@ -202,8 +202,7 @@ TEST(Residual, AgreesWithEvaluationAtOnceOnRandomExpressions) {
     if (whole.is_error()) ASSERT_TRUE(residual.can_fail()) << "seed " << seed << "\n" << text;
     auto printed = compile(residual.print(), env, options);
     if (!printed.has_value() && options.check) {
-      // Known data of a type that fits nowhere: it fails when it runs, so it need not pass the
-      // checker.
+      // Known data of a wrong type: it fails when it runs, so it need not pass the checker.
       options.check = false;
       ++ill_typed;
       printed = compile(residual.print(), env, options);

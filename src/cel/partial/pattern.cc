@@ -16,7 +16,7 @@ bool is_name(std::string_view name) {
   return std::ranges::all_of(name, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
 }
 
-// One step, which begins at `at` with a dot or a bracket; moves `at` behind it.
+// Reads one step, which begins at `at` with a dot or a bracket, and moves `at` behind it.
 bool read_step(std::string_view text, std::size_t& at, std::deque<std::string>& keys,
                Qualifier& out) {
   if (text[at] == '.') {
@@ -29,7 +29,7 @@ bool read_step(std::string_view text, std::size_t& at, std::deque<std::string>& 
     return true;
   }
   if (text[at] != '[') return false;
-  // A key in quotes may hold a bracket.
+  // A key in quotes may contain a bracket.
   const bool is_text = text.substr(at + 1).starts_with("\"");
   std::size_t end = is_text ? text.find("\"]", at + 2) : text.find(']', at);
   if (end == std::string_view::npos) return false;

@@ -5,7 +5,7 @@
 namespace cardea::cel {
 namespace {
 
-// Strings and bools are exact; numbers are one key whatever their type.
+// Strings and bools are exact; numbers of different types with the same value are one key.
 bool same_key(const Value& a, const Value& b) {
   return equal(a, b);
 }

@@ -39,7 +39,7 @@ std::string Source::format(const Issue& issue) const {
   const std::size_t start = newline == std::string::npos ? 0 : newline + 1;
   std::size_t end = text_.find('\n', start);
   if (end == std::string::npos) end = text_.size();
-  // A very long line does not help the reader of an error.
+  // The text of a very long line does not help the reader of an error.
   if (end - start > kMaxShownLine)
     return cat("ERROR: <input>:", line, ":", column, ": ", issue.message);
   std::string shown = text_.substr(start, end - start);
@@ -47,7 +47,7 @@ std::string Source::format(const Issue& issue) const {
     if (c == '\t') c = ' ';
   std::string out = cat("ERROR: <input>:", line, ":", column, ": ", issue.message, "\n | ", shown,
                         "\n | ");
-  // Wide marks stand under characters that are not ASCII, as those are often drawn wide.
+  // Wide marks stand under characters that are not ASCII, because these are often drawn wide.
   for (std::size_t i = start; i < at; i += sequence_length(static_cast<unsigned char>(text_[i])))
     out += static_cast<unsigned char>(text_[i]) < 0x80 ? "." : "\uFF0E";
   return out +

@@ -11,8 +11,8 @@
 
 namespace cardea::cel {
 
-// The loops and bindings that macros write. They are kept whole, never expanded into accumulators,
-// so that they can be run, reduced and printed as what they are.
+// The loops and bindings of macros. They are kept whole and not expanded into accumulators, so that
+// they can be run, reduced and printed in their original form.
 enum class Macro : std::uint8_t {
   kNone,
   kAll,
@@ -39,7 +39,7 @@ struct Expr {
   bool optional = false;  // a.?b, a[?b]
   bool absolute = false;  // an identifier written with a leading dot
   std::uint32_t id = 0;
-  std::uint32_t position = 0;  // byte offset of what an error should point at
+  std::uint32_t position = 0;  // byte offset of the place that an error points at
   std::string_view name;       // identifier, field, function, struct type, macro as written
   Value literal;
   Expr* target = nullptr;  // operand of a select, receiver of a call, range of a macro
@@ -54,7 +54,7 @@ struct Issue {
   std::string message;
 };
 
-// A source text and where its lines begin.
+// A source text and the offsets of its lines.
 class Source {
  public:
   explicit Source(std::string text);

@@ -77,7 +77,8 @@ class Scanner {
     at_ = end;
   }
 
-  // No token goes past the character at `wrong`: what was read so far is skipped with it.
+  // A token ends before the character at `wrong`; the text that was read so far is skipped together
+  // with it.
   void bad(std::size_t wrong) {
     std::size_t stop = std::min(wrong + 1, text_.size());
     while (stop < text_.size() && (static_cast<unsigned char>(text_[stop]) & 0xC0) == 0x80) ++stop;
@@ -133,7 +134,7 @@ class Scanner {
   }
 
   void word() {
-    // A prefix of r, b or both directly before a quote belongs to the literal.
+    // A prefix r, b or both directly before a quote is part of the literal.
     std::size_t prefix = 0;
     bool raw = false;
     bool bytes = false;
@@ -185,13 +186,13 @@ class Scanner {
       if (c == quote && text_.substr(i).starts_with(fence)) return emit(token, i + 3);
       ++i;
     }
-    // Without an end its beginning is something else: an empty text, or a name.
+    // A literal without an end is read in another way: as an empty text, or as a name.
     if (triple) return emit(token, open + 2);
     if (prefix > 0) return emit(Token::kIdent, open);
     bad(i);
   }
 
-  // Steps over an escape sequence, or to the first character that makes it none.
+  // Moves over an escape sequence, or to the first character that makes it invalid.
   bool escape(std::size_t& i) const {
     ++i;
     auto digits = [&](int count, auto fits) {
@@ -271,7 +272,7 @@ bool unquote(std::string_view literal, bool bytes, std::string& out, std::string
   std::string_view body = literal.substr(width, literal.size() - 2 * width);
   for (std::size_t i = 0; i < body.size();) {
     const char c = body[i];
-    if (c == '\r') {  // line ends are \n whatever the file has
+    if (c == '\r') {  // line ends are \n, whatever the file has
       out += '\n';
       i += i + 1 < body.size() && body[i + 1] == '\n' ? 2 : 1;
       continue;

@@ -53,20 +53,20 @@ struct Lexeme {
   std::string_view text;  // as written, quotes and prefixes included
 };
 
-// A part of the text that is no token.
+// A part of the text that is not a token.
 struct Skipped {
   std::uint32_t begin = 0, end = 0;
 };
 
-// Splits the whole text. What is no token is reported in `issues` and skipped.
+// Splits the whole text. Parts that are not tokens are reported in `issues` and skipped.
 std::vector<Lexeme> scan(std::string_view text, std::vector<Issue>& issues,
                          std::vector<Skipped>& skipped);
 
-// Words that are names of fields only.
+// Words that can only be names of fields.
 bool is_reserved(std::string_view word);
 
 // The content of a string or bytes literal as written, with escapes resolved. False (and a reason)
-// if it has a bad one.
+// if it has a bad escape.
 bool unquote(std::string_view literal, bool bytes, std::string& out, std::string& why);
 
 }  // namespace cardea::cel

@@ -1,7 +1,7 @@
 #pragma once
 #include <string_view>
 
-// Names under which operators appear as functions, as in every CEL implementation.
+// The names of operators as functions, as in every CEL implementation.
 namespace cardea::cel::op {
 
 constexpr std::string_view kConditional = "_?_:_";

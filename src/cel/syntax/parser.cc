@@ -39,7 +39,7 @@ class TextParser : public Parser {
     ast_.root = root;
   }
 
-  // What is wrong with the tokens, if anything, instead of the bare fact that the reading stopped.
+  // The exact syntax errors, if there are any, instead of the place alone at which parsing stopped.
   void explain(std::string_view text) {
     if (!misread_) return;
     std::vector<Issue> found = syntax_errors(text, tokens_, skipped_, current().position,
@@ -47,7 +47,7 @@ class TextParser : public Parser {
     if (found.empty())
       found.push_back(
           {current().position, cat("Syntax error: mismatched input '", current().text, "'")});
-    // A word that is reserved, or a bad number, before that place is reported too.
+    // A reserved word or a bad number before that place is reported too.
     issues.insert(issues.end(), found.begin(), found.end());
   }
 
@@ -77,7 +77,7 @@ class TextParser : public Parser {
     ++at_;
     return true;
   }
-  // After the first syntax error nothing more is read: explain() says what is wrong.
+  // Nothing is read after the first syntax error: explain() finds the errors.
   Expr* syntax() {
     misread_ = !failed_ || misread_;
     failed_ = true;
@@ -126,7 +126,10 @@ class TextParser : public Parser {
     return call(op::kConditional, position, {condition, yes, expression()});
   }
 
-  // Chains of && and || become balanced trees, so that long ones are not deep ones.
+  // Chains of && and
+  //
+  //
+  // become balanced trees, so that long chains do not become deep trees.
   Expr* chain(Token token, std::string_view function) {
     auto operand = [&] { return token == Token::kOr ? chain(Token::kAnd, op::kAnd) : binary(1); };
     std::vector<Expr*> terms{operand()};
@@ -213,7 +216,7 @@ class TextParser : public Parser {
   Expr* selection(Expr* target, std::uint32_t position) {
     const bool optional = optional_mark();
     const Lexeme field = current();
-    // After a dot every word is a field name, but `in`, `true`, `false` and `null` are no
+    // After a dot every word is a field name, but `in`, `true`, `false` and `null` are not
     // identifiers.
     if (field.token == Token::kQuotedIdent) {
       if (!options_.quoted_fields) report(field.position, "unsupported syntax: '`'");
@@ -326,8 +329,8 @@ class TextParser : public Parser {
       case Token::kIdent:
         return identifier();
       case Token::kMinus:
-        // A sign is part of a number; before anything else it belongs to unary(), which `!` does
-        // not allow.
+        // A minus before a number is part of the number. Elsewhere only unary() reads a minus, and
+        // not after `!`.
         if (tokens_[at_ + 1].token == Token::kInt || tokens_[at_ + 1].token == Token::kFloat)
           return number();
         ++at_;

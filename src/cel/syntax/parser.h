@@ -9,7 +9,7 @@
 
 namespace cardea::cel {
 
-// Which macros are known. A name whose set is off is an ordinary function.
+// The macros that are known. If a set is off, its names are ordinary functions.
 enum MacroSet : std::uint32_t {
   kStandardMacros = 1,
   kOptionalMacros = 2,  // optMap, optFlatMap, and the syntax a.?b
@@ -33,12 +33,12 @@ struct Parsed {
   std::shared_ptr<const Source> source;
 };
 
-// Reads one expression. Any text gives either an Ast or at least one issue.
+// Parses one expression. Any text gives either an Ast or at least one issue.
 Parsed parse(std::string_view text, const ParseOptions& options);
 
 class Parser;
-// What a macro makes of a call, or null when the call is an ordinary one. Reports misuse as an
-// issue.
+// The expression that a macro makes from a call; null if the call is an ordinary one. Reports
+// misuse as an issue.
 struct MacroCall {
   std::string_view name;
   std::uint32_t position;
@@ -47,7 +47,7 @@ struct MacroCall {
 };
 Expr* expand_macro(Parser& parser, std::uint32_t sets, const MacroCall& call);
 
-// What macros may ask of the parser.
+// The functions of the parser that macros may call.
 class Parser {
  public:
   virtual ~Parser() = default;

@@ -47,7 +47,7 @@ const Operator* operator_of(const Node& n) {
   return found == std::end(kOperators) ? nullptr : found;
 }
 
-// A call with two arguments or more, receivers not counted: what the canonical form puts in
+// A call with two arguments or more, receivers not counted: the canonical form puts it in
 // parentheses.
 bool is_complex(const Node& n) {
   if (operator_of(n) != nullptr) return true;
@@ -190,13 +190,13 @@ class Printer {
 
   void unary(std::string_view sign, const Node& operand) {
     out += sign;
-    // Repeated signs would cancel out when read again.
+    // Repeated signs would cancel out when they are parsed again.
     const bool signed_itself = is_unary(operand) ||
                                (operand.op == Op::kConst && operand.count == 0 &&
                                 is_number(operand.value));
     const std::size_t start = out.size();
     wrapped(operand, is_complex(operand) || signed_itself);
-    // A number that something is asked of would take the sign for its own.
+    // Before a digit the minus would be parsed as the sign of the number.
     if (sign == "-" && (out[start] == '-' || (out[start] >= '0' && out[start] <= '9'))) {
       out.insert(start, "(");
       out += ")";
@@ -217,7 +217,7 @@ class Printer {
     part(*n.args[2]);
   }
 
-  // Writes ` op `, breaking the line where the options say so.
+  // Writes ` op `, with a line break if the options say so.
   void between(std::string_view text, std::string_view function) {
     const bool wraps = options_.wrap_column > 0 &&
                        std::ranges::find(options_.wrap_on, function) != options_.wrap_on.end() &&
@@ -268,9 +268,9 @@ class Printer {
     out += ")";
   }
 
-  // What is evaluated only when it is needed may fail and still not matter. An element of `{}` has
-  // every type, so the checker would take the first that fits around it and refuse the others when
-  // it runs; `dyn` leaves that open.
+  // A part that is evaluated only when needed may fail without an effect. An element of `{}` has
+  // every type, so the checker would take the first type that fits and refuse the others at run
+  // time; `dyn` leaves the type open.
   void alternative(const Node& n) {
     const bool fails = n.op == Op::kConst && n.count == 0 && n.value.is_error();
     if (fails) out += "dyn(";

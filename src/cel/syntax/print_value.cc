@@ -12,7 +12,8 @@
 namespace cardea::cel {
 namespace {
 
-// Go's %g with the shortest digits that read back: exponent form below 1e-4 and from a million on.
+// Go's %g with the shortest digits that parse to the same value: exponent form below 1e-4 and from
+// a million on.
 std::string shortest(double d) {
   char buffer[64];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, d, std::chars_format::scientific)
@@ -151,7 +152,7 @@ void print_value_to(std::string& out, const Value& v) {
       }
       out += "}";
       return;
-    // Fails with a message that names the first failure.
+    // An expression that fails with a message that names the first failure.
     case Kind::kError:
       out += cat("{}[", go_quote(v.error->message), "]");
       return;

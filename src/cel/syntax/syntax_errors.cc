@@ -23,7 +23,7 @@ struct Name {
   Token token;
   std::string_view text;
 };
-// In the order in which sets are written.
+// In the order in which messages list them.
 constexpr Name kNames[] = {{Token::kEnd, "<EOF>"},         {Token::kEqual, "'=='"},
                            {Token::kNotEqual, "'!='"},     {Token::kIn, "'in'"},
                            {Token::kLess, "'<'"},          {Token::kLessEqual, "'<='"},
@@ -84,7 +84,7 @@ constexpr Set kArithmetic = set_of(Token::kStar, Token::kSlash, Token::kPercent,
 constexpr Set kPostfix = set_of(Token::kDot, Token::kLeftBracket);
 constexpr Set kNumber = set_of(Token::kInt, Token::kFloat);
 
-// A place within a rule: the tokens that may come next there, and whether the rule may end instead.
+// A place within a rule: the tokens that may come next, and whether the rule may end there.
 struct Place {
   Set next = 0;
   bool ends = false;
@@ -100,7 +100,7 @@ class Reader {
   std::vector<Issue> run() {
     expression({bit(Token::kEnd), false});
     if (!match(Token::kEnd, kRuleEnd)) fail(1);
-    // What is wrong with names is known only after the whole has been read.
+    // Errors in names are known only after the whole text has been read.
     if (!stopped_) issues_.insert(issues_.end(), noted_.begin(), noted_.end());
     return std::move(issues_);
   }
@@ -139,13 +139,13 @@ class Reader {
 
   // --- what may follow
 
-  // Everything that may come at a place, with what encloses it.
+  // Everything that may come at a place, with the rules around it.
   Set expected(Place place) const {
     for (auto outer = follows_.rbegin(); place.ends && outer != follows_.rend(); ++outer)
       place = {place.next | outer->next, outer->ends};
     return place.ends ? place.next | bit(Token::kEnd) : place.next;
   }
-  // Where any of the enclosing rules may go on.
+  // The places where one of the enclosing rules may continue.
   Set resumable() const {
     Set out = 0;
     for (const Place& place : follows_) out |= place.next;
@@ -160,11 +160,12 @@ class Reader {
     }
   }
 
-  // --- going on after an error
+  // --- continuing after an error
 
   struct Error {
     const Lexeme* offending = nullptr;
-    const Lexeme* start = nullptr;  // of a choice that no alternative fits; null: the wrong token
+    const Lexeme* start = nullptr;  // of a choice without a fitting alternative; null: the wrong
+                                    // token
     Set expected = 0;
   };
 
@@ -185,7 +186,7 @@ class Reader {
     return false;
   }
 
-  // Whether dropping one token helps.
+  // Whether parsing can continue after one token is dropped.
   bool drop_one(Set wanted) {
     if (!sees(wanted, 1)) return false;
     if (!std::exchange(recovering_, true))
@@ -218,7 +219,7 @@ class Reader {
     skip_until(next | resumable(), false);
   }
 
-  // Ends a rule that failed: what follows it may still be read.
+  // Ends a rule that failed: the text behind it may still be read.
   void fail(int rule) {
     if (stopped_) return;
     if (!std::exchange(recovering_, true)) {
@@ -229,7 +230,7 @@ class Reader {
         report(*error_.offending, no_alternative_text());
     }
     if (!may_attempt()) return;
-    // The same failure without progress: one token must go.
+    // The same failure without progress: one token must be dropped.
     if (attempted_at_ == at_ && attempted_.contains(rule)) skip();
     attempted_at_ = at_;
     attempted_.insert(rule);
@@ -254,7 +255,7 @@ class Reader {
     return cat("no viable alternative at input ", quoted(input));
   }
 
-  // Reads a rule. `follow` is the place behind it in the rule that asks.
+  // Reads a rule. `follow` is the place behind it in the enclosing rule.
   template <class Body>
   void rule(int number, Place follow, Body body) {
     if (stopped_) return;
@@ -305,7 +306,7 @@ class Reader {
     }
     return true;
   }
-  // Precedence and grouping make no difference to what may come next.
+  // Precedence and grouping do not change which tokens may come next.
   void relation(Place follow) {
     rule(5, follow, [&] {
       calculation({kRelations, true});
@@ -443,14 +444,14 @@ class Reader {
     while (sees(Token::kDot, last + 1) && sees(Token::kIdent, last + 2)) last += 2;
     const bool structure = sees(Token::kLeftBrace, last + 1);
     const std::size_t count = structure ? last : dots;
-    // Up to where the parser came it has seen the reserved words itself.
+    // Up to the place where the parser stopped, the parser has reported the reserved words itself.
     if (!structure && ahead().position >= unread_ && is_reserved(ahead(dots).text))
       noted_.push_back({ahead().position, cat("reserved identifier: ", ahead(dots).text)});
     for (std::size_t i = 0; i <= count; ++i) take();
     if (structure) return braced(Token::kRightBrace, kField, [&](Place f) { entries(f, kField); });
     return sees(Token::kLeftParen) ? arguments(kRuleEnd) : true;
   }
-  // A list, a map or fields: what is inside may end with a comma.
+  // A list, a map or fields: the content may end with a comma.
   template <class Inside>
   bool braced(Token close, Set first, Inside inside) {
     const Set end = bit(Token::kComma) | bit(close);

@@ -51,7 +51,7 @@ std::size_t offset_of(std::string_view text, std::uint64_t n) {
 bool is_printable(std::uint32_t c) {
   if (c < 0x7F) return c >= 0x20;
   if (c == 0xFFFD) return true;
-  // RE2 carries the Unicode categories: letters, marks, numbers, punctuation, symbols.
+  // RE2 knows the Unicode categories: letters, marks, numbers, punctuation, symbols.
   static const RE2 kPrintable(R"([\pL\pM\pN\pP\pS])");
   std::string one;
   append_code_point(one, c);

@@ -6,8 +6,9 @@
 
 namespace cardea::cel {
 
-// Random expressions over the variables a, b, c, d and random values for them: mostly sensible,
-// often ill-typed. The same seed gives the same. For tests that compare ways of evaluating.
+// Random expressions over the variables a, b, c, d, and random values for them: mostly sensible,
+// often ill-typed. The same seed gives the same expressions. For tests that compare ways of
+// evaluation.
 class RandomExpressions {
  public:
   explicit RandomExpressions(std::uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15ULL + 1) {}
