@@ -87,7 +87,7 @@ TEST(Commands, WhatIsUnknownIsOneLineAndStatus2) {
   EXPECT_EQ(cardea({"cel", "nosuch"}).err,
             "cardea cel: unknown command `nosuch`; try `cardea cel --help`\n");
   for (const Command& c : commands()) {
-    if (c.name == "migrate oidc-flags") continue;  // passes over flags of kube-apiserver
+    if (c.name == "migrate oidc-flags") continue;  // ignores flags of kube-apiserver
     Outcome o = cardea(words(c.name, {"--no-such-flag=1"}));
     EXPECT_EQ(o.status, 2) << c.name;
     EXPECT_EQ(o.err, "cardea " + std::string(c.name) +

@@ -158,7 +158,7 @@ TEST(FieldQuestion, NamesWhatWouldCoverAndTheSmallestGrant) {
   EXPECT_THAT(judged(question("storageclasses", "reclaimPolicy"), {{"granular", VerbAnswer::kYes}})
                   .answer.lacking,
               ElementsAre("patch"));
-  // A denial of the verb is the last word.
+  // A denial of the verb is final.
   EXPECT_EQ(judged(q, {{"patch", VerbAnswer::kDenied},
                        {"granular", VerbAnswer::kYes},
                        {"granular:labels", VerbAnswer::kYes}})

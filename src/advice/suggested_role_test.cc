@@ -30,7 +30,7 @@ Value parsed(std::string_view text) {
   return value ? *value : Value();
 }
 
-// An audit log that is being written.
+// An audit log to which the server still writes.
 struct Log {
   LoggedChanges changes{"bot", [](auto g, auto v, auto r) { return builtins().find(g, v, r); }, {}};
 
@@ -115,7 +115,7 @@ TEST(SuggestedRole, TakesTheVerbItselfWhereNoPermissionGuardsTheFieldAndNothingB
   log.add("bot", "patch", "", "configmaps", parsed(R"({"immutable":true})"),
           config(R"(,"data":{"a":"1"},"immutable":true)"));
   EXPECT_THAT(log.verbs(), ElementsAre("patch"));
-  // Another verb's changes need their own.
+  // Changes by another verb need their own permissions.
   log.add("bot", "update", "", "configmaps", Value(),
           config(R"(,"data":{"a":"2"},"immutable":true)"));
   EXPECT_THAT(log.verbs(), ElementsAre("granular", "granular:data", "patch"));
@@ -189,7 +189,8 @@ TEST(SuggestedRole, AnUpdateOfAnUnknownObjectNeedsTheVerb) {
   log.add("bot", "update", "apps", "deployments", deployment(), deployment());
   EXPECT_THAT(log.verbs(), ElementsAre("update"));
   EXPECT_THAT(log.changes.notes()[0], HasSubstr("covered by the verb update alone"));
-  // So does one of an object that was written meanwhile without being seen.
+  // So does a change of an object that was written in the meantime by a request that the log does
+  // not show.
   Log stale;
   stale.add("admin", "get", "apps", "deployments", Value(), deployment());
   Value sent = deployment(R"({"a":"1"})");
@@ -334,7 +335,7 @@ TEST(SuggestedRole, TakesMoreGeneralPermissionsWhereTheServerWouldHaveToAskForTo
   EXPECT_THAT(log.verbs(), ElementsAre("granular", "granular:labels"));
 }
 
-// A random edit of an object, and the verbs that cover it as a person would list them.
+// A random edit of an object, and the verbs that cover it, listed independently of the code.
 struct Edit {
   std::vector<std::string> path;
   Value value;
@@ -392,7 +393,7 @@ TEST(SuggestedRole, CoversEveryLoggedChangeAndNoVerbCanBeTakenAway) {
       std::set<std::vector<std::string>> named;
       for (std::size_t n = random() % 4; n > 0; --n) {
         Edit edit = random_edit(random, is_deployment);
-        // Two edits of one field might cancel each other.
+        // Two edits of one field could cancel each other out.
         if (!named.insert(edit.path).second) continue;
         Value* at = &object;
         for (const std::string& step : edit.path) at = &at->member(step);

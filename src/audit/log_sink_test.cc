@@ -78,7 +78,8 @@ TEST(LogSink, PutsAFileThatWouldGrowTooLargeAsideUnderTheTime) {
   std::string event[] = {"12345678"};
   ASSERT_TRUE((*sink)->write(event).has_value());
   ASSERT_TRUE((*sink)->write(event).has_value());
-  ASSERT_TRUE((*sink)->write(event).has_value());  // within the same millisecond: the name is taken
+  ASSERT_TRUE((*sink)->write(event).has_value());  // within the same millisecond: the name is in
+                                                   // use
   sink->reset();
   EXPECT_THAT(folder.names(), ElementsAre("audit-2026-11-15T16-00-00.123.log",
                                           "audit-2026-11-15T16-00-00.124.log", "audit.log"));
@@ -111,7 +112,7 @@ TEST(LogSink, ALineThatDoesNotFitIsTakenBack) {
   auto sink = make_log_sink({.path = folder.log()}, clock, {});
   std::string whole[] = {"1234"}, half[] = {"abcdefghij"};
   ASSERT_TRUE((*sink)->write(whole).has_value());
-  // A file may not grow beyond eight bytes: the write of eleven stops after three.
+  // The file may not grow beyond eight bytes: a write of eleven bytes stops after three.
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   auto ignored = std::signal(SIGXFSZ, SIG_IGN);

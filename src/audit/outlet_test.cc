@@ -24,7 +24,7 @@ EventPtr event(std::string id, Level level = Level::kMetadata) {
   return out;
 }
 
-// Keeps what it is given, and waits or fails when it is told to.
+// Keeps the events, and waits or fails if the test says so.
 struct Kept {
   std::mutex mutex;
   std::condition_variable changed;
@@ -38,7 +38,7 @@ struct Kept {
     is_open = true;
     changed.notify_all();
   }
-  // Until a thread is inside the sink: what is put then waits in the queue.
+  // Waits until a thread is inside the sink. Events that are added after that wait in the queue.
   void until_waiting(int n = 1) {
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return waiting >= n; });

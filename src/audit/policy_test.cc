@@ -160,7 +160,7 @@ TEST(Policy, IsReadStrictly) {
             "accepted");
 }
 
-// The sentences are kube-apiserver's for the same file.
+// kube-apiserver's messages for the same file.
 TEST(Policy, SaysEverythingThatIsWrongWithItsPath) {
   EXPECT_EQ(refusal(cat(kHead, R"(
 omitStages: [Foo, RequestReceived]

@@ -15,7 +15,7 @@
 namespace cardea::audit {
 namespace {
 
-// Keeps the events it is sent, after refusing the first few posts.
+// Refuses the first posts, then keeps the events that it receives.
 class Receiver : public http::Handler {
  public:
   explicit Receiver(int refusals) : refusals_(refusals) {}

@@ -16,7 +16,7 @@ class Authentication : public ::testing::Test {
     list.push_back(anonymous_authenticator());
     chain_ = std::make_unique<AuthenticatorChain>(std::move(list));
   }
-  // Nobody in this chain waits.
+  // No authenticator of this chain waits.
   Result<Identity> ask(const Credentials& credentials) const {
     return *chain_->decide(credentials);
   }
@@ -39,9 +39,9 @@ TEST_F(Authentication, ACertificateNamesUserAndGroups) {
 TEST_F(Authentication, ACertificateThatNoClientCaSignedIsRefusedAndNeverAnonymous) {
   CertificateIdentity id{"admin", {"system:masters"}, "", "", ""};
   EXPECT_EQ(ask({.certificate = &id}).error().reason, Reason::kUnauthorized);
-  // A front proxy's certificate makes nobody of its own subject.
+  // The certificate of a front proxy does not authenticate its own subject.
   EXPECT_FALSE(ask({.certificate = &id, .is_front_proxy = true}));
-  // It does not spoil a token that is good.
+  // It has no effect on a valid token.
   EXPECT_EQ(ask({.certificate = &id, .token = "t1"})->user.name, "alice");
 }
 

@@ -17,7 +17,7 @@ using json::Value;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// A webhook that says what the test tells it to, and remembers what it was asked.
+// A webhook that gives the answers of the test, and keeps the requests.
 class Webhook : public http::Handler {
  public:
   void handle(std::shared_ptr<http::Exchange> exchange) override {
@@ -96,7 +96,7 @@ TEST_F(TokenWebhook, AnswersAreRememberedForTheirTimeAndPerAudience) {
   EXPECT_TRUE(*ask(*a, "t"));
   EXPECT_EQ(webhook_.calls, 1);
   std::vector<std::string> others = {"vault"};
-  // A server that names no audience speaks of ours alone.
+  // An answer without audiences is only for the audience of this server.
   EXPECT_FALSE(*ask(*a, "t", &others));
   EXPECT_EQ(webhook_.calls, 2);
   clock_.advance(std::chrono::seconds(121));

@@ -20,7 +20,7 @@ std::optional<ReviewKind> kind_of(std::string_view path) {
   return std::nullopt;
 }
 
-// The review as it is when it is checked: a local one has the namespace of its path.
+// The review at the time of the check: a local review has the namespace of its path.
 Value sent(const Value& step, ReviewKind kind) {
   Value review = step["body"];
   if (kind == ReviewKind::kLocalSubject)
@@ -28,14 +28,14 @@ Value sent(const Value& step, ReviewKind kind) {
   return review;
 }
 
-// `metadata: ...: must be empty` shows all of the metadata, with owners and times: its words are
-// compared without that.
+// `metadata: ...: must be empty` shows all of the metadata, with owners and times. The comparison
+// leaves this part out.
 std::string line(std::string_view field, std::string_view message) {
   if (field == "metadata") message.remove_prefix(message.rfind(": ") + 2);
   return cat(field, ": ", message);
 }
 
-// Counts the reviews of one recorded conversation and compares what is wrong with each.
+// Counts the reviews of one recorded conversation and compares the errors of each.
 int compare(const std::string& conversation) {
   int reviews = 0;
   for (const Value& step : json::recorded(conversation)["steps"].items()) {

@@ -22,12 +22,13 @@ T run(Task<T> task) {
 
 const User kJane{.name = "jane"};
 
-// A world in which every condition has an outcome: what a bit of the "object" says, or an error.
+// A world in which every condition has an outcome: the value of one bit of the "object", or an
+// error.
 struct World {
   unsigned object = 0;
 };
 
-// The text of a condition is the bit it looks at, `!` for an error.
+// The text of a condition is the bit that it reads, or `!` for an error.
 class Looks : public ConditionEvaluator {
  public:
   explicit Looks(const World& world, bool only_transparent = false)
@@ -46,10 +47,10 @@ class Looks : public ConditionEvaluator {
   bool only_transparent_;
 };
 
-// What went wrong with an authorizer between the phases.
+// The failure of an authorizer between the phases.
 enum class Fault { kNone, kErrs, kLies, kVanishes };
 
-// Answers what it is told to, at once or after waiting; settles its conditions in `world`.
+// Gives the answer of the test, at once or after waiting, and evaluates its conditions in `world`.
 class Told : public Authorizer {
  public:
   Told(std::string name, Decision decision, const World& world, bool waits = false,
@@ -79,7 +80,7 @@ class Told : public Authorizer {
     Looks looks(world_);
     return partially_evaluated(open, looks);
   }
-  // As if it had seen the object at once.
+  // The answer if the object had been known at once.
   Decision alone() const {
     if (decision_.kind != Kind::kConditional) return decision_;
     Decision d = settled(decision_);
@@ -158,7 +159,7 @@ Kind one_phase(const std::vector<std::shared_ptr<const Told>>& told) {
   return Kind::kNoOpinion;
 }
 
-// CARDEA_CONDITION_CASES asks for a longer run, CARDEA_CONDITION_SEED where it begins.
+// CARDEA_CONDITION_CASES sets the length of the run, CARDEA_CONDITION_SEED its beginning.
 std::uint64_t of_environment(const char* name, std::uint64_t otherwise) {
   const char* asked = std::getenv(name);
   return asked ? std::strtoull(asked, nullptr, 10) : otherwise;
@@ -186,8 +187,8 @@ TEST(Chain, TwoPhasesGiveWhatOneGivesInRandomChainsWithFaults) {
     ASSERT_EQ(two_phases(list, Asking::kConditionsAware).kind, want) << i;
     ASSERT_EQ(two_phases(list, Asking::kConditionsAwareAtOnce).kind, want) << i;
 
-    // Whoever cannot take conditions gets Allow only where every object would, and Deny where one
-    // would.
+    // A caller that cannot take conditions gets Allow only if every object would get it, and Deny
+    // if one object would get it.
     Kind unaware = run(Chain(list).authorize(Attributes(kJane))).decision.kind;
     if (unaware == Kind::kAllow) {
       ASSERT_EQ(want, Kind::kAllow) << i;
@@ -196,7 +197,8 @@ TEST(Chain, TwoPhasesGiveWhatOneGivesInRandomChainsWithFaults) {
       ASSERT_NE(unaware, Kind::kAllow) << i;
     }
 
-    // One more without an opinion changes nothing, nor does a chain inside the chain.
+    // An additional authorizer without an opinion changes nothing, nor does a chain inside the
+    // chain.
     List more = list;
     more.insert(more.begin() + g.below(n + 1),
                 std::make_shared<Told>("idle", Decision::no_opinion(), world));

@@ -1,4 +1,4 @@
-// Every way to an effect that is denied is denied, by whichever document denies it.
+// Every way to an effect that is denied is denied, for each kind of document that can deny it.
 #include "authz/effects.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ Value list_of(std::string_view word) {
   return out;
 }
 
-// A request, with the texts it is made of.
+// A request, and the texts that it refers to.
 struct Ask {
   std::string verb, group, resource, subresource = "", name = "n", fields = "";
   User user{.name = "edgar", .groups = {"system:authenticated"}};
@@ -46,7 +46,7 @@ struct Ask {
   }
 };
 
-// What is denied.
+// The effect that is denied.
 struct Denial {
   std::string verb, group, resource, name = "", expression = "";
 };
@@ -57,7 +57,7 @@ class Denier {
   virtual Decision decide(const Ask& ask) const = 0;
 };
 
-// By a rule of the namespace's policy.
+// Denied by a rule of the namespace's policy.
 class ByPolicy : public Denier {
  public:
   explicit ByPolicy(const Denial* denial) : index_(std::make_shared<namespace_policy::Index>()) {
@@ -91,7 +91,7 @@ class ByPolicy : public Denier {
   std::shared_ptr<namespace_policy::Index> index_;
 };
 
-// By an access policy that denies, or by one that denies by what its expression says alone.
+// Denied by an access policy with rules, or by one whose expression alone selects the request.
 class ByAccess : public Denier {
  public:
   ByAccess(const Denial* denial, bool by_expression) {
@@ -446,7 +446,7 @@ TEST(Effects, AWordForAStreamIsHeardFromWhoSaysIt) {
                   part == word ? Kind::kDeny : Kind::kAllow)
             << who << ": " << word << " " << part;
   }
-  // An expression that lists what it does not deny does not know of such words.
+  // An expression that lists the requests that it does not deny does not know such verbs.
   access::Index index;
   index.add(std::make_shared<const access::Policy>("", "others",
                                                    *json::parse(

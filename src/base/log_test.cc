@@ -21,7 +21,7 @@ class LogTest : public ::testing::Test {
   Log log(LogFormat format, LogLevel most = LogLevel::kInfo) {
     return Log(clock_, format, most, pipe_[1]);
   }
-  // What was written; nothing can be written afterwards.
+  // The text that was written; nothing can be written afterwards.
   std::string written() {
     ::close(pipe_[1]);
     pipe_[1] = -1;

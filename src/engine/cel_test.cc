@@ -60,7 +60,7 @@ TEST(EngineCel, EvaluatesInPart) {
   EXPECT_EQ(rest->evaluate({{"object", R"({"owner":"jane"})"}})->text, "true");
   EXPECT_EQ(rest->evaluate({{"object", R"({"owner":"joe"})"}})->text, "false");
   EXPECT_FALSE(rest->evaluate({{"object", "{}"}}));
-  // What has no value is unknown, named or not.
+  // A variable without a value is unknown, whether it is named as unknown or not.
   auto settled = p.partially_evaluate({{"user", "\"jim\""}}, {});
   ASSERT_TRUE(settled);
   Program never = compiled("user in ['joe'] && object.owner == user",

@@ -152,10 +152,10 @@ TEST(Engine, ABadDocumentChangesNothing) {
   Engine engine;
   load(engine, kRoles);
   const char* kBad[] = {
-      "{",                          // no JSON
-      "a: [",                       // no YAML
-      "just a text",                // no object
-      R"({"kind":"ClusterRole"})",  // of no version
+      "{",                          // not JSON
+      "a: [",                       // not YAML
+      "just a text",                // not an object
+      R"({"kind":"ClusterRole"})",  // without a version
       R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","namespace":"b"}})",
       R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{}})",
       R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"Role","metadata":{"name":"a"}})",
@@ -163,7 +163,7 @@ TEST(Engine, ABadDocumentChangesNothing) {
       R"("metadata":{"name":"a","name":"b"}})",
       R"({"apiVersion": "rbac.authorization.k8s.io/v7", "kind": "ClusterRole",
           "metadata": {"name": "a"}})",
-      // A field that nobody knows, a rule without verbs, a binding to nothing.
+      // An unknown field, a rule without verbs, a binding to no role.
       R"({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
           "metadata": {"name": "a"}, "rulez": []})",
       R"({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
@@ -178,7 +178,7 @@ TEST(Engine, ABadDocumentChangesNothing) {
           "metadata": {"namespace": "shop"}, "roles": {"a": {"rules": [{"denny": true}]}}})",
   };
   for (const char* bad : kBad) {
-    // What comes before it in the same text does not count either.
+    // Documents before it in the same text are not loaded either.
     auto loaded = engine.load(bad[0] == '{' ? std::string(bad)
                                             : std::string(kRoles) + "---\n" + bad);
     ASSERT_FALSE(loaded) << bad;
@@ -269,7 +269,7 @@ TEST(Engine, AnswersWithConditionsAndSettlesThemWithTheObject) {
 
   EXPECT_TRUE(d.settle(creation(claim("jane-disks"))).allowed());
   EXPECT_FALSE(d.settle(creation(claim("fast"))).allowed());
-  // Who cannot wait for the object gets no allow.
+  // A caller that cannot wait for the object gets no Allow.
   EXPECT_EQ(engine.ask_unconditionally(asks("jane", "create", "persistentvolumeclaims")).outcome(),
             Outcome::kNoOpinion);
 }
@@ -344,7 +344,7 @@ TEST(Engine, ADecisionIsSettledByThePoliciesItWasMadeFrom) {
   EXPECT_TRUE(d.settle(creation(claim("jane-disks"))).allowed());
 }
 
-// The two phases together say what an expression says that knows everything at once.
+// The two phases together give the answer of an expression that knows everything at once.
 TEST(Engine, TwoPhasesAgreeWithOne) {
   struct Case {
     const char* expression;
@@ -634,7 +634,7 @@ TEST(EngineFields, WhatCannotBeJudgedIsAnErrorAndNoAllow) {
   EXPECT_FALSE(engine.judge_fields(r, update(object, "")));
   EXPECT_FALSE(engine.judge_fields(r, update("", object)));
   EXPECT_FALSE(engine.judge_fields(r, update(object, "{")));
-  // A type that does not fit, a field that nobody knows.
+  // A type that does not fit, an unknown field.
   std::string wrong = object;
   wrong.replace(wrong.find("\"replicas\":1"), 12, "\"replicas\":\"x\"");
   EXPECT_FALSE(engine.judge_fields(r, update(object, wrong)));
@@ -660,7 +660,8 @@ TEST(EngineThreads, MayAskAndSettleWhileOthersLoad) {
   for (int i = 0; i < 3; ++i)
     askers.emplace_back([&] {
       do {
-        // What is loaded over and over stays true all the time: there is no state between.
+        // Documents that are loaded again and again stay in force all the time: there is no state
+        // in between.
         if (!engine.ask(asks("jane", "get", "pods")).allowed()) ++wrong;
         Decision d = engine.ask(asks("jane", "create", "persistentvolumeclaims"));
         if (!d.settle(creation(claim("jane-disks"))).allowed()) ++wrong;

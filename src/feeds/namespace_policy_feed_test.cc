@@ -1,5 +1,5 @@
-// What policies decide, told as stories: Clark who owns the cluster, Hubert of the project, Edgar
-// who edits.
+// Decisions by policies, as stories with these users: Clark owns the cluster, Hubert owns the
+// project, Edgar edits it.
 #include "feeds/namespace_policy_feed.h"
 
 #include <gtest/gtest.h>
@@ -103,7 +103,7 @@ class NamespacePolicy : public ::testing::Test {
   }
   Decision decide(const Ask& ask) { return *authorizer_->authorize(attributes(ask)); }
 
-  // The second phase, by what was compiled and by the texts that others would read.
+  // The second phase: by the compiled conditions, and by the texts that other evaluators read.
   Decision settle(const Decision& d, std::string_view object, std::string_view old) {
     Value now = parsed(object), before = parsed(old);
     std::string operation = before.is_null() ? "CREATE" : now.is_null() ? "DELETE" : "UPDATE";
@@ -127,7 +127,7 @@ class NamespacePolicy : public ::testing::Test {
     if (const Conditions::Set* set = d.conditions->set()) {
       Conditions::Set out = *set;
       for (Condition& c : out.conditions) {
-        if (c.on_parent) continue;  // which nobody else can judge
+        if (c.on_parent) continue;  // which no other evaluator can judge
         c.text = c.shown_text();
         c.compiled = nullptr;
       }
@@ -396,7 +396,7 @@ TEST_F(NamespacePolicy, TellsWhoCan) {
   EXPECT_EQ(now.subjects[1].name, "hubert");
 }
 
-// Allows some by their names, as RBAC would.
+// Allows some users by their names, as RBAC would.
 class Named : public Authorizer {
  public:
   std::string_view name() const override { return "named"; }
@@ -448,13 +448,13 @@ TEST_F(NamespacePolicy, WhomItDeniesNobodyAfterItIsSaidToAllow) {
       R"(namespace policy denies this to "edgar"; these users may be members of a listed group)");
   EXPECT_EQ(names(Chain({named, policy}).allowed(attributes({"", "delete"})))[0], "User edgar")
       << "who allows first allows";
-  // Everybody is in some groups.
+  // Every user is in some groups.
   put("policybindings/hammer/hammer",
       R"({"roleBindings": {"fat": {"roleRef": {"namespace": "hammer", "name": "fatFingered"},
               "groupNames": ["system:authenticated"]}}})");
   EXPECT_EQ(names(Chain({authorizer_->frozen(), named}).allowed(attributes({"", "delete"}))),
             std::vector<std::string>{"User clark"});
-  // What depends on the object leaves nobody out.
+  // A condition on the object removes no user from the list.
   put("policies/hammer/default", kHammer);
   EXPECT_EQ(names(Chain({authorizer_->frozen(), named}).allowed(attributes({"", "delete"}))).size(),
             7u);

@@ -21,7 +21,7 @@ class FixedRandom : public Random {
   std::uint64_t next() override { return 7; }
 };
 
-// Small worlds, so that things are shared, bound, moved and deleted all the time.
+// Small worlds, so that objects are often shared, bound, moved and deleted.
 class RandomWorld {
  public:
   explicit RandomWorld(int seed) : random_(seed) {}
@@ -95,7 +95,7 @@ class RandomWorld {
   std::mt19937 random_;
 };
 
-// The graph as the specification draws it: edges and a walk along them.
+// The graph of the specification: edges, and a walk along them.
 class NaiveGraph {
  public:
   void add(const std::string& key, const Value& object) {
@@ -166,7 +166,7 @@ TEST(NodeGraphFeed, IsAfterRandomChangesTheSameAsOneBuiltFromScratchAndAsTheOneT
     std::unique_ptr<NodeGraphFeed> feed;
     std::map<std::string, Value> world;
     for (int i = 0; i < 150; ++i) {
-      // Some objects are there before the graph is.
+      // Some objects exist before the graph is made.
       if (i == 40) feed = std::move(*NodeGraphFeed::start(*store, graph));
       auto [key, object] = random.next();
       store::Txn txn;

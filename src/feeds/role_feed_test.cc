@@ -86,7 +86,7 @@ TEST_F(RoleFeedTest, IsAskedByAChainWithoutAllocating) {
   Chain chain({masters_authorizer(), std::make_shared<RbacAuthorizer>((*feed)->snapshot())});
   Ask stranger{{.name = "joe", .groups = {"system:authenticated"}}, "get", "ns"};
   Attributes attributes = ask_.attributes(), others = stranger.attributes();
-  chain.decide(attributes);  // this thread takes its reference to the policy
+  chain.decide(attributes);  // this thread takes its reference to the table
   if (counted_allocations() < 0)
     GTEST_SKIP() << "the thread sanitizer has an allocator of its own, so nothing counts here";
   long before = counted_allocations();

@@ -184,7 +184,7 @@ TEST_F(ClientTest, FailsOnAnAnswerThatIsTooLarge) {
   EXPECT_THAT(answer.error().message, HasSubstr("larger than 10 bytes"));
 }
 
-// A server that answers one request on each connection and closes when the second arrives.
+// A server that answers one request on each connection and closes it when a second one arrives.
 class Forgetful {
  public:
   Forgetful() {

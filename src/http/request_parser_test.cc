@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Event = RequestParser::Event;
 
-// What came out of some bytes: one line per request, and the refusal if there was one.
+// The result of parsing some bytes: one line per request, and the refusal if there is one.
 struct Outcome {
   std::vector<std::string> requests;  // "GET /x body=..."
   int status = 0;
@@ -46,7 +46,7 @@ Outcome parse(std::string_view bytes, std::size_t portion) {
   return outcome;
 }
 
-// However the bytes are cut, the outcome is the same.
+// The result is the same for every way to cut the bytes into pieces.
 Outcome parse(std::string_view bytes) {
   const Outcome whole = parse(bytes, bytes.size());
   for (const std::size_t portion : {1u, 2u, 3u, 7u}) {

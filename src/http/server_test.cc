@@ -20,7 +20,7 @@ using ::testing::Not;
 using ::testing::StartsWith;
 using testing::TestClient;
 
-// Answers with what a test put there; by default with what it was asked.
+// Gives the answers that the test has set; by default it answers with the request.
 class TestHandler final : public Handler {
  public:
   std::function<void(std::shared_ptr<Exchange>)> answer =
@@ -101,7 +101,7 @@ TEST_P(ServerTest, GoesOnReadingAfterAPileOfLargeAnswersHasLeft) {
     for (int i = 0; i < 3000; ++i) all += get(cat("/", i));
     client->send(all);
   });
-  if (GetParam()) sender.join();  // an SSL object is not for two threads
+  if (GetParam()) sender.join();  // two threads may not use one SSL object
   for (int i = 0; i < 3000; ++i)
     if (const std::string answer = client->read_answer();
         !answer.ends_with(cat(i, std::string(30'000, 'x'))))
@@ -486,8 +486,8 @@ TEST_P(ServerTest, StopLetsARequestFinishAndClosesIdleConnections) {
     asked.set_value(std::move(exchange));
   };
   start();
-  // One idle connection on each of the two loops: when both are closed, both loops know of the
-  // stop.
+  // One idle connection on each of the two loops: when both are closed, both loops have received
+  // the stop.
   std::unique_ptr<TestClient> idle[] = {connect(), connect()};
   for (auto& one : idle) {
     one->send(get("/idle"));

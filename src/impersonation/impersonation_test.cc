@@ -23,8 +23,8 @@ std::string shown(const Attributes& a) {
              a.subresource.empty() ? "" : "/", a.subresource, " ", a.namespace_name, "/", a.name);
 }
 
-// Allows what a function says, and remembers what it was asked. Answers nothing at once when it is
-// to be waited for.
+// Allows the requests that a function allows, and keeps the questions. If it must be waited for, it
+// does not answer at once.
 class Listed : public authz::Authorizer {
  public:
   explicit Listed(Allows allows, bool waits = false) : allows_(std::move(allows)), waits_(waits) {}
@@ -146,7 +146,7 @@ TEST(Impersonation, NeverPutsMoreThanNineQuestionsAboutAUserOfThreeGroups) {
   for (std::size_t groups = 0; groups <= 3; ++groups)
     for (std::string_view name :
          {"jane", "system:node:n1", "system:serviceaccount:ns:sa", "system:node:Bad_Name"})
-      // Every question may be the one that is refused.
+      // Each question may be the one that is refused.
       for (std::size_t refused = 0; refused < 16; ++refused)
         for (std::size_t also = 0; also < 16; ++also) {
           User asked{.name = std::string(name)};
@@ -173,7 +173,7 @@ TEST(Impersonation, TellsTheFirstRefusalAndNeverThatOfTheOldVerb) {
             "nodes.authentication.k8s.io \"n1\" is forbidden: User \"bob\" cannot "
             "impersonate:arbitrary-node resource \"nodes\" in API group "
             "\"authentication.k8s.io\" at the cluster scope");
-  // Only the old verb is left for a node with a group.
+  // For a node with a group only the old verb remains.
   EXPECT_EQ(attempt(nothing, {.name = "system:node:n1", .groups = {"g"}}).user.error().message,
             "users \"system:node:n1\" is forbidden: User \"bob\" cannot impersonate resource "
             "\"users\" in API group \"\" at the cluster scope");
@@ -248,7 +248,7 @@ TEST(Impersonation, RefusesWhatNoConstrainedModeMayAskFor) {
               HasSubstr("a non-lowercase key in extra is not allowed: \"a.io/K\""));
   EXPECT_THAT(why({.name = "a", .extra = {{"a.io/k", {"x", ""}}}}),
               HasSubstr("the empty string value in extra"));
-  // The old verb takes them all.
+  // The old verb applies to all of them.
   EXPECT_TRUE(
       attempt(legacy_only,
               {.name = "a", .groups = {"system:masters", ""}, .extra = {{"", {""}}, {"K", {""}}}})
@@ -287,8 +287,8 @@ TEST(Impersonation, ADeniedNameIsRefusedAmongManyThatAProbeAllows) {
   const User sender{.name = "bob"};
   const User many{
       .name = "a", .groups = {"1", "2", "3", "4"}, .extra = {{"a.io/k", {"5", "6", "7", "8"}}}};
-  // One allows every name; the other allows what is asked by `*` alone, as `resourceNames: ["*"]`
-  // does.
+  // One authorizer allows every name; the other allows only a question about `*`, like
+  // `resourceNames: ["*"]`.
   for (Allows allows : {Allows(everything), Allows([](const Attributes& a) {
                           return a.name == "*" ||
                                  (a.resource != "groups" && a.resource != "userextras");
@@ -350,7 +350,7 @@ TEST(Impersonation, WithoutModesAsksAsItAlwaysDid) {
                    .user);
 }
 
-// Allows everything on one condition in CEL, which is evaluated as those of webhooks are.
+// Allows everything on one condition in CEL, which is evaluated like the conditions of webhooks.
 class OnCondition : public authz::Authorizer {
  public:
   explicit OnCondition(std::string text) : text_(std::move(text)) {}
@@ -400,7 +400,7 @@ TEST(Impersonation, SettlesConditionsAgainstTheRequestToBe) {
   EXPECT_FALSE(allows("'g' in impersonatedRequest.userInfo.groups", kPlain));
   EXPECT_FALSE(allows("impersonatedRequest.nothing", kPlain));
   EXPECT_FALSE(allows("object.spec == 1", kPlain));
-  // Who cannot take conditions is told no.
+  // A caller that cannot take conditions gets a refusal.
   EXPECT_FALSE(allows("true", kPlain, authz::Asking::kFolded));
   EXPECT_TRUE(allows("true", kPlain));
 }

@@ -52,7 +52,7 @@ TEST(Yaml, SaysWhereItIsBroken) {
   EXPECT_EQ(as_json("? [a]\n: b"), "yaml: keys must be scalars");
 }
 
-// What a configuration file says; "refused: why" when it is not taken.
+// The content of a configuration file; "refused: reason" if it is not accepted.
 std::string configured(std::string_view text, FlowStyle flow = FlowStyle::kRefused) {
   auto document = parse_configuration(text, 1 << 20, flow);
   return document ? print(document->value) : cat("refused: ", document.error().message);

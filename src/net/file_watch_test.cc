@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the watch told, one text or "error" each, waited for rather than slept for.
+// The reports of the watch, one text or "error" each. The test waits for them and does not sleep.
 class Told {
  public:
   void add(std::string what) {
@@ -60,7 +60,8 @@ TEST_F(FileWatchTest, TellsWhenAFileIsWritten) {
   FileWatch watch(std::chrono::hours(1));
   watch.watch_texts({path("a")}, {"one"}, tell());
   write("a", "two");
-  // Opening for writing truncates; whether the watch saw the empty file is a matter of luck.
+  // Opening for writing truncates the file; whether the watch sees the empty file depends on
+  // timing.
   std::size_t i = told_.at(0).empty() ? 1 : 0;
   EXPECT_EQ(told_.at(i), "two");
 }

@@ -53,10 +53,10 @@ TEST(Loop, TakesUpWhatIsPostedWhileALongQueueIsWorkedOff) {
     begun.set_value();
     go.get_future().wait();
   });
-  for (int i = 0; i < 600; ++i) loop.post([] {});  // more than one turn's worth
+  for (int i = 0; i < 600; ++i) loop.post([] {});  // more than the tasks of one turn
   std::thread thread([&] { loop.run(); });
   begun.get_future().wait();
-  loop.stop();  // is itself a task, posted while the queue above is being worked off
+  loop.stop();  // is itself a task, posted while the queue above is being processed
   go.set_value();
   thread.join();
 }

@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using testing::Identity;
 using testing::issue;
 
-// Shakes hands, reports what it learned about the peer, then echoes one read.
+// Completes the handshake, reports the facts about the peer, then echoes one read.
 class Echo final : public Connection::Owner {
  public:
   struct Seen {
@@ -63,7 +63,7 @@ class TlsTest : public ::testing::Test {
     config_.client_cas = authority_.certificate_pem();
   }
 
-  // One connection of a client that is plain OpenSSL, not ours. Returns what the server saw.
+  // One connection of a client that uses OpenSSL directly. Returns the facts that the server saw.
   Echo::Seen meet(const TlsServer& tls, const Identity* shown, SSL_SESSION** session = nullptr) {
     std::promise<Echo::Seen> seen;
     auto result = seen.get_future();

@@ -36,7 +36,7 @@ class MemorySink : public audit::Sink {
   Written& written_;
 };
 
-// Allows some verbs, and one if `then` says so once the object is known.
+// Allows some verbs, and one verb if `then` allows it when the object is known.
 class Scripted : public authz::Authorizer {
  public:
   std::string_view name() const override { return "scripted"; }
@@ -77,7 +77,7 @@ struct Audited {
     server.send("POST", "/api/v1/namespaces", R"({"metadata":{"name":"default"}})");
     server.gateway().set_audit(auditor.get());
   }
-  // Everything that was recorded so far.
+  // Everything that was recorded up to now.
   std::vector<Value> events() {
     auditor->stop(std::chrono::minutes(1));
     return written.events;
@@ -161,14 +161,14 @@ TEST(AuditTrail, WhatWasAllowedAtFirstAndRefusedInTheEndWasForbidden) {
   EXPECT_EQ(put("x", "mine"), 200);
   EXPECT_EQ(put("x", "app"), 403);  // for a field
   a.scripted->conditional = "update";
-  EXPECT_EQ(put("x", "app"), 403);  // for a field, the conditions having had no opinion
+  EXPECT_EQ(put("x", "app"), 403);  // for a field, after the conditions had no opinion
   a.scripted->allowed = {};
   EXPECT_EQ(put("x", "app"), 403);  // by conditions
   a.scripted->conditional = "";
   a.scripted->allowed = {"patch"};
-  EXPECT_EQ(apply("y"), 403);  // it would have to be created
+  EXPECT_EQ(apply("y"), 403);  // the object would have to be created
   a.scripted->conditional = "create";
-  EXPECT_EQ(apply("y"), 403);  // by the conditions of creating it
+  EXPECT_EQ(apply("y"), 403);  // by the conditions on its creation
   std::vector<std::string> said;
   for (const Value& e : a.events())
     said.push_back(cat(e["annotations"]["authorization.k8s.io/decision"].as_string(), ": ",

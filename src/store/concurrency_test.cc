@@ -18,7 +18,7 @@ std::string counter(std::uint64_t i) {
   return cat(kPrefix, i % kCounters);
 }
 
-// Every transaction adds one to one counter, so that in each state the counters add up to its
+// Every transaction adds one to one counter, so in each state the sum of the counters is the
 // revision.
 class ConcurrencyTest : public testing::TestWithParam<std::string> {
  protected:
@@ -39,7 +39,7 @@ class ConcurrencyTest : public testing::TestWithParam<std::string> {
       auto answer = commit_sync(*store_, update(key, now ? now->mod_revision : 0, cat(value + 1)));
       ASSERT_TRUE(answer) << answer.error().message;
       if (!answer->succeeded) continue;
-      // Read your writes.
+      // A client reads its own writes.
       EXPECT_GE(store_->get(key)->mod_revision, answer->revision);
       return;
     }
@@ -76,7 +76,7 @@ class ConcurrencyTest : public testing::TestWithParam<std::string> {
     EXPECT_EQ(total, at - 1);
   }
 
-  // Watches from a while ago until a while from now, and must see every revision once.
+  // Watches from an earlier to a later revision, and must see every revision once.
   void watch_for_a_while(std::mt19937_64& random) {
     std::mutex lock;
     std::condition_variable changed;
@@ -150,7 +150,7 @@ TEST_P(ConcurrencyTest, WritersReadersAndWatchersAgree) {
   }
   for (auto& thread : writers) thread.join();
   finished_ = true;
-  // Wakes the watchers that wait for more: one more change for each key prefix.
+  // Wakes the watchers that wait for more events: one more change for each key prefix.
   ASSERT_TRUE(commit_sync(
       *store_, {{}, {Put{counter(0), cat(*parse_int(store_->get(counter(0))->value()) + 1)}}}));
   for (auto& thread : others) thread.join();
@@ -174,7 +174,7 @@ TEST_P(ConcurrencyTest, AWatchIsSilentOnceItIsGoneEvenWhenItGoesDuringDelivery) 
         [flag = alive.get()](std::span<const EventPtr>) { EXPECT_TRUE(*flag); });
     ASSERT_TRUE(watch);
     watch->reset();
-    // A late call would touch freed memory, and the sanitizers would say so.
+    // A late call would use freed memory, and the sanitizers would report it.
     *alive = false;
     alive.reset();
   }

@@ -15,7 +15,7 @@ namespace {
 
 using Numbers = std::map<std::string, std::int64_t, std::less<>>;
 
-// Numbers by key. One that is no number keeps the value it had; one that stays the same is no
+// Numbers by key. A value that is not a number leaves the old number; an equal value is not a
 // change.
 class NumberFold {
  public:
@@ -23,7 +23,7 @@ class NumberFold {
 
   std::vector<std::string> prefixes() const { return prefixes_; }
   Folded change(std::string_view key, const Record* before, const Record* after) {
-    // What it is told came before is what it was told last.
+    // The previous value in a report must be the value of the report before.
     auto at = next_.find(key);
     if (before && parse_int(before->value()))
       CARDEA_CHECK(at != next_.end() && at->second == parse_int(before->value()));
@@ -47,7 +47,7 @@ class NumberFold {
 };
 using NumberFeed = Follower<NumberFold>;
 
-// A store in which something happens between reading a range and watching it.
+// A store in which a write happens between the read of a range and the watch of it.
 class Overtaken : public Store {
  public:
   explicit Overtaken(Store& inner) : inner_(inner) {}
@@ -125,7 +125,7 @@ TEST_F(FollowerTest, ShowsAllOfOneTransactionAtOnce) {
   auto before = feed->current();
   ASSERT_TRUE(commit_sync(*store_, {{}, {Put{"/a/1", "1"}, Put{"/a/2", "2"}, Put{"/z", "3"}}}));
   EXPECT_EQ(*feed->current(), (Numbers{{"/a/1", 1}, {"/a/2", 2}}));
-  EXPECT_TRUE(before->empty());  // who holds a state keeps it
+  EXPECT_TRUE(before->empty());  // a reader keeps the state that it holds
 }
 
 TEST_F(FollowerTest, PublishesNothingWhenNothingChanges) {
@@ -212,7 +212,7 @@ TEST_F(FollowerTest, SeveralFollowOneStoreAndGoWhenTheyLike) {
   EXPECT_EQ(both->current()->size(), 3u);
 }
 
-// For the thread sanitizer: several who write and read, and followers that come and go.
+// For the thread sanitizer: several writers and readers, and followers that start and stop.
 TEST_F(FollowerTest, IsInStepWhileManyWriteAndRead) {
   constexpr int kWriters = 3, kWrites = 200, kLate = 20;
   auto feed = follow({"/a/", "/b/"});

@@ -9,7 +9,7 @@
 namespace cardea::store {
 namespace {
 
-// What every engine promises.
+// The promises of every engine.
 class StoreTest : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override { open(); }

@@ -21,7 +21,7 @@ using namespace authz;
 using namespace std::chrono_literals;
 using json::Value;
 
-// A webhook over TLS that says what the test tells it to, and remembers what it was asked.
+// A webhook over TLS that gives the answers of the test, and keeps the requests.
 class Webhook : public http::Handler {
  public:
   void handle(std::shared_ptr<http::Exchange> exchange) override {

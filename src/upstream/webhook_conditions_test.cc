@@ -1,5 +1,6 @@
-// A webhook that answers with conditions: both dialects, what is settled here and what its author
-// is asked, what is kept, and everything that can go wrong between the two calls.
+// A webhook that answers with conditions: both dialects, the conditions that the server evaluates
+// itself and those that it sends back to the webhook, caching, and all failures between the two
+// calls.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -255,7 +256,8 @@ TEST_F(WebhookConditionsTest, ConditionsAreKeptApartFromPlainAnswersAndForTheSho
   auto a = make(Dialect::kTree);
   Decision first = ask(*a);
   author_.status = R"({"allowed":false,"denied":true})";
-  // One request sees one state of the policy, and so does the next while the answer is good.
+  // One request sees one state of the policy, and so does the next request while the answer is
+  // cached.
   EXPECT_EQ(ask(*a).conditions, first.conditions);
   EXPECT_EQ(author_.first_calls, 1);
   EXPECT_EQ(ask(*a, false).kind, Decision::Kind::kDeny);
@@ -372,7 +374,7 @@ TEST_F(WebhookConditionsTest, WhatNobodyAskedForAndNobodyCanReadFailsByThePolicy
   }
 }
 
-// What an author can say, or not say, when it is asked whether its conditions hold.
+// The possible answers of a webhook to the question whether its conditions hold.
 TEST_F(WebhookConditionsTest, WhateverGoesWrongBetweenThePhasesFailsClosed) {
   struct Kind {
     Dialect dialect;
@@ -447,8 +449,8 @@ TEST_F(WebhookConditionsTest, WhateverGoesWrongBetweenThePhasesFailsClosed) {
   }
 }
 
-// An author that could not evaluate a condition does not say which. The failure mode decides,
-// whatever else is said.
+// A webhook that cannot evaluate a condition does not say which condition. The failure mode
+// decides, whatever else the answer says.
 TEST_F(WebhookConditionsTest, TheFailureModeDecidesAnEvaluationError) {
   using Kind = Decision::Kind;
   auto listed = [](std::string_view mode, std::string_view effects) {
@@ -515,7 +517,7 @@ TEST_F(WebhookConditionsTest, AnEvaluationErrorOfADenyConditionIsNotOutdoneByWho
   EXPECT_EQ(settled.kind, Decision::Kind::kDeny);
   EXPECT_EQ(settled.error, "webhook `hook`: cannot decode object");
 
-  // An author that declared otherwise is passed over, and its error is told.
+  // If the webhook declares the failure mode NoOpinion, it is skipped and its error is reported.
   author_.status =
       R"({"allowed": false,
           "conditionsChain": [{"authorizerName": "inner", "failureMode": "NoOpinion",

@@ -1,5 +1,5 @@
-// Authentication configurations: what is wrong with them, how they load, what flags mean, and what
-// a reload does.
+// Authentication configurations: their errors, how they are loaded, the meaning of flags, and the
+// effect of a reload.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -78,7 +78,7 @@ void run_load(const json::Value& c, Counts& counts) {
   if (!ok) differ(c, got, json::print(c.has("loaded") ? c["loaded"] : c["loadErrorSubstring"]));
 }
 
-// What a server would do with these flags, as far as authentication goes.
+// The authentication of a server with these flags.
 struct FlagOutcome {
   std::string error;
   authn::AuthenticationConfig config;
@@ -154,7 +154,7 @@ void run_flags(const json::Value& c, Counts& counts) {
   if (!ok) differ(c, cat(got.error, " ", json::print(authn::document_of(got.config))), want);
 }
 
-// A file of its own that a reload looks at.
+// A file for one reload.
 class ConfigFile {
  public:
   ConfigFile() {
@@ -193,7 +193,7 @@ Result<authn::Identity> ask(authn::AuthenticatorChain& chain, const std::string&
 
 void run_reload(const json::Value& c, Counts& counts) {
   if (!c.has("old")) {
-    // Derived rows without texts describe the anonymous section; its rule does not depend on
+    // Derived rows without texts describe the anonymous section, whose rule does not depend on
     // issuers.
     auto changed = authn::check_anonymous_unchanged(
         std::nullopt, authn::AnonymousConfig{.enabled = true, .paths = {}});
@@ -240,7 +240,7 @@ void run_reload(const json::Value& c, Counts& counts) {
                                clock.now().time_since_epoch())
                                .count();
   auto matches = [&](const json::Value& expected) {
-    // Discovery at start runs in the background: an issuer that will be found is waited for.
+    // Discovery at start runs in the background: the test waits for an issuer that will be found.
     if (expected.has("username"))
       for (int i = 0; i < 500 && !jwt->issuers()->health().empty(); ++i)
         std::this_thread::sleep_for(std::chrono::milliseconds(10));

@@ -1,5 +1,5 @@
-// authz-config-validation.json: AuthorizationConfiguration, match conditions, and what a webhook
-// authorizer keeps.
+// authz-config-validation.json: AuthorizationConfiguration, match conditions, and the answers that
+// a webhook authorizer caches.
 #include <unistd.h>
 
 #include <atomic>
@@ -48,8 +48,7 @@ Value with_file(const Value& v, const std::string& file) {
   return out;
 }
 
-// A struct may be written by its JSON names or by those of its type, with or without what is
-// absent.
+// A struct may have its JSON names or the names of its Go type, and absent members may be left out.
 Value normal(const Value& v) {
   if (!v.is_object()) return v;
   Value out = Value::object();
@@ -81,8 +80,8 @@ void run_validation(Counts& counts, const Value& c, const std::string& file) {
   report(counts, ok, "validation", c["name"], got, json::print(want));
 }
 
-// Texts of the parser and the checker are our own: only that it does not compile, and where, must
-// agree.
+// The parser and the checker of Cardea have their own texts. Only the fact that an expression does
+// not compile, and the place, must agree.
 bool same_error(const std::string& got, std::string_view want, bool is_stable) {
   if (is_stable || want.empty()) return got == want;
   auto mark = want.find("compilation failed");
@@ -138,7 +137,7 @@ void run_conditions(Counts& counts, const Value& data) {
   }
 }
 
-// A webhook that answers with a status and says whether it allows.
+// A webhook that gives a status and allows or does not allow.
 class Webhook : public http::Handler {
  public:
   void handle(std::shared_ptr<http::Exchange> exchange) override {

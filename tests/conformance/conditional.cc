@@ -108,7 +108,7 @@ Decision decision_of(const Value& input) {
 
 namespace {
 
-// Answers what a case says that its conditions evaluate to.
+// Gives the results that the case lists for its conditions.
 class Scripted : public authz::ConditionEvaluator {
  public:
   Scripted(const Value& conditions, const char* key) { add(conditions, key); }
@@ -173,13 +173,13 @@ Check set_evaluation(const Value& c) {
       check.same("residual", json::print(ids_of(*d.conditions->set(), e)),
                  json::print(ids.has(authz::effect_name(e)) ? ids[authz::effect_name(e)]
                                                             : Value::array()));
-  // In whatever order the conditions stand: the same decision.
+  // The decision is the same for every order of the conditions.
   std::ranges::reverse(set.conditions);
   check.same("reversed", name_of(authz::evaluated(set, first, &second)), name_of(d));
   return check;
 }
 
-// The conditions' own evaluator, then one for types that the case lists.
+// The evaluator of the conditions, and then one for types that the case lists.
 class PartialEvaluator : public authz::ConditionEvaluator {
  public:
   PartialEvaluator(const Value& input, const Value& in_process) : in_process_(in_process) {
@@ -245,8 +245,8 @@ Check partial(const Value& c) {
     compare_residual(check, d, want);
     return check;
   }
-  // What the page recommends: partial evaluation and then the owner give what the owner alone
-  // gives.
+  // The recommendation of the page: partial evaluation followed by the owner's evaluation gives the
+  // result of the owner alone.
   Scripted owner(c["input"]["conditions"], "owner_evaluates_to");
   check.same("then the owner", name_of(authz::partially_evaluated(d, owner)), "Allow");
   return check;
@@ -292,7 +292,7 @@ Check unaware(const Value& c) {
   return check;
 }
 
-// An authorizer as a chain's case describes it.
+// An authorizer as the case describes it.
 class Described : public authz::Authorizer {
  public:
   explicit Described(const Value& entry) : name_(entry["authorizer"].as_string()), entry_(entry) {}
@@ -399,7 +399,7 @@ Check unconditional(const Value& c) {
   return check;
 }
 
-// The chain is made by hand and settled by one from which an author may be gone.
+// The chain is made here. The chain that evaluates the conditions may lack the author.
 Check routing(const Value& c) {
   List list;
   Conditions::Chain entries;
@@ -468,10 +468,10 @@ bool lacks_domain(const Value& conditions) {
   return false;
 }
 
-// The decision of the page that a row contradicts; 0: none does.
+// The decision of the page that a row contradicts; 0: no contradiction.
 int contradicts(const Value& c) {
   std::string_view suite = c["suite"].as_string();
-  // 6: an error in an Allow condition is as if false, so what else may allow stays open.
+  // 6: an error in an Allow condition counts as false, so that other conditions may still allow.
   if (suite == "condition_set_evaluation" && c["expected_decision"].as_string() == "NoOpinion" &&
       has_condition(c["conditions"], "Allow", "error") &&
       has_condition(c["conditions"], "Allow", "unevaluatable") &&
@@ -485,11 +485,11 @@ int contradicts(const Value& c) {
   if (suite == "conditional_decision_validation" &&
       c["name"].as_string().find("domain prefix") != std::string_view::npos)
     return 8;
-  // 4: a review that comes back without a response is no silent NoOpinion.
+  // 4: a review without a response is not a silent NoOpinion.
   if (suite == "webhook_evaluate_conditions" &&
       c["acr_response"].as_string() == "no-response-field" && !c["expected"]["has_error"].as_bool())
     return 4;
-  // 14: access reviews are objects of control themselves.
+  // 14: access reviews are also subject to access control.
   if (suite == "request_eligibility" &&
       c["request"]["group"].as_string() == "authorization.k8s.io" &&
       !c["expected"]["eligible"].as_bool() && c["request"]["verb"].as_string() == "create")
@@ -504,9 +504,9 @@ int contradicts(const Value& c) {
   return 0;
 }
 
-// Rows may refer to the one before them: its text once more, or its left side compared with
-// something else. Where that one is not given, its left side is what the rows are about: a label of
-// the namespace.
+// Rows may refer to the row before: the same text again, or its left side compared with another
+// value. If there is no such row, the left side is the subject of the rows: a label of the
+// namespace.
 void complete(Value& c, std::string& last) {
   if (c["suite"].as_string() != "api_request") return;
   const Value& rows = c["webhook_decision"]["conditions"];

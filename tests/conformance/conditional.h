@@ -5,7 +5,7 @@
 #include "authz/conditions.h"
 #include "conformance/conformance.h"
 
-// What the tests that read conditional-authz.json share.
+// Shared parts of the tests that read conditional-authz.json.
 namespace cardea::conformance {
 
 struct Check {

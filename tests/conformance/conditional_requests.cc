@@ -1,6 +1,6 @@
-// conditional-authz.json: requests from the question to the answer, without bytes. What authorizers
-// answer is given by the case; the chain, what is asked of it, and the evaluation of conditions are
-// the server's own.
+// conditional-authz.json: requests from the question to the answer, without bytes. The case gives
+// the answers of authorizers. The chain, its questions, and the evaluation of conditions are those
+// of the server.
 #include <algorithm>
 
 #include "authz/access/access_authorizer.h"
@@ -26,7 +26,7 @@ T run(Task<T> task) {
   return std::move(*value);
 }
 
-// Answers as told; settles its conditions as CEL, whatever type they claim.
+// Gives the answers of the case, and evaluates its conditions as CEL, whatever their type.
 class Told : public authz::Authorizer {
  public:
   Told(std::string name, std::function<Decision(const authz::Attributes&)> answer)
@@ -62,7 +62,7 @@ authz::Attributes attributes_of(const authz::User& user, const Value& request) {
 
 const authz::User kUser{.name = "user"};
 
-// Whether a request with this object gets through both phases.
+// Whether a request with this object passes both phases.
 bool passes(const authz::Chain& chain, authz::Attributes a, const Value& request, bool gate,
             std::string_view operation) {
   bool aware = gate && authz::may_be_conditional(a);
@@ -73,7 +73,7 @@ bool passes(const authz::Chain& chain, authz::Attributes a, const Value& request
   Value object = request.has("object") ? request["object"]
                                        : Value::object({{"metadata", Value::object()}});
   if (object["metadata"].is_null()) object.set("metadata", Value::object());
-  // Rows about a secondary check leave out that the object has the label that calls for it.
+  // Rows about a secondary check do not mention that the object has the label that requires it.
   if (!request["extra"].as_string().empty())
     object.member("metadata").set("labels", Value::object({{"protected-label", "yes"}}));
   Value space = Value::object(
@@ -168,7 +168,7 @@ Check cel_sample(const Value& c) {
   return check;
 }
 
-// How one authorizer makes one answer of the policies that match.
+// How one authorizer combines the policies that match into one answer.
 Check policy_folding(const Value& c) {
   authz::access::Policy some("", "some", Value::object());
   auto shared = std::make_shared<const authz::access::Policy>("", "always", Value::object());
@@ -208,7 +208,7 @@ Check policy_folding(const Value& c) {
   return check;
 }
 
-// What the first phase answers over HTTP.
+// The answer of the first phase over HTTP.
 Check authorization_phase(const Value& c) {
   Check check;
   for (bool gate : {true, false}) {
@@ -226,8 +226,8 @@ Check authorization_phase(const Value& c) {
   return check;
 }
 
-// What enforcement answers: written exactly when the conditions allow. No error of an evaluation is
-// a 500 (decision 6).
+// The answer of enforcement: the object is written exactly if the conditions allow it. An error of
+// an evaluation is never a 500 (decision 6).
 Check admission_phase(const Value& c) {
   class Settles : public authz::Authorizer {
    public:

@@ -1,5 +1,5 @@
-// conditional-authz.json: what access reviews answer, over a whole server without sockets; which
-// answers of webhooks are malformed; and how webhooks are configured to have conditions.
+// conditional-authz.json: the answers to access reviews, by a whole server without sockets;
+// malformed answers of webhooks; and the configuration of webhooks with conditions.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -22,7 +22,7 @@ using json::Value;
 
 constexpr std::string_view kReviews = "authorization.k8s.io";
 
-// Lets everybody ask, and answers what they ask about as it is told.
+// Lets every user ask, and gives the answers of the case.
 class Scripted : public authz::Authorizer {
  public:
   explicit Scripted(std::string name, bool lets_ask = false)
@@ -39,7 +39,7 @@ class Scripted : public authz::Authorizer {
   bool lets_ask_;
 };
 
-// A server with or without the feature, asked by somebody who is not a master.
+// A server with or without the feature; the user who asks is not in system:masters.
 class Asked {
  public:
   Asked(std::vector<std::shared_ptr<const authz::Authorizer>> authorizers, bool feature)
@@ -70,7 +70,7 @@ std::string cause_of(std::string_view kind) {
   return "";
 }
 
-// Without reasons, which are each server's own, and without lists that are empty.
+// Without reasons, which differ between servers, and without empty lists.
 Value bare(const Value& v) {
   if (v.is_array()) {
     Value out = Value::array();
@@ -106,8 +106,8 @@ Value entry(std::string name) {
       {{"authorizerName", std::move(name)}, {"decision", map_with(condition("example.com/c"))}});
 }
 
-// The rows say what is wrong with an answer, and where; these are the answers. Null: nothing is
-// known of such a row.
+// The rows name the error in an answer, and its place; these are the answers. Null: no answer is
+// known for the row.
 Value malformed(std::string_view field, std::string_view kind, std::string_view name) {
   auto about = [&](std::string_view what) { return name.find(what) != std::string_view::npos; };
   auto with = [](std::string_view key, Value value) {
@@ -248,8 +248,8 @@ Check decision_validation(const Value& c) {
   auto read = authz::wire::decision_in_status(
       Value::object({{"allowed", false}, {"conditionalDecision", tree}}),
       is_asked ? Dialect::kTree : Dialect::kNone);
-  // Conditions that nobody asked for are a decision of their own, and no Allow; everything else is
-  // for the failure policy.
+  // Conditions that were not requested are a decision, but never an Allow. The failure policy
+  // decides about all other errors.
   if (read)
     check.that("decision",
                !is_asked && read->kind == Decision::Kind::kNoOpinion && !read->error.empty());

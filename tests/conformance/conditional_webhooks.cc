@@ -47,7 +47,7 @@ Check webhook_settles(const Value& c) {
     if (response["uid"].as_string().starts_with("<copied")) response.set("uid", "u");
     answer.set("response", std::move(response));
   } else if (std::string_view word = told.as_string(); word != "no-response-field") {
-    error = word;  // no endpoint, or no answer: whoever calls says so
+    error = word;  // no endpoint, or no answer: the caller reports it
   }
   Decision d = error.empty() ? authz::wire::settled_by(answer, open, "u", Dialect::kTree)
                              : authz::failed(open, error);

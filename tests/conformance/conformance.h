@@ -13,16 +13,16 @@ std::string own_folder();
 // The folder of cases taken from other projects' suites: $CARDEA_CONFORMANCE, else
 // `shared/conformance` beside the repository; empty when there is none.
 std::string folder();
-// Where a file or folder of cases is: in this repository, else in the folder beside it; empty when
-// it is in neither.
+// The path of a file or folder of cases: in this repository, or else in the folder beside it; empty
+// if it is in neither.
 std::string path_of(const std::string& name);
 
-// Reads a JSON file; stops the program with a clear line when it cannot.
+// Reads a JSON file; stops the program with a clear message if it cannot.
 json::Value read(const std::string& path);
 
 Counts run_cel(const std::string& path);  // cases of the expression language; see cel/conform
 Counts run_authn_config(const std::string& path);  // authn-config-validation.json
-Counts run_oidc_claims(const std::string& path);   // oidc-claims.json, with keys made on the spot
+Counts run_oidc_claims(const std::string& path);   // oidc-claims.json, with keys made by the test
 Counts run_requestinfo(const std::string& path);   // requestinfo.json
 Counts run_rbac(const std::string& path);          // rbac.json
 Counts run_bootstrap_policy(const std::string& path);   // bootstrap-policy.json
@@ -32,13 +32,13 @@ Counts run_policy_authorizer(const std::string& path);  // policy-authorizer.jso
 Counts run_sar(const std::string& path);                // sar.json
 Counts run_impersonation(const std::string& path);      // impersonation.json
 Counts run_conditional(const std::string& path);        // conditional-authz.json
-// smd-compare.json, each pair of documents also in reverse; skips schemas without a counterpart in
-// ours.
+// smd-compare.json, each pair of documents also in reverse; skips schemas that have no counterpart
+// in Cardea.
 Counts run_smd_compare(const std::string& path);
-// granular-design-vectors.json: changed fields, the permissions that guard them, and which verbs
-// are asked in which order.
+// granular-design-vectors.json: changed fields, the permissions on them, and the verbs that are
+// asked, in their order.
 Counts run_granular(const std::string& path);
-// The folder http/: who owns which fields after each recorded write, worked out without a server.
+// The folder http/: the owners of fields after each recorded write, computed without a server.
 Counts run_ownership(const std::string& folder);
 
 }  // namespace cardea::conformance

@@ -1,5 +1,5 @@
-// Field permissions as the design's vectors have them, without a server: what changed, what guards
-// it, what is asked.
+// Field permissions by the vectors of the design, without a server: the changed fields, the
+// permissions on them, the questions.
 #include <algorithm>
 #include <cstdio>
 #include <set>
@@ -23,7 +23,7 @@ using schema::FieldSet;
 using schema::Permission;
 
 Permission read_permission(const Value& perm) {
-  // The same words as in a definition's tags.
+  // The same words as in the tags of a definition.
   Value tags = Value::object({{"x-kubernetes-permission-verb", perm["verb"]}});
   if (perm.has("parameterFrom"))
     tags.set("x-kubernetes-permission-parameter", perm["parameterFrom"]);
@@ -78,7 +78,7 @@ struct World {
   FieldSet ignored, ignored_on_create;
 };
 
-// What happened to one request.
+// The outcome of one request.
 struct Outcome {
   bool allowed = false;
   std::string marker, denied_field, denied_verb;
@@ -162,8 +162,8 @@ bool check(const Value& vector, const World& world) {
   if (expect.has("checks")) compare.same("checks", expect["checks"], list_of(found.checks));
   if (expect.has("deniedField"))
     compare.same("deniedField", expect["deniedField"], found.denied_field);
-  // Where no permission guards the field, or too many would have to be asked, there is none to name
-  // but the request's own.
+  // If no permission guards the field, or too many questions would be needed, the refusal names the
+  // verb of the request.
   if (const Value& verb = expect["deniedVerb"]; !verb.is_null())
     compare.same(
         "deniedVerb", verb,

@@ -1,9 +1,9 @@
-// impersonation.json: who asks, headers and permissions, to the user that is served or a refusal,
-// with the questions put.
+// impersonation.json: from the requestor, headers and permissions to the impersonated user or a
+// refusal, with the questions to the authorizer.
 //
-// The recorded server remembers the mode that last worked for a requestor and caches what was
-// allowed for ten seconds; this one does neither, and answers 400 to a repeated or empty
-// Impersonate-User. Rows that differ for these reasons alone are counted as skipped.
+// The recorded server remembers the mode that last worked for a requestor, and caches allowed
+// questions for ten seconds. Cardea does neither, and answers 400 to a repeated or empty
+// Impersonate-User. Rows that differ only for these reasons are counted as skipped.
 #include "impersonation/impersonation.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ void set_text(Value& object, std::string_view key, std::string_view text) {
   if (!text.empty()) object.set(key, text);
 }
 
-// `order`: of groups counts; absent and empty are the same.
+// `order`: the order of groups matters; absent and empty are the same.
 std::string shown(const User& user) {
   Value out = Value::object({{"username", user.name}});
   set_text(out, "uid", user.uid);
@@ -55,7 +55,7 @@ constexpr std::string_view kTexts[] = {"verb",          "apiGroup",     "apiVers
                                        "resource",      "subresource",  "name",       "path",
                                        "fieldSelector", "labelSelector"};
 
-// Attributes as the data has them, members in one order, empty ones left out.
+// Attributes in the form of the data: members in one order, empty ones left out.
 std::string shown_check(const Value& attributes, std::string_view decision) {
   Value out = Value::object({{"resourceRequest", attributes["resourceRequest"].as_bool()}});
   for (std::string_view key : kTexts) set_text(out, key, attributes[key].as_string());
@@ -80,7 +80,7 @@ authz::RequestInfo info_of(const Value& r) {
   return info;
 }
 
-// Decides by the rules of the data, and keeps what it was asked.
+// Decides by the rules of the data, and keeps the questions.
 class Scripted : public authz::Authorizer {
  public:
   Scripted(const Value& rules, const Value& fallback, const authz::RequestInfo& info)
@@ -159,7 +159,7 @@ struct Seen {
   int code = 200;
   std::string message;
   User user;
-  std::optional<Mode> mode;  // when somebody was impersonated
+  std::optional<Mode> mode;  // if a user was impersonated
 };
 
 Seen serve(const impersonation::Impersonator& impersonator,
@@ -199,7 +199,7 @@ std::map<std::string, std::uint64_t> expected_counts(const Value& v) {
   return out;
 }
 
-// Whether Impersonate-User comes twice, or empty: 400 here.
+// Whether Impersonate-User is repeated or empty: 400 in Cardea.
 bool names_badly(const Value& headers) {
   int names = 0;
   for (const Value& h : headers.items())
@@ -211,7 +211,7 @@ bool names_badly(const Value& headers) {
 
 class Run {
  public:
-  // Compares one thing; prints what differs.
+  // Compares one value; prints the difference.
   bool expect(std::string_view id, std::size_t step, const char* what, bool ok,
               const std::string& got) {
     counts.check(ok);
@@ -231,8 +231,8 @@ class Run {
 constexpr const char* kBadName = "a repeated or empty Impersonate-User is 400 here";
 constexpr const char* kMemory = "there are no caches and no memory of modes here";
 
-// What Kubernetes takes by its first name, or for absent, is refused here, and that much is asked
-// of it.
+// Kubernetes takes the first of several headers, and an empty one as absent. Cardea must refuse
+// both.
 void expect_refused_name(Run& run, std::string_view id, std::size_t step, const Seen& seen) {
   if (seen.code != 400)
     run.expect(id, step, "code", false, std::to_string(seen.code));
@@ -258,7 +258,8 @@ bool constraint_fits(const Value& expect, const Seen& seen) {
 // A scenario of scripted permissions.
 void run_scenario(Run& run, const Value& s, const Value& rules, const Value& fallback) {
   std::string_view id = s["id"].as_string();
-  std::set<std::string, std::less<>> succeeded;  // whose mode the recorded server remembers
+  std::set<std::string, std::less<>> succeeded;  // the recorded server remembers the mode of this
+                                                 // requestor
   std::size_t n = 0;
   for (const Value& step : s["steps"].items()) {
     std::size_t at = n++;
@@ -290,7 +291,7 @@ void run_scenario(Run& run, const Value& s, const Value& rules, const Value& fal
     std::vector<std::string> wanted;
     for (const Value& c : expect["authzChecks"].items())
       wanted.push_back(shown_check(c["attributes"], c["decision"].as_string()));
-    // Who remembers asks less, never something else.
+    // A server that remembers asks fewer questions, but never others.
     bool asks_less = has_history && wanted != scripted->checks &&
                      std::ranges::all_of(wanted, [&](const std::string& c) {
                        return std::ranges::find(scripted->checks, c) != scripted->checks.end();
@@ -303,7 +304,7 @@ void run_scenario(Run& run, const Value& s, const Value& rules, const Value& fal
     for (const std::string& c : scripted->checks) got += "\n  " + c;
     run.expect(id, at, "questions", wanted == scripted->checks, got);
     if (!expect["authzUser"].is_null()) {
-      // The rewritten requestor stands for the mode of an associated node alone.
+      // The rewritten requestor is only for the mode of an associated node.
       bool ok = !scripted->users.empty() &&
                 scripted->users.front() == shown(user_of(expect["authzUser"]));
       run.expect(id, at, "asked as", ok,

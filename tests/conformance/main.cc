@@ -1,10 +1,10 @@
-// conformance [DIR]: every data-driven conformance test there is, on the files that DIR holds;
-// without DIR, on those of this repository and of the folder of public cases beside it.
+// conformance [DIR]: runs every data-driven conformance test with the files in DIR; without DIR,
+// with the files of this repository and of the folder of public cases beside it.
 //
-// Differences are printed as they are found; the last line is `N passed, M failed, K skipped`.
-// Files that no test reads yet count as one skipped check each. Recorded conversations are replayed
-// by tests/e2e/replay.py against a server that it starts from $CARDEA_BINARY; what waits for later
-// work is listed beside it, in waiting.json.
+// Differences are printed when they are found. The last line is `N passed, M failed, K skipped`. A
+// file that no test reads yet counts as one skipped check. tests/e2e/replay.py replays recorded
+// conversations against a server that it starts from $CARDEA_BINARY; waiting.json beside it lists
+// the conversations that need later work.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -29,7 +29,7 @@ std::string quoted(const std::string& text) {
   return out + "'";
 }
 
-// Runs the replay, passing its lines on. A replay without a summary is one failure.
+// Runs the replay and prints its lines. A replay without a summary is one failure.
 Counts run_conversations(const std::string& folder) {
   if (!std::getenv("CARDEA_BINARY")) {
     std::printf("http: skipped, since CARDEA_BINARY does not name a server to start\n");
@@ -63,7 +63,7 @@ Counts run_conversations(const std::string& folder) {
   return {.failed = 1};
 }
 
-// Who reads a file or folder of DIR, by its name; null when nobody does yet.
+// The test that reads a file or folder of DIR, by its name; null if there is none yet.
 using Runner = Counts (*)(const std::string& path);
 struct Part {
   const char* name;
@@ -116,7 +116,7 @@ bool holds_cases(const fs::directory_entry& entry) {
          entry.path().extension() == ".jsonl";
 }
 
-// What two folders both have is taken from the first.
+// A file that is in both folders is taken from the first.
 int run_folders(const std::vector<std::string>& folders) {
   std::map<std::string, fs::path> paths;
   for (const std::string& folder : folders)

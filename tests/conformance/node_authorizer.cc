@@ -1,4 +1,5 @@
-// node-authorizer.json: who a node is, what leads to which node, and what the Node authorizer says.
+// node-authorizer.json: which users are nodes, which objects belong to which node, and the
+// decisions of the Node authorizer.
 #include "authz/node/node_authorizer.h"
 
 #include <algorithm>
@@ -39,7 +40,7 @@ std::string print(const Vertex& v) {
                                   : cat(kind, ":", v.namespace_name, "/", v.name);
 }
 
-// Everything the objects of a file say.
+// The content of all objects of a file.
 struct World {
   std::vector<Placement> placements;
   std::vector<Binding> bindings;
@@ -83,7 +84,7 @@ authz::User read_user(const Value& name, const Value& groups) {
 }
 
 Features read_features(const Value& given) {
-  // Where a case names no features it speaks of a release that has them all in their last state but
+  // A case without features is about a release in which all features have their final state, except
   // these.
   Features f{.service_account_reads = true,
              .pod_certificate_requests = true,
@@ -160,7 +161,7 @@ Value expanded(Value pod) {
   return pod;
 }
 
-// One step changes `pod`; returns false for one that is not known.
+// Applies one step to `pod`; returns false if the step is not known.
 bool apply_step(const Value& step, Value& pod) {
   if (const Value* change = step.find("updatePod")) {
     pod.member("spec").set("secretVolumes", (*change)["secretVolumes"]);

@@ -1,5 +1,5 @@
-// Tokens: configuration and signed claims give a user, a decline, or an error. Keys are made on the
-// spot.
+// Tokens: a configuration and signed claims give a user, no opinion, or an error. The test makes
+// the keys.
 #include <cstdio>
 #include <future>
 #include <thread>
@@ -34,7 +34,7 @@ std::string key_set_of(const json::Value& published) {
   return json::print(json::Value::object({{"keys", keys}}));
 }
 
-// Texts with their placeholders filled in; "now+1200" is a number.
+// Texts with replaced placeholders; "now+1200" is a number.
 json::Value filled_in(const json::Value& v, const std::string& url, std::int64_t now) {
   if (v.is_string()) {
     std::string text(v.as_string());
@@ -75,7 +75,7 @@ struct Harness {
   net::Dialer dialer;
 };
 
-// What came of it: `user {...}`, `skip`, `error ...`, `init ...`, `health ...`.
+// The result: `user {...}`, `skip`, `error ...`, `init ...`, `health ...`.
 struct Got {
   std::string kind;
   std::string text;
@@ -199,8 +199,8 @@ bool as_expected(const Got& got, const json::Value& expect, const std::string& u
   return got.kind == "error" && expect["httpStatus"].as_int() == 401;
 }
 
-// What only a caller of Kubernetes' Go library can do: bring a client or a key set of its own, or
-// an egress lookup.
+// Features that only a caller of Kubernetes' Go library has: its own client or key set, or an
+// egress lookup.
 bool is_of_the_library(const json::Value& c) {
   const std::string_view egress = c["egress"].as_string();
   return c.has("callerKeySet") || (c.has("httpClient") && c["expect"].has("initError")) ||

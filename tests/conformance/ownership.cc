@@ -27,9 +27,9 @@ namespace {
 
 using json::Value;
 
-constexpr std::string_view kNow = "<time>";  // the recordings' word for every time
+constexpr std::string_view kNow = "<time>";  // the word for every time in the recordings
 
-// What a path names: /apis/apps/v1/namespaces/n/deployments/d/scale?fieldManager=x
+// The parts of a path: /apis/apps/v1/namespaces/n/deployments/d/scale?fieldManager=x
 struct Target {
   std::string group, version, resource, namespace_name, name, subresource;
   std::map<std::string, std::string> query;
@@ -65,8 +65,8 @@ struct Target {
   }
 };
 
-// Plays the recorded conversations of one file against the functions of schema/, without a server:
-// what the server would hold is kept here, and each answer that shows managedFields is compared.
+// Plays the recorded conversations of one file with the functions of schema/, without a server. It
+// keeps the objects that the server would store, and compares each answer that shows managedFields.
 class Player {
  public:
   Player(std::string name, Counts& counts) : name_(std::move(name)), counts_(counts) {
@@ -116,7 +116,7 @@ class Player {
     if (resource->kind == "CustomResourceDefinition" && method == "POST") define(step["body"]);
   }
 
-  // Defaults are owned by who writes: without the kind's hook nothing could be compared.
+  // The writer owns the defaults, so a kind whose defaults are not known here cannot be compared.
   static bool lacks_defaults(const catalog::Resource& resource) {
     if (resource.strategy && resource.strategy->defaults) return false;
     return resource.kind == "Pod" || resource.kind == "Deployment" || resource.kind == "Service";
@@ -137,7 +137,7 @@ class Player {
     if (!resource.is_custom) {
       object = schema::normalize(*resource.schema, object);
     } else {
-      // The metadata of a custom resource takes the built-in form: there an empty list is none.
+      // The metadata of a custom resource has the built-in type: an empty list is absent there.
       if (object["metadata"]["managedFields"].is_array() &&
           object["metadata"]["managedFields"].empty())
         object.member("metadata").erase("managedFields");
@@ -268,8 +268,8 @@ class Player {
     settle(call, call.target.name, ready(call, *result));
   }
 
-  // As the server does it: the patch changes a view of the object, and who owns the object's own
-  // field is tracked.
+  // As in the server: the patch changes a view of the object, and the owners of the field in the
+  // object are recorded.
   void scale(const Call& call, const Value& live, const Value& body) {
     auto view = json::apply_merge_patch(catalog::scale_to_change(live, *call.resource), body);
     if (!view) return;
@@ -293,7 +293,7 @@ class Player {
     report(call, join(wanted, "\n      "), join(found, "\n      "));
   }
 
-  // Compares what is held with what was answered, and goes on from the answer.
+  // Compares the kept object with the answer, and continues with the answer.
   void settle(const Call& call, std::string_view object, Value made) {
     if (!dry(call)) objects_[call.target.key(object)] = made;
     if (!call.step.has("expect")) return;
@@ -312,7 +312,7 @@ class Player {
     learn(call, object);
   }
 
-  // The recorded order follows the clock of that day, and causes have none.
+  // The recorded order depends on the clock at that time, and causes have no order.
   static std::vector<std::string> lines(const Value& list) {
     std::vector<std::string> out;
     for (const Value& entry : list.items()) out.push_back(json::print(entry));

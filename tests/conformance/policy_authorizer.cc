@@ -1,4 +1,4 @@
-// policy-authorizer.json: what policy documents decide, and whether a rule matches.
+// policy-authorizer.json: decisions by policy documents, and whether a rule matches.
 #include <cstdio>
 #include <map>
 
@@ -28,8 +28,7 @@ std::string_view kind_name(Decision::Kind kind) {
   return "Conditional";
 }
 
-// Containers as they would lie in the store: a policy by its namespace, bindings by namespace and
-// name.
+// Containers as the store keeps them: a policy by its namespace, bindings by namespace and name.
 std::shared_ptr<const Index> index_of(const std::vector<Value>& policies,
                                       const std::vector<Value>& bindings) {
   auto index = std::make_shared<Index>();

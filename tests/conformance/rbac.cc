@@ -262,7 +262,7 @@ void run_reconciliation(Run& run, const Value& data) {
                           c["removeExtraSubjects"].as_bool();
       auto change = reconcile(c["expected"], c["existing"], remove_extra);
       Value got = change ? change->object : Value();
-      // An update shows what it leaves alone as well; nothing and an empty list are the same.
+      // An update also shows the unchanged part; an absent and an empty list are the same.
       Value want = c["result"];
       if (change && got["metadata"].empty() && !want.has("metadata")) got.erase("metadata");
       if (change && got["metadata"].empty() && want["metadata"].empty()) {

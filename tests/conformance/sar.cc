@@ -1,4 +1,4 @@
-// sar.json: what the SubjectAccessReview family makes of its objects, and the bodies of 403s.
+// sar.json: the answers to the SubjectAccessReview kinds, and the bodies of 403 answers.
 #include <cstdio>
 
 #include "authz/access_review.h"
@@ -97,8 +97,8 @@ void run_validation(Counts& counts, const Value& c) {
   for (const json::FieldError& e : errors) got += (got.empty() ? "" : ", ") + e.message();
   std::string_view want = c["errorContains"].as_string();
   bool ok = want.empty() ? errors.empty() : got.find(want) != std::string::npos;
-  // The file is of a later version than the recorded conversations, which have another wording for
-  // both blocks.
+  // The file is from a later version than the recorded conversations; the wording of both blocks
+  // differs there.
   const Value& spec = c["object"]["spec"];
   if (!ok && spec.has("resourceAttributes") && spec.has("nonResourceAttributes") &&
       want.starts_with("exactly one of"))
@@ -124,7 +124,7 @@ Error refusal_of(const Value& c, const authz::User& user) {
   return authz::forbidden(attributes, std::string(c["reason"].as_string()));
 }
 
-// A selector of which `requirements` can be read and, with `error`, one more cannot.
+// A selector whose `requirements` can be read; with `error`, one further requirement cannot.
 Value selector_with(const Value& c, bool is_label) {
   Value requirements = Value::array();
   for (std::int64_t i = 0; i < c["requirements"].as_int(); ++i)

@@ -8,8 +8,8 @@
 
 namespace cardea::conformance {
 
-// Reads the schema language of structured-merge-diff: named types, each a scalar, a list, a map or
-// all of them.
+// Reads the schema language of structured-merge-diff: named types, each a scalar, a list, a map, or
+// all three.
 class Types {
  public:
   explicit Types(const json::Value& types) {
@@ -70,7 +70,7 @@ class Types {
     schema.type = schema::Schema::Type::kObject;
     for (const json::Value& field : map["fields"].items()) {
       const schema::Schema* type = resolve(field["type"]);
-      if (field.has("default")) {  // belongs to the field there, to its type here
+      if (field.has("default")) {  // part of the field there, part of its type here
         schema::Schema* own = set_.make();
         *own = *type;
         own->default_value = field["default"];

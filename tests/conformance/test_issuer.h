@@ -9,7 +9,7 @@
 
 namespace cardea::conformance {
 
-// An issuer over TLS in this process: documents by path, some of which want a bearer token.
+// An issuer over TLS in this process: documents by path; some of them require a bearer token.
 class TestIssuer {
  public:
   TestIssuer();
@@ -25,8 +25,8 @@ class TestIssuer {
   std::string url_, ca_;
 };
 
-// A compact token over `claims`. Members of `header` replace those it has by itself (alg and kid);
-// null takes one away.
+// A compact token with `claims`. Members of `header` replace the default ones (alg and kid); null
+// removes one.
 std::string sign_token(const authn::SigningKey& key, std::string_view alg,
                        const json::Value& claims, const json::Value& header = {});
 

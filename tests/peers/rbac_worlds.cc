@@ -1,6 +1,6 @@
-// rbac_worlds [WORLDS] [REQUESTS] [FIRST_SEED]: random roles, bindings and requests with our
-// decisions, and rules that somebody wants to give away with our refusals, one world per line as
-// JSON, for another evaluator to check.
+// rbac_worlds [WORLDS] [REQUESTS] [FIRST_SEED]: prints random worlds, one per line as JSON, for
+// another evaluator to check: roles, bindings and requests with Cardea's decisions, and rules that
+// a user wants to grant with Cardea's refusals.
 #include <cstdio>
 #include <cstdlib>
 

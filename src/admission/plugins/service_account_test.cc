@@ -25,7 +25,7 @@ class ServiceAccountPlugin : public ::testing::Test {
     std::string key = "/registry/serviceaccounts/ns/" + name;
     ASSERT_TRUE(store::commit_sync(*store_, {{}, {store::Put{key, json::print(object)}}}));
   }
-  // The pod as it is admitted, or null and `why_`.
+  // The admitted pod; or null, with the reason in `why_`.
   Value admit(std::string_view text) {
     Review review{.operation = Operation::kCreate,
                   .catalog = *catalog_,
@@ -69,7 +69,7 @@ TEST_F(ServiceAccountPlugin, EveryContainerFindsTheTokenWhereClientsLook) {
             "metadata.namespace");
   EXPECT_EQ(spec["initContainers"][0]["volumeMounts"][0]["mountPath"].as_string(), kPath);
   EXPECT_EQ(spec["containers"][0]["volumeMounts"][0]["name"].as_string(), volume);
-  // What a container mounts there itself stays.
+  // A volume that the container itself mounts there stays.
   EXPECT_EQ(spec["containers"][1]["volumeMounts"].size(), 1u);
   EXPECT_EQ(spec["containers"][1]["volumeMounts"][0]["name"].as_string(), "own");
   EXPECT_EQ(spec["imagePullSecrets"], json::parse(R"([{"name":"pull"}])").value());

@@ -18,7 +18,7 @@ using json::Value;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Answers later, as one does that asks a webhook.
+// Answers later, like an authorizer that asks a webhook.
 class SlowAuthorizer : public authz::Authorizer {
  public:
   std::string_view name() const override { return "slow"; }
@@ -55,7 +55,7 @@ class Policies : public ::testing::Test {
     put("mutatingadmissionpolicybindings/b", R"x({"spec":{"policyName":"p"}})x");
   }
 
-  // Why a ConfigMap is refused; empty when it is not.
+  // The reason why a ConfigMap is refused; empty if it is accepted.
   std::string admit(std::string_view data) {
     Review review{
         .operation = Operation::kCreate,

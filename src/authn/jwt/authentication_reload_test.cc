@@ -1,5 +1,5 @@
-// Reloading while issuers are down: what is unchanged holds nothing up, what is newer is not kept
-// waiting.
+// Reloads while issuers are down. An issuer that did not change does not delay the reload, and the
+// new configuration takes effect without waiting for it.
 #include "authn/jwt/authentication_reload.h"
 
 #include <gtest/gtest.h>
@@ -172,7 +172,7 @@ TEST_F(AuthenticationReloadTest, ANewerFileEndsTheWaitingForAnOlderOne) {
   await_healthy();
   issuers_->set_down("https://c", true);
   write(file_of({entry("https://a"), entry("https://b"), entry("https://c")}));
-  std::thread looking([&] { reload_->look(); });  // would wait for an hour
+  std::thread looking([&] { reload_->look(); });  // would otherwise wait for an hour
   while (issuers_->asked("https://c/.well-known/openid-configuration") == 0)
     std::this_thread::yield();
   write(file_of({entry("https://b")}));

@@ -46,8 +46,8 @@ class KeySourceTest : public ::testing::Test {
            std::ranges::any_of(keys->keys, [&](const PublicKey& k) { return k.id() == key.id(); });
   }
 
-  // Until the loop has done what it was given, and what came of that: answers come by way of the
-  // loop.
+  // Waits until the loop has done its tasks and the tasks that these posted: answers are posted to
+  // the loop.
   void settle() {
     for (int i = 0; i < 10; ++i) {
       std::promise<void> done;
@@ -189,7 +189,7 @@ TEST_F(KeySourceTest, KeysServeThroughAnOutageButNotForever) {
 }
 
 TEST_F(KeySourceTest, RenewedKeysAreNotCurrentUntilTheIssuerHasAnswered) {
-  auto keys = source();  // refetching is held back for an hour: a renewal is not
+  auto keys = source();  // fetching again is delayed by an hour, but a renewal is not
   ASSERT_TRUE(wait(keys->ready()));
   ASSERT_TRUE(wait(keys->refresh()));
   issuer_->serve(kKeys, FakeIssuers::key_set({&second_}));

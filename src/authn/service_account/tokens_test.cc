@@ -53,7 +53,7 @@ class ServiceAccountTokensTest : public ::testing::Test {
   std::string issue(const ServiceAccountClaims& claims) const {
     return tokens_->issue(claims)->token;
   }
-  // The answer, or what was said against it.
+  // The answer, or the error.
   std::string ask(std::string_view token,
                   const std::vector<std::string>* audiences = nullptr) const {
     auto outcome = *authenticator_->authenticate({.token = token, .audiences = audiences});
@@ -171,7 +171,7 @@ TEST_F(ServiceAccountTokensTest, ATokenForOthersIsNotForUs) {
   auto outcome = *authenticator_->authenticate({.token = token, .audiences = &asked});
   ASSERT_TRUE(outcome && *outcome);
   EXPECT_THAT((*outcome)->audiences, ElementsAre("backup"));
-  // What one reader may use is remembered for no other.
+  // The result for one set of audiences is not used for another.
   EXPECT_THAT(ask(token), HasSubstr("is invalid for"));
 }
 
@@ -222,7 +222,7 @@ TEST_F(ServiceAccountTokensTest, OnlyOurKeysSignOurTokens) {
   std::string token = issue(plain());
   token[token.size() - 8] = token[token.size() - 8] == 'A' ? 'B' : 'A';
   EXPECT_EQ(ask(token), why);
-  // Another algorithm of the same key is refused too: the sender does not choose.
+  // Another algorithm with the same key is refused too: the sender cannot choose the algorithm.
   EXPECT_EQ(ask(signed_token(good, first_key(), "PS256")), why);
   EXPECT_EQ(ask(signed_token(good, first_key(), "HS256")), why);
   EXPECT_EQ(ask(signed_token(good, first_key(), "none")), "not mine");

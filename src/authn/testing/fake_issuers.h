@@ -12,8 +12,8 @@
 
 namespace cardea::authn {
 
-// Issuers without a network, for tests: answers on the loop, in the order it was asked. From any
-// thread.
+// Issuers without a network, for tests. They answer on the loop, in the order of the requests. From
+// any thread.
 class FakeIssuers : public Fetcher {
  public:
   explicit FakeIssuers(net::Loop& loop) : loop_(loop) {}
@@ -53,7 +53,8 @@ class FakeIssuers : public Fetcher {
     else
       down_.erase(prefix);
   }
-  // Keeps questions until they are let go. They are then answered by what is served at that time.
+  // Holds requests until they are released. The answer is then the document that is served at that
+  // time.
   void hold() {
     std::lock_guard lock(mutex_);
     is_held_ = true;

@@ -52,7 +52,7 @@ Index index_of(std::initializer_list<PolicyPtr> policies) {
 }
 
 Decision settle(const Decision& d, const char* object, const char* old = "null") {
-  // Conditions are settled without another look at the policies.
+  // Conditions are evaluated without reading the policies again.
   const Snapshot<Index> none(std::make_shared<const Index>());
   AccessAuthorizer authorizer(none);
   Value o = *json::parse(object), p = *json::parse(old);
@@ -264,7 +264,7 @@ TEST(Access, DenyGoesBeforeNoOpinionAndNoOpinionBeforeAllow) {
   EXPECT_TRUE(settle(d, R"({"x":2})").allowed());
 }
 
-// Whether `text` holds, a hundred thousand times: more than half of what one expression may cost.
+// Evaluates `text` a hundred thousand times: more than half of the cost limit of one expression.
 std::string repeated(std::string_view list, std::string text) {
   for (std::string_view v : {"a", "b", "c", "d", "e"})
     text = cat(list, ".all(", v, ", ", text, ")");
@@ -318,7 +318,7 @@ TEST(Access, ADearNamespaceLeavesTheClusterItsBudget) {
 }
 
 TEST(Access, WhatIsNotCountedIsPaidAllTheSame) {
-  // Nothing is in an empty list, which cel-go knows without looking at the operand.
+  // An empty list contains nothing; cel-go knows this without evaluating the operand.
   EXPECT_EQ(
       decide(index_of({policy("a", spec("Allow", cat(kTen, ".all(z, !(", kDear, " in []))")))}),
              Ask().attributes())
@@ -349,7 +349,7 @@ TEST(Access, AGrantIsItsRulesNarrowedByTheExpression) {
   EXPECT_EQ(policy("p", R"({"effect":"Allow"})")->granted().size(), 2u);
 }
 
-// What a walk over all policies finds, the index finds.
+// The index finds every policy that a search through all policies finds.
 TEST(Access, WhoCanListsSubjectsOfPlainPoliciesAndTellsOfTheOthers) {
   auto who_can = [](const Index& index) {
     AllowedSubjects allowed;
@@ -453,7 +453,7 @@ TEST(Access, TheIndexFindsWhatAWalkFinds) {
     Attributes a = ask.attributes();
     Index every;
     Matches none;
-    // Without narrowing: each policy by itself says what it thinks.
+    // Without the index: the decision of each policy alone.
     bool denies = false;
     for (const PolicyPtr& p : all) {
       Index one;
@@ -464,7 +464,7 @@ TEST(Access, TheIndexFindsWhatAWalkFinds) {
       index.find(a, in_all);
       bool is_in = std::ranges::find(in_all, p.get()) != in_all.end();
       ASSERT_EQ(is_in, !found.empty());
-      // Whoever selects the request but is not found must have nothing to say.
+      // A policy that selects the request but is not found must have no opinion.
       if (p->selects(a) && !is_in) {
         ASSERT_TRUE(p->program() != nullptr);
       }

@@ -1,5 +1,5 @@
-// Random policies over random requests and objects: what authorization and the conditions it leaves
-// come to together is what looking at the whole request at once comes to.
+// Random policies, requests and objects: authorization followed by its conditions must give the
+// same result as one evaluation of the whole request.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -102,7 +102,7 @@ Value random_object(Chance& g) {
   return out;
 }
 
-// The question and everything that is known later.
+// The question, and all facts that are known later.
 struct World {
   User user;
   std::string verb, name, operation;
@@ -147,14 +147,14 @@ struct World {
   }
 };
 
-// What the policies of one level say to a request of which everything is known. Written from the
-// page on access policies, not from the code.
+// The answer of the policies of one level to a request about which everything is known. Written
+// from the documentation of access policies, not from the code.
 Kind at_once(const std::vector<PolicyPtr>& policies, const Attributes& asked,
              const Attributes& known, const Variables& variables, const Variables& with_name,
              bool of_namespace) {
   bool denies = false, abstains = false, allows = false;
   for (const PolicyPtr& p : policies) {
-    // To a denial a request has the name that its object brings.
+    // For a denial, the name of a request is the name of its object.
     bool is_denial = p->effect() == Effect::kDeny;
     if (p->namespace_name().empty() == of_namespace || !p->selects(is_denial ? known : asked))
       continue;
@@ -186,7 +186,7 @@ Decision settled(const AccessAuthorizer& authorizer, Decision d, const World& wo
   return std::move(*out);
 }
 
-// CARDEA_CONDITION_CASES asks for a longer run, CARDEA_CONDITION_SEED where it begins.
+// CARDEA_CONDITION_CASES sets the length of the run, CARDEA_CONDITION_SEED its beginning.
 TEST(Access, TwoPhasesGiveWhatOneGivesWithRandomPolicies) {
   const char* asked = std::getenv("CARDEA_CONDITION_CASES");
   const char* first = std::getenv("CARDEA_CONDITION_SEED");
@@ -234,11 +234,12 @@ TEST(Access, TwoPhasesGiveWhatOneGivesWithRandomPolicies) {
                               << json::print(wire::as_tree(d)) << " with " << world.shown()
                               << " gives " << got.reason.text() << got.error;
     ASSERT_TRUE(allows(possible_outcomes(d), got.kind)) << "case " << i << " of seed " << seed;
-    // Whoever cannot take conditions is allowed only what would have been.
+    // A caller that cannot take conditions is allowed only requests that every object would be
+    // allowed for.
     if (folded(d).allowed()) {
       ASSERT_EQ(want, Kind::kAllow);
     }
-    // What is printed and read again means the same.
+    // A condition that is printed and parsed again has the same meaning.
     if (d.kind == Kind::kConditional && i % 16 == 0) {
       json::FieldErrors errors;
       auto read = wire::from_tree(wire::as_tree(d), "decision", errors, Author::kOwn);

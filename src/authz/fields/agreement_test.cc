@@ -1,5 +1,6 @@
-// Field permissions against a judge written straight from the description: objects flattened into
-// paths, every changed path looked at by itself. Shares no code with what it checks.
+// Compares field permissions with a second implementation, written from the description: it
+// flattens objects into paths and looks at every changed path separately. It shares no code with
+// the implementation under test.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -59,7 +60,7 @@ class World {
     return out;
   }
 
-  // A neighbour of the value: parts made anew, dropped, added, put in another order.
+  // A variation of the value: parts are replaced, removed, added, or reordered.
   Value edited(const Value& v, const Schema& s) {
     if (chance(15) || v.is_null()) return value(s);
     if (s.type == Schema::Type::kArray) {
@@ -254,7 +255,7 @@ std::set<FieldPath> naive_leaves(const Value& before, const Value& after, const 
   return out;
 }
 
-// Every list whose items, each looked at once, are not in the order in which they were.
+// Every list in which the items, each counted once, have another order than before.
 void naive_reordered(const Value& before, const Value& after, const Schema& s, FieldPath& path,
                      std::set<FieldPath>& out) {
   if (s.type == Schema::Type::kObject && before.is_object() && after.is_object()) {
@@ -327,7 +328,7 @@ std::string naive_verb(const Tag& tag, std::string raw) {
   return cat("granular:", tag.name, "(", spelled, ")");
 }
 
-// One chain, or two where a parameter is another before and after.
+// One chain; or two, if a parameter differs before and after the change.
 std::vector<NaiveChain> naive_chains(const World& world, const FieldPath& path, const Value& before,
                                      const Value& after) {
   NaiveChain sides[2];
@@ -366,7 +367,7 @@ std::vector<NaiveChain> naive_chains(const World& world, const FieldPath& path, 
 
 using Grants = std::set<std::string>;
 
-// Allowed or not, with the verbs in the order in which they had to be asked for.
+// The answer, with the verbs in the order in which they had to be asked.
 struct NaiveJudgement {
   bool allowed = true;
   std::vector<std::string> asked;
@@ -467,7 +468,7 @@ TEST(FieldPermissionsAgreement, TheChangedFieldsTheVerbsAskedAndTheAnswerAreThos
   EXPECT_GT(refused, rounds() / 10);
 }
 
-// What stands at the nodes of each excluded verb, wherever it is in the object.
+// The values at the nodes of each excluded verb, anywhere in the object.
 void collect(const World& world, const Value& v, const Schema& s,
              std::map<std::string, std::multiset<std::string>>& out) {
   auto look = [&](const Value& next, const Schema& below, std::string_view key) {
@@ -527,7 +528,7 @@ TEST(FieldPermissionsAgreement, NoSequenceOfAllowedEditsChangesWhatIsNotAllowed)
               << verb << ": " << json::print(first) << " -> " << json::print(last);
         }
     if (!is_granular || round % 2 == 0) continue;
-    // Whether an empty container is there is the one thing that its parts decide about.
+    // The parts of a container decide only whether it is present when it is empty.
     Flat left = flat(first, world.root()), right = flat(last, world.root());
     auto is_empty = [](const Flat& side, const FieldPath& path) {
       auto at = side.find(path);

@@ -1,4 +1,4 @@
-// Deciding from the index against the five steps as they are written, over random policies.
+// Compares decisions by the index with the five steps of the description, for random policies.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -34,7 +34,7 @@ struct Binding {
   Texts users, groups;
 };
 
-// What a request brings when all is known at once.
+// A request when all facts about it are known.
 struct Facts {
   bool is_labelled_before = false, is_labelled_after = false;
   std::string node_before, node_after, name_after;
@@ -69,7 +69,7 @@ struct World {
   std::vector<Binding> bindings;
 };
 
-// The five steps as they are told, on the documents, with all facts at hand. Slow and plain on
+// The five steps of the description, applied to the documents, with all facts. Slow and simple on
 // purpose.
 struct Naive {
   const World& world;
@@ -77,7 +77,7 @@ struct Naive {
   static bool in(const Texts& list, const std::string& word) {
     return std::ranges::find(list, word) != list.end();
   }
-  // A word is matched positively by any of `names`, and taken away by any of `reached`.
+  // A word matches if it matches any of `names`, unless it matches any of `reached`.
   static bool m(const Texts& list, const Texts& names, const Texts& reached) {
     if (in(list, "-*")) return false;
     for (const std::string& r : reached)
@@ -164,7 +164,7 @@ struct Naive {
       if (ask.reaches_all) return restriction(rule, ask, facts);
       return is_write(ask) ? in(rule.resource_names, facts.name_after) : true;
     }
-    // Taking the label off on the way to what it forbids.
+    // Removing the label is a way to the change that the label forbids.
     bool guards = rule.deny && rule.restriction.kind == Restriction::Kind::kLabelsContain &&
                   (in(rule.verbs, "*") || in(rule.verbs, "update") || in(rule.verbs, "patch") ||
                    in(rule.verbs, "delete") || in(rule.verbs, "deletecollection"));
@@ -176,7 +176,7 @@ struct Naive {
     return false;
   }
 
-  // What a request comes to, step by step.
+  // The answer to a request, step by step.
   static std::vector<Ask> comes_to(const Ask& ask) {
     std::vector<Ask> out;
     auto add = [&](const Ask& from, std::string verb, std::string subresource) {
@@ -199,7 +199,7 @@ struct Naive {
       if (part == "status" && (verb == "update" || verb == "get")) goes_to(verb, "");
       bool is_pod = from.resource == "pods" && from.group.empty();
       if (is_pod && part == "exec" && verb == "get") goes_to("create", part);
-      // Words for streams, which lead nowhere else.
+      // Verbs of streams, which have no other effects.
       if (is_pod && part == "exec" && (verb == "get" || verb == "create")) add(from, "exec", "");
       if (part == "proxy") add(from, "proxy", "");
     };
@@ -324,7 +324,7 @@ Rule random_rule(Dice& dice, bool with_restrictions) {
   if (dice.one_in(5)) rule.api_groups = dice.some({"", "apps", "*"}, 1, 2);
   if (dice.one_in(4)) rule.non_resource_urls = dice.some({"/a", "/a/*", "*", "/b"}, 1, 2);
   if (!with_restrictions) return rule;
-  // Where restrictions matter: writes of objects.
+  // Restrictions matter for writes of objects.
   if (!dice.one_in(3)) {
     rule.verbs = dice.some({"*", "create", "update", "patch", "delete"}, 1, 3);
     rule.resource_kinds = dice.some({"*", "pods", "secrets", "-secrets", "widgets"}, 1, 3);
@@ -410,7 +410,7 @@ TEST(PolicyAgreement, TheIndexDecidesAsTheFiveStepsDo) {
   Surroundings none;
   for (long done = 0; done < decisions; done += per_world) {
     World w = random_world(dice, false);
-    // From one world to the next by changes, as the store tells them.
+    // From one world to the next by single changes, as the store reports them.
     auto next = std::make_shared<Index>(*index);
     for (const std::string& space : kSpaces) {
       next->change_policy(space, role_document(before, space), role_document(w, space));
@@ -424,7 +424,7 @@ TEST(PolicyAgreement, TheIndexDecidesAsTheFiveStepsDo) {
       Attributes a = ask.attributes();
       Facts facts{.name_after = dice.of(kNames)};
       Decision d = decide(shared, a, none);
-      // A deny of a name waits for the object that is created.
+      // A denial of a name waits for the object that is created.
       if (d.kind == Decision::Kind::kConditional) continue;
       Decision::Kind expected = Naive{w}.decide(ask, facts);
       ++kinds[static_cast<int>(expected)];
@@ -450,7 +450,7 @@ Value object_of(const Facts& facts, bool is_after, std::string_view name) {
   if (!node.empty()) spec.set("nodeName", node);
   if (is_after && facts.changes_replicas) spec.set("replicas", 2);
   Value out = Value::object({{"metadata", meta}});
-  if (!spec.empty()) out.set("spec", spec);  // an empty one that comes is a change
+  if (!spec.empty()) out.set("spec", spec);  // a new empty one is a change
   return out;
 }
 
@@ -459,7 +459,7 @@ TEST(PolicyAgreement, TwoPhasesDecideAsOneThatKnowsEverything) {
   const Snapshot<Index> none(std::make_shared<const Index>());
   SystemRandom random;
   node::Graph nodes(random);
-  // Where pods of these names run, for reads and streams.
+  // The nodes of pods with these names, for reads and streams.
   nodes.change({}, {.node = "u0", .objects = {{node::Kind::kPod, "a", "n0"}}});
   schema::Schema any;
   any.type = schema::Schema::Type::kObject;
@@ -491,7 +491,7 @@ TEST(PolicyAgreement, TwoPhasesDecideAsOneThatKnowsEverything) {
       facts.node_after = is_create ? dice.of({"", "u0", "u1"}) : facts.node_before;
       facts.changes_replicas = !is_delete && dice.one_in(2);
       facts.changes_labels = !is_delete && dice.one_in(3);
-      // What an object is made with has changed: its node too.
+      // The object that is created has changed, and so has its node.
       facts.changes_others = is_create && !facts.node_after.empty();
       bool is_read = !Naive::is_write(ask) || (is_create && !ask.subresource.empty());
       if (is_read) facts.node_before = ask.space == "a" && ask.name == "n0" ? "u0" : "";

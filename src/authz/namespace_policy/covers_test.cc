@@ -23,7 +23,7 @@ Rule rule(std::string_view text) {
   return out;
 }
 
-// An index in which `author` is bound to these, in the master namespace and in `ns`.
+// An index in which `author` is bound to these roles, in the master namespace and in `ns`.
 std::shared_ptr<const Index> holding(const std::vector<Rule>& master,
                                      const std::vector<Rule>& local) {
   auto index = std::make_shared<Index>();
@@ -130,7 +130,7 @@ TEST(PolicyEscalation, AWayToWhatIsDeniedIsNotHeldWhateverGroupsAreNamed) {
       "");
 }
 
-// Each row of the table, as a denial of its right side against a grant of its left side.
+// Each row of the table, as a denial of its right side and a grant of its left side.
 TEST(PolicyEscalation, EveryRowOfTheTableOfEffectsIsHeld) {
   Rule all = rule(R"({"verbs":["*"],"resourceKinds":["*"]})");
   for (const EffectRow& row : effect_rows()) {
@@ -243,7 +243,7 @@ TEST(PolicyEscalation, LiftingADenialGivesWhatItDenied) {
       << "whom the master namespace allows is not denied";
 }
 
-// Over a small alphabet, everything can be asked.
+// With a small alphabet, every question can be asked.
 TEST(PolicyEscalation, NoRoleThatPassesGivesAnythingItsAuthorLacks) {
   std::mt19937_64 random(5);
   auto below = [&](std::size_t n) { return random() % n; };
@@ -283,7 +283,7 @@ TEST(PolicyEscalation, NoRoleThatPassesGivesAnythingItsAuthorLacks) {
     if (below(3) == 0) wanted = local;
     std::shared_ptr<const Index> author = holding(master, local);
     auto found = first_missing(*author, User{.name = "author"}, "ns", wanted, nullptr);
-    // What the role gives to somebody who has nothing else.
+    // The permissions that the role gives to a user without any others.
     std::shared_ptr<const Index> holder = holding({}, wanted);
     bool exceeds = false;
     User user{.name = "author"};

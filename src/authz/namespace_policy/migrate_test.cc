@@ -106,7 +106,7 @@ TEST(PolicyMigration, MigratedObjectsDecideAsThePoliciesDid) {
               {"-get", "-update", "-exec", "-granular"});
           rule.resource_kinds = with_negations({"*", "pods", "pods/exec", "secrets"},
                                                {"-pods", "-secrets", "-pods/exec"});
-          // A denial of names has a remark of its own.
+          // A denial of names has its own remark.
           if (!rule.deny && below(4) == 0) rule.resource_names = {"n"};
           if (below(4) == 0) rule.api_groups = {"apps"};
           if (space == "master" && below(3) == 0)
@@ -149,8 +149,8 @@ TEST(PolicyMigration, MigratedObjectsDecideAsThePoliciesDid) {
     Migration done = migrate({Value::object({{"kind", "List"}, {"items", items}})}, "master",
                              nullptr, errors);
     ASSERT_TRUE(errors.empty()) << errors[0].message();
-    // Access policies have no negations of their own: what one leaves out may be denied for what it
-    // comes to.
+    // Access policies have no negations. A name that a negation leaves out may be denied because of
+    // another effect.
     bool is_stricter = !done.changes.empty();
     for (const std::string& c : done.changes)
       ASSERT_NE(c.find("what its negations leave out"), std::string::npos) << c;

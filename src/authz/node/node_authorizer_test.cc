@@ -166,7 +166,7 @@ TEST(NodeAuthorizer, AFrozenOneDecidesByTheGraphAsItWas) {
   graph.change({}, p);
   auto after = authorizer.frozen();
   graph.change(p, {});
-  for (int i = 0; i < 3; ++i) {  // in turns: each has a state of its own
+  for (int i = 0; i < 3; ++i) {  // in turns: each has its own state
     EXPECT_FALSE(before->authorize(a)->allowed());
     EXPECT_TRUE(after->authorize(a)->allowed());
     EXPECT_FALSE(authorizer.authorize(a)->allowed());
@@ -188,7 +188,7 @@ TEST(LinkSet, HoldsWhatWasAddedAndNotRemovedAndCopiesNeverChange) {
   std::map<LinkKey, std::uint32_t> plain;
   std::vector<std::pair<LinkSet, std::map<LinkKey, std::uint32_t>>> copies;
   for (int i = 0; i < 20000; ++i) {
-    // Keys that agree in most of their bits make deep paths.
+    // Keys that are equal in most of their bits make deep paths.
     LinkKey key{random() % 64 == 0 ? random() : random() % 3, random() % 500 << 50};
     if (random() % 3 && plain[key] < 5) {
       set.add(key);

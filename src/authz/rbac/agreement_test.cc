@@ -1,5 +1,5 @@
-// The index against an evaluator written straight from the description of RBAC: objects in lists,
-// looked through from the beginning for every request.
+// Compares the index with a second implementation, written from the description of RBAC: it keeps
+// objects in lists and searches them from the beginning for every request.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -174,12 +174,12 @@ TEST(RbacAgreement, DecidesAMillionRandomRequestsLikeANaiveEvaluator) {
       ASSERT_NO_FATAL_FAILURE(expect_agreement(shared, naive, r, &allowed)) << "seed " << seed;
     }
   }
-  // Worlds in which nothing, or everything, is allowed would prove little.
+  // Worlds in which nothing or everything is allowed would prove little.
   EXPECT_GT(allowed, worlds * kRequests / 100);
   EXPECT_LT(allowed, worlds * kRequests / 2);
 }
 
-// The same after objects came, went and changed, with old states still in use.
+// The same after objects were added, removed and changed, while old states are still in use.
 TEST(RbacAgreement, HoldsWhileThePolicyChanges) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     RandomWorld world(seed), other(seed + 1'000);

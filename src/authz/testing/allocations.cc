@@ -7,7 +7,7 @@ namespace {
 thread_local long count = 0;
 }
 
-// The thread sanitizer brings these itself.
+// The thread sanitizer has these functions itself.
 #if !__has_feature(thread_sanitizer)
 constexpr bool kCountsAllocations = true;
 void* operator new(std::size_t size) {

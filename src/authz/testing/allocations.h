@@ -2,8 +2,9 @@
 
 namespace cardea::authz {
 
-// How often this thread has allocated since it began; -1 where nobody counts, as under the thread
-// sanitizer, which has an allocator of its own. A program that asks counts everywhere.
+// The number of allocations of this thread so far. -1 if they are not counted, as under the thread
+// sanitizer, which has its own allocator. In a program that calls this, all allocations are
+// counted.
 long counted_allocations();
 
 }  // namespace cardea::authz

@@ -9,8 +9,8 @@
 
 namespace cardea::authz::rbac {
 
-// Random roles, bindings and requests from few words, so that things match often; for tests that
-// compare one way of deciding with another. Objects that validation would refuse are among them.
+// Random roles, bindings and requests from few words, so that they match often. For tests that
+// compare two ways of deciding. Some objects are invalid.
 struct RandomRequest {
   User user;
   bool is_resource_request = true;
@@ -25,7 +25,7 @@ class RandomWorld {
   // Objects with kind and metadata, each name once per kind and namespace.
   const std::vector<json::Value>& objects() const { return objects_; }
   RandomRequest request();
-  // Rules for a role that somebody may want to write.
+  // Rules of a role that a user may want to write.
   json::Value rules();
 
   // The same objects in an index.

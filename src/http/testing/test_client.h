@@ -1,5 +1,5 @@
 #pragma once
-// A client for tests that does exactly what it is told, byte by byte. Included by tests only.
+// A client for tests that sends exactly the given bytes. Included by tests only.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -72,8 +72,8 @@ class TestClient {
     close();
   }
 
-  // Reads until the text read so far contains `mark`, and returns everything up to its end; what
-  // follows is kept for the next call. Returns all there was when the connection ends first.
+  // Reads until the text read so far contains `mark`, and returns everything up to its end. The
+  // rest is kept for the next call. If the connection ends first, returns everything that was read.
   std::string read_until(std::string_view mark) {
     for (;;) {
       if (const auto at = received_.find(mark); at != std::string::npos)

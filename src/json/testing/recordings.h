@@ -9,7 +9,7 @@ namespace cardea::json {
 // The folder of the recorded conversations with a real kube-apiserver.
 std::filesystem::path recordings();
 
-// One of them; stops the test program when it cannot be read.
+// One of them; the test program stops if it cannot be read.
 Value recorded(const std::string& name);
 
 }  // namespace cardea::json

@@ -1,5 +1,5 @@
 #pragma once
-// Certificates for tests, made on the spot. Included by tests only.
+// Certificates for tests, created when needed. Included by tests only.
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
@@ -51,7 +51,7 @@ inline void add_extension(X509* certificate, int nid, const std::string& value) 
   X509_EXTENSION_free(extension);
 }
 
-// Signed by `issuer`, or by itself when that is null.
+// Signed by `issuer`, or self-signed if `issuer` is null.
 inline Identity issue(const CertificateRequest& request, const Identity* issuer = nullptr) {
   Identity made;
   made.key.reset(EVP_EC_gen("P-256"), EVP_PKEY_free);

@@ -8,7 +8,7 @@
 namespace cardea::rest {
 namespace {
 
-// Lets edgar write everything, and nothing that exempts from the guards.
+// Lets edgar write everything, but does not exempt edgar from the guards.
 class Writes : public authz::Authorizer {
  public:
   std::string_view name() const override { return "writes"; }

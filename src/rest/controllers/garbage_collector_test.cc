@@ -7,7 +7,7 @@ namespace {
 
 using json::Value;
 
-// ConfigMaps that own each other: the collector does not care what owns what.
+// ConfigMaps that own each other: for the collector the kind of an owner makes no difference.
 class GarbageCollector : public testing::Test {
  protected:
   GarbageCollector() {
@@ -44,8 +44,8 @@ class GarbageCollector : public testing::Test {
     return server.send("DELETE", cat(path(name), "?propagationPolicy=", policy)).ok();
   }
   bool exists(std::string_view name) { return server.send("GET", path(name)).ok(); }
-  // Once something that was asked for later has happened, what was asked for before would have
-  // happened too.
+  // When the effect of a later request is visible, the effects of earlier requests would be visible
+  // too.
   void settle() {
     std::string owner = make("settle-owner");
     make("settle", {{"settle-owner", owner}});
@@ -89,7 +89,7 @@ TEST_F(GarbageCollector, OneOwnerThatIsLeftIsEnough) {
   std::string first = make("first"), second = make("second");
   make("child", {{"first", first}, {"second", second}});
   ASSERT_TRUE(remove("first", "Background"));
-  // The reference to the one that is gone is taken out.
+  // The reference to the deleted owner is removed.
   ASSERT_TRUE(server.eventually(
       [&] { return server.get(path("child"))["metadata"]["ownerReferences"].size() == 1; }));
   EXPECT_EQ(server.get(path("child"))["metadata"]["ownerReferences"][0]["uid"].as_string(), second);

@@ -44,7 +44,7 @@ TEST(NamespaceController, ManyObjectsGo) {
   ASSERT_TRUE(store::commit_sync(server.store(), std::move(txn)));
   RunningControllers running(server, {"namespace-controller"});
   ASSERT_TRUE(server.send("DELETE", "/api/v1/namespaces/a").ok());
-  // The loop of the controllers answers others meanwhile.
+  // In the meantime the loop of the controllers answers other requests.
   EXPECT_TRUE(server.send("GET", "/api/v1/namespaces/a").ok());
   EXPECT_TRUE(server.eventually_gone("/api/v1/namespaces/a"));
 }
@@ -118,7 +118,7 @@ TEST(NamespaceController, PodsOfANodeThatIsGoneAreNotWaitedFor) {
   }));
   EXPECT_TRUE(server.send("GET", "/api/v1/namespaces/a/pods/kept").ok()) << "its kubelet ends it";
   EXPECT_TRUE(server.send("GET", "/api/v1/namespaces/a/configmaps/x").ok()) << "pods go first";
-  // As the kubelet does.
+  // The kubelet does the same.
   ASSERT_TRUE(server.send("DELETE", "/api/v1/namespaces/a/pods/kept?gracePeriodSeconds=0").ok());
   EXPECT_TRUE(server.eventually_gone("/api/v1/namespaces/a"));
 }

@@ -1,4 +1,4 @@
-// Denials hold on every way to what they deny, through the whole server.
+// A denial holds for every way to the denied effect, through the whole server.
 #include <gtest/gtest.h>
 
 #include "authz/access/access_authorizer.h"
@@ -14,7 +14,7 @@ namespace {
 
 using json::Value;
 
-// Policies that a test writes, in a store of their own.
+// Policies that a test writes, in their own store.
 class Documents {
  public:
   Documents() {
@@ -40,8 +40,8 @@ class Documents {
   std::unique_ptr<feeds::NamespacePolicyFeed> policy;
 };
 
-// Keeps what is asked, but for whether the caller may read the object: that decides what they are
-// told.
+// Keeps the questions, except the one whether the caller may read the object: that one only decides
+// how much the message says.
 class Listening : public authz::Authorizer {
  public:
   std::string_view name() const override { return "listening"; }
@@ -54,7 +54,7 @@ class Listening : public authz::Authorizer {
   mutable std::vector<std::string> asked;
 };
 
-// What denies: a rule of the policy of `hammer`, or a ClusterAccessPolicy.
+// The document that denies: a rule of the policy of `hammer`, or a ClusterAccessPolicy.
 enum class By { kPolicy, kAccess };
 
 class Denials : public ::testing::TestWithParam<By> {
@@ -176,7 +176,7 @@ TEST_P(Denials, OfUpdatingAPodHoldForItsPartsAndItsBinding) {
     EXPECT_EQ(edgar("POST", pod("/binding"), binding()).status, 403);
     EXPECT_EQ(edgar("POST", "/api/v1/namespaces/hammer/bindings", binding()).status, 403);
   }
-  // What the pod would be counts, not the Binding.
+  // The pod after the binding counts, not the Binding.
   deny(R"(["update"])", R"(["pods"])",
        "object.metadata.?labels.tier.orValue('') == 'back' && object.spec.nodeName == 'n'");
   EXPECT_EQ(edgar("POST", pod("/binding"), binding()).status, 403);
@@ -212,7 +212,7 @@ TEST_P(Denials, OfReplicasHoldForAScale) {
   EXPECT_EQ(edgar("PATCH", path, R"({"spec":{"replicas":3}})", kMerge).status, 403);
   EXPECT_EQ(image(), 200);
   EXPECT_EQ(scale(1), 200) << "nothing changes";
-  // What the object is, a Scale does not show.
+  // A Scale does not show the object itself.
   deny(R"(["update"])", R"(["deployments"])",
        "object.spec.template.spec.containers[0].image == 'i'");
   EXPECT_EQ(scale(3), 403);
@@ -266,8 +266,8 @@ TEST_P(Denials, OfANameHoldForCollectionsAndForWhatIsCreated) {
 TEST_P(Denials, OfWhatIsInANamespaceHoldForTheNamespace) {
   const std::string space = "/api/v1/namespaces/hammer";
   deny(R"(["delete"])", R"(["pods"])");
-  // Whoever may delete namespaces by a grant above them is not held by what a namespace says of
-  // itself.
+  // If a grant above namespaces lets a user delete namespaces, the policy of a namespace does not
+  // restrict it.
   int expected = GetParam() == By::kPolicy ? 200 : 403;
   Loopback::Reply reply = edgar("DELETE", space + "?dryRun=All");
   EXPECT_EQ(reply.status, expected) << json::print(reply.body);
@@ -291,7 +291,7 @@ TEST_P(Denials, OfWhatIsInANamespaceHoldForTheNamespace) {
 }
 
 TEST_P(Denials, OfObjectsHoldForTheirDefinition) {
-  if (GetParam() == By::kPolicy) return;  // a namespace has no say about definitions
+  if (GetParam() == By::kPolicy) return;  // the policy of a namespace does not apply to definitions
   make("/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
        R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
            "metadata":{"name":"widgets.example.com"},
@@ -461,7 +461,7 @@ TEST_P(Denials, OfWhatIsInANamespaceHoldForItsOwners) {
         R"("ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"gone","uid":"0"}]}})");
   };
   if (GetParam() == By::kPolicy) {
-    // As for its deletion: a grant above namespaces is not held by what a namespace says of itself.
+    // As for the deletion: the policy of a namespace does not restrict a grant above namespaces.
     deny(R"(["delete"])", R"(["pods"])");
     EXPECT_EQ(edgar("PATCH", space + "?dryRun=All", owners(), kMerge).status, 200);
     return;
@@ -487,7 +487,7 @@ TEST_P(Denials, OfWhatIsInANamespaceHoldForItsOwners) {
     }
   deny(R"(["delete"])", R"(["pods"])", "oldObject.metadata.name == 'q'");
   EXPECT_EQ(edgar("PATCH", space + "?dryRun=All", owners(), kMerge).status, 200);
-  // An owner may go later, when there are pods.
+  // An owner may be deleted later, when there are pods.
   deny(R"(["delete"])", R"(["pods"])");
   EXPECT_EQ(edgar("PATCH", "/api/v1/namespaces/anvil?dryRun=All", owners(), kMerge).status, 403);
   EXPECT_EQ(edgar("POST", "/api/v1/namespaces", owners(R"("name":"tongs",)")).status, 403);
@@ -496,7 +496,7 @@ TEST_P(Denials, OfWhatIsInANamespaceHoldForItsOwners) {
   EXPECT_EQ(edgar("PATCH", space + "?dryRun=All", owners(), kMerge).status, 200);
 }
 
-// May do everything but what a test says.
+// Allows everything except the requests that the test names.
 class AllBut : public authz::Authorizer {
  public:
   explicit AllBut(std::string denied) : denied_(std::move(denied)) {}
@@ -561,7 +561,7 @@ TEST(OwnerReferences, TakeWhatKubernetesAsksFor) {
     if (row.update == 403)
       EXPECT_EQ(changed.body["message"].as_string(),
                 cat("configmaps \"x\" is forbidden: ", row.saying));
-    // What is there already is nobody's doing.
+    // A field that is present already is not a change by this user.
     if (row.owners == strange) continue;
     ASSERT_EQ(server
                   .send("PATCH", maps + "/x",

@@ -13,7 +13,7 @@ namespace {
 
 using authz::Decision;
 
-// Recognises the bearer of the token `good` as jane, and counts how often it is asked.
+// Recognises the bearer of the token `good` as jane, and counts its calls.
 class Bearer : public authn::Authenticator {
  public:
   std::optional<Result<std::optional<authn::Identity>>> authenticate(
@@ -66,8 +66,8 @@ class Pipeline : public ::testing::Test {
     out->request().headers.add("Content-Type", "application/json");
     return out;
   }
-  // Both calls of the HTTP server: the head, then the whole request, unless it was refused at its
-  // head.
+  // Both calls of the HTTP server: with the head, and then with the whole request unless it was
+  // refused at its head.
   std::pair<bool, int> serve(Gateway& gateway, const std::shared_ptr<FakeExchange>& e,
                              std::string_view body) {
     std::promise<bool> wants;
@@ -77,7 +77,7 @@ class Pipeline : public ::testing::Test {
         e->request().body = body;
       else
         e->request().body_withheld = true;
-      // The policy changes while the body is on its way.
+      // The policy changes while the body is being sent.
       if (after_head) after_head();
       gateway.handle(e);
       wants.set_value(wanted);
@@ -110,7 +110,7 @@ TEST_F(Pipeline, WhatIsRefusedAtItsHeadNeedsNoBody) {
   auto gateway = server_.gateway_with(authenticators_);
   EXPECT_EQ(serve(*gateway, exchange("POST", kSpaces, "good"), kSpace), std::pair(false, 403));
   EXPECT_EQ(serve(*gateway, exchange("POST", kSpaces, "bad"), kSpace), std::pair(false, 401));
-  // Refused it stays, whatever becomes allowed while it is answered: its body is gone.
+  // A refusal stays, whatever becomes allowed while it is answered: the body has been dropped.
   after_head = [&] { role_->allowed = "create"; };
   EXPECT_EQ(serve(*gateway, exchange("POST", kSpaces, "good"), kSpace), std::pair(false, 403));
   EXPECT_EQ(server_.send("GET", "/api/v1/namespaces/n").status, 404);
@@ -126,7 +126,7 @@ TEST_F(Pipeline, WhoeverHasToBeWaitedForIsAskedOnceToo) {
   EXPECT_EQ(role_->asked, 1);
 }
 
-// What was written to a log, up to now.
+// The text that was written to a log up to now.
 class Written {
  public:
   Written() { CARDEA_CHECK(::pipe(pipe_) == 0); }

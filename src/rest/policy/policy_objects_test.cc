@@ -139,7 +139,7 @@ TEST_F(PolicyObjects, ElementsHaveIdentityAndConflictsOfTheirOwn) {
   make_containers();
   Value a = role("a").body, b = role("b").body;
   EXPECT_NE(a["metadata"]["uid"], b["metadata"]["uid"]);
-  // A write of b leaves a as it is.
+  // A write of b does not change a.
   Value changed = b;
   changed.member("rules").item(0).set("verbs", Value::array({"list"}));
   ASSERT_EQ(server.send("PUT", at("hammer/roles/b"), json::print(changed)).status, 200);
@@ -228,7 +228,7 @@ TEST_F(PolicyObjects, AThousandWritersOfOnePolicyLoseNothing) {
   constexpr int kWriters = 1000;
   std::latch done(kWriters);
   std::atomic<int> made = 0;
-  // All at once on the loop: each waits for its own write.
+  // All at the same time on the loop: each waits for its own write.
   server.loop().post([&] {
     for (int i = 0; i < kWriters; ++i) {
       Value object = Value::object(
@@ -360,7 +360,7 @@ TEST_F(PolicyObjects, NoDeletionWaitsForACollectorThatCannotSeeThem) {
   }
 }
 
-// Lets everybody do everything but deny.
+// Allows every user everything except denials.
 class AllButDeny : public authz::Authorizer {
  public:
   std::string_view name() const override { return "all-but-deny"; }
@@ -417,7 +417,7 @@ TEST(PolicyDenials, AreLiftedOnlyByWhoMayDeny) {
             200)
       << "nobody is freed by a label";
   EXPECT_EQ(edgar.send_and_wait("DELETE", at("hammer/rolebindings/Harmless")).status, 200);
-  // Whoever empties a namespace that goes need not be one who may deny.
+  // A user who empties a terminating namespace needs no permission for denials.
   ASSERT_TRUE(server.send("DELETE", "/api/v1/namespaces/hammer").ok());
   EXPECT_EQ(edgar.send_and_wait("DELETE", binding).status, 200);
   EXPECT_EQ(edgar.send_and_wait("DELETE", at("hammer/roles/hands-off")).status, 200);

@@ -12,7 +12,7 @@ namespace {
 
 using json::Value;
 
-// Knows two users and a group by name.
+// Knows two users and one group by name.
 class Fixed : public authz::Authorizer {
  public:
   std::string_view name() const override { return "fixed"; }
@@ -108,7 +108,7 @@ TEST_F(PolicyReviews, WhoCanComesFromTheWholeChainInOrderAndSaysWhatIsNotExact) 
       json::print(reply.body["status"]),
       R"({"evaluationError":"Anna only on Sundays","groupNames":["editors","system:masters"],)"
       R"("userNames":["Anna","Edgar"]})");
-  // With the object at hand everybody is asked.
+  // If the object is given, the chain is asked about every listed user.
   auto exact = ask("/api/v1beta3/ns/hammer/resourceAccessReviews", "ResourceAccessReview",
                    R"("spec":{"verb":"create","resourceKind":"pods","content":{"kind":"Pod"}})");
   EXPECT_EQ(json::print(exact.body["status"]["userNames"]), R"(["Edgar"])");

@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kBatch = "/apis/access.cardea.dev/v1alpha1/batchsubjectaccessreviews";
 constexpr const char* kWhoCan = "/apis/access.cardea.dev/v1alpha1/resourceaccessreviews";
 
-// Allows what is named after the user; counts how often its policy was looked at.
+// Allows objects with the name of the user; counts how often its policy was read.
 class ByName : public authz::Authorizer {
  public:
   std::string_view name() const override { return "byname"; }

@@ -3,12 +3,12 @@
 #include "rest/controllers/controllers.h"
 #include "rest/testing/test_server.h"
 
-// What the tests of controllers share.
+// Shared parts of the tests of controllers.
 namespace cardea::rest {
 
 inline constexpr char kTestCa[] = "-----BEGIN CERTIFICATE-----";
 
-// Controllers at work on a TestServer, until the end of the scope.
+// Runs controllers on a TestServer until the end of the scope.
 class RunningControllers {
  public:
   RunningControllers(TestServer& server, const std::vector<std::string>& names)

@@ -10,14 +10,14 @@
 
 namespace cardea::rest {
 
-// For tests: the server that `cardea serve` runs, but for sockets and disk. A memory store, a clock
-// that stands still, and an API client who may do everything. Made and used from the test's own
-// thread.
+// For tests: the server that `cardea serve` runs, without sockets and disk. It has a memory store,
+// a clock that stands still, and an API client that may do everything. Made and used from the
+// test's own thread.
 //
 // The plugin ServiceAccount is off, so that pods need no account; NodeRestriction is on.
 class TestServer {
  public:
-  // `plugins` come after all others; `more` are asked after system:masters has been let through.
+  // `plugins` come after all others; `more` are asked after the authorizer of system:masters.
   explicit TestServer(std::vector<std::unique_ptr<admission::Plugin>> plugins = {},
                       std::vector<std::shared_ptr<const authz::Authorizer>> more = {},
                       bool conditional_authorization = true)
@@ -26,17 +26,17 @@ class TestServer {
              {.name = "test", .groups = {std::string(authz::kMastersGroup)}}, "test") {}
 
   store::Store& store() { return server_->store(); }
-  store::Store& store_below() { return *store_; }  // where policy containers are all there is
+  store::Store& store_below() { return *store_; }  // has only the containers of policies
   CatalogHolder& catalog() { return server_->catalog(); }
   Gateway& gateway() { return server_->gateway(); }
   Services& services() { return server_->services(); }
-  // Another door to the same server, for clients who bring credentials.
+  // A second gateway of the same server, for clients with credentials.
   std::unique_ptr<Gateway> gateway_with(const authn::AuthenticatorChain& authenticators) {
     return server_->another_gateway(authenticators);
   }
   const Clock& clock() const { return clock_; }
   Metrics& metrics() { return metrics_; }
-  net::Loop& loop() { return server_->chores(); }  // where controllers may work
+  net::Loop& loop() { return server_->chores(); }  // where controllers run
   const Loopback& api() const { return api_; }
 
   // One request and its answer. `body` is JSON text; empty for none.
@@ -53,7 +53,7 @@ class TestServer {
   }
   json::Value get(std::string target) { return send("GET", std::move(target)).body; }
 
-  // Whether `holds` comes true. The limit only ends a test that has failed.
+  // Waits until `holds` is true. The time limit only ends a test that has failed.
   static bool eventually(const std::function<bool()>& holds) {
     auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!holds()) {

@@ -1,5 +1,4 @@
-// Admission plugins in the way of real requests: what a kubelet may write, and what a LimitRange
-// does.
+// Admission plugins in whole requests: the writes of a kubelet, and the effect of a LimitRange.
 #include <gtest/gtest.h>
 
 #include "rest/testing/test_controllers.h"
@@ -13,7 +12,7 @@ std::vector<std::shared_ptr<const authz::Authorizer>> everything() {
   return list;
 }
 
-// A kubelet on a server that allows everything: nothing but NodeRestriction stands in its way.
+// A kubelet on a server that allows everything: only NodeRestriction can refuse its requests.
 class Kubelet {
  public:
   Kubelet() { make_namespace(server, "n"); }

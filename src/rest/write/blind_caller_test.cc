@@ -1,5 +1,5 @@
-// Two worlds that differ in one value, and callers who may not read it: whatever they send, both
-// worlds answer alike.
+// Two worlds that differ in one value, and callers that may not read it: for every request both
+// worlds must give the same answer.
 #include "rest/write/blind_caller.h"
 
 #include <gtest/gtest.h>
@@ -16,8 +16,8 @@ namespace {
 using authz::Decision;
 using json::Value;
 
-// Allows `allowed` verbs ("patch", "create pods/eviction"), and some of them on a condition that
-// comes out as it is told.
+// Allows the verbs in `allowed` ("patch", "create pods/eviction"), some of them on a condition with
+// the given outcome.
 class Role : public authz::Authorizer {
  public:
   std::string_view name() const override { return "role"; }
@@ -62,7 +62,7 @@ class World {
   Loopback jane{server.gateway(), server.loop(), {.name = "jane"}, "jane"};
 };
 
-// What no two servers share whatever they hold.
+// Values that differ between any two servers, whatever they contain.
 Value comparable(const Value& value) {
   if (value.is_array()) {
     Value out = Value::array();
@@ -86,12 +86,12 @@ constexpr const char* kStrategic = "application/strategic-merge-patch+json";
 constexpr const char* kJson = "application/json-patch+json";
 constexpr const char* kApply = "application/apply-patch+yaml";
 
-// One kind of object with a value in it, "1111" or "2222", and where it stands.
+// One kind of object with a value, "1111" or "2222", and the place of the value.
 struct Secret {
   std::string collection, kind, version;
   std::string rest;     // JSON members of the object; VALUE stands for the value
-  std::string pointer;  // to the value
-  std::string merge;    // a document with the value alone
+  std::string pointer;  // the path of the value
+  std::string merge;    // a document with nothing but the value
 };
 
 const Secret kSecrets[] = {
@@ -105,8 +105,7 @@ const Secret kSecrets[] = {
     {"/api/v1/namespaces/default/configmaps", "ConfigMap", "v1",
      R"("annotations":{"example.com/pin":"VALUE"})", "/metadata/annotations/example.com~1pin",
      R"({"metadata":{"annotations":{"example.com/pin":"VALUE"}}})"},
-    // A field that can change: that a value may not change is something that only the value that is
-    // there decides.
+    // A field that can change. Only the stored value can decide that a value may not change.
     {"/apis/apps/v1/namespaces/default/daemonsets", "DaemonSet", "apps/v1",
      R"("spec":{"selector":{"matchLabels":{"a":"b"}},)"
      R"("template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i",)"
@@ -138,7 +137,7 @@ std::string object_text(const Secret& s, std::string_view value, std::string_vie
       "VALUE", value);
 }
 
-// Everything somebody could send to find out whether the value is 1111.
+// Every request by which a caller could find out whether the value is 1111.
 std::vector<Request> guesses(const Secret& s) {
   const std::string at = s.collection + "/x", guess = "1111";
   const std::string merge = with(s.merge, "VALUE", guess),
@@ -291,7 +290,7 @@ TEST(BlindCallers, LearnNothingFromAnyAnswer) {
                                                             request.type);
           (reply.ok() ? answers : refusals)++;
           said[i++] = shown(reply);
-          // Whatever became of it goes, in as many steps in both worlds.
+          // The object is deleted, whatever its state, in the same number of steps in both worlds.
           world->server.send("PATCH", secret.collection + "/x",
                              R"({"metadata":{"finalizers":null}})", kMerge);
           world->server.send(
@@ -302,12 +301,13 @@ TEST(BlindCallers, LearnNothingFromAnyAnswer) {
         EXPECT_EQ(said[0], said[1]) << "caller " << c << ": " << request.method << " "
                                     << request.target << " " << request.body;
       }
-  // The comparison would mean little if nothing, or everything, were refused.
+  // The comparison would prove little if nothing or everything were refused.
   EXPECT_GT(answers, 200);
   EXPECT_GT(refusals, 1000);
 }
 
-// Refuses everything that is not the test's own, quoting the object, with the reason it is told.
+// Refuses everything that is not the test's own. The message quotes the object and has the given
+// reason.
 class Quoting : public admission::Plugin {
  public:
   explicit Quoting(const Reason& reason) : reason_(reason) {}

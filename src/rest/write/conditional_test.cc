@@ -9,7 +9,7 @@ namespace {
 using authz::Condition;
 using authz::Decision;
 
-// Allows everything on one condition, and settles it as it is told.
+// Allows everything on one condition, and gives the condition the outcome of the test.
 class Scripted : public authz::Authorizer {
  public:
   std::string_view name() const override { return "scripted"; }

@@ -19,7 +19,7 @@ using json::Value;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Answers as it is told, at once or after a while.
+// Gives the answer of the test, at once or later.
 class Scripted : public authz::Authorizer {
  public:
   std::string_view name() const override { return "scripted"; }
@@ -375,7 +375,7 @@ TEST_F(FieldsOfRequests, AnotherOrderIsAChangeOfTheList) {
       200);
 }
 
-// A scalar of an object's part, to see whether a write of it survives.
+// A scalar inside an object, to see whether a written value is stored.
 const schema::Property* probe_of(const schema::Schema& part) {
   for (const schema::Property& p : part.properties)
     if (p.schema->type == schema::Schema::Type::kString && p.schema->format.empty()) return &p;
@@ -384,7 +384,7 @@ const schema::Property* probe_of(const schema::Schema& part) {
   return nullptr;
 }
 
-// Something to put at the end of a path; null: the server alone writes there.
+// A value for the end of a path; null: only the server writes there.
 Value mark_at(const catalog::Resource& r, const schema::FieldPath& path,
               std::vector<std::string>& at) {
   for (const std::string& element : path) at.push_back(element.substr(2));

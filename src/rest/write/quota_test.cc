@@ -1,5 +1,5 @@
-// ResourceQuota end to end without sockets: what is charged, under load too, and what is given
-// back.
+// ResourceQuota through the whole server without sockets: usage that is added, also under load, and
+// usage that is given back.
 #include <gtest/gtest.h>
 
 #include <thread>

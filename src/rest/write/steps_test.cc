@@ -21,8 +21,8 @@ std::vector<std::string_view> steps_of(WriteKind kind) {
 constexpr WriteKind kKinds[] = {WriteKind::kCreate,   WriteKind::kUpdate, WriteKind::kPart,
                                 WriteKind::kFollowUp, WriteKind::kDelete, WriteKind::kEviction};
 
-// A verb that has no proof cannot commit: there is no other way to make one than to ask the
-// Settlement, and the store that verbs see only reads.
+// A verb without a proof cannot commit: only the Settlement makes the proof, and the store that
+// verbs see is read-only.
 static_assert(!std::is_default_constructible_v<Settled>);
 static_assert(std::is_const_v<std::remove_reference_t<decltype(Services::store)>>);
 static_assert(

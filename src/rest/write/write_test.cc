@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view
     kConfigMap = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}})";
 
-// Stands between admission and the store, and lets somebody else write there once.
+// Runs between admission and the store, and makes one write of another client there.
 class Interloper : public admission::Plugin {
  public:
   std::string_view name() const override { return "Interloper"; }

@@ -17,7 +17,7 @@ Value read(std::string_view text) {
   return value ? *value : Value();
 }
 
-// A resource with one of everything: spec{ports[port,proto=TCP], set, atom[], amap (atomic), gmap,
+// A resource with each kind of field: spec{ports[port,proto=TCP], set, atom[], amap (atomic), gmap,
 // any, n}.
 class Ownership : public ::testing::Test {
  protected:
@@ -171,7 +171,7 @@ TEST_F(Ownership, TheSameValueIsSharedWithoutConflict) {
   applied("a", R"({"n":1})");
   EXPECT_EQ(applied("b", R"({"n":1})"), "ok");
   EXPECT_EQ(owned("a"), owned("b"));
-  EXPECT_EQ(time_of("b"), "");  // nothing changed but ownership
+  EXPECT_EQ(time_of("b"), "");  // only ownership changed
 }
 
 TEST_F(Ownership, ApplyingTheSameAgainChangesNothingNotEvenATime) {

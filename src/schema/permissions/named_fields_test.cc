@@ -19,7 +19,7 @@ Value parsed(std::string_view text) {
   return *json::parse(text);
 }
 
-// An object as Kubernetes has them: metadata, and a spec with a list of each type.
+// An object in Kubernetes' form: metadata, and a spec with a list of each type.
 class Fields : public ::testing::Test {
  protected:
   Fields() {

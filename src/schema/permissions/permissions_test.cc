@@ -126,7 +126,7 @@ TEST_F(Widgets, AParameterFromAValueIsDemandedAsItWasAndAsItBecomes) {
               ElementsAre("spec.rules[name=\"a\"].name: granular:specification"));
 }
 
-// Looking through the lists for each changed item would not end in the time a test has.
+// A search through the lists for each changed item would exceed the time limit of the test.
 TEST_F(Widgets, ManyChangedItemsAreFoundInOneGoThroughTheirLists) {
   std::string before = R"({"spec":{"rules":[)", after = before;
   for (int i = 0; i < 100'000; ++i) {

@@ -13,7 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// A small kind with every way of holding a field.
+// A small kind with every kind of field.
 class DecodeTest : public ::testing::Test {
  protected:
   using Type = Schema::Type;

@@ -82,7 +82,7 @@ TEST_F(SqliteFaults, AFailedSyncIsSettledBeforeTheNextWrite) {
   }
 }
 
-// A sweep changes where rows lie. Memory must know the places again whatever became of it.
+// A sweep moves rows. After it, whether it succeeded or not, memory must know their places.
 TEST_F(SqliteFaults, AFailedSweepLosesNoRow) {
   constexpr int kKeys = 6'000;
   auto key = [](int i) { return cat("/registry/configmaps/default/name-", i); };
@@ -115,8 +115,8 @@ TEST_F(SqliteFaults, AFailedSweepLosesNoRow) {
   EXPECT_GT(failures, 2);
 }
 
-// Random transactions on a disk that fails or loses power at random, checked against what was
-// answered.
+// Random transactions on a disk that fails or loses power at random, compared with the answers that
+// were given.
 class Ordeal {
  public:
   explicit Ordeal(std::uint64_t seed) : random_(seed) {}
@@ -141,8 +141,8 @@ class Ordeal {
  private:
   using Changes = std::set<std::string>;  // "put /a=1", "delete /a"
   struct Attempt {
-    Changes puts;     // what it surely does
-    Changes deletes;  // what it does if the keys are there
+    Changes puts;     // its certain effects
+    Changes deletes;  // its effects if the keys exist
     Revision revision = 0;
     enum { kWaiting, kAcknowledged, kRefused, kUnknown } answer = kWaiting;
     bool seen = false;
@@ -183,7 +183,8 @@ class Ordeal {
     }
   }
 
-  // What the file held must be what was published, and whole transactions whose fate was unknown.
+  // The content of the file must be the published content, and whole transactions whose outcome was
+  // unknown.
   void check_reopened() {
     Collector collector;
     auto watch = store_->watch("/", revision_, collector.sink());
@@ -340,7 +341,7 @@ class Ordeal {
   std::map<Revision, std::pair<Changes, Changes>> history_;  // puts and deletes of each revision
 };
 
-// CARDEA_FAULT_ROUNDS asks for more rounds, CARDEA_FAULT_SEED for other ones.
+// CARDEA_FAULT_ROUNDS sets the number of rounds, CARDEA_FAULT_SEED the seed.
 TEST(SqliteOrdeal, AcknowledgedWritesSurviveAndTheOthersHappenWhollyOrNotAtAll) {
   const char* rounds = std::getenv("CARDEA_FAULT_ROUNDS");
   const char* first = std::getenv("CARDEA_FAULT_SEED");

@@ -177,7 +177,8 @@ TEST_F(SqliteStoreTest, AcknowledgedWritesSurviveAKill) {
   }
 }
 
-// The bound of the file: twice what is live, plus the history that is kept, plus a fixed little.
+// The limit for the file: twice the live data, plus the history that is kept, plus a small
+// constant.
 class SqliteSpaceTest : public SqliteStoreTest, public testing::WithParamInterface<int> {};
 INSTANTIATE_TEST_SUITE_P(ValueSizes, SqliteSpaceTest, testing::Values(100, 1300, 4200, 6000));
 
@@ -200,7 +201,7 @@ TEST_P(SqliteSpaceTest, AfterCompactionTheFileIsAtMostTwiceTheLiveData) {
   EXPECT_EQ(stats.history_bytes, 0u);
   EXPECT_LE(file_size(), 2 * stats.live_bytes + kFixed);
 
-  // Two of three keys go, from everywhere.
+  // Two of three keys are deleted, in all parts of the file.
   for (int i = 0; i < keys;) {
     Txn txn;
     for (int n = 0; n < 100 && i < keys; ++n, ++i) {
@@ -236,7 +237,7 @@ TEST_F(SqliteStoreTest, RowsBetweenHolesAreSweptTogether) {
   ASSERT_TRUE(compact_sync(*store_, store_->current_revision()));
   EXPECT_LE(file_size(), 2 * store_->stats().live_bytes + (1 << 20));
 
-  // Whatever moved is still found: by an update, by a deletion, and by the next start.
+  // Every moved row is still found: by an update, by a deletion, and at the next start.
   each([&](int i) { return kept(i) && i % 2 == 0; },
        [&](int i) -> Op { return Put{key(i), cat(i)}; });
   each([&](int i) { return kept(i) && i % 3 == 0; }, [&](int i) -> Op { return Delete{key(i)}; });

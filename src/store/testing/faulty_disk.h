@@ -11,10 +11,10 @@ struct sqlite3_vfs;
 
 namespace cardea::store {
 
-// A disk for tests, as an SQLite VFS in memory. What was not synced is volatile: when the power
-// goes, each sector keeps any of the versions written to it since the last sync, independently of
-// the others. Besides, calls that change something can be made to fail. One connection at a time,
-// from any thread.
+// A disk for tests, as an SQLite VFS in memory. Data that was not synced is volatile: at a power
+// failure each sector keeps any of the versions written to it since the last sync, independently of
+// the other sectors. A test can also make calls fail that change the disk. One connection at a
+// time, from any thread.
 class FaultyDisk {
  public:
   FaultyDisk();
@@ -25,8 +25,8 @@ class FaultyDisk {
   const std::string& vfs() const { return name_; }
 
   // The n-th write, truncation or sync from now fails with `system_error` (ENOSPC or EIO), and so
-  // do `times - 1` after it. A failed write leaves some of its bytes behind, and a failed sync may
-  // or may not have reached the disk.
+  // do the next `times - 1`. A failed write leaves some of its bytes on the disk; a failed sync may
+  // have reached the disk or not.
   void fail(std::int64_t n, int system_error, std::int64_t times, std::uint64_t seed);
   void heal();
 
@@ -44,7 +44,7 @@ class FaultyDisk {
     std::string durable;
     std::map<std::size_t, std::vector<std::string>> versions;  // of each sector since the last sync
     bool name_is_durable = false;
-    bool syncs_directory = false;  // with its first sync, as SQLite does for journals
+    bool syncs_directory = false;  // at its first sync, as SQLite does for journals
     bool deleted = false;          // and the deletion is not durable
   };
 

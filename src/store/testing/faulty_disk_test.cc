@@ -11,7 +11,7 @@
 
 namespace cardea::store {
 
-// SQLite allocates this and knows its first member only.
+// SQLite allocates this struct and knows only its first member.
 struct FaultyFile {
   sqlite3_file base;
   FaultyDisk* disk;
@@ -199,7 +199,7 @@ std::shared_ptr<FaultyDisk::File> FaultyDisk::open(const std::string& path, bool
   bool durable_name = file && file->name_is_durable;
   std::string durable = file ? file->durable : "";
   file = std::make_shared<File>();
-  // The old file may still come back in its place until the new one is synced.
+  // Until the new file is synced, the old file may come back in its place.
   file->durable = durable;
   file->name_is_durable = durable_name;
   return file;
@@ -318,7 +318,7 @@ TEST(FaultyDisk, KeepsWhatWasSynced) {
   }
 }
 
-// The check that the disk does lose things: without syncs, it must.
+// Checks that the disk loses data: without syncs it must.
 TEST(FaultyDisk, LosesWhatWasNotSynced) {
   int lossy = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {

@@ -8,10 +8,10 @@
 #include "base/clock.h"
 #include "store/store.h"
 
-// What the tests of this room share.
+// Shared parts of the tests of this room.
 namespace cardea::store {
 
-// A directory that is gone when the test is over.
+// A directory that is removed at the end of the test.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {
